@@ -1,0 +1,38 @@
+public import Foundation
+
+extension ArchiveError: CustomStringConvertible, LocalizedError {
+  /// One line: what is wrong, where, and what would be right. The wording may change between releases.
+  public var description: String {
+    var text = reason
+    if !codingPath.isEmpty { text += " (at \(pathDescription))" }
+    if let typeName { text += " [\(typeName)]" }
+    if let underlyingError { text += ": \(Self.wording(of: underlyingError))" }
+    return text
+  }
+
+  public var errorDescription: String? { description }
+
+  /// The path as it would be written in code: `owner.users[3].name`.
+  public var pathDescription: String {
+    var text = ""
+    for component in codingPath {
+      switch component {
+      case .key(let key): text += text.isEmpty ? key : "." + key
+      case .index(let index): text += "[\(index)]"
+      }
+    }
+    return text
+  }
+
+  private static func wording(of error: any Error) -> String {
+    // DecodingError prints values of the data in its debug text, so only its kind is told.
+    switch error {
+    case DecodingError.typeMismatch(let type, _): "a value is not \(type)"
+    case DecodingError.valueNotFound(let type, _): "a value of type \(type) is missing"
+    case DecodingError.keyNotFound(let key, _): "the key \(key.stringValue) is missing"
+    case DecodingError.dataCorrupted: "the data does not make a valid value"
+    case EncodingError.invalidValue: "a value cannot be encoded"
+    default: String(describing: error)
+    }
+  }
+}

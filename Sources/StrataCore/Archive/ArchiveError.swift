@@ -1,0 +1,111 @@
+/// What went wrong with an archive, a migration, a merge or a JSON document, and where.
+///
+/// Messages name keys, types, sizes and versions, and never values.
+public struct ArchiveError: Error, Sendable {
+  /// The kind of failure. ``description`` words it; only the code is part of the interface.
+  public enum Code: String, Sendable, Hashable, CaseIterable {
+    // Opening
+    case notAnArchive, newerFormat, truncated, damaged, limitExceeded
+    // Decoding
+    case newerModel, unsupportedVersion, unknownType, typeMismatch, missingValue, unknownCase
+    // Upgrading
+    case invalidMigration, migrationFailed
+    // Merging
+    case mergeFailed, unknownKey
+    // Encoding
+    case notEncodable, invalidSchema
+    // JSON text
+    case invalidJSON
+    // Files
+    case fileSystem
+  }
+
+  /// A step from the outside in: a key or a place in an array.
+  public enum PathComponent: Sendable, Hashable {
+    case key(String)
+    case index(Int)
+  }
+
+  /// The fields, kept off the stack so that throwing functions stay cheap.
+  package final class Details: Sendable {
+    let code: Code
+    let reason: String
+    let path: [PathComponent]
+    let typeName: String?
+    let foundVersion: Int?
+    let supportedVersion: Int?
+    let limit: ArchiveLimits.Limit?
+    let byteOffset: Int?
+    let underlying: (any Error)?
+
+    init(
+      code: Code, reason: String, path: [PathComponent], typeName: String?, foundVersion: Int?,
+      supportedVersion: Int?, limit: ArchiveLimits.Limit?, byteOffset: Int?, underlying: (any Error)?
+    ) {
+      self.code = code
+      self.reason = reason
+      self.path = path
+      self.typeName = typeName
+      self.foundVersion = foundVersion
+      self.supportedVersion = supportedVersion
+      self.limit = limit
+      self.byteOffset = byteOffset
+      self.underlying = underlying
+    }
+  }
+
+  package let details: Details
+
+  package init(
+    _ code: Code, _ reason: String, path: [PathComponent] = [], typeName: String? = nil,
+    foundVersion: Int? = nil, supportedVersion: Int? = nil, limit: ArchiveLimits.Limit? = nil,
+    byteOffset: Int? = nil, underlying: (any Error)? = nil
+  ) {
+    details = Details(
+      code: code, reason: reason, path: path, typeName: typeName, foundVersion: foundVersion,
+      supportedVersion: supportedVersion, limit: limit, byteOffset: byteOffset, underlying: underlying)
+  }
+
+  /// The kind of failure.
+  public var code: Code { details.code }
+  /// What is wrong, and what would be right, without the place.
+  public var reason: String { details.reason }
+  /// The keys and places that lead to the failure, from the outside in; empty at the root.
+  public var codingPath: [PathComponent] { details.path }
+  /// The key that failed: the last one of the path.
+  public var key: String? {
+    for case .key(let key) in details.path.reversed() { return key }
+    return nil
+  }
+  /// The name of the type that was being read or written.
+  public var typeName: String? { details.typeName }
+  /// The model or format version that the data has.
+  public var foundVersion: Int? { details.foundVersion }
+  /// The highest version that this program reads.
+  public var supportedVersion: Int? { details.supportedVersion }
+  /// The limit that was exceeded.
+  public var limit: ArchiveLimits.Limit? { details.limit }
+  /// Where in the inflated bytes, or in the file if nothing was inflated yet, the failure was noticed.
+  public var byteOffset: Int? { details.byteOffset }
+  /// The error that a hook, a step, a `Codable` type or the operating system threw.
+  public var underlyingError: (any Error)? { details.underlying }
+}
+
+extension ArchiveError {
+  /// The same error with one more step in front of its path.
+  package func prefixed(by component: PathComponent) -> ArchiveError {
+    ArchiveError(
+      code, reason, path: [component] + codingPath, typeName: typeName, foundVersion: foundVersion,
+      supportedVersion: supportedVersion, limit: limit, byteOffset: byteOffset,
+      underlying: underlyingError)
+  }
+
+  /// The same error with the type that was being read, where none is known yet.
+  package func inType(_ name: String) -> ArchiveError {
+    guard typeName == nil else { return self }
+    return ArchiveError(
+      code, reason, path: codingPath, typeName: name, foundVersion: foundVersion,
+      supportedVersion: supportedVersion, limit: limit, byteOffset: byteOffset,
+      underlying: underlyingError)
+  }
+}

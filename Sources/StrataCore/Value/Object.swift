@@ -1,0 +1,90 @@
+/// Named values without a type, in the order in which they were written.
+///
+/// Two objects are equal when they hold equal values under the same keys, in whatever order.
+public struct Object: Sendable {
+  /// A key and its value.
+  public struct Entry: Sendable, Hashable {
+    public var key: String
+    public var value: Value
+
+    public init(key: String, value: Value) {
+      self.key = key
+      self.value = value
+    }
+  }
+
+  /// The entries in their order. No key stands twice.
+  public private(set) var entries: [Entry]
+
+  /// An object without entries.
+  public init() { entries = [] }
+
+  /// The entries in the order given; of entries with the same key the last one counts, at the place of the first.
+  ///
+  /// - Complexity: linear in the number of entries.
+  public init(_ entries: [Entry]) {
+    if Self.keysAreUnique(entries) {
+      self.entries = entries
+      return
+    }
+    var kept: [Entry] = []
+    var places: [String: Int] = [:]
+    for entry in entries {
+      if let place = places[entry.key] {
+        kept[place].value = entry.value
+      } else {
+        places[entry.key] = kept.count
+        kept.append(entry)
+      }
+    }
+    self.entries = kept
+  }
+
+  /// The entries of a reader that has already refused keys that stand twice.
+  package init(uniqueEntries: [Entry]) { entries = uniqueEntries }
+
+  public var count: Int { entries.count }
+  public var isEmpty: Bool { entries.isEmpty }
+  /// The keys in their order.
+  public var keys: [String] { entries.map(\.key) }
+
+  /// The value under a key; `nil` means absent, and setting `nil` removes the key.
+  ///
+  /// - Complexity: linear in the number of entries.
+  public subscript(key: String) -> Value? {
+    get { entries.first { $0.key == key }?.value }
+    set {
+      guard let place = entries.firstIndex(where: { $0.key == key }) else {
+        if let newValue { entries.append(Entry(key: key, value: newValue)) }
+        return
+      }
+      if let newValue { entries[place].value = newValue } else { entries.remove(at: place) }
+    }
+  }
+
+  package static func keysAreUnique(_ entries: [Entry]) -> Bool {
+    guard entries.count > 8 else {
+      for later in entries.indices {
+        for earlier in 0..<later where entries[earlier].key == entries[later].key { return false }
+      }
+      return true
+    }
+    var seen = Set<String>(minimumCapacity: entries.count)
+    return entries.allSatisfy { seen.insert($0.key).inserted }
+  }
+}
+
+extension Object: Hashable {
+  public static func == (left: Object, right: Object) -> Bool {
+    if left.entries == right.entries { return true }
+    guard left.count == right.count else { return false }
+    let lookup = Dictionary(right.entries.map { ($0.key, $0.value) }, uniquingKeysWith: { first, _ in first })
+    return left.entries.allSatisfy { lookup[$0.key] == $0.value }
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(entries.count)
+    // The order of the keys does not count, so their hashes are summed.
+    hasher.combine(entries.reduce(0) { $0 &+ $1.key.hashValue })
+  }
+}

@@ -1,0 +1,104 @@
+/// Named values with a type name and a model version: one archived object, before it becomes a model.
+///
+/// A migration step takes a record as the step before it left it. A key that is absent answers `nil`; a key that
+/// holds an explicit null answers `.null`.
+public struct Record: Sendable {
+  package var shape: RecordShape
+  package var values: [Value]
+
+  package init(shape: RecordShape, values: [Value]) {
+    self.shape = shape
+    self.values = values
+  }
+
+  /// A record with the fields given, in their order; of fields with the same key the last one counts.
+  public init(typeName: String, modelVersion: Int?, fields: [(key: String, value: Value)] = []) {
+    self.init(
+      typeName: typeName, modelVersion: modelVersion,
+      object: Object(fields.map { Object.Entry(key: $0.key, value: $0.value) }))
+  }
+
+  /// A record with an object's entries as its fields.
+  public init(typeName: String, modelVersion: Int?, object: Object) {
+    shape = RecordShape(typeName: typeName, modelVersion: modelVersion, keys: object.keys)
+    values = object.entries.map(\.value)
+  }
+
+  /// The registered name of the type that wrote this record.
+  public var typeName: String {
+    get { shape.typeName }
+    set { shape = shape.named(newValue, version: shape.modelVersion) }
+  }
+
+  /// The version of the model that wrote this record; `nil` where none was written.
+  public var modelVersion: Int? {
+    get { shape.modelVersion }
+    set { shape = shape.named(shape.typeName, version: newValue) }
+  }
+
+  /// The keys in the order in which they were written.
+  public var keys: [String] { shape.keys }
+
+  /// The keys and values in the order in which they were written.
+  public var fields: [(key: String, value: Value)] { Array(zip(shape.keys, values)) }
+
+  /// The fields as an object without a type.
+  public var object: Object {
+    Object(uniqueEntries: zip(shape.keys, values).map { Object.Entry(key: $0, value: $1) })
+  }
+
+  /// The value under a key; `nil` means absent, and setting `nil` removes the key.
+  public subscript(key: String) -> Value? {
+    get { shape.place(of: key).map { values[$0] } }
+    set {
+      switch (shape.place(of: key), newValue) {
+      case (let place?, let value?): values[place] = value
+      case (let place?, nil):
+        shape = shape.removing(at: place)
+        values.remove(at: place)
+      case (nil, let value?):
+        shape = shape.adding(key)
+        values.append(value)
+      case (nil, nil): break
+      }
+    }
+  }
+
+  /// Gives the field `key` the name `newKey`; a field that already has that name goes.
+  ///
+  /// - Returns: whether there was a field `key`.
+  @discardableResult
+  public mutating func rename(_ key: String, to newKey: String) -> Bool {
+    guard shape.place(of: key) != nil else { return false }
+    guard key != newKey else { return true }
+    self[newKey] = nil
+    guard let place = shape.place(of: key) else { return false }
+    shape = shape.renaming(at: place, to: newKey)
+    return true
+  }
+
+  /// Takes a field out of the record.
+  @discardableResult
+  public mutating func removeValue(forKey key: String) -> Value? {
+    let value = self[key]
+    self[key] = nil
+    return value
+  }
+}
+
+extension Record: Hashable {
+  /// Records are equal when type name, version and the values under each key are, in whatever order.
+  public static func == (left: Record, right: Record) -> Bool {
+    guard left.typeName == right.typeName, left.modelVersion == right.modelVersion,
+      left.values.count == right.values.count
+    else { return false }
+    if left.shape === right.shape || left.keys == right.keys { return left.values == right.values }
+    return left.fields.allSatisfy { right[$0.key] == $0.value }
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(typeName)
+    hasher.combine(modelVersion)
+    hasher.combine(values.count)
+  }
+}

@@ -1,0 +1,95 @@
+public import Foundation
+
+extension Value {
+  /// Whether this is an explicit null.
+  public var isNull: Bool { if case .null = self { true } else { false } }
+
+  /// The boolean, or `nil` for anything else: 1 is not `true`.
+  public var boolValue: Bool? { if case .bool(let value) = self { value } else { nil } }
+
+  /// The string, or `nil` for anything else.
+  public var stringValue: String? { if case .string(let value) = self { value } else { nil } }
+
+  /// The integer, or `nil` where this is no integer or does not fit. A floating-point number is no integer.
+  public var intValue: Int? { integer(as: Int.self) }
+
+  /// The integer as `T`, or `nil` where this is no integer or `T` is too narrow.
+  public func integer<T: FixedWidthInteger>(as type: T.Type) -> T? {
+    switch self {
+    case .int(let value): T(exactly: value)
+    case .uint(let value): T(exactly: value)
+    case .wideInteger(let value): value.exactly(T.self)
+    default: nil
+    }
+  }
+
+  /// The number as a double, or `nil` for anything but a number. Integers beyond 2^53 are rounded.
+  public var doubleValue: Double? {
+    switch self {
+    case .double(let value): value
+    case .float(let value): Double(value)
+    case .int(let value): Double(value)
+    case .uint(let value): Double(value)
+    default: nil
+    }
+  }
+
+  /// The elements of an array or a set, or `nil` for anything else.
+  public var arrayValue: [Value]? {
+    switch self {
+    case .array(let elements), .set(let elements): elements
+    default: nil
+    }
+  }
+
+  /// The named values without a type, or `nil` for anything else.
+  public var objectValue: Object? { if case .object(let value) = self { value } else { nil } }
+
+  /// The record, or `nil` for anything else.
+  public var recordValue: Record? { if case .record(let value) = self { value } else { nil } }
+
+  /// The value under a key of a record or an object; `nil` where it is absent or this is neither.
+  public subscript(key: String) -> Value? {
+    switch self {
+    case .object(let object): object[key]
+    case .record(let record): record[key]
+    default: nil
+    }
+  }
+
+  /// What kind of value this is, in one word, for messages. Says nothing about the content.
+  public var kind: String {
+    switch self {
+    case .null: "null"
+    case .bool: "boolean"
+    case .int, .uint, .wideInteger: "integer"
+    case .float, .double: "floating-point number"
+    case .decimal: "decimal"
+    case .string: "string"
+    case .data: "data"
+    case .date: "date"
+    case .url: "URL"
+    case .uuid: "UUID"
+    case .array: "array"
+    case .set: "set"
+    case .object: "object"
+    case .map: "map"
+    case .record: "record"
+    }
+  }
+}
+
+extension Value: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
+  ExpressibleByFloatLiteral, ExpressibleByStringLiteral, ExpressibleByArrayLiteral,
+  ExpressibleByDictionaryLiteral
+{
+  public init(nilLiteral: ()) { self = .null }
+  public init(booleanLiteral value: Bool) { self = .bool(value) }
+  public init(integerLiteral value: Int64) { self = .int(value) }
+  public init(floatLiteral value: Double) { self = .double(value) }
+  public init(stringLiteral value: String) { self = .string(value) }
+  public init(arrayLiteral elements: Value...) { self = .array(elements) }
+  public init(dictionaryLiteral elements: (String, Value)...) {
+    self = .object(Object(elements.map { Object.Entry(key: $0.0, value: $0.1) }))
+  }
+}

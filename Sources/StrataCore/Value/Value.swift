@@ -1,0 +1,73 @@
+public import Foundation
+
+/// One keyed value without a Swift type: what every form of data has in common.
+///
+/// Migration steps, hooks and merging work on values, so a step that was written once serves an archive, a JSON
+/// document and a database row alike. Absent and null are different: a record or an object that lacks a key
+/// answers `nil`, one that holds an explicit null answers `.null`.
+///
+/// Integers are exact and kept apart from floating-point numbers, and booleans are neither.
+public enum Value: Sendable, Hashable {
+  case null
+  case bool(Bool)
+  /// Every integer that fits in 64 bits with a sign.
+  case int(Int64)
+  /// An integer above `Int64.max`. Smaller ones are always `int`: make them with ``integer(_:)``.
+  case uint(UInt64)
+  /// An integer that neither ``int(_:)`` nor ``uint(_:)`` holds, up to 128 bits of magnitude.
+  indirect case wideInteger(WideInteger)
+  case float(Float)
+  case double(Double)
+  indirect case decimal(Decimal)
+  case string(String)
+  case data(Data)
+  case date(Date)
+  case url(URL)
+  indirect case uuid(UUID)
+  case array([Value])
+  /// Elements without an order of their own, stored in the order of their encoded bytes.
+  case set([Value])
+  /// Named values without a type, as in a JSON object.
+  case object(Object)
+  /// Pairs whose keys are not all strings.
+  case map([MapEntry])
+  /// Named values with a type name and a model version.
+  case record(Record)
+
+  /// A pair of a ``map(_:)``.
+  public struct MapEntry: Sendable, Hashable {
+    public var key: Value
+    public var value: Value
+
+    public init(key: Value, value: Value) {
+      self.key = key
+      self.value = value
+    }
+  }
+
+  /// The value of any integer, in the smallest case that holds it.
+  public static func integer(_ value: some BinaryInteger) -> Value {
+    if let small = Int64(exactly: value) { return .int(small) }
+    if let large = UInt64(exactly: value) { return .uint(large) }
+    return .wideInteger(
+      WideInteger(isNegative: value < 0, magnitude: UInt128(truncatingIfNeeded: value.magnitude)))
+  }
+}
+
+/// An integer of up to 128 bits of magnitude, with a sign.
+public struct WideInteger: Sendable, Hashable {
+  public let isNegative: Bool
+  public let magnitude: UInt128
+
+  public init(isNegative: Bool, magnitude: UInt128) {
+    self.isNegative = isNegative && magnitude != 0
+    self.magnitude = magnitude
+  }
+
+  /// The integer as `T`, or `nil` where `T` is too narrow.
+  public func exactly<T: FixedWidthInteger>(_ type: T.Type) -> T? {
+    guard isNegative else { return T(exactly: magnitude) }
+    guard magnitude <= UInt128(1) << 127 else { return nil }
+    return T(exactly: Int128(truncatingIfNeeded: 0 &- magnitude))
+  }
+}
