@@ -1,5 +1,3 @@
-public import Foundation
-
 extension Value {
   /// Whether this is an explicit null.
   public var isNull: Bool { if case .null = self { true } else { false } }
