@@ -1,0 +1,36 @@
+public import Foundation
+
+/// Writes a ``Value`` as JSON text (RFC 8259). The same value always becomes the same bytes.
+///
+/// - Integers are written with all their digits. A floating-point number has the fewest digits that read back as
+///   the same number, and always a decimal point or an exponent, so that a double stays one.
+/// - A ``Value/decimal(_:)`` is written with all its digits, as a number.
+/// - Strings escape only the quote, the backslash and control characters.
+/// - What JSON has no form for: a date is a string in UTC such as `2011-01-26T19:01:12Z`, with decimal places only
+///   where it has any; a URL is its absolute string; a UUID is a string in upper case; data is a string in base64;
+///   a set is an array; a record is the object of its fields, without type name and version; and a map is an array
+///   of arrays of key and value.
+public struct JSONWriter: Sendable {
+  /// Whether elements stand on lines of their own, indented by two spaces a level. Otherwise there is no white
+  /// space at all.
+  public var isPretty: Bool
+  /// Whether the keys of objects and records are sorted by their UTF-8 bytes. Otherwise they keep their order.
+  public var sortsKeys: Bool
+  /// Only ``ArchiveLimits/depth`` counts here: the levels of arrays and objects in the text.
+  public var limits = ArchiveLimits()
+
+  /// A writer with the default limits.
+  public init(isPretty: Bool = false, sortsKeys: Bool = false) {
+    self.isPretty = isPretty
+    self.sortsKeys = sortsKeys
+  }
+
+  /// The text of a value, without a line feed at its end.
+  ///
+  /// - Throws: ``ArchiveError`` with code `notEncodable` for a number that is not finite and for a date outside the
+  ///   years 0 to 9999, and with code `limitExceeded` for nesting beyond the limit. The path tells where.
+  public func write(_ value: Value) throws -> Data {
+    var printer = JSONPrinter(isPretty: isPretty, sortsKeys: sortsKeys, depthLimit: limits.depth)
+    return Data(try printer.document(value))
+  }
+}
