@@ -18,10 +18,10 @@ package enum ISO8601 {
       var mark = bytes.next()
     else { return nil }
 
-    var fraction = 0.0
+    var (fraction, scale) = (0, 1)
     if mark == UInt8(ascii: ".") {
-      guard let (read, next) = self.fraction(&bytes) else { return nil }
-      (fraction, mark) = (read, next)
+      guard let read = self.fraction(&bytes) else { return nil }
+      (fraction, scale, mark) = read
     }
     var offset = 0
     switch mark {
@@ -36,7 +36,7 @@ package enum ISO8601 {
     guard bytes.next() == nil else { return nil }
     let days = days(fromYear: year, month: month, day: day) - daysToReference
     let seconds = days * 86_400 + hour * 3600 + minute * 60 + second - offset
-    return Date(timeIntervalSinceReferenceDate: Double(seconds) + fraction)
+    return Date(timeIntervalSinceReferenceDate: interval(seconds, fraction, scale))
   }
 
   /// The date in UTC, such as `2011-01-26T19:01:12Z` or `2011-01-26T19:01:12.25Z`; `nil` outside the years 0 to
@@ -57,9 +57,9 @@ package enum ISO8601 {
         places += 1
         scale *= 10
         fraction = Int(((interval - Double(seconds)) * Double(scale)).rounded())
-      } while places < 9 && Double(seconds) + Double(fraction) / Double(scale) != interval
+      } while places < 9 && self.interval(seconds, fraction, scale) != interval
       if fraction == scale { (seconds, fraction) = (seconds + 1, 0) }
-      if fraction == 0 { places = 0 }
+      while places > 0 && fraction % 10 == 0 { (places, fraction) = (places - 1, fraction / 10) }
     }
     let days = Int((Double(seconds) / 86_400).rounded(.down))
     let time = seconds - days * 86_400
@@ -89,15 +89,25 @@ package enum ISO8601 {
     return number
   }
 
-  /// The digits behind a decimal point, of which there must be one, and the byte behind them. Digits beyond the
-  /// eighteenth are finer than a date and only checked.
-  private static func fraction(_ bytes: inout String.UTF8View.Iterator) -> (Double, UInt8)? {
+  /// Whole seconds and a fraction of one as a double.
+  private static func interval(_ seconds: Int, _ fraction: Int, _ scale: Int) -> Double {
+    // One division of exact numbers rounds once; the sum below rounds twice.
+    let (whole, overflowed) = seconds.multipliedReportingOverflow(by: scale)
+    if !overflowed, whole.magnitude < 1 << 52, fraction < 1 << 52 {
+      return Double(whole + fraction) / Double(scale)
+    }
+    return Double(seconds) + Double(fraction) / Double(scale)
+  }
+
+  /// The digits behind a decimal point, of which there must be one, the power of ten by which they are divided, and
+  /// the byte behind them. Digits beyond the eighteenth are finer than a date and only checked.
+  private static func fraction(_ bytes: inout String.UTF8View.Iterator) -> (Int, Int, UInt8)? {
     var number = 0
     var scale = 1
     var isEmpty = true
     while let byte = bytes.next() {
       let digit = byte &- UInt8(ascii: "0")
-      guard digit < 10 else { return isEmpty ? nil : (Double(number) / Double(scale), byte) }
+      guard digit < 10 else { return isEmpty ? nil : (number, scale, byte) }
       isEmpty = false
       if scale < 1_000_000_000_000_000_000 {
         number = number * 10 + Int(digit)

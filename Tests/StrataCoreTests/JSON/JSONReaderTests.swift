@@ -1,0 +1,291 @@
+import Foundation
+import StrataCore
+import Testing
+
+private func read(_ text: String) throws -> Value { try JSONReader().read(Data(text.utf8)) }
+
+private func failure(_ data: Data, limits: ArchiveLimits = ArchiveLimits()) -> ArchiveError? {
+  var reader = JSONReader()
+  reader.limits = limits
+  do {
+    _ = try reader.read(data)
+    return nil
+  } catch {
+    return error as? ArchiveError
+  }
+}
+
+@Suite("JSON reader")
+struct JSONReaderTests {
+  @Test(
+    "Integers are exact",
+    arguments: [
+      ("0", .int(0)), ("-9223372036854775808", .int(.min)), ("9223372036854775807", .int(.max)),
+      ("9223372036854775808", .uint(1 << 63)), ("18446744073709551615", .uint(.max)),
+      ("18446744073709551616", .wideInteger(WideInteger(isNegative: false, magnitude: 1 << 64))),
+      ("-9223372036854775809", .wideInteger(WideInteger(isNegative: true, magnitude: (1 << 63) + 1))),
+      ("-18446744073709551616", .wideInteger(WideInteger(isNegative: true, magnitude: 1 << 64))),
+      (
+        "340282366920938463463374607431768211455",
+        .wideInteger(WideInteger(isNegative: false, magnitude: .max))
+      ),
+      (
+        "-340282366920938463463374607431768211455",
+        .wideInteger(WideInteger(isNegative: true, magnitude: .max))
+      ),
+      ("340282366920938463463374607431768211456", .double(0x1p128)),
+    ] as [(String, Value)])
+  func integers(text: String, value: Value) throws {
+    #expect(try read(text) == value)
+    if case .double = value { return }
+    #expect(try JSONWriter().write(value) == Data(text.utf8))
+  }
+
+  @Test(
+    "Integers beyond 128 bits are decimals where these are exact",
+    arguments: [
+      ("1" + String(repeating: "0", count: 40), true),
+      ("-98765432109876543210987654321098765432" + String(repeating: "0", count: 90), true),
+      ("7" + String(repeating: "0", count: 127), true), ("7" + String(repeating: "0", count: 128), false),
+      ("987654321098765432109876543210987654321", false),
+    ])
+  func decimals(text: String, isDecimal: Bool) throws {
+    let value = try read(text)
+    if case .decimal(let decimal) = value {
+      #expect(isDecimal)
+      #expect(decimal.description == text)
+      #expect(try JSONWriter().write(value) == Data(text.utf8))
+    } else {
+      #expect(!isDecimal)
+      #expect(value == .double(try #require(Double(text))))
+    }
+  }
+
+  @Test(
+    "Numbers with a fraction or an exponent are doubles",
+    arguments: [
+      "1.0", "0.1", "-0.0", "1e6", "1E+6", "1e-7", "0.000001", "123456789.123456789", "1e22", "1e23",
+      "9007199254740993.0", "1.7976931348623157e308", "5e-324", "2.4703282292062328e-324", "0e999",
+      "1.00000000000000011102230246251565404236316680908203125", "8.41e21", "9.5e-30",
+      "0.00000000000000000001e20",
+      "123456789012345678901234567890.5", "1e-400",
+    ])
+  func doubles(text: String) throws {
+    guard case .double(let number) = try read(text) else {
+      Issue.record("no double")
+      return
+    }
+    #expect(number.bitPattern == (text == "1e-400" ? 0 : Double(text)?.bitPattern))
+  }
+
+  @Test("Minus zero keeps its sign")
+  func minusZero() throws {
+    for text in ["-0", "-0.0", "-0e5", "-1e-400"] {
+      guard case .double(let number) = try read(text) else {
+        Issue.record("no double")
+        return
+      }
+      #expect(number == 0 && number.sign == .minus)
+    }
+    #expect(String(decoding: try JSONWriter().write(.double(-0.0)), as: UTF8.self) == "-0.0")
+  }
+
+  @Test("Very long numbers", arguments: [1000, 100_000])
+  func longNumbers(count: Int) throws {
+    let digits = String(repeating: "1234567890", count: count / 10)
+    #expect(try read("0." + digits) == .double(0.12345678901234568))
+    #expect(try read("0." + String(repeating: "0", count: count) + "1e\(count + 1)") == .double(1))
+    #expect(failure(Data(digits.utf8))?.code == .invalidJSON)
+    #expect(failure(Data("1e\(digits)".utf8))?.code == .invalidJSON)
+    #expect(try read("1e-\(digits)") == .double(0))
+  }
+
+  @Test("Random doubles and integers keep their value")
+  func randomNumbers() throws {
+    var seed = UInt64.random(in: 0 ... .max)
+    print("JSON numbers: seed \(seed)")
+    func next() -> UInt64 {
+      // SplitMix64.
+      seed &+= 0x9E37_79B9_7F4A_7C15
+      var bits = seed
+      bits = (bits ^ (bits >> 30)) &* 0xBF58_476D_1CE4_E5B9
+      bits = (bits ^ (bits >> 27)) &* 0x94D0_49BB_1331_11EB
+      return bits ^ (bits >> 31)
+    }
+    for _ in 0..<20_000 {
+      let double = Double(bitPattern: next())
+      if double.isFinite {
+        #expect(try JSONReader().read(JSONWriter().write(.double(double))) == .double(double))
+      }
+      let bits = next()
+      let signed = Int64(truncatingIfNeeded: bits) >> Int64(next() % 64)
+      #expect(try JSONReader().read(JSONWriter().write(.int(signed))) == .int(signed))
+      #expect(try read("\(bits)") == .integer(bits))
+      let wide = WideInteger(isNegative: bits % 2 == 0, magnitude: UInt128(bits) << 64 | UInt128(next()))
+      #expect(try JSONReader().read(JSONWriter().write(.wideInteger(wide))) == .wideInteger(wide))
+      // Short decimal fractions take the way without a conversion from text.
+      let text = "\(next() % 1_000_000_000).\(next() % 1_000_000)e\(Int(next() % 44) - 22)"
+      #expect(try read(text) == .double(try #require(Double(text))))
+    }
+  }
+
+  @Test("true is not 1")
+  func booleans() throws {
+    #expect(try read("[true, false, null, 1]") == .array([.bool(true), .bool(false), .null, .int(1)]))
+    #expect(try read("true") != .int(1))
+  }
+
+  @Test(
+    "Strings",
+    arguments: [
+      (#""""#, ""), (#""a\"\\\/\b\f\n\r\tz""#, "a\"\\/\u{8}\u{c}\n\r\tz"), (#""\u00e9\uD83D\ude00""#, "é😀"),
+      (#""😀é""#, "😀é"), (#""\u0000""#, "\0"), ("\"\u{7f}\"", "\u{7f}"), (#""a\ufffeé""#, "a\u{fffe}é"),
+    ])
+  func strings(text: String, string: String) throws {
+    #expect(try read(text) == .string(string))
+    #expect(try JSONReader().read(JSONWriter().write(.string(string))) == .string(string))
+  }
+
+  @Test("Keys keep their order, and the last of equal keys counts")
+  func keys() throws {
+    let object = try read(#"{"b": 1, "a": 2, "b": 3, "c": {}}"#).objectValue
+    #expect(object?.keys == ["b", "a", "c"])
+    #expect(object?["b"] == 3)
+    let many = "{" + (0..<400).map { "\"k\($0 % 200)\":\($0)" }.joined(separator: ",") + "}"
+    let values = try read(many).objectValue
+    #expect(values?.count == 200)
+    #expect(values?["k7"] == 207)
+    #expect(values?.keys.first == "k0")
+    // Two spellings of one character are one key for a Swift string.
+    #expect(try read(#"{"é": 1, "e\u0301": 2}"#).objectValue?.entries.map(\.value) == [2])
+  }
+
+  @Test(
+    "Errors name the place and what would be right",
+    arguments: [
+      ("", 0, "line 1, column 1 (in bytes): the text is empty; a JSON document holds one value"),
+      (
+        " \n", 2,
+        "line 2, column 1 (in bytes): the text holds nothing but white space; a JSON document holds one value"
+      ),
+      (
+        "\u{feff}{}", 0,
+        "line 1, column 1 (in bytes): the text starts with a byte order mark; remove these three bytes"
+      ),
+      (
+        "[1,\n 2,]", 7,
+        "line 2, column 4 (in bytes): a comma precedes the end of an array; a value must follow a comma"
+      ),
+      ("{\"é\" 1}", 6, "line 1, column 7 (in bytes): a digit follows a key; a colon must follow"),
+      (
+        "[1 x", 3,
+        "line 1, column 4 (in bytes): a letter follows a value in an array; a comma or \"]\" must follow"
+      ),
+      ("{} #", 3, "line 1, column 4 (in bytes): \"#\" follows the document's value; nothing may follow it"),
+      (
+        "[\"\\ud800\"]", 2,
+        "line 1, column 3 (in bytes): an escape is a high surrogate; the escape of a low surrogate must follow"
+      ),
+      (
+        "1e999", 0,
+        "line 1, column 1 (in bytes): a number is beyond the range of a double, which ends near 1.8e308"
+      ),
+    ])
+  func errors(text: String, offset: Int, reason: String) {
+    let error = failure(Data(text.utf8))
+    #expect(error?.code == .invalidJSON)
+    #expect(error?.reason == reason)
+    #expect(error?.byteOffset == offset)
+  }
+
+  @Test(
+    "Invalid UTF-8 is found at its first byte",
+    arguments: [
+      ([0x80], 1), ([0x61, 0xC3], 2), ([0xED, 0xA0, 0x80], 1), ([0xC3, 0xA9, 0xC0, 0x80], 3),
+      ([0x5C, 0x6E, 0xF4, 0x90, 0x80, 0x80], 3), ([0xFF], 1),
+    ] as [([UInt8], Int)])
+  func invalidUTF8(bytes: [UInt8], offset: Int) {
+    let error = failure(Data([0x22] + bytes + [0x22]))
+    #expect(error?.code == .invalidJSON)
+    #expect(error?.byteOffset == offset)
+  }
+
+  @Test("Messages never repeat content")
+  func noContent() {
+    for text in ["[sesame]", "{\"open\": sesame}", "\"sesame", "[\"sesame\" \"sesame\"]", "{\"sesame\":1 2}"]
+    {
+      #expect(failure(Data(text.utf8))?.description.contains("sesame") == false)
+    }
+  }
+
+  @Test("Limits")
+  func limits() throws {
+    var limits = ArchiveLimits()
+    limits.count = 2
+    limits.stringLength = 3
+    limits.depth = 2
+    func limit(_ text: String) -> ArchiveLimits.Limit? {
+      guard let error = failure(Data(text.utf8), limits: limits) else { return nil }
+      #expect(error.code == .limitExceeded)
+      #expect(error.byteOffset != nil && error.reason.hasPrefix("line 1, column "))
+      return error.limit
+    }
+    #expect(limit("[[1,2],2]") == nil)
+    #expect(limit("[1,2,3]") == .count)
+    #expect(limit("{\"a\":1,\"b\":2,\"c\":3}") == .count)
+    #expect(limit("[[[]]]") == .depth)
+    #expect(limit("\"é1\"") == nil)
+    #expect(limit("\"\\u00e9é\"") == .stringLength)
+    #expect(limit("\"\\n\\n\\n\"") == nil)
+    #expect(limit("\"1234\"") == .stringLength)
+    #expect(limit("{\"1234\":1}") == .stringLength)
+  }
+
+  @Test("Deep nesting ends in an error", arguments: ["[", "{\"a\":"], [512, 1 << 20])
+  func deep(opening: String, depth: Int) throws {
+    var limits = ArchiveLimits()
+    limits.depth = depth
+    let start = ContinuousClock.now
+    let error = failure(Data(String(repeating: opening, count: 100_000).utf8), limits: limits)
+    #expect(error?.code == .limitExceeded)
+    #expect(error?.limit == .depth)
+    #expect(start.duration(to: .now) < .seconds(1))
+  }
+
+  @Test("What is read can be compared, written and released", arguments: ["[", "{\"a\":"])
+  func deepest(opening: String) throws {
+    var reader = JSONReader()
+    var writer = JSONWriter()
+    reader.limits.depth = JSONReader.maximumDepth
+    writer.limits.depth = JSONReader.maximumDepth
+    let count = JSONReader.maximumDepth
+    let closing = opening == "[" ? "]" : "}"
+    let text =
+      String(repeating: opening, count: count - 1) + "[]" + String(repeating: closing, count: count - 1)
+    let value = try reader.read(Data(text.utf8))
+    #expect(try writer.write(value) == Data(text.utf8))
+    #expect(value == (try reader.read(Data(text.utf8))))
+    #expect(throws: ArchiveError.self) { try JSONWriter().write(value) }
+    #expect(failure(Data("[\(text)]".utf8), limits: reader.limits)?.limit == .depth)
+  }
+
+  @Test("Every truncation and every changed byte is read or refused")
+  func damage() throws {
+    let text = #"{"a": [1, -2.5e+3, "x\n\u00e9\ud83d\ude00é", true, false, null], "b": {"c": {}, "d": []}} "#
+    let bytes = Array(text.utf8)
+    for count in 0..<(bytes.count - 1) {
+      let error = failure(Data(bytes[..<count]))
+      #expect(error?.code == .invalidJSON)
+      #expect(error?.reason.contains("line 1, column ") == true)
+    }
+    for place in bytes.indices {
+      for byte in UInt8.min ... .max {
+        var changed = bytes
+        changed[place] = byte
+        _ = failure(Data(changed))
+      }
+    }
+    // A slice of data does not start at zero.
+    #expect(try JSONReader().read(Data(bytes).dropFirst(6).prefix(1) + Data("]".utf8)) == [])
+  }
+}
