@@ -7,7 +7,7 @@ public struct ArchiveError: Error, Sendable {
     // Opening
     case notAnArchive, newerFormat, truncated, damaged, limitExceeded
     // Decoding
-    case newerModel, unsupportedVersion, unknownType, typeMismatch, missingValue, unknownCase
+    case newerModel, unsupportedVersion, unknownType, typeMismatch, missingValue, unknownCase, rejected
     // Upgrading
     case invalidMigration, migrationFailed
     // Merging
@@ -107,5 +107,32 @@ extension ArchiveError {
       code, reason, path: codingPath, typeName: name, foundVersion: foundVersion,
       supportedVersion: supportedVersion, limit: limit, byteOffset: byteOffset,
       underlying: underlyingError)
+  }
+}
+
+extension ArchiveError {
+  /// `error` with `component` in front of its path; an error of somebody else's becomes the cause of one of ours.
+  package static func at(_ component: PathComponent, _ error: any Error) -> ArchiveError {
+    wrap(error).prefixed(by: component)
+  }
+
+  /// `error` itself where it is ours, else ours with `error` as its cause.
+  package static func wrap(_ error: any Error) -> ArchiveError {
+    if let known = error as? ArchiveError { return known }
+    return ArchiveError(.rejected, "the type's own code refused the value", underlying: error)
+  }
+
+  package static func tooDeep(_ limit: Int) -> ArchiveError {
+    ArchiveError(
+      .limitExceeded, "nested more than \(limit) levels deep; raise the depth limit if that is right",
+      limit: .depth)
+  }
+
+  package static func damaged(_ reason: String, at offset: Int) -> ArchiveError {
+    ArchiveError(.damaged, reason, byteOffset: offset)
+  }
+
+  package static func mismatch(expected: String, found: String, at offset: Int? = nil) -> ArchiveError {
+    ArchiveError(.typeMismatch, "found \(found) where \(expected) is expected", byteOffset: offset)
   }
 }

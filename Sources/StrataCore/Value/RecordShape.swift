@@ -30,6 +30,23 @@ package final class RecordShape: Sendable {
 
   package func place(of key: String) -> Int? { places[key] }
 
+  /// Type name and version in one string, as the definition of a record holds it: `Issue@3`, or `Issue` where
+  /// no version was written.
+  package var mark: String {
+    guard let modelVersion else { return typeName }
+    return "\(typeName)@\(modelVersion)"
+  }
+
+  /// Splits a mark at its last `@`, where a number follows.
+  package static func parseMark(_ mark: String) -> (typeName: String, modelVersion: Int?) {
+    guard let at = mark.lastIndex(of: "@") else { return (mark, nil) }
+    let digits = mark[mark.index(after: at)...]
+    guard !digits.isEmpty, digits.utf8.allSatisfy({ $0 >= 48 && $0 <= 57 }), let version = Int(digits) else {
+      return (mark, nil)
+    }
+    return (String(mark[..<at]), version)
+  }
+
   package func adding(_ key: String) -> RecordShape {
     changed(.add(key)) { ($0.typeName, $0.modelVersion, $0.keys + [key]) }
   }
@@ -65,5 +82,18 @@ package final class RecordShape: Sendable {
       if changes.count < 64 { changes[change] = shape }
       return shape
     }
+  }
+}
+
+extension RecordShape: Hashable {
+  package static func == (left: RecordShape, right: RecordShape) -> Bool {
+    left === right
+      || left.typeName == right.typeName && left.modelVersion == right.modelVersion && left.keys == right.keys
+  }
+
+  package func hash(into hasher: inout Hasher) {
+    hasher.combine(typeName)
+    hasher.combine(modelVersion)
+    hasher.combine(keys)
   }
 }

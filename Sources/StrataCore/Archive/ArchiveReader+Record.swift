@@ -1,0 +1,115 @@
+extension ArchiveReader {
+  /// How a record begins.
+  package enum RecordStart {
+    /// It has today's shape: the fields follow, in the order of the schema.
+    case fields
+    /// It has another shape; so many values follow.
+    case values(RecordShape)
+    /// There is no record here.
+    case other
+  }
+
+  /// Passes the head of a record.
+  @inline(__always)
+  package mutating func beginRecord(_ schema: ModelSchema) throws -> RecordStart {
+    guard try peekByte() == 0xD9 else { return .other }
+    let start = position
+    position &+= 1
+    let tag = UInt64(try readByte()) << 8 | UInt64(try readByte())
+    if tag >= CBOR.Tag.firstRecord, tag <= CBOR.Tag.lastRecord {
+      let number = Int(tag &- CBOR.Tag.firstRecord)
+      for place in definitions.indices where definitions[place].number == number {
+        let count = definitions[place].shape.keys.count
+        guard try readArrayCount() == count else { throw ArchiveReader.wrongCount(start) }
+        if definitions[place].matching == ObjectIdentifier(schema) { return .fields }
+        return match(place, schema)
+      }
+      throw ArchiveError.damaged("a record whose definition is missing", at: start)
+    }
+    guard tag == CBOR.Tag.inlineRecord else {
+      position = start
+      return .other
+    }
+    return match(try readDefinition(at: start), schema)
+  }
+
+  private mutating func match(_ place: Int, _ schema: ModelSchema) -> RecordStart {
+    let shape = definitions[place].shape
+    guard schema.reads(shape, includingExcluded: context.includesExcluded) else { return .values(shape) }
+    definitions[place].matching = ObjectIdentifier(schema)
+    return .fields
+  }
+
+  private static func wrongCount(_ start: Int) -> ArchiveError {
+    ArchiveError.damaged("a record has not as many values as its definition has keys", at: start)
+  }
+
+  /// Reads number and keys of an inline record, whose tag was passed. The values follow.
+  private mutating func readDefinition(at start: Int) throws -> Int {
+    let count = try readArrayCount()
+    guard count >= 2, case .int(let tag) = try readValue(), tag >= 57344, tag <= 57599 else {
+      throw ArchiveError.damaged("a record definition without a number", at: start)
+    }
+    let keyCount = try readArrayCount()
+    guard keyCount == count - 1 else { throw Self.wrongCount(start) }
+    var keys: [String] = []
+    for _ in 0..<keyCount { keys.append(try readString()) }
+    let (typeName, modelVersion) = RecordShape.parseMark(keys.removeLast())
+    let shape = RecordShape(typeName: typeName, modelVersion: modelVersion, keys: keys)
+    guard shape.keysAreUnique else { throw ArchiveError.damaged("a record definition has a key twice", at: start) }
+    let number = Int(tag) - 57344
+    let definition = Definition(number: number, shape: shape, matching: nil)
+    context.note(shape)
+    if let place = definitions.firstIndex(where: { $0.number == number }) {
+      definitions[place] = definition
+      return place
+    }
+    definitions.append(definition)
+    return definitions.count - 1
+  }
+
+  /// A record, whatever its type.
+  package mutating func readRecord() throws -> Record {
+    let start = position
+    position &+= 1
+    let tag = UInt64(try readByte()) << 8 | UInt64(try readByte())
+    let place: Int
+    if tag == CBOR.Tag.inlineRecord {
+      place = try readDefinition(at: start)
+    } else {
+      guard tag >= CBOR.Tag.firstRecord, tag <= CBOR.Tag.lastRecord,
+        let known = definitions.firstIndex(where: { $0.number == Int(tag - CBOR.Tag.firstRecord) })
+      else { throw ArchiveError.damaged("a record whose definition is missing", at: start) }
+      place = known
+      guard try readArrayCount() == definitions[place].shape.keys.count else { throw Self.wrongCount(start) }
+    }
+    return try readValues(of: definitions[place].shape)
+  }
+
+  /// The values of a record whose head was passed.
+  package mutating func readValues(of shape: RecordShape) throws -> Record {
+    try enter()
+    var values: [Value] = []
+    values.reserveCapacity(shape.keys.count)
+    for key in shape.keys {
+      do { values.append(try readValue()) } catch { throw ArchiveError.at(.key(key), error) }
+    }
+    leave()
+    return Record(shape: shape, values: values)
+  }
+
+  /// Passes the mark of a body that shares strings (tag 256), which every body starts with.
+  package mutating func beginBody() throws {
+    guard bytes.byteCount >= 3, try readByte() == 0xD9, try readByte() == 1, try readByte() == 0 else {
+      throw ArchiveError.damaged("the body does not begin with tag 256", at: 0)
+    }
+    usesReferences = true
+  }
+
+  /// Makes sure that nothing follows.
+  package mutating func endBody() throws {
+    guard position == bytes.byteCount else {
+      throw ArchiveError.damaged("\(bytes.byteCount - position) bytes follow the last value", at: position)
+    }
+  }
+}

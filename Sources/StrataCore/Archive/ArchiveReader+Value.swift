@@ -1,0 +1,291 @@
+package import Foundation
+
+extension ArchiveReader {
+  /// The next value, whatever it is.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `truncated`, `damaged` or `limitExceeded`.
+  public mutating func readValue() throws -> Value {
+    let start = position
+    let initial = try readByte()
+    switch initial >> 5 {
+    case CBOR.Major.unsigned:
+      let argument = try readArgument(initial)
+      return argument <= UInt64(Int64.max) ? .int(Int64(argument)) : .uint(argument)
+    case CBOR.Major.negative:
+      let argument = try readArgument(initial)
+      guard argument <= UInt64(Int64.max) else {
+        return .wideInteger(WideInteger(isNegative: true, magnitude: UInt128(argument) + 1))
+      }
+      return .int(~Int64(argument))
+    case CBOR.Major.bytes:
+      position = start
+      return .data(try readData())
+    case CBOR.Major.text:
+      return .string(try readText(initial))
+    case CBOR.Major.array:
+      return .array(try readElements(try readCount(initial)))
+    case CBOR.Major.map:
+      return try readMap(initial)
+    case CBOR.Major.tag:
+      position = start
+      return try readTagged()
+    default:
+      return try readSimple(initial, at: start)
+    }
+  }
+
+  private mutating func readSimple(_ initial: UInt8, at start: Int) throws -> Value {
+    switch initial {
+    case CBOR.falseByte: return .bool(false)
+    case CBOR.trueByte: return .bool(true)
+    case CBOR.nullByte: return .null
+    case CBOR.floatByte:
+      position = start
+      return .float(try readFloat())
+    case CBOR.doubleByte:
+      position = start
+      return .double(try readDouble())
+    default:
+      throw ArchiveError.damaged("a simple value that this format does not use", at: start)
+    }
+  }
+
+  package mutating func readElements(_ count: Int) throws -> [Value] {
+    try enter()
+    var elements: [Value] = []
+    // A value takes more memory than the byte that announces it, so memory follows what is really there.
+    elements.reserveCapacity(min(count, 4096))
+    for index in 0..<count {
+      do { elements.append(try readValue()) } catch { throw ArchiveError.at(.index(index), error) }
+    }
+    leave()
+    return elements
+  }
+
+  /// A map: an object where all keys are strings.
+  private mutating func readMap(_ initial: UInt8) throws -> Value {
+    let start = position
+    let count = try readCount(initial, bytesPerElement: 2)
+    try enter()
+    var entries: [Object.Entry] = []
+    entries.reserveCapacity(min(count, 4096))
+    var pairs: [Value.MapEntry] = []
+    for _ in 0..<count {
+      let key = try readValue()
+      if case .string(let key) = key, pairs.isEmpty {
+        do { entries.append(Object.Entry(key: key, value: try readValue())) } catch {
+          throw ArchiveError.at(.key(key), error)
+        }
+      } else {
+        if pairs.isEmpty { pairs = entries.map { Value.MapEntry(key: .string($0.key), value: $0.value) } }
+        pairs.append(Value.MapEntry(key: key, value: try readValue()))
+      }
+    }
+    leave()
+    if pairs.isEmpty {
+      guard Object.keysAreUnique(entries) else { throw ArchiveError.damaged("a key stands twice", at: start) }
+      return .object(Object(uniqueEntries: entries))
+    }
+    guard Set(pairs.map(\.key)).count == pairs.count else {
+      throw ArchiveError.damaged("a key stands twice", at: start)
+    }
+    return .map(pairs)
+  }
+
+  private mutating func readTagged() throws -> Value {
+    let start = position
+    let initial = try readByte()
+    let tag = try readArgument(initial)
+    switch tag {
+    case CBOR.Tag.stringReference:
+      position = start
+      let number = try readReference(expected: "a string")
+      return byteStrings[number].map { .data($0) } ?? .string(strings[number])
+    case CBOR.Tag.firstRecord...CBOR.Tag.lastRecord, CBOR.Tag.inlineRecord:
+      position = start
+      return .record(try readRecord())
+    case CBOR.Tag.epochDate, CBOR.Tag.genericObject, CBOR.Tag.decimal, CBOR.Tag.url:
+      position = start
+      return try readStandard(tag, at: start)
+    case CBOR.Tag.uuid:
+      return .uuid(try readUUIDContent(at: start))
+    case CBOR.Tag.set:
+      return .set(try readElements(try readArrayCount()))
+    case CBOR.Tag.positiveInteger, CBOR.Tag.negativeInteger:
+      return .wideInteger(try readBignum(isNegative: tag == CBOR.Tag.negativeInteger, at: start))
+    case CBOR.Tag.shareable, CBOR.Tag.sharedReference:
+      throw ArchiveError.damaged("shared values are reserved for a later version of the format", at: start)
+    default:
+      throw ArchiveError.damaged("tag \(tag) is not part of this format", at: start)
+    }
+  }
+
+  private mutating func readStandard(_ tag: UInt64, at start: Int) throws -> Value {
+    switch tag {
+    case CBOR.Tag.epochDate: return .date(try readDate())
+    case CBOR.Tag.url: return .url(try readURL())
+    case CBOR.Tag.decimal: return .decimal(try readDecimal())
+    default:
+      let (name, count) = try readGenericHead()
+      switch name {
+      case CBOR.Generic.date: return .date(try readGenericDate(count, at: start))
+      case CBOR.Generic.url: return .url(try readGenericURL(count, at: start))
+      case CBOR.Generic.decimal where count == 0: return .decimal(.nan)
+      default: throw ArchiveError.damaged("a generic object of an unknown kind", at: start)
+      }
+    }
+  }
+
+  // MARK: Tagged scalars
+
+  /// Passes the tag that is expected here.
+  private mutating func readTag(_ tag: UInt64) -> Bool {
+    let start = position
+    if let initial = try? readByte(), initial >> 5 == CBOR.Major.tag, let found = try? readArgument(initial),
+      found == tag
+    {
+      return true
+    }
+    position = start
+    return false
+  }
+
+  private mutating func readGenericHead() throws -> (name: String, count: Int) {
+    let start = position
+    guard readTag(CBOR.Tag.genericObject) else { throw try mismatch("a generic object") }
+    let count = try readArrayCount()
+    guard count > 0 else { throw ArchiveError.damaged("a generic object without a name", at: start) }
+    return (try readString(), count - 1)
+  }
+
+  package mutating func readDate() throws -> Date {
+    let start = position
+    guard try peekByte() == 0xC1 else {
+      guard try peekByte() == 0xD8 else { throw try mismatch("a date") }
+      guard case .date(let date) = try readValue() else {
+        throw ArchiveError.mismatch(expected: "a date", found: "another value", at: start)
+      }
+      return date
+    }
+    position &+= 1
+    let seconds: Double
+    switch try readValue() {
+    case .int(let whole): seconds = Double(whole)
+    case .double(let fraction): seconds = fraction
+    case .float(let fraction): seconds = Double(fraction)
+    default: throw ArchiveError.damaged("a date that is no number", at: start)
+    }
+    return Date(timeIntervalSinceReferenceDate: seconds - Date.timeIntervalBetween1970AndReferenceDate)
+  }
+
+  private mutating func readGenericDate(_ count: Int, at start: Int) throws -> Date {
+    guard count == 1, case .double(let seconds) = try readValue() else {
+      throw ArchiveError.damaged("a date that is no number", at: start)
+    }
+    return Date(timeIntervalSinceReferenceDate: seconds)
+  }
+
+  /// A URL. One that was read before is not parsed again: parsing is the larger part of its cost.
+  package mutating func readURL() throws -> URL {
+    let start = position
+    guard bytes.byteCount &- position >= 2, try peekByte() == 0xD8,
+      bytes.unsafeLoad(fromUncheckedByteOffset: position &+ 1, as: UInt8.self) == UInt8(CBOR.Tag.url)
+    else {
+      guard case .url(let url) = try readValue() else {
+        throw ArchiveError.mismatch(expected: "a URL", found: "another value", at: start)
+      }
+      return url
+    }
+    position &+= 2
+    if try peekByte() == 0xD8 {
+      let number = try readReference(expected: "a string")
+      if number < urls.count, let url = urls[number] { return url }
+      let url = try makeURL(strings[number], at: start)
+      cache(url, number)
+      return url
+    }
+    let before = strings.count
+    let url = try makeURL(try readString(), at: start)
+    if strings.count > before { cache(url, before) }
+    return url
+  }
+
+  private mutating func cache(_ url: URL, _ number: Int) {
+    while urls.count < number { urls.append(nil) }
+    if urls.count == number { urls.append(url) } else { urls[number] = url }
+  }
+
+  private func makeURL(_ string: String, at start: Int) throws -> URL {
+    guard let url = URL(string: string, encodingInvalidCharacters: false) else {
+      throw ArchiveError.damaged("a string is no URL", at: start)
+    }
+    return url
+  }
+
+  private mutating func readGenericURL(_ count: Int, at start: Int) throws -> URL {
+    guard count == 2 else { throw ArchiveError.damaged("a URL without its base", at: start) }
+    let relative = try readString()
+    let base = try makeURL(try readString(), at: start)
+    guard let url = URL(string: relative, relativeTo: base) else {
+      throw ArchiveError.damaged("a string is no URL", at: start)
+    }
+    return url
+  }
+
+  private mutating func readUUIDContent(at start: Int) throws -> UUID {
+    let data = try readData()
+    guard data.count == 16 else { throw ArchiveError.damaged("a UUID that is not 16 bytes long", at: start) }
+    var content: uuid_t = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+    withUnsafeMutableBytes(of: &content) { $0.copyBytes(from: data) }
+    return UUID(uuid: content)
+  }
+
+  private mutating func readBignum(isNegative: Bool, at start: Int) throws -> WideInteger {
+    let data = try readData()
+    guard data.count <= 16 else {
+      throw ArchiveError.damaged("an integer of more than 128 bits", at: start)
+    }
+    var magnitude: UInt128 = 0
+    for byte in data { magnitude = magnitude << 8 | UInt128(byte) }
+    let (sum, overflow) = magnitude.addingReportingOverflow(isNegative ? 1 : 0)
+    if overflow { throw ArchiveError.damaged("an integer of more than 128 bits", at: start) }
+    return WideInteger(isNegative: isNegative, magnitude: sum)
+  }
+
+  private mutating func readDecimal() throws -> Decimal {
+    let start = position
+    position &+= 1
+    guard try readArrayCount() == 2, case .int(let exponent) = try readValue(), abs(exponent) < 1000 else {
+      throw ArchiveError.damaged("a decimal that is no pair of exponent and mantissa", at: start)
+    }
+    let parts: DecimalParts
+    switch try readValue() {
+    case .int(let mantissa):
+      parts = DecimalParts(
+        isNegative: mantissa < 0, mantissa: UInt128(mantissa.magnitude), exponent: Int(exponent))
+    case .uint(let mantissa):
+      parts = DecimalParts(isNegative: false, mantissa: UInt128(mantissa), exponent: Int(exponent))
+    case .wideInteger(let mantissa):
+      parts = DecimalParts(
+        isNegative: mantissa.isNegative, mantissa: mantissa.magnitude, exponent: Int(exponent))
+    default: throw ArchiveError.damaged("a decimal that is no pair of exponent and mantissa", at: start)
+    }
+    guard let decimal = parts.decimal else {
+      throw ArchiveError.damaged("a decimal of more than 38 digits", at: start)
+    }
+    return decimal
+  }
+}
+
+extension Double {
+  /// The number that the value holds, where a double holds it exactly: `3` is 3.0, and 2^53 + 1 is refused.
+  package init?(exactlyAs value: Value) {
+    switch value {
+    case .double(let value): self = value
+    case .float(let value): self.init(value)
+    case .int(let value): self.init(exactly: value)
+    case .uint(let value): self.init(exactly: value)
+    default: return nil
+    }
+  }
+}

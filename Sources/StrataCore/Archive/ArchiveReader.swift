@@ -1,0 +1,289 @@
+package import Foundation
+
+/// Reads the CBOR body of an archive: what a model's `init(fields:)` is handed.
+///
+/// A reader stands either on bytes, where the archive has today's shape and fields follow each other, or on the
+/// fields of an upgraded record, where each is looked up. Generated code is the same for both.
+public struct ArchiveReader: ~Copyable, ~Escapable {
+  package let bytes: RawSpan
+  package var position: Int
+  package var strings: [String] = []
+  package var urls: [URL?] = []
+  package var byteStrings: [Int: Data] = [:]
+  package var definitions: [Definition] = []
+  package var depth = 0
+  package let depthLimit: Int
+  package let countLimit: Int
+  package let lengthLimit: Int
+  /// The fields of an upgraded record in the order of the schema; `nil` while the reader stands on bytes.
+  package var slots: [Value?]?
+  package var unknownFields = UnknownFields()
+  package var failedField = 0
+  package var usesReferences = false
+  package let context: DecodingContext
+
+  /// A record definition of the archive and, once known, the schema that it agrees with.
+  package struct Definition {
+    let number: Int
+    let shape: RecordShape
+    var matching: ObjectIdentifier?
+  }
+
+  /// A reader over a body.
+  @_lifetime(copy bytes)
+  package init(_ bytes: RawSpan, context: DecodingContext) {
+    self.bytes = bytes
+    self.context = context
+    position = 0
+    depthLimit = context.limits.depth
+    countLimit = context.limits.count
+    lengthLimit = context.limits.stringLength
+  }
+
+  /// A reader over the fields of a record.
+  @_lifetime(immortal)
+  package init(slots: [Value?], unknownFields: UnknownFields, context: DecodingContext) {
+    bytes = RawSpan()
+    position = 0
+    self.context = context
+    depthLimit = context.limits.depth
+    countLimit = context.limits.count
+    lengthLimit = context.limits.stringLength
+    self.slots = slots
+    self.unknownFields = unknownFields
+  }
+
+  // MARK: Bytes
+
+  @inline(__always)
+  package mutating func readByte() throws -> UInt8 {
+    guard position < bytes.byteCount else { throw endOfBytes() }
+    let byte = bytes.unsafeLoad(fromUncheckedByteOffset: position, as: UInt8.self)
+    position &+= 1
+    return byte
+  }
+
+  @inline(__always)
+  package func peekByte() throws -> UInt8 {
+    guard position < bytes.byteCount else { throw endOfBytes() }
+    return bytes.unsafeLoad(fromUncheckedByteOffset: position, as: UInt8.self)
+  }
+
+  @inline(__always)
+  private mutating func readInteger<T: FixedWidthInteger & BitwiseCopyable>(_ type: T.Type) throws -> T {
+    guard bytes.byteCount &- position >= MemoryLayout<T>.size else { throw endOfBytes() }
+    let value = bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: position, as: T.self)
+    position &+= MemoryLayout<T>.size
+    return T(bigEndian: value)
+  }
+
+  @inline(never)
+  private func endOfBytes() -> ArchiveError {
+    ArchiveError(.truncated, "the body ends in the middle of a value", byteOffset: position)
+  }
+
+  /// The argument that the initial byte announces (RFC 8949 §3).
+  @inline(__always)
+  package mutating func readArgument(_ initial: UInt8) throws -> UInt64 {
+    let low = initial & 0x1F
+    if low < 24 { return UInt64(low) }
+    return try readLongArgument(low)
+  }
+
+  @inline(never)
+  private mutating func readLongArgument(_ low: UInt8) throws -> UInt64 {
+    switch low {
+    case 24: return UInt64(try readByte())
+    case 25: return UInt64(try readInteger(UInt16.self))
+    case 26: return UInt64(try readInteger(UInt32.self))
+    case 27: return try readInteger(UInt64.self)
+    default:
+      throw ArchiveError.damaged("a value has a length that this format does not use", at: position &- 1)
+    }
+  }
+
+  // MARK: Scalars
+
+  /// Whether an explicit null follows, which is then passed.
+  public mutating func readNullIfPresent() throws -> Bool {
+    guard try peekByte() == CBOR.nullByte else { return false }
+    position &+= 1
+    return true
+  }
+
+  package mutating func readBool() throws -> Bool {
+    switch try peekByte() {
+    case CBOR.falseByte:
+      position &+= 1
+      return false
+    case CBOR.trueByte:
+      position &+= 1
+      return true
+    default: throw try mismatch("a boolean")
+    }
+  }
+
+  @inline(__always)
+  package mutating func readInteger64() throws -> (isNegative: Bool, argument: UInt64) {
+    let byte = try peekByte()
+    guard byte < 0x40 else { throw try mismatch("an integer") }
+    position &+= 1
+    return (byte >= 0x20, try readArgument(byte))
+  }
+
+  package mutating func readDouble() throws -> Double {
+    switch try peekByte() {
+    case CBOR.doubleByte:
+      position &+= 1
+      return Double(bitPattern: try readInteger(UInt64.self))
+    case CBOR.floatByte:
+      position &+= 1
+      return Double(Float(bitPattern: try readInteger(UInt32.self)))
+    default:
+      let start = position
+      guard let value = try Double(exactlyAs: readValue()) else {
+        throw ArchiveError.mismatch(
+          expected: "a floating-point number", found: "another value", at: start)
+      }
+      return value
+    }
+  }
+
+  package mutating func readFloat() throws -> Float {
+    if try peekByte() == CBOR.floatByte {
+      position &+= 1
+      return Float(bitPattern: try readInteger(UInt32.self))
+    }
+    let start = position
+    let wide = try readDouble()
+    let value = Float(wide)
+    guard Double(value) == wide || wide.isNaN else {
+      throw ArchiveError.mismatch(
+        expected: "a number that Float holds exactly", found: "a wider floating-point number", at: start)
+    }
+    return value
+  }
+
+  /// A string, whether it stands here or is a reference.
+  @inline(__always)
+  package mutating func readString() throws -> String {
+    let byte = try peekByte()
+    if byte >> 5 == CBOR.Major.text {
+      position &+= 1
+      return try readText(byte)
+    }
+    guard byte == 0xD8 else { throw try mismatch("a string") }
+    let number = try readReference(expected: "a string")
+    if byteStrings[number] != nil { throw ArchiveError.mismatch(expected: "a string", found: "data", at: position) }
+    return strings[number]
+  }
+
+  /// The content of a string whose initial byte was read.
+  @inline(__always)
+  package mutating func readText(_ initial: UInt8) throws -> String {
+    let length = try readLength(initial)
+    let string = try makeString(at: position, length: length)
+    position &+= length
+    if usesReferences, length >= StringIndex.minimumLength(forNumber: UInt64(strings.count)) {
+      strings.append(string)
+    }
+    return string
+  }
+
+  @inline(__always)
+  package mutating func readLength(_ initial: UInt8) throws -> Int {
+    let argument = try readArgument(initial)
+    guard argument <= UInt64(bytes.byteCount &- position) else { throw endOfBytes() }
+    guard argument <= UInt64(lengthLimit) else {
+      throw ArchiveError(
+        .limitExceeded, "a string of \\(argument) bytes is longer than the limit of \\(lengthLimit)",
+        limit: .stringLength, byteOffset: position)
+    }
+    return Int(argument)
+  }
+
+  @inline(__always)
+  private func makeString(at start: Int, length: Int) throws -> String {
+    let content = bytes.extracting(start..<start &+ length)
+    let string = content.withUnsafeBytes { String(validating: $0, as: UTF8.self) }
+    guard let string else { throw ArchiveError.damaged("a string is not valid UTF-8", at: start) }
+    return string
+  }
+
+  /// The number of a string reference (tag 25), which stands here.
+  package mutating func readReference(expected: String) throws -> Int {
+    guard usesReferences, bytes.byteCount &- position >= 2,
+      bytes.unsafeLoad(fromUncheckedByteOffset: position &+ 1, as: UInt8.self) == UInt8(CBOR.Tag.stringReference)
+    else { throw try mismatch(expected) }
+    position &+= 2
+    let initial = try readByte()
+    guard initial < 0x20 else { throw ArchiveError.damaged("a string reference is no number", at: position) }
+    let number = try readArgument(initial)
+    guard number < UInt64(strings.count) else {
+      throw ArchiveError.damaged("a reference names a string that does not exist", at: position)
+    }
+    return Int(number)
+  }
+
+  package mutating func readData() throws -> Data {
+    let byte = try peekByte()
+    if byte >> 5 == CBOR.Major.bytes {
+      position &+= 1
+      let length = try readLength(byte)
+      let data = bytes.extracting(position..<position &+ length).withUnsafeBytes { Data($0) }
+      position &+= length
+      if usesReferences, length >= StringIndex.minimumLength(forNumber: UInt64(strings.count)) {
+        byteStrings[strings.count] = data
+        strings.append("")
+      }
+      return data
+    }
+    guard byte == 0xD8 else { throw try mismatch("data") }
+    let number = try readReference(expected: "data")
+    guard let data = byteStrings[number] else {
+      throw ArchiveError.mismatch(expected: "data", found: "a string", at: position)
+    }
+    return data
+  }
+
+  // MARK: Containers
+
+  /// The number of elements of an array that stands here.
+  package mutating func readArrayCount() throws -> Int {
+    let byte = try peekByte()
+    guard byte >> 5 == CBOR.Major.array else { throw try mismatch("an array") }
+    position &+= 1
+    return try readCount(byte)
+  }
+
+  /// A count, checked against the limit and against the bytes that are left: each element takes at least one.
+  package mutating func readCount(_ initial: UInt8, bytesPerElement: Int = 1) throws -> Int {
+    let count = try readArgument(initial)
+    guard count <= UInt64(countLimit) else {
+      throw ArchiveError(
+        .limitExceeded, "a collection of \\(count) elements is longer than the limit of \\(countLimit)",
+        limit: .count, byteOffset: position)
+    }
+    guard count <= UInt64((bytes.byteCount &- position) / bytesPerElement) else { throw endOfBytes() }
+    return Int(count)
+  }
+
+  /// Goes one level deeper; each call needs its ``leave()``.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `limitExceeded`.
+  @inline(__always)
+  package mutating func enter() throws {
+    depth &+= 1
+    if depth > depthLimit { throw ArchiveError.tooDeep(depthLimit) }
+  }
+
+  @inline(__always)
+  package mutating func leave() { depth &-= 1 }
+
+  /// The error for a value that is not what the type expects. Reads the value to name its kind.
+  package mutating func mismatch(_ expected: String) throws -> ArchiveError {
+    let start = position
+    let found = try readValue().kind
+    return ArchiveError.mismatch(expected: expected, found: found, at: start)
+  }
+}

@@ -1,0 +1,257 @@
+public import Foundation
+
+/// Writes the CBOR body of an archive: what a model's `encodeFields(to:)` is handed.
+///
+/// Values go straight into bytes. Strings that were written before become references, and a record names its
+/// keys only the first time.
+public struct ArchiveWriter: ~Copyable {
+  package var buffer: ByteBuffer
+  private var strings = StringIndex()
+  private var usesReferences: Bool
+  /// The schemas that were met, with their numbers: found faster than by content.
+  private var schemas: [(schema: ObjectIdentifier, number: Int)] = []
+  /// What each record tag stands for. Equal content has one number, whatever object describes it.
+  private var numbers: [RecordShape: Int] = [:]
+  private var depth = 0
+  package let depthLimit: Int
+  /// Whether fields that archives leave out are written too, as merging needs.
+  package let includesExcluded: Bool
+  package var failedField = 0
+
+  package init(
+    limits: ArchiveLimits = ArchiveLimits(), includesExcluded: Bool = false, usesReferences: Bool = true,
+    minimumCapacity: Int = 4096
+  ) {
+    buffer = ByteBuffer(minimumCapacity: minimumCapacity)
+    depthLimit = limits.depth
+    self.includesExcluded = includesExcluded
+    self.usesReferences = usesReferences
+    beginBody()
+  }
+
+  private mutating func beginBody() {
+    if usesReferences { buffer.appendHead(CBOR.Major.tag, CBOR.Tag.stringNamespace) }
+  }
+
+  /// Starts a body that shares nothing with the one before, in the same memory.
+  package mutating func reset() {
+    buffer.removeAll()
+    strings.removeAll()
+    schemas.removeAll(keepingCapacity: true)
+    numbers.removeAll(keepingCapacity: true)
+    depth = 0
+    beginBody()
+  }
+
+  // MARK: Scalars
+
+  /// Writes an explicit null.
+  public mutating func writeNull() { buffer.append(CBOR.nullByte) }
+
+  public mutating func write(_ value: Bool) { buffer.append(value ? CBOR.trueByte : CBOR.falseByte) }
+
+  public mutating func write(_ value: Int64) {
+    if value >= 0 {
+      buffer.appendHead(CBOR.Major.unsigned, UInt64(bitPattern: value))
+    } else {
+      buffer.appendHead(CBOR.Major.negative, UInt64(bitPattern: ~value))
+    }
+  }
+
+  public mutating func write(_ value: UInt64) { buffer.appendHead(CBOR.Major.unsigned, value) }
+
+  public mutating func write(_ value: Float) { buffer.append(CBOR.floatByte, value.bitPattern) }
+
+  public mutating func write(_ value: Double) { buffer.append(CBOR.doubleByte, value.bitPattern) }
+
+  /// Writes a string, or a reference to it where it was written before.
+  public mutating func write(_ value: String) {
+    var value = value
+    value.withUTF8 { utf8 in
+      writeUnique(UnsafeRawBufferPointer(utf8), major: CBOR.Major.text)
+    }
+  }
+
+  public mutating func write(_ value: Data) {
+    value.withUnsafeBytes { writeUnique($0, major: CBOR.Major.bytes) }
+  }
+
+  @inline(__always)
+  private mutating func writeUnique(_ bytes: UnsafeRawBufferPointer, major: UInt8) {
+    if usesReferences {
+      // The head has at most nine bytes; the place of the content is only known with its length.
+      let start = buffer.count &+ Self.headLength(bytes.count)
+      if let number = strings.find(bytes, major: major, start: start, in: buffer) {
+        buffer.append(0xD8, UInt8(truncatingIfNeeded: CBOR.Tag.stringReference))
+        buffer.appendHead(CBOR.Major.unsigned, number)
+        return
+      }
+    }
+    buffer.appendHead(major, UInt64(truncatingIfNeeded: bytes.count))
+    buffer.append(contentsOf: bytes)
+  }
+
+  @inline(__always)
+  private static func headLength(_ argument: Int) -> Int {
+    if argument < 24 { return 1 }
+    if argument <= 0xFF { return 2 }
+    if argument <= 0xFFFF { return 3 }
+    return argument <= 0xFFFF_FFFF ? 5 : 9
+  }
+
+  /// Writes a date so that every bit comes back: as whole or fractional seconds since 1970 where that loses
+  /// nothing (tag 1), else as seconds since 2001.
+  public mutating func write(_ value: Date) {
+    let seconds = value.timeIntervalSinceReferenceDate
+    let since1970 = seconds + Date.timeIntervalBetween1970AndReferenceDate
+    if (since1970 - Date.timeIntervalBetween1970AndReferenceDate).bitPattern == seconds.bitPattern {
+      if let whole = Int64(exactly: since1970) {
+        buffer.append(0xC1)
+        write(whole)
+        return
+      }
+      if since1970.isFinite {
+        buffer.append(0xC1)
+        write(since1970)
+        return
+      }
+    }
+    writeGeneric(CBOR.Generic.date, count: 1)
+    write(seconds)
+  }
+
+  /// Writes a URL as its absolute string (tag 32); one with a base keeps the base.
+  public mutating func write(_ value: URL) {
+    if let base = value.baseURL {
+      writeGeneric(CBOR.Generic.url, count: 2)
+      write(value.relativeString)
+      write(base.absoluteString)
+    } else {
+      buffer.append(0xD8, UInt8(truncatingIfNeeded: CBOR.Tag.url))
+      write(value.absoluteString)
+    }
+  }
+
+  public mutating func write(_ value: UUID) {
+    buffer.append(0xD8, UInt8(truncatingIfNeeded: CBOR.Tag.uuid))
+    withUnsafeBytes(of: value.uuid) { writeUnique($0, major: CBOR.Major.bytes) }
+  }
+
+  /// Writes a decimal as mantissa and power of ten (tag 4).
+  public mutating func write(_ value: Decimal) {
+    guard let parts = DecimalParts(value) else {
+      writeGeneric(CBOR.Generic.decimal, count: 0)
+      return
+    }
+    buffer.append(0xC4)
+    beginArray(count: 2)
+    write(Int64(parts.exponent))
+    write(WideInteger(isNegative: parts.isNegative, magnitude: parts.mantissa))
+  }
+
+  /// Writes an integer; beyond 64 bits as a bignum (tags 2 and 3).
+  public mutating func write(_ value: WideInteger) {
+    // A negative CBOR integer stores -1 minus its value.
+    let argument = value.isNegative ? value.magnitude - 1 : value.magnitude
+    if let small = UInt64(exactly: argument) {
+      buffer.appendHead(value.isNegative ? CBOR.Major.negative : CBOR.Major.unsigned, small)
+      return
+    }
+    buffer.append(value.isNegative ? 0xC3 : 0xC2)
+    let significant = 16 - argument.leadingZeroBitCount / 8
+    withUnsafeBytes(of: argument.bigEndian) { bytes in
+      writeUnique(UnsafeRawBufferPointer(rebasing: bytes.suffix(significant)), major: CBOR.Major.bytes)
+    }
+  }
+
+  private mutating func writeGeneric(_ name: String, count: Int) {
+    buffer.append(0xD8, UInt8(truncatingIfNeeded: CBOR.Tag.genericObject))
+    beginArray(count: count + 1)
+    write(name)
+  }
+
+  // MARK: Containers
+
+  /// Starts an array; `count` elements must follow.
+  public mutating func beginArray(count: Int) {
+    buffer.appendHead(CBOR.Major.array, UInt64(truncatingIfNeeded: count))
+  }
+
+  /// Starts a set; `count` elements must follow, in the order of their own encoding.
+  public mutating func beginSet(count: Int) {
+    buffer.appendHead(CBOR.Major.tag, CBOR.Tag.set)
+    beginArray(count: count)
+  }
+
+  /// Starts a map; `count` pairs of key and value must follow, sorted by the encoded key.
+  public mutating func beginMap(count: Int) {
+    buffer.appendHead(CBOR.Major.map, UInt64(truncatingIfNeeded: count))
+  }
+
+  /// Goes one level deeper; each call needs its ``leave()``.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `limitExceeded` where the model is nested too deeply.
+  public mutating func enter() throws {
+    depth &+= 1
+    if depth > depthLimit { throw ArchiveError.tooDeep(depthLimit) }
+  }
+
+  /// Leaves the level that ``enter()`` began.
+  public mutating func leave() { depth &-= 1 }
+
+  // MARK: Records
+
+  /// Starts the record of a model: its fields follow, in the order of the schema.
+  package mutating func beginRecord(_ schema: ModelSchema) throws {
+    let identity = ObjectIdentifier(schema)
+    for known in schemas where known.schema == identity {
+      beginReference(known.number, count: includesExcluded ? schema.allKeys.count : schema.archivedKeys.count)
+      return try enter()
+    }
+    try schema.check()
+    let shape = includesExcluded ? schema.fullShape : schema.archivedShape
+    if let number = begin(shape) { schemas.append((identity, number)) }
+    try enter()
+  }
+
+  /// Starts a record of a shape; its values must follow.
+  package mutating func beginRecord(_ shape: RecordShape) throws {
+    _ = begin(shape)
+    try enter()
+  }
+
+  /// Writes a record as it is, whatever type it names.
+  package mutating func write(_ record: Record) throws {
+    try beginRecord(record.shape)
+    for (place, value) in record.values.enumerated() {
+      do { try write(value) } catch { throw ArchiveError.at(.key(record.keys[place]), error) }
+    }
+    leave()
+  }
+
+  /// Starts a record: a reference to its definition, or the definition where this is the first.
+  ///
+  /// - Returns: the number of the definition, or `nil` where none is left: there are 256 record tags, and shapes
+  ///   beyond 255 are defined anew each time, under the last tag.
+  private mutating func begin(_ shape: RecordShape) -> Int? {
+    if let number = numbers[shape] {
+      beginReference(number, count: shape.keys.count)
+      return number
+    }
+    let number = min(numbers.count, 255)
+    if number < 255 { numbers[shape] = number }
+    buffer.append(0xD9, UInt16(truncatingIfNeeded: CBOR.Tag.inlineRecord))
+    beginArray(count: shape.keys.count + 2)
+    write(CBOR.Tag.firstRecord + UInt64(number))
+    beginArray(count: shape.keys.count + 1)
+    for key in shape.keys { write(key) }
+    write(shape.mark)
+    return number < 255 ? number : nil
+  }
+
+  @inline(__always)
+  private mutating func beginReference(_ number: Int, count: Int) {
+    buffer.append(0xD9, UInt16(truncatingIfNeeded: CBOR.Tag.firstRecord) &+ UInt16(truncatingIfNeeded: number))
+    beginArray(count: count)
+  }
+}

@@ -1,0 +1,149 @@
+// The only file in this folder that holds unsafe pointers. Memory is allocated, written behind a checked
+// capacity and freed here; nothing outside sees a pointer that outlives a call.
+
+/// Bytes that grow at the end, with a table that finds strings already written.
+///
+/// An array of bytes checks uniqueness and capacity for each element; writing an archive appends a few bytes
+/// millions of times, and this costs a third of it.
+package struct ByteBuffer: ~Copyable {
+  private var base: UnsafeMutableRawPointer
+  private var capacity: Int
+  package private(set) var count = 0
+
+  package init(minimumCapacity: Int = 1024) {
+    capacity = max(minimumCapacity, 64)
+    base = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 8)
+  }
+
+  deinit { base.deallocate() }
+
+  /// Makes room for `extra` more bytes.
+  @inline(__always)
+  private mutating func reserve(_ extra: Int) {
+    if capacity &- count < extra { grow(extra) }
+  }
+
+  @inline(never)
+  private mutating func grow(_ extra: Int) {
+    let wanted = max(capacity * 2, count + extra)
+    let larger = UnsafeMutableRawPointer.allocate(byteCount: wanted, alignment: 8)
+    larger.copyMemory(from: base, byteCount: count)
+    base.deallocate()
+    base = larger
+    capacity = wanted
+  }
+
+  @inline(__always)
+  package mutating func append(_ byte: UInt8) {
+    reserve(1)
+    base.storeBytes(of: byte, toByteOffset: count, as: UInt8.self)
+    count &+= 1
+  }
+
+  /// A byte and then an integer in network order.
+  @inline(__always)
+  package mutating func append<T: FixedWidthInteger>(_ byte: UInt8, _ value: T) {
+    reserve(1 &+ MemoryLayout<T>.size)
+    base.storeBytes(of: byte, toByteOffset: count, as: UInt8.self)
+    base.storeBytes(of: value.bigEndian, toByteOffset: count &+ 1, as: T.self)
+    count &+= 1 &+ MemoryLayout<T>.size
+  }
+
+  /// The head of a CBOR item (RFC 8949 §3): major type and argument in the fewest bytes.
+  @inline(__always)
+  package mutating func appendHead(_ major: UInt8, _ argument: UInt64) {
+    let top = major &<< 5
+    if argument < 24 {
+      append(top | UInt8(truncatingIfNeeded: argument))
+    } else if argument <= 0xFF {
+      append(top | 24, UInt8(truncatingIfNeeded: argument))
+    } else if argument <= 0xFFFF {
+      append(top | 25, UInt16(truncatingIfNeeded: argument))
+    } else if argument <= 0xFFFF_FFFF {
+      append(top | 26, UInt32(truncatingIfNeeded: argument))
+    } else {
+      append(top | 27, argument)
+    }
+  }
+
+  package mutating func append(contentsOf bytes: UnsafeRawBufferPointer) {
+    guard let source = bytes.baseAddress, bytes.count > 0 else { return }
+    reserve(bytes.count)
+    base.advanced(by: count).copyMemory(from: source, byteCount: bytes.count)
+    count &+= bytes.count
+  }
+
+  package mutating func removeLast(from start: Int) {
+    precondition(start >= 0 && start <= count)
+    count = start
+  }
+
+  package mutating func removeAll() { count = 0 }
+
+  /// Calls `body` with the bytes written so far.
+  package borrowing func withBytes<R>(_ body: (RawSpan) throws -> R) rethrows -> R {
+    try body(UnsafeRawBufferPointer(start: base, count: count).bytes)
+  }
+
+  package borrowing func array() -> [UInt8] {
+    Array(UnsafeRawBufferPointer(start: base, count: count))
+  }
+
+  /// Whether `length` bytes from `start` are the bytes given.
+  @inline(__always)
+  package borrowing func holds(_ bytes: UnsafeRawBufferPointer, at start: Int) -> Bool {
+    guard let other = bytes.baseAddress else { return bytes.isEmpty }
+    guard start >= 0, count &- start >= bytes.count else { return false }
+    return equal(UnsafeRawPointer(base) + start, other, bytes.count)
+  }
+
+  @inline(__always)
+  private borrowing func equal(_ left: UnsafeRawPointer, _ right: UnsafeRawPointer, _ length: Int) -> Bool {
+    var offset = 0
+    while length &- offset >= 8 {
+      if left.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+        != right.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+      {
+        return false
+      }
+      offset &+= 8
+    }
+    while offset < length {
+      if left.load(fromByteOffset: offset, as: UInt8.self) != right.load(fromByteOffset: offset, as: UInt8.self) {
+        return false
+      }
+      offset &+= 1
+    }
+    return true
+  }
+
+  /// A 32-bit hash of the bytes. Only finds strings inside one buffer; it is never stored.
+  @inline(__always)
+  package static func hash(_ bytes: UnsafeRawBufferPointer, seed: UInt64) -> UInt32 {
+    var state = seed ^ UInt64(truncatingIfNeeded: bytes.count) &* 0x9E37_79B9_7F4A_7C15
+    guard let base = bytes.baseAddress else { return UInt32(truncatingIfNeeded: state) }
+    var offset = 0
+    while bytes.count &- offset >= 8 {
+      let word = base.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+      state = (state ^ word) &* 0xD6E8_FEB8_6659_FD93
+      state ^= state &>> 32
+      offset &+= 8
+    }
+    var tail: UInt64 = 0
+    while offset < bytes.count {
+      tail = tail &<< 8 | UInt64(base.load(fromByteOffset: offset, as: UInt8.self))
+      offset &+= 1
+    }
+    state = (state ^ tail) &* 0xD6E8_FEB8_6659_FD93
+    return UInt32(truncatingIfNeeded: state ^ (state &>> 29))
+  }
+
+  /// The UTF-8 bytes of a string, without a copy where it is native.
+  @inline(__always)
+  package static func withUTF8<R>(
+    of string: String, _ body: (UnsafeRawBufferPointer) throws -> R
+  ) rethrows -> R {
+    var string = string
+    return try string.withUTF8 { try body(UnsafeRawBufferPointer($0)) }
+  }
+}

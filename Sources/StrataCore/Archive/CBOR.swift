@@ -1,0 +1,47 @@
+/// The numbers of RFC 8949 and of the IANA tag registry that the archive uses. Docs/Format.md explains each.
+package enum CBOR {
+  package enum Major {
+    package static let unsigned: UInt8 = 0
+    package static let negative: UInt8 = 1
+    package static let bytes: UInt8 = 2
+    package static let text: UInt8 = 3
+    package static let array: UInt8 = 4
+    package static let map: UInt8 = 5
+    package static let tag: UInt8 = 6
+    package static let simple: UInt8 = 7
+  }
+
+  package enum Tag {
+    package static let epochDate: UInt64 = 1
+    package static let positiveInteger: UInt64 = 2
+    package static let negativeInteger: UInt64 = 3
+    package static let decimal: UInt64 = 4
+    package static let stringReference: UInt64 = 25
+    package static let genericObject: UInt64 = 27
+    package static let shareable: UInt64 = 28
+    package static let sharedReference: UInt64 = 29
+    package static let url: UInt64 = 32
+    package static let uuid: UInt64 = 37
+    package static let stringNamespace: UInt64 = 256
+    package static let set: UInt64 = 258
+    package static let inlineRecord: UInt64 = 57343
+    package static let firstRecord: UInt64 = 57344
+    package static let lastRecord: UInt64 = 57599
+  }
+
+  package static let falseByte: UInt8 = 0xF4
+  package static let trueByte: UInt8 = 0xF5
+  package static let nullByte: UInt8 = 0xF6
+  package static let floatByte: UInt8 = 0xFA
+  package static let doubleByte: UInt8 = 0xFB
+
+  /// Names of the generic objects (tag 27) that carry what no registered tag holds without loss.
+  package enum Generic {
+    /// Seconds since 2001-01-01T00:00:00Z, where tag 1 would lose bits.
+    package static let date = "Date.2001"
+    /// A URL with a base: relative part and base.
+    package static let url = "URL"
+    /// A decimal that is not a number.
+    package static let decimal = "Decimal.NaN"
+  }
+}

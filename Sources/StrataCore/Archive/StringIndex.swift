@@ -1,0 +1,84 @@
+/// Finds the number under which a string was already written (stringref, tag 25, counts all strings that are
+/// long enough).
+///
+/// The strings themselves stay in the output: a slot holds a place there, so nothing is copied.
+package struct StringIndex: ~Copyable {
+  private struct Slot {
+    var hash: UInt32 = 0
+    /// The number plus one; 0 is a free slot.
+    var number: UInt32 = 0
+    var start: UInt32 = 0
+    var length: UInt32 = 0
+  }
+
+  private var slots: [Slot]
+  private var used = 0
+  package private(set) var nextNumber: UInt64 = 0
+
+  /// How many slots are looked at. Strings chosen to collide are then written again rather than found slowly.
+  private static let probes = 16
+
+  package init() { slots = Array(repeating: Slot(), count: 64) }
+
+  package mutating func removeAll() {
+    for place in slots.indices { slots[place] = Slot() }
+    used = 0
+    nextNumber = 0
+  }
+
+  /// The fewest bytes a string needs to get a number: a reference must not be longer than the string
+  /// (http://cbor.schmorp.de/stringref).
+  @inline(__always)
+  package static func minimumLength(forNumber number: UInt64) -> Int {
+    if number < 24 { return 3 }
+    if number < 256 { return 4 }
+    if number < 65536 { return 5 }
+    return number < 4_294_967_296 ? 7 : 11
+  }
+
+  /// The number of the string, if it was written before with the same major type; else counts it.
+  ///
+  /// - Parameter start: where its bytes will stand in the buffer, should it be new.
+  @inline(__always)
+  package mutating func find(
+    _ bytes: UnsafeRawBufferPointer, major: UInt8, start: Int, in buffer: borrowing ByteBuffer
+  ) -> UInt64? {
+    guard bytes.count >= Self.minimumLength(forNumber: nextNumber) else { return nil }
+    let hash = ByteBuffer.hash(bytes, seed: UInt64(major))
+    let mask = slots.count &- 1
+    var place = Int(hash) & mask
+    var probe = 0
+    while probe < Self.probes {
+      let slot = slots[place]
+      if slot.number == 0 { break }
+      if slot.hash == hash, Int(slot.length) == bytes.count, buffer.holds(bytes, at: Int(slot.start)) {
+        return UInt64(slot.number &- 1)
+      }
+      place = (place &+ 1) & mask
+      probe &+= 1
+    }
+    let number = nextNumber
+    nextNumber &+= 1
+    // Places beyond 4 GB and numbers beyond 32 bits are written again, which is valid and only longer.
+    guard probe < Self.probes, number < UInt64(UInt32.max), start <= Int(UInt32.max), bytes.count <= 65535 else {
+      return nil
+    }
+    slots[place] = Slot(
+      hash: hash, number: UInt32(number) &+ 1, start: UInt32(start), length: UInt32(bytes.count))
+    used &+= 1
+    if used &* 2 > slots.count { grow() }
+    return nil
+  }
+
+  @inline(never)
+  private mutating func grow() {
+    let old = slots
+    slots = Array(repeating: Slot(), count: old.count * 4)
+    let mask = slots.count - 1
+    for slot in old where slot.number != 0 {
+      var place = Int(slot.hash) & mask
+      while slots[place].number != 0 { place = (place + 1) & mask }
+      slots[place] = slot
+    }
+  }
+}

@@ -1,0 +1,153 @@
+public import Foundation
+
+/// A model that merges some of its fields itself.
+public protocol ValueMerging: Model {
+  /// Merges one key.
+  ///
+  /// The receiver is a copy: when anything fails later, the object that the merge was called on is unchanged.
+  ///
+  /// - Parameter source: the whole source. Where it is a JSON document, keys that it lacks have the target's values.
+  /// - Returns: whether the key was dealt with; else its policy decides.
+  mutating func mergeValue(forKey key: String, from source: Self) throws -> Bool
+}
+
+extension Model {
+  /// Folds another object's values into this one, key by key.
+  ///
+  /// Each field follows its own policy, or the one given for this call; by default the source's value wins, a null
+  /// too. All or nothing: when anything fails, the object is as it was.
+  ///
+  /// - Parameters:
+  ///   - keys: the keys to merge; all of them unless given.
+  ///   - policy: overrides the policies of the fields.
+  /// - Returns: what changed.
+  /// - Throws: ``ArchiveError`` with the code `unknownKey` for a key that the model does not declare, and
+  ///   `mergeFailed` where a hook or a policy fails or yields what the field cannot hold.
+  @discardableResult
+  public mutating func mergeValues(
+    from source: Self, forKeys keys: [String]? = nil, policy: MergePolicy? = nil
+  ) throws -> MergeReport {
+    let values = try source.record(includingExcluded: true)
+    return try merge(source, values, present: Set(Self.schema.allKeys), keys, policy)
+  }
+
+  /// Folds an object of another model in: the keys that both declare are merged, the others stay.
+  ///
+  /// - Throws: as ``mergeValues(from:forKeys:policy:)-(Self,_,_)``.
+  @discardableResult
+  @_disfavoredOverload
+  public mutating func mergeValues<Source: Model>(
+    from source: Source, forKeys keys: [String]? = nil, policy: MergePolicy? = nil
+  ) throws -> MergeReport {
+    let values = try source.record(includingExcluded: true)
+    let shared = Set(Self.schema.allKeys).intersection(Source.schema.allKeys)
+    var own = try record(includingExcluded: true)
+    for key in shared { own[key] = values[key] }
+    return try merge(Self.made(of: own), values, present: shared, keys, policy)
+  }
+
+  /// Folds a JSON object in: only the keys that the document holds are touched. An explicit null is a value.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `invalidJSON` where the text is no JSON, `typeMismatch` where a value is
+  ///   not what a field holds, and as ``mergeValues(from:forKeys:policy:)-(Self,_,_)``. The object is then unchanged.
+  @discardableResult
+  public mutating func mergeValues(
+    fromJSON json: Data, forKeys keys: [String]? = nil, policy: MergePolicy? = nil
+  ) throws -> MergeReport {
+    try mergeValues(fromJSON: JSONReader().read(json), forKeys: keys, policy: policy)
+  }
+
+  /// Folds a JSON object in that was read before.
+  @discardableResult
+  public mutating func mergeValues(
+    fromJSON json: Value, forKeys keys: [String]? = nil, policy: MergePolicy? = nil
+  ) throws -> MergeReport {
+    let present = try Self.schema.keys(inJSON: json)
+    let own = try record(includingExcluded: true)
+    // The source is a whole object: keys that the document lacks have the target's values.
+    let source = try Self.made(of: Self.schema.record(overlaying: json, on: own))
+    return try merge(source, source.record(includingExcluded: true), present: present, keys, policy)
+  }
+
+  // MARK: Inside
+
+  private mutating func merge(
+    _ source: Self, _ sourceValues: Record, present: Set<String>, _ keys: [String]?, _ policy: MergePolicy?
+  ) throws -> MergeReport {
+    let schema = Self.schema
+    if let unknown = keys?.first(where: { !schema.allKeys.contains($0) }) {
+      throw ArchiveError(
+        .unknownKey, "the model declares no key \(unknown); its keys are \(schema.allKeys.joined(separator: ", "))",
+        path: [.key(unknown)], typeName: schema.name)
+    }
+    let wanted = keys.map(Set.init)
+    let merged = schema.fields.filter { present.contains($0.key) && wanted?.contains($0.key) ?? true }
+    let before = try record(includingExcluded: true)
+    var result = try working(before)
+    var remaining: [FieldInfo] = []
+    for field in merged {
+      if try !result.runHook(field.key, source) { remaining.append(field) }
+    }
+    var values = try result.record(includingExcluded: true)
+    var catalog = SchemaCatalog()
+    Self.collectSchemas(into: &catalog)
+    let merger = ValueMerger(catalog: catalog)
+    for field in remaining {
+      do {
+        values[field.key] = try merger.merge(values[field.key], sourceValues[field.key], policy ?? field.merge)
+      } catch { throw Self.failure(field.key, error) }
+    }
+    if !remaining.isEmpty { result = try Self.made(of: values) }
+    let after = try result.record(includingExcluded: true)
+    let changes = schema.fields.compactMap { field in
+      before[field.key] == after[field.key]
+        ? nil : MergeReport.Change(key: field.key, old: before[field.key], new: after[field.key])
+    }
+    for field in schema.fields where field.isConstant && before[field.key] != after[field.key] {
+      throw ArchiveError(
+        .mergeFailed, "a constant of an object cannot change; declare it with var or merge it with keepTarget",
+        path: [.key(field.key)], typeName: schema.name)
+    }
+    if !changes.isEmpty { try adoptFields(of: result) }
+    return MergeReport(changes: changes, mergedKeys: merged.map(\.key))
+  }
+
+  /// A copy that hooks may change: an object is made anew, a value is copied as it is.
+  private func working(_ values: Record) throws -> Self {
+    Self.self is AnyClass ? try Self.made(of: values) : self
+  }
+
+  private mutating func runHook(_ key: String, _ source: Self) throws -> Bool {
+    guard var hooked = self as? any ValueMerging else { return false }
+    do {
+      guard try hooked.runOwnHook(key, source) else { return false }
+      if let changed = hooked as? Self { self = changed }
+      return true
+    } catch { throw Self.failure(key, error) }
+  }
+
+  private static func failure(_ key: String, _ error: any Error) -> ArchiveError {
+    let path = (error as? ArchiveError)?.codingPath ?? []
+    return ArchiveError(
+      .mergeFailed, "the values cannot be merged", path: [.key(key)] + path, typeName: schema.name, underlying: error)
+  }
+
+  private static func made(of values: Record) throws -> Self {
+    let context = DecodingContext(includesExcluded: true)
+    do {
+      let slots = schema.fields.map { values[$0.key] }
+      return try make(slots: slots, unknownFields: schema.unknownFields(of: values), in: context)
+    } catch {
+      throw ArchiveError(
+        .mergeFailed, "a merged value is not what the field holds", path: (error as? ArchiveError)?.codingPath ?? [],
+        typeName: schema.name, underlying: error)
+    }
+  }
+}
+
+extension ValueMerging {
+  fileprivate mutating func runOwnHook(_ key: String, _ source: some Model) throws -> Bool {
+    guard let source = source as? Self else { return false }
+    return try mergeValue(forKey: key, from: source)
+  }
+}

@@ -1,0 +1,46 @@
+/// Merges values by policy, nested ones by the policies of their own types.
+struct ValueMerger {
+  let catalog: SchemaCatalog
+
+  func merge(_ target: Value?, _ source: Value?, _ policy: MergePolicy) throws -> Value? {
+    switch policy {
+    case .takeSource: return source ?? target
+    case .takeSourceIfPresent: return source.map { $0.isNull ? target : $0 } ?? target
+    case .keepTarget: return target
+    case .custom(let merge): return try merge(target, source) ?? target
+    case .recursive:
+      guard let target, let source else { return source ?? target }
+      return try mergeNested(target, source)
+    case .byID(let key):
+      guard let target, let source else { return source ?? target }
+      return try mergeElements(target, source, key)
+    }
+  }
+
+  private func mergeNested(_ target: Value, _ source: Value) throws -> Value {
+    switch (target, source) {
+    case (.record(var result), .record(let source)) where result.typeName == source.typeName:
+      let schema = catalog[source.typeName]
+      for (key, value) in source.fields {
+        let policy = schema?.fields.first { $0.key == key }?.merge ?? .recursive
+        do { result[key] = try merge(result[key], value, policy) } catch { throw ArchiveError.at(.key(key), error) }
+      }
+      return .record(result)
+    case (.object(var result), .object(let source)):
+      for entry in source.entries { result[entry.key] = try merge(result[entry.key], entry.value, .recursive) }
+      return .object(result)
+    default: return source
+    }
+  }
+
+  private func mergeElements(_ target: Value, _ source: Value, _ key: String) throws -> Value {
+    guard case .array(let old) = target, case .array(let new) = source else { return source }
+    var known: [Value: Value] = [:]
+    for element in old { if let id = element[key], !id.isNull { known[id] = element } }
+    return .array(
+      try new.enumerated().map { index, element in
+        guard let id = element[key], let match = known[id] else { return element }
+        do { return try mergeNested(match, element) } catch { throw ArchiveError.at(.index(index), error) }
+      })
+  }
+}

@@ -1,0 +1,89 @@
+/// A model that upgrades what its older versions wrote.
+public protocol Migratable {
+  /// The steps from each older version to the next. A `static let`, made once.
+  static var migration: Migration { get }
+}
+
+/// A model whose fields are asked for one by one when an archive is opened.
+///
+/// The hook is called for every key of the schema, excluded ones too, and for archives of every version, today's among
+/// them: such a model is read on the general road always, which takes about twice as long. Where steps are enough,
+/// prefer ``Migratable``.
+public protocol ValueDecoding: SendableMetatype {
+  /// The value for a key, or `nil` to keep the field's default.
+  ///
+  /// - Parameters:
+  ///   - key: a key of today's schema.
+  ///   - modelVersion: the version that wrote the object; 0 where none was written.
+  ///   - record: what was archived, as the steps of ``Migratable`` left it. `record[key]` is the ordinary answer.
+  /// - Throws: anything; decoding then fails with the code `migrationFailed` and this error as its cause.
+  static func decodeValue(forKey key: String, modelVersion: Int, in record: Record) throws -> Value?
+}
+
+/// The steps that lead from the oldest version still supported to today's, each from one version to the next.
+///
+///     static let migration = Migration(
+///       .step(from: 1, to: 2, .rename("summary", to: "title")),
+///       .step(from: 2, to: 3, .drop("legacy"), .setDefault("stars", 0))
+///     )
+///
+/// A gap, a step given twice or a chain that does not end at the model's version is an error of the declaration, which
+/// the first encoding or decoding throws. A model without a chain reads every older version as it is: a new field with
+/// a default needs no step.
+public struct Migration: Sendable {
+  /// The steps, oldest first.
+  public let steps: [MigrationStep]
+
+  public init(_ steps: MigrationStep...) { self.init(steps) }
+
+  public init(_ steps: [MigrationStep]) { self.steps = steps.sorted { $0.fromVersion < $1.fromVersion } }
+
+  /// The oldest version that the chain upgrades; `nil` for a chain without steps.
+  public var oldestVersion: Int? { steps.first?.fromVersion }
+
+  /// Makes sure that the chain leads to `version` without a gap.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `invalidMigration`.
+  public func validate(upTo version: Int) throws {
+    if let problem = problem(upTo: version, typeName: nil) { throw problem }
+  }
+
+  package func problem(upTo version: Int, typeName: String?) -> ArchiveError? {
+    func invalid(_ reason: String) -> ArchiveError { ArchiveError(.invalidMigration, reason, typeName: typeName) }
+    for step in steps where step.toVersion != step.fromVersion + 1 {
+      return invalid("the step from \(step.fromVersion) leads to \(step.toVersion); a step leads to the next version")
+    }
+    for (step, next) in zip(steps, steps.dropFirst()) {
+      if next.fromVersion == step.fromVersion { return invalid("there are two steps from version \(step.fromVersion)") }
+      if next.fromVersion != step.toVersion {
+        return invalid("no step leads from version \(step.toVersion) to \(step.toVersion + 1)")
+      }
+    }
+    if let last = steps.last, last.toVersion < version {
+      return invalid("no step leads from version \(last.toVersion) to \(last.toVersion + 1)")
+    }
+    if let last = steps.last, last.toVersion > version {
+      return invalid("a step leads to version \(last.toVersion), but the model's version is \(version)")
+    }
+    return nil
+  }
+
+  /// Upgrades a record from the version that it has.
+  ///
+  /// - Returns: the record as the last step left it, with today's version.
+  /// - Throws: ``ArchiveError`` with the code `unsupportedVersion` for a version older than the first step, and
+  ///   `migrationFailed` where a step fails. The record given is unchanged either way.
+  public func upgrade(_ record: Record) throws -> Record {
+    let version = record.modelVersion ?? 0
+    guard let oldest = oldestVersion else { return record }
+    guard version >= oldest else {
+      throw ArchiveError(
+        .unsupportedVersion,
+        "written by version \(version), but the chain begins at \(oldest); add the steps from \(version)",
+        typeName: record.typeName, foundVersion: version, supportedVersion: oldest)
+    }
+    var upgraded = record
+    for step in steps where step.fromVersion >= version { try step.apply(to: &upgraded) }
+    return upgraded
+  }
+}

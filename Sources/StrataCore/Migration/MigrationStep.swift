@@ -1,0 +1,47 @@
+/// One step of a chain: what happened to the model between a version and the next.
+///
+/// A step sees the record as the step before it left it, and never today's types.
+public struct MigrationStep: Sendable, CustomStringConvertible {
+  public let fromVersion: Int
+  public let toVersion: Int
+  /// What the step does, in order. Empty where only fields with defaults were added.
+  public let operations: [MigrationOperation]
+
+  /// A step with the operations given, in their order.
+  public static func step(from: Int, to: Int, _ operations: MigrationOperation...) -> MigrationStep {
+    MigrationStep(fromVersion: from, toVersion: to, operations: operations)
+  }
+
+  /// A step from a closure.
+  ///
+  /// - Parameter description: what it does, for tools that list the chain.
+  public static func step(
+    from: Int, to: Int, _ description: String, _ transform: @escaping @Sendable (inout Record) throws -> Void
+  ) -> MigrationStep {
+    MigrationStep(fromVersion: from, toVersion: to, operations: [.custom(description, transform)])
+  }
+
+  public init(fromVersion: Int, toVersion: Int, operations: [MigrationOperation]) {
+    self.fromVersion = fromVersion
+    self.toVersion = toVersion
+    self.operations = operations
+  }
+
+  /// `1 → 2: rename summary to title`
+  public var description: String {
+    let list = operations.isEmpty ? "no change" : operations.map(\.description).joined(separator: ", ")
+    return "\(fromVersion) → \(toVersion): \(list)"
+  }
+
+  package func apply(to record: inout Record) throws {
+    for operation in operations {
+      do { try operation.apply(to: &record) } catch {
+        throw ArchiveError(
+          .migrationFailed, "the step from version \(fromVersion) to \(toVersion) failed to \(operation)",
+          path: (error as? ArchiveError)?.codingPath ?? [], typeName: record.typeName, foundVersion: fromVersion,
+          supportedVersion: toVersion, underlying: error)
+      }
+    }
+    record.modelVersion = toVersion
+  }
+}

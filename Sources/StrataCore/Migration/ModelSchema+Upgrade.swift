@@ -1,0 +1,66 @@
+extension ModelSchema {
+  /// A record at today's version.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `unknownType`, `newerModel`, `unsupportedVersion` or `migrationFailed`.
+  package func upgraded(_ record: Record, in context: DecodingContext) throws -> Record {
+    try check()
+    guard isNamed(record.typeName) else {
+      throw ArchiveError(
+        .unknownType, "found a record of type \(record.typeName); if the type was renamed, add its former name",
+        typeName: name)
+    }
+    if record.modelVersion == nil { context.report.addMissingVersion(of: name) }
+    let version = record.modelVersion ?? 0
+    guard version <= modelVersion else {
+      throw ArchiveError(
+        .newerModel,
+        "written by version \(version) of the model, and this program knows versions up to \(modelVersion); update it",
+        typeName: name, foundVersion: version, supportedVersion: modelVersion)
+    }
+    var upgraded = record
+    if version < modelVersion {
+      context.report.addUpgrade(of: name, from: version, to: modelVersion)
+      if let migration { upgraded = try migration.upgrade(record) }
+    }
+    return upgraded
+  }
+
+  /// The values of today's fields in the order of the schema, and what no field took.
+  package func upgradedFields(
+    of record: Record, in context: DecodingContext
+  ) throws -> (slots: [Value?], unknown: UnknownFields) {
+    let upgraded = try upgraded(record, in: context)
+    let version = record.modelVersion ?? 0
+    var slots: [Value?] = []
+    slots.reserveCapacity(fields.count)
+    for field in fields {
+      guard let hook else {
+        slots.append(value(of: field, in: upgraded))
+        continue
+      }
+      do {
+        slots.append(try hook(field.key, version, upgraded) ?? value(ofFormerKeys: field, in: upgraded))
+      } catch {
+        throw ArchiveError(
+          .migrationFailed, "decodeValue(forKey:modelVersion:in:) failed", path: [.key(field.key)], typeName: name,
+          foundVersion: version, supportedVersion: modelVersion, underlying: error)
+      }
+    }
+    return (slots, keepsUnknownFields ? unknownFields(of: upgraded) : UnknownFields())
+  }
+
+  package func value(of field: FieldInfo, in record: Record) -> Value? {
+    record[field.key] ?? value(ofFormerKeys: field, in: record)
+  }
+
+  /// The value under a former key, unless today's key is there: then a hook that answered nil meant the default.
+  private func value(ofFormerKeys field: FieldInfo, in record: Record) -> Value? {
+    guard !field.formerly.isEmpty, record[field.key] == nil else { return nil }
+    return field.formerly.lazy.compactMap { record[$0] }.first
+  }
+
+  package func unknownFields(of record: Record) -> UnknownFields {
+    let known = Set(fields.flatMap { [$0.key] + $0.formerly })
+    return UnknownFields(Object(uniqueEntries: record.object.entries.filter { !known.contains($0.key) }))
+  }
+}

@@ -1,0 +1,165 @@
+extension Optional: Archivable where Wrapped: Archivable {
+  @inlinable
+  public func write(to writer: inout ArchiveWriter) throws {
+    guard let self else { return writer.writeNull() }
+    try self.write(to: &writer)
+  }
+
+  @inlinable
+  public static func read(from reader: inout ArchiveReader) throws -> Wrapped? {
+    if try reader.readNullIfPresent() { return nil }
+    return try Wrapped.read(from: &reader)
+  }
+
+  public static func make(from value: Value, in context: DecodingContext) throws -> Wrapped? {
+    value.isNull ? nil : try Wrapped.make(from: value, in: context)
+  }
+
+  public static func collectSchemas(into catalog: inout SchemaCatalog) { Wrapped.collectSchemas(into: &catalog) }
+  public static var archiveTypeName: String { Wrapped.archiveTypeName + "?" }
+}
+
+extension Array: Archivable where Element: Archivable {
+  @inlinable
+  public func write(to writer: inout ArchiveWriter) throws {
+    try writer.enter()
+    writer.beginArray(count: count)
+    var index = 0
+    do {
+      while index < count {
+        try self[index].write(to: &writer)
+        index &+= 1
+      }
+    } catch {
+      throw writer.error(error, atIndex: index)
+    }
+    writer.leave()
+  }
+
+  @inlinable
+  public static func read(from reader: inout ArchiveReader) throws -> [Element] {
+    let count = try reader.beginArray()
+    var elements: [Element] = []
+    // An element may take far more memory than the byte that announces it.
+    elements.reserveCapacity(Swift.min(count, 1024))
+    do {
+      while elements.count < count { elements.append(try Element.read(from: &reader)) }
+    } catch {
+      throw reader.error(error, atIndex: elements.count)
+    }
+    reader.endArray()
+    return elements
+  }
+
+  public static func make(from value: Value, in context: DecodingContext) throws -> [Element] {
+    guard case .array(let values) = value else {
+      throw ArchiveError.mismatch(expected: "an array", found: value.kind)
+    }
+    return try values.enumerated().map { index, value in
+      do { return try Element.make(from: value, in: context) } catch { throw ArchiveError.at(.index(index), error) }
+    }
+  }
+
+  public static func collectSchemas(into catalog: inout SchemaCatalog) { Element.collectSchemas(into: &catalog) }
+  public static var archiveTypeName: String { "[\(Element.archiveTypeName)]" }
+}
+
+extension Set: Archivable where Element: Archivable {
+  public func write(to writer: inout ArchiveWriter) throws {
+    try writer.enter()
+    writer.beginSet(count: count)
+    for element in try CanonicalOrder.sorted(self, by: { try $1.write(to: &$0) }) { try element.write(to: &writer) }
+    writer.leave()
+  }
+
+  public static func make(from value: Value, in context: DecodingContext) throws -> Set<Element> {
+    let values: [Value]
+    switch value {
+    case .set(let elements): values = elements
+    case .array(let elements) where context.source == .json: values = elements
+    default: throw ArchiveError.mismatch(expected: "a set", found: value.kind)
+    }
+    var set = Set<Element>(minimumCapacity: values.count)
+    for (index, value) in values.enumerated() {
+      do {
+        guard set.insert(try Element.make(from: value, in: context)).inserted || context.source == .json else {
+          throw ArchiveError(.damaged, "an element of a set stands twice")
+        }
+      } catch { throw ArchiveError.at(.index(index), error) }
+    }
+    return set
+  }
+
+  public static func collectSchemas(into catalog: inout SchemaCatalog) { Element.collectSchemas(into: &catalog) }
+  public static var archiveTypeName: String { "Set<\(Element.archiveTypeName)>" }
+}
+
+extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
+  public func write(to writer: inout ArchiveWriter) throws {
+    try writer.enter()
+    writer.beginMap(count: count)
+    for key in try CanonicalOrder.sorted(keys, by: { try $1.write(to: &$0) }) {
+      guard let value = self[key] else { continue }
+      try key.write(to: &writer)
+      do { try value.write(to: &writer) } catch { throw Self.error(error, key) }
+    }
+    writer.leave()
+  }
+
+  public static func make(from value: StrataCore.Value, in context: DecodingContext) throws -> [Key: Value] {
+    var result: [Key: Value] = [:]
+    func add(_ key: StrataCore.Value, _ value: StrataCore.Value) throws {
+      let key = try makeKey(key, context)
+      do {
+        guard result.updateValue(try Value.make(from: value, in: context), forKey: key) == nil else {
+          throw ArchiveError(.damaged, "a key stands twice")
+        }
+      } catch { throw error_(error, key) }
+    }
+    func error_(_ error: any Error, _ key: Key) -> ArchiveError { Self.error(error, key) }
+    switch value {
+    case .object(let object): for entry in object.entries { try add(.string(entry.key), entry.value) }
+    case .map(let entries): for entry in entries { try add(entry.key, entry.value) }
+    default: throw ArchiveError.mismatch(expected: "a dictionary", found: value.kind)
+    }
+    return result
+  }
+
+  /// JSON writes every key as a string, integers among them.
+  private static func makeKey(_ key: StrataCore.Value, _ context: DecodingContext) throws -> Key {
+    if context.source == .json, Key.self is any FixedWidthInteger.Type, case .string(let text) = key,
+      let integer = Int128(text)
+    {
+      return try Key.make(from: .integer(integer), in: context)
+    }
+    return try Key.make(from: key, in: context)
+  }
+
+  private static func error(_ error: any Error, _ key: Key) -> ArchiveError {
+    // Keys of a dictionary are data, but without them nobody finds the place.
+    ArchiveError.at(.key(key as? String ?? "(key)"), error)
+  }
+
+  public static func collectSchemas(into catalog: inout SchemaCatalog) { Value.collectSchemas(into: &catalog) }
+  public static var archiveTypeName: String { "[\(Key.archiveTypeName): \(Value.archiveTypeName)]" }
+}
+
+extension ArchiveWriter {
+  /// The error with a place in an array in front of its path.
+  public func error(_ error: any Error, atIndex index: Int) -> any Error { ArchiveError.at(.index(index), error) }
+}
+
+extension ArchiveReader {
+  /// Starts reading an array and tells how many elements follow.
+  public mutating func beginArray() throws -> Int {
+    let count = try readArrayCount()
+    try enter()
+    return count
+  }
+
+  /// Ends what ``beginArray()`` began.
+  public mutating func endArray() { leave() }
+
+  /// The error with a place in an array in front of its path.
+  public func error(_ error: any Error, atIndex index: Int) -> any Error { ArchiveError.at(.index(index), error) }
+}

@@ -1,0 +1,47 @@
+/// What an enum with raw values does with one that it does not know.
+///
+/// Without a conformance to this protocol an unknown raw value is an error, or the default of a field that asks for
+/// it with `unknown: .useDefault`.
+public protocol UnknownCaseRepresentable {
+  /// The case that stands for every raw value which no case has.
+  static var unknownCase: Self { get }
+}
+
+/// An enum whose cases had other raw values before.
+public protocol CaseAliasing: RawRepresentable where RawValue: Hashable {
+  /// Former raw values and the cases that they stand for now.
+  static var formerRawValues: [RawValue: Self] { get }
+}
+
+extension Archivable where Self: RawRepresentable, RawValue: Archivable {
+  /// Writes the raw value: a name or a number that the program chose, never an ordinal.
+  @inlinable
+  public func write(to writer: inout ArchiveWriter) throws { try rawValue.write(to: &writer) }
+
+  @inlinable
+  public static func read(from reader: inout ArchiveReader) throws -> Self {
+    let rawValue = try RawValue.read(from: &reader)
+    if let value = Self(rawValue: rawValue) { return value }
+    return try substitute(for: rawValue)
+  }
+
+  public static func make(from value: Value, in context: DecodingContext) throws -> Self {
+    let rawValue = try RawValue.make(from: value, in: context)
+    return try Self(rawValue: rawValue) ?? substitute(for: rawValue)
+  }
+
+  /// The case for a raw value that no case has.
+  @inline(never)
+  public static func substitute(for rawValue: RawValue) throws -> Self {
+    if let type = Self.self as? any CaseAliasing.Type, let value = former(type, rawValue) as? Self { return value }
+    if let type = Self.self as? any UnknownCaseRepresentable.Type, let value = type.unknownCase as? Self {
+      return value
+    }
+    throw ArchiveError(
+      .unknownCase, "a value is none of the cases of \(Self.self); add the case, a former raw value or an unknown case")
+  }
+
+  private static func former<T: CaseAliasing>(_ type: T.Type, _ rawValue: RawValue) -> T? {
+    (rawValue as? T.RawValue).flatMap { T.formerRawValues[$0] }
+  }
+}

@@ -1,0 +1,176 @@
+public import Foundation
+
+extension Archivable where Self: FixedWidthInteger {
+  public func write(to writer: inout ArchiveWriter) throws {
+    if let small = Int64(exactly: self) {
+      writer.write(small)
+    } else if let large = UInt64(exactly: self) {
+      writer.write(large)
+    } else {
+      writer.write(WideInteger(isNegative: self < 0, magnitude: UInt128(truncatingIfNeeded: magnitude)))
+    }
+  }
+
+  public static func read(from reader: inout ArchiveReader) throws -> Self {
+    if MemoryLayout<Self>.size > 8 { return try make(from: reader.readValue(), in: reader.context) }
+    let (isNegative, argument) = try reader.readInteger64()
+    let value = isNegative ? Self(exactly: ~Int128(argument)) : Self(exactly: argument)
+    guard let value else { throw tooWide() }
+    return value
+  }
+
+  public static func make(from value: Value, in context: DecodingContext) throws -> Self {
+    switch value {
+    case .int, .uint, .wideInteger:
+      guard let integer = value.integer(as: Self.self) else { throw tooWide() }
+      return integer
+    default: throw ArchiveError.mismatch(expected: "an integer", found: value.kind)
+    }
+  }
+
+  private static func tooWide() -> ArchiveError {
+    ArchiveError.mismatch(
+      expected: "an integer of \(bitWidth) bits\(isSigned ? "" : " without a sign")",
+      found: "an integer that does not fit")
+  }
+}
+
+extension Int: Archivable {
+  public func write(to writer: inout ArchiveWriter) throws { writer.write(Int64(self)) }
+
+  public static func read(from reader: inout ArchiveReader) throws -> Int {
+    let (isNegative, argument) = try reader.readInteger64()
+    guard argument <= UInt64(Int.max) else {
+      throw ArchiveError.mismatch(expected: "an integer of \(bitWidth) bits", found: "an integer that does not fit")
+    }
+    return isNegative ? ~Int(argument) : Int(argument)
+  }
+}
+extension Int8: Archivable {}
+extension Int16: Archivable {}
+extension Int32: Archivable {}
+extension Int64: Archivable {}
+extension Int128: Archivable {}
+extension UInt: Archivable {}
+extension UInt8: Archivable {}
+extension UInt16: Archivable {}
+extension UInt32: Archivable {}
+extension UInt64: Archivable {}
+extension UInt128: Archivable {}
+
+extension Bool: Archivable {
+  public func write(to writer: inout ArchiveWriter) throws { writer.write(self) }
+  public static func read(from reader: inout ArchiveReader) throws -> Bool { try reader.readBool() }
+  public static func make(from value: Value, in context: DecodingContext) throws -> Bool {
+    guard case .bool(let value) = value else {
+      throw ArchiveError.mismatch(expected: "a boolean", found: value.kind)
+    }
+    return value
+  }
+}
+
+extension Double: Archivable {
+  public func write(to writer: inout ArchiveWriter) throws { writer.write(self) }
+  public static func read(from reader: inout ArchiveReader) throws -> Double { try reader.readDouble() }
+  public static func make(from value: Value, in context: DecodingContext) throws -> Double {
+    guard let number = Double(exactlyAs: value) else {
+      throw ArchiveError.mismatch(expected: "a floating-point number", found: value.kind)
+    }
+    return number
+  }
+}
+
+extension Float: Archivable {
+  public func write(to writer: inout ArchiveWriter) throws { writer.write(self) }
+  public static func read(from reader: inout ArchiveReader) throws -> Float { try reader.readFloat() }
+  public static func make(from value: Value, in context: DecodingContext) throws -> Float {
+    if case .float(let value) = value { return value }
+    let wide = try Double.make(from: value, in: context)
+    // JSON has no single precision, so its numbers are rounded to the nearest one.
+    guard context.source == .json || Double(Float(wide)) == wide || wide.isNaN else {
+      throw ArchiveError.mismatch(
+        expected: "a number that Float holds exactly", found: "a wider floating-point number")
+    }
+    return Float(wide)
+  }
+}
+
+extension String: Archivable {
+  public func write(to writer: inout ArchiveWriter) throws { writer.write(self) }
+  public static func read(from reader: inout ArchiveReader) throws -> String { try reader.readString() }
+  public static func make(from value: Value, in context: DecodingContext) throws -> String {
+    guard case .string(let value) = value else {
+      throw ArchiveError.mismatch(expected: "a string", found: value.kind)
+    }
+    return value
+  }
+}
+
+extension Data: Archivable {
+  public func write(to writer: inout ArchiveWriter) throws { writer.write(self) }
+  public static func read(from reader: inout ArchiveReader) throws -> Data { try reader.readData() }
+  public static func make(from value: Value, in context: DecodingContext) throws -> Data {
+    if case .data(let value) = value { return value }
+    if context.source == .json, case .string(let text) = value, let data = Data(base64Encoded: text) {
+      return data
+    }
+    throw ArchiveError.mismatch(expected: context.source == .json ? "data in base 64" : "data", found: value.kind)
+  }
+}
+
+extension Date: Archivable {
+  public func write(to writer: inout ArchiveWriter) throws { writer.write(self) }
+  public static func read(from reader: inout ArchiveReader) throws -> Date { try reader.readDate() }
+  public static func make(from value: Value, in context: DecodingContext) throws -> Date {
+    if case .date(let value) = value { return value }
+    if context.source == .json, case .string(let text) = value, let date = ISO8601.date(from: text) { return date }
+    throw ArchiveError.mismatch(
+      expected: context.source == .json ? "a date in the form 2011-01-26T19:01:12Z" : "a date", found: value.kind)
+  }
+}
+
+extension URL: Archivable {
+  public func write(to writer: inout ArchiveWriter) throws { writer.write(self) }
+  public static func read(from reader: inout ArchiveReader) throws -> URL { try reader.readURL() }
+  public static func make(from value: Value, in context: DecodingContext) throws -> URL {
+    if case .url(let value) = value { return value }
+    // Foundation would escape what is no URL and call it one.
+    if context.source == .json, case .string(let text) = value,
+      let url = URL(string: text, encodingInvalidCharacters: false)
+    {
+      return url
+    }
+    throw ArchiveError.mismatch(expected: "a URL", found: value.kind)
+  }
+}
+
+extension UUID: Archivable {
+  public func write(to writer: inout ArchiveWriter) throws { writer.write(self) }
+  public static func make(from value: Value, in context: DecodingContext) throws -> UUID {
+    if case .uuid(let value) = value { return value }
+    if context.source == .json, case .string(let text) = value, let uuid = UUID(uuidString: text) { return uuid }
+    throw ArchiveError.mismatch(expected: "a UUID", found: value.kind)
+  }
+}
+
+extension Decimal: Archivable {
+  public func write(to writer: inout ArchiveWriter) throws { writer.write(self) }
+  public static func make(from value: Value, in context: DecodingContext) throws -> Decimal {
+    switch value {
+    case .decimal(let value): return value
+    case .int(let value): return Decimal(value)
+    case .uint(let value): return Decimal(value)
+    // The shortest text of the double is what the server wrote; its binary digits are not.
+    case .double(let value) where context.source == .json && value.isFinite:
+      if let decimal = Decimal(string: value.description, locale: Locale(identifier: "en_US_POSIX")) { return decimal }
+    default: break
+    }
+    throw ArchiveError.mismatch(expected: "a decimal", found: value.kind)
+  }
+}
+
+extension Value: Archivable {
+  public static func read(from reader: inout ArchiveReader) throws -> Value { try reader.readValue() }
+  public func write(to writer: inout ArchiveWriter) throws { try writer.write(self) }
+  public static func make(from value: Value, in context: DecodingContext) throws -> Value { value }
+}

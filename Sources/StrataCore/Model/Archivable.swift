@@ -1,0 +1,80 @@
+/// A type whose values stand in an archive.
+///
+/// The scalars of the standard library and Foundation conform, and collections and optionals of what conforms. A
+/// model conforms through ``Model``, an enum with raw values by naming this protocol:
+///
+///     enum State: String, Archivable { case open, closed }
+///
+/// A type that is only `Codable` needs no conformance: it is archived through its own coding.
+public protocol Archivable {
+  /// Writes the value.
+  ///
+  /// - Throws: ``ArchiveError``, or what the type's own code throws.
+  func write(to writer: inout ArchiveWriter) throws
+
+  /// Reads a value that stands next in the bytes.
+  ///
+  /// - Throws: ``ArchiveError`` where the bytes are damaged or hold something else.
+  static func read(from reader: inout ArchiveReader) throws -> Self
+
+  /// Makes a value from an untyped one: the road of upgrades, merging and JSON.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `typeMismatch` where it holds something else.
+  static func make(from value: Value, in context: DecodingContext) throws -> Self
+
+  /// Adds the schemas of the models inside, for tools that upgrade without building models.
+  static func collectSchemas(into catalog: inout SchemaCatalog)
+
+  /// The name of the type inside a generic model's name.
+  static var archiveTypeName: String { get }
+}
+
+extension Archivable {
+  public static func read(from reader: inout ArchiveReader) throws -> Self {
+    try make(from: reader.readValue(), in: reader.context)
+  }
+
+  public static func collectSchemas(into catalog: inout SchemaCatalog) {}
+
+  public static var archiveTypeName: String { String(describing: Self.self) }
+
+  /// The value without its type.
+  package func archivedValue(includingExcluded: Bool = false) throws -> Value {
+    var writer = ArchiveWriter(includesExcluded: includingExcluded, minimumCapacity: 512)
+    try write(to: &writer)
+    return try writer.value()
+  }
+}
+
+extension ArchiveWriter {
+  /// What was written, read again as a value.
+  package borrowing func value() throws -> Value {
+    try buffer.withBytes { bytes in
+      var limits = ArchiveLimits()
+      limits.depth = depthLimit
+      var reader = ArchiveReader(bytes, context: DecodingContext(limits: limits))
+      try reader.beginBody()
+      return try reader.readValue()
+    }
+  }
+}
+
+/// The schemas of a model and of everything it holds, by type name.
+public struct SchemaCatalog: Sendable {
+  package private(set) var schemas: [String: ModelSchema] = [:]
+
+  public init() {}
+
+  /// Adds a schema under its name and former names.
+  ///
+  /// - Returns: whether it was new, so that models which hold each other end.
+  public mutating func add(_ schema: ModelSchema) -> Bool {
+    guard schemas[schema.name] == nil else { return false }
+    schemas[schema.name] = schema
+    for name in schema.formerNames where schemas[name] == nil { schemas[name] = schema }
+    return true
+  }
+
+  /// The schema of a type name.
+  public subscript(name: String) -> ModelSchema? { schemas[name] }
+}

@@ -1,0 +1,111 @@
+extension ArchiveReader {
+  /// Whether the fields follow each other in the bytes, in the order of the schema.
+  @usableFromInline
+  var isPositional: Bool {
+    @inline(__always) get { slots == nil }
+  }
+
+  /// Reads the field that has this place in the schema and must be there; an optional may be absent.
+  @inlinable
+  public mutating func field<T: Archivable>(_ place: Int, _ type: T.Type = T.self) throws -> T {
+    do {
+      return isPositional ? try T.read(from: &self) : try slot(place, { try T.make(from: $0, in: $1) }, { try Self.absent() })
+    } catch {
+      fail(place)
+      throw error
+    }
+  }
+
+  /// Reads a field that takes a default where its key is absent.
+  @inlinable
+  public mutating func field<T: Archivable>(
+    _ place: Int, default makeDefault: @autoclosure () throws -> T, unknown: UnknownCasePolicy = .fail
+  ) throws -> T {
+    do {
+      return isPositional
+        ? try T.read(from: &self) : try slot(place, { try T.make(from: $0, in: $1) }, makeDefault)
+    } catch let error as ArchiveError where unknown == .useDefault && error.isUnknownCaseHere {
+      return try makeDefault()
+    } catch {
+      fail(place)
+      throw error
+    }
+  }
+
+  /// Reads a field that archives leave out: its default, unless a hook or an old archive has it.
+  @inlinable
+  public mutating func excludedField<T: Archivable>(
+    _ place: Int, default makeDefault: @autoclosure () throws -> T
+  ) throws -> T {
+    isPositional && !readsExcludedFields ? try makeDefault() : try field(place, default: makeDefault())
+  }
+
+  /// Reads a field whose type is only `Codable` and that must be there.
+  @_disfavoredOverload
+  public mutating func field<T: Decodable>(_ place: Int, _ type: T.Type = T.self) throws -> T {
+    do {
+      return isPositional
+        ? try ValueCoding.make(T.self, from: readValue(), in: context)
+        : try slot(place, { try ValueCoding.make(T.self, from: $0, in: $1) }, { try Self.absent() })
+    } catch {
+      fail(place)
+      throw error
+    }
+  }
+
+  /// Reads a field whose type is only `Codable` and that takes a default where its key is absent.
+  @_disfavoredOverload
+  public mutating func field<T: Decodable>(
+    _ place: Int, default makeDefault: @autoclosure () throws -> T, unknown: UnknownCasePolicy = .fail
+  ) throws -> T {
+    do {
+      return isPositional
+        ? try ValueCoding.make(T.self, from: readValue(), in: context)
+        : try slot(place, { try ValueCoding.make(T.self, from: $0, in: $1) }, makeDefault)
+    } catch let error as ArchiveError where unknown == .useDefault && error.isUnknownCaseHere {
+      return try makeDefault()
+    } catch {
+      fail(place)
+      throw error
+    }
+  }
+
+  /// Reads a field that archives leave out and whose type is only `Codable`.
+  @_disfavoredOverload
+  public mutating func excludedField<T: Decodable>(
+    _ place: Int, default makeDefault: @autoclosure () throws -> T
+  ) throws -> T {
+    isPositional && !readsExcludedFields ? try makeDefault() : try field(place, default: makeDefault())
+  }
+
+  /// The keys that the model does not declare.
+  public func readUnknownFields() -> UnknownFields { unknownFields }
+
+  @usableFromInline
+  var readsExcludedFields: Bool { context.includesExcluded }
+
+  @usableFromInline
+  mutating func fail(_ place: Int) { failedField = place }
+
+  /// The value of an upgraded record's field.
+  @usableFromInline
+  mutating func slot<T>(
+    _ place: Int, _ make: (Value, DecodingContext) throws -> T, _ makeDefault: () throws -> T
+  ) throws -> T {
+    guard let slots, slots.indices.contains(place), let value = slots[place] else { return try makeDefault() }
+    return try make(value, context)
+  }
+
+  /// What an absent key without a default stands for: nil, where the type has it.
+  @usableFromInline
+  static func absent<T>() throws -> T {
+    if let type = T.self as? any OptionalType.Type, let none = type.null as? T { return none }
+    throw ArchiveError(.missingValue, "the key is absent; give the field a default, or a step that sets it")
+  }
+}
+
+extension ArchiveError {
+  /// Whether this field's own value, and not one inside it, is an unknown case.
+  @usableFromInline
+  var isUnknownCaseHere: Bool { code == .unknownCase && codingPath.isEmpty }
+}

@@ -1,0 +1,43 @@
+extension ArchiveWriter {
+  /// Writes the field that has this place in the schema.
+  @inlinable
+  public mutating func field<T: Archivable>(_ place: Int, _ value: T) throws {
+    do { try value.write(to: &self) } catch {
+      fail(place)
+      throw error
+    }
+  }
+
+  /// Writes a field whose type is only `Codable`.
+  @_disfavoredOverload
+  public mutating func field<T: Encodable>(_ place: Int, _ value: T) throws {
+    do {
+      if let value = value as? any Archivable {
+        try value.write(to: &self)
+      } else {
+        try write(ValueCoding.value(of: value))
+      }
+    } catch {
+      fail(place)
+      throw error
+    }
+  }
+
+  /// Writes a field that archives leave out: only merging reads it.
+  @inlinable
+  public mutating func excludedField<T: Archivable>(_ place: Int, _ value: T) throws {
+    if writesExcludedFields { try field(place, value) }
+  }
+
+  /// Writes a field that archives leave out and whose type is only `Codable`.
+  @_disfavoredOverload
+  public mutating func excludedField<T: Encodable>(_ place: Int, _ value: T) throws {
+    if writesExcludedFields { try field(place, value) }
+  }
+
+  @usableFromInline
+  var writesExcludedFields: Bool { includesExcluded }
+
+  @usableFromInline
+  mutating func fail(_ place: Int) { failedField = place }
+}

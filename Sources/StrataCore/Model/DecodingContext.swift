@@ -1,0 +1,61 @@
+/// What one decoding shares: limits, and the report of what was upgraded.
+public final class DecodingContext {
+  package let limits: ArchiveLimits
+  /// Whether records hold the fields that archives leave out, as merging needs.
+  package let includesExcluded: Bool
+  /// Where the values come from: JSON writes dates, URLs and data as strings.
+  package let source: Source
+  package var report = DecodingReport()
+  /// Every shape that was met, for tools.
+  package var shapes: [RecordShape]?
+
+  package enum Source: Sendable { case archive, json }
+
+  package init(
+    limits: ArchiveLimits = ArchiveLimits(), source: Source = .archive, includesExcluded: Bool = false,
+    notesShapes: Bool = false
+  ) {
+    self.limits = limits
+    self.source = source
+    self.includesExcluded = includesExcluded
+    if notesShapes { shapes = [] }
+  }
+
+  package func note(_ shape: RecordShape) { shapes?.append(shape) }
+}
+
+/// What decoding noticed: which types were upgraded, and what was assumed.
+public struct DecodingReport: Sendable, Hashable {
+  /// Objects of one type that were written by an older version.
+  public struct Upgrade: Sendable, Hashable {
+    public let typeName: String
+    public let fromVersion: Int
+    public let toVersion: Int
+    /// How many objects.
+    public var count: Int
+  }
+
+  /// The upgrades in the order in which they were first met.
+  public private(set) var upgrades: [Upgrade] = []
+  /// Types whose objects had no model version, which counts as 0.
+  public private(set) var typesWithoutVersion: [String] = []
+
+  public init() {}
+
+  /// Whether everything had today's versions.
+  public var isEmpty: Bool { upgrades.isEmpty && typesWithoutVersion.isEmpty }
+
+  package mutating func addUpgrade(of typeName: String, from: Int, to: Int) {
+    if let place = upgrades.firstIndex(where: {
+      $0.typeName == typeName && $0.fromVersion == from && $0.toVersion == to
+    }) {
+      upgrades[place].count += 1
+    } else {
+      upgrades.append(Upgrade(typeName: typeName, fromVersion: from, toVersion: to, count: 1))
+    }
+  }
+
+  package mutating func addMissingVersion(of typeName: String) {
+    if !typesWithoutVersion.contains(typeName) { typesWithoutVersion.append(typeName) }
+  }
+}

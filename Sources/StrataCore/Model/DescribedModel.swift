@@ -1,0 +1,121 @@
+/// A model that describes itself with a line a field.
+///
+///     extension Point: DescribedModel {
+///       static let fields = Fields(
+///         Point.self, version: 1,
+///         Field("x", \.x),
+///         Field("y", \.y, default: 0),
+///         make: { Point(x: $0, y: $1) })
+///     }
+public protocol DescribedModel: Model {
+  associatedtype Description: FieldDescription where Description.Root == Self
+
+  /// Name, version, fields and how to make the object of them.
+  static var fields: Description { get }
+}
+
+extension DescribedModel {
+  public static var schema: ModelSchema { fields.schema }
+  public init(fields reader: inout ArchiveReader) throws { self = try Self.fields.read(from: &reader) }
+  public func encodeFields(to writer: inout ArchiveWriter) throws { try Self.fields.write(self, to: &writer) }
+  public mutating func adoptFields(of other: Self) throws { try Self.fields.adopt(other, into: &self) }
+}
+
+/// What ``Fields`` is to ``DescribedModel``.
+public protocol FieldDescription<Root>: Sendable {
+  associatedtype Root
+  var schema: ModelSchema { get }
+  func read(from reader: inout ArchiveReader) throws -> Root
+  func write(_ root: Root, to writer: inout ArchiveWriter) throws
+  func adopt(_ other: Root, into root: inout Root) throws
+}
+
+/// A field of a ``DescribedModel``.
+public struct Field<Root, Value: Archivable>: Sendable {
+  let info: FieldInfo
+  let path: any KeyPath<Root, Value> & Sendable
+  let makeDefault: (@Sendable () -> Value)?
+
+  /// A field that must be there, or an optional.
+  public init(
+    _ key: String, _ path: any KeyPath<Root, Value> & Sendable, formerly: [String] = [],
+    archive: ArchiveBehavior = .always, merge: MergePolicy = .takeSource, json: ValuePath? = nil
+  ) {
+    info = FieldInfo(
+      key, Value.self, formerly: formerly, archive: archive, merge: merge, json: json,
+      isConstant: Root.self is AnyClass && !(path is ReferenceWritableKeyPath<Root, Value>))
+    self.path = path
+    makeDefault = nil
+  }
+
+  /// A field that takes a default where its key is absent.
+  public init(
+    _ key: String, _ path: any KeyPath<Root, Value> & Sendable, formerly: [String] = [],
+    archive: ArchiveBehavior = .always, merge: MergePolicy = .takeSource, json: ValuePath? = nil,
+    unknown: UnknownCasePolicy = .fail, default makeDefault: @escaping @Sendable @autoclosure () -> Value
+  ) {
+    info = FieldInfo(
+      key, Value.self, formerly: formerly, archive: archive, merge: merge, json: json, unknown: unknown,
+      isConstant: Root.self is AnyClass && !(path is ReferenceWritableKeyPath<Root, Value>), default: makeDefault)
+    self.path = path
+    self.makeDefault = makeDefault
+  }
+
+  func read(_ place: inout Int, _ reader: inout ArchiveReader) throws -> Value {
+    defer { place += 1 }
+    guard let makeDefault else { return try reader.field(place) }
+    guard info.archive == .always else { return try reader.excludedField(place, default: makeDefault()) }
+    return try reader.field(place, default: makeDefault(), unknown: info.unknown)
+  }
+
+  func write(_ root: Root, _ place: inout Int, _ writer: inout ArchiveWriter) throws {
+    defer { place += 1 }
+    if info.archive == .always { return try writer.field(place, root[keyPath: path]) }
+    try writer.excludedField(place, root[keyPath: path])
+  }
+
+  func adopt(_ other: Root, _ root: Root) {
+    guard let path = path as? ReferenceWritableKeyPath<Root, Value> else { return }
+    root[keyPath: path] = other[keyPath: path]
+  }
+}
+
+/// The fields of a ``DescribedModel``, in the order in which `make` takes them.
+public struct Fields<Root, each V: Archivable>: FieldDescription {
+  public let schema: ModelSchema
+  private let fields: (repeat Field<Root, each V>)
+  private let make: @Sendable (repeat each V) throws -> Root
+
+  /// - Parameters:
+  ///   - name: the registered name; that of the type unless set. It must stay when the type is renamed.
+  ///   - make: makes the object of the values of the fields, in their order.
+  public init(
+    _ type: Root.Type, name: String? = nil, formerNames: [String] = [], version: Int,
+    _ fields: repeat Field<Root, each V>, make: @escaping @Sendable (repeat each V) throws -> Root
+  ) {
+    var infos: [FieldInfo] = []
+    for field in repeat each fields { infos.append(field.info) }
+    schema = ModelSchema(
+      type, name: name ?? String(describing: type), formerNames: formerNames, version: version, fields: infos)
+    self.fields = (repeat each fields)
+    self.make = make
+  }
+
+  public func read(from reader: inout ArchiveReader) throws -> Root {
+    var place = 0
+    return try make(repeat try (each fields).read(&place, &reader))
+  }
+
+  public func write(_ root: Root, to writer: inout ArchiveWriter) throws {
+    var place = 0
+    for field in repeat each fields { try field.write(root, &place, &writer) }
+  }
+
+  public func adopt(_ other: Root, into root: inout Root) throws {
+    guard Root.self is AnyClass else {
+      root = other
+      return
+    }
+    for field in repeat each fields { field.adopt(other, root) }
+  }
+}

@@ -1,0 +1,98 @@
+/// An enum with payloads that archives as a record: the case is the only key, the payload its value.
+///
+/// `@Model(version:)` on an enum writes the conformance. Cases are archived by name, so their order does not matter;
+/// a step can rename a case as it renames any key.
+public protocol EnumModel: Archivable {
+  /// Name, version and cases.
+  static var schema: ModelSchema { get }
+
+  /// Writes the case with ``ArchiveWriter/beginCase(_:_:count:)`` and the payload.
+  func encodeCase(to writer: inout ArchiveWriter) throws
+
+  /// The case with this name, or `nil` where there is none.
+  static func make(case name: String, payload: CasePayload) throws -> Self?
+}
+
+/// The associated values of an archived case.
+public struct CasePayload {
+  package let values: Object
+  package let context: DecodingContext
+
+  /// The associated value with this label; one without a label is called `_0`, `_1` by its place.
+  ///
+  /// - Throws: ``ArchiveError`` where it is absent or of another type.
+  public func value<T: Archivable>(_ label: String, _ type: T.Type = T.self) throws -> T {
+    try value(label) { try T.make(from: $0, in: context) }
+  }
+
+  /// The associated value with this label, of a type that is only `Codable`.
+  @_disfavoredOverload
+  public func value<T: Decodable>(_ label: String, _ type: T.Type = T.self) throws -> T {
+    try value(label) { try ValueCoding.make(T.self, from: $0, in: context) }
+  }
+
+  private func value<T>(_ label: String, _ make: (Value) throws -> T) throws -> T {
+    do {
+      guard let value = values[label] else { return try ArchiveReader.absent() }
+      return try make(value)
+    } catch { throw ArchiveError.at(.key(label), error) }
+  }
+}
+
+extension EnumModel {
+  public static var archiveTypeName: String { schema.name }
+
+  public static func collectSchemas(into catalog: inout SchemaCatalog) { _ = catalog.add(schema) }
+
+  public func write(to writer: inout ArchiveWriter) throws { try encodeCase(to: &writer) }
+
+  public static func make(from value: Value, in context: DecodingContext) throws -> Self {
+    var record: Record
+    switch value {
+    case .record(let found): record = try schema.upgraded(found, in: context)
+    case .object(let object) where context.source == .json:
+      record = Record(typeName: schema.name, modelVersion: schema.modelVersion, object: object)
+    default: throw ArchiveError.mismatch(expected: "a record of \(schema.name)", found: value.kind).inType(schema.name)
+    }
+    guard record.keys.count == 1, let key = record.keys.first, case .object(let payload)? = record[key] else {
+      throw ArchiveError(.damaged, "an enum is a record of one case", typeName: schema.name)
+    }
+    if let name = schema.caseName(key) {
+      do {
+        if let made = try make(case: name, payload: CasePayload(values: payload, context: context)) { return made }
+      } catch { throw ArchiveError.at(.key(key), error).inType(schema.name) }
+    }
+    if let type = Self.self as? any UnknownCaseRepresentable.Type, let value = type.unknownCase as? Self { return value }
+    throw ArchiveError(
+      .unknownCase, "a value is none of the cases of \(schema.name); add the case, a former name or an unknown case",
+      typeName: schema.name)
+  }
+}
+
+extension ArchiveWriter {
+  /// Starts a case; so many associated values must follow, each with ``payload(_:_:)``, and then ``endCase()``.
+  public mutating func beginCase(_ schema: ModelSchema, _ name: String, count: Int) throws {
+    try schema.check()
+    guard let shape = schema.caseShapes[name] else {
+      throw ArchiveError(.invalidSchema, "the case \(name) is not declared", typeName: schema.name)
+    }
+    try beginRecord(shape)
+    beginMap(count: count)
+  }
+
+  /// Writes an associated value.
+  public mutating func payload<T: Archivable>(_ label: String, _ value: T) throws {
+    write(label)
+    do { try value.write(to: &self) } catch { throw ArchiveError.at(.key(label), error) }
+  }
+
+  /// Writes an associated value whose type is only `Codable`.
+  @_disfavoredOverload
+  public mutating func payload<T: Encodable>(_ label: String, _ value: T) throws {
+    write(label)
+    do { try write(ValueCoding.value(of: value)) } catch { throw ArchiveError.at(.key(label), error) }
+  }
+
+  /// Ends what ``beginCase(_:_:count:)`` began.
+  public mutating func endCase() { leave() }
+}

@@ -1,0 +1,76 @@
+/// Whether archives hold a field.
+public enum ArchiveBehavior: String, Sendable, Hashable {
+  /// Always written.
+  case always
+  /// Never written. Upgrade hooks are asked for it all the same, and an archive that holds the key is read.
+  case excluded
+}
+
+/// What a field does with the value of an enum case that this program does not know.
+public enum UnknownCasePolicy: String, Sendable, Hashable {
+  /// Decoding throws `unknownCase`.
+  case fail
+  /// The field takes its default.
+  case useDefault
+}
+
+/// One field of a model: its key, and how archives, merging and JSON treat it.
+public struct FieldInfo: Sendable {
+  /// The key in archives.
+  public let key: String
+  /// Keys that the field had before; the first one that is there is read where the key is absent.
+  public let formerly: [String]
+  public let archive: ArchiveBehavior
+  public let merge: MergePolicy
+  /// Where JSON holds the field; the key itself unless set.
+  public let jsonPath: ValuePath
+  public let unknown: UnknownCasePolicy
+  /// The declared type.
+  public let type: Any.Type
+  /// Whether the field of an object cannot change after it was made.
+  public let isConstant: Bool
+  package let makeDefault: (@Sendable () throws -> Value)?
+
+  /// A field without a default: its key must be there.
+  public init<T>(
+    _ key: String, _ type: T.Type, formerly: [String] = [], archive: ArchiveBehavior = .always,
+    merge: MergePolicy = .takeSource, json: ValuePath? = nil, unknown: UnknownCasePolicy = .fail,
+    isConstant: Bool = false
+  ) {
+    self.init(key, type, formerly, archive, merge, json, unknown, isConstant, makeDefault: nil)
+  }
+
+  /// A field whose key may be absent.
+  public init<T>(
+    _ key: String, _ type: T.Type, formerly: [String] = [], archive: ArchiveBehavior = .always,
+    merge: MergePolicy = .takeSource, json: ValuePath? = nil, unknown: UnknownCasePolicy = .fail,
+    isConstant: Bool = false, default makeDefault: @escaping @Sendable () -> T
+  ) {
+    self.init(key, type, formerly, archive, merge, json, unknown, isConstant) {
+      try ValueCoding.value(of: makeDefault())
+    }
+  }
+
+  private init(
+    _ key: String, _ type: Any.Type, _ formerly: [String], _ archive: ArchiveBehavior, _ merge: MergePolicy,
+    _ json: ValuePath?, _ unknown: UnknownCasePolicy, _ isConstant: Bool,
+    makeDefault: (@Sendable () throws -> Value)?
+  ) {
+    self.key = key
+    self.type = type
+    self.formerly = formerly
+    self.archive = archive
+    self.merge = merge
+    jsonPath = json ?? ValuePath(key: key)
+    self.unknown = unknown
+    self.isConstant = isConstant
+    self.makeDefault = makeDefault
+  }
+
+  /// Whether JSON may leave the field out, or an archive: it has a default or is an optional.
+  public var isOptional: Bool { makeDefault != nil || type is any OptionalType.Type }
+}
+
+/// Tells optionals apart at run time.
+package protocol OptionalType { static var null: Self { get } }
+extension Optional: OptionalType { package static var null: Wrapped? { nil } }

@@ -1,0 +1,137 @@
+import Synchronization
+
+/// Name, version and fields of a model, made once for each type.
+public final class ModelSchema: Sendable {
+  /// The registered name, which archives hold instead of the Swift type's.
+  public let name: String
+  /// Names that the type had before.
+  public let formerNames: [String]
+  /// The version that archives are stamped with today.
+  public let modelVersion: Int
+  public let fields: [FieldInfo]
+  /// Whether keys that the model does not declare are kept.
+  public let keepsUnknownFields: Bool
+  /// The steps from older versions; `nil` where the model has none.
+  public let migration: Migration?
+  /// The cases of an enum; empty for a model with fields.
+  package let cases: [CaseInfo]
+
+  package let archivedKeys: [String]
+  package let allKeys: [String]
+  package let archivedShape: RecordShape
+  package let fullShape: RecordShape
+  package let caseShapes: [String: RecordShape]
+  package let hook: (@Sendable (String, Int, Record) throws -> Value?)?
+  private let formerCases: [String: String]
+  private let problem: ArchiveError?
+
+  /// One case of an enum with payloads.
+  public struct CaseInfo: Sendable, Hashable {
+    public let name: String
+    public let formerly: [String]
+
+    public init(_ name: String, formerly: [String] = []) {
+      self.name = name
+      self.formerly = formerly
+    }
+  }
+
+  /// The schema of a model.
+  ///
+  /// Mistakes (a key twice, a chain with a gap) are thrown by the first encoding or decoding, as errors with the
+  /// code `invalidSchema` or `invalidMigration`: the first save of a development build shows them.
+  ///
+  /// - Parameters:
+  ///   - type: the model. Where it conforms to ``Migratable`` or ``ValueDecoding``, its steps and hooks count.
+  ///   - name: the registered name. It must stay when the type is renamed.
+  public init<M>(
+    _ type: M.Type, name: String, formerNames: [String] = [], version: Int, fields: [FieldInfo] = [],
+    cases: [CaseInfo] = [], keepsUnknownFields: Bool = false
+  ) {
+    self.name = name
+    self.formerNames = formerNames
+    modelVersion = version
+    self.fields = fields
+    self.cases = cases
+    self.keepsUnknownFields = keepsUnknownFields
+    migration = (type as? any Migratable.Type)?.migration
+    hook = (type as? any ValueDecoding.Type).map { Self.makeHook($0) }
+    allKeys = fields.map(\.key)
+    archivedKeys = fields.filter { $0.archive == .always }.map(\.key)
+    archivedShape = RecordShape(typeName: name, modelVersion: version, keys: archivedKeys)
+    fullShape = RecordShape(typeName: name, modelVersion: version, keys: allKeys)
+    caseShapes = Dictionary(
+      cases.map { ($0.name, RecordShape(typeName: name, modelVersion: version, keys: [$0.name])) },
+      uniquingKeysWith: { first, _ in first })
+    formerCases = Dictionary(
+      cases.flatMap { info in info.formerly.map { ($0, info.name) } }, uniquingKeysWith: { first, _ in first })
+    problem = Self.problem(name, version, fields, cases) ?? migration?.problem(upTo: version, typeName: name)
+  }
+
+  private static func makeHook(
+    _ type: (some ValueDecoding).Type
+  ) -> @Sendable (String, Int, Record) throws -> Value? {
+    { try type.decodeValue(forKey: $0, modelVersion: $1, in: $2) }
+  }
+
+  private static func problem(
+    _ name: String, _ version: Int, _ fields: [FieldInfo], _ cases: [CaseInfo]
+  ) -> ArchiveError? {
+    func invalid(_ reason: String) -> ArchiveError { ArchiveError(.invalidSchema, reason, typeName: name) }
+    if name.isEmpty || name.utf8.count > 1000 { return invalid("a type name has from 1 to 1,000 bytes") }
+    if version < 0 { return invalid("a model version is 0 or more") }
+    var keys = Set<String>()
+    for field in fields {
+      if !keys.insert(field.key).inserted { return invalid("the key \(field.key) is declared twice") }
+    }
+    for field in fields {
+      for former in field.formerly where keys.contains(former) {
+        return invalid("\(former) is a key and also a former key of \(field.key)")
+      }
+    }
+    if Set(cases.map(\.name)).count < cases.count { return invalid("a case is declared twice") }
+    return nil
+  }
+
+  /// Throws what is wrong with the declaration.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `invalidSchema` or `invalidMigration`.
+  public func check() throws { if let problem { throw problem } }
+
+  /// Whether records of a shape can be read field by field, without looking keys up.
+  package func reads(_ shape: RecordShape, includingExcluded: Bool) -> Bool {
+    let today = includingExcluded ? fullShape : archivedShape
+    return hook == nil && cases.isEmpty && problem == nil && shape.modelVersion == modelVersion
+      && shape.keys == today.keys && isNamed(shape.typeName)
+  }
+
+  package func isNamed(_ name: String) -> Bool { name == self.name || formerNames.contains(name) }
+
+  package func caseName(_ key: String) -> String? { caseShapes[key] != nil ? key : formerCases[key] }
+
+  /// A number that changes with name, version or keys: FNV-1a of 64 bits over their text, so that it is the same
+  /// everywhere.
+  public var fingerprint: UInt64 {
+    var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+    for text in [archivedShape.mark] + archivedKeys + cases.map(\.name) {
+      for byte in Array(text.utf8) + [0] { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+    }
+    return hash
+  }
+
+  /// The schema of a generic model, made once for each set of its arguments.
+  ///
+  /// Generic types have no stored static properties, so theirs are kept here.
+  public static func cached<M>(_ type: M.Type, _ make: () -> ModelSchema) -> ModelSchema {
+    let identity = ObjectIdentifier(type)
+    if let known = genericSchemas.withLock({ $0[identity] }) { return known }
+    let schema = make()
+    return genericSchemas.withLock { schemas in
+      if let known = schemas[identity] { return known }
+      schemas[identity] = schema
+      return schema
+    }
+  }
+
+  private static let genericSchemas = Mutex<[ObjectIdentifier: ModelSchema]>([:])
+}

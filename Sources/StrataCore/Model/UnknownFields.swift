@@ -1,0 +1,22 @@
+/// The keys of an archive that a model does not declare, kept so that writing it again does not lose them.
+///
+/// A model asks for it with a stored property of this type:
+///
+///     var unknownFields = UnknownFields()
+public struct UnknownFields: Sendable, Hashable {
+  /// The keys and values in the order in which they were archived.
+  public var object: Object
+
+  /// No unknown keys.
+  public init() { object = Object() }
+
+  public init(_ object: Object) { self.object = object }
+
+  public var isEmpty: Bool { object.isEmpty }
+
+  /// The value under an unknown key; `nil` where it is absent.
+  public subscript(key: String) -> Value? {
+    get { object[key] }
+    set { object[key] = newValue }
+  }
+}

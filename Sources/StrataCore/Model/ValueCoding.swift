@@ -1,0 +1,67 @@
+/// The bridge to `Codable`: any Codable type becomes a value, and a value any Codable type.
+public enum ValueCoding {
+  /// The value of anything that can be encoded.
+  ///
+  /// - Throws: ``ArchiveError``; what the type's own code throws is its cause.
+  public static func value<T>(of value: T) throws -> Value {
+    if let value = value as? any Archivable { return try value.archivedValue() }
+    guard let value = value as? any Encodable else {
+      throw ArchiveError(.notEncodable, "the type \(T.self) is neither Archivable nor Encodable")
+    }
+    return try ValueEncoder.value(of: value)
+  }
+
+  /// Makes anything that can be decoded of a value.
+  ///
+  /// - Throws: ``ArchiveError``; what the type's own code throws is its cause.
+  public static func make<T: Decodable>(_ type: T.Type, from value: Value, in context: DecodingContext) throws -> T {
+    if let type = type as? any Archivable.Type, let made = try type.make(from: value, in: context) as? T { return made }
+    do { return try ValueDecoder(value: value, codingPath: [], context: context).decodeSelf(T.self) } catch {
+      throw ArchiveError(decoding: error)
+    }
+  }
+}
+
+extension ArchiveError {
+  /// One of our errors for what a `Decodable` type threw, with its path.
+  init(decoding error: any Error) {
+    if let known = error as? ArchiveError {
+      self = known
+      return
+    }
+    let code: Code
+    let context: DecodingError.Context?
+    switch error {
+    case DecodingError.typeMismatch(_, let found): (code, context) = (.typeMismatch, found)
+    case DecodingError.valueNotFound(_, let found): (code, context) = (.missingValue, found)
+    case DecodingError.keyNotFound(let key, let found):
+      self.init(
+        .missingValue, "the key \(key.stringValue) is absent", path: Self.path(found.codingPath), underlying: error)
+      return
+    case DecodingError.dataCorrupted(let found): (code, context) = (.rejected, found)
+    default: (code, context) = (.rejected, nil)
+    }
+    self.init(
+      code, "a Codable type refused the value", path: Self.path(context?.codingPath ?? []), underlying: error)
+  }
+
+  static func path(_ codingPath: [any CodingKey]) -> [PathComponent] {
+    codingPath.map { key in key.intValue.map { .index($0) } ?? .key(key.stringValue) }
+  }
+}
+
+/// A key made of text or of a place in an array.
+struct AnyCodingKey: CodingKey {
+  let stringValue: String
+  let intValue: Int?
+
+  init(_ text: String) {
+    stringValue = text
+    intValue = nil
+  }
+  init(stringValue: String) { self.init(stringValue) }
+  init(intValue: Int) {
+    stringValue = String(intValue)
+    self.intValue = intValue
+  }
+}

@@ -1,0 +1,166 @@
+/// Turns what a Codable type encodes into a value. Types that archives know (dates, URLs, models) stay what they are.
+struct ValueEncoder: Encoder {
+  let node: Node
+  let codingPath: [any CodingKey]
+  var userInfo: [CodingUserInfoKey: Any] { [:] }
+
+  /// A place that a container fills: several containers for one place share it.
+  final class Node {
+    enum Content {
+      case empty
+      case value(Value)
+      case keyed([(key: String, node: Node)])
+      case unkeyed([Node])
+    }
+    var content = Content.empty
+
+    func value() -> Value {
+      switch content {
+      case .empty: .object(Object())
+      case .value(let value): value
+      case .keyed(let entries):
+        .object(Object(entries.map { Object.Entry(key: $0.key, value: $0.node.value()) }))
+      case .unkeyed(let nodes): .array(nodes.map { $0.value() })
+      }
+    }
+
+    func child(_ key: String) -> Node {
+      let child = Node()
+      if case .keyed(var entries) = content {
+        content = .empty
+        entries.append((key, child))
+        content = .keyed(entries)
+      } else {
+        content = .keyed([(key, child)])
+      }
+      return child
+    }
+
+    func append() -> Node {
+      let child = Node()
+      if case .unkeyed(var nodes) = content {
+        content = .empty
+        nodes.append(child)
+        content = .unkeyed(nodes)
+      } else {
+        content = .unkeyed([child])
+      }
+      return child
+    }
+  }
+
+  static func value(of value: any Encodable) throws -> Value {
+    let root = Node()
+    do { try encode(value, into: root, []) } catch let error as ArchiveError { throw error } catch {
+      var path: [ArchiveError.PathComponent] = []
+      if case EncodingError.invalidValue(_, let context) = error { path = ArchiveError.path(context.codingPath) }
+      throw ArchiveError(.notEncodable, "a Codable type did not encode itself", path: path, underlying: error)
+    }
+    return root.value()
+  }
+
+  static func encode<T: Encodable>(_ value: T, into node: Node, _ path: [any CodingKey]) throws {
+    guard path.count <= ArchiveLimits().depth else { throw ArchiveError.tooDeep(ArchiveLimits().depth) }
+    if let value = value as? any Archivable {
+      node.content = .value(try value.archivedValue())
+      return
+    }
+    let encoder = ValueEncoder(node: node, codingPath: path)
+    try value.encode(to: encoder)
+  }
+
+  init(node: Node, codingPath: [any CodingKey]) {
+    self.node = node
+    self.codingPath = codingPath
+  }
+
+  func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
+    if case .empty = node.content { node.content = .keyed([]) }
+    return KeyedEncodingContainer(Keyed<Key>(node: node, codingPath: codingPath))
+  }
+
+  func unkeyedContainer() -> any UnkeyedEncodingContainer {
+    if case .empty = node.content { node.content = .unkeyed([]) }
+    return Unkeyed(node: node, codingPath: codingPath)
+  }
+
+  func singleValueContainer() -> any SingleValueEncodingContainer { Single(node: node, codingPath: codingPath) }
+
+  struct Keyed<Key: CodingKey>: KeyedEncodingContainerProtocol {
+    let node: Node
+    let codingPath: [any CodingKey]
+
+    mutating func encodeNil(forKey key: Key) throws { node.child(key.stringValue).content = .value(.null) }
+
+    mutating func encode<T: Encodable>(_ value: T, forKey key: Key) throws {
+      try ValueEncoder.encode(value, into: node.child(key.stringValue), codingPath + [key])
+    }
+
+    mutating func nestedContainer<Nested: CodingKey>(
+      keyedBy type: Nested.Type, forKey key: Key
+    ) -> KeyedEncodingContainer<Nested> {
+      ValueEncoder(node: node.child(key.stringValue), codingPath: codingPath + [key]).container(keyedBy: type)
+    }
+
+    mutating func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
+      ValueEncoder(node: node.child(key.stringValue), codingPath: codingPath + [key]).unkeyedContainer()
+    }
+
+    mutating func superEncoder() -> any Encoder {
+      ValueEncoder(node: node.child("super"), codingPath: codingPath + [AnyCodingKey("super")])
+    }
+
+    mutating func superEncoder(forKey key: Key) -> any Encoder {
+      ValueEncoder(node: node.child(key.stringValue), codingPath: codingPath + [key])
+    }
+  }
+
+  struct Unkeyed: UnkeyedEncodingContainer {
+    let node: Node
+    let codingPath: [any CodingKey]
+    var count = 0
+
+    init(node: Node, codingPath: [any CodingKey]) {
+      self.node = node
+      self.codingPath = codingPath
+    }
+
+    private mutating func next() -> (Node, [any CodingKey]) {
+      defer { count += 1 }
+      return (node.append(), codingPath + [AnyCodingKey(intValue: count)])
+    }
+
+    mutating func encodeNil() throws { next().0.content = .value(.null) }
+
+    mutating func encode<T: Encodable>(_ value: T) throws {
+      let (node, path) = next()
+      try ValueEncoder.encode(value, into: node, path)
+    }
+
+    mutating func nestedContainer<Nested: CodingKey>(keyedBy type: Nested.Type) -> KeyedEncodingContainer<Nested> {
+      let (node, path) = next()
+      return ValueEncoder(node: node, codingPath: path).container(keyedBy: type)
+    }
+
+    mutating func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer {
+      let (node, path) = next()
+      return ValueEncoder(node: node, codingPath: path).unkeyedContainer()
+    }
+
+    mutating func superEncoder() -> any Encoder {
+      let (node, path) = next()
+      return ValueEncoder(node: node, codingPath: path)
+    }
+  }
+
+  struct Single: SingleValueEncodingContainer {
+    let node: Node
+    let codingPath: [any CodingKey]
+
+    mutating func encodeNil() throws { node.content = .value(.null) }
+
+    mutating func encode<T: Encodable>(_ value: T) throws {
+      try ValueEncoder.encode(value, into: node, codingPath)
+    }
+  }
+}
