@@ -1,0 +1,107 @@
+/// Inflates the body of one member from pieces of input, within limits.
+///
+/// Memory follows the data, never the stamp: the body grows to at most four times the input that is there, and
+/// then by doubling what was really inflated, never past the size that the stamp names.
+struct BodyInflater {
+  private static let smallestReserve = 64 << 10
+  /// Small enough that the checksum finds the bytes in the cache.
+  private static let step = 256 << 10
+  /// Below this size a high ratio harms nobody.
+  private static let ratioThreshold = 1 << 20
+
+  private let stream: InflateStream
+  private let expected: Int
+  private let ratio: Int
+  private let fileOffset: Int
+  private var crc: UInt32 = 0
+  private var inputSize = 0
+  private var body: [UInt8] = []
+  /// Whether the deflate data is complete.
+  private(set) var isFinished = false
+
+  /// - Parameters:
+  ///   - inputHint: How many bytes of input are at hand.
+  ///   - fileOffset: Where the member begins in its file, for error messages.
+  /// - Throws: ``ArchiveError/Code/limitExceeded`` where the stamp names more than is allowed.
+  init(stamp: Stamp, limits: ArchiveLimits, stream: InflateStream, inputHint: Int, fileOffset: Int) throws {
+    self.stream = stream
+    self.fileOffset = fileOffset
+    ratio = max(1, limits.inflationRatio)
+    let claim = stamp.bodySize
+    guard claim <= UInt64(max(0, limits.inflatedSize)), let expected = Int(exactly: claim), expected < Int.max
+    else {
+      throw ArchiveError(
+        .limitExceeded, "the member inflates to \(claim) bytes; at most \(limits.inflatedSize) are allowed",
+        limit: .inflatedSize, byteOffset: fileOffset)
+    }
+    self.expected = expected
+    let affordable = inputHint > Int.max / 8 ? inputHint : inputHint * 4
+    // One byte more, so that a body which is too long shows without another allocation.
+    body.reserveCapacity(min(expected, max(affordable, Self.smallestReserve)) + 1)
+  }
+
+  /// Inflates as much of `input` as belongs to the body.
+  /// - Returns: How many bytes of `input` were used: all of them unless ``isFinished`` is now set.
+  mutating func feed(_ input: RawSpan) throws -> Int {
+    var consumed = 0
+    while !isFinished {
+      let before = body.count
+      let missing = expected - before
+      let room = max(1, min(missing, Self.step))
+      reserve(room)
+      let step = try stream.inflate(
+        input.extracting(consumed..<input.byteCount), room: room, to: &body)
+      consumed += step.consumed
+      inputSize += step.consumed
+      guard !step.isInvalid else { throw damage("the compressed data is invalid") }
+      let produced = body.count - before
+      guard produced <= missing else {
+        throw damage("the member inflates to more than the \(expected) bytes that its stamp names")
+      }
+      try checkRatio()
+      crc = Checksum.crc32(of: body.span.bytes.extracting(before..<body.count), continuing: crc)
+      isFinished = step.isFinished
+      // Room that was left over means that the input is used up.
+      if produced < room, consumed == input.byteCount { break }
+      guard step.consumed > 0 || produced > 0 || isFinished else {
+        throw damage("the compressed data leads nowhere")
+      }
+    }
+    return consumed
+  }
+
+  /// The body, once its checksum and sizes are found right.
+  func finish(crc expectedCRC: UInt32, size: UInt32) throws -> [UInt8] {
+    guard crc == expectedCRC else { throw damage("the checksum of the member is wrong") }
+    guard UInt32(truncatingIfNeeded: body.count) == size else { throw damage("the member's size is wrong") }
+    guard body.count == expected else {
+      throw damage("the member inflates to \(body.count) bytes, and its stamp names \(expected)")
+    }
+    return body
+  }
+
+  private mutating func reserve(_ room: Int) {
+    guard body.capacity - body.count < room else { return }
+    let doubled = body.count > Int.max / 4 ? expected : body.count * 2
+    body.reserveCapacity(max(min(expected, max(doubled, Self.smallestReserve)), body.count + room) + 1)
+  }
+
+  private func checkRatio() throws {
+    guard body.count > Self.ratioThreshold else { return }
+    let (most, overflow) = inputSize.multipliedReportingOverflow(by: ratio)
+    guard overflow || body.count <= most else {
+      throw ArchiveError(
+        .limitExceeded, "the member inflates to more than \(ratio) times its size in the file",
+        limit: .inflationRatio, byteOffset: fileOffset)
+    }
+  }
+
+  private func damage(_ reason: String) -> ArchiveError {
+    ArchiveError(.damaged, reason, byteOffset: fileOffset)
+  }
+}
+
+extension Stamp {
+  /// How large the inflated body of the member is that carries this stamp.
+  fileprivate var bodySize: UInt64 { kind == .end ? 0 : plainSize }
+}

@@ -1,0 +1,86 @@
+internal import CZlib
+
+// This file and InflateStream.swift are the only ones that hold zlib's pointers. zlib keeps a pointer back to
+// its `z_stream`, which therefore must not move and lies on the heap. The pointers to input and output are
+// cleared before a call returns.
+
+/// A raw deflate stream of zlib.
+///
+/// Unchecked, since zlib's state is a pointer: whoever takes a stream out of the pool is its only user.
+final class DeflateStream: @unchecked Sendable {
+  private static let pool = StreamPool<DeflateStream>()
+  /// Fixed, so that equal bodies meet equal rooms for output.
+  private static let outputStep = 64 << 10
+  /// zlib counts input in 32 bits.
+  private static let inputStep = 1 << 30
+
+  private let stream: UnsafeMutablePointer<z_stream>
+  private let level: Int
+
+  private init(level: Int) throws {
+    stream = .allocate(capacity: 1)
+    stream.initialize(to: z_stream())
+    self.level = level
+    guard strata_deflate_init_raw(stream, CInt(level)) == Z_OK else { throw InflateStream.noMemory }
+  }
+
+  deinit {
+    // Harmless where the initialization failed: zlib then finds no state.
+    deflateEnd(stream)
+    stream.deinitialize(count: 1)
+    stream.deallocate()
+  }
+
+  /// Deflates `input` as one complete stream and appends it to `output`.
+  static func deflate(_ input: RawSpan, level: Int, to output: inout [UInt8]) throws {
+    let idle = pool.take { $0.level == level }
+    let stream = try idle ?? DeflateStream(level: level)
+    try stream.deflate(input, to: &output)
+    // A stream that failed is dropped, not given back.
+    pool.give(stream)
+  }
+
+  private func deflate(_ input: RawSpan, to output: inout [UInt8]) throws {
+    guard deflateReset(stream) == Z_OK else { throw InflateStream.noMemory }
+    var position = 0
+    var isLast = false
+    repeat {
+      let size = min(input.byteCount - position, Self.inputStep)
+      isLast = position + size == input.byteCount
+      try deflatePiece(input.extracting(position..<position + size), isLast: isLast, to: &output)
+      position += size
+    } while !isLast
+  }
+
+  private func deflatePiece(_ input: RawSpan, isLast: Bool, to output: inout [UInt8]) throws {
+    let room = Int(clamping: min(deflateBound(stream, uLong(input.byteCount)), uLong(Self.outputStep)))
+    try input.withUnsafeBytes { source in
+      stream.pointee.next_in = UnsafeMutablePointer(mutating: source.bindMemory(to: Bytef.self).baseAddress)
+      stream.pointee.avail_in = uInt(source.count)
+      defer { clear() }
+      var isDone = false
+      while !isDone {
+        var status = Z_OK
+        output.append(addingCapacity: room) { span in
+          span.withUnsafeMutableBufferPointer { buffer, count in
+            stream.pointee.next_out = buffer.baseAddress
+            stream.pointee.avail_out = uInt(room)
+            status = CZlib.deflate(stream, isLast ? Z_FINISH : Z_NO_FLUSH)
+            count = room - Int(stream.pointee.avail_out)
+          }
+        }
+        guard status == Z_OK || status == Z_STREAM_END || status == Z_BUF_ERROR else {
+          throw InflateStream.noMemory
+        }
+        isDone = isLast ? status == Z_STREAM_END : stream.pointee.avail_out > 0
+      }
+    }
+  }
+
+  private func clear() {
+    stream.pointee.next_in = nil
+    stream.pointee.avail_in = 0
+    stream.pointee.next_out = nil
+    stream.pointee.avail_out = 0
+  }
+}
