@@ -6,7 +6,10 @@ extension ArchiveError: CustomStringConvertible, LocalizedError {
     var text = reason
     if !codingPath.isEmpty { text += " (at \(pathDescription))" }
     if let typeName { text += " [\(typeName)]" }
-    if let underlyingError { text += ": \(Self.wording(of: underlyingError))" }
+    // What the operating system says is already a part of the reason.
+    if let underlyingError, !(code == .fileSystem && underlyingError is POSIXError) {
+      text += ": \(Self.wording(of: underlyingError))"
+    }
     return text
   }
 

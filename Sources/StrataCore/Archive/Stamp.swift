@@ -119,7 +119,8 @@ extension Stamp {
       position = end
     }
     throw ArchiveError(
-      .notAnArchive, "this is a gzip file, but not an archive: its header has no stamp", byteOffset: fileOffset)
+      .notAnArchive, "this is a gzip file, but not an archive: its header has no stamp",
+      byteOffset: fileOffset)
   }
 
   private static func parse(_ payload: RawSpan, fileOffset: Int) throws -> Stamp {
@@ -127,7 +128,9 @@ extension Stamp {
       ArchiveError(.damaged, reason, byteOffset: fileOffset)
     }
     // The version comes first: of what a later version writes behind it, nothing is known.
-    guard let version = payload.littleEndian(at: 0, as: UInt8.self) else { throw damage("the stamp is empty") }
+    guard let version = payload.littleEndian(at: 0, as: UInt8.self) else {
+      throw damage("the stamp is empty")
+    }
     guard version <= currentFormatVersion else {
       throw ArchiveError(
         .newerFormat, "the archive has format version \(version); this program reads \(currentFormatVersion)",
@@ -141,7 +144,9 @@ extension Stamp {
       let plainSize = payload.littleEndian(at: 26, as: UInt64.self),
       let count = payload.littleEndian(at: 34, as: UInt64.self)
     else { throw damage("the stamp is cut") }
-    guard let kind = Kind(rawValue: rawKind) else { throw damage("the stamp has the unknown kind \(rawKind)") }
+    guard let kind = Kind(rawValue: rawKind) else {
+      throw damage("the stamp has the unknown kind \(rawKind)")
+    }
     guard rawModelVersion >= -1, let modelVersion = Int(exactly: rawModelVersion) else {
       throw damage("the stamp has an impossible model version")
     }

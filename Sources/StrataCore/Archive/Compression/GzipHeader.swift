@@ -70,7 +70,8 @@ package struct GzipHeader: Sendable {
       throw ArchiveError(.damaged, "the checksum of the gzip header is wrong", byteOffset: fileOffset)
     }
     stamp = try Stamp(
-      extraField: checked.extracting(Self.fixedSize..<checked.byteCount), fileOffset: fileOffset + Self.fixedSize)
+      extraField: checked.extracting(Self.fixedSize..<checked.byteCount),
+      fileOffset: fileOffset + Self.fixedSize)
     self.length = length
   }
 
