@@ -1,6 +1,8 @@
 // The only file in this folder that holds unsafe pointers. Memory is allocated, written behind a checked
 // capacity and freed here; nothing outside sees a pointer that outlives a call.
 
+package import Foundation
+
 /// Bytes that grow at the end, with a table that finds strings already written.
 ///
 /// An array of bytes checks uniqueness and capacity for each element; writing an archive appends a few bytes
@@ -87,6 +89,14 @@ package struct ByteBuffer: ~Copyable {
 
   package borrowing func array() -> [UInt8] {
     Array(UnsafeRawBufferPointer(start: base, count: count))
+  }
+
+  package borrowing func data() -> Data { Data(bytes: base, count: count) }
+
+  /// Writes a 32-bit integer over bytes written before.
+  package mutating func overwrite(at start: Int, with value: UInt32) {
+    precondition(start >= 0 && start + 4 <= count)
+    base.storeBytes(of: value.bigEndian, toByteOffset: start, as: UInt32.self)
   }
 
   /// Whether `length` bytes from `start` are the bytes given.

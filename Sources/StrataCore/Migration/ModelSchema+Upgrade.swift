@@ -12,10 +12,7 @@ extension ModelSchema {
     if record.modelVersion == nil { context.report.addMissingVersion(of: name) }
     let version = record.modelVersion ?? 0
     guard version <= modelVersion else {
-      throw ArchiveError(
-        .newerModel,
-        "written by version \(version) of the model, and this program knows versions up to \(modelVersion); update it",
-        typeName: name, foundVersion: version, supportedVersion: modelVersion)
+      throw ArchiveError.newer(version, self)
     }
     var upgraded = record
     if version < modelVersion {

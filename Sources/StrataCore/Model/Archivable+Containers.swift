@@ -17,6 +17,7 @@ extension Optional: Archivable where Wrapped: Archivable {
 
   public static func collectSchemas(into catalog: inout SchemaCatalog) { Wrapped.collectSchemas(into: &catalog) }
   public static var archiveTypeName: String { Wrapped.archiveTypeName + "?" }
+  public static var rootSchema: ModelSchema? { Wrapped.rootSchema }
 }
 
 extension Array: Archivable where Element: Archivable {
@@ -62,6 +63,8 @@ extension Array: Archivable where Element: Archivable {
 
   public static func collectSchemas(into catalog: inout SchemaCatalog) { Element.collectSchemas(into: &catalog) }
   public static var archiveTypeName: String { "[\(Element.archiveTypeName)]" }
+  public static var rootSchema: ModelSchema? { Element.rootSchema }
+  public var archivedCount: Int { count }
 }
 
 extension Set: Archivable where Element: Archivable {
@@ -92,6 +95,8 @@ extension Set: Archivable where Element: Archivable {
 
   public static func collectSchemas(into catalog: inout SchemaCatalog) { Element.collectSchemas(into: &catalog) }
   public static var archiveTypeName: String { "Set<\(Element.archiveTypeName)>" }
+  public static var rootSchema: ModelSchema? { Element.rootSchema }
+  public var archivedCount: Int { count }
 }
 
 extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
@@ -142,6 +147,8 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
 
   public static func collectSchemas(into catalog: inout SchemaCatalog) { Value.collectSchemas(into: &catalog) }
   public static var archiveTypeName: String { "[\(Key.archiveTypeName): \(Value.archiveTypeName)]" }
+  public static var rootSchema: ModelSchema? { Value.rootSchema }
+  public var archivedCount: Int { count }
 }
 
 extension ArchiveWriter {

@@ -25,8 +25,14 @@ public protocol Archivable {
   /// Adds the schemas of the models inside, for tools that upgrade without building models.
   static func collectSchemas(into catalog: inout SchemaCatalog)
 
-  /// The name of the type inside a generic model's name.
+  /// The name of the type in stamps and inside a generic model's name.
   static var archiveTypeName: String { get }
+
+  /// The schema of the model that this is or holds as elements; `nil` for anything else.
+  static var rootSchema: ModelSchema? { get }
+
+  /// How many models the value is, for stamps: the elements of an array, else 1.
+  var archivedCount: Int { get }
 }
 
 extension Archivable {
@@ -37,6 +43,10 @@ extension Archivable {
   public static func collectSchemas(into catalog: inout SchemaCatalog) {}
 
   public static var archiveTypeName: String { String(describing: Self.self) }
+
+  public static var rootSchema: ModelSchema? { nil }
+
+  public var archivedCount: Int { 1 }
 
   /// The value without its type.
   package func archivedValue(includingExcluded: Bool = false) throws -> Value {

@@ -42,6 +42,8 @@ public struct CasePayload {
 extension EnumModel {
   public static var archiveTypeName: String { schema.name }
 
+  public static var rootSchema: ModelSchema? { schema }
+
   public static func collectSchemas(into catalog: inout SchemaCatalog) { _ = catalog.add(schema) }
 
   public func write(to writer: inout ArchiveWriter) throws { try encodeCase(to: &writer) }

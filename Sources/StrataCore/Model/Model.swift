@@ -2,7 +2,7 @@
 ///
 /// `@Model(version:)` writes the conformance. By hand, ``DescribedModel`` needs a line a field; this protocol is what
 /// both come down to, and the fastest form.
-public protocol Model: Archivable {
+public protocol Model: Archivable, SendableMetatype {
   /// Name, version and fields. A `static let`, made once.
   static var schema: ModelSchema { get }
 
@@ -32,6 +32,8 @@ extension Model {
   }
 
   public static var archiveTypeName: String { schema.name }
+
+  public static var rootSchema: ModelSchema? { schema }
 
   public static func collectSchemas(into catalog: inout SchemaCatalog) {
     guard catalog.add(schema) else { return }

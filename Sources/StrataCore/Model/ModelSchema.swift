@@ -22,6 +22,8 @@ public final class ModelSchema: Sendable {
   package let fullShape: RecordShape
   package let caseShapes: [String: RecordShape]
   package let hook: (@Sendable (String, Int, Record) throws -> Value?)?
+  /// Upgrades a record by making the model of it, where a hook needs that; `nil` where steps are enough.
+  package let rebuild: (@Sendable (Record, DecodingContext) throws -> Record)?
   private let formerCases: [String: String]
   private let problem: ArchiveError?
 
@@ -56,6 +58,7 @@ public final class ModelSchema: Sendable {
     self.keepsUnknownFields = keepsUnknownFields
     migration = (type as? any Migratable.Type)?.migration
     hook = (type as? any ValueDecoding.Type).map { Self.makeHook($0) }
+    rebuild = hook == nil ? nil : (type as? any Model.Type).map { Self.makeRebuild($0) }
     allKeys = fields.map(\.key)
     archivedKeys = fields.filter { $0.archive == .always }.map(\.key)
     archivedShape = RecordShape(typeName: name, modelVersion: version, keys: archivedKeys)
@@ -72,6 +75,12 @@ public final class ModelSchema: Sendable {
     _ type: (some ValueDecoding).Type
   ) -> @Sendable (String, Int, Record) throws -> Value? {
     { try type.decodeValue(forKey: $0, modelVersion: $1, in: $2) }
+  }
+
+  private static func makeRebuild(
+    _ type: (some Model).Type
+  ) -> @Sendable (Record, DecodingContext) throws -> Record {
+    { try type.make(from: $0, in: $1).record() }
   }
 
   private static func problem(
@@ -111,9 +120,13 @@ public final class ModelSchema: Sendable {
 
   /// A number that changes with name, version or keys: FNV-1a of 64 bits over their text, so that it is the same
   /// everywhere.
-  public var fingerprint: UInt64 {
+  public var fingerprint: UInt64 { Self.fingerprint([archivedShape.mark] + archivedKeys + cases.map(\.name)) }
+
+  package static func fingerprint(of shape: RecordShape) -> UInt64 { fingerprint([shape.mark] + shape.keys) }
+
+  private static func fingerprint(_ texts: [String]) -> UInt64 {
     var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-    for text in [archivedShape.mark] + archivedKeys + cases.map(\.name) {
+    for text in texts {
       for byte in Array(text.utf8) + [0] { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
     }
     return hash

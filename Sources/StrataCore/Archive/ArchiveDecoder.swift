@@ -1,0 +1,136 @@
+public import Foundation
+
+/// Opens archives of today's version and of every older one.
+///
+///     let issue = try ArchiveDecoder().decode(Issue.self, from: data)
+///
+/// The type says what may come out: an archive cannot make anything else. A decoder is a value and can be shared.
+public struct ArchiveDecoder: Sendable {
+  /// What an archive may claim.
+  public var limits: ArchiveLimits
+
+  public init(limits: ArchiveLimits = ArchiveLimits()) { self.limits = limits }
+
+  /// The value of an archive, upgraded where an older version wrote it.
+  ///
+  /// - Throws: ``ArchiveError``. Opening: `notAnArchive`, `newerFormat`, `truncated`, `damaged`, `limitExceeded`.
+  ///   Decoding: `newerModel`, `unsupportedVersion`, `unknownType`, `typeMismatch`, `missingValue`, `unknownCase`,
+  ///   `rejected`. Upgrading: `invalidMigration`, `migrationFailed`.
+  /// - Complexity: linear in the size of the archive.
+  public func decode<T: Archivable>(_ type: T.Type = T.self, from data: Data) throws -> T {
+    var report = DecodingReport()
+    return try decode(type, from: data, report: &report)
+  }
+
+  /// The value of an archive, and what was upgraded on the way.
+  ///
+  /// - Throws: as ``decode(_:from:)-(T.Type,Data)``.
+  public func decode<T: Archivable>(_ type: T.Type = T.self, from data: Data, report: inout DecodingReport) throws -> T {
+    try withBody(of: data, newestVersion: T.rootSchema) { stamp, body in
+      try decode(body, &report) { try T.read(from: &$0) }
+    }
+  }
+
+  /// The value of an archive whose type is only `Codable`.
+  @_disfavoredOverload
+  public func decode<T: Decodable>(_ type: T.Type = T.self, from data: Data) throws -> T {
+    var report = DecodingReport()
+    return try withBody(of: data, newestVersion: nil) { stamp, body in
+      try decode(body, &report) { try ValueCoding.make(T.self, from: $0.readValue(), in: $0.context) }
+    }
+  }
+
+  /// The value of an archive file.
+  ///
+  /// - Throws: as ``decode(_:from:)-(T.Type,Data)``, and ``ArchiveError`` with the code `fileSystem`.
+  public func decode<T: Archivable>(_ type: T.Type = T.self, from url: URL) throws -> T {
+    try decode(type, from: read(url))
+  }
+
+  /// The value of an archive file, and what was upgraded on the way.
+  public func decode<T: Archivable>(_ type: T.Type = T.self, from url: URL, report: inout DecodingReport) throws -> T {
+    try decode(type, from: read(url), report: &report)
+  }
+
+  /// The value of an archive file whose type is only `Codable`.
+  @_disfavoredOverload
+  public func decode<T: Decodable>(_ type: T.Type = T.self, from url: URL) throws -> T {
+    try decode(type, from: read(url))
+  }
+
+  /// What an archive holds, without its types.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `notAnArchive`, `newerFormat`, `truncated`, `damaged` or `limitExceeded`.
+  public func decodeValue(from data: Data) throws -> Value {
+    var report = DecodingReport()
+    return try withBody(of: data, newestVersion: nil) { _, body in
+      try decode(body, &report) { try $0.readValue() }
+    }
+  }
+
+  /// The value of a body that ``ArchiveEncoder/encodeBody(_:)`` made.
+  public func decodeBody<T: Archivable>(_ type: T.Type = T.self, from body: Data) throws -> T {
+    var report = DecodingReport()
+    return try decode(body.bytes, &report) { try T.read(from: &$0) }
+  }
+
+  // MARK: Inside
+
+  package func read(_ url: URL) throws -> Data { Data(try AtomicFile.read(url, limit: nil)) }
+
+  package func withBody<R>(
+    of data: Data, newestVersion schema: ModelSchema?, _ body: (Stamp, RawSpan) throws -> R
+  ) throws -> R {
+    let bytes = data.bytes
+    guard !bytes.isEmpty else {
+      throw ArchiveError(.notAnArchive, "there are no bytes; an archive has at least a header", byteOffset: 0)
+    }
+    let (stamp, _) = try Gzip.readStamp(at: 0, in: bytes)
+    // A root that is too new is refused before anything is inflated.
+    if let schema, let found = stamp.modelVersion, found > schema.modelVersion {
+      throw ArchiveError.newer(found, schema)
+    }
+    guard stamp.kind == .single else {
+      throw ArchiveError(
+        .typeMismatch, "this archive is a stream of models; read it with ArchiveSequence", typeName: stamp.typeName)
+    }
+    let (_, inflated, end) = try Gzip.inflateMember(at: 0, in: bytes, limits: limits)
+    guard end == bytes.byteCount else {
+      throw ArchiveError.damaged("\(bytes.byteCount - end) bytes follow the end of the archive", at: end)
+    }
+    return try body(stamp, inflated.span.bytes)
+  }
+
+  package func decode<R>(
+    _ body: RawSpan, _ report: inout DecodingReport, _ read: (inout ArchiveReader) throws -> R
+  ) throws -> R {
+    let context = DecodingContext(limits: limits)
+    var reader = ArchiveReader(body, context: context)
+    try reader.beginBody()
+    let value = try read(&reader)
+    try reader.endBody()
+    report = context.report
+    return value
+  }
+}
+
+extension ArchiveError {
+  package static func newer(_ found: Int, _ schema: ModelSchema) -> ArchiveError {
+    ArchiveError(
+      .newerModel,
+      "written by version \(found) of the model, and this program knows versions up to \(schema.modelVersion); update it",
+      typeName: schema.name, foundVersion: found, supportedVersion: schema.modelVersion)
+  }
+}
+
+extension Stamp {
+  /// The stamp of an archive. Nothing is inflated.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `notAnArchive`, `newerFormat`, `truncated` or `damaged`.
+  public init(of data: Data) throws {
+    guard !data.isEmpty else {
+      throw ArchiveError(.notAnArchive, "there are no bytes; an archive has at least a header", byteOffset: 0)
+    }
+    self = try Gzip.readStamp(at: 0, in: data.bytes).stamp
+  }
+}

@@ -1,0 +1,86 @@
+public import Foundation
+
+/// Writes archives: gzip files with CBOR inside, stamped with type name and model version.
+///
+///     let data = try ArchiveEncoder().encode(issue)
+///
+/// Equal values make equal bytes, on every platform and in every run. An encoder is a value and can be shared.
+public struct ArchiveEncoder: Sendable {
+  /// How hard the archive is compressed.
+  public var compression: CompressionLevel
+  /// How deep a value may be nested.
+  public var limits: ArchiveLimits
+
+  public init(compression: CompressionLevel = .balanced, limits: ArchiveLimits = ArchiveLimits()) {
+    self.compression = compression
+    self.limits = limits
+  }
+
+  /// An archive of one value.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `limitExceeded` where it is nested too deeply, `notEncodable` where
+  ///   something in it cannot be archived, `invalidSchema` and `invalidMigration` where a model's declaration is wrong.
+  /// - Complexity: linear in the size of the value.
+  public func encode<T: Archivable>(_ value: T) throws -> Data {
+    let stamp = Stamp(
+      typeName: T.archiveTypeName, modelVersion: T.rootSchema?.modelVersion,
+      fingerprint: T.rootSchema?.fingerprint ?? 0, count: UInt64(value.archivedCount))
+    return try archive(stamp) { try value.write(to: &$0) }
+  }
+
+  /// An archive of a value whose type is only `Codable`.
+  ///
+  /// - Throws: as the method for models; what the type's own code throws is the cause of the error.
+  @_disfavoredOverload
+  public func encode<T: Encodable>(_ value: T) throws -> Data {
+    let content = try ValueCoding.value(of: value)
+    return try archive(Stamp(typeName: String(describing: T.self))) { try $0.write(content) }
+  }
+
+  /// An archive of a record, whatever type it names.
+  public func encode(_ record: Record) throws -> Data {
+    let fingerprint = ModelSchema.fingerprint(of: record.shape)
+    let stamp = Stamp(typeName: record.typeName, modelVersion: record.modelVersion, fingerprint: fingerprint)
+    return try archive(stamp) { try $0.write(record) }
+  }
+
+  /// Writes an archive of one value to a file, which is replaced as a whole: a reader sees the old file or the new one,
+  /// and a failure or a crash leaves the old one.
+  ///
+  /// - Throws: as ``encode(_:)-(T)``, and ``ArchiveError`` with the code `fileSystem`.
+  public func encode<T: Archivable>(_ value: T, to url: URL) throws {
+    try AtomicFile.write(encode(value), to: url)
+  }
+
+  /// Writes an archive of a value whose type is only `Codable` to a file, which is replaced as a whole.
+  @_disfavoredOverload
+  public func encode<T: Encodable>(_ value: T, to url: URL) throws {
+    try AtomicFile.write(encode(value), to: url)
+  }
+
+  /// The body of an archive alone: plain CBOR, for a transport that compresses and checks on its own.
+  ///
+  /// - Throws: as ``encode(_:)-(T)``.
+  public func encodeBody<T: Archivable>(_ value: T) throws -> Data {
+    var writer = ArchiveWriter(limits: limits)
+    try value.write(to: &writer)
+    return writer.buffer.data()
+  }
+
+  package func archive(_ stamp: Stamp, _ write: (inout ArchiveWriter) throws -> Void) throws -> Data {
+    var writer = ArchiveWriter(limits: limits)
+    try write(&writer)
+    return Data(try writer.member(stamp, compression))
+  }
+}
+
+extension ArchiveWriter {
+  /// What was written, as a member of a file.
+  package borrowing func member(_ stamp: Stamp, _ level: CompressionLevel) throws -> [UInt8] {
+    try buffer.withBytes { body in
+      var output: [UInt8] = []
+      try Gzip.appendMember(body: body, stamp: stamp, level: level, to: &output)
+      return output
+    }
+  }
+}
