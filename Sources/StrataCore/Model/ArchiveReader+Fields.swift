@@ -99,7 +99,7 @@ extension ArchiveReader {
   /// What an absent key without a default stands for: nil, where the type has it.
   @usableFromInline
   static func absent<T>() throws -> T {
-    if let type = T.self as? any OptionalType.Type, let none = type.null as? T { return none }
+    if let type = T.self as? any OptionalType.Type, let none = type.absentValue as? T { return none }
     throw ArchiveError(.missingValue, "the key is absent; give the field a default, or a step that sets it")
   }
 }

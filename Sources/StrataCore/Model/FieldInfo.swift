@@ -72,5 +72,5 @@ public struct FieldInfo: Sendable {
 }
 
 /// Tells optionals apart at run time.
-package protocol OptionalType { static var null: Self { get } }
-extension Optional: OptionalType { package static var null: Wrapped? { nil } }
+package protocol OptionalType { static var absentValue: Self { get } }
+extension Optional: OptionalType { package static var absentValue: Wrapped? { nil } }

@@ -17,7 +17,7 @@ struct JSONWriterTests {
     (.data(Data([1, 2, 255])), "\"AQL/\""),
     (.date(Date(timeIntervalSinceReferenceDate: 0.5)), "\"2001-01-01T00:00:00.5Z\""),
     (.set([1, 2]), "[1,2]"),
-    (.map([.init(key: 1, value: "a"), .init(key: nil, value: [])]), #"[[1,"a"],[null,[]]]"#),
+    (.map([.init(key: 1, value: "a"), .init(key: .null, value: [])]), #"[[1,"a"],[null,[]]]"#),
     (.map([]), "[]"), (.object(Object()), "{}"),
     (.record(Record(typeName: "T", modelVersion: 2, fields: [("b", 1), ("a", [])])), #"{"b":1,"a":[]}"#),
     (
@@ -43,7 +43,7 @@ struct JSONWriterTests {
   @Test("Pretty and sorted")
   func pretty() throws {
     let record = Value.record(Record(typeName: "T", modelVersion: nil, fields: [("z", 1), ("b", [])]))
-    let value: Value = ["é": [1, ["x": nil]], "z": [:], "a": record]
+    let value: Value = ["é": [1, ["x": .null]], "z": [:], "a": record]
     #expect(
       try text(value, pretty: true, sorted: true) == """
         {
@@ -72,7 +72,7 @@ struct JSONWriterTests {
   func refused(value: Value) throws {
     let record = Record(typeName: "T", modelVersion: 1, fields: [("a", 1), ("b", .array([1, value]))])
     let error = #expect(throws: ArchiveError.self) {
-      try text(["x": [nil, .map([.init(key: 1, value: .record(record))])]])
+      try text(["x": [.null, .map([.init(key: 1, value: .record(record))])]])
     }
     #expect(error?.code == .notEncodable)
     #expect(error?.pathDescription == "x[1][0][1].b[1]")
