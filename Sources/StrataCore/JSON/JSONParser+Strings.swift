@@ -17,7 +17,8 @@ extension JSONParser {
     self.place = place + 1
     guard place - start <= limits.stringLength else { throw tooLong(at: start) }
     // ASCII needs no validation, and this initialiser is by far the faster one.
-    if seen < 0x80 { return String(decoding: bytes[start..<place], as: UTF8.self) }
+    isPlain = seen < 0x80
+    if isPlain { return String(decoding: bytes[start..<place], as: UTF8.self) }
     guard let string = String(validating: bytes[start..<place], as: UTF8.self) else {
       throw invalidUTF8(in: start..<place)
     }
@@ -26,6 +27,7 @@ extension JSONParser {
 
   /// The rest of a string whose first escape, or whose flaw, stands at the current place.
   private mutating func stringWithEscapes(from start: Int) throws(ArchiveError) -> String {
+    isPlain = false
     scratch.removeAll(keepingCapacity: true)
     var run = start
     while true {

@@ -11,6 +11,10 @@ struct JSONParser {
     var entries: [Object.Entry] = []
     /// The key whose value comes next.
     var key = ""
+    /// Where the marks of this object's keys start.
+    var firstMark = 0
+    /// Whether a key holds an escape or a byte outside ASCII.
+    var hasUnusualKeys = false
   }
 
   /// The document and a zero byte. Zero is valid nowhere in JSON, so every scan stops there without a check.
@@ -21,6 +25,10 @@ struct JSONParser {
   var place = 0
   /// Where a string with escapes is put together.
   var scratch: [UInt8] = []
+  /// A cheap mark of every key of the open objects: equal keys in plain ASCII have equal marks.
+  private var marks: [UInt32] = []
+  /// Whether the string read last is ASCII without escapes.
+  var isPlain = false
 
   init(_ data: Data, limits: ArchiveLimits) {
     var bytes: [UInt8] = []
@@ -68,9 +76,9 @@ struct JSONParser {
           value = .object(Object())
         } else {
           if depth > 0 { outer.append(frame) }
-          frame = Frame(isObject: true)
+          frame = Frame(isObject: true, firstMark: marks.count)
           depth += 1
-          frame.key = try key(isFirst: true)
+          try readKey(of: &frame)
           continue
         }
       case UInt8(ascii: "["):
@@ -109,10 +117,12 @@ struct JSONParser {
           case UInt8(ascii: ","):
             place += 1
             _ = skipSpace()
-            frame.key = try key(isFirst: false)
+            try readKey(of: &frame)
             break closing
           case UInt8(ascii: "}"):
-            value = .object(Object(frame.entries))
+            let entries = frame.entries
+            value = .object(keysAreUnique(frame) ? Object(uniqueEntries: entries) : Object(entries))
+            marks.removeLast(marks.count - frame.firstMark)
           default:
             throw failure("\(found) follows a value in an object; a comma or \"}\" must follow", at: place)
           }
@@ -149,24 +159,48 @@ struct JSONParser {
     }
   }
 
-  /// A key and the colon behind it.
-  private mutating func key(isFirst: Bool) throws(ArchiveError) -> String {
-    let byte = bytes[place]
+  /// Moves over a key and the colon behind it.
+  private mutating func readKey(of frame: inout Frame) throws(ArchiveError) {
+    let start = place
+    let byte = bytes[start]
     guard byte == UInt8(ascii: "\"") else {
+      if frame.entries.isEmpty {
+        throw failure("\(found) stands where a key in double quotes or \"}\" must stand", at: place)
+      }
       if byte == UInt8(ascii: "}") {
         throw failure("a comma precedes the end of an object; a key must follow a comma", at: place)
       }
-      throw failure(
-        isFirst
-          ? "\(found) stands where a key in double quotes or \"}\" must stand"
-          : "\(found) stands where a key in double quotes must start", at: place)
+      throw failure("\(found) stands where a key in double quotes must start", at: place)
     }
-    let key = try string()
+    frame.key = try string()
+    // The length and four of the bytes, the quotes included, tell most keys apart.
+    let length = place - start
+    var mark = UInt32(truncatingIfNeeded: length)
+    mark = mark &* 0x9E37_79B1 &+ UInt32(bytes[start + 1])
+    mark = mark &* 0x9E37_79B1 &+ UInt32(bytes[start + length / 3])
+    mark = mark &* 0x9E37_79B1 &+ UInt32(bytes[start + length * 2 / 3])
+    mark = mark &* 0x9E37_79B1 &+ UInt32(bytes[place - 2])
+    marks.append(mark)
+    // Other keys can be equal though their bytes differ.
+    if !isPlain { frame.hasUnusualKeys = true }
     guard skipSpace() == UInt8(ascii: ":") else {
       throw failure("\(found) follows a key; a colon must follow", at: place)
     }
     place += 1
-    return key
+  }
+
+  /// Whether no key stands twice, as far as that is cheap to tell.
+  private func keysAreUnique(_ frame: Frame) -> Bool {
+    let count = frame.entries.count
+    if count < 2 { return true }
+    guard count <= 64, !frame.hasUnusualKeys else { return false }
+    for later in 1..<count {
+      let mark = marks[frame.firstMark + later]
+      for earlier in 0..<later where marks[frame.firstMark + earlier] == mark {
+        if frame.entries[earlier].key == frame.entries[later].key { return false }
+      }
+    }
+    return true
   }
 
   private mutating func word(_ word: StaticString) throws(ArchiveError) {

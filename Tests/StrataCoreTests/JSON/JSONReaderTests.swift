@@ -160,6 +160,25 @@ struct JSONReaderTests {
     #expect(try read(#"{"é": 1, "e\u0301": 2}"#).objectValue?.entries.map(\.value) == [2])
   }
 
+  @Test("Keys that stand twice are found in objects of every size", arguments: 2...70)
+  func keysStandingTwice(count: Int) throws {
+    // Keys of one length that differ in a byte or two, and their like with escapes and outside ASCII.
+    for style in ["a%02dbcdefgh%02d", "%d%d", "\\u0061%d.%d", "é%d.%d"] {
+      let keys = (0..<count).map { String(format: style, $0 / 7, $0 % 7) }
+      let members = keys.enumerated().map { "\"\($1)\": \($0)" }
+      let values = (0..<count).map { Value.int(Int64($0)) }
+      #expect(try read("{\(members.joined(separator: ","))}").objectValue?.entries.map(\.value) == values)
+      for place in [0, count / 2, count - 1] {
+        let text = "{\"x\": {\((members + ["\"\(keys[place])\": null"]).joined(separator: ","))}, \"y\": 1}"
+        let outer = try #require(try read(text).objectValue)
+        #expect(outer.keys == ["x", "y"])
+        #expect(outer["x"]?.objectValue?.count == count)
+        #expect(outer["x"]?.objectValue?.entries[place].value == .null)
+      }
+    }
+    #expect(try read(#"{"": 1, "": 2, "a": 3, "\u0061": 4}"#) == ["": 2, "a": 4])
+  }
+
   @Test(
     "Errors name the place and what would be right",
     arguments: [
