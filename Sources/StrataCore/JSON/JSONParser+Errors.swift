@@ -6,7 +6,10 @@ extension JSONParser {
 
   /// The error for text that goes beyond a limit.
   func exceeded(_ limit: ArchiveLimits.Limit, _ text: String, at offset: Int) -> ArchiveError {
-    let reason = "\(position(of: offset)): \(text); raise the limit only if the source is trusted"
+    // No setting of the limit helps beyond the maximum depth.
+    let isFixed = limit == .depth && depthLimit == JSONReader.maximumDepth
+    let advice = isFixed ? "no document may be deeper" : "raise the limit only if the source is trusted"
+    let reason = "\(position(of: offset)): \(text); \(advice)"
     return ArchiveError(.limitExceeded, reason, limit: limit, byteOffset: offset)
   }
 
