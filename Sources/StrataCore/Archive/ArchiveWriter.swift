@@ -12,7 +12,9 @@ public struct ArchiveWriter: ~Copyable {
   private var schemas: [(schema: ObjectIdentifier, number: Int)] = []
   /// What each record tag stands for. Equal content has one number, whatever object describes it.
   private var numbers: [RecordShape: Int] = [:]
-  private var depth = 0
+  var depth = 0
+  /// Where the count of an open array stands that is set at its end.
+  var countPlace = 0
   package let depthLimit: Int
   /// Whether fields that archives leave out are written too, as merging needs.
   package let includesExcluded: Bool

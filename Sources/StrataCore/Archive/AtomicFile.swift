@@ -68,7 +68,7 @@ package enum AtomicFile {
   }
 
   /// Follows the symbolic links at the end of a path, also where the last one leads to nothing yet.
-  fileprivate static func target(of path: String) throws -> (path: String, status: FileStatus?) {
+  static func target(of path: String) throws -> (path: String, status: FileStatus?) {
     var current = path
     for _ in 0..<mostLinks {
       guard let status = try FileStatus(ofPath: current) else { return (current, nil) }
@@ -88,14 +88,14 @@ package enum AtomicFile {
   }
 
   /// The folder that holds what lies at `path`. Dots are left to the system, which knows the links.
-  fileprivate static func folder(of path: String) -> String {
+  static func folder(of path: String) -> String {
     guard let slash = path.lastIndex(of: "/") else { return "." }
     return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 }
 
 /// A new file beside the old one, which it will replace.
-private struct Replacement: ~Copyable {
+struct Replacement: ~Copyable {
   let file: OpenFile
   private let folder: OpenFile
   private let temporaryPath: String

@@ -44,6 +44,13 @@ package struct OpenFile: ~Copyable {
     self.path = path
   }
 
+  /// Opens a file that exists to be read and to be written at its end.
+  init(appending url: URL) throws {
+    let path = try Self.path(of: url)
+    descriptor = try Self.opened(path, named: path, to: "write", O_RDWR | O_APPEND)
+    self.path = path
+  }
+
   /// Makes a file that must not exist yet, with those of `permissions` that the process leaves to new files.
   /// - Parameter name: The path that error messages name instead.
   init(creating path: String, named name: String, permissions: UInt32) throws {
@@ -122,6 +129,11 @@ package struct OpenFile: ~Copyable {
         written += step
       }
     }
+  }
+
+  /// Cuts the file off.
+  borrowing func truncate(to size: Int) throws {
+    guard Self.repeated({ ftruncate(descriptor, off_t(size)) }) == 0 else { throw Self.failure("write", path) }
   }
 
   /// Gives the file the permissions and, as far as the process may, the owner of another one.

@@ -1,0 +1,158 @@
+public import Foundation
+
+/// Writes a stream of models to a file, a few thousand to a member, in constant memory.
+///
+///     var writer = try ArchiveStreamWriter<Issue>(creating: url)
+///     for issue in issues { try writer.append(issue) }
+///     try writer.finish()
+///
+/// A new stream takes the place of an old file only when it is finished. Appending leaves every byte of the file as
+/// it is and adds members behind them; a writer that goes away unfinished takes its own bytes back.
+public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
+  /// A member is closed when its body has so many bytes: enough for deflate to find what repeats, and little enough
+  /// to be held in memory and read alone.
+  private static var memberSize: Int { 256 << 10 }
+
+  private let file: StreamFile
+  private var writer: ArchiveWriter
+  private let compression: CompressionLevel
+  private var pending: UInt32 = 0
+  private var next: Stamp
+  private var total: (count: UInt64, plainSize: UInt64)
+
+  /// Starts a stream that replaces the file when it is finished.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `fileSystem`.
+  public init(
+    creating url: URL, compression: CompressionLevel = .balanced, limits: ArchiveLimits = ArchiveLimits()
+  ) throws {
+    file = try StreamFile(replacing: url)
+    self.compression = compression
+    writer = ArchiveWriter(limits: limits, minimumCapacity: Self.memberSize + (64 << 10))
+    next = Self.stamp(0)
+    total = (0, 0)
+    beginMember()
+  }
+
+  /// Goes on with a stream that is there.
+  ///
+  /// - Parameter recovering: whether what a crash left behind the last end of the stream is cut off. Without it such
+  ///   a file is refused.
+  /// - Throws: ``ArchiveError`` with the code `fileSystem`; `typeMismatch` where the file holds another type or no
+  ///   stream; `newerModel` where a newer program wrote it; `truncated` where it has no end.
+  public init(
+    appendingTo url: URL, recovering: Bool = false, compression: CompressionLevel = .balanced,
+    limits: ArchiveLimits = ArchiveLimits()
+  ) throws {
+    let first = try MemberReader.stamp(ofFile: url)
+    guard first.kind != .single, first.typeName == Self.stamp(0).typeName else {
+      throw ArchiveError(
+        .typeMismatch, "the file is no stream of \(Element.archiveTypeName)", typeName: first.typeName)
+    }
+    var end = try MemberReader.endStamp(ofFile: url)
+    let file = try OpenFile(appending: url)
+    var size = try file.status().size
+    if end == nil, recovering {
+      (end, size) = try Self.lastEnd(of: url, limits)
+      try file.truncate(to: size)
+    }
+    guard let end else {
+      throw ArchiveError(
+        .truncated, "the stream has no end: its last writer did not finish; append with recovering to cut that off")
+    }
+    if let schema = Element.rootSchema, let found = end.modelVersion, found > schema.modelVersion {
+      throw ArchiveError.newer(found, schema)
+    }
+    self.file = StreamFile(growing: file, from: size)
+    self.compression = compression
+    writer = ArchiveWriter(limits: limits, minimumCapacity: Self.memberSize + (64 << 10))
+    next = Self.stamp(end.sequenceNumber &+ 1)
+    total = (end.count, end.plainSize)
+    beginMember()
+  }
+
+  /// Adds a model.
+  ///
+  /// - Throws: as ``ArchiveEncoder/encode(_:)-(T)``; the model is then not part of the stream, and others can follow.
+  ///   ``ArchiveError`` with the code `fileSystem` where the file cannot be written.
+  public mutating func append(_ element: Element) throws {
+    let mark = writer.mark()
+    do { try element.write(to: &writer) } catch {
+      // Strings and definitions of the failed model are already numbered, so the member ends before it.
+      writer.cut(to: mark)
+      try flush()
+      throw error
+    }
+    pending += 1
+    if writer.buffer.count >= Self.memberSize { try flush() }
+  }
+
+  /// Ends the stream and makes sure that it is on the disk. Without this call nothing was written.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `fileSystem`; the file is then as it was before.
+  public consuming func finish() throws {
+    try flush()
+    next.kind = .end
+    next.count = total.count
+    next.plainSize = total.plainSize
+    var bytes: [UInt8] = []
+    try Gzip.appendMember(body: RawSpan(), stamp: next, to: &bytes)
+    try file.write(bytes)
+    try file.finish()
+  }
+
+  // MARK: Inside
+
+  private static func stamp(_ number: UInt64) -> Stamp {
+    Stamp(
+      kind: .member, sequenceNumber: number, typeName: Element.archiveTypeName,
+      modelVersion: Element.rootSchema?.modelVersion, fingerprint: Element.rootSchema?.fingerprint ?? 0)
+  }
+
+  private static func lastEnd(of url: URL, _ limits: ArchiveLimits) throws -> (Stamp?, Int) {
+    var reader = try MemberReader(url: url, limits: limits)
+    var last: Stamp?
+    var size = 0
+    while let (stamp, _) = try? reader.next(), stamp.kind != .single {
+      if stamp.kind == .end { (last, size) = (stamp, reader.offset) }
+    }
+    return (last, size)
+  }
+
+  private mutating func beginMember() {
+    writer.reset()
+    writer.beginCountedArray()
+    pending = 0
+  }
+
+  private mutating func flush() throws {
+    guard pending > 0 else { return beginMember() }
+    writer.setCount(pending)
+    next.count = UInt64(pending)
+    let bytes = try writer.member(next, compression)
+    try file.write(bytes)
+    total.count += UInt64(pending)
+    total.plainSize += UInt64(writer.buffer.count)
+    next.sequenceNumber += 1
+    beginMember()
+  }
+}
+
+extension ArchiveWriter {
+  /// Starts an array whose count follows once it is known: its head has a fixed width.
+  mutating func beginCountedArray() {
+    countPlace = buffer.count + 1
+    buffer.append(0x9A, UInt32(0))
+  }
+
+  mutating func setCount(_ count: UInt32) { buffer.overwrite(at: countPlace, with: count) }
+
+  /// Where the next value will stand, to take it back.
+  func mark() -> (count: Int, depth: Int) { (buffer.count, depth) }
+
+  /// Takes back what was written since a mark. Its strings stay numbered, so nothing may follow.
+  mutating func cut(to mark: (count: Int, depth: Int)) {
+    buffer.removeLast(from: mark.count)
+    depth = mark.depth
+  }
+}
