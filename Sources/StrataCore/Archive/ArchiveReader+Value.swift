@@ -96,6 +96,9 @@ extension ArchiveReader {
     let start = position
     let initial = try readByte()
     let tag = try readArgument(initial)
+    // Tags stand in their shortest form, so that one look at the bytes tells them apart.
+    let width = tag < 24 ? 1 : tag <= 0xFF ? 2 : tag <= 0xFFFF ? 3 : 5
+    guard position &- start == width else { throw ArchiveError.damaged("a tag is longer than it must be", at: start) }
     switch tag {
     case CBOR.Tag.stringReference:
       position = start

@@ -1,0 +1,113 @@
+import Foundation
+import StrataCore
+import Testing
+
+@Suite("Damage")
+struct DamageTests {
+  static let people = [MigrationTests.new, MigrationTests.new]
+
+  static func small() throws -> [(name: String, data: Data)] {
+    [
+      ("people", try ArchiveEncoder().encode(people)),
+      ("stored", try ArchiveEncoder(compression: .none).encode(people)),
+      ("payment", try ArchiveEncoder().encode(Payment.split(.cash, .card(number: "4111", expiry: .distantPast)))),
+      ("old", try ArchiveEncoder().encode(MigrationTests.old)),
+    ]
+  }
+
+  @Test("Every truncation is an error")
+  func truncations() throws {
+    for (name, data) in try Self.small() {
+      for length in 0..<data.count {
+        let cut = Data(data.prefix(length))
+        #expect(throws: ArchiveError.self, "\(name) cut to \(length)") { try ArchiveDecoder().decodeValue(from: cut) }
+        #expect(throws: ArchiveError.self, "\(name) cut to \(length)") { try ArchiveDecoder().decode([Person].self, from: cut) }
+      }
+    }
+  }
+
+  @Test("Every single-bit flip is an error or gives the very same value")
+  func flips() throws {
+    for (name, data) in try Self.small() {
+      let value = try ArchiveDecoder().decodeValue(from: data)
+      for bit in 0..<data.count * 8 {
+        var flipped = data
+        flipped[bit / 8] ^= 1 << (bit % 8)
+        guard let read = try? ArchiveDecoder().decodeValue(from: flipped) else { continue }
+        #expect(read == value, "bit \(bit) of \(name)")
+      }
+    }
+  }
+
+  @Test("Every change of a byte of the body is an error or a value, and never a trap")
+  func bodies() throws {
+    let body = try ArchiveEncoder().encodeBody(Self.people)
+    var accepted = 0
+    for place in body.indices {
+      for byte in UInt8.min ... .max where byte != body[place] {
+        var changed = body
+        changed[place] = byte
+        if (try? ArchiveDecoder().decodeBody([Person].self, from: changed)) != nil { accepted += 1 }
+        _ = try? ArchiveDecoder().decodeBody(Value.self, from: changed)
+      }
+    }
+    #expect(accepted > 0, "some changes only change a value")
+  }
+
+  @Test("Random bodies neither trap nor hang", arguments: [UInt64.random(in: .min ... .max)])
+  func random(seed: UInt64) {
+    print("seed: \(seed)")
+    var state = seed
+    for _ in 0..<5000 {
+      var body = Data([0xD9, 1, 0])
+      for _ in 0..<(state >> 58) {
+        state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+        body.append(UInt8(truncatingIfNeeded: state >> 33))
+      }
+      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+      _ = try? ArchiveDecoder().decodeBody(Value.self, from: body)
+      _ = try? ArchiveDecoder().decodeBody(Everything.self, from: body)
+    }
+  }
+
+  @Test(
+    "Claims without bytes behind them are refused at once",
+    arguments: [
+      [0x9B, 0x7F, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF], [0x9A, 0xFF, 0xFF, 0xFF, 0xFF],
+      [0xBB, 0x7F, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF], [0x7B, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF],
+      [0x5B, 0x7F, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF], [0x9F, 0xFF], [0xD8, 0x19, 0x00], [0xD9, 0xE0, 0x00, 0x80],
+      [0xD8, 0x1C, 0x80], [0x62, 0xC3, 0x28], [0xA2, 0x61, 0x61, 0x01, 0x61, 0x61, 0x02], [0xF7], [0xF9, 0, 0], [0x01, 0x01],
+    ] as [[UInt8]])
+  func claims(bytes: [UInt8]) {
+    #expect(throws: ArchiveError.self) { try ArchiveDecoder().decodeBody(Value.self, from: Data([0xD9, 1, 0] + bytes)) }
+  }
+
+  @Test("Deep nesting in bytes is refused without using up the stack", arguments: [[0x81], [0xA1, 0x61, 0x61], [0xD9, 1, 2, 0x81]] as [[UInt8]])
+  func deep(unit: [UInt8]) {
+    let body = Data([0xD9, 1, 0] + (0..<100_000).flatMap { _ in unit } + [0x80])
+    let error = #expect(throws: ArchiveError.self) { try ArchiveDecoder().decodeBody(Value.self, from: body) }
+    #expect(error?.code == .limitExceeded)
+  }
+
+  @Test("Each limit has its own error")
+  func limits() throws {
+    let data = try ArchiveEncoder().encode(Value.array([.string(String(repeating: "a", count: 1000)), .array([1, 2, 3])]))
+    func error(_ change: (inout ArchiveLimits) -> Void) -> ArchiveLimits.Limit? {
+      var limits = ArchiveLimits()
+      change(&limits)
+      let error = #expect(throws: ArchiveError.self) { try ArchiveDecoder(limits: limits).decodeValue(from: data) }
+      #expect(error?.code == .limitExceeded)
+      return error?.limit
+    }
+    #expect(error { $0.depth = 1 } == .depth)
+    #expect(error { $0.count = 2 } == .count)
+    #expect(error { $0.stringLength = 999 } == .stringLength)
+    #expect(error { $0.inflatedSize = 1000 } == .inflatedSize)
+  }
+
+  @Test("Other files are told from damaged ones", arguments: ["", "{}", "\u{1F}\u{8B}", "bplist00"])
+  func other(text: String) {
+    let error = #expect(throws: ArchiveError.self) { try ArchiveDecoder().decodeValue(from: Data(text.utf8)) }
+    #expect(error?.code == .notAnArchive || error?.code == .truncated)
+  }
+}

@@ -1,0 +1,146 @@
+import Foundation
+import StrataCore
+import Testing
+
+@Suite("Streams")
+struct StreamTests {
+  private func withFolder(_ body: (URL) async throws -> Void) async throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "strata-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    try await body(folder.appending(path: "stream.strata"))
+  }
+
+  private func address(_ number: Int) -> Address { Address(street: "Street \(number)", country: "C\(number % 7)") }
+
+  private func write(_ range: Range<Int>, to url: URL) throws {
+    var writer = try ArchiveStreamWriter<Address>(creating: url)
+    for number in range { try writer.append(address(number)) }
+    try writer.finish()
+  }
+
+  private func read(_ url: URL) async throws -> [Address] {
+    var all: [Address] = []
+    for try await address in ArchiveSequence(Address.self, from: url) { all.append(address) }
+    return all
+  }
+
+  @Test("What was written comes back in order", arguments: [0, 1, 1000, 50_000])
+  func roundTrip(count: Int) async throws {
+    try await withFolder { url in
+      try write(0..<count, to: url)
+      #expect(try await read(url) == (0..<count).map(address))
+      let stamp = try Stamp(ofFile: url)
+      #expect(stamp.count == UInt64(count))
+      #expect(stamp.kind == .end)
+    }
+  }
+
+  @Test("Appending leaves the bytes before it as they are")
+  func appending() async throws {
+    try await withFolder { url in
+      try write(0..<10, to: url)
+      let before = try Data(contentsOf: url)
+      var writer = try ArchiveStreamWriter<Address>(appendingTo: url)
+      for number in 10..<20 { try writer.append(address(number)) }
+      try writer.finish()
+      #expect(try Data(contentsOf: url).starts(with: before))
+      #expect(try await read(url) == (0..<20).map(address))
+      #expect(try Stamp(ofFile: url).count == 20)
+    }
+  }
+
+  @Test("A writer that does not finish leaves the file as it was")
+  func unfinished() async throws {
+    try await withFolder { url in
+      try write(0..<10, to: url)
+      let before = try Data(contentsOf: url)
+      do {
+        var writer = try ArchiveStreamWriter<Address>(appendingTo: url)
+        for number in 0..<50_000 { try writer.append(address(number)) }
+      }
+      #expect(try Data(contentsOf: url) == before)
+      do {
+        var writer = try ArchiveStreamWriter<Address>(creating: url)
+        try writer.append(address(1))
+      }
+      #expect(try Data(contentsOf: url) == before)
+      #expect(try FileManager.default.contentsOfDirectory(atPath: url.deletingLastPathComponent().path).count == 1)
+    }
+  }
+
+  @Test("A cut stream is noticed, and recovered when asked")
+  func cut() async throws {
+    try await withFolder { url in
+      try write(0..<10, to: url)
+      let whole = try Data(contentsOf: url)
+      for length in 1..<whole.count {
+        try Data(whole.prefix(length)).write(to: url)
+        await #expect(throws: ArchiveError.self, "cut to \(length)") { try await read(url) }
+      }
+      try (whole + Data([0x1F, 0x8B, 8])).write(to: url)
+      #expect(throws: ArchiveError.self) { _ = try ArchiveStreamWriter<Address>(appendingTo: url) }
+      var writer = try ArchiveStreamWriter<Address>(appendingTo: url, recovering: true)
+      try writer.append(address(10))
+      try writer.finish()
+      #expect(try await read(url) == (0..<11).map(address))
+    }
+  }
+
+  @Test("Every single-bit flip is an error or the very same models")
+  func flips() async throws {
+    try await withFolder { url in
+      try write(0..<3, to: url)
+      let whole = try Data(contentsOf: url)
+      let models = try await read(url)
+      for bit in 0..<whole.count * 8 {
+        var flipped = whole
+        flipped[bit / 8] ^= 1 << (bit % 8)
+        try flipped.write(to: url)
+        if let read = try? await read(url) { #expect(read == models, "bit \(bit)") }
+      }
+    }
+  }
+
+  @Test("A model that cannot be archived leaves the stream usable")
+  func failing() async throws {
+    struct Deep: Archivable {
+      var levels: Int
+      func write(to writer: inout ArchiveWriter) throws {
+        var value = Value.string("leaf of \(levels)")
+        for _ in 0..<levels { value = .array([value]) }
+        try writer.write(value)
+      }
+      static func make(from value: Value, in context: DecodingContext) throws -> Deep {
+        var (value, levels) = (value, 0)
+        while let inner = value.arrayValue?.first { (value, levels) = (inner, levels + 1) }
+        return Deep(levels: levels)
+      }
+    }
+    try await withFolder { url in
+      var writer = try ArchiveStreamWriter<Deep>(creating: url)
+      for levels in [1, 2, 1000, 3] {
+        do { try writer.append(Deep(levels: levels)) } catch { #expect(levels == 1000) }
+      }
+      try writer.finish()
+      var found: [Int] = []
+      for try await deep in ArchiveSequence(Deep.self, from: url) { found.append(deep.levels) }
+      #expect(found == [1, 2, 3])
+    }
+  }
+
+  @Test("Files are replaced as a whole and read back")
+  func files() async throws {
+    try await withFolder { url in
+      try ArchiveEncoder().encode(address(1), to: url)
+      try ArchiveEncoder().encode(address(2), to: url)
+      #expect(try ArchiveDecoder().decode(Address.self, from: url) == address(2))
+      #expect(try Stamp(ofFile: url).kind == .single)
+      let error = await #expect(throws: ArchiveError.self) { try await read(url) }
+      #expect(error?.code == .typeMismatch)
+      #expect(throws: ArchiveError.self) {
+        try ArchiveDecoder().decode(Address.self, from: url.deletingLastPathComponent())
+      }
+    }
+  }
+}

@@ -1,0 +1,179 @@
+import Foundation
+import StrataCore
+import Testing
+
+@Suite("Migration")
+struct MigrationTests {
+  static let old = PersonV1(fullName: "Ada", street: "Main 1", born: 86400)
+  static let new = Person(
+    name: "ADA", address: Address(street: "Main 1", country: "CH"), born: Date(timeIntervalSince1970: 86400),
+    stars: 0, note: nil, cache: 42)
+
+  @Test("An archive of version 1 opens in today's model, and the report says so (A-10, A-19)")
+  func chain() throws {
+    var report = DecodingReport()
+    let data = try ArchiveEncoder().encode(Self.old)
+    #expect(try ArchiveDecoder().decode(Person.self, from: data, report: &report) == Self.new)
+    #expect(report.upgrades.map(\.fromVersion) == [1])
+    #expect(report.upgrades.map(\.toVersion) == [4])
+  }
+
+  @Test("upgrade(data) gives what decoding and encoding give, byte for byte")
+  func upgrade() throws {
+    let upgraded = try ArchiveUpgrader(Person.self).upgrade(ArchiveEncoder().encode(Self.old))
+    #expect(try upgraded == ArchiveEncoder().encode(Self.new))
+    #expect(try ArchiveUpgrader(Person.self).upgrade(upgraded) == upgraded)
+  }
+
+  @Test("Newer is refused with its own error, nested too (A-7, A-14)")
+  func newer() throws {
+    let record = Record(typeName: "Person", modelVersion: 5)
+    let error = #expect(throws: ArchiveError.self) {
+      try ArchiveDecoder().decode(Person.self, from: ArchiveEncoder().encode(record))
+    }
+    #expect(error?.code == .newerModel)
+    #expect(error?.foundVersion == 5)
+    #expect(error?.supportedVersion == 4)
+    let nested = Record(
+      typeName: "Person", modelVersion: 4,
+      fields: [
+        ("name", "A"), ("born", .date(.distantPast)),
+        ("address", .record(Record(typeName: "Address", modelVersion: 2, fields: [("street", "x")]))),
+      ])
+    let deep = #expect(throws: ArchiveError.self) {
+      try ArchiveDecoder().decode(Person.self, from: ArchiveEncoder().encode(nested))
+    }
+    #expect(deep?.code == .newerModel)
+    #expect(deep?.codingPath == [.key("address")])
+    #expect(deep?.typeName == "Address")
+  }
+
+  @Test("A missing version counts as 0 and is reported (A-9)")
+  func missingVersion() throws {
+    var report = DecodingReport()
+    let data = try ArchiveEncoder().encode(Record(typeName: "Address", modelVersion: nil, fields: [("street", "x")]))
+    #expect(try ArchiveDecoder().decode(Address.self, from: data, report: &report).street == "x")
+    #expect(report.typesWithoutVersion == ["Address"])
+  }
+
+  @Test("A version before the chain is refused")
+  func tooOld() throws {
+    let data = try ArchiveEncoder().encode(Record(typeName: "Person", modelVersion: 0))
+    let error = #expect(throws: ArchiveError.self) { try ArchiveDecoder().decode(Person.self, from: data) }
+    #expect(error?.code == .unsupportedVersion)
+  }
+
+  @Test(
+    "Gaps, doubles and wrong ends are found when the chain is built",
+    arguments: [
+      (Migration(.step(from: 1, to: 2), .step(from: 3, to: 4)), "no step leads from version 2 to 3"),
+      (Migration(.step(from: 1, to: 2), .step(from: 1, to: 2)), "two steps from version 1"),
+      (Migration(.step(from: 1, to: 2)), "no step leads from version 2 to 3"),
+      (Migration(.step(from: 1, to: 3)), "leads to 3"),
+      (Migration(.step(from: 3, to: 4), .step(from: 4, to: 5)), "leads to version 5"),
+    ])
+  func problems(migration: Migration, message: String) {
+    let error = #expect(throws: ArchiveError.self) { try migration.validate(upTo: 4 - (message.contains("2 to 3") ? 1 : 0)) }
+    #expect(error?.code == .invalidMigration)
+    #expect(error?.reason.contains(message) == true, "\(error?.reason ?? "")")
+  }
+
+  @Test("A chain can be listed without running it")
+  func listing() {
+    #expect(
+      Person.migration.steps.map(\.description) == [
+        "1 → 2: rename fullName to name, convert born to a date", "2 → 3: move street to address.street",
+        "3 → 4: shout the name",
+      ])
+  }
+
+  @Test("A failing step names itself, and the archive stays (invariant 4)")
+  func failing() throws {
+    let data = try ArchiveEncoder().encode(
+      Record(typeName: "Person", modelVersion: 1, fields: [("fullName", "A"), ("street", "s"), ("born", "not a date")]))
+    let error = #expect(throws: ArchiveError.self) { try ArchiveDecoder().decode(Person.self, from: data) }
+    #expect(error?.code == .migrationFailed)
+    #expect(error?.codingPath == [.key("born")])
+    #expect(error?.description.contains("not a date") == false, "values stay out of messages")
+  }
+
+  @Test("An additive change needs no code, and keys have aliases (A-12)")
+  func additive() throws {
+    struct Thing: DescribedModel, Equatable {
+      var title: String
+      var added: Int
+      static let fields = Fields(
+        Thing.self, formerNames: ["OldThing"], version: 7, Field("title", \.title, formerly: ["name", "caption"]),
+        Field("added", \.added, default: 5), make: { Thing(title: $0, added: $1) })
+    }
+    for (type, key) in [("Thing", "title"), ("OldThing", "caption"), ("Thing", "name")] {
+      let record = Record(typeName: type, modelVersion: 2, fields: [(key, "t"), ("gone", 1)])
+      #expect(try ArchiveDecoder().decode(from: ArchiveEncoder().encode(record)) == Thing(title: "t", added: 5))
+    }
+    let error = #expect(throws: ArchiveError.self) {
+      try ArchiveDecoder().decode(Thing.self, from: ArchiveEncoder().encode(Record(typeName: "Other", modelVersion: 1)))
+    }
+    #expect(error?.code == .unknownType)
+  }
+
+  @Test("Hooks are called for every key, excluded ones too; nil keeps the default (A-8)")
+  func hooks() throws {
+    struct Hooked: DescribedModel, ValueDecoding, Equatable {
+      var name: String
+      var count: Int
+      var secret: String
+      static let fields = Fields(
+        Hooked.self, version: 1, Field("name", \.name), Field("count", \.count, default: 7),
+        Field("secret", \.secret, archive: .excluded, default: "none"),
+        make: { Hooked(name: $0, count: $1, secret: $2) })
+      static func decodeValue(forKey key: String, modelVersion: Int, in record: Record) throws -> Value? {
+        switch key {
+        case "name" where modelVersion == 0: record["mtl_name"]?.stringValue.map { .string("M: " + $0) }
+        case "count" where record["count"]?.intValue == 0: nil
+        case "secret": "revived"
+        default: record[key]
+        }
+      }
+    }
+    let old = Record(typeName: "Hooked", modelVersion: 0, fields: [("mtl_name", "foobar"), ("count", 5)])
+    #expect(
+      try ArchiveDecoder().decode(from: ArchiveEncoder().encode(old)) == Hooked(name: "M: foobar", count: 5, secret: "revived"))
+    let current = try ArchiveEncoder().encode(Hooked(name: "a", count: 0, secret: "x"))
+    #expect(try ArchiveDecoder().decode(from: current) == Hooked(name: "a", count: 7, secret: "revived"))
+    #expect(try ArchiveUpgrader(Hooked.self).upgrade(ArchiveEncoder().encode(old)) == ArchiveEncoder().encode(Hooked(name: "M: foobar", count: 5, secret: "revived")))
+  }
+
+  @Test("Excluded fields are not written and come back as their default (A-4)")
+  func excluded() throws {
+    var person = Self.new
+    person.cache = 99
+    let data = try ArchiveEncoder().encode(person)
+    #expect(try ArchiveDecoder().decodeValue(from: data)["cache"] == nil)
+    #expect(try ArchiveDecoder().decode(Person.self, from: data).cache == 42)
+  }
+
+  @Test("Unknown keys survive decode, change and encode where a model asks for it (U-22)")
+  func unknownKeys() throws {
+    struct Keeper: Model, Equatable {
+      var id: Int
+      var unknownFields = UnknownFields()
+      static let schema = ModelSchema(
+        Keeper.self, name: "Keeper", version: 1, fields: [FieldInfo("id", Int.self)], keepsUnknownFields: true)
+      init(id: Int) { self.id = id }
+      init(fields reader: inout ArchiveReader) throws {
+        id = try reader.field(0)
+        unknownFields = reader.readUnknownFields()
+      }
+      func encodeFields(to writer: inout ArchiveWriter) throws { try writer.field(0, id) }
+      var archivedUnknownFields: UnknownFields { unknownFields }
+    }
+    let record = Record(typeName: "Keeper", modelVersion: 1, fields: [("id", 1), ("later", ["x": 1]), ("b", .null)])
+    var keeper: Keeper = try ArchiveDecoder().decode(from: ArchiveEncoder().encode(record))
+    keeper.id = 2
+    let again = try ArchiveDecoder().decodeValue(from: ArchiveEncoder().encode(keeper))
+    #expect(again["id"] == 2)
+    #expect(again["later"] == ["x": 1])
+    #expect(again["b"] == .some(.null))
+    #expect(try ArchiveDecoder().decode(from: ArchiveEncoder().encode(keeper)) == keeper)
+  }
+}

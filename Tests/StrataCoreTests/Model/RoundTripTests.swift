@@ -1,0 +1,149 @@
+import Foundation
+import StrataCore
+import Testing
+
+@Suite("Round trips")
+struct RoundTripTests {
+  static func nested() -> Everything {
+    var value = Everything()
+    value.optional = ""
+    value.nested = [Everything(), Everything()]
+    return value
+  }
+
+  @Test("Every kind of property comes back", arguments: [Everything(), nested()])
+  func everything(value: Everything) throws {
+    let data = try ArchiveEncoder().encode(value)
+    #expect(try ArchiveDecoder().decode(Everything.self, from: data) == value)
+  }
+
+  @Test("Equal values make equal bytes (X-4)")
+  func deterministic() throws {
+    var left = Everything()
+    var right = Everything()
+    left.set = Set((0..<100).map(String.init))
+    right.set = Set((0..<100).reversed().map(String.init))
+    left.byName = Dictionary(uniqueKeysWithValues: (0..<100).map { ("k\($0)", $0) })
+    right.byName = [:]
+    for (key, value) in left.byName.sorted(by: { $0.key > $1.key }) { right.byName[key] = value }
+    #expect(try ArchiveEncoder().encode(left) == ArchiveEncoder().encode(right))
+  }
+
+  @Test("The two roads agree: bytes to model, and bytes to value to model")
+  func roads() throws {
+    let data = try ArchiveEncoder().encode(Self.nested())
+    let value = try ArchiveDecoder().decodeValue(from: data)
+    #expect(try Everything.make(from: value, in: DecodingContext()) == Self.nested())
+    let record = try #require(value.recordValue)
+    #expect(try ArchiveEncoder().encode(record) == data)
+  }
+
+  @Test(
+    "Every bit of a date comes back",
+    arguments: [
+      0, 0.5, 1e-300, -1e-300, .infinity, -.infinity, 123_456_789.123_456_78, -978_307_200, 1e300, .leastNonzeroMagnitude,
+    ])
+  func dates(seconds: Double) throws {
+    let date = Date(timeIntervalSinceReferenceDate: seconds)
+    let back: Date = try ArchiveDecoder().decode(from: ArchiveEncoder().encode(date))
+    #expect(back.timeIntervalSinceReferenceDate.bitPattern == seconds.bitPattern)
+  }
+
+  @Test("Random dates and doubles keep their bits", arguments: [UInt64.random(in: .min ... .max)])
+  func random(seed: UInt64) throws {
+    print("seed: \(seed)")
+    var state = seed
+    for _ in 0..<2000 {
+      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+      let double = Double(bitPattern: state)
+      let back: Double = try ArchiveDecoder().decodeBody(from: ArchiveEncoder().encodeBody(double))
+      #expect(back.bitPattern == double.bitPattern)
+      let now = Double(state >> 20) / 1e4
+      let date: Date = try ArchiveDecoder().decodeBody(
+        from: ArchiveEncoder().encodeBody(Date(timeIntervalSinceReferenceDate: now)))
+      #expect(date.timeIntervalSinceReferenceDate.bitPattern == now.bitPattern)
+    }
+  }
+
+  @Test("URLs with a base keep it")
+  func urls() throws {
+    let url = try #require(URL(string: "b?c", relativeTo: URL(string: "https://example.com/a/")))
+    let back: URL = try ArchiveDecoder().decode(from: ArchiveEncoder().encode(url))
+    #expect(back == url)
+    #expect(back.baseURL == url.baseURL)
+  }
+
+  @Test(
+    "Decimals are exact", arguments: ["0", "-0.1", "1e100", "1e-100", "99999999999999999999999999999999999999", "NaN"])
+  func decimals(text: String) throws {
+    let decimal = text == "NaN" ? Decimal.nan : try #require(Decimal(string: text))
+    let back: Decimal = try ArchiveDecoder().decode(from: ArchiveEncoder().encode(decimal))
+    #expect(back.isNaN == decimal.isNaN && (decimal.isNaN || back == decimal))
+  }
+
+  @Test("An explicit null comes back as null, not as the default (A-2)")
+  func null() throws {
+    struct Holder: DescribedModel, Equatable {
+      var note: String?
+      static let fields = Fields(Holder.self, version: 1, Field("note", \.note, default: "default"), make: { Holder(note: $0) })
+    }
+    let data = try ArchiveEncoder().encode(Holder(note: nil))
+    #expect(try ArchiveDecoder().decode(Holder.self, from: data) == Holder(note: nil))
+    #expect(try ArchiveDecoder().decode(Holder.self, from: ArchiveEncoder().encode(Record(typeName: "Holder", modelVersion: 1))).note == "default")
+  }
+
+  @Test("Codable types are archived as they are")
+  func codable() throws {
+    struct Order: Codable, Equatable {
+      var id: Int
+      var lines: [Size]
+      var when: Date
+      var by: [String: URL]
+    }
+    let url = try #require(URL(string: "https://example.com"))
+    let order = Order(id: 1, lines: [Size(width: 1, height: 2, note: "x")], when: Date(timeIntervalSince1970: 5), by: ["a": url])
+    let data = try ArchiveEncoder().encode(order)
+    #expect(try ArchiveDecoder().decode(Order.self, from: data) == order)
+    let value = try ArchiveDecoder().decodeValue(from: data)
+    #expect(value["when"] == .date(Date(timeIntervalSince1970: 5)))
+  }
+
+  @Test("Reading the stamp tells type, version and count")
+  func stamp() throws {
+    let stamp = try Stamp(of: ArchiveEncoder().encode([Address(street: "a", country: "b"), Address(street: "a", country: "b")]))
+    #expect(stamp.typeName == "[Address]")
+    #expect(stamp.modelVersion == 1)
+    #expect(stamp.count == 2)
+  }
+
+  @Test("More types than record tags")
+  func manyShapes() throws {
+    let records = (0..<600).map { Value.record(Record(typeName: "T\($0 % 300)", modelVersion: $0 % 3, fields: [("k\($0 % 300)", .int(Int64($0)))])) }
+    let data = try ArchiveEncoder().encode(Value.array(records))
+    #expect(try ArchiveDecoder().decodeValue(from: data) == .array(records))
+  }
+
+  @Test("Nesting beyond the limit is an error on both sides")
+  func depth() throws {
+    var value = Value.array([])
+    for _ in 0..<600 { value = .array([value]) }
+    let error = #expect(throws: ArchiveError.self) { try ArchiveEncoder().encode(value) }
+    #expect(error?.code == .limitExceeded && error?.limit == .depth)
+    var limits = ArchiveLimits()
+    limits.depth = 1000
+    let data = try ArchiveEncoder(limits: limits).encode(value)
+    #expect(throws: ArchiveError.self) { try ArchiveDecoder().decodeValue(from: data) }
+    #expect(try ArchiveDecoder(limits: limits).decodeValue(from: data) == value)
+  }
+
+  @Test("Enum cases: aliases, unknown cases and defaults (A-17)")
+  func enums() throws {
+    func record(_ value: Value) throws -> Data { try ArchiveEncoder().encode(value) }
+    #expect(try ArchiveDecoder().decode(Channel.self, from: record("e-mail")) == .mail)
+    #expect(try ArchiveDecoder().decode(Priority.self, from: record(77)) == .unknown)
+    let error = #expect(throws: ArchiveError.self) { try ArchiveDecoder().decode(State.self, from: record("lost")) }
+    #expect(error?.code == .unknownCase)
+    let old = Record(typeName: "Payment", modelVersion: 2, fields: [("creditCard", ["number": "1", "expiry": .null])])
+    #expect(try ArchiveDecoder().decode(Payment.self, from: ArchiveEncoder().encode(old)) == .card(number: "1", expiry: nil))
+  }
+}
