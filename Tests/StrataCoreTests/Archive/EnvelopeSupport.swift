@@ -1,0 +1,66 @@
+import Foundation
+import StrataCore
+import Testing
+
+extension Stamp {
+  /// A stamp with something in every field.
+  static func sample(
+    kind: Kind = .single, typeName: String = "Shop.Order", plainSize: Int = 0, sequenceNumber: UInt64 = 7
+  ) -> Stamp {
+    Stamp(
+      kind: kind, sequenceNumber: sequenceNumber, typeName: typeName, modelVersion: 3,
+      fingerprint: 0xFEDC_BA98_7654_3210, plainSize: UInt64(plainSize), count: 1)
+  }
+}
+
+/// Bytes that deflate somewhat, the same in every run.
+func sampleBody(_ size: Int) -> [UInt8] {
+  var state: UInt64 = 0x9E37_79B9_7F4A_7C15
+  return (0..<size).map { place in
+    state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+    return place % 3 == 0 ? UInt8(truncatingIfNeeded: state >> 56) : UInt8(truncatingIfNeeded: place / 64)
+  }
+}
+
+/// One member.
+func member(
+  _ body: [UInt8], kind: Stamp.Kind = .single, level: CompressionLevel = .balanced,
+  sequenceNumber: UInt64 = 7
+) throws -> [UInt8] {
+  var bytes: [UInt8] = []
+  try Gzip.appendMember(
+    body: body.span.bytes, stamp: .sample(kind: kind, sequenceNumber: sequenceNumber), level: level,
+    to: &bytes)
+  return bytes
+}
+
+/// A member whose header was exchanged for one that says something else.
+func member(_ body: [UInt8], claiming stamp: Stamp) throws -> [UInt8] {
+  let honest = try member(body)
+  let length = try Gzip.readStamp(at: 0, in: honest.span.bytes).headerLength
+  return try GzipHeader.bytes(for: stamp) + honest[length...]
+}
+
+func inflate(
+  _ bytes: [UInt8], at offset: Int = 0, limits: ArchiveLimits = ArchiveLimits()
+) throws -> (stamp: Stamp, body: [UInt8], nextOffset: Int) {
+  try Gzip.inflateMember(at: offset, in: bytes.span.bytes, limits: limits)
+}
+
+/// The archive error that `body` throws; anything else is recorded as a failure.
+@discardableResult
+func archiveError(
+  _ code: ArchiveError.Code, sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws -> Void
+) -> ArchiveError? {
+  let error = #expect(throws: ArchiveError.self, sourceLocation: sourceLocation) { try body() }
+  #expect(error?.code == code, "\(error?.description ?? "")", sourceLocation: sourceLocation)
+  return error
+}
+
+/// A folder of its own that is removed afterwards, with everything in it.
+func withFolder(_ body: (URL) throws -> Void) throws {
+  let folder = FileManager.default.temporaryDirectory.appendingPathComponent("strata-\(UUID().uuidString)")
+  try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+  defer { try? FileManager.default.removeItem(at: folder) }
+  try body(folder)
+}
