@@ -5,7 +5,7 @@ package import Foundation
 /// Memory holds one member at a time and a buffer of 128 KiB, however large the file is. The file may be a pipe.
 /// After an error the reader stands still, and every further call gives the same error.
 package struct MemberReader: ~Copyable {
-  /// How much is asked of the system at once.
+  /// The least that is asked of the system at once while inflating.
   private static let readSize = 64 << 10
   /// Enough for most headers, type names included.
   private static let headerReadSize = 512

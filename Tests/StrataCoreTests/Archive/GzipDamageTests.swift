@@ -49,7 +49,7 @@ struct GzipDamageTests {
   }
 
   @Test(
-    "A stamp that claims too much takes no memory",
+    "A stamp that claims another size is refused",
     arguments: [1 << 30, 1 << 60, UInt64.max, 1001, 999, 0])
   func hostileSize(claim: UInt64) throws {
     var stamp = Stamp.sample()
