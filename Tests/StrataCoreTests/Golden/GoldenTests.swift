@@ -1,0 +1,114 @@
+import Foundation
+import StrataCore
+import Testing
+
+/// The archives that were ever released. Their bytes never change; `STRATA_RECORD_FIXTURES=1 swift test` adds new ones
+/// and fails, so that nobody takes a recording for a passed test.
+@Suite("Golden archives")
+struct GoldenTests {
+  static let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent().deletingLastPathComponent().appending(path: "Fixtures")
+
+  static let names = [
+    "person-v1", "person-v2", "person-v3", "person-v4", "everything-v1", "payment-v2", "document", "people-v4", "stream",
+  ]
+
+  /// What each archive is made of.
+  static func make(_ name: String) throws -> Data {
+    let encoder = ArchiveEncoder()
+    let address = Value.record(Record(typeName: "Address", modelVersion: 1, fields: [("street", "Main 1"), ("country", "CH")]))
+    let born = Value.date(Date(timeIntervalSince1970: 86400))
+    switch name {
+    case "person-v1": return try encoder.encode(MigrationTests.old)
+    case "person-v2":
+      return try encoder.encode(
+        Record(typeName: "Person", modelVersion: 2, fields: [("name", "Ada"), ("street", "Main 1"), ("born", born)]))
+    case "person-v3":
+      return try encoder.encode(
+        Record(typeName: "Person", modelVersion: 3, fields: [("name", "Ada"), ("born", born), ("address", address)]))
+    case "person-v4": return try encoder.encode(MigrationTests.new)
+    case "everything-v1": return try encoder.encode(RoundTripTests.nested())
+    case "payment-v2": return try encoder.encode(Payment.split(.cash, .card(number: "4111", expiry: nil)))
+    case "document":
+      return try encoder.encode(
+        JSONReader().read(Data(#"{"big": 18446744073709551615, "list": [1, 2.5, "text", null, true], "nested": {"a": {}}}"#.utf8)))
+    case "people-v4": return try encoder.encode([MigrationTests.new, MigrationTests.new])
+    default:
+      let url = FileManager.default.temporaryDirectory.appending(path: "strata-golden-\(UUID().uuidString)")
+      defer { try? FileManager.default.removeItem(at: url) }
+      var writer = try ArchiveStreamWriter<Address>(creating: url)
+      for number in 0..<3 { try writer.append(Address(street: "Street \(number)", country: "CH")) }
+      try writer.finish()
+      return try Data(contentsOf: url)
+    }
+  }
+
+  private func archive(_ name: String) throws -> Data {
+    try Data(contentsOf: Self.folder.appending(path: "archives/\(name).strata"))
+  }
+
+  private func expected(_ name: String) throws -> Value {
+    try JSONReader().read(Data(contentsOf: Self.folder.appending(path: "archives/\(name).json")))
+  }
+
+  @Test("Every released archive holds what stands beside it", arguments: names.filter { $0 != "stream" })
+  func values(name: String) throws {
+    try record(name)
+    let value = try ArchiveDecoder().decodeValue(from: archive(name))
+    #expect(try JSONReader().read(JSONWriter().write(value)) == expected(name))
+  }
+
+  @Test("Every released version of the person opens as today's", arguments: ["person-v1", "person-v2", "person-v3"])
+  func upgrades(name: String) throws {
+    #expect(try ArchiveDecoder().decode(Person.self, from: archive(name)) == MigrationTests.new)
+  }
+
+  @Test("Typed archives hold the same models")
+  func typed() throws {
+    #expect(try ArchiveDecoder().decode(Everything.self, from: archive("everything-v1")) == RoundTripTests.nested())
+    #expect(try ArchiveDecoder().decode([Person].self, from: archive("people-v4")) == [MigrationTests.new, MigrationTests.new])
+    #expect(try ArchiveDecoder().decode(Person.self, from: archive("person-v4")).name == "ADA")
+  }
+
+  @Test("The released stream holds its models")
+  func stream() async throws {
+    try record("stream")
+    var streets: [String] = []
+    let url = Self.folder.appending(path: "archives/stream.strata")
+    for try await address in ArchiveSequence(Address.self, from: url) { streets.append(address.street) }
+    #expect(streets == ["Street 0", "Street 1", "Street 2"])
+  }
+
+  @Test("What is written today has the bodies of the released archives", arguments: names.filter { $0 != "stream" })
+  func bodies(name: String) throws {
+    // Compressed bytes depend on the zlib of the system, and bodies do not.
+    #expect(try Stamp(of: Self.make(name)) == Stamp(of: archive(name)))
+    #expect(try ArchiveDecoder().decodeValue(from: Self.make(name)) == ArchiveDecoder().decodeValue(from: archive(name)))
+  }
+
+  @Test(
+    "Damaged archives give their error",
+    arguments: [
+      ("truncated", ArchiveError.Code.truncated), ("flipped", .damaged), ("newer-format", .newerFormat),
+      ("newer-model", .newerModel), ("plain-gzip", .notAnArchive), ("empty", .notAnArchive),
+    ])
+  func damaged(name: String, code: ArchiveError.Code) throws {
+    let data = try Data(contentsOf: Self.folder.appending(path: "damaged/\(name).strata"))
+    let error = #expect(throws: ArchiveError.self) { try ArchiveDecoder().decode(Person.self, from: data) }
+    #expect(error?.code == code)
+  }
+
+  /// Writes a fixture that does not exist yet, where the environment asks for it. Never overwrites one.
+  private func record(_ name: String) throws {
+    guard ProcessInfo.processInfo.environment["STRATA_RECORD_FIXTURES"] != nil else { return }
+    let url = Self.folder.appending(path: "archives/\(name).strata")
+    guard !FileManager.default.fileExists(atPath: url.path) else { return }
+    let data = try Self.make(name)
+    try data.write(to: url, options: .withoutOverwriting)
+    if name != "stream" {
+      let json = try JSONWriter(isPretty: true).write(ArchiveDecoder().decodeValue(from: data))
+      try json.write(to: Self.folder.appending(path: "archives/\(name).json"), options: .withoutOverwriting)
+    }
+    Issue.record("recorded \(name); look at it and run the tests again")
+  }
+}
