@@ -1,4 +1,5 @@
 // swift-tools-version: 6.2
+import CompilerPluginSupport
 import PackageDescription
 
 let features: [SwiftSetting] = [
@@ -17,14 +18,42 @@ let package = Package(
   name: "Strata",
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
   products: [
+    .library(name: "Strata", targets: ["Strata"]),
     // Everything but the macro. Foundation and zlib only.
     .library(name: "StrataCore", targets: ["StrataCore"]),
   ],
   dependencies: [
+    // Of the macro alone: nothing that stands on StrataCore compiles it.
+    .package(url: "https://github.com/swiftlang/swift-syntax.git", exact: "603.0.1"),
   ],
   targets: [
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     .target(name: "StrataCore", dependencies: ["CZlib"], swiftSettings: features + lifetimes),
+    .macro(
+      name: "StrataMacros",
+      dependencies: [
+        .product(name: "SwiftSyntax", package: "swift-syntax"),
+        .product(name: "SwiftSyntaxBuilder", package: "swift-syntax"),
+        .product(name: "SwiftSyntaxMacros", package: "swift-syntax"),
+        .product(name: "SwiftDiagnostics", package: "swift-syntax"),
+        .product(name: "SwiftCompilerPlugin", package: "swift-syntax"),
+      ],
+      swiftSettings: features
+    ),
+    .target(name: "Strata", dependencies: ["StrataCore", "StrataMacros"], swiftSettings: features),
     .testTarget(name: "StrataCoreTests", dependencies: ["StrataCore"], swiftSettings: features),
+    .testTarget(
+      name: "StrataMacrosTests",
+      dependencies: [
+        "StrataMacros",
+        .product(name: "SwiftSyntax", package: "swift-syntax"),
+        .product(name: "SwiftSyntaxBuilder", package: "swift-syntax"),
+        .product(name: "SwiftSyntaxMacroExpansion", package: "swift-syntax"),
+        .product(name: "SwiftSyntaxMacros", package: "swift-syntax"),
+        .product(name: "SwiftSyntaxMacrosGenericTestSupport", package: "swift-syntax"),
+      ],
+      swiftSettings: features
+    ),
+    .testTarget(name: "StrataTests", dependencies: ["Strata"], swiftSettings: features),
   ]
 )

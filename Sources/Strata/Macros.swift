@@ -1,0 +1,61 @@
+/// Makes a struct, a final class or an enum archivable: a record of its stored properties, stamped with a name and a
+/// model version.
+///
+///     @Model(version: 2)
+///     struct Issue {
+///       let id: Int
+///       @Field(formerly: "headline") var title: String
+///       @Field(unknown: .useDefault) var state = State.open
+///       @Field(archive: .excluded) var retrievedAt = Date.now
+///     }
+///
+///     let data = try ArchiveEncoder().encode(issue)
+///     let copy = try ArchiveDecoder().decode(Issue.self, from: data)
+///
+/// Every stored property is a field under its own name, in the order of declaration. A property with an initial value
+/// takes it where the key is absent, an optional is nil there; without either, the key must be there. Computed and
+/// static properties are not archived. A property of type ``UnknownFields`` is no field: it keeps the keys that the
+/// model does not declare.
+///
+/// A struct keeps its memberwise initializer, and a class whose properties all have initial values its `init()`.
+/// Members are as visible as the type; a public model needs `public import Strata` where imports are internal.
+///
+/// A generic model has one registered name for each set of arguments: `Box<Int>`. A constraint to ``Archivable``
+/// gives registered names of models inside, any other the names of the Swift types.
+///
+/// On an enum each case is archived by name, with its associated values under their labels, or `_0`, `_1` where they
+/// have none. An enum with raw values needs no macro: `enum State: String, Archivable`.
+///
+/// - Parameters:
+///   - version: what archives are stamped with. Raise it when the fields change, and add a step (see ``Migratable``).
+///   - name: the registered name: the type's own, after those of the types around it, unless set. It must stay when
+///     the type is renamed.
+///   - formerNames: names that the type had before; archives with them are read.
+@attached(
+  member, names: named(schema), named(init(fields:)), named(adoptFields(of:)))
+@attached(
+  extension, conformances: Model, EnumModel, names: named(init(fields:)), named(encodeFields(to:)),
+  named(archivedUnknownFields), named(adoptFields(of:)), named(encodeCase(to:)), named(make(case:payload:)))
+public macro Model(version: Int, name: String? = nil, formerNames: [String] = []) =
+  #externalMacro(module: "StrataMacros", type: "ModelMacro")
+
+/// Says how one property of a ``Model(version:name:formerNames:)`` is archived, merged and found in JSON.
+///
+///     @Field(formerly: "headline", merge: .takeSourceIfPresent, json: "content.title") var title: String?
+///
+/// On a case of an enum only `formerly` has a meaning.
+///
+/// - Parameters:
+///   - archive: `.excluded` leaves the property out of archives. It then needs an initial value or must be an optional.
+///     Lazy properties, weak and unowned references, functions and tuples are possible only so, and merging leaves
+///     them alone.
+///   - formerly: keys that the field, or names that the case, had before.
+///   - merge: what ``Model/mergeValues(from:forKeys:policy:)-(Self,_,_)`` does with the field.
+///   - json: where JSON holds the field; under its own name unless set.
+///   - unknown: `.useDefault` takes the initial value, or nil, for an enum case that this program does not know.
+@attached(peer)
+public macro Field(
+  archive: ArchiveBehavior = .always, formerly: String..., merge: MergePolicy = .takeSource,
+  json: ValuePath? = nil,
+  unknown: UnknownCasePolicy = .fail
+) = #externalMacro(module: "StrataMacros", type: "FieldMacro")

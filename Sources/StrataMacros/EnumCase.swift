@@ -1,0 +1,64 @@
+import SwiftDiagnostics
+import SwiftSyntax
+
+/// A case of an enum with the labels of its associated values.
+struct EnumCase {
+  /// The name as it is written, with backticks where it has them.
+  let name: TokenSyntax
+  /// What each associated value is archived under, and the label in code where it has one.
+  let values: [(key: String, label: String?)]
+  let formerly: [ExprSyntax]
+
+  var key: String { name.text.withoutBackticks }
+
+  var info: String {
+    let former = formerly.map(\.description).joined(separator: ", ")
+    return "ModelSchema.CaseInfo(\(key.literal)\(formerly.isEmpty ? "" : ", formerly: [\(former)]"))"
+  }
+
+  var writing: [String] {
+    let names = values.indices.map { "let a\($0)" }.joined(separator: ", ")
+    return ["case .\(name.text)\(values.isEmpty ? "" : "(\(names))"):"]
+      + ["  try writer.beginCase(Self.schema, \(key.literal), count: \(values.count))"]
+      + values.enumerated().map { "  try writer.payload(\($1.key.literal), a\($0))" }
+  }
+
+  var making: String {
+    let arguments = values.map { value in
+      (value.label.map { "\(Self.argumentLabel($0)): " } ?? "") + "try payload.value(\(value.key.literal))"
+    }
+    let call = values.isEmpty ? "" : "(\(arguments.joined(separator: ", ")))"
+    return "case \(key.literal): return .\(name.text)\(call)"
+  }
+
+  /// The label as a call spells it: few words need backticks there.
+  private static func argumentLabel(_ label: String) -> String {
+    let plain = label.withoutBackticks
+    let isWord = plain.allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" }
+    return isWord && !["inout", "let", "var"].contains(plain) ? plain : label
+  }
+
+  static func cases(
+    of declaration: EnumDeclSyntax, _ diagnostics: inout [Diagnostic]
+  ) -> [EnumCase] {
+    var result: [EnumCase] = []
+    for member in declaration.memberBlock.members {
+      guard let line = member.decl.as(EnumCaseDeclSyntax.self) else { continue }
+      let attribute = FieldAttribute(line.attributes, &diagnostics)
+      for element in line.elements {
+        let parameters = element.parameterClause.map { Array($0.parameters) } ?? []
+        let values = parameters.enumerated().map { index, parameter in
+          let label = parameter.firstName.flatMap { $0.text == "_" ? nil : $0.text }
+          return (key: label?.withoutBackticks ?? "_\(index)", label: label)
+        }
+        for parameter in parameters {
+          guard let kind = parameter.type.shapeWithoutArchive else { continue }
+          let name = element.name.text.withoutBackticks
+          diagnostics.append(ModelDiagnostic.payloadNotArchivable(kind: kind, name: name).at(parameter.type))
+        }
+        result.append(EnumCase(name: element.name.trimmed, values: values, formerly: attribute.formerly))
+      }
+    }
+    return result
+  }
+}

@@ -1,0 +1,127 @@
+import SwiftSyntax
+
+// The text of what a model expands to. The type's own body sees every name that its properties use; an extension of a
+// nested type does not see what stands beside it, and so holds no names of types.
+extension ModelDeclaration {
+  var conformance: String {
+    if case .enumeration = kind { return "EnumModel" }
+    return "Model"
+  }
+
+  /// The static property with name, version, and fields or cases.
+  var schema: String {
+    var lines = ["\(typeName).self, name: \(name.expression)\(formerNamesArgument), version: \(version),"]
+    switch kind {
+    case .structure(let properties): lines += fieldLines(properties, inClass: false)
+    case .object(let properties, _): lines += fieldLines(properties, inClass: true)
+    case .enumeration(let cases): lines += ["cases: ["] + cases.map { "  \($0.info)," } + ["])"]
+    }
+    let call = "ModelSchema(\n\(lines.joined(separator: "\n").indented(1))"
+    guard name.isGeneric else { return "\(access)static let schema = \(call)" }
+    return """
+      \(access)static var schema: ModelSchema {
+        ModelSchema.cached(\(typeName).self) {
+      \(call.indented(2))
+        }
+      }
+      """
+  }
+
+  private var formerNamesArgument: String {
+    guard let formerNames else { return "" }
+    guard let arguments = name.arguments else { return ", formerNames: \(formerNames)" }
+    return ", formerNames: (\(formerNames)).map { \"\\($0)\(arguments)\" }"
+  }
+
+  private func fieldLines(_ properties: [StoredProperty], inClass: Bool) -> [String] {
+    let fields = properties.filter { $0.role == .field }.map { "  \($0.info(inClass: inClass))," }
+    let keeps = properties.contains { $0.role == .unknownFields } ? ", keepsUnknownFields: true" : ""
+    return fields.isEmpty ? ["fields: []\(keeps))"] : ["fields: ["] + fields + ["]\(keeps))"]
+  }
+
+  /// What stands in the extension.
+  var extensionMembers: [String] {
+    switch kind {
+    case .structure(let properties):
+      return [initializer(properties), encoding(properties)] + unknownFields(properties)
+        + adoptionAroundOthers(properties)
+    case .object(let properties, let hasImplicitInitializer):
+      let initializers = hasImplicitInitializer ? [initializer(properties)] : []
+      return initializers + [encoding(properties)] + unknownFields(properties)
+    case .enumeration(let cases): return [encoding(cases), making(cases)]
+    }
+  }
+
+  /// The initializer that reads every field.
+  func initializer(_ properties: [StoredProperty]) -> String {
+    var readsInitialValue = false
+    var isConvenience = false
+    switch kind {
+    case .structure: readsInitialValue = name.isNested
+    case .object(_, hasImplicitInitializer: true): (readsInitialValue, isConvenience) = (name.isNested, true)
+    default: break
+    }
+    var lines = isConvenience ? ["self.init()"] : []
+    var place = 0
+    for property in properties {
+      switch property.role {
+      case .field:
+        lines += property.read(place, readsInitialValue: readsInitialValue)
+        place += 1
+      case .unknownFields: lines.append("\(property.access) = reader.readUnknownFields()")
+      case .apart: break
+      }
+    }
+    let head =
+      "\(access)\(isConvenience ? "convenience " : "")init(fields reader: inout ArchiveReader) throws"
+    return function(head, lines)
+  }
+
+  private func encoding(_ properties: [StoredProperty]) -> String {
+    let fields = properties.filter { $0.role == .field }
+    return function(
+      "\(access)func encodeFields(to writer: inout ArchiveWriter) throws",
+      fields.enumerated().map { $1.write($0) })
+  }
+
+  private func unknownFields(_ properties: [StoredProperty]) -> [String] {
+    properties.filter { $0.role == .unknownFields }.map {
+      function("\(access)var archivedUnknownFields: UnknownFields", [$0.access])
+    }
+  }
+
+  /// Takes over every variable of another object.
+  func adoption(_ properties: [StoredProperty]) -> String {
+    let variables = properties.filter { $0.role != .apart && !$0.isConstant }
+    return function(
+      "\(access)func adoptFields(of other: \(typeName))",
+      variables.map { "\($0.access) = other.\($0.name.text)" })
+  }
+
+  /// Where a struct has properties that take no part, takes over all but these.
+  private func adoptionAroundOthers(_ properties: [StoredProperty]) -> [String] {
+    let others = properties.filter { $0.role == .apart && !$0.isConstant && !$0.isLazy }
+    guard !others.isEmpty else { return [] }
+    let kept = others.enumerated().map { "let kept\($0) = \($1.access)" }
+    let restored = others.enumerated().map { "\($1.access) = kept\($0)" }
+    return [
+      function("\(access)mutating func adoptFields(of other: Self)", kept + ["self = other"] + restored)
+    ]
+  }
+
+  private func encoding(_ cases: [EnumCase]) -> String {
+    function(
+      "\(access)func encodeCase(to writer: inout ArchiveWriter) throws",
+      ["switch self {"] + cases.flatMap(\.writing) + ["}", "writer.endCase()"])
+  }
+
+  private func making(_ cases: [EnumCase]) -> String {
+    function(
+      "\(access)static func make(case name: String, payload: CasePayload) throws -> Self?",
+      ["switch name {"] + cases.map(\.making) + ["default: return nil", "}"])
+  }
+
+  private func function(_ head: String, _ lines: [String]) -> String {
+    lines.isEmpty ? "\(head) {}" : "\(head) {\n\(lines.joined(separator: "\n").indented(1))\n}"
+  }
+}

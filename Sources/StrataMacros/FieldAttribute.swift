@@ -1,0 +1,78 @@
+import SwiftDiagnostics
+import SwiftSyntax
+
+/// The arguments of `@Field`, as they are written.
+struct FieldAttribute {
+  var isExcluded = false
+  var usesDefaultForUnknown = false
+  var formerly: [ExprSyntax] = []
+  var merge: ExprSyntax?
+  var json: ExprSyntax?
+  var unknown: ExprSyntax?
+  var node: AttributeSyntax?
+
+  init() {}
+
+  init(_ attributes: AttributeListSyntax, _ diagnostics: inout [Diagnostic]) {
+    guard let node = Self.attribute(in: attributes) else { return }
+    self.node = node
+    var label: String?
+    for argument in Self.arguments(of: node) {
+      label = argument.label?.text ?? label
+      let value = argument.expression.trimmed
+      switch label {
+      case "archive":
+        let choice = Self.choice(value, ["always", "excluded"])
+        if choice == nil {
+          diagnostics.append(
+            ModelDiagnostic.notLiteral(argument: "archive", choices: ".always or .excluded").at(value))
+        }
+        isExcluded = choice == "excluded"
+      case "formerly": formerly.append(value)
+      case "merge": merge = value
+      case "json": json = value
+      case "unknown":
+        let choice = Self.choice(value, ["fail", "useDefault"])
+        if choice == nil {
+          diagnostics.append(
+            ModelDiagnostic.notLiteral(argument: "unknown", choices: ".fail or .useDefault").at(value))
+        }
+        usesDefaultForUnknown = choice == "useDefault"
+        unknown = value
+      default: break
+      }
+    }
+  }
+
+  /// The attribute, under its own name or after that of the module.
+  static func attribute(in attributes: AttributeListSyntax) -> AttributeSyntax? {
+    for case .attribute(let attribute) in attributes where name(of: attribute) == "Field" { return attribute }
+    return nil
+  }
+
+  static func name(of attribute: AttributeSyntax) -> String {
+    if let type = attribute.attributeName.as(MemberTypeSyntax.self) { return type.name.text }
+    return attribute.attributeName.as(IdentifierTypeSyntax.self)?.name.text ?? ""
+  }
+
+  static func arguments(of attribute: AttributeSyntax) -> [LabeledExprSyntax] {
+    guard case .argumentList(let arguments)? = attribute.arguments else { return [] }
+    return Array(arguments)
+  }
+
+  private static func choice(_ expression: ExprSyntax, _ choices: [String]) -> String? {
+    guard let name = expression.as(MemberAccessExprSyntax.self)?.declName.baseName.text else { return nil }
+    return choices.first { $0 == name }
+  }
+
+  /// The arguments as those of a `FieldInfo`, each with a comma in front.
+  var infoArguments: String {
+    var text = ""
+    if !formerly.isEmpty { text += ", formerly: [\(formerly.map(\.description).joined(separator: ", "))]" }
+    if isExcluded { text += ", archive: .excluded" }
+    if let merge { text += ", merge: \(merge)" }
+    if let json { text += ", json: \(json)" }
+    if let unknown { text += ", unknown: \(unknown)" }
+    return text
+  }
+}

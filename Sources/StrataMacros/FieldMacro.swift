@@ -1,0 +1,41 @@
+import SwiftSyntax
+import SwiftSyntaxMacros
+
+/// `@Field`: expands to nothing, `@Model` reads it. It only refuses what is no field.
+struct FieldMacro: PeerMacro {
+  static func expansion(
+    of node: AttributeSyntax, providingPeersOf declaration: some DeclSyntaxProtocol,
+    in context: some MacroExpansionContext
+  ) throws -> [DeclSyntax] {
+    if let declaration = declaration.as(EnumCaseDeclSyntax.self) {
+      for argument in FieldAttribute.arguments(of: node) {
+        guard let label = argument.label, label.text != "formerly" else { continue }
+        context.diagnose(ModelDiagnostic.caseArgument(label.text).at(label))
+      }
+      if declaration.elements.count > 1 { context.diagnose(ModelDiagnostic.severalCases.at(node)) }
+    } else if let declaration = declaration.as(VariableDeclSyntax.self) {
+      let isField = !declaration.isStatic && declaration.bindings.allSatisfy(\.isStored)
+      if !isField { context.diagnose(ModelDiagnostic.notAField.at(node)) }
+    } else {
+      context.diagnose(ModelDiagnostic.notAField.at(node))
+    }
+    return []
+  }
+}
+
+extension VariableDeclSyntax {
+  var isStatic: Bool { hasModifier("static") || hasModifier("class") }
+  var isConstant: Bool { bindingSpecifier.tokenKind == .keyword(.let) }
+
+  /// The modifier of that name, with or without arguments (`unowned(unsafe)`).
+  func hasModifier(_ name: String) -> Bool { modifiers.contains { $0.name.text == name && $0.detail == nil } }
+}
+
+extension PatternBindingSyntax {
+  /// Whether the binding has storage: no accessors, or only observers.
+  var isStored: Bool {
+    guard let accessors = accessorBlock?.accessors else { return true }
+    guard case .accessors(let list) = accessors else { return false }
+    return list.allSatisfy { ["willSet", "didSet"].contains($0.accessorSpecifier.text) }
+  }
+}

@@ -1,0 +1,108 @@
+import SwiftDiagnostics
+import SwiftSyntax
+
+/// A type with `@Model`, read once: what every part of the expansion needs.
+struct ModelDeclaration {
+  enum Kind {
+    case structure([StoredProperty])
+    case object([StoredProperty], hasImplicitInitializer: Bool)
+    case enumeration([EnumCase])
+  }
+
+  let kind: Kind
+  /// The name as it is written.
+  let typeName: String
+  let name: ModelName
+  /// `public ` or `package `, or nothing.
+  let access: String
+  let version: String
+  let formerNames: ExprSyntax?
+
+  /// The model, or `nil` where it cannot be one, and everything that is wrong.
+  static func read(
+    _ node: AttributeSyntax, _ declaration: some DeclGroupSyntax, in context: [Syntax]
+  ) -> (model: ModelDeclaration?, diagnostics: [Diagnostic]) {
+    var diagnostics: [Diagnostic] = []
+    guard let kind = kind(node, declaration, &diagnostics),
+      let named = declaration as? any DeclGroupSyntax & NamedDeclSyntax
+    else { return (nil, diagnostics) }
+    let generic = declaration.asProtocol((any WithGenericParametersSyntax).self)?.genericParameterClause
+    for parameter in generic?.parameters ?? [] where parameter.specifier?.tokenKind == .keyword(.each) {
+      diagnostics.append(ModelDiagnostic.parameterPack.at(parameter))
+    }
+    guard diagnostics.isEmpty else { return (nil, diagnostics) }
+    let arguments = FieldAttribute.arguments(of: node)
+    func argument(_ label: String) -> ExprSyntax? {
+      arguments.first { $0.label?.text == label }?.expression.trimmed
+    }
+    let name = argument("name").flatMap { $0.is(NilLiteralExprSyntax.self) ? nil : $0 }
+    let model = ModelDeclaration(
+      kind: kind, typeName: named.name.text, name: makeName(named, name, context),
+      access: access(declaration, context), version: argument("version")?.description ?? "0",
+      formerNames: argument("formerNames"))
+    return (model, [])
+  }
+
+  private static func makeName(
+    _ declaration: any DeclGroupSyntax & NamedDeclSyntax, _ name: ExprSyntax?, _ context: [Syntax]
+  ) -> ModelName {
+    ModelName(declaration, name, in: context)
+  }
+
+  private static func kind(
+    _ node: AttributeSyntax, _ declaration: some DeclGroupSyntax, _ diagnostics: inout [Diagnostic]
+  ) -> Kind? {
+    if let declaration = declaration.as(EnumDeclSyntax.self) {
+      if let rawType = rawType(of: declaration) {
+        let name = declaration.name.text
+        diagnostics.append(ModelDiagnostic.rawValues(name: name, type: rawType).at(node))
+        return nil
+      }
+      let cases = EnumCase.cases(of: declaration, &diagnostics)
+      if cases.isEmpty { diagnostics.append(ModelDiagnostic.noCases.at(declaration.name)) }
+      return .enumeration(cases)
+    }
+    let object = declaration.as(ClassDeclSyntax.self)
+    guard object != nil || declaration.is(StructDeclSyntax.self) else {
+      diagnostics.append(ModelDiagnostic.notAModel.at(node))
+      return nil
+    }
+    if let object, !object.modifiers.contains(where: { $0.name.text == "final" }) {
+      diagnostics.append(ModelDiagnostic.classNotFinal.at(object.classKeyword))
+    }
+    let reader = PropertyReader(declaration.memberBlock.members)
+    diagnostics += reader.diagnostics
+    guard object != nil else { return .structure(reader.properties) }
+    let hasInitializer = declaration.memberBlock.members.contains { $0.decl.is(InitializerDeclSyntax.self) }
+    let hasValues = reader.properties.allSatisfy {
+      $0.initialValue != nil || !$0.isConstant && ($0.type?.isImplicitlyNil ?? false)
+    }
+    return .object(reader.properties, hasImplicitInitializer: !hasInitializer && hasValues)
+  }
+
+  private static func rawType(of declaration: EnumDeclSyntax) -> String? {
+    let known: Set<String> = [
+      "String", "Character", "Int", "Int8", "Int16", "Int32", "Int64", "Int128", "UInt", "UInt8", "UInt16",
+      "UInt32", "UInt64", "UInt128", "Double", "Float",
+    ]
+    let first = declaration.inheritanceClause?.inheritedTypes.first?.type.trimmedDescription
+    let cases = declaration.memberBlock.members.compactMap { $0.decl.as(EnumCaseDeclSyntax.self) }
+    let hasValue = cases.contains { $0.elements.contains { $0.rawValue != nil } }
+    guard let first, known.contains(first) || hasValue else { return nil }
+    return first
+  }
+
+  /// The access of the members: that of the type, which an extension around it may have given.
+  private static func access(_ declaration: some DeclGroupSyntax, _ context: [Syntax]) -> String {
+    func level(_ modifiers: DeclModifierListSyntax) -> String? {
+      let levels = ["public", "package", "internal", "fileprivate", "private"]
+      return modifiers.first { levels.contains($0.name.text) && $0.detail == nil }?.name.text
+    }
+    let outer = context.first?.as(ExtensionDeclSyntax.self).flatMap { level($0.modifiers) }
+    switch level(declaration.modifiers) ?? outer {
+    case "public": return "public "
+    case "package": return "package "
+    default: return ""
+    }
+  }
+}

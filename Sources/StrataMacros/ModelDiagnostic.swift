@@ -1,0 +1,75 @@
+import SwiftDiagnostics
+import SwiftSyntax
+
+/// What is wrong with a model, and what to write instead.
+enum ModelDiagnostic: DiagnosticMessage, Error {
+  case notAModel
+  case classNotFinal
+  case rawValues(name: String, type: String)
+  case noCases
+  case parameterPack
+  case severalUnknownFields
+  case constantWithValue(String)
+  case lazyProperty(String)
+  case reference(kind: String, name: String)
+  case notArchivable(kind: String, name: String)
+  case payloadNotArchivable(kind: String, name: String)
+  case excludedWithoutDefault(String)
+  case unknownWithoutDefault(String)
+  case typeNeeded(String)
+  case tuplePattern
+  case conditional
+  case notLiteral(argument: String, choices: String)
+  case notAField
+  case caseArgument(String)
+  case severalCases
+
+  var severity: DiagnosticSeverity { .error }
+
+  var diagnosticID: MessageID {
+    MessageID(domain: "Strata", id: String(describing: self).prefix { $0 != "(" }.description)
+  }
+
+  var message: String {
+    switch self {
+    case .notAModel: "@Model works on structs, final classes and enums"
+    case .classNotFinal: "make the class final; class hierarchies come later"
+    case .rawValues(let name, let type):
+      "an enum with raw values is archived by its raw value; write 'enum \(name): \(type), Archivable' "
+        + "instead of @Model"
+    case .noCases: "an enum without cases has no values to archive"
+    case .parameterPack: "a model cannot have a parameter pack"
+    case .severalUnknownFields: "a model keeps its unknown keys in one property"
+    case .constantWithValue(let name):
+      "'\(name)' cannot be decoded, since a constant keeps its initial value; make it var or static"
+    case .lazyProperty(let name):
+      "'\(name)' is computed when it is first needed; write @Field(archive: .excluded) to leave it out"
+    case .reference(let kind, let name):
+      "'\(name)' is \(kind), and object graphs come later; write @Field(archive: .excluded) to leave it out"
+    case .notArchivable(let kind, let name):
+      "'\(name)' is \(kind), which cannot be archived; \(Self.advice(kind))"
+    case .payloadNotArchivable(let kind, let name):
+      "a value of the case '\(name)' is \(kind), which cannot be archived; write a type of your own"
+    case .excludedWithoutDefault(let name):
+      "archives leave '\(name)' out, so decoding needs its initial value; give it one or make it an optional var"
+    case .unknownWithoutDefault(let name):
+      "'\(name)' has no default to use for an unknown case; give it an initial value"
+    case .typeNeeded(let name): "write the type of '\(name)'"
+    case .tuplePattern: "declare the properties of a model one by one"
+    case .conditional: "@Model does not see properties inside #if; move the condition out of the model"
+    case .notLiteral(let argument, let choices):
+      "the macro reads '\(argument)' before the program runs; write \(choices)"
+    case .notAField: "@Field belongs on a stored property of an instance, or on a case"
+    case .caseArgument(let argument): "'\(argument)' means nothing for a case; only 'formerly' does"
+    case .severalCases: "give each case with @Field a line of its own"
+    }
+  }
+
+  private static func advice(_ kind: String) -> String {
+    kind == "a tuple"
+      ? "write a struct, or @Field(archive: .excluded) to leave it out"
+      : "write @Field(archive: .excluded) to leave it out"
+  }
+
+  func at(_ node: some SyntaxProtocol) -> Diagnostic { Diagnostic(node: Syntax(node), message: self) }
+}

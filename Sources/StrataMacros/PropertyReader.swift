@@ -1,0 +1,118 @@
+import SwiftDiagnostics
+import SwiftSyntax
+
+/// Finds the stored properties of a declaration and what is wrong with them.
+struct PropertyReader {
+  private(set) var properties: [StoredProperty] = []
+  private(set) var diagnostics: [Diagnostic] = []
+
+  init(_ members: MemberBlockItemListSyntax) {
+    for member in members {
+      if let condition = member.decl.as(IfConfigDeclSyntax.self) { checkCondition(condition) }
+      if let variable = member.decl.as(VariableDeclSyntax.self), !variable.isStatic { read(variable) }
+    }
+    let unknown = properties.filter { $0.role == .unknownFields }
+    if unknown.count > 1, let last = unknown.last {
+      diagnostics.append(ModelDiagnostic.severalUnknownFields.at(last.name))
+    }
+  }
+
+  private mutating func checkCondition(_ condition: IfConfigDeclSyntax) {
+    for clause in condition.clauses {
+      guard case .decls(let members)? = clause.elements else { continue }
+      for member in members {
+        guard let variable = member.decl.as(VariableDeclSyntax.self), !variable.isStatic else { continue }
+        if variable.bindings.contains(where: \.isStored) {
+          diagnostics.append(ModelDiagnostic.conditional.at(variable))
+        }
+      }
+    }
+  }
+
+  private mutating func read(_ variable: VariableDeclSyntax) {
+    let stored = variable.bindings.filter(\.isStored)
+    guard !stored.isEmpty else { return }
+    let attribute = FieldAttribute(variable.attributes, &diagnostics)
+    // In 'var a, b: Int' the type stands after the last name.
+    var type: TypeSyntax?
+    var read: [StoredProperty] = []
+    for binding in variable.bindings.reversed() {
+      if let annotation = binding.typeAnnotation {
+        type = annotation.type.trimmed
+      } else if binding.initializer != nil {
+        type = nil
+      }
+      guard binding.isStored else { continue }
+      guard let name = binding.pattern.as(IdentifierPatternSyntax.self)?.identifier.trimmed else {
+        diagnostics.append(ModelDiagnostic.tuplePattern.at(binding.pattern))
+        continue
+      }
+      do throws(Problem) {
+        read.append(try property(variable, binding, name, type, attribute))
+      } catch { diagnostics.append(error.diagnostic.at(binding.pattern)) }
+    }
+    properties += read.reversed()
+  }
+
+  private struct Problem: Error { let diagnostic: ModelDiagnostic }
+
+  private func property(
+    _ variable: VariableDeclSyntax, _ binding: PatternBindingSyntax, _ name: TokenSyntax, _ type: TypeSyntax?,
+    _ attribute: FieldAttribute
+  ) throws(Problem) -> StoredProperty {
+    let initialValue = binding.initializer?.value.trimmed
+    func make(_ role: StoredProperty.Role) -> StoredProperty {
+      StoredProperty(
+        name: name, type: type, initialValue: initialValue, isConstant: variable.isConstant,
+        isLazy: variable.hasModifier("lazy"), hasWrapper: variable.hasWrapper, attribute: attribute,
+        role: role)
+    }
+    func problem(_ diagnostic: ModelDiagnostic) -> Problem { Problem(diagnostic: diagnostic) }
+    let key = name.text.withoutBackticks
+    if Self.isUnknownFields(type, initialValue) { return make(.unknownFields) }
+    if let problem = Self.reasonToStayApart(variable, type, initialValue, key) {
+      guard attribute.isExcluded else { throw Problem(diagnostic: problem) }
+      let startsAsNil = !variable.isConstant && (type?.isImplicitlyNil ?? false)
+      guard initialValue != nil || startsAsNil else {
+        throw Problem(diagnostic: .excludedWithoutDefault(key))
+      }
+      return make(.apart)
+    }
+    guard type != nil || initialValue != nil else { throw problem(.typeNeeded(key)) }
+    let property = make(.field)
+    if attribute.isExcluded, property.defaultText == nil { throw problem(.excludedWithoutDefault(key)) }
+    if attribute.usesDefaultForUnknown, property.defaultText == nil {
+      throw problem(.unknownWithoutDefault(key))
+    }
+    return property
+  }
+
+  private static func reasonToStayApart(
+    _ variable: VariableDeclSyntax, _ type: TypeSyntax?, _ initialValue: ExprSyntax?, _ key: String
+  ) -> ModelDiagnostic? {
+    if variable.hasModifier("lazy") { return .lazyProperty(key) }
+    for kind in ["weak", "unowned"] where variable.modifiers.contains(where: { $0.name.text == kind }) {
+      return .reference(kind: "\(kind == "weak" ? "a weak" : "an unowned") reference", name: key)
+    }
+    if let kind = type?.shapeWithoutArchive { return .notArchivable(kind: kind, name: key) }
+    return variable.isConstant && initialValue != nil ? .constantWithValue(key) : nil
+  }
+
+  private static func isUnknownFields(_ type: TypeSyntax?, _ initialValue: ExprSyntax?) -> Bool {
+    if let type { return type.isUnknownFields }
+    let called = initialValue?.as(FunctionCallExprSyntax.self)?.calledExpression
+    let name = called?.as(MemberAccessExprSyntax.self)?.declName ?? called?.as(DeclReferenceExprSyntax.self)
+    return name?.baseName.text == "UnknownFields"
+  }
+}
+
+extension VariableDeclSyntax {
+  /// Whether an attribute other than `@Field` may be a property wrapper: those begin with a capital letter.
+  fileprivate var hasWrapper: Bool {
+    attributes.contains { element in
+      guard case .attribute(let attribute) = element else { return false }
+      let name = FieldAttribute.name(of: attribute)
+      return name != "Field" && (name.first?.isUppercase ?? false)
+    }
+  }
+}

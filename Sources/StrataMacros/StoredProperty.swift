@@ -1,0 +1,143 @@
+import SwiftSyntax
+import SwiftSyntaxBuilder
+
+/// A stored property of a model, and what part it takes in archiving.
+struct StoredProperty {
+  enum Role {
+    /// A field, archived or excluded: it has a place in the schema.
+    case field
+    /// The property that holds the unknown keys.
+    case unknownFields
+    /// Left alone: decoding, encoding and merging do not touch it.
+    case apart
+  }
+
+  /// The name as it is written, with backticks where it has them.
+  let name: TokenSyntax
+  let type: TypeSyntax?
+  let initialValue: ExprSyntax?
+  let isConstant: Bool
+  let isLazy: Bool
+  let hasWrapper: Bool
+  let attribute: FieldAttribute
+  let role: Role
+
+  var key: String { name.text.withoutBackticks }
+
+  /// The name after `self.`.
+  var access: String { "self.\(name.text)" }
+
+  /// What stands for an absent key: the initial value, or nil where the field must have one.
+  var defaultText: String? {
+    if let initialValue { return initialValue.trimmedDescription }
+    guard let type, type.isOptional, attribute.isExcluded || attribute.usesDefaultForUnknown else {
+      return nil
+    }
+    return "nil"
+  }
+
+  /// Whether a default means the same wherever it stands: other ones may name types that only the body of the model
+  /// sees.
+  var isDefaultPlain: Bool {
+    guard let initialValue else { return true }
+    switch initialValue.kind {
+    case .integerLiteralExpr, .floatLiteralExpr, .booleanLiteralExpr, .nilLiteralExpr: return true
+    case .memberAccessExpr: return initialValue.as(MemberAccessExprSyntax.self)?.base == nil
+    case .arrayExpr: return initialValue.as(ArrayExprSyntax.self)?.elements.isEmpty ?? false
+    case .stringLiteralExpr: return initialValue.as(StringLiteralExprSyntax.self)?.plainText != nil
+    case .dictionaryExpr:
+      if case .colon? = initialValue.as(DictionaryExprSyntax.self)?.content { return true }
+      return false
+    default: return false
+    }
+  }
+
+  func info(inClass: Bool) -> String {
+    var text = "FieldInfo(\(key.literal)"
+    if let type { text += ", \(type.metatype)" }
+    text += attribute.infoArguments
+    if inClass, isConstant { text += ", isConstant: true" }
+    if let initialValue { text += ", default: { \(initialValue.trimmedDescription) }" }
+    return text + ")"
+  }
+
+  /// The statements that read the field with this place.
+  ///
+  /// - Parameter readsInitialValue: whether the property already has its initial value and gives the default, since
+  ///   the code stands where its expression may not resolve.
+  func read(_ place: Int, readsInitialValue: Bool) -> [String] {
+    guard var value = defaultText else { return ["\(access) = try reader.field(\(place))"] }
+    var lines: [String] = []
+    if readsInitialValue, !hasWrapper, !isDefaultPlain {
+      value = "default\(place)"
+      lines.append("let \(value) = \(access)")
+    }
+    if attribute.isExcluded {
+      lines.append("\(access) = try reader.excludedField(\(place), default: \(value))")
+    } else {
+      let unknown = attribute.unknown.map { ", unknown: \($0)" } ?? ""
+      lines.append("\(access) = try reader.field(\(place), default: \(value)\(unknown))")
+    }
+    return lines
+  }
+
+  func write(_ place: Int) -> String {
+    "try writer.\(attribute.isExcluded ? "excludedField" : "field")(\(place), \(access))"
+  }
+}
+
+extension String {
+  var withoutBackticks: String {
+    count > 2 && hasPrefix("`") && hasSuffix("`") ? String(dropFirst().dropLast()) : self
+  }
+
+  /// A string literal of this text.
+  var literal: String { StringLiteralExprSyntax(content: self).description }
+}
+
+extension TypeSyntax {
+  var isOptional: Bool {
+    if self.is(OptionalTypeSyntax.self) || self.is(ImplicitlyUnwrappedOptionalTypeSyntax.self) { return true }
+    return self.as(IdentifierTypeSyntax.self)?.name.text == "Optional"
+  }
+
+  /// Whether a variable of the type starts as nil: only the short spellings do.
+  var isImplicitlyNil: Bool { isOptional && !self.is(IdentifierTypeSyntax.self) }
+
+  /// The expression that names the type.
+  var metatype: String {
+    if let type = self.as(ImplicitlyUnwrappedOptionalTypeSyntax.self) {
+      return "\(type.wrappedType.trimmedDescription)?.self"
+    }
+    let isSimple = !self.is(SomeOrAnyTypeSyntax.self) && !self.is(CompositionTypeSyntax.self)
+    return isSimple ? "\(trimmedDescription).self" : "(\(trimmedDescription)).self"
+  }
+
+  /// "a tuple" or "a function" where it is one or an optional of one.
+  var shapeWithoutArchive: String? {
+    if let type = self.as(OptionalTypeSyntax.self) { return type.wrappedType.shapeWithoutArchive }
+    if let type = self.as(ImplicitlyUnwrappedOptionalTypeSyntax.self) {
+      return type.wrappedType.shapeWithoutArchive
+    }
+    if let type = self.as(AttributedTypeSyntax.self) { return type.baseType.shapeWithoutArchive }
+    if self.is(FunctionTypeSyntax.self) { return "a function" }
+    guard let tuple = self.as(TupleTypeSyntax.self) else { return nil }
+    guard tuple.elements.count == 1, let inner = tuple.elements.first else { return "a tuple" }
+    return inner.type.shapeWithoutArchive
+  }
+
+  var isUnknownFields: Bool {
+    if let type = self.as(MemberTypeSyntax.self) { return type.name.text == "UnknownFields" }
+    return self.as(IdentifierTypeSyntax.self)?.name.text == "UnknownFields"
+  }
+}
+
+extension StringLiteralExprSyntax {
+  /// The text between the quotes where it holds neither an interpolation nor an escape.
+  var plainText: String? {
+    guard openingPounds == nil, openingQuote.tokenKind == .stringQuote, segments.count == 1,
+      case .stringSegment(let segment)? = segments.first, !segment.content.text.contains("\\")
+    else { return nil }
+    return segment.content.text
+  }
+}

@@ -1,0 +1,36 @@
+import SwiftSyntax
+import SwiftSyntaxBuilder
+import SwiftSyntaxMacroExpansion
+import SwiftSyntaxMacros
+import SwiftSyntaxMacrosGenericTestSupport
+import Testing
+
+@testable import StrataMacros
+
+let specs: [String: MacroSpec] = [
+  "Model": MacroSpec(type: ModelMacro.self, conformances: ["Model", "EnumModel"]),
+  "Field": MacroSpec(type: FieldMacro.self),
+]
+
+/// Expects that the macros make this of the source, and say this about it.
+///
+/// Failures are collected, since the macro library's own assertion is silent outside XCTest.
+func failures(
+  _ source: String, _ expansion: String, _ diagnostics: [DiagnosticSpec] = []
+) -> [TestFailureSpec] {
+  var failures: [TestFailureSpec] = []
+  assertMacroExpansion(
+    source, expandedSource: expansion, diagnostics: diagnostics, macroSpecs: specs,
+    indentationWidth: .spaces(2),
+    failureHandler: { failures.append($0) })
+  return failures
+}
+
+func expectExpansion(
+  _ source: String, _ expansion: String, _ diagnostics: [DiagnosticSpec] = [],
+  sourceLocation: Testing.SourceLocation = #_sourceLocation
+) {
+  for failure in failures(source, expansion, diagnostics) {
+    Issue.record(Comment(rawValue: failure.message), sourceLocation: sourceLocation)
+  }
+}
