@@ -1,0 +1,29 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let features: [SwiftSetting] = [
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+// A package of its own, so that who builds Strata never fetches what it is compared with.
+let package = Package(
+  name: "Benchmarks",
+  platforms: [.macOS(.v15)],
+  dependencies: [
+    .package(name: "Strata", path: "../.."),
+    .package(url: "https://github.com/apple/swift-protobuf.git", exact: "1.39.0"),
+  ],
+  targets: [
+    .systemLibrary(name: "CBenchmarkZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+    .executableTarget(
+      name: "strata-benchmarks",
+      dependencies: [
+        "CBenchmarkZlib",
+        .product(name: "StrataCore", package: "Strata"),
+        .product(name: "SwiftProtobuf", package: "swift-protobuf"),
+      ],
+      swiftSettings: features),
+  ]
+)

@@ -1,0 +1,55 @@
+import Foundation
+
+struct Options {
+  var json: String?
+  var rounds = 11
+  var filter: String?
+
+  init(_ arguments: [String]) throws {
+    var rest = arguments[...]
+    while let name = rest.popFirst() {
+      guard let value = rest.popFirst() else { throw Failure(Self.usage) }
+      switch name {
+      case "--json": json = value
+      case "--rounds":
+        guard let number = Int(value), number > 0 else { throw Failure(Self.usage) }
+        rounds = number
+      case "--filter": filter = value
+      default: throw Failure(Self.usage)
+      }
+    }
+  }
+
+  static let usage = "usage: strata-benchmarks [--json FILE] [--rounds N] [--filter TEXT]"
+}
+
+let notes = """
+  Ratios are theirs / ours: how many times faster, or in size/ rows smaller, Strata is. Below 1 the peer is better.
+  upgrade/decode is the time to open version 1 / the time to open today's version. grow/ is the time for a model among
+  1,000,000 / the time for one among 1,000. In both a smaller ratio is better.
+  encode/ and decode/ are without compression; archive/ and unarchive/ have zlib at level 6 behind both sides.
+  Strata, JSON and property lists hold URL and Date; protobuf has neither: strings and doubles there.
+  NSKeyedArchiver is quadratic in the number of objects, so it takes part up to 1,000 small models.
+  """
+
+func run(_ arguments: [String]) throws {
+  if arguments.count == 2, arguments[0] == KeyedTrial.argument { return try KeyedTrial.run(arguments[1]) }
+  let options = try Options(arguments)
+  let runner = Runner(rounds: options.rounds, filter: options.filter)
+  let tweets = try Corpus.tweets()
+  say(notes + "\n\n" + Report.head)
+  try runner.compareTweets(tweets)
+  try runner.compareOpening(tweets)
+  try runner.compareGrowth()
+  for count in [1, 100, 1000, 10_000, 1_000_000] { try runner.compareSmall(count) }
+  if let path = options.json {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+    try encoder.encode(runner.rows).write(to: URL(filePath: path))
+  }
+}
+
+do { try run(Array(CommandLine.arguments.dropFirst())) } catch {
+  FileHandle.standardError.write(Data("strata-benchmarks: \(error)\n".utf8))
+  exit(1)
+}
