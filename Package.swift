@@ -21,10 +21,13 @@ let package = Package(
     .library(name: "Strata", targets: ["Strata"]),
     // Everything but the macro. Foundation and zlib only.
     .library(name: "StrataCore", targets: ["StrataCore"]),
+    // The command line tool.
+    .executable(name: "strata", targets: ["strata-cli"]),
   ],
   dependencies: [
     // Of the macro alone: nothing that stands on StrataCore compiles it.
     .package(url: "https://github.com/swiftlang/swift-syntax.git", exact: "603.0.1"),
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
   ],
   targets: [
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
@@ -55,5 +58,12 @@ let package = Package(
       swiftSettings: features
     ),
     .testTarget(name: "StrataTests", dependencies: ["Strata"], swiftSettings: features),
+    .target(
+      name: "StrataTool",
+      dependencies: ["StrataCore", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+      swiftSettings: features),
+    .executableTarget(name: "strata-cli", dependencies: ["StrataTool"], swiftSettings: features),
+    .testTarget(
+      name: "StrataToolTests", dependencies: ["StrataCore", "StrataTool", "strata-cli"], swiftSettings: features),
   ]
 )

@@ -1,0 +1,122 @@
+internal import Foundation
+internal import StrataCore
+
+/// Reads an archive from end to end, member by member, and checks what the members say of each other.
+struct ArchiveWalk {
+  /// The stamp of the first member.
+  private(set) var first: Stamp?
+  /// Models, bytes of their bodies and members so far.
+  private(set) var count: UInt64 = 0
+  private(set) var plainSize: UInt64 = 0
+  private(set) var memberCount: UInt64 = 0
+  /// Bytes of the file.
+  private(set) var fileSize = 0
+  private var hasEnded = false
+
+  /// Walks a file. Memory holds one member of it at a time; standard input is held as a whole.
+  ///
+  /// - Parameter body: what to do with the values of each member; those of an end member are none.
+  @discardableResult
+  static func walk(
+    _ file: DataFile, _ console: Console, _ body: (Stamp, [Value]) throws -> Void
+  ) throws -> ArchiveWalk {
+    let standardInput = file.isStandard ? try console.read() : nil
+    return try ToolError.at(file.path) {
+      var walk = ArchiveWalk()
+      if let standardInput {
+        try walk.walk(standardInput, body)
+      } else {
+        try walk.walk(file.url, body)
+      }
+      try walk.finish()
+      return walk
+    }
+  }
+
+  private mutating func walk(_ url: URL, _ body: (Stamp, [Value]) throws -> Void) throws {
+    var reader = try MemberReader(url: url)
+    while let member = try following({ try reader.next() }) { try take(member.stamp, member.body, body) }
+    fileSize = reader.offset
+  }
+
+  private mutating func walk(_ data: Data, _ body: (Stamp, [Value]) throws -> Void) throws {
+    while fileSize < data.count {
+      let member = try following {
+        try Gzip.inflateMember(at: fileSize, in: data.bytes, limits: ArchiveLimits())
+      }
+      try take(member.stamp, member.body, body)
+      fileSize = member.nextOffset
+    }
+  }
+
+  /// Bytes of another kind are only then not an archive when nothing was before them.
+  private func following<R>(_ read: () throws -> R) throws -> R {
+    do { return try read() } catch let error as ArchiveError {
+      guard memberCount > 0, error.code == .notAnArchive else { throw error }
+      throw damage("what follows the last member is not one")
+    }
+  }
+
+  private mutating func take(
+    _ stamp: Stamp, _ bytes: [UInt8], _ body: (Stamp, [Value]) throws -> Void
+  ) throws {
+    if let first {
+      guard first.kind != .single, !hasEnded else { throw damage("a member follows the end of the archive") }
+      guard stamp.kind != .single else { throw damage("an archive of its own stands in a stream") }
+      guard stamp.typeName == first.typeName else {
+        throw damage("member \(memberCount) holds \(stamp.typeName), and the first one \(first.typeName)")
+      }
+    } else {
+      first = stamp
+    }
+    guard stamp.sequenceNumber == memberCount else {
+      throw damage("member \(memberCount) has the number \(stamp.sequenceNumber): one is missing or misplaced")
+    }
+    memberCount += 1
+    if stamp.kind == .end {
+      guard stamp.count == count, stamp.plainSize == plainSize else {
+        throw damage("the end names \(stamp.count.counted("model")), and there are \(count)")
+      }
+      hasEnded = true
+      return try body(stamp, [])
+    }
+    let values = try Self.values(bytes, stamp)
+    count += stamp.count
+    plainSize += UInt64(bytes.count)
+    try body(stamp, values)
+  }
+
+  /// The values of a body: those of a stream's member stand in an array.
+  private static func values(_ bytes: [UInt8], _ stamp: Stamp) throws -> [Value] {
+    var reader = ArchiveReader(bytes.span.bytes, context: DecodingContext())
+    try reader.beginBody()
+    let value = try reader.readValue()
+    guard stamp.kind == .member else {
+      try reader.endBody()
+      return [value]
+    }
+    if case .array(let elements) = value, reader.position == bytes.count,
+      UInt64(elements.count) == stamp.count
+    {
+      return elements
+    }
+    // Or they follow each other.
+    var values = [value]
+    while reader.position < bytes.count { values.append(try reader.readValue()) }
+    guard UInt64(values.count) == stamp.count else {
+      throw ArchiveError(.damaged, "a member does not hold the \(stamp.count) models that its stamp names")
+    }
+    return values
+  }
+
+  private func finish() throws {
+    guard let first else {
+      throw ArchiveError(.notAnArchive, "the file is empty; an archive has at least a header")
+    }
+    guard first.kind == .single || hasEnded else {
+      throw ArchiveError(.truncated, "the stream has no end; what was written last is missing")
+    }
+  }
+
+  private func damage(_ reason: String) -> ArchiveError { ArchiveError(.damaged, reason) }
+}

@@ -1,0 +1,63 @@
+internal import ArgumentParser
+internal import Foundation
+internal import StrataCore
+
+struct DecodeCommand: ToolCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "decode", abstract: "Print an archive as JSON, a stream of models as an array.")
+
+  @Argument(help: "The archive; - is standard input.")
+  var input: String
+
+  @Option(name: .shortAndLong, help: "The JSON file to write; - is standard output.")
+  var output = "-"
+
+  @Flag(help: "Indent the text.")
+  var pretty = false
+
+  func run(on console: Console) throws -> Int32 {
+    // Standard output cannot be taken back, so nothing is printed until everything was read.
+    var text = JSONText(isPretty: pretty)
+    try ArchiveWalk.walk(DataFile(input), console) { stamp, values in
+      for value in values { try text.append(value, inArray: stamp.kind == .member) }
+      if stamp.kind == .end { text.closeArray() }
+    }
+    text.data.append(UInt8(ascii: "\n"))
+    try DataFile(output).write(text.data, console)
+    return 0
+  }
+}
+
+/// JSON text of one value, or of an array whose elements come one by one.
+struct JSONText {
+  let isPretty: Bool
+  var data = Data()
+  private var hasElements = false
+
+  init(isPretty: Bool) { self.isPretty = isPretty }
+
+  mutating func append(_ value: Value, inArray: Bool) throws {
+    let text = try JSONWriter(isPretty: isPretty).write(value)
+    guard inArray else {
+      data.append(text)
+      return
+    }
+    data.append(UInt8(ascii: hasElements ? "," : "["))
+    hasElements = true
+    guard isPretty else {
+      data.append(text)
+      return
+    }
+    // A line feed in a string is escaped, so each one here ends a line.
+    for line in text.split(separator: UInt8(ascii: "\n")) {
+      data.append(contentsOf: "\n  ".utf8)
+      data.append(line)
+    }
+  }
+
+  mutating func closeArray() {
+    if !hasElements { data.append(UInt8(ascii: "[")) }
+    if isPretty, hasElements { data.append(UInt8(ascii: "\n")) }
+    data.append(UInt8(ascii: "]"))
+  }
+}

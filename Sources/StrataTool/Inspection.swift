@@ -1,0 +1,135 @@
+internal import Foundation
+internal import StrataCore
+
+/// What is known of an archive: its stamp, and its types and values where the body was read.
+struct Inspection {
+  let path: String
+  let stamp: Stamp
+  let fileSize: Int
+  /// Models and bytes of the whole file; `nil` where a stream's end could not be found.
+  private(set) var total: (count: UInt64, plainSize: UInt64)?
+  /// Records by type and version, in the order in which they were met; `nil` where no body was read.
+  private(set) var types: [(mark: String, type: String, version: Int?, count: Int)]?
+  /// The values, or the first of a stream's.
+  private(set) var values: [Value]?
+
+  /// - Parameter mostValues: how many of a stream's models are kept.
+  init(_ file: DataFile, readsBody: Bool, mostValues: Int, _ console: Console) throws {
+    path = file.path
+    guard !file.isStandard else { throw ToolError("inspect needs a file; standard input has no size") }
+    guard readsBody else {
+      (stamp, fileSize, total) = try ToolError.at(path) {
+        let stamp = try MemberReader.stamp(ofFile: file.url)
+        let end = stamp.kind == .single ? stamp : try MemberReader.endStamp(ofFile: file.url)
+        return (
+          stamp, try OpenFile(reading: file.url).status().size, end.map { ($0.count, $0.plainSize) }
+        )
+      }
+      return
+    }
+    var kept: [Value] = []
+    var census = TypeCensus()
+    let walk = try ArchiveWalk.walk(file, console) { _, values in
+      for value in values { census.add(value) }
+      kept += values.prefix(max(0, mostValues - kept.count).clampedToOne(isFirst: kept.isEmpty))
+    }
+    guard let first = walk.first else { throw ToolError("\(path): the file is empty") }
+    stamp = first
+    fileSize = walk.fileSize
+    total = (walk.count, walk.plainSize)
+    types = census.types
+    values = kept
+  }
+
+  var count: UInt64 { total?.count ?? 0 }
+
+  var lines: [String] {
+    var rows = [
+      ("file", path.onOneLine),
+      ("format", "\(stamp.formatVersion)\(stamp.kind == .single ? "" : ", a stream")"),
+      ("type", stamp.typeName.onOneLine),
+      ("model version", stamp.modelVersion.map(String.init) ?? "none"),
+      ("fingerprint", hexadecimal(stamp.fingerprint)),
+    ]
+    if let total {
+      rows += [
+        ("count", total.count.grouped),
+        ("plain size", total.plainSize.counted("byte")),
+        ("file size", fileSize.counted("byte")),
+        ("ratio", ratio(total.plainSize, UInt64(fileSize)) + " : 1"),
+      ]
+    } else {
+      rows += [("file size", fileSize.counted("byte")), ("count", "unknown: the stream has no end")]
+    }
+    var lines = rows.map { $0.0.padded(to: 15) + $0.1 }
+    if let types {
+      let width = (types.map(\.mark.count).max() ?? 0) + 2
+      lines += types.isEmpty ? ["types".padded(to: 15) + "none"] : []
+      for (place, type) in types.enumerated() {
+        let head = (place == 0 ? "types" : "").padded(to: 15)
+        lines.append(head + type.mark.onOneLine.padded(to: width) + type.count.counted("record"))
+      }
+    }
+    return lines
+  }
+
+  var json: Value {
+    var stampValue: Value = [
+      "format": .integer(stamp.formatVersion),
+      "kind": .string("\(stamp.kind)"),
+      "type": .string(stamp.typeName),
+      "modelVersion": stamp.modelVersion.map { .integer($0) } ?? .null,
+      "fingerprint": .string(hexadecimal(stamp.fingerprint)),
+      "count": total.map { .integer($0.count) } ?? .null,
+      "plainSize": total.map { .integer($0.plainSize) } ?? .null,
+      "fileSize": .integer(fileSize),
+    ]
+    if let total, fileSize > 0, case .object(var object) = stampValue {
+      object["ratio"] = .double(Double(total.plainSize) / Double(fileSize))
+      stampValue = .object(object)
+    }
+    var result = Object([
+      Object.Entry(key: "file", value: .string(path)), Object.Entry(key: "stamp", value: stampValue),
+    ])
+    if let types {
+      result["types"] = .array(
+        types.map {
+          [
+            "type": .string($0.type), "modelVersion": $0.version.map { .integer($0) } ?? .null,
+            "count": .integer($0.count),
+          ]
+        })
+    }
+    if let values {
+      let described = values.map(\.describedForJSON)
+      result["value"] = stamp.kind == .single ? described.first ?? .null : .array(described)
+    }
+    return .object(result)
+  }
+}
+
+extension Int {
+  /// An archive of one value always shows it.
+  fileprivate func clampedToOne(isFirst: Bool) -> Int { isFirst ? Swift.max(self, 1) : self }
+}
+
+extension Value {
+  /// The value with records as `{"record": "Issue@3", "fields": {…}}` and nothing that JSON has no form for.
+  fileprivate var describedForJSON: Value {
+    switch self {
+    case .record(let record):
+      let fields = record.fields.map { Object.Entry(key: $0.key, value: $0.value.describedForJSON) }
+      return ["record": .string(record.shape.mark), "fields": .object(Object(fields))]
+    case .object(let object):
+      return .object(Object(object.entries.map { .init(key: $0.key, value: $0.value.describedForJSON) }))
+    case .array(let elements): return .array(elements.map(\.describedForJSON))
+    case .set(let elements): return .set(elements.map(\.describedForJSON))
+    case .map(let entries):
+      return .map(
+        entries.map { MapEntry(key: $0.key.describedForJSON, value: $0.value.describedForJSON) })
+    case .double(let number) where !number.isFinite: return .string(number.description)
+    case .float(let number) where !number.isFinite: return .string(number.description)
+    default: return self
+    }
+  }
+}

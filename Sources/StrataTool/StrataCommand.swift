@@ -1,0 +1,11 @@
+internal import ArgumentParser
+
+/// What stands before the name of a command.
+struct StrataCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "strata",
+    abstract: "Versioned archives: make them, open them, look into them.",
+    subcommands: [
+      TourCommand.self, EncodeCommand.self, DecodeCommand.self, InspectCommand.self, VerifyCommand.self,
+    ])
+}

@@ -1,0 +1,63 @@
+extension String {
+  /// The text with control characters made visible, so that it stays on one line of a terminal.
+  var onOneLine: String {
+    var text = ""
+    for scalar in unicodeScalars {
+      switch scalar {
+      case "\n": text += "\\n"
+      case "\r": text += "\\r"
+      case "\t": text += "\\t"
+      case "\u{0}"..."\u{1F}", "\u{7F}"..."\u{9F}", "\u{2028}", "\u{2029}":
+        text += "\\u{" + String(scalar.value, radix: 16, uppercase: true) + "}"
+      default: text.unicodeScalars.append(scalar)
+      }
+    }
+    return text
+  }
+
+  /// The text, or its beginning and an ellipsis where it has more characters than `width`.
+  func cut(to width: Int) -> String {
+    guard let end = index(startIndex, offsetBy: width, limitedBy: endIndex), end != endIndex else {
+      return self
+    }
+    return width < 1 ? "" : String(self[..<index(before: end)]) + "…"
+  }
+
+  func padded(to width: Int) -> String {
+    let length = count
+    return length < width ? self + String(repeating: " ", count: width - length) : self
+  }
+}
+
+extension BinaryInteger {
+  /// `1,234,567`, whatever the locale.
+  var grouped: String {
+    let digits = Array(String(magnitude))
+    var text = self < 0 ? "-" : ""
+    for (place, digit) in digits.enumerated() {
+      if place > 0, (digits.count - place).isMultiple(of: 3) { text += "," }
+      text.append(digit)
+    }
+    return text
+  }
+
+  /// `1 value`, `2,000 values`.
+  func counted(_ noun: String) -> String { "\(grouped) \(noun)\(self == 1 ? "" : "s")" }
+}
+
+/// The quotient with so many decimal places, whatever the locale; `–` where there is none.
+func ratio(_ dividend: UInt64, _ divisor: UInt64, places: Int = 2) -> String {
+  guard divisor > 0 else { return "–" }
+  let scale = (0..<places).reduce(UInt64(1)) { scale, _ in scale * 10 }
+  let (scaled, overflow) = dividend.multipliedReportingOverflow(by: scale)
+  guard !overflow else { return (dividend / divisor).grouped }
+  let rounded = scaled / divisor + (scaled % divisor * 2 >= divisor ? 1 : 0)
+  let fraction = String(rounded % scale)
+  return (rounded / scale).grouped + "." + String(repeating: "0", count: places - fraction.count) + fraction
+}
+
+/// A fingerprint as 16 digits.
+func hexadecimal(_ value: UInt64) -> String {
+  let digits = String(value, radix: 16)
+  return String(repeating: "0", count: 16 - digits.count) + digits
+}

@@ -1,0 +1,48 @@
+internal import ArgumentParser
+internal import Foundation
+
+/// The command line tool.
+package enum Tool {
+  private static let failure: Int32 = 1
+  private static let wrongUsage: Int32 = 64
+
+  /// Runs the command that the arguments name, without the name of the program.
+  ///
+  /// - Returns: the exit code: 0 where all went well, 1 for a failure, 64 for arguments that make no sense.
+  package static func run(_ arguments: [String], on console: Console) -> Int32 {
+    let command: any ParsableCommand
+    do { command = try StrataCommand.parseAsRoot(arguments) } catch { return stop(error, console) }
+    do {
+      guard let command = command as? any ToolCommand else {
+        // No command, or a request for help, which throws the text to print.
+        var command = command
+        try command.run()
+        return 0
+      }
+      return try command.run(on: console)
+    } catch let error as ToolError {
+      console.errorLine(error.message)
+      return failure
+    } catch  where isOfParser(error) {
+      return stop(error, console)
+    } catch {
+      console.errorLine(ToolError.message(of: error))
+      return failure
+    }
+  }
+
+  private static func isOfParser(_ error: any Error) -> Bool {
+    error is CleanExit || error is ExitCode || StrataCommand.exitCode(for: error) != .failure
+  }
+
+  /// Prints help where that was asked for, or else what is wrong with the arguments.
+  private static func stop(_ error: any Error, _ console: Console) -> Int32 {
+    guard StrataCommand.exitCode(for: error) != .success else {
+      do { try console.line(StrataCommand.fullMessage(for: error)) } catch { return failure }
+      return 0
+    }
+    let message = StrataCommand.message(for: error).split(separator: "\n").first.map(String.init)
+    console.errorLine((message ?? "the arguments make no sense") + " (strata --help tells more)")
+    return wrongUsage
+  }
+}

@@ -1,0 +1,34 @@
+internal import Foundation
+internal import StrataCore
+
+/// A failure in the words of the tool.
+struct ToolError: Error {
+  let message: String
+
+  init(_ message: String) { self.message = message.onOneLine }
+
+  /// The failure of an operation on a file. A failure of the file system names the file already.
+  init(_ path: String, _ error: any Error) {
+    if let error = error as? ToolError {
+      self = error
+    } else if let error = error as? ArchiveError {
+      self.init(error.code == .fileSystem ? error.description : "\(path): \(error.description)")
+    } else {
+      self.init("\(path): \(error.localizedDescription)")
+    }
+  }
+
+  /// The message of any error.
+  static func message(of error: any Error) -> String {
+    switch error {
+    case let error as ToolError: error.message
+    case let error as ArchiveError: error.description.onOneLine
+    default: error.localizedDescription.onOneLine
+    }
+  }
+
+  /// Runs `body`, whose failures concern the file at `path`.
+  static func at<R>(_ path: String, _ body: () throws -> R) throws -> R {
+    do { return try body() } catch { throw ToolError(path == "-" ? "standard input" : path, error) }
+  }
+}

@@ -1,0 +1,9 @@
+internal import Foundation
+internal import StrataTool
+
+@main
+enum Main {
+  static func main() {
+    exit(Tool.run(Array(CommandLine.arguments.dropFirst()), on: .standard))
+  }
+}

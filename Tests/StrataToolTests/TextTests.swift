@@ -1,0 +1,24 @@
+import Testing
+
+@testable import StrataTool
+
+struct TextTests {
+  @Test func numbersAreGrouped() {
+    #expect([0, 999, 1000, -1_234_567].map(\.grouped) == ["0", "999", "1,000", "-1,234,567"])
+    #expect(1.counted("byte") == "1 byte")
+    #expect(2000.counted("byte") == "2,000 bytes")
+  }
+
+  @Test func ratiosAreRounded() {
+    #expect(ratio(1, 3) == "0.33")
+    #expect(ratio(2, 3) == "0.67")
+    #expect(ratio(1999, 1000) == "2.00")
+    #expect(ratio(1, 0) == "–")
+  }
+
+  @Test func textStaysOnOneLine() {
+    #expect("a\nb\u{1B}[0m".onOneLine == "a\\nb\\u{1B}[0m")
+    #expect("abcdef".cut(to: 4) == "abc…")
+    #expect("abcd".cut(to: 4) == "abcd")
+  }
+}
