@@ -64,6 +64,7 @@ let package = Package(
       swiftSettings: features),
     .executableTarget(name: "strata-cli", dependencies: ["StrataTool"], swiftSettings: features),
     .testTarget(
-      name: "StrataToolTests", dependencies: ["StrataCore", "StrataTool", "strata-cli"], swiftSettings: features),
+      name: "StrataToolTests", dependencies: ["StrataCore", "StrataTool", "strata-cli"],
+      swiftSettings: features),
   ]
 )

@@ -70,7 +70,7 @@ struct ArchiveWalk {
       first = stamp
     }
     guard stamp.sequenceNumber == memberCount else {
-      throw damage("member \(memberCount) has the number \(stamp.sequenceNumber): one is missing or misplaced")
+      throw damage("member \(memberCount) has the number \(stamp.sequenceNumber): some are missing")
     }
     memberCount += 1
     if stamp.kind == .end {

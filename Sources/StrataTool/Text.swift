@@ -52,6 +52,7 @@ func ratio(_ dividend: UInt64, _ divisor: UInt64, places: Int = 2) -> String {
   let (scaled, overflow) = dividend.multipliedReportingOverflow(by: scale)
   guard !overflow else { return (dividend / divisor).grouped }
   let rounded = scaled / divisor + (scaled % divisor * 2 >= divisor ? 1 : 0)
+  guard places > 0 else { return rounded.grouped }
   let fraction = String(rounded % scale)
   return (rounded / scale).grouped + "." + String(repeating: "0", count: places - fraction.count) + fraction
 }

@@ -1,8 +1,56 @@
 internal import ArgumentParser
+internal import Foundation
+internal import StrataCore
 
 struct TourCommand: ToolCommand {
   static let configuration = CommandConfiguration(
-    commandName: "tour", abstract: "Archive, upgrade and merge an issue, step by step.")
+    commandName: "tour",
+    abstract: "Archive a GitHub issue, open it years later, and merge what the server says since.",
+    discussion: "Without files, the three responses in Fixtures/json/tour are taken.")
 
-  func run(on console: Console) throws -> Int32 { throw ToolError("not yet") }
+  @Argument(help: "Responses for one GitHub issue, as JSON, in their order.")
+  var files: [String] = []
+
+  @Option(name: .shortAndLong, help: "The folder for the archives.")
+  var output = "strata-tour"
+
+  func run(on console: Console) throws -> Int32 {
+    let paths = files.isEmpty ? try TourFixtures.paths() : files
+    let responses = try paths.enumerated().map {
+      try IssueResponse(path: $1, isFirst: $0 == 0, console)
+    }
+    // All of it is worked out first, so that a failure leaves nothing behind.
+    let stages = try TourPlan.stages(of: responses, width: console.width)
+    let folder = URL(fileURLWithPath: output, isDirectory: true)
+    do { try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true) } catch {
+      throw ToolError("cannot make the folder “\(output)”: " + reason(error))
+    }
+    let title = stages.first?.issue.title ?? ""
+    try console.line("Issue \(responses.first?.number ?? 0): \(title.onOneLine)".cut(to: console.width))
+    for (place, stage) in stages.enumerated() { try tell(stage, place + 1, in: folder, console) }
+    try console.line()
+    try console.line("The archives are in \(output); look into them with strata inspect.")
+    return 0
+  }
+
+  private func tell(_ stage: TourStage, _ place: Int, in folder: URL, _ console: Console) throws {
+    try console.line()
+    try console.line("\(place). \(stage.title)")
+    for line in stage.lines { try console.line("   " + line) }
+    let path = (output.hasSuffix("/") ? output : output + "/") + stage.fileName
+    let url = folder.appendingPathComponent(stage.fileName)
+    try AtomicFile.write(stage.archive, to: url)
+    guard try stage.isIntact(Data(AtomicFile.read(url))) else {
+      throw ToolError("\(path): the archive does not give back what was saved")
+    }
+    let size = stage.archive.count.counted("byte")
+    let share = ratio(UInt64(stage.archive.count) * 100, UInt64(stage.jsonSize), places: 0)
+    try console.line("   saved as \(path): \(size), \(share) % of the JSON; opened again: equal")
+  }
+
+  private func reason(_ error: any Error) -> String {
+    let error = error as NSError
+    let cause = error.userInfo[NSUnderlyingErrorKey] as? any Error
+    return (cause ?? error).localizedDescription
+  }
 }

@@ -1,0 +1,66 @@
+internal import Foundation
+internal import StrataCore
+
+/// A response of GitHub's for one issue.
+struct IssueResponse {
+  let path: String
+  let size: Int
+  let json: Value
+  let number: Int
+
+  /// Reads a response and makes sure that it is one for an issue.
+  ///
+  /// - Parameter isFirst: whether an issue is made of it; a later one may hold some of the keys only.
+  init(path: String, isFirst: Bool, _ console: Console) throws {
+    self.path = path
+    let file = DataFile(path)
+    (json, size) = try file.readJSON(console)
+    guard case .object(let object) = json else {
+      throw ToolError("\(file.name): a GitHub issue is a JSON object, and this is \(json.kind)")
+    }
+    let needed = isFirst ? ["number", "title", "state", "user", "created_at"] : ["number", "title"]
+    let keys = Set(object.keys)
+    let missing = needed.filter { !keys.contains($0) }
+    guard missing.isEmpty else {
+      let list = missing.map { "“\($0)”" }.joined(separator: ", ")
+      throw ToolError("\(file.name): this is not a GitHub issue: it has no \(list)")
+    }
+    guard let number = object["number"]?.intValue else {
+      throw ToolError("\(file.name): this is not a GitHub issue: “number” is no integer")
+    }
+    self.number = number
+  }
+
+  /// The keys of the response that no field of the model reads.
+  var unreadKeys: [String] {
+    let read = Set(Issue.schema.fields.compactMap { $0.jsonPath.keys.first })
+    return json.objectValue?.keys.filter { !read.contains($0) } ?? []
+  }
+
+  /// The issue as version 1 of the model archived it: flat, with names of its own, and dates as seconds since 1970.
+  func version1() throws -> Record {
+    func seconds(_ key: String) throws -> Value {
+      guard let value = json[key], !value.isNull else { return .null }
+      guard let text = value.stringValue, let date = ISO8601.date(from: text) else {
+        throw ToolError("\(path): “\(key)” is no date, such as 2011-01-26T19:01:12Z")
+      }
+      return .double(date.timeIntervalSince1970)
+    }
+    let labels = json["labels"]?.arrayValue ?? []
+    return Record(
+      typeName: "Issue", modelVersion: 1,
+      fields: [
+        ("number", .integer(number)),
+        ("summary", json["title"] ?? .null),
+        ("status", json["state"] ?? .null),
+        ("text", json["body"] ?? .null),
+        ("user_login", json["user"]?["login"] ?? "ghost"),
+        ("labels", .array(labels.compactMap { $0["name"] ?? ($0.stringValue == nil ? nil : $0) })),
+        ("comment_count", json["comments"] ?? 0),
+        ("created", try seconds("created_at")),
+        ("updated", try seconds("updated_at")),
+        ("page", json["html_url"] ?? .null),
+        ("etag", json["node_id"] ?? .null),
+      ])
+  }
+}
