@@ -26,7 +26,7 @@ let package = Package(
   ],
   dependencies: [
     // Of the macro alone: nothing that stands on StrataCore compiles it.
-    .package(url: "https://github.com/swiftlang/swift-syntax.git", exact: "603.0.1"),
+    .package(url: "https://github.com/swiftlang/swift-syntax", from: "603.0.1"),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
   ],
   targets: [

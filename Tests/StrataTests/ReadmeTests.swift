@@ -1,0 +1,62 @@
+import Foundation
+import Strata
+import Testing
+
+// The program of the README's first screen. A test compares the two, and runs it.
+
+// README:begin
+@Model(version: 2)
+struct Bug {
+  let id: Int
+  var title: String
+  var status: Status = .open
+  @Field(json: "html_url") var url: URL
+  @Field(merge: .byID()) var labels: [Tag] = []
+}
+
+enum Status: String, Archivable { case open, closed }
+
+@Model(version: 1)
+struct Tag {
+  let id: Int
+  var name: String
+}
+
+extension Bug: Migratable {
+  static let migration = Migration(.step(from: 1, to: 2, .rename("summary", to: "title"), .convert("url", .toURL)))
+}
+
+func run() throws {
+  // Persist: a server's response becomes a model, and the model an archive.
+  let response = #"{"id": 7, "title": "Crash", "html_url": "https://example.com/7", "labels": [{"id": 1, "name": "urgent"}]}"#
+  var bug = try Bug(fromJSON: Data(response.utf8))
+  let archive = try ArchiveEncoder().encode(bug)
+  print(archive.count, "bytes,", try Stamp(of: archive).typeName, "version", try Stamp(of: archive).modelVersion ?? 0)
+
+  // Upgrade: what version 1 wrote opens in today's model.
+  let old = Record(
+    typeName: "Bug", modelVersion: 1, fields: [("id", 3), ("summary", "Slow"), ("url", "https://example.com/3")])
+  var report = DecodingReport()
+  let upgraded = try ArchiveDecoder().decode(Bug.self, from: ArchiveEncoder().encode(old), report: &report)
+  print(upgraded.title, upgraded.status, report.upgrades.map { "\($0.fromVersion) → \($0.toVersion)" })
+
+  // Merge: only the keys that the server sent.
+  let changes = try bug.mergeValues(fromJSON: Data(#"{"status": "closed"}"#.utf8))
+  print(changes.changedKeys, bug.title, bug.status)
+}
+// README:end
+
+@Suite("README")
+struct ReadmeTests {
+  @Test("The program of the README is this one, and runs")
+  func program() throws {
+    try run()
+    let here = URL(filePath: #filePath)
+    let root = here.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    let source = try String(contentsOf: here, encoding: .utf8)
+    let readme = try String(contentsOf: root.appending(path: "README.md"), encoding: .utf8)
+    let parts = source.components(separatedBy: "// README:")
+    let program = try #require(parts.first { $0.hasPrefix("begin\n") }).dropFirst("begin\n".count)
+    #expect(readme.contains(program.trimmingCharacters(in: .whitespacesAndNewlines)))
+  }
+}
