@@ -94,7 +94,9 @@ struct PropertyReader {
     for kind in ["weak", "unowned"] where variable.modifiers.contains(where: { $0.name.text == kind }) {
       return .reference(kind: "\(kind == "weak" ? "a weak" : "an unowned") reference", name: key)
     }
-    if let kind = type?.shapeWithoutArchive { return .notArchivable(kind: kind, name: key) }
+    if let kind = type.map(\.shapeWithoutArchive) ?? initialValue?.shapeWithoutArchive {
+      return .notArchivable(kind: kind, name: key)
+    }
     return variable.isConstant && initialValue != nil ? .constantWithValue(key) : nil
   }
 

@@ -141,3 +141,12 @@ extension StringLiteralExprSyntax {
     return segment.content.text
   }
 }
+
+extension ExprSyntax {
+  /// "a tuple" or "a function" where the expression is plainly one.
+  var shapeWithoutArchive: String? {
+    if self.is(ClosureExprSyntax.self) { return "a function" }
+    guard let tuple = self.as(TupleExprSyntax.self), tuple.elements.count != 1 else { return nil }
+    return "a tuple"
+  }
+}
