@@ -25,7 +25,8 @@ struct FieldAttribute {
         let choice = Self.choice(value, ["always", "excluded"])
         if choice == nil {
           diagnostics.append(
-            ModelDiagnostic.notLiteral(argument: "archive", choices: ".always or .excluded").at(value))
+            ModelDiagnostic.notLiteral(argument: "archive", choices: ".always or .excluded").at(
+              argument.expression))
         }
         isExcluded = choice == "excluded"
       case "formerly": formerly.append(value)
@@ -35,7 +36,8 @@ struct FieldAttribute {
         let choice = Self.choice(value, ["fail", "useDefault"])
         if choice == nil {
           diagnostics.append(
-            ModelDiagnostic.notLiteral(argument: "unknown", choices: ".fail or .useDefault").at(value))
+            ModelDiagnostic.notLiteral(argument: "unknown", choices: ".fail or .useDefault").at(
+              argument.expression))
         }
         usesDefaultForUnknown = choice == "useDefault"
         unknown = value

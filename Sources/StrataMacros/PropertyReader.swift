@@ -43,7 +43,7 @@ struct PropertyReader {
         type = nil
       }
       guard binding.isStored else { continue }
-      guard let name = binding.pattern.as(IdentifierPatternSyntax.self)?.identifier.trimmed else {
+      guard let name = binding.pattern.as(IdentifierPatternSyntax.self)?.identifier else {
         diagnostics.append(ModelDiagnostic.tuplePattern.at(binding.pattern))
         continue
       }

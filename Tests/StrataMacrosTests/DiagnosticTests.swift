@@ -1,0 +1,160 @@
+import SwiftDiagnostics
+import SwiftParser
+import SwiftSyntax
+import SwiftSyntaxMacroExpansion
+import SwiftSyntaxMacros
+import Testing
+
+/// Everything that the macros say about a source, as `line:column message`.
+func diagnostics(_ source: String) -> [String] {
+  let file = Parser.parse(source: source)
+  let context = BasicMacroExpansionContext(
+    sourceFiles: [file: .init(moduleName: "Test", fullFilePath: "Test.swift")])
+  _ = file.expand(
+    macroSpecs: specs,
+    contextGenerator: {
+      BasicMacroExpansionContext(sharingWith: context, lexicalContext: $0.allMacroLexicalContexts())
+    })
+  return context.diagnostics.map { diagnostic in
+    let place = context.location(
+      for: diagnostic.position, anchoredAt: diagnostic.node, fileName: "Test.swift")
+    return "\(place.line):\(place.column) \(diagnostic.message)"
+  }
+}
+
+/// A mistake in the properties of a struct, and what the macro says about it.
+struct Mistake: Sendable {
+  let member: String
+  let message: String
+  var place: String?
+
+  init(_ member: String, _ message: String, at place: String) {
+    (self.member, self.message, self.place) = (member, message, place)
+  }
+}
+
+@Suite struct DiagnosticTests {
+  @Test(arguments: [
+    Mistake(
+      "let x = 5",
+      "'x' cannot be decoded, since a constant keeps its initial value; make it var or static", at: "3:7"),
+    Mistake(
+      "lazy var x = 5",
+      "'x' is computed when it is first needed; write @Field(archive: .excluded) to leave it out", at: "3:12"),
+    Mistake(
+      "weak var x: Node?",
+      "'x' is a weak reference, and object graphs come later; write @Field(archive: .excluded) to leave it out",
+      at: "3:12"),
+    Mistake(
+      "unowned let x: Node",
+      "'x' is an unowned reference, and object graphs come later; write @Field(archive: .excluded) to leave it out",
+      at: "3:15"),
+    Mistake(
+      "@Field(archive: .excluded) unowned var x: Node",
+      "archives leave 'x' out, so decoding needs its initial value; give it one or make it an optional var",
+      at: "3:42"),
+    Mistake(
+      "@Field(archive: .excluded) var x: Int",
+      "archives leave 'x' out, so decoding needs its initial value; give it one or make it an optional var",
+      at: "3:34"),
+    Mistake(
+      "var x: (Int, Int)",
+      "'x' is a tuple, which cannot be archived; write a struct, or @Field(archive: .excluded) to leave it out",
+      at: "3:7"),
+    Mistake(
+      "var x: (() -> Void)?",
+      "'x' is a function, which cannot be archived; write @Field(archive: .excluded) to leave it out",
+      at: "3:7"),
+    Mistake(
+      "var `class` = { 3 }",
+      "'class' is a function, which cannot be archived; write @Field(archive: .excluded) to leave it out",
+      at: "3:7"),
+    Mistake("let (x, y): (Int, Int)", "declare the properties of a model one by one", at: "3:7"),
+    Mistake("@Wrapper(3) var x", "write the type of 'x'", at: "3:19"),
+    Mistake(
+      "@Field(unknown: .useDefault) var x: State",
+      "'x' has no default to use for an unknown case; give it an initial value", at: "3:36"),
+    Mistake(
+      "@Field(archive: behavior) var x = 1",
+      "the macro reads 'archive' before the program runs; write .always or .excluded", at: "3:19"),
+    Mistake(
+      "@Field(unknown: policy) var x = 1",
+      "the macro reads 'unknown' before the program runs; write .fail or .useDefault", at: "3:19"),
+    Mistake(
+      "var x = UnknownFields(), y: UnknownFields", "a model keeps its unknown keys in one property",
+      at: "3:28"),
+    Mistake(
+      "#if DEBUG\n  var x = 1\n  #endif",
+      "@Model does not see properties inside #if; move the condition out of the model", at: "4:3"),
+    Mistake(
+      "@Field() var x: Int { 3 }", "@Field belongs on a stored property of an instance, or on a case",
+      at: "3:3"),
+    Mistake(
+      "@Field() static var x = 3", "@Field belongs on a stored property of an instance, or on a case",
+      at: "3:3"),
+    Mistake(
+      "@Field() func f() {}", "@Field belongs on a stored property of an instance, or on a case", at: "3:3"),
+  ])
+  func property(_ mistake: Mistake) {
+    let source = "@Model(version: 1)\nstruct A {\n  \(mistake.member)\n}"
+    #expect(diagnostics(source) == ["\(mistake.place ?? "") \(mistake.message)"])
+  }
+
+  @Test(arguments: [
+    ("actor A {}", "1:1 @Model works on structs, final classes and enums"),
+    ("protocol A {}", "1:1 @Model works on structs, final classes and enums"),
+    ("open class A {}", "2:6 make the class final; class hierarchies come later"),
+    ("class A {}", "2:1 make the class final; class hierarchies come later"),
+    ("struct A<each T> {}", "2:10 a model cannot have a parameter pack"),
+    ("enum A {}", "2:6 an enum without cases has no values to archive"),
+    (
+      "enum State: String { case open }",
+      "1:1 an enum with raw values is archived by its raw value; write 'enum State: String, Archivable' instead of "
+        + "@Model"
+    ),
+    (
+      "enum Code: Number { case one = 1 }",
+      "1:1 an enum with raw values is archived by its raw value; write 'enum Code: Number, Archivable' instead of "
+        + "@Model"
+    ),
+    (
+      "enum A { case a(x: (Int, Int)) }",
+      "2:20 a value of the case 'a' is a tuple, which cannot be archived; write a type of your own"
+    ),
+    (
+      "enum A {\n  @Field(json: \"x\") case a\n}",
+      "3:10 'json' means nothing for a case; only 'formerly' does"
+    ),
+    ("enum A {\n  @Field(formerly: \"x\") case a, b\n}", "3:3 give each case with @Field a line of its own"),
+  ])
+  func type(_ declaration: String, _ message: String) {
+    #expect(diagnostics("@Model(version: 1)\n\(declaration)") == [message])
+  }
+
+  @Test func everyMistakeIsNamed() {
+    let source = """
+      @Model(version: 1)
+      class A {
+        let x = 1
+        lazy var y = 2
+      }
+      """
+    #expect(diagnostics(source).count == 3)
+  }
+
+  @Test func whatIsRightIsSilent() {
+    let source = """
+      @Model(version: 1)
+      final class A {
+        @Field(archive: .excluded) lazy var y = 2
+        @Field(archive: .excluded) weak var parent: A?
+        @Field(archive: .excluded) let onChange = { 3 }
+        @Field(archive: .excluded) var pair = (1, 2)
+        static var z = 1
+        static let (p, q) = (1, 2)
+        var computed: (Int, Int) { (1, 2) }
+      }
+      """
+    #expect(diagnostics(source).isEmpty)
+  }
+}

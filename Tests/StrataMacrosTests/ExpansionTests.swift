@@ -1,0 +1,303 @@
+import Testing
+
+@Suite struct ExpansionTests {
+  @Test func structure() {
+    expectExpansion(
+      #"""
+      @Model(version: 3, formerNames: ["Bug"])
+      public struct Issue {
+        public let id: Int
+        @Field(formerly: "headline", "subject", merge: .takeSourceIfPresent) var title: String?
+        @Field(unknown: .useDefault) var state: State = .open
+        @Field(archive: .excluded) var retrievedAt = Date.now
+        @Field(archive: .excluded) weak var owner: User?
+        var a, b: Int
+        var `init` = 0 {
+          didSet {}
+        }
+        var unknownFields = UnknownFields()
+        var isOpen: Bool { state == .open }
+        static let limit = 3
+      }
+      """#,
+      #"""
+      public struct Issue {
+        public let id: Int
+        var title: String?
+        var state: State = .open
+        var retrievedAt = Date.now
+        weak var owner: User?
+        var a, b: Int
+        var `init` = 0 {
+          didSet {}
+        }
+        var unknownFields = UnknownFields()
+        var isOpen: Bool { state == .open }
+        static let limit = 3
+
+        public static let schema = ModelSchema(
+          Issue.self, name: "Issue", formerNames: ["Bug"], version: 3,
+          fields: [
+            FieldInfo("id", Int.self),
+            FieldInfo("title", String?.self, formerly: ["headline", "subject"], merge: .takeSourceIfPresent),
+            FieldInfo("state", State.self, unknown: .useDefault, default: {
+                .open
+              }),
+            FieldInfo("retrievedAt", archive: .excluded, default: {
+                Date.now
+              }),
+            FieldInfo("a", Int.self),
+            FieldInfo("b", Int.self),
+            FieldInfo("init", default: {
+                0
+              }),
+          ], keepsUnknownFields: true)
+      }
+
+      extension Issue: Model {
+        public init(fields reader: inout ArchiveReader) throws {
+          self.id = try reader.field(0)
+          self.title = try reader.field(1)
+          self.state = try reader.field(2, default: .open, unknown: .useDefault)
+          self.retrievedAt = try reader.excludedField(3, default: Date.now)
+          self.a = try reader.field(4)
+          self.b = try reader.field(5)
+          self.`init` = try reader.field(6, default: 0)
+          self.unknownFields = reader.readUnknownFields()
+        }
+
+        public func encodeFields(to writer: inout ArchiveWriter) throws {
+          try writer.field(0, self.id)
+          try writer.field(1, self.title)
+          try writer.field(2, self.state)
+          try writer.excludedField(3, self.retrievedAt)
+          try writer.field(4, self.a)
+          try writer.field(5, self.b)
+          try writer.field(6, self.`init`)
+        }
+
+        public var archivedUnknownFields: UnknownFields {
+          self.unknownFields
+        }
+
+        public mutating func adoptFields(of other: Self) {
+          let kept0 = self.owner
+          self = other
+          self.owner = kept0
+        }
+      }
+      """#)
+  }
+
+  @Test func genericStructureInAnother() {
+    expectExpansion(
+      #"""
+      enum Outer {
+        @Model(version: 1, name: "box")
+        struct Box<T: Archivable, U> where U: Codable {
+          var content: T
+          var tag: U
+          var kind = Kind.usual()
+        }
+      }
+      """#,
+      #"""
+      enum Outer {
+        struct Box<T: Archivable, U> where U: Codable {
+          var content: T
+          var tag: U
+          var kind = Kind.usual()
+
+          static var schema: ModelSchema {
+            ModelSchema.cached(Box.self) {
+              ModelSchema(
+                Box.self, name: "box<\(T.archiveTypeName), \(String(describing: U.self))>", version: 1,
+                fields: [
+                  FieldInfo("content", T.self),
+                  FieldInfo("tag", U.self),
+                  FieldInfo("kind", default: {
+                      Kind.usual()
+                    }),
+                ])
+            }
+          }
+        }
+      }
+
+      extension Outer.Box: Model {
+        init(fields reader: inout ArchiveReader) throws {
+          self.content = try reader.field(0)
+          self.tag = try reader.field(1)
+          let default2 = self.kind
+          self.kind = try reader.field(2, default: default2)
+        }
+
+        func encodeFields(to writer: inout ArchiveWriter) throws {
+          try writer.field(0, self.content)
+          try writer.field(1, self.tag)
+          try writer.field(2, self.kind)
+        }
+      }
+      """#)
+  }
+
+  @Test func finalClass() {
+    expectExpansion(
+      #"""
+      @Model(version: 1)
+      package final class Person {
+        let id: Int
+        @Field(json: "user.name") var name: String!
+        @Field(archive: .excluded) lazy var computed = id
+
+        init(id: Int) {
+          self.id = id
+        }
+      }
+      """#,
+      #"""
+      package final class Person {
+        let id: Int
+        var name: String!
+        lazy var computed = id
+
+        init(id: Int) {
+          self.id = id
+        }
+
+        package static let schema = ModelSchema(
+          Person.self, name: "Person", version: 1,
+          fields: [
+            FieldInfo("id", Int.self, isConstant: true),
+            FieldInfo("name", String?.self, json: "user.name"),
+          ])
+
+        package init(fields reader: inout ArchiveReader) throws {
+          self.id = try reader.field(0)
+          self.name = try reader.field(1)
+        }
+
+        package func adoptFields(of other: Person) {
+          self.name = other.name
+        }
+      }
+
+      extension Person: Model {
+        package func encodeFields(to writer: inout ArchiveWriter) throws {
+          try writer.field(0, self.id)
+          try writer.field(1, self.name)
+        }
+      }
+      """#)
+  }
+
+  @Test func classWithImplicitInitializer() {
+    expectExpansion(
+      #"""
+      @Model(version: 1)
+      final class Counter {
+        var count = 0
+        var label: String?
+      }
+      """#,
+      #"""
+      final class Counter {
+        var count = 0
+        var label: String?
+
+        static let schema = ModelSchema(
+          Counter.self, name: "Counter", version: 1,
+          fields: [
+            FieldInfo("count", default: {
+                0
+              }),
+            FieldInfo("label", String?.self),
+          ])
+
+        func adoptFields(of other: Counter) {
+          self.count = other.count
+          self.label = other.label
+        }
+      }
+
+      extension Counter: Model {
+        convenience init(fields reader: inout ArchiveReader) throws {
+          self.init()
+          self.count = try reader.field(0, default: 0)
+          self.label = try reader.field(1)
+        }
+
+        func encodeFields(to writer: inout ArchiveWriter) throws {
+          try writer.field(0, self.count)
+          try writer.field(1, self.label)
+        }
+      }
+      """#)
+  }
+
+  @Test func enumWithPayloads() {
+    expectExpansion(
+      #"""
+      @Model(version: 2)
+      indirect enum Payment {
+        case cash
+        @Field(formerly: "plastic") case card(number: String, expiry: Date?)
+        case both(Payment, Payment)
+        case `default`(in: Int)
+      }
+      """#,
+      #"""
+      indirect enum Payment {
+        case cash
+        case card(number: String, expiry: Date?)
+        case both(Payment, Payment)
+        case `default`(in: Int)
+
+        static let schema = ModelSchema(
+          Payment.self, name: "Payment", version: 2,
+          cases: [
+            ModelSchema.CaseInfo("cash"),
+            ModelSchema.CaseInfo("card", formerly: ["plastic"]),
+            ModelSchema.CaseInfo("both"),
+            ModelSchema.CaseInfo("default"),
+          ])
+      }
+
+      extension Payment: EnumModel {
+        func encodeCase(to writer: inout ArchiveWriter) throws {
+          switch self {
+          case .cash:
+            try writer.beginCase(Self.schema, "cash", count: 0)
+          case .card(let a0, let a1):
+            try writer.beginCase(Self.schema, "card", count: 2)
+            try writer.payload("number", a0)
+            try writer.payload("expiry", a1)
+          case .both(let a0, let a1):
+            try writer.beginCase(Self.schema, "both", count: 2)
+            try writer.payload("_0", a0)
+            try writer.payload("_1", a1)
+          case .`default`(let a0):
+            try writer.beginCase(Self.schema, "default", count: 1)
+            try writer.payload("in", a0)
+          }
+          writer.endCase()
+        }
+
+        static func make(case name: String, payload: CasePayload) throws -> Self? {
+          switch name {
+          case "cash":
+            return .cash
+          case "card":
+            return .card(number: try payload.value("number"), expiry: try payload.value("expiry"))
+          case "both":
+            return .both(try payload.value("_0"), try payload.value("_1"))
+          case "default":
+            return .`default`(in: try payload.value("in"))
+          default:
+            return nil
+          }
+        }
+      }
+      """#)
+  }
+}
