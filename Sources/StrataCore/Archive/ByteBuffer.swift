@@ -107,17 +107,19 @@ package struct ByteBuffer: ~Copyable {
     return equal(UnsafeRawPointer(base) + start, other, bytes.count)
   }
 
+  /// The last eight bytes are compared as a word too, which may lie over the one before.
   @inline(__always)
   private borrowing func equal(_ left: UnsafeRawPointer, _ right: UnsafeRawPointer, _ length: Int) -> Bool {
-    var offset = 0
-    while length &- offset >= 8 {
-      if left.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
-        != right.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
-      {
-        return false
+    if length >= 8 {
+      let last = length &- 8
+      var offset = 0
+      while offset < last {
+        if Self.word(left, offset) != Self.word(right, offset) { return false }
+        offset &+= 8
       }
-      offset &+= 8
+      return Self.word(left, last) == Self.word(right, last)
     }
+    var offset = 0
     while offset < length {
       if left.load(fromByteOffset: offset, as: UInt8.self) != right.load(fromByteOffset: offset, as: UInt8.self) {
         return false
@@ -127,25 +129,45 @@ package struct ByteBuffer: ~Copyable {
     return true
   }
 
+  @inline(__always)
+  private static func word(_ base: UnsafeRawPointer, _ offset: Int) -> UInt64 {
+    base.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+  }
+
   /// A 32-bit hash of the bytes. Only finds strings inside one buffer; it is never stored.
+  ///
+  /// Sixteen bytes a step, both halves of whose product count; the last step may lie over the one before.
   @inline(__always)
   package static func hash(_ bytes: UnsafeRawBufferPointer, seed: UInt64) -> UInt32 {
-    var state = seed ^ UInt64(truncatingIfNeeded: bytes.count) &* 0x9E37_79B9_7F4A_7C15
+    let length = bytes.count
+    var state = seed ^ UInt64(truncatingIfNeeded: length) &* 0x9E37_79B9_7F4A_7C15
     guard let base = bytes.baseAddress else { return UInt32(truncatingIfNeeded: state) }
-    var offset = 0
-    while bytes.count &- offset >= 8 {
-      let word = base.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
-      state = (state ^ word) &* 0xD6E8_FEB8_6659_FD93
-      state ^= state &>> 32
-      offset &+= 8
+    if length >= 16 {
+      let last = length &- 16
+      var offset = 0
+      while offset < last {
+        state = mixed(word(base, offset) ^ state, word(base, offset &+ 8) ^ 0xD6E8_FEB8_6659_FD93)
+        offset &+= 16
+      }
+      state = mixed(word(base, last) ^ state, word(base, last &+ 8) ^ 0xD6E8_FEB8_6659_FD93)
+    } else if length >= 8 {
+      state = mixed(word(base, 0) ^ state, word(base, length &- 8) ^ 0xD6E8_FEB8_6659_FD93)
+    } else {
+      var tail: UInt64 = 0
+      var offset = 0
+      while offset < length {
+        tail = tail &<< 8 | UInt64(base.load(fromByteOffset: offset, as: UInt8.self))
+        offset &+= 1
+      }
+      state = (state ^ tail) &* 0xD6E8_FEB8_6659_FD93
     }
-    var tail: UInt64 = 0
-    while offset < bytes.count {
-      tail = tail &<< 8 | UInt64(base.load(fromByteOffset: offset, as: UInt8.self))
-      offset &+= 1
-    }
-    state = (state ^ tail) &* 0xD6E8_FEB8_6659_FD93
     return UInt32(truncatingIfNeeded: state ^ (state &>> 29))
+  }
+
+  @inline(__always)
+  private static func mixed(_ left: UInt64, _ right: UInt64) -> UInt64 {
+    let product = left.multipliedFullWidth(by: right)
+    return product.high ^ product.low
   }
 
   /// The UTF-8 bytes of a string, without a copy where it is native.
