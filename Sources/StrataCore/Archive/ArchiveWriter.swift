@@ -68,10 +68,17 @@ public struct ArchiveWriter: ~Copyable {
 
   /// Writes a string, or a reference to it where it was written before.
   public mutating func write(_ value: String) {
-    var value = value
-    value.withUTF8 { utf8 in
+    let isWritten: Void? = value.utf8.withContiguousStorageIfAvailable { utf8 in
       writeUnique(UnsafeRawBufferPointer(utf8), major: CBOR.Major.text)
     }
+    if isWritten == nil { writeBridged(value) }
+  }
+
+  /// Writes a string whose bytes lie elsewhere, as those of bridged ones do.
+  @inline(never)
+  private mutating func writeBridged(_ value: String) {
+    var value = value
+    value.withUTF8 { writeUnique(UnsafeRawBufferPointer($0), major: CBOR.Major.text) }
   }
 
   public mutating func write(_ value: Data) {

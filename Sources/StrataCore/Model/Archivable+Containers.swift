@@ -26,9 +26,11 @@ extension Array: Archivable where Element: Archivable {
     try writer.enter()
     writer.beginArray(count: count)
     var index = 0
+    // Through a span, an element is lent and not copied with all its fields.
+    let elements = span
     do {
-      while index < count {
-        try self[index].write(to: &writer)
+      while index < elements.count {
+        try elements[index].write(to: &writer)
         index &+= 1
       }
     } catch {
