@@ -205,8 +205,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
   @inline(__always)
   private func makeString(at start: Int, length: Int) throws -> String {
     let content = bytes.extracting(start..<start &+ length)
-    let string = content.withUnsafeBytes { String(validating: $0, as: UTF8.self) }
-    guard let string else { throw ArchiveError.damaged("a string is not valid UTF-8", at: start) }
+    guard let string = content.withUnsafeBytes({ ByteBuffer.string($0) }) else { throw ArchiveError.damaged("a string is not valid UTF-8", at: start) }
     return string
   }
 
