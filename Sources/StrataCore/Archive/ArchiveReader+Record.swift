@@ -47,7 +47,7 @@ extension ArchiveReader {
   /// Reads number and keys of an inline record, whose tag was passed. The values follow.
   private mutating func readDefinition(at start: Int) throws -> Int {
     let count = try readArrayCount()
-    guard count >= 2, case .int(let tag) = try readValue(), tag >= 57344, tag <= 57599 else {
+    guard count >= 2, case .int(let tag)? = try readPlainNumber(), tag >= 57344, tag <= 57599 else {
       throw ArchiveError.damaged("a record definition without a number", at: start)
     }
     let keyCount = try readArrayCount()
@@ -68,11 +68,8 @@ extension ArchiveReader {
     return definitions.count - 1
   }
 
-  /// A record, whatever its type.
-  package mutating func readRecord() throws -> Record {
-    let start = position
-    position &+= 1
-    let tag = UInt64(try readByte()) << 8 | UInt64(try readByte())
+  /// A record, whatever its type. Its tag was passed.
+  package mutating func readRecord(_ tag: UInt64, at start: Int) throws -> Record {
     let place: Int
     if tag == CBOR.Tag.inlineRecord {
       place = try readDefinition(at: start)

@@ -94,26 +94,18 @@ extension ArchiveReader {
 
   private mutating func readTagged() throws -> Value {
     let start = position
-    let initial = try readByte()
-    let tag = try readArgument(initial)
-    // Tags stand in their shortest form, so that one look at the bytes tells them apart.
-    let width = tag < 24 ? 1 : tag <= 0xFF ? 2 : tag <= 0xFFFF ? 3 : 5
-    guard position &- start == width else { throw ArchiveError.damaged("a tag is longer than it must be", at: start) }
+    let tag = try readArgument(try readByte())
     switch tag {
     case CBOR.Tag.stringReference:
-      position = start
-      let number = try readReference(expected: "a string")
+      let number = try readReferenceNumber()
       return byteStrings[number].map { .data($0) } ?? .string(strings[number])
-    case CBOR.Tag.firstRecord...CBOR.Tag.lastRecord, CBOR.Tag.inlineRecord:
-      position = start
-      return .record(try readRecord())
-    case CBOR.Tag.epochDate, CBOR.Tag.genericObject, CBOR.Tag.decimal, CBOR.Tag.url:
-      position = start
-      return try readStandard(tag, at: start)
-    case CBOR.Tag.uuid:
-      return .uuid(try readUUIDContent(at: start))
-    case CBOR.Tag.set:
-      return .set(try readElements(try readArrayCount()))
+    case CBOR.Tag.firstRecord...CBOR.Tag.lastRecord, CBOR.Tag.inlineRecord: return .record(try readRecord(tag, at: start))
+    case CBOR.Tag.epochDate: return .date(try readDateContent(at: start))
+    case CBOR.Tag.url: return .url(try readURLContent(at: start))
+    case CBOR.Tag.decimal: return .decimal(try readDecimalContent(at: start))
+    case CBOR.Tag.genericObject: return try readGenericContent(at: start)
+    case CBOR.Tag.uuid: return .uuid(try readUUIDContent(at: start))
+    case CBOR.Tag.set: return .set(try readElements(try readArrayCount()))
     case CBOR.Tag.positiveInteger, CBOR.Tag.negativeInteger:
       return .wideInteger(try readBignum(isNegative: tag == CBOR.Tag.negativeInteger, at: start))
     case CBOR.Tag.shareable, CBOR.Tag.sharedReference:
@@ -123,66 +115,84 @@ extension ArchiveReader {
     }
   }
 
-  private mutating func readStandard(_ tag: UInt64, at start: Int) throws -> Value {
+  /// The kind of the value that stands here, from its head alone: what is inside may be anything.
+  package mutating func readKind() throws -> String {
+    let start = position
+    let initial = try readByte()
+    switch initial >> 5 {
+    case CBOR.Major.unsigned, CBOR.Major.negative: return "integer"
+    case CBOR.Major.bytes: return "data"
+    case CBOR.Major.text: return "string"
+    case CBOR.Major.array: return "array"
+    case CBOR.Major.map: return "object"
+    case CBOR.Major.tag: return try readKind(ofTag: try readArgument(initial), at: start)
+    default: return try readSimple(initial, at: start).kind
+    }
+  }
+
+  private mutating func readKind(ofTag tag: UInt64, at start: Int) throws -> String {
     switch tag {
-    case CBOR.Tag.epochDate: return .date(try readDate())
-    case CBOR.Tag.url: return .url(try readURL())
-    case CBOR.Tag.decimal: return .decimal(try readDecimal())
-    default:
-      let (name, count) = try readGenericHead()
-      switch name {
-      case CBOR.Generic.date: return .date(try readGenericDate(count, at: start))
-      case CBOR.Generic.url: return .url(try readGenericURL(count, at: start))
-      case CBOR.Generic.decimal where count == 0: return .decimal(.nan)
-      default: throw ArchiveError.damaged("a generic object of an unknown kind", at: start)
-      }
+    case CBOR.Tag.stringReference: return byteStrings[try readReferenceNumber()] == nil ? "string" : "data"
+    case CBOR.Tag.firstRecord...CBOR.Tag.lastRecord, CBOR.Tag.inlineRecord: return "record"
+    case CBOR.Tag.epochDate: return "date"
+    case CBOR.Tag.url: return "URL"
+    case CBOR.Tag.decimal: return "decimal"
+    case CBOR.Tag.genericObject: return "generic object"
+    case CBOR.Tag.uuid: return "UUID"
+    case CBOR.Tag.set: return "set"
+    case CBOR.Tag.positiveInteger, CBOR.Tag.negativeInteger: return "integer"
+    default: throw ArchiveError.damaged("tag \(tag) is not part of this format", at: start)
     }
   }
 
   // MARK: Tagged scalars
 
-  /// Passes the tag that is expected here.
-  private mutating func readTag(_ tag: UInt64) -> Bool {
-    let start = position
-    if let initial = try? readByte(), initial >> 5 == CBOR.Major.tag, let found = try? readArgument(initial),
-      found == tag
-    {
-      return true
-    }
-    position = start
-    return false
+  // Their content is never read with readValue() before its head is known: tags in tags would take the stack.
+
+  /// A number of 64 bits or less that stands here without a tag; `nil`, with nothing passed, where there is none.
+  package mutating func readPlainNumber() throws -> Value? {
+    let initial = try peekByte()
+    guard initial < 0x40 || initial == CBOR.floatByte || initial == CBOR.doubleByte else { return nil }
+    return try readValue()
   }
 
-  private mutating func readGenericHead() throws -> (name: String, count: Int) {
-    let start = position
-    guard readTag(CBOR.Tag.genericObject) else { throw try mismatch("a generic object") }
-    let count = try readArrayCount()
-    guard count > 0 else { throw ArchiveError.damaged("a generic object without a name", at: start) }
-    return (try readString(), count - 1)
+  private mutating func readGenericContent(at start: Int) throws -> Value {
+    let count = try readArrayCount() - 1
+    guard count >= 0 else { throw ArchiveError.damaged("a generic object without a name", at: start) }
+    switch try readString() {
+    case CBOR.Generic.date: return .date(try readGenericDate(count, at: start))
+    case CBOR.Generic.url: return .url(try readGenericURL(count, at: start))
+    case CBOR.Generic.decimal where count == 0: return .decimal(.nan)
+    default: throw ArchiveError.damaged("a generic object of an unknown kind", at: start)
+    }
   }
 
   package mutating func readDate() throws -> Date {
     let start = position
     guard try peekByte() == 0xC1 else {
-      guard try peekByte() == 0xD8 else { throw try mismatch("a date") }
-      guard case .date(let date) = try readValue() else {
-        throw ArchiveError.mismatch(expected: "a date", found: "another value", at: start)
+      let value = try readValue()
+      guard case .date(let date) = value else {
+        throw ArchiveError.mismatch(expected: "a date", found: value.kind, at: start)
       }
       return date
     }
     position &+= 1
+    return try readDateContent(at: start)
+  }
+
+  private mutating func readDateContent(at start: Int) throws -> Date {
     let seconds: Double
-    switch try readValue() {
-    case .int(let whole): seconds = Double(whole)
-    case .double(let fraction): seconds = fraction
-    case .float(let fraction): seconds = Double(fraction)
+    switch try readPlainNumber() {
+    case .int(let whole)?: seconds = Double(whole)
+    case .double(let fraction)?: seconds = fraction
+    case .float(let fraction)?: seconds = Double(fraction)
     default: throw ArchiveError.damaged("a date that is no number", at: start)
     }
     return Date(timeIntervalSinceReferenceDate: seconds - Date.timeIntervalBetween1970AndReferenceDate)
   }
 
   private mutating func readGenericDate(_ count: Int, at start: Int) throws -> Date {
-    guard count == 1, case .double(let seconds) = try readValue() else {
+    guard count == 1, case .double(let seconds)? = try readPlainNumber() else {
       throw ArchiveError.damaged("a date that is no number", at: start)
     }
     return Date(timeIntervalSinceReferenceDate: seconds)
@@ -194,13 +204,18 @@ extension ArchiveReader {
     guard bytes.byteCount &- position >= 2, try peekByte() == 0xD8,
       bytes.unsafeLoad(fromUncheckedByteOffset: position &+ 1, as: UInt8.self) == UInt8(CBOR.Tag.url)
     else {
-      guard case .url(let url) = try readValue() else {
-        throw ArchiveError.mismatch(expected: "a URL", found: "another value", at: start)
+      let value = try readValue()
+      guard case .url(let url) = value else {
+        throw ArchiveError.mismatch(expected: "a URL", found: value.kind, at: start)
       }
       return url
     }
     position &+= 2
-    if try peekByte() == 0xD8 {
+    return try readURLContent(at: start)
+  }
+
+  private mutating func readURLContent(at start: Int) throws -> URL {
+    if try peekByte() >> 5 == CBOR.Major.tag {
       let number = try readReference(expected: "a string")
       if number < urls.count, let url = urls[number] { return url }
       let url = try makeURL(strings[number], at: start)
@@ -255,23 +270,31 @@ extension ArchiveReader {
     return WideInteger(isNegative: isNegative, magnitude: sum)
   }
 
-  private mutating func readDecimal() throws -> Decimal {
-    let start = position
-    position &+= 1
-    guard try readArrayCount() == 2, case .int(let exponent) = try readValue(), abs(exponent) < 1000 else {
-      throw ArchiveError.damaged("a decimal that is no pair of exponent and mantissa", at: start)
+  private mutating func readDecimalContent(at start: Int) throws -> Decimal {
+    func damage() -> ArchiveError {
+      ArchiveError.damaged("a decimal that is no pair of exponent and mantissa", at: start)
+    }
+    guard try readArrayCount() == 2, case .int(let exponent)? = try readPlainNumber(), exponent.magnitude < 1000 else {
+      throw damage()
     }
     let parts: DecimalParts
-    switch try readValue() {
-    case .int(let mantissa):
+    switch try readPlainNumber() {
+    case .int(let mantissa)?:
       parts = DecimalParts(
         isNegative: mantissa < 0, mantissa: UInt128(mantissa.magnitude), exponent: Int(exponent))
-    case .uint(let mantissa):
+    case .uint(let mantissa)?:
       parts = DecimalParts(isNegative: false, mantissa: UInt128(mantissa), exponent: Int(exponent))
-    case .wideInteger(let mantissa):
+    case .wideInteger(let mantissa)?:
       parts = DecimalParts(
         isNegative: mantissa.isNegative, mantissa: mantissa.magnitude, exponent: Int(exponent))
-    default: throw ArchiveError.damaged("a decimal that is no pair of exponent and mantissa", at: start)
+    case nil:
+      let initial = try readByte()
+      let tag = initial >> 5 == CBOR.Major.tag ? try readArgument(initial) : 0
+      guard tag == CBOR.Tag.positiveInteger || tag == CBOR.Tag.negativeInteger else { throw damage() }
+      let mantissa = try readBignum(isNegative: tag == CBOR.Tag.negativeInteger, at: start)
+      parts = DecimalParts(
+        isNegative: mantissa.isNegative, mantissa: mantissa.magnitude, exponent: Int(exponent))
+    default: throw damage()
     }
     guard let decimal = parts.decimal else {
       throw ArchiveError.damaged("a decimal of more than 38 digits", at: start)

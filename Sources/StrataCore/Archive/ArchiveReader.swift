@@ -172,7 +172,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
       position &+= 1
       return try readText(byte)
     }
-    guard byte == 0xD8 else { throw try mismatch("a string") }
+    guard byte >> 5 == CBOR.Major.tag else { throw try mismatch("a string") }
     let number = try readReference(expected: "a string")
     if byteStrings[number] != nil { throw ArchiveError.mismatch(expected: "a string", found: "data", at: position) }
     return strings[number]
@@ -196,7 +196,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     guard argument <= UInt64(bytes.byteCount &- position) else { throw endOfBytes() }
     guard argument <= UInt64(lengthLimit) else {
       throw ArchiveError(
-        .limitExceeded, "a string of \\(argument) bytes is longer than the limit of \\(lengthLimit)",
+        .limitExceeded, "a string of \(argument) bytes is longer than the limit of \(lengthLimit)",
         limit: .stringLength, byteOffset: position)
     }
     return Int(argument)
@@ -211,12 +211,28 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
 
   /// The number of a string reference (tag 25), which stands here.
   package mutating func readReference(expected: String) throws -> Int {
-    guard usesReferences, bytes.byteCount &- position >= 2,
+    if bytes.byteCount &- position >= 2, try peekByte() == 0xD8,
       bytes.unsafeLoad(fromUncheckedByteOffset: position &+ 1, as: UInt8.self) == UInt8(CBOR.Tag.stringReference)
-    else { throw try mismatch(expected) }
-    position &+= 2
+    {
+      position &+= 2
+      return try readReferenceNumber()
+    }
+    // The number of a tag may be written longer than it has to be.
+    let start = position
     let initial = try readByte()
-    guard initial < 0x20 else { throw ArchiveError.damaged("a string reference is no number", at: position) }
+    guard initial >> 5 == CBOR.Major.tag, try readArgument(initial) == CBOR.Tag.stringReference else {
+      position = start
+      throw try mismatch(expected)
+    }
+    return try readReferenceNumber()
+  }
+
+  /// The number of a string reference whose tag was passed.
+  package mutating func readReferenceNumber() throws -> Int {
+    let initial = try readByte()
+    guard usesReferences, initial < 0x20 else {
+      throw ArchiveError.damaged("a string reference is no number", at: position)
+    }
     let number = try readArgument(initial)
     guard number < UInt64(strings.count) else {
       throw ArchiveError.damaged("a reference names a string that does not exist", at: position)
@@ -237,7 +253,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
       }
       return data
     }
-    guard byte == 0xD8 else { throw try mismatch("data") }
+    guard byte >> 5 == CBOR.Major.tag else { throw try mismatch("data") }
     let number = try readReference(expected: "data")
     guard let data = byteStrings[number] else {
       throw ArchiveError.mismatch(expected: "data", found: "a string", at: position)
@@ -279,10 +295,10 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
   @inline(__always)
   package mutating func leave() { depth &-= 1 }
 
-  /// The error for a value that is not what the type expects. Reads the value to name its kind.
+  /// The error for a value that is not what the type expects. Reads its head to name its kind.
   package mutating func mismatch(_ expected: String) throws -> ArchiveError {
     let start = position
-    let found = try readValue().kind
+    let found = try readKind()
     return ArchiveError.mismatch(expected: expected, found: found, at: start)
   }
 }
