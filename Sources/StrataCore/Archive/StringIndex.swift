@@ -8,7 +8,8 @@ package struct StringIndex: ~Copyable {
     /// The number plus one; 0 is a free slot.
     var number: UInt32 = 0
     var start: UInt32 = 0
-    var length: UInt32 = 0
+    /// The length with the major type above it: text and data of the same bytes are not the same.
+    var key: UInt32 = 0
   }
 
   private var slots: [Slot]
@@ -20,8 +21,9 @@ package struct StringIndex: ~Copyable {
 
   package init() { slots = Array(repeating: Slot(), count: 64) }
 
+  /// Starts anew, with a table as small as the first: its size decides which strings collide, and so the bytes.
   package mutating func removeAll() {
-    for place in slots.indices { slots[place] = Slot() }
+    slots = Array(repeating: Slot(), count: 64)
     used = 0
     nextNumber = 0
   }
@@ -45,13 +47,15 @@ package struct StringIndex: ~Copyable {
   ) -> UInt64? {
     guard bytes.count >= Self.minimumLength(forNumber: nextNumber) else { return nil }
     let hash = ByteBuffer.hash(bytes, seed: UInt64(major))
+    // Longer strings are not kept, so that the length leaves room.
+    let key = UInt32(major) &<< 16 | UInt32(truncatingIfNeeded: min(bytes.count, 65535))
     let mask = slots.count &- 1
     var place = Int(hash) & mask
     var probe = 0
     while probe < Self.probes {
       let slot = slots[place]
       if slot.number == 0 { break }
-      if slot.hash == hash, Int(slot.length) == bytes.count, buffer.holds(bytes, at: Int(slot.start)) {
+      if slot.hash == hash, slot.key == key, Int(key & 0xFFFF) == bytes.count, buffer.holds(bytes, at: Int(slot.start)) {
         return UInt64(slot.number &- 1)
       }
       place = (place &+ 1) & mask
@@ -63,8 +67,7 @@ package struct StringIndex: ~Copyable {
     guard probe < Self.probes, number < UInt64(UInt32.max), start <= Int(UInt32.max), bytes.count <= 65535 else {
       return nil
     }
-    slots[place] = Slot(
-      hash: hash, number: UInt32(number) &+ 1, start: UInt32(start), length: UInt32(bytes.count))
+    slots[place] = Slot(hash: hash, number: UInt32(number) &+ 1, start: UInt32(start), key: key)
     used &+= 1
     if used &* 2 > slots.count { grow() }
     return nil
