@@ -79,6 +79,7 @@ extension ArchiveWriter {
       throw ArchiveError(.invalidSchema, "the case \(name) is not declared", typeName: schema.name)
     }
     try beginRecord(shape)
+    try enter()
     beginMap(count: count)
   }
 
@@ -96,5 +97,8 @@ extension ArchiveWriter {
   }
 
   /// Ends what ``beginCase(_:_:count:)`` began.
-  public mutating func endCase() { leave() }
+  public mutating func endCase() {
+    leave()
+    leave()
+  }
 }
