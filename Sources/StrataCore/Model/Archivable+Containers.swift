@@ -105,8 +105,8 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
   public func write(to writer: inout ArchiveWriter) throws {
     try writer.enter()
     writer.beginMap(count: count)
-    for key in try CanonicalOrder.sorted(keys, by: { try $1.write(to: &$0) }) {
-      guard let value = self[key] else { continue }
+    // The pairs are sorted and not the keys: a key that is not equal to itself, as NaN, could not be looked up.
+    for (key, value) in try CanonicalOrder.sorted(self, by: { try $1.key.write(to: &$0) }) {
       try key.write(to: &writer)
       do { try value.write(to: &writer) } catch { throw Self.error(error, key) }
     }
