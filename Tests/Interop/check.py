@@ -179,7 +179,7 @@ def check(path):
     notes = {compare(value, bytes(body)) for stamp, value, body in found if stamp.kind != 2}
     first = found[0][0]
     version = "" if first.version == -1 else "@%d" % first.version
-    members_text = "" if first.kind == 0 else "%d members, " % len(found)
+    members_text = "" if first.kind == 0 else "a stream of %d, " % len(found)
     return "%s%s, %s%s" % (first.name, version, members_text, ", ".join(sorted(notes)) or "no values")
 
 

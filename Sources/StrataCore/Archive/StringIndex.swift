@@ -23,6 +23,7 @@ package struct StringIndex: ~Copyable {
 
   /// Starts anew, with a table as small as the first: its size decides which strings collide, and so the bytes.
   package mutating func removeAll() {
+    guard nextNumber > 0 else { return }
     slots = Array(repeating: Slot(), count: 64)
     used = 0
     nextNumber = 0
