@@ -247,6 +247,7 @@ class Body:
             if isinstance(value, Tagged) and value.kind == "Float":
                 value = value.content[0]
             need(type(value) in (int, float), "a date that is no number")
+            need(type(value) is float or -(1 << 63) <= value < 1 << 63, "a date beyond 64 bits")
             return Tagged("Date", float(value) - 978307200.0)
         if tag == 4:
             self.array("a decimal", 2)
