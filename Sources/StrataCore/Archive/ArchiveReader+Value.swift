@@ -105,7 +105,12 @@ extension ArchiveReader {
     case CBOR.Tag.decimal: return .decimal(try readDecimalContent(at: start))
     case CBOR.Tag.genericObject: return try readGenericContent(at: start)
     case CBOR.Tag.uuid: return .uuid(try readUUIDContent(at: start))
-    case CBOR.Tag.set: return .set(try readElements(try readArrayCount()))
+    case CBOR.Tag.set:
+      let elements = try readElements(try readArrayCount())
+      guard Set(elements).count == elements.count else {
+        throw ArchiveError.damaged("an element of a set stands twice", at: start)
+      }
+      return .set(elements)
     case CBOR.Tag.positiveInteger, CBOR.Tag.negativeInteger:
       return .wideInteger(try readBignum(isNegative: tag == CBOR.Tag.negativeInteger, at: start))
     case CBOR.Tag.shareable, CBOR.Tag.sharedReference:

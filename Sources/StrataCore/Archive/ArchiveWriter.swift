@@ -219,13 +219,13 @@ public struct ArchiveWriter: ~Copyable {
     }
     try schema.check()
     let shape = includesExcluded ? schema.fullShape : schema.archivedShape
-    if let number = begin(shape) { schemas.append((identity, number)) }
+    if let number = try begin(shape) { schemas.append((identity, number)) }
     try enter()
   }
 
   /// Starts a record of a shape; its values must follow.
   package mutating func beginRecord(_ shape: RecordShape) throws {
-    _ = begin(shape)
+    _ = try begin(shape)
     try enter()
   }
 
@@ -242,10 +242,15 @@ public struct ArchiveWriter: ~Copyable {
   ///
   /// - Returns: the number of the definition, or `nil` where none is left: there are 256 record tags, and shapes
   ///   beyond 255 are defined anew each time, under the last tag.
-  private mutating func begin(_ shape: RecordShape) -> Int? {
+  private mutating func begin(_ shape: RecordShape) throws -> Int? {
     if let number = numbers[shape] {
       beginReference(number, count: shape.keys.count)
       return number
+    }
+    guard shape.hasPlainMark else {
+      throw ArchiveError(
+        .notEncodable, "a type name cannot end with @ and a number, and a version is 0 or more", typeName: shape.typeName,
+        foundVersion: shape.modelVersion)
     }
     let number = min(numbers.count, 255)
     if number < 255 { numbers[shape] = number }

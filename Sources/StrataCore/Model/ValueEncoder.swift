@@ -65,8 +65,10 @@ struct ValueEncoder: Encoder {
       node.content = .value(try value.archivedValue())
       return
     }
-    let encoder = ValueEncoder(node: node, codingPath: path)
-    try value.encode(to: encoder)
+    try value.encode(to: ValueEncoder(node: node, codingPath: path))
+    if let value = value as? any HashOrdered {
+      node.content = .value(try CanonicalOrder.sorted(hashed: node.value(), pairs: type(of: value).hasPairs))
+    }
   }
 
   init(node: Node, codingPath: [any CodingKey]) {
@@ -161,6 +163,26 @@ struct ValueEncoder: Encoder {
 
     mutating func encode<T: Encodable>(_ value: T) throws {
       try ValueEncoder.encode(value, into: node, codingPath)
+    }
+  }
+}
+
+/// What encodes its elements in the order of their hashes, which changes from run to run.
+private protocol HashOrdered { static var hasPairs: Bool { get } }
+extension Set: HashOrdered { static var hasPairs: Bool { false } }
+extension Dictionary: HashOrdered { static var hasPairs: Bool { true } }
+
+extension CanonicalOrder {
+  /// What a set or a dictionary encoded, in an order of its own: keys and elements by their encoded bytes. A dictionary
+  /// whose keys are no strings encodes an array of keys and values in turn.
+  fileprivate static func sorted(hashed value: Value, pairs: Bool) throws -> Value {
+    switch value {
+    case .object(let object): return .object(Object(uniqueEntries: try sorted(object.entries) { $0.write($1.key) }))
+    case .array(let elements) where pairs:
+      let pairs = stride(from: 0, to: elements.count - 1, by: 2).map { (elements[$0], elements[$0 + 1]) }
+      return .array(try sorted(pairs) { try $0.write($1.0) }.flatMap { [$0.0, $0.1] })
+    case .array(let elements): return .array(try sorted(elements) { try $0.write($1) })
+    default: return value
     }
   }
 }

@@ -28,12 +28,12 @@ public struct Object: Sendable {
       return
     }
     var kept: [Entry] = []
-    var places: [String: Int] = [:]
+    var places: [ExactKey: Int] = [:]
     for entry in entries {
-      if let place = places[entry.key] {
+      if let place = places[ExactKey(entry.key)] {
         kept[place].value = entry.value
       } else {
-        places[entry.key] = kept.count
+        places[ExactKey(entry.key)] = kept.count
         kept.append(entry)
       }
     }
@@ -52,9 +52,9 @@ public struct Object: Sendable {
   ///
   /// - Complexity: linear in the number of entries.
   public subscript(key: String) -> Value? {
-    get { entries.first { $0.key == key }?.value }
+    get { entries.first { ExactKey.isSame($0.key, key) }?.value }
     set {
-      guard let place = entries.firstIndex(where: { $0.key == key }) else {
+      guard let place = entries.firstIndex(where: { ExactKey.isSame($0.key, key) }) else {
         if let newValue { entries.append(Entry(key: key, value: newValue)) }
         return
       }
@@ -65,12 +65,12 @@ public struct Object: Sendable {
   package static func keysAreUnique(_ entries: [Entry]) -> Bool {
     guard entries.count > 8 else {
       for later in entries.indices {
-        for earlier in 0..<later where entries[earlier].key == entries[later].key { return false }
+        for earlier in 0..<later where ExactKey.isSame(entries[earlier].key, entries[later].key) { return false }
       }
       return true
     }
-    var seen = Set<String>(minimumCapacity: entries.count)
-    return entries.allSatisfy { seen.insert($0.key).inserted }
+    var seen = Set<ExactKey>(minimumCapacity: entries.count)
+    return entries.allSatisfy { seen.insert(ExactKey($0.key)).inserted }
   }
 }
 
@@ -78,13 +78,13 @@ extension Object: Hashable {
   public static func == (left: Object, right: Object) -> Bool {
     if left.entries == right.entries { return true }
     guard left.count == right.count else { return false }
-    let lookup = Dictionary(right.entries.map { ($0.key, $0.value) }, uniquingKeysWith: { first, _ in first })
-    return left.entries.allSatisfy { lookup[$0.key] == $0.value }
+    let lookup = Dictionary(right.entries.map { (ExactKey($0.key), $0.value) }, uniquingKeysWith: { first, _ in first })
+    return left.entries.allSatisfy { lookup[ExactKey($0.key)] == $0.value }
   }
 
   public func hash(into hasher: inout Hasher) {
     hasher.combine(entries.count)
-    // The order of the keys does not count, so their hashes are summed.
-    hasher.combine(entries.reduce(0) { $0 &+ $1.key.hashValue })
+    // The order of the entries does not count, so their hashes are summed.
+    hasher.combine(entries.reduce(0) { $0 &+ $1.hashValue })
   }
 }

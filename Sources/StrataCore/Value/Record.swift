@@ -100,5 +100,7 @@ extension Record: Hashable {
     hasher.combine(typeName)
     hasher.combine(modelVersion)
     hasher.combine(values.count)
+    // The order of the fields does not count, so their hashes are summed.
+    hasher.combine(zip(keys, values).reduce(0) { $0 &+ Object.Entry(key: $1.0, value: $1.1).hashValue })
   }
 }

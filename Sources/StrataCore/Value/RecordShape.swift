@@ -8,7 +8,7 @@ package final class RecordShape: Sendable {
   package let typeName: String
   package let modelVersion: Int?
   package let keys: [String]
-  private let places: [String: Int]
+  private let places: [ExactKey: Int]
   private let changes = Mutex<[Change: RecordShape]>([:])
 
   private enum Change: Hashable {
@@ -22,13 +22,13 @@ package final class RecordShape: Sendable {
     self.typeName = typeName
     self.modelVersion = modelVersion
     self.keys = keys
-    places = Dictionary(keys.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
+    places = Dictionary(keys.enumerated().map { (ExactKey($1), $0) }, uniquingKeysWith: { first, _ in first })
   }
 
   /// Whether no key stands twice.
   package var keysAreUnique: Bool { places.count == keys.count }
 
-  package func place(of key: String) -> Int? { places[key] }
+  package func place(of key: String) -> Int? { places[ExactKey(key)] }
 
   /// Type name and version in one string, as the definition of a record holds it: `Issue@3`, or `Issue` where
   /// no version was written.
@@ -46,6 +46,9 @@ package final class RecordShape: Sendable {
     }
     return (String(mark[..<at]), version)
   }
+
+  /// Whether the mark can be taken apart again: a name that ends like a version cannot, and a version is not negative.
+  package var hasPlainMark: Bool { Self.parseMark(mark) == (typeName, modelVersion) }
 
   package func adding(_ key: String) -> RecordShape {
     changed(.add(key)) { ($0.typeName, $0.modelVersion, $0.keys + [key]) }
@@ -88,7 +91,11 @@ package final class RecordShape: Sendable {
 extension RecordShape: Hashable {
   package static func == (left: RecordShape, right: RecordShape) -> Bool {
     left === right
-      || left.typeName == right.typeName && left.modelVersion == right.modelVersion && left.keys == right.keys
+      || left.typeName == right.typeName && left.modelVersion == right.modelVersion && left.hasSameKeys(as: right)
+  }
+
+  private func hasSameKeys(as other: RecordShape) -> Bool {
+    keys.count == other.keys.count && zip(keys, other.keys).allSatisfy { ExactKey.isSame($0, $1) }
   }
 
   package func hash(into hasher: inout Hasher) {

@@ -108,6 +108,48 @@ struct RoundTripTests {
     #expect(value["when"] == .date(Date(timeIntervalSince1970: 5)))
   }
 
+  @Test("Sets and dictionaries of Codable types make equal bytes too (X-4)")
+  func codableOrder() throws {
+    struct Key: Codable, Hashable { var name: String }
+    struct Bag: Codable, Equatable {
+      var set: Set<Key>
+      var byKey: [Key: Int]
+      var byName: [String: Key]
+    }
+    func bag(_ numbers: some Sequence<Int>) -> Bag {
+      var bag = Bag(set: [], byKey: [:], byName: [:])
+      for number in numbers {
+        bag.set.insert(Key(name: "\(number)"))
+        bag.byKey[Key(name: "\(number)")] = number
+        bag.byName["\(number)"] = Key(name: "x")
+      }
+      return bag
+    }
+    let data = try ArchiveEncoder().encode(bag(0..<200))
+    #expect(try data == ArchiveEncoder().encode(bag((0..<200).reversed())))
+    #expect(try ArchiveDecoder().decode(Bag.self, from: data) == bag(0..<200))
+    let names = try ArchiveDecoder().decodeValue(from: data)["byName"]?.objectValue?.keys ?? []
+    #expect(names.prefix(3) == ["0", "1", "2"] && names.last == "199")
+  }
+
+  @Test("Two spellings of one text are two keys")
+  func spellings() throws {
+    let json = Data("{\"\u{E9}\": 1, \"e\u{301}\": 2}".utf8)
+    let value = try JSONReader().read(json)
+    #expect(value.objectValue?.count == 2)
+    #expect(try ArchiveDecoder().decodeValue(from: ArchiveEncoder().encode(value)) == value)
+    let record = Record(typeName: "T", modelVersion: 1, object: try #require(value.objectValue))
+    #expect(try ArchiveDecoder().decodeValue(from: ArchiveEncoder().encode(record)) == .record(record))
+    #expect(record["\u{E9}"] == 1 && record["e\u{301}"] == 2)
+  }
+
+  @Test("Names that would be read as versions are refused", arguments: [("T@3", nil), ("T", -1)] as [(String, Int?)])
+  func marks(name: String, version: Int?) {
+    let record = Record(typeName: name, modelVersion: version, fields: [("nested", .record(Record(typeName: name, modelVersion: version)))])
+    let error = #expect(throws: ArchiveError.self) { try ArchiveEncoder().encode(record) }
+    #expect(error?.code == .notEncodable)
+  }
+
   @Test("Reading the stamp tells type, version and count")
   func stamp() throws {
     let stamp = try Stamp(of: ArchiveEncoder().encode([Address(street: "a", country: "b"), Address(street: "a", country: "b")]))

@@ -1,0 +1,19 @@
+/// A key compared by its bytes. Swift calls two spellings of one text equal (NFC and NFD), and data does not.
+package struct ExactKey: Hashable, Sendable {
+  package let text: String
+
+  package init(_ text: String) { self.text = text }
+
+  package static func == (left: ExactKey, right: ExactKey) -> Bool { isSame(left.text, right.text) }
+
+  package func hash(into hasher: inout Hasher) {
+    var text = text
+    text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+  }
+
+  /// Whether two keys have the same bytes.
+  @inline(__always)
+  package static func isSame(_ left: String, _ right: String) -> Bool {
+    left == right && left.utf8.elementsEqual(right.utf8)
+  }
+}
