@@ -4,7 +4,8 @@ internal import Foundation
 enum TourFixtures {
   /// Their paths in order, from the current folder or from where the sources were when this was built.
   static func paths() throws -> [String] {
-    let sources = (0..<4).reduce(URL(fileURLWithPath: #filePath)) { url, _ in url.deletingLastPathComponent() }
+    let sources = (0..<4).reduce(URL(fileURLWithPath: #filePath)) { url, _ in url.deletingLastPathComponent()
+    }
     for root in ["", sources.path + "/"] {
       let folder = root + "Fixtures/json/tour"
       guard let names = try? FileManager.default.contentsOfDirectory(atPath: folder) else { continue }
@@ -12,6 +13,7 @@ enum TourFixtures {
       if !paths.isEmpty { return paths }
     }
     throw ToolError(
-      "Fixtures/json/tour is not here: run the tour in the repository, or name responses for one GitHub issue")
+      "Fixtures/json/tour is not here: run the tour in the repository, or name responses for one GitHub issue"
+    )
   }
 }

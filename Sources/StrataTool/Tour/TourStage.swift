@@ -50,7 +50,9 @@ enum TourPlan {
       isIntact: { try ArchiveDecoder().decodeValue(from: $0) == .record(record) }, jsonSize: response.size)
   }
 
-  private static func opening(_ old: TourStage, _ response: IssueResponse, _ width: Int) throws -> TourStage {
+  private static func opening(
+    _ old: TourStage, _ response: IssueResponse, _ width: Int
+  ) throws -> TourStage {
     var report = DecodingReport()
     let issue = try ArchiveDecoder().decode(Issue.self, from: old.archive, report: &report)
     var lines: [String] = []
@@ -76,7 +78,9 @@ enum TourPlan {
   ) throws -> TourStage {
     let report = try ToolError.at(response.path) { try issue.mergeValues(fromJSON: response.json) }
     var lines = report.changes.map { change in
-      "\(change.key): \(shortened(change.old, width)) → \(shortened(change.new, width))"
+      let names = (shortened(change.old, width), shortened(change.new, width))
+      guard names.0 == names.1 else { return "\(change.key): \(names.0) → \(names.1)" }
+      return "\(change.key): \(names.0), with other values inside"
     }
     if lines.isEmpty { lines = ["nothing changed"] }
     let changed = Set(report.changedKeys)
@@ -95,7 +99,9 @@ enum TourPlan {
     try ArchiveDecoder().decode(Issue.self, from: archive) == issue
   }
 
-  private static func list(_ keys: [String]) -> String { keys.isEmpty ? "none" : keys.joined(separator: ", ") }
+  private static func list(_ keys: [String]) -> String {
+    keys.isEmpty ? "none" : keys.joined(separator: ", ")
+  }
 
   /// A value in a few words; records by what names them.
   private static func shortened(_ value: Value?, _ width: Int) -> String {
@@ -106,8 +112,7 @@ enum TourPlan {
       return ("[" + elements.map { shortened($0, width) }.joined(separator: ", ") + "]").cut(to: most)
     case .record(let record):
       let name = ["login", "name", "title"].lazy.compactMap { record[$0]?.stringValue }.first
-      let known = record.values.count { !$0.isNull }
-      return "\(record.typeName) \((name ?? "").onOneLine) (\(known.counted("value")))".cut(to: most)
+      return (name ?? record.typeName).onOneLine.cut(to: most)
     default: return value.summary(mostCharacters: 2 * most).cut(to: most)
     }
   }

@@ -1,0 +1,47 @@
+import Foundation
+import StrataCore
+import Testing
+
+private let corpus = ProcessInfo.processInfo.environment["STRATA_CORPUS"].map {
+  URL(fileURLWithPath: $0, isDirectory: true).appendingPathComponent("json", isDirectory: true)
+}
+
+@Suite("Tool on the corpus", .enabled(if: corpus != nil, "STRATA_CORPUS is not set"))
+struct CorpusTests {
+  /// So many documents of a folder, spread over it.
+  private func documents(_ folder: String, _ count: Int) throws -> [String] {
+    let root = try #require(corpus).appendingPathComponent(folder)
+    let names = FileManager.default.enumerator(atPath: root.path)?.compactMap { $0 as? String } ?? []
+    let paths = names.filter { $0.hasSuffix(".json") }.sorted().map { root.path + "/" + $0 }
+    return stride(from: 0, to: paths.count, by: max(1, paths.count / count)).map { paths[$0] }
+  }
+
+  @Test(arguments: ["github-rest", "mastodon", "tweets"])
+  func documentsComeBack(folder: String) throws {
+    let scratch = try Scratch()
+    let paths = try documents(folder, 24)
+    #expect(!paths.isEmpty)
+    for path in paths {
+      let archive = scratch.path("a.strata")
+      let encoding = Run("encode", path, "-o", archive)
+      #expect(encoding.code == 0, "\(encoding.error)")
+      let back = Run("decode", archive)
+      let document = try JSONReader().read(Data(contentsOf: URL(fileURLWithPath: path)))
+      // Equal as text, so that the order of the keys counts too.
+      #expect(try back.output == JSONWriter().write(document) + Data("\n".utf8), "\(path)")
+      #expect(Run("verify", archive).code == 0)
+      #expect(Run("inspect", archive, "--json").code == 0)
+    }
+  }
+
+  @Test func tours() throws {
+    let scratch = try Scratch()
+    for path in try documents("merge", .max) + documents("github-rest", .max) {
+      let value = try JSONReader().read(Data(contentsOf: URL(fileURLWithPath: path)))
+      let keys = Set(value.objectValue?.keys ?? [])
+      let isIssue = keys.isSuperset(of: ["number", "title", "state", "user", "created_at"])
+      let run = Run("tour", path, "-o", scratch.path("tour"))
+      #expect(run.code == (isIssue ? 0 : 1), "\(path) \(run.error)")
+    }
+  }
+}

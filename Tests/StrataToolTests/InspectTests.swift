@@ -1,0 +1,66 @@
+import Foundation
+import StrataCore
+import Testing
+
+struct InspectTests {
+  let scratch: Scratch
+  let path: String
+
+  init() throws {
+    scratch = try Scratch()
+    let user = Record(typeName: "User", modelVersion: 1, fields: [("login", "ana")])
+    let issue = Record(
+      typeName: "Issue", modelVersion: 3,
+      fields: [
+        ("title", .string(String(repeating: "long ", count: 100))), ("user", .record(user)),
+        ("date", .date(Date(timeIntervalSince1970: 0))), ("nan", .double(.nan)),
+        ("list", .array((0..<50).map { .int($0) })),
+      ])
+    path = try scratch.file("a.strata", ArchiveEncoder().encode(issue))
+  }
+
+  @Test func text() throws {
+    let run = Run("inspect", path)
+    #expect(run.code == 0, "\(run.error)")
+    let lines = run.text.split(separator: "\n")
+    #expect(lines.allSatisfy { $0.count <= 100 })
+    #expect(lines.contains("type           Issue"))
+    #expect(lines.contains("model version  3"))
+    #expect(lines.contains("Issue@3"))
+    #expect(lines.contains("  user: User@1"))
+    #expect(lines.contains("    login: \"ana\""))
+    #expect(lines.contains("  date: 1970-01-01T00:00:00Z"))
+    #expect(lines.contains("    … 30 more"))
+    #expect(!Run("inspect", path, "--depth", "0").text.contains("title"))
+  }
+
+  @Test func json() throws {
+    let value = try JSONReader().read(Run("inspect", path, "--json").output)
+    #expect(value["stamp"]?["type"] == "Issue")
+    #expect(value["stamp"]?["modelVersion"] == 3)
+    #expect(value["stamp"]?["fileSize"]?.intValue == (try scratch.data("a.strata").count))
+    #expect(value["types"]?.arrayValue?.count == 2)
+    #expect(value["value"]?["record"] == "Issue@3")
+    #expect(value["value"]?["fields"]?["list"]?.arrayValue?.count == 50)
+    #expect(value["value"]?["fields"]?["nan"] == "nan")
+  }
+
+  @Test func stampOfADamagedBody() throws {
+    var data = try scratch.data("a.strata")
+    data[data.count - 20] ^= 1
+    let damaged = try scratch.file("d.strata", data)
+    Run("inspect", damaged).expectFailure("d.strata: ")
+    let run = Run("inspect", damaged, "--stamp")
+    #expect(run.code == 0 && run.text.contains("Issue"))
+    let value = try JSONReader().read(Run("inspect", damaged, "--stamp", "--json").output)
+    #expect(value["stamp"]?["kind"] == "single" && value["value"] == nil)
+  }
+
+  @Test func streams() throws {
+    let file = try scratch.file("s.strata", Streams.stream([[1, 2], [3]]))
+    #expect(Run("inspect", file, "--stamp").text.contains("count          3"))
+    #expect(Run("inspect", file, "--elements", "2").text.contains("… 1 more"))
+    let value = try JSONReader().read(Run("inspect", file, "--json").output)
+    #expect(value["value"] == [1, 2, 3])
+  }
+}

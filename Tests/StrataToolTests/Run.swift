@@ -1,0 +1,67 @@
+import Foundation
+import StrataTool
+import Testing
+
+/// What a run of the tool gave.
+struct Run {
+  let code: Int32
+  let output: Data
+  let error: String
+
+  var text: String { String(decoding: output, as: UTF8.self) }
+
+  /// Runs a command in this process.
+  init(_ arguments: String..., input: Data = Data()) { self.init(arguments, input: input) }
+
+  init(_ arguments: [String], input: Data = Data()) {
+    var output = Data()
+    var error = Data()
+    code = Tool.run(
+      arguments,
+      on: Console(read: { input }, write: { output.append($0) }, writeError: { error.append($0) }))
+    self.output = output
+    self.error = String(decoding: error, as: UTF8.self)
+  }
+
+  /// Checks that it failed with one line on standard error and nothing on standard output.
+  func expectFailure(
+    code: Int32 = 1, _ fragments: String..., at location: SourceLocation = #_sourceLocation
+  ) {
+    #expect(self.code == code, sourceLocation: location)
+    #expect(output.isEmpty, sourceLocation: location)
+    #expect(error.hasPrefix("strata: "), "\(error)", sourceLocation: location)
+    #expect(
+      error.filter { $0 == "\n" }.count == 1 && error.last == "\n", "\(error)", sourceLocation: location)
+    for fragment in fragments {
+      #expect(error.contains(fragment), "\(error)", sourceLocation: location)
+    }
+  }
+}
+
+/// A folder that goes when the test ends.
+final class Scratch {
+  let url: URL
+
+  init() throws {
+    url = FileManager.default.temporaryDirectory.appendingPathComponent("strata-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+  }
+
+  deinit { try? FileManager.default.removeItem(at: url) }
+
+  func path(_ name: String) -> String { url.appendingPathComponent(name).path }
+
+  /// Makes a file and returns its path.
+  func file(_ name: String, _ data: Data) throws -> String {
+    try data.write(to: url.appendingPathComponent(name))
+    return path(name)
+  }
+
+  func file(_ name: String, _ text: String) throws -> String { try file(name, Data(text.utf8)) }
+
+  func data(_ name: String) throws -> Data { try Data(contentsOf: url.appendingPathComponent(name)) }
+
+  var names: [String] {
+    get throws { try FileManager.default.contentsOfDirectory(atPath: url.path).sorted() }
+  }
+}

@@ -1,0 +1,64 @@
+import Foundation
+import StrataCore
+import Testing
+
+struct VerifyTests {
+  let scratch: Scratch
+  let archive: Data
+
+  init() throws {
+    scratch = try Scratch()
+    archive = try ArchiveEncoder().encode(
+      Record(typeName: "Issue", modelVersion: 3, fields: [("title", "text"), ("list", [1, 2, 3])]))
+  }
+
+  @Test func intactFiles() throws {
+    let single = try scratch.file("a.strata", archive)
+    let stream = try scratch.file("s.strata", Streams.stream([[1, 2], [3]]))
+    let run = Run("verify", single, stream)
+    #expect(run.code == 0 && run.error.isEmpty)
+    let lines = run.text.split(separator: "\n")
+    #expect(lines.first == "ok  \(single)  Issue@3  1 value  \(archive.count) bytes")
+    #expect(lines.last?.hasPrefix("ok  \(stream)  Value  3 values  ") == true)
+  }
+
+  @Test func everyFlippedByteIsNoticed() throws {
+    for place in archive.indices {
+      var damaged = archive
+      damaged[place] ^= 0x10
+      let path = try scratch.file("d.strata", damaged)
+      let run = Run("verify", path)
+      #expect(run.code == 1 && run.error.isEmpty, "\(place)")
+      #expect(run.text.hasPrefix("damaged  \(path)  "))
+    }
+  }
+
+  @Test func cutFiles() throws {
+    for length in [0, 1, 10, archive.count - 1] {
+      #expect(Run("verify", try scratch.file("c.strata", archive.prefix(length))).code == 1)
+    }
+    #expect(Run("verify", try scratch.file("c.strata", archive + Data("more".utf8))).code == 1)
+    #expect(Run("verify", try scratch.file("c.strata", archive + archive)).code == 1)
+  }
+
+  @Test func brokenStreams() throws {
+    func reason(_ data: Data) throws -> String {
+      let run = Run("verify", try scratch.file("s.strata", data))
+      #expect(run.code == 1)
+      return run.text
+    }
+    #expect(try reason(Streams.stream([[1], [2]], hasEnd: false)).contains("no end"))
+    #expect(try reason(Streams.stream([[1], [2]], numbers: [0, 2])).contains("number 2"))
+    let whole = try Streams.stream([[1], [2]])
+    #expect(try reason(whole + archive).contains("follows the end"))
+  }
+
+  @Test func oneBadFileAmongGoodOnes() throws {
+    let good = try scratch.file("a.strata", archive)
+    let run = Run("verify", good, scratch.path("missing"), scratch.url.path, good)
+    #expect(run.code == 1)
+    #expect(run.text.split(separator: "\n").map { $0.prefix(3) } == ["ok ", "dam", "dam", "ok "])
+  }
+
+  @Test func noFiles() { Run("verify").expectFailure(code: 64, "files") }
+}
