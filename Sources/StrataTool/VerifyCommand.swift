@@ -39,8 +39,3 @@ struct VerifyCommand: ToolCommand {
     return message.hasPrefix(start) ? String(message.dropFirst(start.count)) : message
   }
 }
-
-extension Stamp {
-  /// `Issue@3`
-  var mark: String { modelVersion.map { "\(typeName)@\($0)" } ?? typeName }
-}

@@ -40,25 +40,3 @@ struct RoundTripTests {
     #expect(Run("decode", "-", input: data).text == "[\"a\",1,[]]\n")
   }
 }
-
-/// Streams of values, made member by member.
-enum Streams {
-  static func stream(_ members: [[Value]], numbers: [UInt64]? = nil, hasEnd: Bool = true) throws -> Data {
-    var bytes: [UInt8] = []
-    var plainSize: UInt64 = 0
-    for (place, values) in members.enumerated() {
-      let body = try ArchiveEncoder().encodeBody(Value.array(values))
-      plainSize += UInt64(body.count)
-      let stamp = Stamp(
-        kind: .member, sequenceNumber: numbers?[place] ?? UInt64(place), typeName: "Value",
-        count: UInt64(values.count))
-      try Gzip.appendMember(body: body.bytes, stamp: stamp, to: &bytes)
-    }
-    guard hasEnd else { return Data(bytes) }
-    let end = Stamp(
-      kind: .end, sequenceNumber: UInt64(members.count), typeName: "Value", plainSize: plainSize,
-      count: members.reduce(0) { $0 + UInt64($1.count) })
-    try Gzip.appendMember(body: Data().bytes, stamp: end, to: &bytes)
-    return Data(bytes)
-  }
-}

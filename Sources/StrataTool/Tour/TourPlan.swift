@@ -1,0 +1,104 @@
+internal import Foundation
+internal import StrataCore
+
+/// Works the whole tour out, before any of it is told or written.
+enum TourPlan {
+  static func stages(of responses: [IssueResponse], width: Int) throws -> [TourStage] {
+    guard let first = responses.first else { return [] }
+    for response in responses.dropFirst() where response.number != first.number {
+      throw ToolError(
+        "\(response.path): a response for issue \(response.number), and the first one is for \(first.number)")
+    }
+    return try ToolError.at(first.path) {
+      let old = try oldArchive(first, width)
+      let opened = try opening(old, first, width)
+      var stages = [old, opened]
+      var issue = opened.issue
+      for response in responses.dropFirst() {
+        stages.append(try merging(response, into: &issue, place: stages.count + 1, width))
+      }
+      return stages
+    }
+  }
+
+  private static func oldArchive(_ response: IssueResponse, _ width: Int) throws -> TourStage {
+    let record = try response.version1()
+    let archive = try ArchiveEncoder().encode(record)
+    var tree = ValueTree(width: width - 3, depth: 1, elements: .max)
+    tree.add(.record(record))
+    let keys = response.json.objectValue?.count ?? 0
+    let note = "\(record.keys.count.counted("value")) of a response with \(keys.counted("key"))"
+    return TourStage(
+      title: "Version 1 of the model archives \(response.path) (\(response.size.counted("byte")) of JSON)",
+      lines: tree.lines + [note], fileName: "1-version-1.strata", archive: archive,
+      issue: try ArchiveDecoder().decode(Issue.self, from: archive),
+      isIntact: { try ArchiveDecoder().decodeValue(from: $0) == .record(record) }, jsonSize: response.size)
+  }
+
+  private static func opening(
+    _ old: TourStage, _ response: IssueResponse, _ width: Int
+  ) throws -> TourStage {
+    var report = DecodingReport()
+    let issue = try ArchiveDecoder().decode(Issue.self, from: old.archive, report: &report)
+    var lines: [String] = []
+    for step in Issue.migration.steps {
+      lines.append("step \(step.fromVersion) → \(step.toVersion)")
+      lines += step.operations.map { "  " + $0.description }
+    }
+    lines += report.upgrades.map {
+      "report: \($0.count.counted("object")) of \($0.typeName) upgraded from version \($0.fromVersion)"
+        + " to \($0.toVersion)"
+    }
+    lines += report.typesWithoutVersion.map { "report: objects of \($0) had no version" }
+    var tree = ValueTree(width: width - 3, depth: 2, elements: .max)
+    tree.add(.record(try issue.record()))
+    return TourStage(
+      title: "Version 3 opens that archive", lines: lines + tree.lines, fileName: "2-version-3.strata",
+      archive: try ArchiveEncoder().encode(issue), issue: issue, isIntact: { try opened($0, as: issue) },
+      jsonSize: response.size)
+  }
+
+  private static func merging(
+    _ response: IssueResponse, into issue: inout Issue, place: Int, _ width: Int
+  ) throws -> TourStage {
+    let report = try ToolError.at(response.path) { try issue.mergeValues(fromJSON: response.json) }
+    var lines = report.changes.map { change in
+      let names = (shortened(change.old, width), shortened(change.new, width))
+      guard names.0 == names.1 else { return "\(change.key): \(names.0) → \(names.1)" }
+      return "\(change.key): \(names.0), with other values inside"
+    }
+    if lines.isEmpty { lines = ["nothing changed"] }
+    let changed = Set(report.changedKeys)
+    let same = report.mergedKeys.filter { !changed.contains($0) }
+    let absent = Issue.schema.fields.map(\.key).filter { !report.mergedKeys.contains($0) }
+    lines.append("the same as before: " + list(same))
+    lines.append("not in the response, untouched: " + list(absent))
+    lines.append("in the response, but not in the model: " + response.unreadKeys.count.counted("key"))
+    return TourStage(
+      title: "\(response.path) is merged in (\(response.size.counted("byte")) of JSON)", lines: lines,
+      fileName: "\(place)-merged.strata", archive: try ArchiveEncoder().encode(issue), issue: issue,
+      isIntact: { [issue] in try opened($0, as: issue) }, jsonSize: response.size)
+  }
+
+  private static func opened(_ archive: Data, as issue: Issue) throws -> Bool {
+    try ArchiveDecoder().decode(Issue.self, from: archive) == issue
+  }
+
+  private static func list(_ keys: [String]) -> String {
+    keys.isEmpty ? "none" : keys.joined(separator: ", ")
+  }
+
+  /// A value in a few words; records by what names them.
+  private static func shortened(_ value: Value?, _ width: Int) -> String {
+    guard let value else { return "absent" }
+    let most = max((width - 20) / 2, 12)
+    switch value {
+    case .array(let elements):
+      return ("[" + elements.map { shortened($0, width) }.joined(separator: ", ") + "]").cut(to: most)
+    case .record(let record):
+      let name = ["login", "name", "title"].lazy.compactMap { record[$0]?.stringValue }.first
+      return (name ?? record.typeName).onOneLine.cut(to: most)
+    default: return value.summary(mostCharacters: 2 * most).cut(to: most)
+    }
+  }
+}
