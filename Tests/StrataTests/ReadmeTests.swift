@@ -28,7 +28,8 @@ extension Bug: Migratable {
 
 func run() throws {
   // Persist: a server's response becomes a model, and the model an archive.
-  let response = #"{"id": 7, "title": "Crash", "html_url": "https://example.com/7", "labels": [{"id": 1, "name": "urgent"}]}"#
+  let response =
+    #"{"id": 7, "title": "Crash", "html_url": "https://example.com/7", "labels": [{"id": 1, "name": "urgent"}]}"#
   var bug = try Bug(fromJSON: Data(response.utf8))
   let archive = try ArchiveEncoder().encode(bug)
   print(archive.count, "bytes,", try Stamp(of: archive).typeName, "version", try Stamp(of: archive).modelVersion ?? 0)

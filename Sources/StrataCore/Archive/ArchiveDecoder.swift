@@ -25,7 +25,8 @@ public struct ArchiveDecoder: Sendable {
   /// The value of an archive, and what was upgraded on the way.
   ///
   /// - Throws: as ``decode(_:from:)-(T.Type,Data)``.
-  public func decode<T: Archivable>(_ type: T.Type = T.self, from data: Data, report: inout DecodingReport) throws -> T {
+  public func decode<T: Archivable>(_ type: T.Type = T.self, from data: Data, report: inout DecodingReport) throws -> T
+  {
     try withBody(of: data, newestVersion: T.rootSchema) { stamp, body in
       try decode(body, &report) { try T.read(from: &$0) }
     }

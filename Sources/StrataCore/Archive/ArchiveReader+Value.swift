@@ -99,7 +99,8 @@ extension ArchiveReader {
     case CBOR.Tag.stringReference:
       let number = try readReferenceNumber()
       return byteStrings[number].map { .data($0) } ?? .string(strings[number])
-    case CBOR.Tag.firstRecord...CBOR.Tag.lastRecord, CBOR.Tag.inlineRecord: return .record(try readRecord(tag, at: start))
+    case CBOR.Tag.firstRecord...CBOR.Tag.lastRecord, CBOR.Tag.inlineRecord:
+      return .record(try readRecord(tag, at: start))
     case CBOR.Tag.epochDate: return .date(try readDateContent(at: start))
     case CBOR.Tag.url: return .url(try readURLContent(at: start))
     case CBOR.Tag.decimal: return .decimal(try readDecimalContent(at: start))

@@ -205,7 +205,9 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
   @inline(__always)
   private func makeString(at start: Int, length: Int) throws -> String {
     let content = bytes.extracting(start..<start &+ length)
-    guard let string = content.withUnsafeBytes({ ByteBuffer.string($0) }) else { throw ArchiveError.damaged("a string is not valid UTF-8", at: start) }
+    guard let string = content.withUnsafeBytes({ ByteBuffer.string($0) }) else {
+      throw ArchiveError.damaged("a string is not valid UTF-8", at: start)
+    }
     return string
   }
 

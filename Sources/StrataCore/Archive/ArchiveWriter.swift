@@ -249,7 +249,8 @@ public struct ArchiveWriter: ~Copyable {
     }
     guard shape.hasPlainMark else {
       throw ArchiveError(
-        .notEncodable, "a type name cannot end with @ and a number, and a version is 0 or more", typeName: shape.typeName,
+        .notEncodable, "a type name cannot end with @ and a number, and a version is 0 or more",
+        typeName: shape.typeName,
         foundVersion: shape.modelVersion)
     }
     let number = min(numbers.count, 255)

@@ -56,7 +56,8 @@ package struct StringIndex: ~Copyable {
     while probe < Self.probes {
       let slot = slots[place]
       if slot.number == 0 { break }
-      if slot.hash == hash, slot.key == key, Int(key & 0xFFFF) == bytes.count, buffer.holds(bytes, at: Int(slot.start)) {
+      if slot.hash == hash, slot.key == key, Int(key & 0xFFFF) == bytes.count, buffer.holds(bytes, at: Int(slot.start))
+      {
         return UInt64(slot.number &- 1)
       }
       place = (place &+ 1) & mask

@@ -3,8 +3,8 @@ public import Foundation
 /// Reads JSON text (RFC 8259) into a ``Value``.
 ///
 /// - An object becomes ``Value/object(_:)`` with its keys in the order of the text. Where a key stands twice the
-///   last value counts, at the place of the first. Keys are compared as Swift strings, so two spellings of the
-///   same character (U+00E9, and U+0065 U+0301) are one key.
+///   last value counts, at the place of the first. Keys are compared by their bytes, so two spellings of the
+///   same character (U+00E9, and U+0065 U+0301) are two keys.
 /// - A number without fraction and exponent is an exact integer, whatever its size: ``Value/int(_:)``,
 ///   ``Value/uint(_:)``, or ``Value/wideInteger(_:)`` up to 128 bits of magnitude. Beyond that it becomes
 ///   ``Value/decimal(_:)`` where a decimal of at most 38 significant digits holds it exactly, and

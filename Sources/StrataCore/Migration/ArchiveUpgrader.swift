@@ -78,7 +78,8 @@ public struct ArchiveUpgrader: Sendable {
   private func upgrade(_ record: Record, _ context: DecodingContext) throws -> Record {
     guard let schema = catalog[record.typeName] else {
       throw ArchiveError(
-        .unknownType, "found a record of type \(record.typeName), which \(root.name) does not hold", typeName: root.name)
+        .unknownType, "found a record of type \(record.typeName), which \(root.name) does not hold", typeName: root.name
+      )
     }
     if let rebuild = schema.rebuild { return try rebuild(record, context) }
     if !schema.cases.isEmpty {

@@ -83,8 +83,9 @@ extension Record {
       return
     }
     let outer = self[key] ?? .null
-    guard var nested = try outer.nested(key)
-      ?? creating.map({ Record(typeName: $0.typeName, modelVersion: $0.modelVersion) })
+    guard
+      var nested = try outer.nested(key)
+        ?? creating.map({ Record(typeName: $0.typeName, modelVersion: $0.modelVersion) })
     else {
       throw ArchiveError(
         .migrationFailed, "there is no record to move into; say with creating: which one to make", path: [.key(key)])

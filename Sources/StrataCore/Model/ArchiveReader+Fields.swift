@@ -9,7 +9,8 @@ extension ArchiveReader {
   @inlinable
   public mutating func field<T: Archivable>(_ place: Int, _ type: T.Type = T.self) throws -> T {
     do {
-      return isPositional ? try T.read(from: &self) : try slot(place, { try T.make(from: $0, in: $1) }, { try Self.absent() })
+      return isPositional
+        ? try T.read(from: &self) : try slot(place, { try T.make(from: $0, in: $1) }, { try Self.absent() })
     } catch {
       fail(place)
       throw error

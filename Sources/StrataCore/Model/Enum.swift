@@ -64,7 +64,9 @@ extension EnumModel {
         if let made = try make(case: name, payload: CasePayload(values: payload, context: context)) { return made }
       } catch { throw ArchiveError.at(.key(key), error).inType(schema.name) }
     }
-    if let type = Self.self as? any UnknownCaseRepresentable.Type, let value = type.unknownCase as? Self { return value }
+    if let type = Self.self as? any UnknownCaseRepresentable.Type, let value = type.unknownCase as? Self {
+      return value
+    }
     throw ArchiveError(
       .unknownCase, "a value is none of the cases of \(schema.name); add the case, a former name or an unknown case",
       typeName: schema.name)

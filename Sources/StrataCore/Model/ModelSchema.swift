@@ -88,7 +88,9 @@ public final class ModelSchema: Sendable {
   ) -> ArchiveError? {
     func invalid(_ reason: String) -> ArchiveError { ArchiveError(.invalidSchema, reason, typeName: name) }
     if name.isEmpty || name.utf8.count > 1000 { return invalid("a type name has from 1 to 1,000 bytes") }
-    if RecordShape.parseMark(name).modelVersion != nil { return invalid("a type name does not end with @ and a number") }
+    if RecordShape.parseMark(name).modelVersion != nil {
+      return invalid("a type name does not end with @ and a number")
+    }
     if version < 0 { return invalid("a model version is 0 or more") }
     var keys = Set<String>()
     for field in fields {

@@ -111,7 +111,8 @@ struct ValueDecoder: Decoder {
       return made
     }
 
-    mutating func nestedContainer<Nested: CodingKey>(keyedBy type: Nested.Type) throws -> KeyedDecodingContainer<Nested> {
+    mutating func nestedContainer<Nested: CodingKey>(keyedBy type: Nested.Type) throws -> KeyedDecodingContainer<Nested>
+    {
       let container = try decoder().container(keyedBy: type)
       currentIndex += 1
       return container

@@ -54,7 +54,9 @@ package struct DecimalParts {
   package var decimal: Decimal? {
     guard exponent >= -200, exponent <= 200 else { return nil }
     let text = (isNegative ? "-" : "") + String(mantissa) + "e" + String(exponent)
-    guard let value = Decimal(string: text, locale: Locale(identifier: "en_US_POSIX")), value.isFinite else { return nil }
+    guard let value = Decimal(string: text, locale: Locale(identifier: "en_US_POSIX")), value.isFinite else {
+      return nil
+    }
     // Foundation rounds what has too many digits; that must not pass as the value.
     guard let back = DecimalParts(value), back.isSame(as: self) else { return nil }
     return value

@@ -21,7 +21,9 @@ struct DamageTests {
       for length in 0..<data.count {
         let cut = Data(data.prefix(length))
         #expect(throws: ArchiveError.self, "\(name) cut to \(length)") { try ArchiveDecoder().decodeValue(from: cut) }
-        #expect(throws: ArchiveError.self, "\(name) cut to \(length)") { try ArchiveDecoder().decode([Person].self, from: cut) }
+        #expect(throws: ArchiveError.self, "\(name) cut to \(length)") {
+          try ArchiveDecoder().decode([Person].self, from: cut)
+        }
       }
     }
   }
@@ -75,14 +77,20 @@ struct DamageTests {
     arguments: [
       [0x9B, 0x7F, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF], [0x9A, 0xFF, 0xFF, 0xFF, 0xFF],
       [0xBB, 0x7F, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF], [0x7B, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF],
-      [0x5B, 0x7F, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF], [0x9F, 0xFF], [0xD8, 0x19, 0x00], [0xD9, 0xE0, 0x00, 0x80],
-      [0xD8, 0x1C, 0x80], [0x62, 0xC3, 0x28], [0xA2, 0x61, 0x61, 0x01, 0x61, 0x61, 0x02], [0xF7], [0xF9, 0, 0], [0x01, 0x01],
+      [0x5B, 0x7F, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF], [0x9F, 0xFF], [0xD8, 0x19, 0x00],
+      [0xD9, 0xE0, 0x00, 0x80],
+      [0xD8, 0x1C, 0x80], [0x62, 0xC3, 0x28], [0xA2, 0x61, 0x61, 0x01, 0x61, 0x61, 0x02], [0xF7], [0xF9, 0, 0],
+      [0x01, 0x01],
     ] as [[UInt8]])
   func claims(bytes: [UInt8]) {
-    #expect(throws: ArchiveError.self) { try ArchiveDecoder().decodeBody(Value.self, from: Data([0xD9, 1, 0] + bytes)) }
+    #expect(throws: ArchiveError.self) {
+      try ArchiveDecoder().decodeBody(Value.self, from: Data([0xD9, 1, 0] + bytes))
+    }
   }
 
-  @Test("Deep nesting in bytes is refused without using up the stack", arguments: [[0x81], [0xA1, 0x61, 0x61], [0xD9, 1, 2, 0x81]] as [[UInt8]])
+  @Test(
+    "Deep nesting in bytes is refused without using up the stack",
+    arguments: [[0x81], [0xA1, 0x61, 0x61], [0xD9, 1, 2, 0x81]] as [[UInt8]])
   func deep(unit: [UInt8]) {
     let body = Data([0xD9, 1, 0] + (0..<100_000).flatMap { _ in unit } + [0x80])
     let error = #expect(throws: ArchiveError.self) { try ArchiveDecoder().decodeBody(Value.self, from: body) }
@@ -91,7 +99,8 @@ struct DamageTests {
 
   @Test("Each limit has its own error")
   func limits() throws {
-    let data = try ArchiveEncoder().encode(Value.array([.string(String(repeating: "a", count: 1000)), .array([1, 2, 3])]))
+    let data = try ArchiveEncoder().encode(
+      Value.array([.string(String(repeating: "a", count: 1000)), .array([1, 2, 3])]))
     func error(_ change: (inout ArchiveLimits) -> Void) -> ArchiveLimits.Limit? {
       var limits = ArchiveLimits()
       change(&limits)

@@ -10,13 +10,15 @@ struct GoldenTests {
     .deletingLastPathComponent().deletingLastPathComponent().appending(path: "Fixtures")
 
   static let names = [
-    "person-v1", "person-v2", "person-v3", "person-v4", "everything-v1", "payment-v2", "document", "people-v4", "stream",
+    "person-v1", "person-v2", "person-v3", "person-v4", "everything-v1", "payment-v2", "document", "people-v4",
+    "stream",
   ]
 
   /// What each archive is made of.
   static func make(_ name: String) throws -> Data {
     let encoder = ArchiveEncoder()
-    let address = Value.record(Record(typeName: "Address", modelVersion: 1, fields: [("street", "Main 1"), ("country", "CH")]))
+    let address = Value.record(
+      Record(typeName: "Address", modelVersion: 1, fields: [("street", "Main 1"), ("country", "CH")]))
     let born = Value.date(Date(timeIntervalSince1970: 86400))
     switch name {
     case "person-v1": return try encoder.encode(MigrationTests.old)
@@ -31,7 +33,8 @@ struct GoldenTests {
     case "payment-v2": return try encoder.encode(Payment.split(.cash, .card(number: "4111", expiry: nil)))
     case "document":
       return try encoder.encode(
-        JSONReader().read(Data(#"{"big": 18446744073709551615, "list": [1, 2.5, "text", null, true], "nested": {"a": {}}}"#.utf8)))
+        JSONReader().read(
+          Data(#"{"big": 18446744073709551615, "list": [1, 2.5, "text", null, true], "nested": {"a": {}}}"#.utf8)))
     case "people-v4": return try encoder.encode([MigrationTests.new, MigrationTests.new])
     default:
       let url = FileManager.default.temporaryDirectory.appending(path: "strata-golden-\(UUID().uuidString)")
@@ -66,7 +69,10 @@ struct GoldenTests {
   @Test("Typed archives hold the same models")
   func typed() throws {
     #expect(try ArchiveDecoder().decode(Everything.self, from: archive("everything-v1")) == RoundTripTests.nested())
-    #expect(try ArchiveDecoder().decode([Person].self, from: archive("people-v4")) == [MigrationTests.new, MigrationTests.new])
+    #expect(
+      try ArchiveDecoder().decode([Person].self, from: archive("people-v4")) == [
+        MigrationTests.new, MigrationTests.new,
+      ])
     #expect(try ArchiveDecoder().decode(Person.self, from: archive("person-v4")).name == "ADA")
   }
 
@@ -83,7 +89,8 @@ struct GoldenTests {
   func bodies(name: String) throws {
     // Compressed bytes depend on the zlib of the system, and bodies do not.
     #expect(try Stamp(of: Self.make(name)) == Stamp(of: archive(name)))
-    #expect(try ArchiveDecoder().decodeValue(from: Self.make(name)) == ArchiveDecoder().decodeValue(from: archive(name)))
+    #expect(
+      try ArchiveDecoder().decodeValue(from: Self.make(name)) == ArchiveDecoder().decodeValue(from: archive(name)))
   }
 
   @Test(

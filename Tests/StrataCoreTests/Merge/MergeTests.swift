@@ -27,9 +27,11 @@ private struct Ticket: DescribedModel, Equatable {
     Ticket.self, version: 1, Field("id", \.id), Field("title", \.title), Field("body", \.body),
     Field("kept", \.kept, merge: .takeSourceIfPresent), Field("secret", \.secret, merge: .keepTarget, default: "s"),
     Field("labels", \.labels, merge: .byID(), default: []), Field("main", \.main, merge: .recursive),
-    Field("total", \.total, merge: .custom { target, source in
-      .integer((target?.intValue ?? 0) + (source?.intValue ?? 0))
-    }, default: 0),
+    Field(
+      "total", \.total,
+      merge: .custom { target, source in
+        .integer((target?.intValue ?? 0) + (source?.intValue ?? 0))
+      }, default: 0),
     Field("url", \.url, json: "html_url"), Field("opened", \.opened, json: "created_at"),
     Field("reporter", \.reporter, json: "user.login"),
     make: {
@@ -120,7 +122,8 @@ struct MergeTests {
   @Test("JSON touches only the keys that the server sent; null is a value (X-3)")
   func json() throws {
     var ticket = Ticket.sample()
-    let body = #"{"title": "new", "body": null, "html_url": "https://c.d/e", "created_at": "2020-01-02T03:04:05Z", "user": {"login": "bob"}, "ignored": [1]}"#
+    let body =
+      #"{"title": "new", "body": null, "html_url": "https://c.d/e", "created_at": "2020-01-02T03:04:05Z", "user": {"login": "bob"}, "ignored": [1]}"#
     let report = try ticket.mergeValues(fromJSON: Data(body.utf8))
     #expect(report.changedKeys == ["title", "body", "url", "opened", "reporter"])
     #expect(ticket.opened == Date(timeIntervalSince1970: 1_577_934_245))
@@ -163,7 +166,9 @@ struct MergeTests {
     let same = counter
     try counter.mergeValues(from: Counter(id: 1, name: nil, count: 2))
     #expect(counter === same && same.name == nil && same.count == 2)
-    let error = #expect(throws: ArchiveError.self) { try counter.mergeValues(from: Counter(id: 2, name: "b", count: 3)) }
+    let error = #expect(throws: ArchiveError.self) {
+      try counter.mergeValues(from: Counter(id: 2, name: "b", count: 3))
+    }
     #expect(error?.code == .mergeFailed)
     #expect(same.count == 2)
   }

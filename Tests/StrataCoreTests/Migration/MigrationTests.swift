@@ -73,7 +73,9 @@ struct MigrationTests {
       (Migration(.step(from: 3, to: 4), .step(from: 4, to: 5)), "leads to version 5"),
     ])
   func problems(migration: Migration, message: String) {
-    let error = #expect(throws: ArchiveError.self) { try migration.validate(upTo: 4 - (message.contains("2 to 3") ? 1 : 0)) }
+    let error = #expect(throws: ArchiveError.self) {
+      try migration.validate(upTo: 4 - (message.contains("2 to 3") ? 1 : 0))
+    }
     #expect(error?.code == .invalidMigration)
     #expect(error?.reason.contains(message) == true, "\(error?.reason ?? "")")
   }
@@ -137,10 +139,13 @@ struct MigrationTests {
     }
     let old = Record(typeName: "Hooked", modelVersion: 0, fields: [("mtl_name", "foobar"), ("count", 5)])
     #expect(
-      try ArchiveDecoder().decode(from: ArchiveEncoder().encode(old)) == Hooked(name: "M: foobar", count: 5, secret: "revived"))
+      try ArchiveDecoder().decode(from: ArchiveEncoder().encode(old))
+        == Hooked(name: "M: foobar", count: 5, secret: "revived"))
     let current = try ArchiveEncoder().encode(Hooked(name: "a", count: 0, secret: "x"))
     #expect(try ArchiveDecoder().decode(from: current) == Hooked(name: "a", count: 7, secret: "revived"))
-    #expect(try ArchiveUpgrader(Hooked.self).upgrade(ArchiveEncoder().encode(old)) == ArchiveEncoder().encode(Hooked(name: "M: foobar", count: 5, secret: "revived")))
+    #expect(
+      try ArchiveUpgrader(Hooked.self).upgrade(ArchiveEncoder().encode(old))
+        == ArchiveEncoder().encode(Hooked(name: "M: foobar", count: 5, secret: "revived")))
   }
 
   @Test("Excluded fields are not written and come back as their default (A-4)")

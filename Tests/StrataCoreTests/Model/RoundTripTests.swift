@@ -41,7 +41,8 @@ struct RoundTripTests {
   @Test(
     "Every bit of a date comes back",
     arguments: [
-      0, 0.5, 1e-300, -1e-300, .infinity, -.infinity, 123_456_789.123_456_78, -978_307_200, 1e300, .leastNonzeroMagnitude,
+      0, 0.5, 1e-300, -1e-300, .infinity, -.infinity, 123_456_789.123_456_78, -978_307_200, 1e300,
+      .leastNonzeroMagnitude,
     ])
   func dates(seconds: Double) throws {
     let date = Date(timeIntervalSinceReferenceDate: seconds)
@@ -85,11 +86,15 @@ struct RoundTripTests {
   func null() throws {
     struct Holder: DescribedModel, Equatable {
       var note: String?
-      static let fields = Fields(Holder.self, version: 1, Field("note", \.note, default: "default"), make: { Holder(note: $0) })
+      static let fields = Fields(
+        Holder.self, version: 1, Field("note", \.note, default: "default"), make: { Holder(note: $0) })
     }
     let data = try ArchiveEncoder().encode(Holder(note: nil))
     #expect(try ArchiveDecoder().decode(Holder.self, from: data) == Holder(note: nil))
-    #expect(try ArchiveDecoder().decode(Holder.self, from: ArchiveEncoder().encode(Record(typeName: "Holder", modelVersion: 1))).note == "default")
+    #expect(
+      try ArchiveDecoder().decode(
+        Holder.self, from: ArchiveEncoder().encode(Record(typeName: "Holder", modelVersion: 1))
+      ).note == "default")
   }
 
   @Test("Codable types are archived as they are")
@@ -101,7 +106,8 @@ struct RoundTripTests {
       var by: [String: URL]
     }
     let url = try #require(URL(string: "https://example.com"))
-    let order = Order(id: 1, lines: [Size(width: 1, height: 2, note: "x")], when: Date(timeIntervalSince1970: 5), by: ["a": url])
+    let order = Order(
+      id: 1, lines: [Size(width: 1, height: 2, note: "x")], when: Date(timeIntervalSince1970: 5), by: ["a": url])
     let data = try ArchiveEncoder().encode(order)
     #expect(try ArchiveDecoder().decode(Order.self, from: data) == order)
     let value = try ArchiveDecoder().decodeValue(from: data)
@@ -145,14 +151,17 @@ struct RoundTripTests {
 
   @Test("Names that would be read as versions are refused", arguments: [("T@3", nil), ("T", -1)] as [(String, Int?)])
   func marks(name: String, version: Int?) {
-    let record = Record(typeName: name, modelVersion: version, fields: [("nested", .record(Record(typeName: name, modelVersion: version)))])
+    let record = Record(
+      typeName: name, modelVersion: version,
+      fields: [("nested", .record(Record(typeName: name, modelVersion: version)))])
     let error = #expect(throws: ArchiveError.self) { try ArchiveEncoder().encode(record) }
     #expect(error?.code == .notEncodable)
   }
 
   @Test("Reading the stamp tells type, version and count")
   func stamp() throws {
-    let stamp = try Stamp(of: ArchiveEncoder().encode([Address(street: "a", country: "b"), Address(street: "a", country: "b")]))
+    let stamp = try Stamp(
+      of: ArchiveEncoder().encode([Address(street: "a", country: "b"), Address(street: "a", country: "b")]))
     #expect(stamp.typeName == "[Address]")
     #expect(stamp.modelVersion == 1)
     #expect(stamp.count == 2)
@@ -160,7 +169,9 @@ struct RoundTripTests {
 
   @Test("More types than record tags")
   func manyShapes() throws {
-    let records = (0..<600).map { Value.record(Record(typeName: "T\($0 % 300)", modelVersion: $0 % 3, fields: [("k\($0 % 300)", .int(Int64($0)))])) }
+    let records = (0..<600).map {
+      Value.record(Record(typeName: "T\($0 % 300)", modelVersion: $0 % 3, fields: [("k\($0 % 300)", .int(Int64($0)))]))
+    }
     let data = try ArchiveEncoder().encode(Value.array(records))
     #expect(try ArchiveDecoder().decodeValue(from: data) == .array(records))
   }
@@ -186,6 +197,7 @@ struct RoundTripTests {
     let error = #expect(throws: ArchiveError.self) { try ArchiveDecoder().decode(State.self, from: record("lost")) }
     #expect(error?.code == .unknownCase)
     let old = Record(typeName: "Payment", modelVersion: 2, fields: [("creditCard", ["number": "1", "expiry": .null])])
-    #expect(try ArchiveDecoder().decode(Payment.self, from: ArchiveEncoder().encode(old)) == .card(number: "1", expiry: nil))
+    #expect(
+      try ArchiveDecoder().decode(Payment.self, from: ArchiveEncoder().encode(old)) == .card(number: "1", expiry: nil))
   }
 }
