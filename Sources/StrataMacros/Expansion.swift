@@ -34,7 +34,9 @@ extension ModelDeclaration {
   }
 
   private func fieldLines(_ properties: [StoredProperty], inClass: Bool) -> [String] {
-    let fields = properties.filter { $0.role == .field }.map { "  \($0.info(inClass: inClass))," }
+    let fields = properties.filter { $0.role == .field }.map {
+      "  \($0.info(inClass: inClass, inGeneric: name.isGeneric)),"
+    }
     let keeps = properties.contains { $0.role == .unknownFields } ? ", keepsUnknownFields: true" : ""
     return fields.isEmpty ? ["fields: []\(keeps))"] : ["fields: ["] + fields + ["]\(keeps))"]
   }

@@ -52,12 +52,14 @@ struct StoredProperty {
     }
   }
 
-  func info(inClass: Bool) -> String {
+  func info(inClass: Bool, inGeneric: Bool) -> String {
     var text = "FieldInfo(\(key.literal)"
     if let type { text += ", \(type.metatype)" }
     text += attribute.infoArguments
     if inClass, isConstant { text += ", isConstant: true" }
-    if let initialValue { text += ", default: { \(initialValue.trimmedDescription) }" }
+    if let initialValue {
+      text += ", \(inGeneric ? "initialValue" : "default"): { \(initialValue.trimmedDescription) }"
+    }
     return text + ")"
   }
 

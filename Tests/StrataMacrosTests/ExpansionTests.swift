@@ -115,7 +115,7 @@ import Testing
                 fields: [
                   FieldInfo("content", T.self),
                   FieldInfo("tag", U.self),
-                  FieldInfo("kind", default: {
+                  FieldInfo("kind", initialValue: {
                       Kind.usual()
                     }),
                 ])

@@ -6,7 +6,7 @@
 ///     enum State: String, Archivable { case open, closed }
 ///
 /// A type that is only `Codable` needs no conformance: it is archived through its own coding.
-public protocol Archivable: SendableMetatype {
+public protocol Archivable {
   /// Writes the value.
   ///
   /// - Throws: ``ArchiveError``, or what the type's own code throws.

@@ -10,4 +10,24 @@ extension FieldInfo {
       key, T.self, formerly: formerly, archive: archive, merge: merge, json: json, unknown: unknown,
       isConstant: isConstant, default: makeDefault)
   }
+
+  /// A field of a generic model, whose default may name generic parameters.
+  ///
+  /// - Parameter initialValue: the initial value of a stored property. It captures nothing but types, though the
+  ///   compiler cannot know that of a parameter's type.
+  public init<T>(
+    _ key: String, _ type: T.Type = T.self, formerly: [String] = [], archive: ArchiveBehavior = .always,
+    merge: MergePolicy = .takeSource, json: ValuePath? = nil, unknown: UnknownCasePolicy = .fail,
+    isConstant: Bool = false, initialValue: @escaping () -> T
+  ) {
+    let value = InitialValue(make: initialValue)
+    self.init(
+      key, T.self, formerly: formerly, archive: archive, merge: merge, json: json, unknown: unknown,
+      isConstant: isConstant, default: { value.make() })
+  }
+}
+
+/// Unchecked, since an initial value has nothing to share but types.
+private struct InitialValue<T>: @unchecked Sendable {
+  let make: () -> T
 }
