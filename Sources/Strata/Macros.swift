@@ -20,6 +20,9 @@
 /// A struct keeps its memberwise initializer, and a class whose properties all have initial values its `init()`.
 /// Members are as visible as the type; a public model needs `public import Strata` where imports are internal.
 ///
+/// Archives are read and written on any thread, so a model belongs to no actor: in a module that isolates to the main
+/// actor by default, write `nonisolated struct`.
+///
 /// A generic model has one registered name for each set of arguments: `Box<Int>`. A constraint to ``Archivable``
 /// gives registered names of models inside, any other the names of the Swift types.
 ///

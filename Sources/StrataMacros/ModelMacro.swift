@@ -32,7 +32,7 @@ struct ModelMacro: MemberMacro, ExtensionMacro {
     let wanted = model.conformance
     let isMissing = protocols.contains { $0.trimmedDescription.split(separator: ".").last ?? "" == wanted }
     let text = """
-      extension \(type.trimmed)\(isMissing ? ": \(wanted)" : "") {
+      nonisolated extension \(type.trimmed)\(isMissing ? ": \(wanted)" : "") {
       \(model.extensionMembers.map { $0.indented(1) }.joined(separator: "\n\n"))
       }
       """

@@ -54,7 +54,7 @@ import Testing
           ], keepsUnknownFields: true)
       }
 
-      extension Issue: Model {
+      nonisolated extension Issue: Model {
         public init(fields reader: inout ArchiveReader) throws {
           self.id = try reader.field(0)
           self.title = try reader.field(1)
@@ -124,7 +124,7 @@ import Testing
         }
       }
 
-      extension Outer.Box: Model {
+      nonisolated extension Outer.Box: Model {
         init(fields reader: inout ArchiveReader) throws {
           self.content = try reader.field(0)
           self.tag = try reader.field(1)
@@ -182,7 +182,7 @@ import Testing
         }
       }
 
-      extension Person: Model {
+      nonisolated extension Person: Model {
         package func encodeFields(to writer: inout ArchiveWriter) throws {
           try writer.field(0, self.id)
           try writer.field(1, self.name)
@@ -220,7 +220,7 @@ import Testing
         }
       }
 
-      extension Counter: Model {
+      nonisolated extension Counter: Model {
         convenience init(fields reader: inout ArchiveReader) throws {
           self.init()
           self.count = try reader.field(0, default: 0)
@@ -263,7 +263,7 @@ import Testing
           ])
       }
 
-      extension Payment: EnumModel {
+      nonisolated extension Payment: EnumModel {
         func encodeCase(to writer: inout ArchiveWriter) throws {
           switch self {
           case .cash:
