@@ -121,7 +121,9 @@ package struct ByteBuffer: ~Copyable {
     }
     var offset = 0
     while offset < length {
-      if left.load(fromByteOffset: offset, as: UInt8.self) != right.load(fromByteOffset: offset, as: UInt8.self) {
+      if left.load(fromByteOffset: offset, as: UInt8.self)
+        != right.load(fromByteOffset: offset, as: UInt8.self)
+      {
         return false
       }
       offset &+= 1

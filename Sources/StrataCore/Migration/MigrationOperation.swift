@@ -19,10 +19,13 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
   public struct NestedRecord: Sendable, Hashable {
     public let typeName: String
     public let modelVersion: Int
+    /// Shared by every record that is made, so that each key added to it leads to the same next shape.
+    fileprivate let shape: RecordShape
 
     public init(_ typeName: String, version: Int) {
       self.typeName = typeName
       modelVersion = version
+      shape = RecordShape(typeName: typeName, modelVersion: version, keys: [])
     }
   }
 
@@ -85,7 +88,7 @@ extension Record {
     let outer = self[key] ?? .null
     guard
       var nested = try outer.nested(key)
-        ?? creating.map({ Record(typeName: $0.typeName, modelVersion: $0.modelVersion) })
+        ?? creating.map({ Record(shape: $0.shape, values: []) })
     else {
       throw ArchiveError(
         .migrationFailed, "there is no record to move into; say with creating: which one to make", path: [.key(key)])

@@ -30,11 +30,11 @@ extension ModelSchema {
     let version = record.modelVersion ?? 0
     var slots: [Value?] = []
     slots.reserveCapacity(fields.count)
+    guard let hook else {
+      for place in context.places(of: self, in: upgraded.shape) { slots.append(place.map { upgraded.values[$0] }) }
+      return (slots, keepsUnknownFields ? unknownFields(of: upgraded) : UnknownFields())
+    }
     for field in fields {
-      guard let hook else {
-        slots.append(value(of: field, in: upgraded))
-        continue
-      }
       do {
         slots.append(try hook(field.key, version, upgraded) ?? value(ofFormerKeys: field, in: upgraded))
       } catch {
@@ -44,10 +44,6 @@ extension ModelSchema {
       }
     }
     return (slots, keepsUnknownFields ? unknownFields(of: upgraded) : UnknownFields())
-  }
-
-  package func value(of field: FieldInfo, in record: Record) -> Value? {
-    record[field.key] ?? value(ofFormerKeys: field, in: record)
   }
 
   /// The value under a former key, unless today's key is there: then a hook that answered nil meant the default.

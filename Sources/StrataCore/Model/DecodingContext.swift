@@ -8,6 +8,8 @@ public final class DecodingContext {
   package var report = DecodingReport()
   /// Every shape that was met, for tools.
   package var shapes: [RecordShape]?
+  /// Where the fields of schemas stand in shapes that were met.
+  private var placements: [(schema: ModelSchema, shape: RecordShape, places: [Int?])] = []
 
   package enum Source: Sendable { case archive, json }
 
@@ -22,6 +24,17 @@ public final class DecodingContext {
   }
 
   package func note(_ shape: RecordShape) { shapes?.append(shape) }
+
+  /// Where the fields of a schema stand in records of a shape, found once for many records.
+  package func places(of schema: ModelSchema, in shape: RecordShape) -> [Int?] {
+    for known in placements where known.shape === shape && known.schema === schema { return known.places }
+    let places = schema.fields.map { field in
+      shape.place(of: field.key) ?? field.formerly.lazy.compactMap { shape.place(of: $0) }.first
+    }
+    // Data can hold shapes without end.
+    if placements.count < 32 { placements.append((schema, shape, places)) }
+    return places
+  }
 }
 
 /// What decoding noticed: which types were upgraded, and what was assumed.
