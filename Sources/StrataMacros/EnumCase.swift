@@ -8,12 +8,16 @@ struct EnumCase {
   /// What each associated value is archived under, and the label in code where it has one.
   let values: [(key: String, label: String?)]
   let formerly: [ExprSyntax]
+  /// The types of the associated values, as they are written.
+  let types: [String]
 
   var key: String { name.text.withoutBackticks }
 
   var info: String {
     let former = formerly.map(\.description).joined(separator: ", ")
-    return "ModelSchema.CaseInfo(\(key.literal)\(formerly.isEmpty ? "" : ", formerly: [\(former)]"))"
+    let payload = types.map { "(\($0)).self" }.joined(separator: ", ")
+    return "ModelSchema.CaseInfo(\(key.literal)\(formerly.isEmpty ? "" : ", formerly: [\(former)]")"
+      + (types.isEmpty ? ")" : ", payload: [\(payload)])")
   }
 
   var writing: [String] {
@@ -56,7 +60,10 @@ struct EnumCase {
           let name = element.name.text.withoutBackticks
           diagnostics.append(ModelDiagnostic.payloadNotArchivable(kind: kind, name: name).at(parameter.type))
         }
-        result.append(EnumCase(name: element.name.trimmed, values: values, formerly: attribute.formerly))
+        result.append(
+          EnumCase(
+            name: element.name.trimmed, values: values, formerly: attribute.formerly,
+            types: parameters.map { $0.type.trimmedDescription }))
       }
     }
     return result

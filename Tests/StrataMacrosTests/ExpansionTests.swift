@@ -257,9 +257,9 @@ import Testing
           Payment.self, name: "Payment", version: 2,
           cases: [
             ModelSchema.CaseInfo("cash"),
-            ModelSchema.CaseInfo("card", formerly: ["plastic"]),
-            ModelSchema.CaseInfo("both"),
-            ModelSchema.CaseInfo("default"),
+            ModelSchema.CaseInfo("card", formerly: ["plastic"], payload: [(String).self, (Date?).self]),
+            ModelSchema.CaseInfo("both", payload: [(Payment).self, (Payment).self]),
+            ModelSchema.CaseInfo("default", payload: [(Int).self]),
           ])
       }
 

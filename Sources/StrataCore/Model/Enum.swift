@@ -44,7 +44,10 @@ extension EnumModel {
 
   public static var rootSchema: ModelSchema? { schema }
 
-  public static func collectSchemas(into catalog: inout SchemaCatalog) { _ = catalog.add(schema) }
+  public static func collectSchemas(into catalog: inout SchemaCatalog) {
+    guard catalog.add(schema) else { return }
+    for type in schema.cases.flatMap(\.payload) { (type as? any Archivable.Type)?.collectSchemas(into: &catalog) }
+  }
 
   public func write(to writer: inout ArchiveWriter) throws { try encodeCase(to: &writer) }
 

@@ -28,13 +28,17 @@ public final class ModelSchema: Sendable {
   private let problem: ArchiveError?
 
   /// One case of an enum with payloads.
-  public struct CaseInfo: Sendable, Hashable {
+  public struct CaseInfo: Sendable {
     public let name: String
+    /// Names that the case had before.
     public let formerly: [String]
+    /// The types of the associated values, so that models among them are found.
+    public let payload: [Any.Type]
 
-    public init(_ name: String, formerly: [String] = []) {
+    public init(_ name: String, formerly: [String] = [], payload: [Any.Type] = []) {
       self.name = name
       self.formerly = formerly
+      self.payload = payload
     }
   }
 

@@ -25,6 +25,19 @@ struct MigrationTests {
     #expect(try ArchiveUpgrader(Person.self).upgrade(upgraded) == upgraded)
   }
 
+  @Test("Upgrading finds models in the payload of an enum")
+  func payload() throws {
+    struct Parcel: DescribedModel, Equatable {
+      var payment: Payment
+      static let fields = Fields(
+        Parcel.self, version: 2, Field("payment", \.payment, formerly: ["paid"]), make: { Parcel(payment: $0) })
+    }
+    let parcel = Parcel(payment: .ship(Address(street: "x", country: "CH")))
+    let payment = try ArchiveDecoder().decodeValue(from: ArchiveEncoder().encode(parcel.payment))
+    let old = try ArchiveEncoder().encode(Record(typeName: "Parcel", modelVersion: 1, fields: [("paid", payment)]))
+    #expect(try ArchiveUpgrader(Parcel.self).upgrade(old) == ArchiveEncoder().encode(parcel))
+  }
+
   @Test("Newer is refused with its own error, nested too (A-7, A-14)")
   func newer() throws {
     let record = Record(typeName: "Person", modelVersion: 5)

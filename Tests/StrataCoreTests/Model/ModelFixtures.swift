@@ -24,10 +24,13 @@ enum Payment: EnumModel, Equatable, Sendable {
   case cash
   case card(number: String, expiry: Date?)
   indirect case split(Payment, Payment)
+  case ship(Address)
 
   static let schema = ModelSchema(
     Payment.self, name: "Payment", version: 2,
-    cases: [.init("cash"), .init("card", formerly: ["creditCard"]), .init("split")])
+    cases: [
+      .init("cash"), .init("card", formerly: ["creditCard"]), .init("split"), .init("ship", payload: [Address.self]),
+    ])
 
   func encodeCase(to writer: inout ArchiveWriter) throws {
     switch self {
@@ -40,6 +43,9 @@ enum Payment: EnumModel, Equatable, Sendable {
       try writer.beginCase(Self.schema, "split", count: 2)
       try writer.payload("_0", first)
       try writer.payload("_1", second)
+    case .ship(let address):
+      try writer.beginCase(Self.schema, "ship", count: 1)
+      try writer.payload("_0", address)
     }
     writer.endCase()
   }
@@ -49,6 +55,7 @@ enum Payment: EnumModel, Equatable, Sendable {
     case "cash": .cash
     case "card": .card(number: try payload.value("number"), expiry: try payload.value("expiry"))
     case "split": .split(try payload.value("_0"), try payload.value("_1"))
+    case "ship": .ship(try payload.value("_0"))
     default: nil
     }
   }
