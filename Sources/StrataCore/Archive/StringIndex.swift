@@ -19,6 +19,10 @@ package struct StringIndex: ~Copyable {
   /// How many slots are looked at. Strings chosen to collide are then written again rather than found slowly.
   private static let probes = 16
 
+  /// The table stays within the cache of a core. When it is full it starts anew, and a string that comes again is
+  /// written once more: with a million strings that costs far less than waiting for memory at each of them.
+  private static let mostSlots = 65536
+
   package init() { slots = Array(repeating: Slot(), count: 64) }
 
   /// Starts anew, with a table as small as the first: its size decides which strings collide, and so the bytes.
@@ -77,6 +81,11 @@ package struct StringIndex: ~Copyable {
 
   @inline(never)
   private mutating func grow() {
+    guard slots.count < Self.mostSlots else {
+      for place in slots.indices { slots[place] = Slot() }
+      used = 0
+      return
+    }
     let old = slots
     slots = Array(repeating: Slot(), count: old.count * 4)
     let mask = slots.count - 1
