@@ -70,7 +70,8 @@ package struct StringIndex: ~Copyable {
     let number = nextNumber
     nextNumber &+= 1
     // Places beyond 4 GB and numbers beyond 32 bits are written again, which is valid and only longer.
-    guard probe < Self.probes, number < UInt64(UInt32.max), start <= Int(UInt32.max), bytes.count <= 65535 else {
+    guard probe < Self.probes, number < UInt64(UInt32.max), start <= Int(UInt32.max), bytes.count <= 65535
+    else {
       return nil
     }
     slots[place] = Slot(hash: hash, number: UInt32(number) &+ 1, start: UInt32(start), key: key)
