@@ -14,7 +14,7 @@
 ///
 /// Every stored property is a field under its own name, in the order of declaration. A property with an initial value
 /// takes it where the key is absent, an optional is nil there; without either, the key must be there. Computed and
-/// static properties are not archived. A property of type ``UnknownFields`` is no field: it keeps the keys that the
+/// static properties are not archived. A property of type `UnknownFields` is no field: it keeps the keys that the
 /// model does not declare.
 ///
 /// A struct keeps its memberwise initializer, and a class whose properties all have initial values its `init()`.
@@ -23,14 +23,14 @@
 /// Archives are read and written on any thread, so a model belongs to no actor: in a module that isolates to the main
 /// actor by default, write `nonisolated struct`.
 ///
-/// A generic model has one registered name for each set of arguments: `Box<Int>`. A constraint to ``Archivable``
+/// A generic model has one registered name for each set of arguments: `Box<Int>`. A constraint to `Archivable`
 /// gives registered names of models inside, any other the names of the Swift types.
 ///
 /// On an enum each case is archived by name, with its associated values under their labels, or `_0`, `_1` where they
 /// have none. An enum with raw values needs no macro: `enum State: String, Archivable`.
 ///
 /// - Parameters:
-///   - version: what archives are stamped with. Raise it when the fields change, and add a step (see ``Migratable``).
+///   - version: what archives are stamped with. Raise it when the fields change, and add a step (see `Migratable`).
 ///   - name: the registered name: the type's own, after those of the types around it, unless set. It must stay when
 ///     the type is renamed.
 ///   - formerNames: names that the type had before; archives with them are read.
@@ -53,7 +53,7 @@ public macro Model(version: Int, name: String? = nil, formerNames: [String] = []
 ///     Lazy properties, weak and unowned references, functions and tuples are possible only so, and merging leaves
 ///     them alone.
 ///   - formerly: keys that the field, or names that the case, had before.
-///   - merge: what ``Model/mergeValues(from:forKeys:policy:)-(Self,_,_)`` does with the field.
+///   - merge: what `mergeValues(from:)` does with the field.
 ///   - json: where JSON holds the field; under its own name unless set.
 ///   - unknown: `.useDefault` takes the initial value, or nil, for an enum case that this program does not know.
 @attached(peer)

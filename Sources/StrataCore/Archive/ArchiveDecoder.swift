@@ -24,7 +24,7 @@ public struct ArchiveDecoder: Sendable {
 
   /// The value of an archive, and what was upgraded on the way.
   ///
-  /// - Throws: as ``decode(_:from:)-(T.Type,Data)``.
+  /// - Throws: as the first of these methods.
   public func decode<T: Archivable>(_ type: T.Type = T.self, from data: Data, report: inout DecodingReport) throws -> T
   {
     try withBody(of: data, newestVersion: T.rootSchema) { stamp, body in
@@ -43,7 +43,7 @@ public struct ArchiveDecoder: Sendable {
 
   /// The value of an archive file.
   ///
-  /// - Throws: as ``decode(_:from:)-(T.Type,Data)``, and ``ArchiveError`` with the code `fileSystem`.
+  /// - Throws: as the first of these methods, and ``ArchiveError`` with the code `fileSystem`.
   public func decode<T: Archivable>(_ type: T.Type = T.self, from url: URL) throws -> T {
     try decode(type, from: read(url))
   }

@@ -47,7 +47,7 @@ public struct ArchiveEncoder: Sendable {
   /// Writes an archive of one value to a file, which is replaced as a whole: a reader sees the old file or the new one,
   /// and a failure or a crash leaves the old one.
   ///
-  /// - Throws: as ``encode(_:)-(T)``, and ``ArchiveError`` with the code `fileSystem`.
+  /// - Throws: as for an archive in memory, and ``ArchiveError`` with the code `fileSystem`.
   public func encode<T: Archivable>(_ value: T, to url: URL) throws {
     try AtomicFile.write(encode(value), to: url)
   }
@@ -60,7 +60,7 @@ public struct ArchiveEncoder: Sendable {
 
   /// The body of an archive alone: plain CBOR, for a transport that compresses and checks on its own.
   ///
-  /// - Throws: as ``encode(_:)-(T)``.
+  /// - Throws: as for an archive in memory.
   public func encodeBody<T: Archivable>(_ value: T) throws -> Data {
     var writer = ArchiveWriter(limits: limits)
     try value.write(to: &writer)

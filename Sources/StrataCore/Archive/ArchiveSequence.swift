@@ -37,7 +37,7 @@ public struct ArchiveSequence<Element: Archivable>: AsyncSequence {
 
     /// The next model, or `nil` at the end.
     ///
-    /// - Throws: as ``ArchiveDecoder/decode(_:from:)-(T.Type,URL)``. After an error there is no next model.
+    /// - Throws: as ``ArchiveDecoder``. After an error there is no next model.
     public mutating func next() throws -> Element? {
       while place == batch.count {
         if isFinished { return nil }

@@ -36,8 +36,9 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
 
   /// Goes on with a stream that is there.
   ///
-  /// - Parameter recovering: whether what a crash left behind the last end of the stream is cut off. Without it such
-  ///   a file is refused.
+  /// With `recovering`, what a crash left behind the last end of the stream is cut off; without it such a file is
+  /// refused.
+  ///
   /// - Throws: ``ArchiveError`` with the code `fileSystem`; `typeMismatch` where the file holds another type or no
   ///   stream; `newerModel` where a newer program wrote it; `truncated` where it has no end.
   public init(
@@ -73,7 +74,7 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
 
   /// Adds a model.
   ///
-  /// - Throws: as ``ArchiveEncoder/encode(_:)-(T)``; the model is then not part of the stream, and others can follow.
+  /// - Throws: as ``ArchiveEncoder``; the model is then not part of the stream, and others can follow.
   ///   ``ArchiveError`` with the code `fileSystem` where the file cannot be written.
   public mutating func append(_ element: Element) throws {
     let mark = writer.mark()

@@ -6,7 +6,8 @@ public protocol ValueMerging: Model {
   ///
   /// The receiver is a copy: when anything fails later, the object that the merge was called on is unchanged.
   ///
-  /// - Parameter source: the whole source. Where it is a JSON document, keys that it lacks have the target's values.
+  /// `source` is the whole source. Where it is a JSON document, keys that it lacks have the target's values.
+  ///
   /// - Returns: whether the key was dealt with; else its policy decides.
   mutating func mergeValue(forKey key: String, from source: Self) throws -> Bool
 }
@@ -18,6 +19,7 @@ extension Model {
   /// too. All or nothing: when anything fails, the object is as it was.
   ///
   /// - Parameters:
+  ///   - source: the object whose values are taken; it stays as it is.
   ///   - keys: the keys to merge; all of them unless given.
   ///   - policy: overrides the policies of the fields.
   /// - Returns: what changed.
@@ -33,7 +35,7 @@ extension Model {
 
   /// Folds an object of another model in: the keys that both declare are merged, the others stay.
   ///
-  /// - Throws: as ``mergeValues(from:forKeys:policy:)-(Self,_,_)``.
+  /// - Throws: as `mergeValues(from:)`.
   @discardableResult
   @_disfavoredOverload
   public mutating func mergeValues<Source: Model>(
@@ -49,7 +51,7 @@ extension Model {
   /// Folds a JSON object in: only the keys that the document holds are touched. An explicit null is a value.
   ///
   /// - Throws: ``ArchiveError`` with the code `invalidJSON` where the text is no JSON, `typeMismatch` where a value is
-  ///   not what a field holds, and as ``mergeValues(from:forKeys:policy:)-(Self,_,_)``. The object is then unchanged.
+  ///   not what a field holds, and as `mergeValues(from:)`. The object is then unchanged.
   @discardableResult
   public mutating func mergeValues(
     fromJSON json: Data, forKeys keys: [String]? = nil, policy: MergePolicy? = nil

@@ -26,7 +26,7 @@ public struct ArchiveUpgrader: Sendable {
 
   /// The archive at today's versions. One that is there already comes back as it is.
   ///
-  /// - Throws: as ``ArchiveDecoder/decode(_:from:)-(T.Type,Data)``. The bytes given are never changed.
+  /// - Throws: as ``ArchiveDecoder``. The bytes given are never changed.
   public func upgrade(_ data: Data) throws -> Data {
     var report = DecodingReport()
     return try upgrade(data, report: &report)

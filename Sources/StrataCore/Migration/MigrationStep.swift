@@ -12,9 +12,7 @@ public struct MigrationStep: Sendable, CustomStringConvertible {
     MigrationStep(fromVersion: from, toVersion: to, operations: operations)
   }
 
-  /// A step from a closure.
-  ///
-  /// - Parameter description: what it does, for tools that list the chain.
+  /// A step from a closure. The description says what it does, for tools that list the chain.
   public static func step(
     from: Int, to: Int, _ description: String, _ transform: @escaping @Sendable (inout Record) throws -> Void
   ) -> MigrationStep {

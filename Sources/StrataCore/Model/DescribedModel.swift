@@ -86,8 +86,14 @@ public struct Fields<Root, each V: Archivable>: FieldDescription {
   private let fields: (repeat Field<Root, each V>)
   private let make: @Sendable (repeat each V) throws -> Root
 
+  /// Describes a model.
+  ///
   /// - Parameters:
+  ///   - type: the model.
   ///   - name: the registered name; that of the type unless set. It must stay when the type is renamed.
+  ///   - formerNames: names that the type had before; archives with them are read.
+  ///   - version: what archives are stamped with today; 0 or more.
+  ///   - fields: the fields, in the order in which `make` takes them.
   ///   - make: makes the object of the values of the fields, in their order.
   public init(
     _ type: Root.Type, name: String? = nil, formerNames: [String] = [], version: Int,

@@ -77,7 +77,7 @@ extension EnumModel {
 }
 
 extension ArchiveWriter {
-  /// Starts a case; so many associated values must follow, each with ``payload(_:_:)``, and then ``endCase()``.
+  /// Starts a case; so many associated values must follow, each with a `payload` method, and then ``endCase()``.
   public mutating func beginCase(_ schema: ModelSchema, _ name: String, count: Int) throws {
     try schema.check()
     guard let shape = schema.caseShapes[name] else {

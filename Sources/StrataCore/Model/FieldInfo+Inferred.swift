@@ -13,8 +13,8 @@ extension FieldInfo {
 
   /// A field of a generic model, whose default may name generic parameters.
   ///
-  /// - Parameter initialValue: the initial value of a stored property. It captures nothing but types, though the
-  ///   compiler cannot know that of a parameter's type.
+  /// `initialValue` is that of a stored property. It captures nothing but types, though the compiler cannot know that
+  /// of a parameter's type.
   public init<T>(
     _ key: String, _ type: T.Type = T.self, formerly: [String] = [], archive: ArchiveBehavior = .always,
     merge: MergePolicy = .takeSource, json: ValuePath? = nil, unknown: UnknownCasePolicy = .fail,

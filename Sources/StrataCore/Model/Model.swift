@@ -6,10 +6,10 @@ public protocol Model: Archivable, SendableMetatype {
   /// Name, version and fields. A `static let`, made once.
   static var schema: ModelSchema { get }
 
-  /// Reads every field in the order of the schema, with ``ArchiveReader/field(_:)``.
+  /// Reads every field in the order of the schema, with the `field` methods of ``ArchiveReader``.
   init(fields reader: inout ArchiveReader) throws
 
-  /// Writes every field in the order of the schema, with ``ArchiveWriter/field(_:_:)``.
+  /// Writes every field in the order of the schema, with the `field` methods of ``ArchiveWriter``.
   func encodeFields(to writer: inout ArchiveWriter) throws
 
   /// The unknown keys that this object was read with; empty unless the model keeps them.

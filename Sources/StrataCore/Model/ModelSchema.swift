@@ -50,6 +50,11 @@ public final class ModelSchema: Sendable {
   /// - Parameters:
   ///   - type: the model. Where it conforms to ``Migratable`` or ``ValueDecoding``, its steps and hooks count.
   ///   - name: the registered name. It must stay when the type is renamed.
+  ///   - formerNames: names that the type had before; archives with them are read.
+  ///   - version: what archives are stamped with today; 0 or more.
+  ///   - fields: the fields, in the order in which the model reads and writes them.
+  ///   - cases: the cases of an enum; a model with fields has none.
+  ///   - keepsUnknownFields: whether keys that the model does not declare are kept and written again.
   public init<M>(
     _ type: M.Type, name: String, formerNames: [String] = [], version: Int, fields: [FieldInfo] = [],
     cases: [CaseInfo] = [], keepsUnknownFields: Bool = false
