@@ -278,7 +278,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     let count = try readArgument(initial)
     guard count <= UInt64(countLimit) else {
       throw ArchiveError(
-        .limitExceeded, "a collection of \\(count) elements is longer than the limit of \\(countLimit)",
+        .limitExceeded, "a collection of \(count) elements is longer than the limit of \(countLimit)",
         limit: .count, byteOffset: position)
     }
     guard count <= UInt64((bytes.byteCount &- position) / bytesPerElement) else { throw endOfBytes() }
