@@ -64,7 +64,7 @@ public struct ArchiveEncoder: Sendable {
   public func encodeBody<T: Archivable>(_ value: T) throws -> Data {
     var writer = ArchiveWriter(limits: limits)
     try value.write(to: &writer)
-    return writer.buffer.data()
+    return writer.buffer.takeData()
   }
 
   package func archive(_ stamp: Stamp, _ write: (inout ArchiveWriter) throws -> Void) throws -> Data {

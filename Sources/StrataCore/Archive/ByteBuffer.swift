@@ -3,6 +3,14 @@
 
 package import Foundation
 
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
 /// Bytes that grow at the end, with a table that finds strings already written.
 ///
 /// An array of bytes checks uniqueness and capacity for each element; writing an archive appends a few bytes
@@ -14,10 +22,10 @@ package struct ByteBuffer: ~Copyable {
 
   package init(minimumCapacity: Int = 1024) {
     capacity = max(minimumCapacity, 64)
-    base = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 8)
+    base = Self.resized(nil, to: capacity)
   }
 
-  deinit { base.deallocate() }
+  deinit { free(base) }
 
   /// Makes room for `extra` more bytes.
   @inline(__always)
@@ -27,12 +35,17 @@ package struct ByteBuffer: ~Copyable {
 
   @inline(never)
   private mutating func grow(_ extra: Int) {
-    let wanted = max(capacity * 2, count + extra)
-    let larger = UnsafeMutableRawPointer.allocate(byteCount: wanted, alignment: 8)
-    larger.copyMemory(from: base, byteCount: count)
-    base.deallocate()
-    base = larger
-    capacity = wanted
+    capacity = max(capacity * 2, count + extra)
+    base = Self.resized(base, to: capacity)
+  }
+
+  /// Memory from the C library, which moves the pages of a large block instead of copying them.
+  private static func resized(_ base: UnsafeMutableRawPointer?, to size: Int) -> UnsafeMutableRawPointer {
+    guard let memory = realloc(base, size) else {
+      // Where Swift itself finds no memory, it ends the program in the same way.
+      fatalError("out of memory: \(size) bytes")
+    }
+    return memory
   }
 
   @inline(__always)
@@ -91,7 +104,19 @@ package struct ByteBuffer: ~Copyable {
     Array(UnsafeRawBufferPointer(start: base, count: count))
   }
 
-  package borrowing func data() -> Data { Data(bytes: base, count: count) }
+  /// Hands the bytes over and begins anew. Only little ones are copied.
+  package mutating func takeData() -> Data {
+    guard count >= 65536 else {
+      let data = Data(bytes: base, count: count)
+      count = 0
+      return data
+    }
+    let data = Data(bytesNoCopy: Self.resized(base, to: count), count: count, deallocator: .free)
+    capacity = 64
+    base = Self.resized(nil, to: capacity)
+    count = 0
+    return data
+  }
 
   /// Writes a 32-bit integer over bytes written before.
   package mutating func overwrite(at start: Int, with value: UInt32) {
@@ -133,7 +158,7 @@ package struct ByteBuffer: ~Copyable {
 
   @inline(__always)
   private static func word(_ base: UnsafeRawPointer, _ offset: Int) -> UInt64 {
-    base.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+    UInt64(littleEndian: base.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
   }
 
   /// A 32-bit hash of the bytes. Only finds strings inside one buffer; it is never stored.
