@@ -21,7 +21,7 @@ package struct StringIndex: ~Copyable {
 
   /// The table stays within the cache of a core. When it is full it starts anew, and a string that comes again is
   /// written once more: with a million strings that costs far less than waiting for memory at each of them.
-  private static let mostSlots = 65536
+  private static let mostSlots = 16384
 
   package init() { slots = Array(repeating: Slot(), count: 64) }
 
