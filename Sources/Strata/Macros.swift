@@ -52,13 +52,14 @@ public macro Model(version: Int, name: String? = nil, formerNames: [String] = []
 ///   - archive: `.excluded` leaves the property out of archives. It then needs an initial value or must be an optional.
 ///     Lazy properties, weak and unowned references, functions and tuples are possible only so, and merging leaves
 ///     them alone.
+///   - storage: `.transitory` leaves the field out of equality, hash and description.
 ///   - formerly: keys that the field, or names that the case, had before.
 ///   - merge: what `mergeValues(from:)` does with the field.
 ///   - json: where JSON holds the field; under its own name unless set.
 ///   - unknown: `.useDefault` takes the initial value, or nil, for an enum case that this program does not know.
 @attached(peer)
 public macro Field(
-  archive: ArchiveBehavior = .always, formerly: String..., merge: MergePolicy = .takeSource,
-  json: ValuePath? = nil,
+  archive: ArchiveBehavior = .always, storage: StorageBehavior = .permanent, formerly: String...,
+  merge: MergePolicy = .takeSource, json: ValuePath? = nil,
   unknown: UnknownCasePolicy = .fail
 ) = #externalMacro(module: "StrataMacros", type: "FieldMacro")

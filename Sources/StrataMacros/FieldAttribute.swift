@@ -4,6 +4,8 @@ import SwiftSyntax
 /// The arguments of `@Field`, as they are written.
 struct FieldAttribute {
   var isExcluded = false
+  var isConditional = false
+  var storage: ExprSyntax?
   var usesDefaultForUnknown = false
   var formerly: [ExprSyntax] = []
   var merge: ExprSyntax?
@@ -22,13 +24,15 @@ struct FieldAttribute {
       let value = argument.expression.trimmed
       switch label {
       case "archive":
-        let choice = Self.choice(value, ["always", "excluded"])
+        let choice = Self.choice(value, ["always", "conditional", "excluded"])
         if choice == nil {
           diagnostics.append(
-            ModelDiagnostic.notLiteral(argument: "archive", choices: ".always or .excluded").at(
+            ModelDiagnostic.notLiteral(argument: "archive", choices: ".always, .conditional or .excluded").at(
               argument.expression))
         }
         isExcluded = choice == "excluded"
+        isConditional = choice == "conditional"
+      case "storage": storage = value
       case "formerly": formerly.append(value)
       case "merge": merge = value
       case "json": json = value
@@ -72,6 +76,8 @@ struct FieldAttribute {
     var text = ""
     if !formerly.isEmpty { text += ", formerly: [\(formerly.map(\.description).joined(separator: ", "))]" }
     if isExcluded { text += ", archive: .excluded" }
+    if isConditional { text += ", archive: .conditional" }
+    if let storage { text += ", storage: \(storage)" }
     if let merge { text += ", merge: \(merge)" }
     if let json { text += ", json: \(json)" }
     if let unknown { text += ", unknown: \(unknown)" }

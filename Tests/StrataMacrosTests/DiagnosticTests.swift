@@ -76,7 +76,7 @@ struct Mistake: Sendable {
       "'x' has no default to use for an unknown case; give it an initial value", at: "3:36"),
     Mistake(
       "@Field(archive: behavior) var x = 1",
-      "the macro reads 'archive' before the program runs; write .always or .excluded", at: "3:19"),
+      "the macro reads 'archive' before the program runs; write .always, .conditional or .excluded", at: "3:19"),
     Mistake(
       "@Field(unknown: policy) var x = 1",
       "the macro reads 'unknown' before the program runs; write .fail or .useDefault", at: "3:19"),

@@ -39,10 +39,11 @@ public struct Field<Root, Value: Archivable>: Sendable {
   /// A field that must be there, or an optional.
   public init(
     _ key: String, _ path: any KeyPath<Root, Value> & Sendable, formerly: [String] = [],
-    archive: ArchiveBehavior = .always, merge: MergePolicy = .takeSource, json: ValuePath? = nil
+    archive: ArchiveBehavior = .always, storage: StorageBehavior = .permanent, merge: MergePolicy = .takeSource,
+    json: ValuePath? = nil
   ) {
     info = FieldInfo(
-      key, Value.self, formerly: formerly, archive: archive, merge: merge, json: json,
+      key, Value.self, formerly: formerly, archive: archive, storage: storage, merge: merge, json: json,
       isConstant: Root.self is AnyClass && !(path is ReferenceWritableKeyPath<Root, Value>))
     self.path = path
     makeDefault = nil
@@ -51,11 +52,13 @@ public struct Field<Root, Value: Archivable>: Sendable {
   /// A field that takes a default where its key is absent.
   public init(
     _ key: String, _ path: any KeyPath<Root, Value> & Sendable, formerly: [String] = [],
-    archive: ArchiveBehavior = .always, merge: MergePolicy = .takeSource, json: ValuePath? = nil,
+    archive: ArchiveBehavior = .always, storage: StorageBehavior = .permanent, merge: MergePolicy = .takeSource,
+    json: ValuePath? = nil,
     unknown: UnknownCasePolicy = .fail, default makeDefault: @escaping @Sendable @autoclosure () -> Value
   ) {
     info = FieldInfo(
-      key, Value.self, formerly: formerly, archive: archive, merge: merge, json: json, unknown: unknown,
+      key, Value.self, formerly: formerly, archive: archive, storage: storage, merge: merge, json: json,
+      unknown: unknown,
       isConstant: Root.self is AnyClass && !(path is ReferenceWritableKeyPath<Root, Value>), default: makeDefault)
     self.path = path
     self.makeDefault = makeDefault

@@ -2,12 +2,12 @@ extension FieldInfo {
   /// A field whose type is that of its default: for a property declared without one.
   public init<T>(
     _ key: String, formerly: [String] = [], archive: ArchiveBehavior = .always,
-    merge: MergePolicy = .takeSource,
+    storage: StorageBehavior = .permanent, merge: MergePolicy = .takeSource,
     json: ValuePath? = nil, unknown: UnknownCasePolicy = .fail, isConstant: Bool = false,
     default makeDefault: @escaping @Sendable () -> T
   ) {
     self.init(
-      key, T.self, formerly: formerly, archive: archive, merge: merge, json: json, unknown: unknown,
+      key, T.self, formerly: formerly, archive: archive, storage: storage, merge: merge, json: json, unknown: unknown,
       isConstant: isConstant, default: makeDefault)
   }
 
@@ -17,12 +17,13 @@ extension FieldInfo {
   /// of a parameter's type.
   public init<T>(
     _ key: String, _ type: T.Type = T.self, formerly: [String] = [], archive: ArchiveBehavior = .always,
-    merge: MergePolicy = .takeSource, json: ValuePath? = nil, unknown: UnknownCasePolicy = .fail,
+    storage: StorageBehavior = .permanent, merge: MergePolicy = .takeSource, json: ValuePath? = nil,
+    unknown: UnknownCasePolicy = .fail,
     isConstant: Bool = false, initialValue: @escaping () -> T
   ) {
     let value = InitialValue(make: initialValue)
     self.init(
-      key, T.self, formerly: formerly, archive: archive, merge: merge, json: json, unknown: unknown,
+      key, T.self, formerly: formerly, archive: archive, storage: storage, merge: merge, json: json, unknown: unknown,
       isConstant: isConstant, default: { value.make() })
   }
 }

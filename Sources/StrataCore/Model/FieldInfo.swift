@@ -2,8 +2,20 @@
 public enum ArchiveBehavior: String, Sendable, Hashable {
   /// Always written.
   case always
+  /// A reference that is written only where something else in the same archive writes the object, before or after; else
+  /// it is archived as nil. For optional references to class models, weak ones above all.
+  case conditional
   /// Never written. Upgrade hooks are asked for it all the same, and an archive that holds the key is read.
   case excluded
+}
+
+/// What part a field takes in what an object is, besides being archived.
+public enum StorageBehavior: String, Sendable, Hashable {
+  /// The field counts everywhere.
+  case permanent
+  /// The field is copied, merged and validated, but equality, hash and description leave it out: for caches and for
+  /// references back to an owner.
+  case transitory
 }
 
 /// What a field does with the value of an enum case that this program does not know.
@@ -21,6 +33,7 @@ public struct FieldInfo: Sendable {
   /// Keys that the field had before; the first one that is there is read where the key is absent.
   public let formerly: [String]
   public let archive: ArchiveBehavior
+  public let storage: StorageBehavior
   public let merge: MergePolicy
   /// Where JSON holds the field; the key itself unless set.
   public let jsonPath: ValuePath
@@ -34,32 +47,35 @@ public struct FieldInfo: Sendable {
   /// A field without a default: its key must be there.
   public init<T>(
     _ key: String, _ type: T.Type, formerly: [String] = [], archive: ArchiveBehavior = .always,
-    merge: MergePolicy = .takeSource, json: ValuePath? = nil, unknown: UnknownCasePolicy = .fail,
+    storage: StorageBehavior = .permanent, merge: MergePolicy = .takeSource, json: ValuePath? = nil,
+    unknown: UnknownCasePolicy = .fail,
     isConstant: Bool = false
   ) {
-    self.init(key, type, formerly, archive, merge, json, unknown, isConstant, makeDefault: nil)
+    self.init(key, type, formerly, archive, storage, merge, json, unknown, isConstant, makeDefault: nil)
   }
 
   /// A field whose key may be absent.
   public init<T>(
     _ key: String, _ type: T.Type, formerly: [String] = [], archive: ArchiveBehavior = .always,
-    merge: MergePolicy = .takeSource, json: ValuePath? = nil, unknown: UnknownCasePolicy = .fail,
+    storage: StorageBehavior = .permanent, merge: MergePolicy = .takeSource, json: ValuePath? = nil,
+    unknown: UnknownCasePolicy = .fail,
     isConstant: Bool = false, default makeDefault: @escaping @Sendable () -> T
   ) {
-    self.init(key, type, formerly, archive, merge, json, unknown, isConstant) {
+    self.init(key, type, formerly, archive, storage, merge, json, unknown, isConstant) {
       try ValueCoding.value(of: makeDefault())
     }
   }
 
   private init(
-    _ key: String, _ type: Any.Type, _ formerly: [String], _ archive: ArchiveBehavior, _ merge: MergePolicy,
-    _ json: ValuePath?, _ unknown: UnknownCasePolicy, _ isConstant: Bool,
+    _ key: String, _ type: Any.Type, _ formerly: [String], _ archive: ArchiveBehavior, _ storage: StorageBehavior,
+    _ merge: MergePolicy, _ json: ValuePath?, _ unknown: UnknownCasePolicy, _ isConstant: Bool,
     makeDefault: (@Sendable () throws -> Value)?
   ) {
     self.key = key
     self.type = type
     self.formerly = formerly
     self.archive = archive
+    self.storage = storage
     self.merge = merge
     jsonPath = json ?? ValuePath(key: key)
     self.unknown = unknown
