@@ -35,12 +35,36 @@
 ///     the type is renamed.
 ///   - formerNames: names that the type had before; archives with them are read.
 @attached(
-  member, names: named(schema), named(init(fields:)), named(adoptFields(of:)))
+  member, names: named(schema), prefixed(_schemaOf), named(init()), named(init(fields:)), named(encodeFields(to:)),
+  named(readField(_:from:)), named(adoptFields(of:)), named(adoptObject(_:)), named(archivedUnknownFields))
 @attached(
-  extension, conformances: Model, EnumModel, names: named(init(fields:)), named(encodeFields(to:)),
-  named(archivedUnknownFields), named(adoptFields(of:)), named(encodeCase(to:)), named(make(case:payload:)))
+  extension, conformances: Model, names: named(init(fields:)), named(encodeFields(to:)),
+  named(archivedUnknownFields), named(adoptFields(of:)), named(make(case:payload:)))
 public macro Model(version: Int, name: String? = nil, formerNames: [String] = []) =
   #externalMacro(module: "StrataMacros", type: "ModelMacro")
+
+/// Makes a subclass of a model archivable: its fields are archived with those of the superclass, and the version of
+/// each class with them, so that each is upgraded by its own steps.
+///
+///     @Model(version: 2, superclass: Animal.self)
+///     final class Dog: Animal {
+///       var breed = ""
+///     }
+///
+/// The superclass is not final and has `@Model` itself. The macro adds `init(fields:)`, so a subclass does not inherit
+/// initializers; write those that you need. Where an object of a superclass is expected, a decoder must be told which
+/// subclasses may come: `ArchiveDecoder(subclasses: [Dog.self])`, or once for all with `ModelHierarchy`.
+///
+/// - Parameters:
+///   - version: what the fields of this class are stamped with.
+///   - name: the registered name: the class's own, after those of the types around it, unless set.
+///   - formerNames: names that the class had before; archives with them are read.
+///   - superclass: the superclass: `Animal.self`.
+@attached(
+  member, names: named(schema), prefixed(_schemaOf), named(init(fields:)), named(encodeFields(to:)),
+  named(readField(_:from:)), named(adoptObject(_:)))
+public macro Model(version: Int, name: String? = nil, formerNames: [String] = [], superclass: any Model.Type) =
+  #externalMacro(module: "StrataMacros", type: "SubmodelMacro")
 
 /// Says how one property of a ``Model(version:name:formerNames:)`` is archived, merged and found in JSON.
 ///

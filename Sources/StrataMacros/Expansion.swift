@@ -3,20 +3,15 @@ import SwiftSyntax
 // The text of what a model expands to. The type's own body sees every name that its properties use; an extension of a
 // nested type does not see what stands beside it, and so holds no names of types.
 extension ModelDeclaration {
-  var conformance: String {
-    if case .enumeration = kind { return "EnumModel" }
-    return "Model"
-  }
-
   /// The static property with name, version, and fields or cases.
   var schema: String {
-    var lines = ["\(typeName).self, name: \(name.expression)\(formerNamesArgument), version: \(version),"]
+    let lines: [String]
     switch kind {
-    case .structure(let properties): lines += fieldLines(properties, inClass: false)
-    case .object(let properties, _): lines += fieldLines(properties, inClass: true)
-    case .enumeration(let cases): lines += ["cases: ["] + cases.map { "  \($0.info)," } + ["])"]
+    case .structure(let properties): lines = fieldLines(properties, inClass: false)
+    case .object(let properties, _): lines = fieldLines(properties, inClass: true)
+    case .enumeration(let cases): lines = ["cases: ["] + cases.map { "  \($0.info)," } + ["])"]
     }
-    let call = "ModelSchema(\n\(lines.joined(separator: "\n").indented(1))"
+    let call = schemaCall(lines)
     guard name.isGeneric else { return "\(access)static let schema = \(call)" }
     return """
       \(access)static var schema: ModelSchema {
@@ -27,13 +22,20 @@ extension ModelDeclaration {
       """
   }
 
+  /// The call that makes the schema, with the lines of its fields or cases.
+  func schemaCall(_ lines: [String]) -> String {
+    let superclass = superclass.map { ", superclass: \($0)" } ?? ""
+    let head = "\(typeName).self, name: \(name.expression)\(formerNamesArgument), version: \(version)\(superclass),"
+    return "ModelSchema(\n\(([head] + lines).joined(separator: "\n").indented(1))"
+  }
+
   private var formerNamesArgument: String {
     guard let formerNames else { return "" }
     guard let arguments = name.arguments else { return ", formerNames: \(formerNames)" }
     return ", formerNames: (\(formerNames)).map { \"\\($0)\(arguments)\" }"
   }
 
-  private func fieldLines(_ properties: [StoredProperty], inClass: Bool) -> [String] {
+  func fieldLines(_ properties: [StoredProperty], inClass: Bool) -> [String] {
     let fields = properties.filter { $0.role == .field }.map {
       "  \($0.info(inClass: inClass, inGeneric: name.isGeneric)),"
     }
@@ -47,10 +49,11 @@ extension ModelDeclaration {
     case .structure(let properties):
       return [initializer(properties), encoding(properties)] + unknownFields(properties)
         + adoptionAroundOthers(properties)
-    case .object(let properties, let hasImplicitInitializer):
-      let initializers = hasImplicitInitializer ? [initializer(properties)] : []
+    case .object(_, let form) where form.isInHierarchy: return []
+    case .object(let properties, let form):
+      let initializers = form.hasImplicitInitializer ? [initializer(properties)] : []
       return initializers + [encoding(properties)] + unknownFields(properties)
-    case .enumeration(let cases): return [encoding(cases), making(cases)]
+    case .enumeration(let cases): return [noFields, encoding(cases), making(cases)]
     }
   }
 
@@ -60,10 +63,19 @@ extension ModelDeclaration {
     var isConvenience = false
     switch kind {
     case .structure: readsInitialValue = name.isNested
-    case .object(_, hasImplicitInitializer: true): (readsInitialValue, isConvenience) = (name.isNested, true)
+    case .object(_, let form) where form.hasImplicitInitializer:
+      (readsInitialValue, isConvenience) = (name.isNested, true)
     default: break
     }
-    var lines = isConvenience ? ["self.init()"] : []
+    let lines = (isConvenience ? ["self.init()"] : []) + reads(properties, readsInitialValue: readsInitialValue)
+    let head =
+      "\(access)\(isConvenience ? "convenience " : "")init(fields reader: inout ArchiveReader) throws"
+    return function(head, lines)
+  }
+
+  /// The statements that read every field.
+  func reads(_ properties: [StoredProperty], readsInitialValue: Bool) -> [String] {
+    var lines: [String] = []
     var place = 0
     for property in properties {
       switch property.role {
@@ -74,9 +86,7 @@ extension ModelDeclaration {
       case .apart: break
       }
     }
-    let head =
-      "\(access)\(isConvenience ? "convenience " : "")init(fields reader: inout ArchiveReader) throws"
-    return function(head, lines)
+    return lines
   }
 
   private func encoding(_ properties: [StoredProperty]) -> String {
@@ -86,7 +96,7 @@ extension ModelDeclaration {
       fields.enumerated().map { $1.write($0) })
   }
 
-  private func unknownFields(_ properties: [StoredProperty]) -> [String] {
+  func unknownFields(_ properties: [StoredProperty]) -> [String] {
     properties.filter { $0.role == .unknownFields }.map {
       function("\(access)var archivedUnknownFields: UnknownFields", [$0.access])
     }
@@ -111,9 +121,14 @@ extension ModelDeclaration {
     ]
   }
 
+  private var noFields: String {
+    function(
+      "\(access)init(fields reader: inout ArchiveReader) throws", ["throw reader.enumHasNoFields()"])
+  }
+
   private func encoding(_ cases: [EnumCase]) -> String {
     function(
-      "\(access)func encodeCase(to writer: inout ArchiveWriter) throws",
+      "\(access)func encodeFields(to writer: inout ArchiveWriter) throws",
       ["switch self {"] + cases.flatMap(\.writing) + ["}", "writer.endCase()"])
   }
 
@@ -123,7 +138,7 @@ extension ModelDeclaration {
       ["switch name {"] + cases.map(\.making) + ["default: return nil", "}"])
   }
 
-  private func function(_ head: String, _ lines: [String]) -> String {
+  func function(_ head: String, _ lines: [String]) -> String {
     lines.isEmpty ? "\(head) {}" : "\(head) {\n\(lines.joined(separator: "\n").indented(1))\n}"
   }
 }

@@ -5,6 +5,7 @@ import SwiftSyntax
 struct FieldAttribute {
   var isExcluded = false
   var isConditional = false
+  var hasArchive = false
   var storage: ExprSyntax?
   var usesDefaultForUnknown = false
   var formerly: [ExprSyntax] = []
@@ -30,6 +31,7 @@ struct FieldAttribute {
             ModelDiagnostic.notLiteral(argument: "archive", choices: ".always, .conditional or .excluded").at(
               argument.expression))
         }
+        hasArchive = true
         isExcluded = choice == "excluded"
         isConditional = choice == "conditional"
       case "storage": storage = value
@@ -72,7 +74,7 @@ struct FieldAttribute {
   }
 
   /// The arguments as those of a `FieldInfo`, each with a comma in front.
-  var infoArguments: String {
+  func infoArguments(isConditional: Bool) -> String {
     var text = ""
     if !formerly.isEmpty { text += ", formerly: [\(formerly.map(\.description).joined(separator: ", "))]" }
     if isExcluded { text += ", archive: .excluded" }

@@ -5,7 +5,7 @@ import SwiftSyntax
 struct ModelDeclaration {
   enum Kind {
     case structure([StoredProperty])
-    case object([StoredProperty], hasImplicitInitializer: Bool)
+    case object([StoredProperty], ClassForm)
     case enumeration([EnumCase])
   }
 
@@ -17,6 +17,8 @@ struct ModelDeclaration {
   let access: String
   let version: String
   let formerNames: ExprSyntax?
+  /// The superclass where that is a model too.
+  let superclass: ExprSyntax?
 
   /// The model, or `nil` where it cannot be one, and everything that is wrong.
   static func read(
@@ -39,8 +41,13 @@ struct ModelDeclaration {
     let model = ModelDeclaration(
       kind: kind, typeName: named.name.text, name: makeName(named, name, context),
       access: access(declaration, context), version: argument("version")?.description ?? "0",
-      formerNames: argument("formerNames"))
+      formerNames: argument("formerNames"), superclass: superclass(node))
     return (model, [])
+  }
+
+  private static func superclass(_ node: AttributeSyntax) -> ExprSyntax? {
+    let argument = FieldAttribute.arguments(of: node).first { $0.label?.text == "superclass" }
+    return argument.flatMap { $0.expression.is(NilLiteralExprSyntax.self) ? nil : $0.expression.trimmed }
   }
 
   private static func makeName(
@@ -67,17 +74,21 @@ struct ModelDeclaration {
       diagnostics.append(ModelDiagnostic.notAModel.at(node))
       return nil
     }
-    if let object, !object.modifiers.contains(where: { $0.name.text == "final" }) {
-      diagnostics.append(ModelDiagnostic.classNotFinal.at(object.classKeyword))
+    if object == nil, let superclass = superclass(node) {
+      diagnostics.append(ModelDiagnostic.superclassOfValue.at(superclass))
     }
     let reader = PropertyReader(declaration.memberBlock.members)
     diagnostics += reader.diagnostics
-    guard object != nil else { return .structure(reader.properties) }
+    guard let object else { return .structure(reader.properties) }
     let hasInitializer = declaration.memberBlock.members.contains { $0.decl.is(InitializerDeclSyntax.self) }
     let hasValues = reader.properties.allSatisfy {
       $0.initialValue != nil || !$0.isConstant && ($0.type?.isImplicitlyNil ?? false)
     }
-    return .object(reader.properties, hasImplicitInitializer: !hasInitializer && hasValues)
+    func has(_ modifier: String) -> Bool { object.modifiers.contains { $0.name.text == modifier } }
+    let form = ClassForm(
+      hasImplicitInitializer: !hasInitializer && hasValues, isFinal: has("final"), isOpen: has("open"),
+      superclass: superclass(node))
+    return .object(reader.properties, form)
   }
 
   private static func rawType(of declaration: EnumDeclSyntax) -> String? {
@@ -95,12 +106,12 @@ struct ModelDeclaration {
   /// The access of the members: that of the type, which an extension around it may have given.
   private static func access(_ declaration: some DeclGroupSyntax, _ context: [Syntax]) -> String {
     func level(_ modifiers: DeclModifierListSyntax) -> String? {
-      let levels = ["public", "package", "internal", "fileprivate", "private"]
+      let levels = ["open", "public", "package", "internal", "fileprivate", "private"]
       return modifiers.first { levels.contains($0.name.text) && $0.detail == nil }?.name.text
     }
     let outer = context.first?.as(ExtensionDeclSyntax.self).flatMap { level($0.modifiers) }
     switch level(declaration.modifiers) ?? outer {
-    case "public": return "public "
+    case "public", "open": return "public "
     case "package": return "package "
     default: return ""
     }

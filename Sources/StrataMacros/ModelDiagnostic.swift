@@ -4,7 +4,7 @@ import SwiftSyntax
 /// What is wrong with a model, and what to write instead.
 enum ModelDiagnostic: DiagnosticMessage, Error {
   case notAModel
-  case classNotFinal
+  case superclassOfValue
   case rawValues(name: String, type: String)
   case noCases
   case parameterPack
@@ -32,8 +32,8 @@ enum ModelDiagnostic: DiagnosticMessage, Error {
 
   var message: String {
     switch self {
-    case .notAModel: "@Model works on structs, final classes and enums"
-    case .classNotFinal: "make the class final; class hierarchies come later"
+    case .notAModel: "@Model works on structs, classes and enums"
+    case .superclassOfValue: "only a class has a superclass"
     case .rawValues(let name, let type):
       "an enum with raw values is archived by its raw value; write 'enum \(name): \(type), Archivable' "
         + "instead of @Model"
@@ -45,7 +45,7 @@ enum ModelDiagnostic: DiagnosticMessage, Error {
     case .lazyProperty(let name):
       "'\(name)' is computed when it is first needed; write @Field(archive: .excluded) to leave it out"
     case .reference(let kind, let name):
-      "'\(name)' is \(kind), and object graphs come later; write @Field(archive: .excluded) to leave it out"
+      "'\(name)' is \(kind), which cannot be archived; write @Field(archive: .excluded) to leave it out"
     case .notArchivable(let kind, let name):
       "'\(name)' is \(kind), which cannot be archived; \(Self.advice(kind))"
     case .payloadNotArchivable(let kind, let name):

@@ -14,9 +14,17 @@ struct ModelMacro: MemberMacro, ExtensionMacro {
       return []
     }
     var members = [model.schema]
-    if case .object(let properties, let hasImplicitInitializer) = model.kind {
-      if !hasImplicitInitializer { members.append(model.initializer(properties)) }
-      members.append(model.adoption(properties))
+    if case .object(let properties, let form) = model.kind {
+      if form.isInHierarchy {
+        members = model.hierarchyMembers(properties, form)
+      } else {
+        if !form.hasImplicitInitializer { members.append(model.initializer(properties)) }
+        members.append(model.adoption(properties))
+        members.append(
+          model.settingOne(
+            properties.filter { $0.role == .field }, head: model.access,
+            otherwise: ["throw reader.constantInCycle(place)"]))
+      }
     }
     return members.map { DeclSyntax(stringLiteral: $0) }
   }
@@ -29,14 +37,24 @@ struct ModelMacro: MemberMacro, ExtensionMacro {
     let (model, diagnostics) = ModelDeclaration.read(node, declaration, in: context.lexicalContext)
     diagnostics.forEach(context.diagnose)
     guard let model else { return [] }
-    let wanted = model.conformance
-    let isMissing = protocols.contains { $0.trimmedDescription.split(separator: ".").last ?? "" == wanted }
-    let text = """
-      nonisolated extension \(type.trimmed)\(isMissing ? ": \(wanted)" : "") {
-      \(model.extensionMembers.map { $0.indented(1) }.joined(separator: "\n\n"))
-      }
-      """
+    let isMissing = protocols.contains { $0.trimmedDescription.split(separator: ".").last ?? "" == "Model" }
+    let members = model.extensionMembers.map { $0.indented(1) }.joined(separator: "\n\n")
+    let text =
+      "nonisolated extension \(type.trimmed)\(isMissing ? ": Model" : "") {\(members.isEmpty ? "" : "\n\(members)\n")}"
     return [try ExtensionDeclSyntax("\(raw: text)")]
+  }
+}
+
+/// `@Model` on a subclass: it has the conformance of its superclass, so everything is a member.
+struct SubmodelMacro: MemberMacro {
+  static func expansion(
+    of node: AttributeSyntax, providingMembersOf declaration: some DeclGroupSyntax,
+    conformingTo protocols: [TypeSyntax], in context: some MacroExpansionContext
+  ) throws -> [DeclSyntax] {
+    let (model, diagnostics) = ModelDeclaration.read(node, declaration, in: context.lexicalContext)
+    diagnostics.forEach(context.diagnose)
+    guard let model, case .object(let properties, let form) = model.kind else { return [] }
+    return model.hierarchyMembers(properties, form).map { DeclSyntax(stringLiteral: $0) }
   }
 }
 

@@ -3,5 +3,5 @@ import SwiftSyntaxMacros
 
 @main
 struct StrataPlugin: CompilerPlugin {
-  let providingMacros: [any Macro.Type] = [ModelMacro.self, FieldMacro.self]
+  let providingMacros: [any Macro.Type] = [ModelMacro.self, SubmodelMacro.self, FieldMacro.self]
 }

@@ -64,13 +64,16 @@ struct PropertyReader {
     func make(_ role: StoredProperty.Role) -> StoredProperty {
       StoredProperty(
         name: name, type: type, initialValue: initialValue, isConstant: variable.isConstant,
-        isLazy: variable.hasModifier("lazy"), hasWrapper: variable.hasWrapper, attribute: attribute,
+        isLazy: variable.hasModifier("lazy"), isWeak: variable.hasModifier("weak"), hasWrapper: variable.hasWrapper,
+        attribute: attribute,
         role: role)
     }
     func problem(_ diagnostic: ModelDiagnostic) -> Problem { Problem(diagnostic: diagnostic) }
     let key = name.text.withoutBackticks
     if Self.isUnknownFields(type, initialValue) { return make(.unknownFields) }
-    if let problem = Self.reasonToStayApart(variable, type, initialValue, key) {
+    if let problem = Self.reasonToStayApart(
+      variable, type, initialValue, key, isExcluded: attribute.isExcluded)
+    {
       guard attribute.isExcluded else { throw Problem(diagnostic: problem) }
       let startsAsNil = !variable.isConstant && (type?.isImplicitlyNil ?? false)
       guard initialValue != nil || startsAsNil else {
@@ -88,12 +91,13 @@ struct PropertyReader {
   }
 
   private static func reasonToStayApart(
-    _ variable: VariableDeclSyntax, _ type: TypeSyntax?, _ initialValue: ExprSyntax?, _ key: String
+    _ variable: VariableDeclSyntax, _ type: TypeSyntax?, _ initialValue: ExprSyntax?, _ key: String,
+    isExcluded: Bool
   ) -> ModelDiagnostic? {
     if variable.hasModifier("lazy") { return .lazyProperty(key) }
-    for kind in ["weak", "unowned"] where variable.modifiers.contains(where: { $0.name.text == kind }) {
-      return .reference(kind: "\(kind == "weak" ? "a weak" : "an unowned") reference", name: key)
-    }
+    if variable.hasModifier("unowned") { return .reference(kind: "an unowned reference", name: key) }
+    // A weak reference that archives leave out may be to anything, and so takes no part.
+    if variable.hasModifier("weak"), isExcluded { return .reference(kind: "a weak reference", name: key) }
     if let kind = type.map(\.shapeWithoutArchive) ?? initialValue?.shapeWithoutArchive {
       return .notArchivable(kind: kind, name: key)
     }

@@ -18,9 +18,13 @@ struct StoredProperty {
   let initialValue: ExprSyntax?
   let isConstant: Bool
   let isLazy: Bool
+  let isWeak: Bool
   let hasWrapper: Bool
   let attribute: FieldAttribute
   let role: Role
+
+  /// Whether archives only hold the reference where something else in them holds its object.
+  var isConditional: Bool { attribute.isConditional || isWeak && !attribute.hasArchive }
 
   var key: String { name.text.withoutBackticks }
 
@@ -55,7 +59,7 @@ struct StoredProperty {
   func info(inClass: Bool, inGeneric: Bool) -> String {
     var text = "FieldInfo(\(key.literal)"
     if let type { text += ", \(type.metatype)" }
-    text += attribute.infoArguments
+    text += attribute.infoArguments(isConditional: isConditional)
     if inClass, isConstant { text += ", isConstant: true" }
     if let initialValue {
       text += ", \(inGeneric ? "initialValue" : "default"): { \(initialValue.trimmedDescription) }"
@@ -84,7 +88,8 @@ struct StoredProperty {
   }
 
   func write(_ place: Int) -> String {
-    "try writer.\(attribute.isExcluded ? "excludedField" : "field")(\(place), \(access))"
+    let method = attribute.isExcluded ? "excludedField" : isConditional ? "conditionalField" : "field"
+    return "try writer.\(method)(\(place), \(access))"
   }
 }
 

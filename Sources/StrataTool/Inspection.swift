@@ -127,6 +127,9 @@ extension Value {
     case .map(let entries):
       return .map(
         entries.map { MapEntry(key: $0.key.describedForJSON, value: $0.value.describedForJSON) })
+    case .reference(let number): return ["reference": .integer(number)]
+    case .graph(let graph):
+      return ["objects": .array(graph.objects.map(\.describedForJSON)), "root": graph.root.describedForJSON]
     case .double(let number) where !number.isFinite: return .string(number.description)
     case .float(let number) where !number.isFinite: return .string(number.description)
     default: return self

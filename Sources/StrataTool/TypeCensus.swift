@@ -25,6 +25,9 @@ struct TypeCensus {
         add(entry.key)
         add(entry.value)
       }
+    case .graph(let graph):
+      for object in graph.objects { add(object) }
+      add(graph.root)
     default: break
     }
   }

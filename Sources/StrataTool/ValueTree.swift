@@ -59,6 +59,8 @@ extension Value {
     case .object(let value): "object of \(value.count.counted("key"))"
     case .map(let value): "map of \(value.count.counted("pair"))"
     case .record(let value): value.shape.mark.onOneLine
+    case .reference(let number): "→ #\(number)"
+    case .graph(let graph): "graph of \(graph.objects.count.counted("object"))"
     }
   }
 
@@ -70,6 +72,7 @@ extension Value {
     case .record(let record): record.fields.map { ($0.key.onOneLine + ": ", $0.value) }
     case .map(let entries):
       entries.map { ($0.key.summary(mostCharacters: 40) + ": ", $0.value) }
+    case .graph(let graph): [("", graph.root)] + graph.objects.enumerated().map { ("#\($0) ", $1) }
     default: []
     }
   }

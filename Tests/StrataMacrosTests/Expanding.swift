@@ -7,8 +7,10 @@ import Testing
 
 @testable import StrataMacros
 
+let subclassSpecs: [String: MacroSpec] = ["Model": MacroSpec(type: SubmodelMacro.self)]
+
 let specs: [String: MacroSpec] = [
-  "Model": MacroSpec(type: ModelMacro.self, conformances: ["Model", "EnumModel"]),
+  "Model": MacroSpec(type: ModelMacro.self, conformances: ["Model"]),
   "Field": MacroSpec(type: FieldMacro.self),
 ]
 
@@ -16,7 +18,8 @@ let specs: [String: MacroSpec] = [
 ///
 /// Failures are collected, since the macro library's own assertion is silent outside XCTest.
 func failures(
-  _ source: String, _ expansion: String, _ diagnostics: [DiagnosticSpec] = []
+  _ source: String, _ expansion: String, _ diagnostics: [DiagnosticSpec] = [],
+  _ specs: [String: MacroSpec] = specs
 ) -> [TestFailureSpec] {
   var failures: [TestFailureSpec] = []
   assertMacroExpansion(
@@ -28,9 +31,9 @@ func failures(
 
 func expectExpansion(
   _ source: String, _ expansion: String, _ diagnostics: [DiagnosticSpec] = [],
-  sourceLocation: Testing.SourceLocation = #_sourceLocation
+  specs: [String: MacroSpec] = specs, sourceLocation: Testing.SourceLocation = #_sourceLocation
 ) {
-  for failure in failures(source, expansion, diagnostics) {
+  for failure in failures(source, expansion, diagnostics, specs) {
     Issue.record(Comment(rawValue: failure.message), sourceLocation: sourceLocation)
   }
 }

@@ -180,6 +180,15 @@ import Testing
         package func adoptFields(of other: Person) {
           self.name = other.name
         }
+
+        package func readField(_ place: Int, from reader: inout ArchiveReader) throws {
+          switch place {
+          case 1:
+            self.name = try reader.field(1)
+          default:
+            throw reader.constantInCycle(place)
+          }
+        }
       }
 
       nonisolated extension Person: Model {
@@ -218,6 +227,17 @@ import Testing
           self.count = other.count
           self.label = other.label
         }
+
+        func readField(_ place: Int, from reader: inout ArchiveReader) throws {
+          switch place {
+          case 0:
+            self.count = try reader.field(0, default: 0)
+          case 1:
+            self.label = try reader.field(1)
+          default:
+            throw reader.constantInCycle(place)
+          }
+        }
       }
 
       nonisolated extension Counter: Model {
@@ -233,6 +253,129 @@ import Testing
         }
       }
       """#)
+  }
+
+  @Test func hierarchy() {
+    expectExpansion(
+      #"""
+      @Model(version: 2)
+      open class Animal {
+        public let name: String
+        weak var keeper: Keeper?
+
+        init(name: String) { self.name = name }
+      }
+      """#,
+      #"""
+      open class Animal {
+        public let name: String
+        weak var keeper: Keeper?
+
+        init(name: String) { self.name = name }
+
+        private static let _schemaOfAnimal = ModelSchema(
+          Animal.self, name: "Animal", version: 2,
+          fields: [
+            FieldInfo("name", String.self, isConstant: true),
+            FieldInfo("keeper", Keeper?.self, archive: .conditional),
+          ])
+
+        open class var schema: ModelSchema {
+          _schemaOfAnimal
+        }
+
+        public required init(fields reader: inout ArchiveReader) throws {
+          self.name = try reader.field(0)
+          self.keeper = try reader.field(1)
+        }
+
+        open func encodeFields(to writer: inout ArchiveWriter) throws {
+          try writer.field(0, self.name)
+          try writer.conditionalField(1, self.keeper)
+        }
+
+        open func readField(_ place: Int, from reader: inout ArchiveReader) throws {
+          switch place {
+          case 1:
+            self.keeper = try reader.field(1)
+          default:
+            throw reader.constantInCycle(place)
+          }
+        }
+
+        public func adoptFields(of other: Animal) {
+          self.adoptObject(other)
+        }
+
+        open func adoptObject(_ other: AnyObject) {
+          guard let other = other as? Animal else {
+            return
+          }
+          self.keeper = other.keeper
+        }
+      }
+
+      nonisolated extension Animal: Model {
+      }
+      """#)
+  }
+
+  @Test func subclass() {
+    expectExpansion(
+      #"""
+      @Model(version: 3, superclass: Animal.self)
+      final class Dog: Animal {
+        var friend: Animal?
+      }
+      """#,
+      #"""
+      final class Dog: Animal {
+        var friend: Animal?
+
+        private static let _schemaOfDog = ModelSchema(
+          Dog.self, name: "Dog", version: 3, superclass: Animal.self,
+          fields: [
+            FieldInfo("friend", Animal?.self),
+          ])
+
+        override class var schema: ModelSchema {
+          _schemaOfDog
+        }
+
+        required init(fields reader: inout ArchiveReader) throws {
+          self.friend = try reader.field(0)
+          reader.beginSuperclass(after: 1)
+          try super.init(fields: &reader)
+          reader.endSuperclass(after: 1)
+        }
+
+        override func encodeFields(to writer: inout ArchiveWriter) throws {
+          try writer.field(0, self.friend)
+          writer.beginSuperclass(after: 1)
+          try super.encodeFields(to: &writer)
+          writer.endSuperclass(after: 1)
+        }
+
+        override func readField(_ place: Int, from reader: inout ArchiveReader) throws {
+          switch place {
+          case 0:
+            self.friend = try reader.field(0)
+          default:
+            reader.beginSuperclass(after: 1)
+            try super.readField(place - 1, from: &reader)
+            reader.endSuperclass(after: 1)
+          }
+        }
+
+        override func adoptObject(_ other: AnyObject) {
+          super.adoptObject(other)
+          guard let other = other as? Dog else {
+            return
+          }
+          self.friend = other.friend
+        }
+      }
+      """#, specs: subclassSpecs)
   }
 
   @Test func enumWithPayloads() {
@@ -263,8 +406,12 @@ import Testing
           ])
       }
 
-      nonisolated extension Payment: EnumModel {
-        func encodeCase(to writer: inout ArchiveWriter) throws {
+      nonisolated extension Payment: Model {
+        init(fields reader: inout ArchiveReader) throws {
+          throw reader.enumHasNoFields()
+        }
+
+        func encodeFields(to writer: inout ArchiveWriter) throws {
           switch self {
           case .cash:
             try writer.beginCase(Self.schema, "cash", count: 0)

@@ -8,8 +8,14 @@ public import Foundation
 public struct ArchiveDecoder: Sendable {
   /// What an archive may claim.
   public var limits: ArchiveLimits
+  /// Classes that an archive may hold where it is expected to hold one that they inherit from. A class that is neither
+  /// named here, nor by ``ModelHierarchy``, nor the type of a field, is refused.
+  public var subclasses: [any Model.Type]
 
-  public init(limits: ArchiveLimits = ArchiveLimits()) { self.limits = limits }
+  public init(limits: ArchiveLimits = ArchiveLimits(), subclasses: [any Model.Type] = []) {
+    self.limits = limits
+    self.subclasses = subclasses
+  }
 
   /// The value of an archive, upgraded where an older version wrote it.
   ///
@@ -28,7 +34,7 @@ public struct ArchiveDecoder: Sendable {
   public func decode<T: Archivable>(_ type: T.Type = T.self, from data: Data, report: inout DecodingReport) throws -> T
   {
     try withBody(of: data, newestVersion: T.rootSchema) { stamp, body in
-      try decode(body, &report) { try T.read(from: &$0) }
+      try decode(body, &report) { try $0.readRoot(T.self) }
     }
   }
 
@@ -72,7 +78,7 @@ public struct ArchiveDecoder: Sendable {
   /// The value of a body that ``ArchiveEncoder/encodeBody(_:)`` made.
   public func decodeBody<T: Archivable>(_ type: T.Type = T.self, from body: Data) throws -> T {
     var report = DecodingReport()
-    return try decode(body.bytes, &report) { try T.read(from: &$0) }
+    return try decode(body.bytes, &report) { try $0.readRoot(T.self) }
   }
 
   // MARK: Inside
@@ -106,6 +112,7 @@ public struct ArchiveDecoder: Sendable {
     _ body: RawSpan, _ report: inout DecodingReport, _ read: (inout ArchiveReader) throws -> R
   ) throws -> R {
     let context = DecodingContext(limits: limits)
+    context.subclasses = subclasses
     var reader = ArchiveReader(body, context: context)
     try reader.beginBody()
     let value = try read(&reader)

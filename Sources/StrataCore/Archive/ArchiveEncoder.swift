@@ -25,7 +25,7 @@ public struct ArchiveEncoder: Sendable {
     let stamp = Stamp(
       typeName: T.archiveTypeName, modelVersion: T.rootSchema?.modelVersion,
       fingerprint: T.rootSchema?.fingerprint ?? 0, count: UInt64(value.archivedCount))
-    return try archive(stamp) { try value.write(to: &$0) }
+    return try archive(stamp) { try $0.writeRoot(value) }
   }
 
   /// An archive of a value whose type is only `Codable`.
@@ -42,6 +42,16 @@ public struct ArchiveEncoder: Sendable {
     let fingerprint = ModelSchema.fingerprint(of: record.shape)
     let stamp = Stamp(typeName: record.typeName, modelVersion: record.modelVersion, fingerprint: fingerprint)
     return try archive(stamp) { try $0.write(record) }
+  }
+
+  /// An archive of a graph without types.
+  ///
+  /// - Parameters:
+  ///   - typeName: the registered name of the type that the root is.
+  ///   - modelVersion: its version.
+  /// - Throws: as the method for models, and `notEncodable` where a reference names no object.
+  public func encode(_ graph: ObjectGraph, typeName: String, modelVersion: Int?) throws -> Data {
+    try archive(Stamp(typeName: typeName, modelVersion: modelVersion)) { try $0.write(graph) }
   }
 
   /// Writes an archive of one value to a file, which is replaced as a whole: a reader sees the old file or the new one,
@@ -63,7 +73,7 @@ public struct ArchiveEncoder: Sendable {
   /// - Throws: as for an archive in memory.
   public func encodeBody<T: Archivable>(_ value: T) throws -> Data {
     var writer = ArchiveWriter(limits: limits)
-    try value.write(to: &writer)
+    try writer.writeRoot(value)
     return writer.buffer.takeData()
   }
 

@@ -33,7 +33,29 @@ extension ArchiveReader {
     return match(try readDefinition(at: start), schema)
   }
 
-  private mutating func match(_ place: Int, _ schema: ModelSchema) -> RecordStart {
+  /// Passes the head of a record of any type and tells which definition it has; `nil` where there is none.
+  package mutating func beginAnyRecord() throws -> Int? {
+    guard try peekByte() == 0xD9 else { return nil }
+    let start = position
+    position &+= 1
+    let tag = UInt64(try readByte()) << 8 | UInt64(try readByte())
+    if tag == CBOR.Tag.inlineRecord { return try readDefinition(at: start) }
+    guard tag >= CBOR.Tag.firstRecord, tag <= CBOR.Tag.lastRecord else {
+      position = start
+      return nil
+    }
+    return try beginReferencedRecord(Int(tag &- CBOR.Tag.firstRecord), at: start)
+  }
+
+  private mutating func beginReferencedRecord(_ number: Int, at start: Int) throws -> Int {
+    guard let place = definitions.firstIndex(where: { $0.number == number }) else {
+      throw ArchiveError.damaged("a record whose definition is missing", at: start)
+    }
+    guard try readArrayCount() == definitions[place].shape.keys.count else { throw Self.wrongCount(start) }
+    return place
+  }
+
+  package mutating func match(_ place: Int, _ schema: ModelSchema) -> RecordStart {
     let shape = definitions[place].shape
     guard schema.reads(shape, includingExcluded: context.includesExcluded) else { return .values(shape) }
     definitions[place].matching = ObjectIdentifier(schema)
@@ -54,8 +76,8 @@ extension ArchiveReader {
     guard keyCount == count - 1 else { throw Self.wrongCount(start) }
     var keys: [String] = []
     for _ in 0..<keyCount { keys.append(try readString()) }
-    let (typeName, modelVersion) = RecordShape.parseMark(keys.removeLast())
-    let shape = RecordShape(typeName: typeName, modelVersion: modelVersion, keys: keys)
+    let mark = keys.removeLast()
+    let shape = RecordShape(mark: mark, keys: keys)
     guard shape.keysAreUnique else { throw ArchiveError.damaged("a record definition has a key twice", at: start) }
     let number = Int(tag) - 57344
     let definition = Definition(number: number, shape: shape, matching: nil)
@@ -74,11 +96,7 @@ extension ArchiveReader {
     if tag == CBOR.Tag.inlineRecord {
       place = try readDefinition(at: start)
     } else {
-      guard tag >= CBOR.Tag.firstRecord, tag <= CBOR.Tag.lastRecord,
-        let known = definitions.firstIndex(where: { $0.number == Int(tag - CBOR.Tag.firstRecord) })
-      else { throw ArchiveError.damaged("a record whose definition is missing", at: start) }
-      place = known
-      guard try readArrayCount() == definitions[place].shape.keys.count else { throw Self.wrongCount(start) }
+      place = try beginReferencedRecord(Int(truncatingIfNeeded: tag) - Int(CBOR.Tag.firstRecord), at: start)
     }
     return try readValues(of: definitions[place].shape)
   }

@@ -114,8 +114,8 @@ extension ArchiveReader {
       return .set(elements)
     case CBOR.Tag.positiveInteger, CBOR.Tag.negativeInteger:
       return .wideInteger(try readBignum(isNegative: tag == CBOR.Tag.negativeInteger, at: start))
-    case CBOR.Tag.shareable, CBOR.Tag.sharedReference:
-      throw ArchiveError.damaged("shared values are reserved for a later version of the format", at: start)
+    case CBOR.Tag.sharedReference: return try readObjectNumber(at: start)
+    case CBOR.Tag.shareable: throw ArchiveError.damaged("an object stands outside of a graph", at: start)
     default:
       throw ArchiveError.damaged("tag \(tag) is not part of this format", at: start)
     }
@@ -144,6 +144,7 @@ extension ArchiveReader {
     case CBOR.Tag.url: return "URL"
     case CBOR.Tag.decimal: return "decimal"
     case CBOR.Tag.genericObject: return "generic object"
+    case CBOR.Tag.sharedReference: return "reference"
     case CBOR.Tag.uuid: return "UUID"
     case CBOR.Tag.set: return "set"
     case CBOR.Tag.positiveInteger, CBOR.Tag.negativeInteger: return "integer"
@@ -169,6 +170,8 @@ extension ArchiveReader {
     case CBOR.Generic.date: return .date(try readGenericDate(count, at: start))
     case CBOR.Generic.url: return .url(try readGenericURL(count, at: start))
     case CBOR.Generic.decimal where count == 0: return .decimal(.nan)
+    case CBOR.Generic.later where count == 1: return try readObjectNumber(at: start)
+    case CBOR.Generic.graph where count == 2: return .graph(try readGraphContent(at: start))
     default: throw ArchiveError.damaged("a generic object of an unknown kind", at: start)
     }
   }

@@ -20,6 +20,15 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
   package var unknownFields = UnknownFields()
   package var failedField = 0
   package var usesReferences = false
+  /// How many objects the graphs before this place hold.
+  package var sharedCount = 0
+  /// The number of the first object of a graph without types that is being read.
+  package var untypedGraph: Int?
+  /// Whether the fields are those of an object in a graph, which may have to wait for other objects.
+  @usableFromInline package var isObjectFrame = false
+  package var fieldStart = (position: 0, strings: 0, depth: 0, offset: 0)
+  /// The place of the first field of the superclass whose fields are being read.
+  package var placeOffset = 0
   package let context: DecodingContext
 
   /// A record definition of the archive and, once known, the schema that it agrees with.
@@ -27,6 +36,8 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     let number: Int
     let shape: RecordShape
     var matching: ObjectIdentifier?
+    /// The class that the records become, once looked up.
+    var objectType: (any Model.Type)?
   }
 
   /// A reader over a body.

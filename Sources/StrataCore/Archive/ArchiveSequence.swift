@@ -9,27 +9,36 @@ public import Foundation
 public struct ArchiveSequence<Element: Archivable>: AsyncSequence {
   private let url: URL
   private let limits: ArchiveLimits
+  private let subclasses: [any Model.Type]
 
   /// The models of a file. It is opened with the first model.
-  public init(_ type: Element.Type = Element.self, from url: URL, limits: ArchiveLimits = ArchiveLimits()) {
+  ///
+  /// - Parameter subclasses: as ``ArchiveDecoder/subclasses``.
+  public init(
+    _ type: Element.Type = Element.self, from url: URL, limits: ArchiveLimits = ArchiveLimits(),
+    subclasses: [any Model.Type] = []
+  ) {
     self.url = url
     self.limits = limits
+    self.subclasses = subclasses
   }
 
-  public func makeAsyncIterator() -> Iterator { Iterator(url: url, limits: limits) }
+  public func makeAsyncIterator() -> Iterator { Iterator(url: url, limits: limits, subclasses: subclasses) }
 
   /// Reads one model after the other. Its ``next()`` also serves where there is no concurrency.
   public struct Iterator: AsyncIteratorProtocol {
     private let url: URL
     private let limits: ArchiveLimits
+    private let subclasses: [any Model.Type]
     private var source: Source?
     private var batch: [Element] = []
     private var place = 0
     private var isFinished = false
 
-    init(url: URL, limits: ArchiveLimits) {
+    init(url: URL, limits: ArchiveLimits, subclasses: [any Model.Type]) {
       self.url = url
       self.limits = limits
+      self.subclasses = subclasses
     }
 
     /// What was upgraded so far.
@@ -42,7 +51,7 @@ public struct ArchiveSequence<Element: Archivable>: AsyncSequence {
       while place == batch.count {
         if isFinished { return nil }
         do {
-          let source = try source ?? Source(url, limits, Element.rootSchema)
+          let source = try source ?? Source(url, limits, subclasses, Element.rootSchema)
           self.source = source
           batch = try source.nextBatch(Element.self) ?? []
           place = 0
@@ -68,9 +77,12 @@ public struct ArchiveSequence<Element: Archivable>: AsyncSequence {
 
     var report: DecodingReport { context.report }
 
-    init(_ url: URL, _ limits: ArchiveLimits, _ schema: ModelSchema?) throws {
+    init(
+      _ url: URL, _ limits: ArchiveLimits, _ subclasses: [any Model.Type], _ schema: ModelSchema?
+    ) throws {
       reader = try MemberReader(url: url, limits: limits)
       context = DecodingContext(limits: limits)
+      context.subclasses = subclasses
       self.schema = schema
     }
 
@@ -83,7 +95,7 @@ public struct ArchiveSequence<Element: Archivable>: AsyncSequence {
         guard !endsHere else { continue }
         var archive = ArchiveReader(body.span.bytes, context: context)
         try archive.beginBody()
-        let models = try [T].read(from: &archive)
+        let models = try archive.readRoots(T.self)
         try archive.endBody()
         guard UInt64(models.count) == stamp.count else {
           throw ArchiveError(.damaged, "a member does not hold as many models as its stamp says")

@@ -78,7 +78,7 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
   ///   ``ArchiveError`` with the code `fileSystem` where the file cannot be written.
   public mutating func append(_ element: Element) throws {
     let mark = writer.mark()
-    do { try element.write(to: &writer) } catch {
+    do { try writer.writeRoot(element) } catch {
       // Strings and definitions of the failed model are already numbered, so the member ends before it.
       writer.cut(to: mark)
       try flush()

@@ -44,6 +44,8 @@ extension ArchiveWriter {
       }
       leave()
     case .record(let record): try write(record)
+    case .reference(let number): try writeReference(number)
+    case .graph(let graph): try write(graph)
     }
   }
 

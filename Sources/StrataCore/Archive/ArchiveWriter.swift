@@ -19,6 +19,15 @@ public struct ArchiveWriter: ~Copyable {
   /// Whether fields that archives leave out are written too, as merging needs.
   package let includesExcluded: Bool
   package var failedField = 0
+  package let limits: ArchiveLimits
+  /// What happens to objects; `nil` where they are written in place, as values are.
+  package var objects: ObjectRole?
+  /// The place of the first field of the superclass whose fields are being written.
+  package var placeOffset = 0
+  /// How many objects the body already holds.
+  package var sharedCount = 0
+  /// The number of the first object, of all and of the written ones of a graph without types that is being written.
+  package var graphObjects: (first: Int, count: Int, written: Int)?
 
   package init(
     limits: ArchiveLimits = ArchiveLimits(), includesExcluded: Bool = false, usesReferences: Bool = true,
@@ -26,6 +35,7 @@ public struct ArchiveWriter: ~Copyable {
   ) {
     buffer = ByteBuffer(minimumCapacity: minimumCapacity)
     depthLimit = limits.depth
+    self.limits = limits
     self.includesExcluded = includesExcluded
     self.usesReferences = usesReferences
     beginBody()
@@ -42,6 +52,8 @@ public struct ArchiveWriter: ~Copyable {
     schemas.removeAll(keepingCapacity: true)
     numbers.removeAll(keepingCapacity: true)
     depth = 0
+    sharedCount = 0
+    placeOffset = 0
     beginBody()
   }
 
@@ -173,7 +185,7 @@ public struct ArchiveWriter: ~Copyable {
     }
   }
 
-  private mutating func writeGeneric(_ name: String, count: Int) {
+  mutating func writeGeneric(_ name: String, count: Int) {
     buffer.append(0xD8, UInt8(truncatingIfNeeded: CBOR.Tag.genericObject))
     beginArray(count: count + 1)
     write(name)

@@ -43,5 +43,9 @@ package enum CBOR {
     package static let url = "URL"
     /// A decimal that is not a number.
     package static let decimal = "Decimal.NaN"
+    /// Objects with identity (tag 28), and a value that refers to them (tag 29).
+    package static let graph = "graph"
+    /// A reference to an object that only follows.
+    package static let later = "later"
   }
 }

@@ -117,6 +117,9 @@ struct JSONPrinter {
     case .map(let pairs): try open(.pairs(pairs))
     case .object(let object):
       try open(.entries(sortsKeys ? Self.sorted(object) : object.entries))
+    case .reference, .graph:
+      throw failure(
+        .notEncodable, "objects that refer to each other have no form in JSON; write each of them, or leave fields out")
     case .record(let record):
       try open(sortsKeys ? .entries(Self.sorted(record.object)) : .fields(record.shape, record.values))
     }

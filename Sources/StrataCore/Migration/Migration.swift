@@ -38,6 +38,19 @@ public struct Migration: Sendable {
 
   public init(_ steps: [MigrationStep]) { self.steps = steps.sorted { $0.fromVersion < $1.fromVersion } }
 
+  /// The steps of one class of a hierarchy.
+  ///
+  /// A subclass inherits the static members of its superclass, the chain among them; so each class names itself:
+  ///
+  ///     class var migration: Migration { Migration(for: Animal.self, .step(from: 1, to: 2, .drop("tail"))) }
+  public init<M: Model>(for type: M.Type, _ steps: MigrationStep...) {
+    self.init(steps)
+    owner = ObjectIdentifier(type)
+  }
+
+  /// The class whose steps these are; `nil` where nobody can inherit them.
+  package private(set) var owner: ObjectIdentifier?
+
   /// The oldest version that the chain upgrades; `nil` for a chain without steps.
   public var oldestVersion: Int? { steps.first?.fromVersion }
 

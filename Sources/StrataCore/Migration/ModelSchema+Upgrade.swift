@@ -14,12 +14,42 @@ extension ModelSchema {
     guard version <= modelVersion else {
       throw ArchiveError.newer(version, self)
     }
-    var upgraded = record
+    var upgraded = try upgradedLevels(of: record, in: context)
     if version < modelVersion {
       context.report.addUpgrade(of: name, from: version, to: modelVersion)
-      if let migration { upgraded = try migration.upgrade(record) }
+      if let migration { upgraded = try migration.upgrade(upgraded) }
     }
     return upgraded
+  }
+
+  /// A record whose superclasses' fields are at today's versions: the farthest superclass first, each by its own steps.
+  ///
+  /// Where a record does not name a superclass, its class had none when it was written: then the steps of the class
+  /// itself lead to today's fields.
+  private func upgradedLevels(of record: Record, in context: DecodingContext) throws -> Record {
+    guard !superclasses.isEmpty else { return record }
+    var upgraded = record
+    for schema in superclasses.reversed() {
+      try schema.check()
+      guard let level = record.shape.levels.first(where: { schema.isNamed($0.typeName) }) else { continue }
+      guard level.modelVersion <= schema.modelVersion else { throw ArchiveError.newer(level.modelVersion, schema) }
+      guard level.modelVersion < schema.modelVersion else { continue }
+      context.report.addUpgrade(of: schema.name, from: level.modelVersion, to: schema.modelVersion)
+      guard let migration = schema.migration else { continue }
+      // The steps look at the version of the record, which here is that of the superclass.
+      upgraded.modelVersion = level.modelVersion
+      upgraded = try migration.upgrade(upgraded)
+      upgraded.modelVersion = record.modelVersion
+    }
+    return upgraded
+  }
+
+  /// The version that a record has for a field: that of the class which declares it.
+  private func version(of place: Int, in record: Record) -> Int {
+    for schema in superclasses where place >= fields.count - schema.fields.count {
+      if let level = record.shape.levels.first(where: { schema.isNamed($0.typeName) }) { return level.modelVersion }
+    }
+    return record.modelVersion ?? 0
   }
 
   /// The values of today's fields in the order of the schema, and what no field took.
@@ -27,14 +57,14 @@ extension ModelSchema {
     of record: Record, in context: DecodingContext
   ) throws -> (slots: [Value?], unknown: UnknownFields) {
     let upgraded = try upgraded(record, in: context)
-    let version = record.modelVersion ?? 0
     var slots: [Value?] = []
     slots.reserveCapacity(fields.count)
     guard let hook else {
       for place in context.places(of: self, in: upgraded.shape) { slots.append(place.map { upgraded.values[$0] }) }
       return (slots, keepsUnknownFields ? unknownFields(of: upgraded) : UnknownFields())
     }
-    for field in fields {
+    for (place, field) in fields.enumerated() {
+      let version = version(of: place, in: record)
       do {
         slots.append(try hook(field.key, version, upgraded) ?? value(ofFormerKeys: field, in: upgraded))
       } catch {

@@ -72,6 +72,8 @@ extension ArchiveWriter {
 /// The schemas of a model and of everything it holds, by type name.
 public struct SchemaCatalog: Sendable {
   package private(set) var schemas: [String: ModelSchema] = [:]
+  /// The classes among the models, by type name and former names.
+  package private(set) var objectTypes: [String: any Model.Type] = [:]
 
   public init() {}
 
@@ -83,6 +85,12 @@ public struct SchemaCatalog: Sendable {
     schemas[schema.name] = schema
     for name in schema.formerNames where schemas[name] == nil { schemas[name] = schema }
     return true
+  }
+
+  package mutating func addObjectType(_ type: any Model.Type) {
+    let schema = type.schema
+    objectTypes[schema.name] = type
+    for name in schema.formerNames where objectTypes[name] == nil { objectTypes[name] = type }
   }
 
   /// The schema of a type name.

@@ -8,10 +8,12 @@ extension ArchiveReader {
   /// Reads the field that has this place in the schema and must be there; an optional may be absent.
   @inlinable
   public mutating func field<T: Archivable>(_ place: Int, _ type: T.Type = T.self) throws -> T {
+    if isObjectFrame { beginField() }
     do {
       return isPositional
         ? try T.read(from: &self) : try slot(place, { try T.make(from: $0, in: $1) }, { try Self.absent() })
     } catch {
+      if isObjectFrame, let empty: T = try placeholder(place, error, { try Self.closesCycle() }) { return empty }
       fail(place)
       throw error
     }
@@ -22,12 +24,14 @@ extension ArchiveReader {
   public mutating func field<T: Archivable>(
     _ place: Int, default makeDefault: @autoclosure () throws -> T, unknown: UnknownCasePolicy = .fail
   ) throws -> T {
+    if isObjectFrame { beginField() }
     do {
       return isPositional
         ? try T.read(from: &self) : try slot(place, { try T.make(from: $0, in: $1) }, makeDefault)
     } catch let error as ArchiveError where unknown == .useDefault && error.isUnknownCaseHere {
       return try makeDefault()
     } catch {
+      if isObjectFrame, let empty: T = try placeholder(place, error, makeDefault) { return empty }
       fail(place)
       throw error
     }
@@ -86,13 +90,14 @@ extension ArchiveReader {
   var readsExcludedFields: Bool { context.includesExcluded }
 
   @usableFromInline
-  mutating func fail(_ place: Int) { failedField = place }
+  mutating func fail(_ place: Int) { failedField = place + placeOffset }
 
   /// The value of an upgraded record's field.
   @usableFromInline
   mutating func slot<T>(
     _ place: Int, _ make: (Value, DecodingContext) throws -> T, _ makeDefault: () throws -> T
   ) throws -> T {
+    let place = place + placeOffset
     guard let slots, slots.indices.contains(place), let value = slots[place] else { return try makeDefault() }
     return try make(value, context)
   }

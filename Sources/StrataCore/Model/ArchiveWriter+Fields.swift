@@ -39,5 +39,5 @@ extension ArchiveWriter {
   var writesExcludedFields: Bool { includesExcluded }
 
   @usableFromInline
-  mutating func fail(_ place: Int) { failedField = place }
+  mutating func fail(_ place: Int) { failedField = place + placeOffset }
 }

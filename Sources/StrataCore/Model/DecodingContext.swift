@@ -6,6 +6,10 @@ public final class DecodingContext {
   /// Where the values come from: JSON writes dates, URLs and data as strings.
   package let source: Source
   package var report = DecodingReport()
+  /// The objects of the graph that is being read.
+  package var objects: ObjectTable?
+  /// Classes that may stand where one that they inherit from is expected.
+  package var subclasses: [any Model.Type] = []
   /// Every shape that was met, for tools.
   package var shapes: [RecordShape]?
   /// Where the fields of schemas stand in shapes that were met.
@@ -21,6 +25,14 @@ public final class DecodingContext {
     self.source = source
     self.includesExcluded = includesExcluded
     if notesShapes { shapes = [] }
+  }
+
+  /// The classes that the objects of a graph may have, by type name.
+  package func objectTypes<T: Archivable>(of type: T.Type) -> [String: any Model.Type] {
+    var catalog = SchemaCatalog()
+    T.collectSchemas(into: &catalog)
+    for subclass in subclasses { subclass.collectSchemas(into: &catalog) }
+    return catalog.objectTypes
   }
 
   package func note(_ shape: RecordShape) { shapes?.append(shape) }

@@ -1,16 +1,15 @@
-/// An enum with payloads that archives as a record: the case is the only key, the payload its value.
+/// An enum with payloads that describes itself by hand; `@Model(version:)` writes the same for ``Model``.
 ///
-/// `@Model(version:)` on an enum writes the conformance. Cases are archived by name, so their order does not matter;
-/// a step can rename a case as it renames any key.
-public protocol EnumModel: Archivable {
-  /// Name, version and cases.
-  static var schema: ModelSchema { get }
-
+/// It archives as a record: the case is the only key, the payload its value. Cases are archived by name, so their order
+/// does not matter; a step can rename a case as it renames any key.
+public protocol EnumModel: Model {
   /// Writes the case with ``ArchiveWriter/beginCase(_:_:count:)`` and the payload.
   func encodeCase(to writer: inout ArchiveWriter) throws
+}
 
-  /// The case with this name, or `nil` where there is none.
-  static func make(case name: String, payload: CasePayload) throws -> Self?
+extension EnumModel {
+  public init(fields reader: inout ArchiveReader) throws { throw reader.enumHasNoFields() }
+  public func encodeFields(to writer: inout ArchiveWriter) throws { try encodeCase(to: &writer) }
 }
 
 /// The associated values of an archived case.
@@ -39,19 +38,11 @@ public struct CasePayload {
   }
 }
 
-extension EnumModel {
-  public static var archiveTypeName: String { schema.name }
+extension Model {
+  public static func make(case name: String, payload: CasePayload) throws -> Self? { nil }
 
-  public static var rootSchema: ModelSchema? { schema }
-
-  public static func collectSchemas(into catalog: inout SchemaCatalog) {
-    guard catalog.add(schema) else { return }
-    for type in schema.cases.flatMap(\.payload) { (type as? any Archivable.Type)?.collectSchemas(into: &catalog) }
-  }
-
-  public func write(to writer: inout ArchiveWriter) throws { try encodeCase(to: &writer) }
-
-  public static func make(from value: Value, in context: DecodingContext) throws -> Self {
+  /// Makes an enum of the record of a case.
+  package static func makeCase(of value: Value, in context: DecodingContext) throws -> Self {
     var record: Record
     switch value {
     case .record(let found): record = try schema.upgraded(found, in: context)
@@ -73,6 +64,13 @@ extension EnumModel {
     throw ArchiveError(
       .unknownCase, "a value is none of the cases of \(schema.name); add the case, a former name or an unknown case",
       typeName: schema.name)
+  }
+}
+
+extension ArchiveReader {
+  /// The error of an enum's `init(fields:)`, which is never called: ``Model/make(case:payload:)`` makes it.
+  public func enumHasNoFields() -> ArchiveError {
+    ArchiveError(.invalidSchema, "an enum is made of a case and not of fields; give its schema the cases")
   }
 }
 

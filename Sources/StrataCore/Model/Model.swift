@@ -9,14 +9,29 @@ public protocol Model: Archivable, SendableMetatype {
   /// Reads every field in the order of the schema, with the `field` methods of ``ArchiveReader``.
   init(fields reader: inout ArchiveReader) throws
 
-  /// Writes every field in the order of the schema, with the `field` methods of ``ArchiveWriter``.
+  /// Writes every field in the order of the schema, with the `field` methods of ``ArchiveWriter``; an enum writes its
+  /// case with ``ArchiveWriter/beginCase(_:_:count:)`` and the payload.
   func encodeFields(to writer: inout ArchiveWriter) throws
+
+  /// For an enum: the case with this name, or `nil` where there is none.
+  static func make(case name: String, payload: CasePayload) throws -> Self?
 
   /// The unknown keys that this object was read with; empty unless the model keeps them.
   var archivedUnknownFields: UnknownFields { get }
 
   /// Takes over every field of another object. A class must write this; for other types it is an assignment.
   mutating func adoptFields(of other: Self) throws
+
+  /// Reads one field again and sets it. Objects that refer to each other in a cycle need it: the first of them is made
+  /// before the last. `@Model` writes it for classes; by hand, a class needs it where its references can form cycles.
+  mutating func readField(_ place: Int, from reader: inout ArchiveReader) throws
+}
+
+/// A class that names its subclasses, so that every decoder knows them.
+///
+/// Where the class should not know them, ``ArchiveDecoder/subclasses`` names them.
+public protocol ModelHierarchy: Model {
+  static var subclasses: [any Model.Type] { get }
 }
 
 extension Model {
@@ -31,31 +46,77 @@ extension Model {
     self = other
   }
 
+  public mutating func readField(_ place: Int, from reader: inout ArchiveReader) throws {
+    throw ArchiveError(
+      .rejected, "the objects refer to each other in a cycle, and the class does not implement readField(_:from:)")
+  }
+
   public static var archiveTypeName: String { schema.name }
 
   public static var rootSchema: ModelSchema? { schema }
 
   public static func collectSchemas(into catalog: inout SchemaCatalog) {
     guard catalog.add(schema) else { return }
-    for field in schema.fields { (field.type as? any Archivable.Type)?.collectSchemas(into: &catalog) }
+    if schema.isObject { catalog.addObjectType(Self.self) }
+    for subclass in (Self.self as? any ModelHierarchy.Type)?.subclasses ?? [] {
+      subclass.collectSchemas(into: &catalog)
+    }
+    for type in schema.fields.map(\.type) + schema.cases.flatMap(\.payload) {
+      (type as? any Archivable.Type)?.collectSchemas(into: &catalog)
+    }
   }
 
   public func write(to writer: inout ArchiveWriter) throws {
-    let schema = Self.schema
-    if schema.keepsUnknownFields, !archivedUnknownFields.isEmpty {
-      try writer.write(record(includingExcluded: writer.includesExcluded))
-      return
+    switch writer.objects {
+    case nil: try writeRecord(to: &writer)
+    case let role? where Self.schema.isObject: writer.write(self, as: role)
+    case _?: try writeRecord(to: &writer)
     }
-    try writer.beginRecord(schema)
+  }
+
+  /// Writes the fields, also those of an object whose identity others care for.
+  package func writeRecord(to writer: inout ArchiveWriter) throws {
+    let schema = Self.schema.isObject ? type(of: self).schema : Self.schema
+    if schema.isEnumeration { return try encodeFields(to: &writer) }
+    var unknown: [Object.Entry] = []
+    if schema.keepsUnknownFields {
+      unknown = archivedUnknownFields.object.entries.filter { !schema.allKeys.contains($0.key) }
+    }
+    if unknown.isEmpty {
+      try writer.beginRecord(schema)
+    } else {
+      let shape = writer.includesExcluded ? schema.fullShape : schema.archivedShape
+      try schema.check()
+      try writer.beginRecord(unknown.reduce(shape) { $0.adding($1.key) })
+    }
+    let offset = writer.placeOffset
+    writer.placeOffset = 0
     do { try encodeFields(to: &writer) } catch {
-      throw Self.located(error, writer.failedField)
+      throw Self.located(error, writer.failedField, schema)
     }
+    writer.placeOffset = offset
+    for entry in unknown { try writer.write(entry.value) }
     writer.leave()
   }
 
   public static func read(from reader: inout ArchiveReader) throws -> Self {
     let schema = schema
-    switch try reader.beginRecord(schema) {
+    if schema.isObject, let object = try reader.readReference(Self.self) { return object }
+    guard reader.isObjectFrame else { return try read(reader.beginRecord(schema), from: &reader) }
+    // A value inside an object cannot wait; the object's field does, which holds it.
+    let offset = reader.placeOffset
+    reader.isObjectFrame = false
+    reader.placeOffset = 0
+    defer {
+      reader.isObjectFrame = true
+      reader.placeOffset = offset
+    }
+    return try read(reader.beginRecord(schema), from: &reader)
+  }
+
+  @inline(__always)
+  package static func read(_ start: ArchiveReader.RecordStart, from reader: inout ArchiveReader) throws -> Self {
+    switch start {
     case .fields:
       try reader.enter()
       do {
@@ -66,14 +127,18 @@ extension Model {
         throw located(error, reader.failedField)
       }
     case .values(let shape):
-      return try make(from: reader.readValues(of: shape), in: reader.context)
+      return try make(from: reader.readValues(of: shape), in: reader.context, isObjectFrame: reader.isObjectFrame)
     case .other:
       return try make(from: reader.readValue(), in: reader.context)
     }
   }
 
   public static func make(from value: Value, in context: DecodingContext) throws -> Self {
+    if schema.isEnumeration { return try makeCase(of: value, in: context) }
     if context.source == .json { return try make(fromJSON: value, in: context) }
+    if case .reference(let number) = value, let objects = context.objects {
+      return try objects.object(number, as: Self.self, in: context)
+    }
     guard case .record(let record) = value else {
       throw ArchiveError.mismatch(expected: "a record of \(schema.name)", found: value.kind).inType(schema.name)
     }
@@ -81,36 +146,40 @@ extension Model {
   }
 
   /// Upgrades a record and makes the model of it.
-  package static func make(from record: Record, in context: DecodingContext) throws -> Self {
+  package static func make(
+    from record: Record, in context: DecodingContext, isObjectFrame: Bool = false
+  ) throws -> Self {
+    if schema.isEnumeration { return try makeCase(of: .record(record), in: context) }
     let (slots, unknown) = try schema.upgradedFields(of: record, in: context)
-    return try make(slots: slots, unknownFields: unknown, in: context)
+    return try make(slots: slots, unknownFields: unknown, in: context, isObjectFrame: isObjectFrame)
   }
 
   /// Makes the model of values that stand in the order of the schema.
   package static func make(
-    slots: [Value?], unknownFields: UnknownFields = UnknownFields(), in context: DecodingContext
+    slots: [Value?], unknownFields: UnknownFields = UnknownFields(), in context: DecodingContext,
+    isObjectFrame: Bool = false
   ) throws -> Self {
     var reader = ArchiveReader(slots: slots, unknownFields: unknownFields, context: context)
+    reader.isObjectFrame = isObjectFrame
     do { return try Self(fields: &reader) } catch { throw located(error, reader.failedField) }
   }
 
   /// The object as a record with today's version.
-  package func record(includingExcluded: Bool = false) throws -> Record {
+  ///
+  /// - Parameter neighbours: takes the objects that this one refers to, which then stay themselves; else they are
+  ///   written out in place.
+  package func record(includingExcluded: Bool = false, neighbours: ObjectNeighbours? = nil) throws -> Record {
     var writer = ArchiveWriter(includesExcluded: includingExcluded, minimumCapacity: 512)
-    try writer.beginRecord(Self.schema)
-    do { try encodeFields(to: &writer) } catch { throw Self.located(error, writer.failedField) }
-    guard case .record(var record) = try writer.value() else {
+    writer.objects = neighbours.map { .neighbours($0) }
+    try writeRecord(to: &writer)
+    guard case .record(let record) = try writer.value() else {
       throw ArchiveError(.notEncodable, "encodeFields(to:) did not write the fields of the schema")
-    }
-    if Self.schema.keepsUnknownFields {
-      for entry in archivedUnknownFields.object.entries where record[entry.key] == nil {
-        record[entry.key] = entry.value
-      }
     }
     return record
   }
 
-  private static func located(_ error: any Error, _ place: Int) -> ArchiveError {
+  private static func located(_ error: any Error, _ place: Int, _ known: ModelSchema? = nil) -> ArchiveError {
+    let schema = known ?? schema
     guard schema.fields.indices.contains(place) else { return ArchiveError.wrap(error).inType(schema.name) }
     return ArchiveError.at(.key(schema.fields[place].key), error).inType(schema.name)
   }

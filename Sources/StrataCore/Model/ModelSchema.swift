@@ -9,6 +9,8 @@ public final class ModelSchema: Sendable {
   /// The version that archives are stamped with today.
   public let modelVersion: Int
   public let fields: [FieldInfo]
+  /// The superclasses that are models too, the nearest first.
+  package let superclasses: [ModelSchema]
   /// Whether keys that the model does not declare are kept.
   public let keepsUnknownFields: Bool
   /// The steps from older versions; `nil` where the model has none.
@@ -21,11 +23,17 @@ public final class ModelSchema: Sendable {
   package let archivedShape: RecordShape
   package let fullShape: RecordShape
   package let caseShapes: [String: RecordShape]
+  /// Whether the model is a class, whose instances keep their identity.
+  package let isObject: Bool
+  /// Whether the model is an enum, whose records have the case as their only key.
+  package let isEnumeration: Bool
   package let hook: (@Sendable (String, Int, Record) throws -> Value?)?
   /// Upgrades a record by making the model of it, where a hook needs that; `nil` where steps are enough.
   package let rebuild: (@Sendable (Record, DecodingContext) throws -> Record)?
   private let formerCases: [String: String]
   private let problem: ArchiveError?
+  private let type: Any.Type
+  private let objectsAnswer = Atomic<Int>(0)
 
   /// One case of an enum with payloads.
   public struct CaseInfo: Sendable {
@@ -52,32 +60,45 @@ public final class ModelSchema: Sendable {
   ///   - name: the registered name. It must stay when the type is renamed.
   ///   - formerNames: names that the type had before; archives with them are read.
   ///   - version: what archives are stamped with today; 0 or more.
+  ///   - superclass: the superclass of a class, where that is a model too. Its fields follow those given here.
   ///   - fields: the fields, in the order in which the model reads and writes them.
   ///   - cases: the cases of an enum; a model with fields has none.
   ///   - keepsUnknownFields: whether keys that the model does not declare are kept and written again.
   public init<M>(
-    _ type: M.Type, name: String, formerNames: [String] = [], version: Int, fields: [FieldInfo] = [],
-    cases: [CaseInfo] = [], keepsUnknownFields: Bool = false
+    _ type: M.Type, name: String, formerNames: [String] = [], version: Int, superclass: (any Model.Type)? = nil,
+    fields: [FieldInfo] = [], cases: [CaseInfo] = [], keepsUnknownFields: Bool = false
   ) {
     self.name = name
     self.formerNames = formerNames
     modelVersion = version
+    let superclasses = superclass.map { [$0.schema] + $0.schema.superclasses } ?? []
+    let fields = fields + (superclasses.first?.fields ?? [])
+    self.superclasses = superclasses
     self.fields = fields
     self.cases = cases
-    self.keepsUnknownFields = keepsUnknownFields
-    migration = (type as? any Migratable.Type)?.migration
+    self.keepsUnknownFields = keepsUnknownFields || superclasses.first?.keepsUnknownFields ?? false
+    let migration = (type as? any Migratable.Type)?.migration
+    let isInherited = migration.map { $0.owner != nil && $0.owner != ObjectIdentifier(type) } ?? false
+    self.migration = isInherited ? nil : migration
+    isObject = type is AnyClass
+    isEnumeration = !cases.isEmpty
     hook = (type as? any ValueDecoding.Type).map { Self.makeHook($0) }
     rebuild = hook == nil ? nil : (type as? any Model.Type).map { Self.makeRebuild($0) }
     allKeys = fields.map(\.key)
-    archivedKeys = fields.filter { $0.archive == .always }.map(\.key)
-    archivedShape = RecordShape(typeName: name, modelVersion: version, keys: archivedKeys)
-    fullShape = RecordShape(typeName: name, modelVersion: version, keys: allKeys)
+    archivedKeys = fields.filter { $0.archive != .excluded }.map(\.key)
+    let levels = superclasses.map { Record.Superclass(typeName: $0.name, modelVersion: $0.modelVersion) }
+    archivedShape = RecordShape(typeName: name, modelVersion: version, keys: archivedKeys, levels: levels)
+    fullShape = RecordShape(typeName: name, modelVersion: version, keys: allKeys, levels: levels)
     caseShapes = Dictionary(
       cases.map { ($0.name, RecordShape(typeName: name, modelVersion: version, keys: [$0.name])) },
       uniquingKeysWith: { first, _ in first })
     formerCases = Dictionary(
       cases.flatMap { info in info.formerly.map { ($0, info.name) } }, uniquingKeysWith: { first, _ in first })
-    problem = Self.problem(name, version, fields, cases) ?? migration?.problem(upTo: version, typeName: name)
+    self.type = type
+    problem =
+      Self.problem(name, version, fields, cases)
+      ?? Self.problem(ofInherited: migration, superclasses.first, typeName: name)
+      ?? self.migration?.problem(upTo: version, typeName: name)
   }
 
   private static func makeHook(
@@ -93,12 +114,25 @@ public final class ModelSchema: Sendable {
   }
 
   private static func problem(
+    ofInherited migration: Migration?, _ superclass: ModelSchema?, typeName: String
+  ) -> ArchiveError? {
+    guard let superclass, superclass.migration != nil, let migration, migration.owner == nil else { return nil }
+    return ArchiveError(
+      .invalidMigration,
+      "the steps may be those of the superclass \(superclass.name); let each class name itself: "
+        + "Migration(for: \(superclass.name).self, …)", typeName: typeName)
+  }
+
+  private static func problem(
     _ name: String, _ version: Int, _ fields: [FieldInfo], _ cases: [CaseInfo]
   ) -> ArchiveError? {
     func invalid(_ reason: String) -> ArchiveError { ArchiveError(.invalidSchema, reason, typeName: name) }
     if name.isEmpty || name.utf8.count > 1000 { return invalid("a type name has from 1 to 1,000 bytes") }
     if RecordShape.parseMark(name).modelVersion != nil {
       return invalid("a type name does not end with @ and a number")
+    }
+    if !RecordShape(typeName: name, modelVersion: max(version, 0), keys: []).hasPlainMark {
+      return invalid("a type name does not hold the names of superclasses")
     }
     if version < 0 { return invalid("a model version is 0 or more") }
     var keys = Set<String>()
@@ -123,12 +157,35 @@ public final class ModelSchema: Sendable {
   package func reads(_ shape: RecordShape, includingExcluded: Bool) -> Bool {
     let today = includingExcluded ? fullShape : archivedShape
     return hook == nil && cases.isEmpty && problem == nil && shape.modelVersion == modelVersion
-      && shape.keys == today.keys && isNamed(shape.typeName)
+      && shape.keys == today.keys && isNamed(shape.typeName) && hasTodaysLevels(shape)
+  }
+
+  private func hasTodaysLevels(_ shape: RecordShape) -> Bool {
+    shape.levels.count == superclasses.count
+      && zip(shape.levels, superclasses).allSatisfy { level, schema in
+        level.modelVersion == schema.modelVersion && schema.isNamed(level.typeName)
+      }
   }
 
   package func isNamed(_ name: String) -> Bool { name == self.name || formerNames.contains(name) }
 
   package func caseName(_ key: String) -> String? { caseShapes[key] != nil ? key : formerCases[key] }
+
+  /// Whether the model is a class or may hold instances of one, at any depth.
+  ///
+  /// Found out at the first question and not at once: models that hold each other are made in no order.
+  package var holdsObjects: Bool {
+    switch objectsAnswer.load(ordering: .relaxed) {
+    case 1: return false
+    case 2: return true
+    default:
+      var catalog = SchemaCatalog()
+      (type as? any Archivable.Type)?.collectSchemas(into: &catalog)
+      let answer = !catalog.objectTypes.isEmpty
+      objectsAnswer.store(answer ? 2 : 1, ordering: .relaxed)
+      return answer
+    }
+  }
 
   /// A number that changes with name, version or keys: FNV-1a of 64 bits over their text, so that it is the same
   /// everywhere.

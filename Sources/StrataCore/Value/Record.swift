@@ -36,6 +36,24 @@ public struct Record: Sendable {
     set { shape = shape.named(shape.typeName, version: newValue) }
   }
 
+  /// A superclass of an object's class.
+  public struct Superclass: Sendable, Hashable {
+    public var typeName: String
+    /// The version that the superclass's fields have.
+    public var modelVersion: Int
+
+    public init(typeName: String, modelVersion: Int) {
+      self.typeName = typeName
+      self.modelVersion = modelVersion
+    }
+  }
+
+  /// The superclasses of an object's class that are models too, the nearest first.
+  public var superclasses: [Superclass] {
+    get { shape.levels }
+    set { shape = shape.withSuperclasses(newValue) }
+  }
+
   /// The keys in the order in which they were written.
   public var keys: [String] { shape.keys }
 

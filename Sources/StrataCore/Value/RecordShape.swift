@@ -8,6 +8,8 @@ package final class RecordShape: Sendable {
   package let typeName: String
   package let modelVersion: Int?
   package let keys: [String]
+  /// The superclasses of an object's class with their versions, the nearest first.
+  package let levels: [Record.Superclass]
   private let places: [ExactKey: Int]
   private let changes = Mutex<[Change: RecordShape]>([:])
 
@@ -16,12 +18,14 @@ package final class RecordShape: Sendable {
     case remove(Int)
     case rename(Int, String)
     case version(String, Int?)
+    case levels([Record.Superclass])
   }
 
-  package init(typeName: String, modelVersion: Int?, keys: [String]) {
+  package init(typeName: String, modelVersion: Int?, keys: [String], levels: [Record.Superclass] = []) {
     self.typeName = typeName
     self.modelVersion = modelVersion
     self.keys = keys
+    self.levels = levels
     places = Dictionary(keys.enumerated().map { (ExactKey($1), $0) }, uniquingKeysWith: { first, _ in first })
   }
 
@@ -30,11 +34,33 @@ package final class RecordShape: Sendable {
 
   package func place(of key: String) -> Int? { places[ExactKey(key)] }
 
+  /// A shape by its mark.
+  package convenience init(mark: String, keys: [String]) {
+    let parts = Self.parse(mark)
+    self.init(typeName: parts.typeName, modelVersion: parts.modelVersion, keys: keys, levels: parts.levels)
+  }
+
   /// Type name and version in one string, as the definition of a record holds it: `Issue@3`, or `Issue` where
-  /// no version was written.
+  /// no version was written. The superclasses of an object follow: `Dog@2 : Animal@1`.
   package var mark: String {
     guard let modelVersion else { return typeName }
-    return "\(typeName)@\(modelVersion)"
+    return (["\(typeName)@\(modelVersion)"] + levels.map { "\($0.typeName)@\($0.modelVersion)" })
+      .joined(separator: Self.separator)
+  }
+
+  private static let separator = " : "
+
+  /// Takes a mark apart: a name with a separator in it is only then a list of classes where each has a version.
+  private static func parse(_ mark: String) -> (typeName: String, modelVersion: Int?, levels: [Record.Superclass]) {
+    let parts = mark.split(separator: separator, omittingEmptySubsequences: false).map { parseMark(String($0)) }
+    let levels = parts.dropFirst().compactMap { part in
+      part.modelVersion.map { Record.Superclass(typeName: part.typeName, modelVersion: $0) }
+    }
+    guard parts.count > 1, levels.count == parts.count - 1, let version = parts[0].modelVersion else {
+      let (typeName, modelVersion) = parseMark(mark)
+      return (typeName, modelVersion, [])
+    }
+    return (parts[0].typeName, version, levels)
   }
 
   /// Splits a mark at its last `@`, where a number follows.
@@ -48,7 +74,7 @@ package final class RecordShape: Sendable {
   }
 
   /// Whether the mark can be taken apart again: a name that ends like a version cannot, and a version is not negative.
-  package var hasPlainMark: Bool { Self.parseMark(mark) == (typeName, modelVersion) }
+  package var hasPlainMark: Bool { Self.parse(mark) == (typeName, modelVersion, levels) }
 
   package func adding(_ key: String) -> RecordShape {
     changed(.add(key)) { ($0.typeName, $0.modelVersion, $0.keys + [key]) }
@@ -74,13 +100,17 @@ package final class RecordShape: Sendable {
     changed(.version(typeName, version)) { (typeName, version, $0.keys) }
   }
 
+  package func withSuperclasses(_ levels: [Record.Superclass]) -> RecordShape {
+    changed(.levels(levels), levels) { ($0.typeName, $0.modelVersion, $0.keys) }
+  }
+
   private func changed(
-    _ change: Change, _ make: (RecordShape) -> (String, Int?, [String])
+    _ change: Change, _ newLevels: [Record.Superclass]? = nil, _ make: (RecordShape) -> (String, Int?, [String])
   ) -> RecordShape {
     changes.withLock { changes in
       if let known = changes[change] { return known }
       let (typeName, modelVersion, keys) = make(self)
-      let shape = RecordShape(typeName: typeName, modelVersion: modelVersion, keys: keys)
+      let shape = RecordShape(typeName: typeName, modelVersion: modelVersion, keys: keys, levels: newLevels ?? levels)
       // Keys that come from data could make shapes without end.
       if changes.count < 64 { changes[change] = shape }
       return shape
@@ -91,7 +121,8 @@ package final class RecordShape: Sendable {
 extension RecordShape: Hashable {
   package static func == (left: RecordShape, right: RecordShape) -> Bool {
     left === right
-      || left.typeName == right.typeName && left.modelVersion == right.modelVersion && left.hasSameKeys(as: right)
+      || left.typeName == right.typeName && left.modelVersion == right.modelVersion && left.levels == right.levels
+        && left.hasSameKeys(as: right)
   }
 
   private func hasSameKeys(as other: RecordShape) -> Bool {

@@ -73,6 +73,8 @@ extension Value {
     case .object: "object"
     case .map: "map"
     case .record: "record"
+    case .reference: "reference"
+    case .graph: "graph"
     }
   }
 }

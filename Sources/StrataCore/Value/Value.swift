@@ -33,6 +33,10 @@ public enum Value: Sendable, Hashable {
   case map([MapEntry])
   /// Named values with a type name and a model version.
   case record(Record)
+  /// One of the objects of an ``ObjectGraph``, by its number.
+  case reference(Int)
+  /// Objects with identity, and a value that refers to them.
+  indirect case graph(ObjectGraph)
 
   /// A pair of a ``map(_:)``.
   public struct MapEntry: Sendable, Hashable {

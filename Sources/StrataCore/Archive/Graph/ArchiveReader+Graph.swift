@@ -1,0 +1,173 @@
+extension ArchiveReader {
+  /// Reads what ``ArchiveWriter/writeRoot(_:)`` wrote.
+  package mutating func readRoot<T: Archivable>(_ type: T.Type) throws -> T {
+    guard let count = try beginGraph() else { return try T.read(from: &self) }
+    let table = ObjectTable(types: context.objectTypes(of: T.self), first: sharedCount, count: count)
+    let outer = context.objects
+    context.objects = table
+    defer { context.objects = outer }
+    try enter()
+    for _ in 0..<count { try readObject(into: table) }
+    leave()
+    sharedCount += count
+    let root = try T.read(from: &self)
+    try table.finish(in: context)
+    return root
+  }
+
+  /// Reads the elements of a stream's member, each of which may be a graph.
+  package mutating func readRoots<T: Archivable>(_ type: T.Type) throws -> [T] {
+    let count = try beginArray()
+    var elements: [T] = []
+    elements.reserveCapacity(Swift.min(count, 1024))
+    do {
+      while elements.count < count { elements.append(try readRoot(T.self)) }
+    } catch { throw self.error(error, atIndex: elements.count) }
+    endArray()
+    return elements
+  }
+
+  /// Passes the head of a graph and tells how many objects follow; `nil`, with nothing passed, where there is none.
+  private mutating func beginGraph() throws -> Int? {
+    guard bytes.byteCount &- position >= 4, try peekByte() == 0xD8,
+      bytes.unsafeLoad(fromUncheckedByteOffset: position &+ 1, as: UInt8.self) == UInt8(CBOR.Tag.genericObject),
+      bytes.unsafeLoad(fromUncheckedByteOffset: position &+ 2, as: UInt8.self) == 0x83
+    else { return nil }
+    let start = (position, strings.count)
+    position &+= 3
+    guard try readString() == CBOR.Generic.graph else {
+      position = start.0
+      strings.removeLast(strings.count - start.1)
+      return nil
+    }
+    return try readArrayCount()
+  }
+
+  private mutating func readObject(into table: ObjectTable) throws {
+    let start = position
+    guard try readByte() == 0xD8, try readByte() == UInt8(CBOR.Tag.shareable) else {
+      throw ArchiveError.damaged("an object of a graph without tag 28", at: start)
+    }
+    if let place = try beginAnyRecord() {
+      let shape = definitions[place].shape
+      let type = definitions[place].objectType ?? table.type(named: shape.typeName)
+      if let type {
+        definitions[place].objectType = type
+        table.append(try read(type, place))
+      } else {
+        table.append(.record(try readValues(of: shape)))
+      }
+    } else {
+      table.append(try readValue())
+    }
+  }
+
+  private mutating func read<M: Model>(_ type: M.Type, _ place: Int) throws -> any Model {
+    isObjectFrame = true
+    defer { isObjectFrame = false }
+    let schema = M.schema
+    let start = definitions[place].matching == ObjectIdentifier(schema) ? .fields : match(place, schema)
+    return try M.read(start, from: &self)
+  }
+
+  /// The object that a reference names which stands here; `nil`, with nothing passed, where none stands.
+  package mutating func readReference<T: Archivable>(_ type: T.Type) throws -> T? {
+    guard let objects = context.objects, try peekByte() == 0xD8, bytes.byteCount &- position >= 2 else { return nil }
+    switch UInt64(bytes.unsafeLoad(fromUncheckedByteOffset: position &+ 1, as: UInt8.self)) {
+    case CBOR.Tag.sharedReference, CBOR.Tag.genericObject:
+      guard case .reference(let number) = try readValue() else {
+        throw ArchiveError.mismatch(expected: "an object of \(T.self)", found: "another value", at: position)
+      }
+      return try objects.object(number, as: T.self, in: context)
+    default: return nil
+    }
+  }
+
+  /// The number of an object, whose tag was passed, within its own graph.
+  package mutating func readObjectNumber(at start: Int) throws -> Value {
+    guard case .int(let number)? = try readPlainNumber() else {
+      throw ArchiveError.damaged("a reference to an object is no number", at: start)
+    }
+    // Objects are counted through the whole body, as tag 29 has it.
+    let first = context.objects?.first ?? untypedGraph ?? 0
+    guard number >= first else { throw ArchiveError.damaged("a reference to an object of another graph", at: start) }
+    return .reference(Int(number) - first)
+  }
+
+  /// A graph without types, whose tag and name were passed.
+  package mutating func readGraphContent(at start: Int) throws -> ObjectGraph {
+    guard context.objects == nil, untypedGraph == nil else {
+      throw ArchiveError.damaged("a graph stands inside another", at: start)
+    }
+    untypedGraph = sharedCount
+    defer { untypedGraph = nil }
+    let count = try readArrayCount()
+    try enter()
+    var objects: [Value] = []
+    objects.reserveCapacity(min(count, 4096))
+    for number in 0..<count {
+      guard try readByte() == 0xD8, try readByte() == UInt8(CBOR.Tag.shareable) else {
+        throw ArchiveError.damaged("an object of a graph without tag 28", at: position)
+      }
+      do { objects.append(try readValue()) } catch { throw ArchiveError.at(.index(number), error) }
+    }
+    leave()
+    sharedCount += count
+    return ObjectGraph(objects: objects, root: try readValue())
+  }
+
+  // MARK: Fields that wait
+
+  /// Remembers where a field of an object starts, should it have to wait for another object.
+  @usableFromInline
+  mutating func beginField() { fieldStart = (position, strings.count, depth, placeOffset) }
+
+  /// What stands for a field until the object that it refers to is made, or `nil` where the error is another.
+  @usableFromInline
+  mutating func placeholder<T>(
+    _ place: Int, _ error: any Error, _ makeDefault: () throws -> T
+  ) throws -> T? {
+    guard isObjectFrame, let error = error as? ArchiveError, error.underlyingError is ObjectTable.Pending,
+      let objects = context.objects
+    else { return nil }
+    let value: Value
+    placeOffset = fieldStart.offset
+    let place = place + placeOffset
+    if let slots {
+      guard slots.indices.contains(place), let slot = slots[place] else { return nil }
+      value = slot
+    } else {
+      // The field is read again, as a value, with the strings that it numbers.
+      position = fieldStart.position
+      strings.removeLast(strings.count - fieldStart.strings)
+      depth = fieldStart.depth
+      value = try readValue()
+    }
+    objects.wait(place, value)
+    if let type = T.self as? any EmptyMaking.Type, let empty = type.emptyValue as? T { return empty }
+    return try makeDefault()
+  }
+
+  /// The error for a constant that refers to an object made later.
+  public func constantInCycle(_ place: Int) -> ArchiveError {
+    ArchiveError(.rejected, "a cycle passes through a constant; make it a variable")
+  }
+
+  /// Starts reading the fields of the superclass, which come after those of the class.
+  public mutating func beginSuperclass(after count: Int) { placeOffset += count }
+
+  /// Ends what ``beginSuperclass(after:)`` began.
+  public mutating func endSuperclass(after count: Int) { placeOffset -= count }
+
+  @usableFromInline
+  static func closesCycle<T>() throws -> T {
+    throw ArchiveError(.rejected, "a cycle passes through a field that must be there; make it an optional")
+  }
+}
+
+/// What a field holds until the objects that it refers to are made.
+private protocol EmptyMaking { static var emptyValue: Self { get } }
+extension Optional: EmptyMaking { fileprivate static var emptyValue: Wrapped? { nil } }
+extension Array: EmptyMaking { fileprivate static var emptyValue: [Element] { [] } }
+extension Set: EmptyMaking { fileprivate static var emptyValue: Set<Element> { [] } }
+extension Dictionary: EmptyMaking { fileprivate static var emptyValue: [Key: Value] { [:] } }

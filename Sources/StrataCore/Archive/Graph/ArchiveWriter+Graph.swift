@@ -1,0 +1,90 @@
+/// What a writer does where it meets an object of a class.
+package enum ObjectRole {
+  /// The objects of an archive: they stand apart, and references name them.
+  case order(ObjectOrder)
+  /// The objects next to one that is taken apart: they stay themselves, and references name them.
+  case neighbours(ObjectNeighbours)
+}
+
+extension ArchiveWriter {
+  /// Writes what stands for an object.
+  mutating func write(_ object: some Model, as role: ObjectRole) {
+    switch role {
+    case .order(let order): order.write(object, to: &self)
+    case .neighbours(let neighbours): writeObjectReference(neighbours.number(of: object), isWritten: true)
+    }
+  }
+
+  /// Writes a value that may refer to objects: as it is where it refers to none, else as a graph.
+  package mutating func writeRoot<T: Archivable>(_ value: T) throws {
+    guard objects == nil, T.rootSchema?.holdsObjects ?? false else { return try value.write(to: &self) }
+    let order = try ObjectOrder(of: value, first: sharedCount, limits: limits)
+    guard !order.objects.isEmpty else { return try value.write(to: &self) }
+    objects = .order(order)
+    defer { objects = nil }
+    writeGeneric(CBOR.Generic.graph, count: 2)
+    beginArray(count: order.objects.count)
+    try enter()
+    try order.writeAll(to: &self)
+    leave()
+    sharedCount += order.objects.count
+    try value.write(to: &self)
+  }
+
+  /// Writes a graph without types. Each reference must name one of its objects.
+  package mutating func write(_ graph: ObjectGraph) throws {
+    guard graphObjects == nil else {
+      throw ArchiveError(.notEncodable, "a graph stands inside another; its objects belong to the outer one")
+    }
+    let first = sharedCount
+    writeGeneric(CBOR.Generic.graph, count: 2)
+    beginArray(count: graph.objects.count)
+    try enter()
+    defer { graphObjects = nil }
+    for (number, object) in graph.objects.enumerated() {
+      graphObjects = (first, graph.objects.count, number)
+      beginShared()
+      do { try write(object) } catch { throw ArchiveError.at(.index(number), error) }
+    }
+    leave()
+    graphObjects = (first, graph.objects.count, graph.objects.count)
+    sharedCount += graph.objects.count
+    try write(graph.root)
+  }
+
+  /// Writes a reference of a graph without types.
+  package mutating func writeReference(_ number: Int) throws {
+    guard let graph = graphObjects, number >= 0, number < graph.count else {
+      throw ArchiveError(.notEncodable, "a reference names no object of its graph; encode the whole ObjectGraph")
+    }
+    writeObjectReference(graph.first + number, isWritten: number < graph.written)
+  }
+
+  mutating func writeObjectReference(_ number: Int, isWritten: Bool) {
+    if isWritten {
+      buffer.appendHead(CBOR.Major.tag, CBOR.Tag.sharedReference)
+    } else {
+      writeGeneric(CBOR.Generic.later, count: 1)
+    }
+    write(UInt64(number))
+  }
+
+  /// Starts writing the fields of the superclass, which come after those of the class.
+  public mutating func beginSuperclass(after count: Int) { placeOffset += count }
+
+  /// Ends what ``beginSuperclass(after:)`` began.
+  public mutating func endSuperclass(after count: Int) { placeOffset -= count }
+
+  mutating func beginShared() { buffer.appendHead(CBOR.Major.tag, CBOR.Tag.shareable) }
+
+  /// Writes a reference that archives only hold where something else writes its object.
+  @inlinable
+  public mutating func conditionalField<T: Archivable>(_ place: Int, _ value: T) throws {
+    if isFindingObjects { writeNull() } else { try field(place, value) }
+  }
+
+  @usableFromInline
+  var isFindingObjects: Bool {
+    if case .order(let order)? = objects { order.isFinding } else { false }
+  }
+}

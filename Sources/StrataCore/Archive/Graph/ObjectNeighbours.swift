@@ -1,0 +1,18 @@
+/// The objects that one object or value refers to directly, in the order in which they were met.
+///
+/// Taking an object apart for copying, merging or comparing must not take its neighbours apart: a copy refers to the
+/// same ones.
+package final class ObjectNeighbours {
+  package private(set) var objects: [any Model] = []
+  private var numbers: [ObjectIdentifier: Int] = [:]
+
+  package init() {}
+
+  package func number(of object: some Model) -> Int {
+    let identity = ObjectIdentifier(object as AnyObject)
+    if let number = numbers[identity] { return number }
+    numbers[identity] = objects.count
+    objects.append(object)
+    return objects.count - 1
+  }
+}

@@ -1,0 +1,105 @@
+import SwiftSyntax
+
+// What a class of a hierarchy expands to. All of it stands in the body of the class, where subclasses can override it.
+// The fields of a subclass come before those of its superclass, as an initializer sets them.
+extension ModelDeclaration {
+  /// How a class takes part in a hierarchy.
+  struct ClassForm {
+    let hasImplicitInitializer: Bool
+    let isFinal: Bool
+    let isOpen: Bool
+    /// The superclass where that is a model too, as it is written: `Animal.self`.
+    let superclass: ExprSyntax?
+
+    /// Whether subclasses override what the macro writes, or this one overrides what it wrote for its superclass.
+    var isInHierarchy: Bool { !isFinal || superclass != nil }
+  }
+
+  func hierarchyMembers(_ properties: [StoredProperty], _ form: ClassForm) -> [String] {
+    let fields = properties.filter { $0.role == .field }
+    var members = [schemaStorage(properties), schemaOverride(form)]
+    if form.hasImplicitInitializer, form.superclass == nil { members.append("\(access)init() {}") }
+    members += [reading(properties, form), encoding(fields, form), settingOne(fields, form)]
+    if form.superclass == nil {
+      members.append(function("\(access)func adoptFields(of other: \(typeName))", ["self.adoptObject(other)"]))
+      members += unknownFields(properties)
+    }
+    members.append(adoption(properties, form))
+    return members
+  }
+
+  private func head(_ form: ClassForm) -> String {
+    "\(form.isOpen ? "open " : access)\(form.superclass == nil ? "" : "override ")"
+  }
+
+  private var storageName: String { "_schemaOf\(typeName.withoutBackticks)" }
+
+  private func schemaStorage(_ properties: [StoredProperty]) -> String {
+    let call = schemaCall(fieldLines(properties, inClass: true))
+    guard name.isGeneric else { return "private static let \(storageName) = \(call)" }
+    return """
+      private static var \(storageName): ModelSchema {
+        ModelSchema.cached(\(typeName).self) {
+      \(call.indented(2))
+        }
+      }
+      """
+  }
+
+  private func schemaOverride(_ form: ClassForm) -> String {
+    "\(head(form))class var schema: ModelSchema { \(storageName) }"
+  }
+
+  private func reading(_ properties: [StoredProperty], _ form: ClassForm) -> String {
+    let count = properties.filter { $0.role == .field }.count
+    let above = around(count, form, "try super.init(fields: &reader)", "reader")
+    return function(
+      "\(access)required init(fields reader: inout ArchiveReader) throws",
+      reads(properties, readsInitialValue: false) + above)
+  }
+
+  private func encoding(_ fields: [StoredProperty], _ form: ClassForm) -> String {
+    function(
+      "\(head(form))func encodeFields(to writer: inout ArchiveWriter) throws",
+      fields.enumerated().map { $1.write($0) }
+        + around(fields.count, form, "try super.encodeFields(to: &writer)", "writer"))
+  }
+
+  private func settingOne(_ fields: [StoredProperty], _ form: ClassForm) -> String {
+    var last = ["throw reader.constantInCycle(place)"]
+    if form.superclass != nil {
+      last = around(
+        fields.count, form, "try super.readField(place - \(fields.count), from: &reader)", "reader")
+    }
+    return settingOne(fields, head: head(form), otherwise: last)
+  }
+
+  private func adoption(_ properties: [StoredProperty], _ form: ClassForm) -> String {
+    let variables = properties.filter { $0.role != .apart && !$0.isConstant }
+    var lines = form.superclass == nil ? [] : ["super.adoptObject(other)"]
+    if !variables.isEmpty {
+      lines.append("guard let other = other as? \(typeName) else { return }")
+      lines += variables.map { "\($0.access) = other.\($0.name.text)" }
+    }
+    return function("\(head(form))func adoptObject(_ other: AnyObject)", lines)
+  }
+
+  /// A call of the superclass, whose first field has the place behind those of this class.
+  private func around(_ count: Int, _ form: ClassForm, _ call: String, _ cursor: String) -> [String] {
+    guard form.superclass != nil else { return [] }
+    return ["\(cursor).beginSuperclass(after: \(count))", call, "\(cursor).endSuperclass(after: \(count))"]
+  }
+
+  /// The method that sets one field, for objects that refer to each other in a cycle.
+  func settingOne(_ fields: [StoredProperty], head: String, otherwise: [String]) -> String {
+    var lines = ["switch place {"]
+    for (place, field) in fields.enumerated() where !field.isConstant {
+      lines.append("case \(place):")
+      lines += field.read(place, readsInitialValue: false).map { "  " + $0 }
+    }
+    lines.append("default:")
+    lines += otherwise.map { "  " + $0 }
+    lines.append("}")
+    return function("\(head)func readField(_ place: Int, from reader: inout ArchiveReader) throws", lines)
+  }
+}

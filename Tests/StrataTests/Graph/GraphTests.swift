@@ -1,0 +1,193 @@
+import Foundation
+import Strata
+import Testing
+
+@Suite struct GraphTests {
+  @Test("A-20: shared instances are one instance again")
+  func sharing() throws {
+    let folder = Folder(name: "a")
+    let file = File(title: "x")
+    folder.files = [file, File(title: "y"), file]
+    folder.favourite = file
+    folder.byName = ["x": file]
+    folder.box = Wrapping(file: file, note: "n")
+    let copy = try archived(folder)
+    #expect(copy.files.map(\.title) == ["x", "y", "x"])
+    #expect(copy.files[0] === copy.files[2])
+    #expect(copy.favourite === copy.files[0])
+    #expect(copy.byName["x"] === copy.files[0])
+    #expect(copy.box?.file === copy.files[0])
+    #expect(copy.box?.note == "n")
+  }
+
+  @Test("A-5: a conditional reference is written only where something else writes its object, in whatever order")
+  func conditional() throws {
+    let folder = Folder(name: "a")
+    let file = File(title: "x")
+    file.folder = folder
+    folder.files = [file]
+    #expect(try archived(file).folder == nil)
+    let copy = try archived(folder)
+    #expect(copy.files[0].folder === copy)
+
+    let pair = Pair()
+    let empty = Note()
+    pair.weakModel = empty
+    struct Two: Equatable {}
+    for order in [true, false] {
+      let array: [AnyHolder] = order ? [.pair(pair), .box(empty)] : [.box(empty), .pair(pair)]
+      let again = try archived(array)
+      var found: (Pair?, Note?)
+      for element in again {
+        switch element {
+        case .pair(let pair): found.0 = pair
+        case .box(let box): found.1 = box
+        }
+      }
+      #expect(found.0?.weakModel != nil)
+      #expect(found.0?.weakModel === found.1)
+    }
+    #expect(try archived(pair).weakModel == nil)
+  }
+
+  @Model(version: 1)
+  enum AnyHolder {
+    case pair(Pair)
+    case box(Note)
+  }
+
+  @Test func conditionalReferenceThatIsStrong() throws {
+    let first = File(title: "1"), second = File(title: "2")
+    first.sibling = second
+    #expect(try archived(first).sibling == nil)
+    let both = try archived([first, second])
+    #expect(both[0].sibling === both[1])
+  }
+
+  @Test("M-13: cycles come back", arguments: 1...4)
+  func cycles(count: Int) throws {
+    let cities = (0..<count).map { City(name: "\($0)") }
+    for city in cities { city.neighbours = cities }
+    let copies = try archived(cities)
+    #expect(copies.map(\.name) == cities.map(\.name))
+    for copy in copies {
+      #expect(copy.neighbours.count == count)
+      #expect(zip(copy.neighbours, copies).allSatisfy { $0 === $1 })
+    }
+    for city in cities + copies { city.neighbours = [] }
+  }
+
+  @Test func selfReference() throws {
+    let folder = Folder(name: "a")
+    folder.parent = folder
+    let copy = try archived(folder)
+    #expect(copy.parent === copy)
+    folder.parent = nil
+    copy.parent = nil
+  }
+
+  @Test("A list of 100,000 objects takes neither the stack nor quadratic time")
+  func longList() throws {
+    let (head, all) = Link.list(100_000)
+    let data = try ArchiveEncoder().encode(head)
+    let copies = try ArchiveDecoder().decode(Link.self, from: data).rest
+    #expect(copies.count == all.count)
+    #expect(zip(copies, all).allSatisfy { $0.value == $1.value })
+    #expect(zip(copies.dropFirst(), copies).allSatisfy { $0.previous === $1 })
+    #expect(copies[0].previous == nil)
+    // From its end, where each object is read after those that refer to it.
+    let tail = all[all.count - 1]
+    #expect(try archived(tail).value == tail.value)
+    #expect(throws: (any Error).self) { try ArchiveDecoder().decode(Link.self, from: data.dropLast(9)) }
+    Link.cut(all)
+    Link.cut(copies)
+  }
+
+  @Test func equalGraphsMakeEqualBytes() throws {
+    func make() -> Folder {
+      let folder = Folder(name: "a")
+      folder.files = (0..<20).map { File(title: "\($0)") }
+      for file in folder.files { file.folder = folder }
+      folder.byName = Dictionary(uniqueKeysWithValues: folder.files.map { ($0.title, $0) })
+      return folder
+    }
+    let first = make(), second = make()
+    #expect(try ArchiveEncoder().encode(first) == ArchiveEncoder().encode(second))
+  }
+
+  @Test func streamOfGraphs() async throws {
+    let url = FileManager.default.temporaryDirectory.appending(path: "strata-\(UUID()).strata")
+    defer { try? FileManager.default.removeItem(at: url) }
+    var writer = try ArchiveStreamWriter<Folder>(creating: url)
+    var kept: [Folder] = []
+    for number in 0..<2000 {
+      let folder = Folder(name: "\(number)")
+      folder.files = [File(title: "x")]
+      folder.files[0].folder = folder
+      try writer.append(folder)
+      kept.append(folder)
+    }
+    try writer.finish()
+    var number = 0
+    for try await folder in ArchiveSequence(Folder.self, from: url) {
+      #expect(folder.name == "\(number)")
+      #expect(folder.files[0].folder === folder)
+      number += 1
+    }
+    #expect(number == 2000)
+  }
+
+  @Test func hierarchy() throws {
+    let keeper = Keeper()
+    let dog = Dog(name: "Rex", breed: "Pug")
+    let puppy = Puppy(name: "Bit", breed: "Pug", weeks: 7)
+    dog.friend = puppy
+    puppy.friend = dog
+    keeper.animals = [dog, Animal(name: "Cat"), puppy]
+    for animal in keeper.animals { animal.keeper = keeper }
+    let data = try ArchiveEncoder().encode(keeper)
+    let copy = try ArchiveDecoder(subclasses: [Dog.self, Puppy.self]).decode(Keeper.self, from: data)
+    #expect(copy.animals.map(\.name) == ["Rex", "Cat", "Bit"])
+    let copiedDog = try #require(copy.animals[0] as? Dog)
+    let copiedPuppy = try #require(copy.animals[2] as? Puppy)
+    #expect(type(of: copy.animals[1]) == Animal.self)
+    #expect(copiedDog.breed == "Pug" && copiedPuppy.weeks == 7)
+    #expect(copiedDog.friend === copiedPuppy && copiedPuppy.friend === copiedDog)
+    #expect(copy.animals.allSatisfy { $0.keeper === copy })
+    #expect {
+      try ArchiveDecoder().decode(Keeper.self, from: data)
+    } throws: {
+      ($0 as? ArchiveError)?.code == .unknownType
+    }
+    for dog in [dog, puppy, copiedDog, copiedPuppy] { dog.friend = nil }
+  }
+
+  @Test("A-14: each level of a hierarchy has a version and steps of its own")
+  func levels() throws {
+    guard
+      case .graph(var graph) = try ArchiveDecoder().decodeValue(
+        from: ArchiveEncoder().encode(Puppy(name: "Bit", breed: "Pug", weeks: 7))),
+      case .record(var record) = graph.objects[0]
+    else { throw Unexpected() }
+    #expect(record.keys == ["weeks", "breed", "friend", "name", "keeper"])
+    #expect(record.superclasses.map { "\($0.typeName) \($0.modelVersion)" } == ["Dog 3", "Animal 2"])
+    record.rename("name", to: "title")
+    record.superclasses[1].modelVersion = 1
+    graph.objects[0] = .record(record)
+    var report = DecodingReport()
+    let data = try ArchiveEncoder().encode(graph, typeName: "Puppy", modelVersion: 1)
+    #expect(try ArchiveDecoder().decode(Puppy.self, from: data, report: &report).name == "Bit")
+    #expect(report.upgrades.map(\.typeName) == ["Animal"])
+
+    record.superclasses[0].modelVersion = 4
+    graph.objects[0] = .record(record)
+    let newer = try ArchiveEncoder().encode(graph, typeName: "Puppy", modelVersion: 1)
+    #expect {
+      try ArchiveDecoder().decode(Puppy.self, from: newer)
+    } throws: {
+      ($0 as? ArchiveError)?.code == .newerModel && ($0 as? ArchiveError)?.typeName == "Dog"
+    }
+  }
+
+  struct Unexpected: Error {}
+}
