@@ -73,7 +73,8 @@ extension FieldInfo {
       (type as? any Archivable.Type)?.collectSchemas(into: &catalog)
       if let schema = catalog[nested.typeName] { return .record(try schema.record(overlaying: json, on: nested)) }
     }
-    let context = DecodingContext(source: .json)
+    // Objects inside are finished with the result of the merge.
+    let context = DecodingContext(source: .json, finishesModels: false)
     if let type = type as? any Archivable.Type {
       return try type.make(from: json, in: context).archivedValue(includingExcluded: true)
     }

@@ -100,6 +100,9 @@ extension Model {
       } catch { throw Self.failure(field.key, error) }
     }
     if !remaining.isEmpty { result = try Self.made(of: values) }
+    if catalog.finishesModels {
+      result = try Self.made(of: result.record(includingExcluded: true), finishes: true)
+    }
     let after = try result.record(includingExcluded: true)
     let changes = schema.fields.compactMap { field in
       before[field.key] == after[field.key]
@@ -134,8 +137,9 @@ extension Model {
       .mergeFailed, "the values cannot be merged", path: [.key(key)] + path, typeName: schema.name, underlying: error)
   }
 
-  private static func made(of values: Record) throws -> Self {
-    let context = DecodingContext(includesExcluded: true)
+  /// - Parameter finishes: whether hooks and validation run; they do on the result alone.
+  private static func made(of values: Record, finishes: Bool = false) throws -> Self {
+    let context = DecodingContext(source: .merge, includesExcluded: true, finishesModels: finishes)
     do {
       let slots = schema.fields.map { values[$0.key] }
       return try make(slots: slots, unknownFields: schema.unknownFields(of: values), in: context)

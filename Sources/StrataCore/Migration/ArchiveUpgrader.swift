@@ -36,7 +36,7 @@ public struct ArchiveUpgrader: Sendable {
   public func upgrade(_ data: Data, report: inout DecodingReport) throws -> Data {
     let decoder = ArchiveDecoder(limits: limits)
     return try decoder.withBody(of: data, newestVersion: root) { stamp, body in
-      let context = DecodingContext(limits: limits)
+      let context = DecodingContext(limits: limits, finishesModels: false)
       var unused = DecodingReport()
       let value = try decoder.decode(body, &unused) { try $0.readValue() }
       let upgraded = try upgrade(value, context)

@@ -93,6 +93,9 @@ public struct SchemaCatalog: Sendable {
     for name in schema.formerNames where objectTypes[name] == nil { objectTypes[name] = type }
   }
 
+  /// Whether a model among them has code that runs on objects that were made.
+  package var finishesModels: Bool { schemas.values.contains(where: \.finishesModels) }
+
   /// The schema of a type name.
   public subscript(name: String) -> ModelSchema? { schemas[name] }
 }

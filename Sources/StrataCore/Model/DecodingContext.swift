@@ -4,7 +4,11 @@ public final class DecodingContext {
   /// Whether records hold the fields that archives leave out, as merging needs.
   package let includesExcluded: Bool
   /// Where the values come from: JSON writes dates, URLs and data as strings.
-  package let source: Source
+  package let source: DecodingSource
+  /// Whether objects are finished: off where a merge makes objects on the way to its result.
+  package let finishesModels: Bool
+  /// Whether finished objects are validated.
+  package let validates: Bool
   package var report = DecodingReport()
   /// The objects of the graph that is being read.
   package var objects: ObjectTable?
@@ -15,15 +19,15 @@ public final class DecodingContext {
   /// Where the fields of schemas stand in shapes that were met.
   private var placements: [(schema: ModelSchema, shape: RecordShape, places: [Int?])] = []
 
-  package enum Source: Sendable { case archive, json }
-
   package init(
-    limits: ArchiveLimits = ArchiveLimits(), source: Source = .archive, includesExcluded: Bool = false,
-    notesShapes: Bool = false
+    limits: ArchiveLimits = ArchiveLimits(), source: DecodingSource = .archive, includesExcluded: Bool = false,
+    notesShapes: Bool = false, finishesModels: Bool = true, validates: Bool = true
   ) {
     self.limits = limits
     self.source = source
     self.includesExcluded = includesExcluded
+    self.finishesModels = finishesModels
+    self.validates = validates
     if notesShapes { shapes = [] }
   }
 

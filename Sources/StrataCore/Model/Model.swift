@@ -119,13 +119,16 @@ extension Model {
     switch start {
     case .fields:
       try reader.enter()
+      var model: Self
       do {
-        let model = try Self(fields: &reader)
+        model = try Self(fields: &reader)
         reader.leave()
-        return model
       } catch {
         throw located(error, reader.failedField)
       }
+      // An object of a graph is finished when every object is made.
+      if schema.finishesModels, !reader.isObjectFrame { try finish(&model, in: reader.context) }
+      return model
     case .values(let shape):
       return try make(from: reader.readValues(of: shape), in: reader.context, isObjectFrame: reader.isObjectFrame)
     case .other:
@@ -161,7 +164,10 @@ extension Model {
   ) throws -> Self {
     var reader = ArchiveReader(slots: slots, unknownFields: unknownFields, context: context)
     reader.isObjectFrame = isObjectFrame
-    do { return try Self(fields: &reader) } catch { throw located(error, reader.failedField) }
+    var model: Self
+    do { model = try Self(fields: &reader) } catch { throw located(error, reader.failedField) }
+    if schema.finishesModels, !isObjectFrame { try finish(&model, in: context) }
+    return model
   }
 
   /// The object as a record with today's version.

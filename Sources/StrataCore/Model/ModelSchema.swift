@@ -30,6 +30,11 @@ public final class ModelSchema: Sendable {
   package let hook: (@Sendable (String, Int, Record) throws -> Value?)?
   /// Upgrades a record by making the model of it, where a hook needs that; `nil` where steps are enough.
   package let rebuild: (@Sendable (Record, DecodingContext) throws -> Record)?
+  /// What runs on each object that was made.
+  package let decodingHook: (any AnyModelHook)?
+  package let validationHook: (any AnyModelHook)?
+  /// Whether there is anything to run on objects that were made.
+  package let finishesModels: Bool
   private let formerCases: [String: String]
   private let problem: ArchiveError?
   private let type: Any.Type
@@ -83,6 +88,9 @@ public final class ModelSchema: Sendable {
     isObject = type is AnyClass
     isEnumeration = !cases.isEmpty
     hook = (type as? any ValueDecoding.Type).map { Self.makeHook($0) }
+    decodingHook = (type as? any PostDecoding.Type).map { Self.makeDecodingHook($0) }
+    validationHook = nil
+    finishesModels = decodingHook != nil || validationHook != nil
     rebuild = hook == nil ? nil : (type as? any Model.Type).map { Self.makeRebuild($0) }
     allKeys = fields.map(\.key)
     archivedKeys = fields.filter { $0.archive != .excluded }.map(\.key)
@@ -105,6 +113,10 @@ public final class ModelSchema: Sendable {
     _ type: (some ValueDecoding).Type
   ) -> @Sendable (String, Int, Record) throws -> Value? {
     { try type.decodeValue(forKey: $0, modelVersion: $1, in: $2) }
+  }
+
+  private static func makeDecodingHook<M: PostDecoding>(_ type: M.Type) -> any AnyModelHook {
+    ModelHook<M> { model, context in try model.didDecode(from: context.source) }
   }
 
   private static func makeRebuild(

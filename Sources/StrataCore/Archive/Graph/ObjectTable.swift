@@ -98,10 +98,17 @@ package final class ObjectTable {
   /// The object under a number is made after this one.
   struct Pending: Error {}
 
-  /// Sets the fields that waited.
+  /// Sets the fields that waited, and then finishes the objects, each behind those that it refers to.
   func finish(in context: DecodingContext) throws {
     for field in unfinished { try Self.set(field.place, of: field.object, to: field.value, in: context) }
     unfinished.removeAll()
+    for case .object(let object) in entries { try Self.finish(object, in: context) }
+  }
+
+  private static func finish<M: Model>(_ object: M, in context: DecodingContext) throws {
+    guard Swift.type(of: object).schema.finishesModels else { return }
+    var object = object
+    try M.finish(&object, in: context)
   }
 
   private static func set(
