@@ -8,12 +8,18 @@ public import Foundation
 public struct ArchiveDecoder: Sendable {
   /// What an archive may claim.
   public var limits: ArchiveLimits
+  /// Whether models must keep their rules (see ``Validating``). Without, an archive that an older program wrote opens
+  /// though today's rules refuse it, and opens faster.
+  public var validates: Bool
   /// Classes that an archive may hold where it is expected to hold one that they inherit from. A class that is neither
   /// named here, nor by ``ModelHierarchy``, nor the type of a field, is refused.
   public var subclasses: [any Model.Type]
 
-  public init(limits: ArchiveLimits = ArchiveLimits(), subclasses: [any Model.Type] = []) {
+  public init(
+    limits: ArchiveLimits = ArchiveLimits(), validates: Bool = true, subclasses: [any Model.Type] = []
+  ) {
     self.limits = limits
+    self.validates = validates
     self.subclasses = subclasses
   }
 
@@ -21,7 +27,7 @@ public struct ArchiveDecoder: Sendable {
   ///
   /// - Throws: ``ArchiveError``. Opening: `notAnArchive`, `newerFormat`, `truncated`, `damaged`, `limitExceeded`.
   ///   Decoding: `newerModel`, `unsupportedVersion`, `unknownType`, `typeMismatch`, `missingValue`, `unknownCase`,
-  ///   `rejected`. Upgrading: `invalidMigration`, `migrationFailed`.
+  ///   `rejected`, `invalid`. Upgrading: `invalidMigration`, `migrationFailed`.
   /// - Complexity: linear in the size of the archive.
   public func decode<T: Archivable>(_ type: T.Type = T.self, from data: Data) throws -> T {
     var report = DecodingReport()
@@ -111,7 +117,7 @@ public struct ArchiveDecoder: Sendable {
   package func decode<R>(
     _ body: RawSpan, _ report: inout DecodingReport, _ read: (inout ArchiveReader) throws -> R
   ) throws -> R {
-    let context = DecodingContext(limits: limits)
+    let context = DecodingContext(limits: limits, validates: validates)
     context.subclasses = subclasses
     var reader = ArchiveReader(body, context: context)
     try reader.beginBody()

@@ -6,6 +6,7 @@ extension ArchiveError: CustomStringConvertible, LocalizedError {
     var text = reason
     if !codingPath.isEmpty { text += " (at \(pathDescription))" }
     if let typeName { text += " [\(typeName)]" }
+    if failures.count > 1 { return text + ": " + failures.map(\.description).joined(separator: "; ") }
     // What the operating system says is already a part of the reason.
     if let underlyingError, !(code == .fileSystem && underlyingError is POSIXError) {
       text += ": \(Self.wording(of: underlyingError))"
@@ -16,9 +17,11 @@ extension ArchiveError: CustomStringConvertible, LocalizedError {
   public var errorDescription: String? { description }
 
   /// The path as it would be written in code: `owner.users[3].name`.
-  public var pathDescription: String {
+  public var pathDescription: String { Self.describe(codingPath) }
+
+  static func describe(_ path: [PathComponent]) -> String {
     var text = ""
-    for component in codingPath {
+    for component in path {
       switch component {
       case .key(let key): text += text.isEmpty ? key : "." + key
       case .index(let index): text += "[\(index)]"
@@ -27,7 +30,7 @@ extension ArchiveError: CustomStringConvertible, LocalizedError {
     return text
   }
 
-  private static func wording(of error: any Error) -> String {
+  static func wording(of error: any Error) -> String {
     // DecodingError prints values of the data in its debug text, so only its kind is told.
     switch error {
     case DecodingError.typeMismatch(let type, _): "a value is not \(type)"

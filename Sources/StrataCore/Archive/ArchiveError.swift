@@ -8,6 +8,8 @@ public struct ArchiveError: Error, Sendable {
     case notAnArchive, newerFormat, truncated, damaged, limitExceeded
     // Decoding
     case newerModel, unsupportedVersion, unknownType, typeMismatch, missingValue, unknownCase, rejected
+    // Validating
+    case invalid
     // Upgrading
     case invalidMigration, migrationFailed
     // Merging
@@ -37,10 +39,12 @@ public struct ArchiveError: Error, Sendable {
     let limit: ArchiveLimits.Limit?
     let byteOffset: Int?
     let underlying: (any Error)?
+    let failures: [ValidationFailure]
 
     init(
       code: Code, reason: String, path: [PathComponent], typeName: String?, foundVersion: Int?,
-      supportedVersion: Int?, limit: ArchiveLimits.Limit?, byteOffset: Int?, underlying: (any Error)?
+      supportedVersion: Int?, limit: ArchiveLimits.Limit?, byteOffset: Int?, underlying: (any Error)?,
+      failures: [ValidationFailure]
     ) {
       self.code = code
       self.reason = reason
@@ -51,6 +55,7 @@ public struct ArchiveError: Error, Sendable {
       self.limit = limit
       self.byteOffset = byteOffset
       self.underlying = underlying
+      self.failures = failures
     }
   }
 
@@ -59,11 +64,12 @@ public struct ArchiveError: Error, Sendable {
   package init(
     _ code: Code, _ reason: String, path: [PathComponent] = [], typeName: String? = nil,
     foundVersion: Int? = nil, supportedVersion: Int? = nil, limit: ArchiveLimits.Limit? = nil,
-    byteOffset: Int? = nil, underlying: (any Error)? = nil
+    byteOffset: Int? = nil, underlying: (any Error)? = nil, failures: [ValidationFailure] = []
   ) {
     details = Details(
       code: code, reason: reason, path: path, typeName: typeName, foundVersion: foundVersion,
-      supportedVersion: supportedVersion, limit: limit, byteOffset: byteOffset, underlying: underlying)
+      supportedVersion: supportedVersion, limit: limit, byteOffset: byteOffset, underlying: underlying,
+      failures: failures)
   }
 
   /// The kind of failure.
@@ -97,7 +103,7 @@ extension ArchiveError {
     ArchiveError(
       code, reason, path: [component] + codingPath, typeName: typeName, foundVersion: foundVersion,
       supportedVersion: supportedVersion, limit: limit, byteOffset: byteOffset,
-      underlying: underlyingError)
+      underlying: underlyingError, failures: failures.map { $0.prefixed(by: component) })
   }
 
   /// The same error with the type that was being read, where none is known yet.
@@ -106,7 +112,7 @@ extension ArchiveError {
     return ArchiveError(
       code, reason, path: codingPath, typeName: name, foundVersion: foundVersion,
       supportedVersion: supportedVersion, limit: limit, byteOffset: byteOffset,
-      underlying: underlyingError)
+      underlying: underlyingError, failures: failures)
   }
 }
 

@@ -9,36 +9,40 @@ public import Foundation
 public struct ArchiveSequence<Element: Archivable>: AsyncSequence {
   private let url: URL
   private let limits: ArchiveLimits
+  private let validates: Bool
   private let subclasses: [any Model.Type]
 
   /// The models of a file. It is opened with the first model.
   ///
-  /// - Parameter subclasses: as ``ArchiveDecoder/subclasses``.
+  /// - Parameters:
+  ///   - validates: whether models must keep their rules (see ``Validating``).
+  ///   - subclasses: as ``ArchiveDecoder/subclasses``.
   public init(
     _ type: Element.Type = Element.self, from url: URL, limits: ArchiveLimits = ArchiveLimits(),
-    subclasses: [any Model.Type] = []
+    validates: Bool = true, subclasses: [any Model.Type] = []
   ) {
     self.url = url
     self.limits = limits
+    self.validates = validates
     self.subclasses = subclasses
   }
 
-  public func makeAsyncIterator() -> Iterator { Iterator(url: url, limits: limits, subclasses: subclasses) }
+  public func makeAsyncIterator() -> Iterator {
+    Iterator(url: url, decoder: ArchiveDecoder(limits: limits, validates: validates, subclasses: subclasses))
+  }
 
   /// Reads one model after the other. Its ``next()`` also serves where there is no concurrency.
   public struct Iterator: AsyncIteratorProtocol {
     private let url: URL
-    private let limits: ArchiveLimits
-    private let subclasses: [any Model.Type]
+    private let decoder: ArchiveDecoder
     private var source: Source?
     private var batch: [Element] = []
     private var place = 0
     private var isFinished = false
 
-    init(url: URL, limits: ArchiveLimits, subclasses: [any Model.Type]) {
+    init(url: URL, decoder: ArchiveDecoder) {
       self.url = url
-      self.limits = limits
-      self.subclasses = subclasses
+      self.decoder = decoder
     }
 
     /// What was upgraded so far.
@@ -51,7 +55,7 @@ public struct ArchiveSequence<Element: Archivable>: AsyncSequence {
       while place == batch.count {
         if isFinished { return nil }
         do {
-          let source = try source ?? Source(url, limits, subclasses, Element.rootSchema)
+          let source = try source ?? Source(url, decoder, Element.rootSchema)
           self.source = source
           batch = try source.nextBatch(Element.self) ?? []
           place = 0
@@ -77,12 +81,10 @@ public struct ArchiveSequence<Element: Archivable>: AsyncSequence {
 
     var report: DecodingReport { context.report }
 
-    init(
-      _ url: URL, _ limits: ArchiveLimits, _ subclasses: [any Model.Type], _ schema: ModelSchema?
-    ) throws {
-      reader = try MemberReader(url: url, limits: limits)
-      context = DecodingContext(limits: limits)
-      context.subclasses = subclasses
+    init(_ url: URL, _ decoder: ArchiveDecoder, _ schema: ModelSchema?) throws {
+      reader = try MemberReader(url: url, limits: decoder.limits)
+      context = DecodingContext(limits: decoder.limits, validates: decoder.validates)
+      context.subclasses = decoder.subclasses
       self.schema = schema
     }
 

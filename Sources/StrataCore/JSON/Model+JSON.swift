@@ -7,12 +7,15 @@ extension Model {
   /// nothing is converted between text and number.
   ///
   /// - Throws: ``ArchiveError`` with the code `invalidJSON` where the text is no JSON, `typeMismatch` where a value is
-  ///   not what the field holds, and `missingValue` where a field without a default is absent.
-  public init(fromJSON json: Data) throws { try self.init(fromJSON: JSONReader().read(json)) }
+  ///   not what the field holds, and `missingValue` where a field without a default is absent;
+  ///   `invalid` where it breaks a rule of the model (see ``Validating``), unless `validates` is false.
+  public init(fromJSON json: Data, validates: Bool = true) throws {
+    try self.init(fromJSON: JSONReader().read(json), validates: validates)
+  }
 
   /// Makes the model of a JSON object that was read before.
-  public init(fromJSON json: Value) throws {
-    self = try Self.make(fromJSON: json, in: DecodingContext(source: .json))
+  public init(fromJSON json: Value, validates: Bool = true) throws {
+    self = try Self.make(fromJSON: json, in: DecodingContext(source: .json, validates: validates))
   }
 
   package static func make(fromJSON json: Value, in context: DecodingContext) throws -> Self {

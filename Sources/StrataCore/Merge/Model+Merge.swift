@@ -22,15 +22,17 @@ extension Model {
   ///   - source: the object whose values are taken; it stays as it is.
   ///   - keys: the keys to merge; all of them unless given.
   ///   - policy: overrides the policies of the fields.
+  ///   - validates: whether the result must keep the model's rules (see ``Validating``).
   /// - Returns: what changed.
   /// - Throws: ``ArchiveError`` with the code `unknownKey` for a key that the model does not declare, and
-  ///   `mergeFailed` where a hook or a policy fails or yields what the field cannot hold.
+  ///   `mergeFailed` where a hook or a policy fails or yields what the field cannot hold; `invalid` where the result
+  ///   breaks a rule of the model.
   @discardableResult
   public mutating func mergeValues(
-    from source: Self, forKeys keys: [String]? = nil, policy: MergePolicy? = nil
+    from source: Self, forKeys keys: [String]? = nil, policy: MergePolicy? = nil, validates: Bool = true
   ) throws -> MergeReport {
     let values = try source.record(includingExcluded: true)
-    return try merge(source, values, present: Set(Self.schema.allKeys), keys, policy)
+    return try merge(source, values, present: Set(Self.schema.allKeys), keys, policy, validates)
   }
 
   /// Folds an object of another model in: the keys that both declare are merged, the others stay.
@@ -39,13 +41,13 @@ extension Model {
   @discardableResult
   @_disfavoredOverload
   public mutating func mergeValues<Source: Model>(
-    from source: Source, forKeys keys: [String]? = nil, policy: MergePolicy? = nil
+    from source: Source, forKeys keys: [String]? = nil, policy: MergePolicy? = nil, validates: Bool = true
   ) throws -> MergeReport {
     let values = try source.record(includingExcluded: true)
     let shared = Set(Self.schema.allKeys).intersection(Source.schema.allKeys)
     var own = try record(includingExcluded: true)
     for key in shared { own[key] = values[key] }
-    return try merge(Self.made(of: own), values, present: shared, keys, policy)
+    return try merge(Self.made(of: own), values, present: shared, keys, policy, validates)
   }
 
   /// Folds a JSON object in: only the keys that the document holds are touched. An explicit null is a value.
@@ -54,34 +56,31 @@ extension Model {
   ///   not what a field holds, and as `mergeValues(from:)`. The object is then unchanged.
   @discardableResult
   public mutating func mergeValues(
-    fromJSON json: Data, forKeys keys: [String]? = nil, policy: MergePolicy? = nil
+    fromJSON json: Data, forKeys keys: [String]? = nil, policy: MergePolicy? = nil, validates: Bool = true
   ) throws -> MergeReport {
-    try mergeValues(fromJSON: JSONReader().read(json), forKeys: keys, policy: policy)
+    try mergeValues(fromJSON: JSONReader().read(json), forKeys: keys, policy: policy, validates: validates)
   }
 
   /// Folds a JSON object in that was read before.
   @discardableResult
   public mutating func mergeValues(
-    fromJSON json: Value, forKeys keys: [String]? = nil, policy: MergePolicy? = nil
+    fromJSON json: Value, forKeys keys: [String]? = nil, policy: MergePolicy? = nil, validates: Bool = true
   ) throws -> MergeReport {
     let present = try Self.schema.keys(inJSON: json)
     let own = try record(includingExcluded: true)
     // The source is a whole object: keys that the document lacks have the target's values.
     let source = try Self.made(of: Self.schema.record(overlaying: json, on: own))
-    return try merge(source, source.record(includingExcluded: true), present: present, keys, policy)
+    return try merge(source, source.record(includingExcluded: true), present: present, keys, policy, validates)
   }
 
   // MARK: Inside
 
   private mutating func merge(
-    _ source: Self, _ sourceValues: Record, present: Set<String>, _ keys: [String]?, _ policy: MergePolicy?
+    _ source: Self, _ sourceValues: Record, present: Set<String>, _ keys: [String]?, _ policy: MergePolicy?,
+    _ validates: Bool
   ) throws -> MergeReport {
     let schema = Self.schema
-    if let unknown = keys?.first(where: { !schema.allKeys.contains($0) }) {
-      throw ArchiveError(
-        .unknownKey, "the model declares no key \(unknown); its keys are \(schema.allKeys.joined(separator: ", "))",
-        path: [.key(unknown)], typeName: schema.name)
-    }
+    try schema.checkKeys(keys ?? [])
     let wanted = keys.map(Set.init)
     let merged = schema.fields.filter { present.contains($0.key) && wanted?.contains($0.key) ?? true }
     let before = try record(includingExcluded: true)
@@ -101,7 +100,7 @@ extension Model {
     }
     if !remaining.isEmpty { result = try Self.made(of: values) }
     if catalog.finishesModels {
-      result = try Self.made(of: result.record(includingExcluded: true), finishes: true)
+      result = try Self.made(of: result.record(includingExcluded: true), finishes: true, validates: validates)
     }
     let after = try result.record(includingExcluded: true)
     let changes = schema.fields.compactMap { field in
@@ -138,12 +137,14 @@ extension Model {
   }
 
   /// - Parameter finishes: whether hooks and validation run; they do on the result alone.
-  private static func made(of values: Record, finishes: Bool = false) throws -> Self {
-    let context = DecodingContext(source: .merge, includesExcluded: true, finishesModels: finishes)
+  private static func made(of values: Record, finishes: Bool = false, validates: Bool = true) throws -> Self {
+    let context = DecodingContext(
+      source: .merge, includesExcluded: true, finishesModels: finishes, validates: validates)
     do {
       let slots = schema.fields.map { values[$0.key] }
       return try make(slots: slots, unknownFields: schema.unknownFields(of: values), in: context)
     } catch {
+      if let error = error as? ArchiveError, error.code == .invalid { throw error }
       throw ArchiveError(
         .mergeFailed, "a merged value is not what the field holds", path: (error as? ArchiveError)?.codingPath ?? [],
         typeName: schema.name, underlying: error)

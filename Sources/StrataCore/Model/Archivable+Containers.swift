@@ -79,15 +79,16 @@ extension Set: Archivable where Element: Archivable {
 
   public static func make(from value: Value, in context: DecodingContext) throws -> Set<Element> {
     let values: [Value]
+    let takesArrays = context.source == .json || context.takesPlainObjects
     switch value {
     case .set(let elements): values = elements
-    case .array(let elements) where context.source == .json: values = elements
+    case .array(let elements) where takesArrays: values = elements
     default: throw ArchiveError.mismatch(expected: "a set", found: value.kind)
     }
     var set = Set<Element>(minimumCapacity: values.count)
     for (index, value) in values.enumerated() {
       do {
-        guard set.insert(try Element.make(from: value, in: context)).inserted || context.source == .json else {
+        guard set.insert(try Element.make(from: value, in: context)).inserted || takesArrays else {
           throw ArchiveError(.damaged, "an element of a set stands twice")
         }
       } catch { throw ArchiveError.at(.index(index), error) }

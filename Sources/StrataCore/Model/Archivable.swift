@@ -75,6 +75,9 @@ public struct SchemaCatalog: Sendable {
   /// The classes among the models, by type name and former names.
   package private(set) var objectTypes: [String: any Model.Type] = [:]
 
+  /// Whether a model among them has a field that equality leaves out.
+  private(set) var hasTransitoryFields = false
+
   public init() {}
 
   /// Adds a schema under its name and former names.
@@ -83,6 +86,7 @@ public struct SchemaCatalog: Sendable {
   public mutating func add(_ schema: ModelSchema) -> Bool {
     guard schemas[schema.name] == nil else { return false }
     schemas[schema.name] = schema
+    if schema.fields.contains(where: { $0.storage == .transitory }) { hasTransitoryFields = true }
     for name in schema.formerNames where schemas[name] == nil { schemas[name] = schema }
     return true
   }

@@ -9,6 +9,8 @@ public final class DecodingContext {
   package let finishesModels: Bool
   /// Whether finished objects are validated.
   package let validates: Bool
+  /// Whether values that rules replace stay replaced.
+  package let keepsReplacements: Bool
   package var report = DecodingReport()
   /// The objects of the graph that is being read.
   package var objects: ObjectTable?
@@ -21,13 +23,14 @@ public final class DecodingContext {
 
   package init(
     limits: ArchiveLimits = ArchiveLimits(), source: DecodingSource = .archive, includesExcluded: Bool = false,
-    notesShapes: Bool = false, finishesModels: Bool = true, validates: Bool = true
+    notesShapes: Bool = false, finishesModels: Bool = true, validates: Bool = true, keepsReplacements: Bool = true
   ) {
     self.limits = limits
     self.source = source
     self.includesExcluded = includesExcluded
     self.finishesModels = finishesModels
     self.validates = validates
+    self.keepsReplacements = keepsReplacements
     if notesShapes { shapes = [] }
   }
 
@@ -38,6 +41,9 @@ public final class DecodingContext {
     for subclass in subclasses { subclass.collectSchemas(into: &catalog) }
     return catalog.objectTypes
   }
+
+  /// Whether values were written by hand: objects without a type, and arrays for sets.
+  package var takesPlainObjects: Bool { source == .dictionary || source == .update }
 
   package func note(_ shape: RecordShape) { shapes?.append(shape) }
 

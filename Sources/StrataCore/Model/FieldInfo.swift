@@ -13,7 +13,10 @@ public enum ArchiveBehavior: String, Sendable, Hashable {
 public enum StorageBehavior: String, Sendable, Hashable {
   /// The field counts everywhere.
   case permanent
-  /// The field is copied, merged and validated, but equality, hash and description leave it out: for caches and for
+  /// The property takes no part at all: it is no field. Only for `@Field(storage:)` on a property that has an initial
+  /// value or is an optional variable; a list of fields leaves such a property out.
+  case none
+  /// The field is archived, copied, merged and validated, but equality, hash and description leave it out: for caches and for
   /// references back to an owner.
   case transitory
 }

@@ -78,6 +78,7 @@ extension Model {
   package func writeRecord(to writer: inout ArchiveWriter) throws {
     let schema = Self.schema.isObject ? type(of: self).schema : Self.schema
     if schema.isEnumeration { return try encodeFields(to: &writer) }
+    if writer.checksModels, schema.validationHook != nil { try checkItself() }
     var unknown: [Object.Entry] = []
     if schema.keepsUnknownFields {
       unknown = archivedUnknownFields.object.entries.filter { !schema.allKeys.contains($0.key) }
@@ -142,6 +143,10 @@ extension Model {
     if case .reference(let number) = value, let objects = context.objects {
       return try objects.object(number, as: Self.self, in: context)
     }
+    if context.takesPlainObjects, case .object(let object) = value {
+      return try make(
+        dictionary: Dictionary(uniqueKeysWithValues: object.entries.map { ($0.key, $0.value) }), in: context)
+    }
     guard case .record(let record) = value else {
       throw ArchiveError.mismatch(expected: "a record of \(schema.name)", found: value.kind).inType(schema.name)
     }
@@ -184,7 +189,7 @@ extension Model {
     return record
   }
 
-  private static func located(_ error: any Error, _ place: Int, _ known: ModelSchema? = nil) -> ArchiveError {
+  static func located(_ error: any Error, _ place: Int, _ known: ModelSchema? = nil) -> ArchiveError {
     let schema = known ?? schema
     guard schema.fields.indices.contains(place) else { return ArchiveError.wrap(error).inType(schema.name) }
     return ArchiveError.at(.key(schema.fields[place].key), error).inType(schema.name)

@@ -22,7 +22,7 @@ extension Model {
     } catch { throw ArchiveError.wrap(error).inType(schema.name) }
   }
 
-  private static func run(_ hook: (any AnyModelHook)?, _ model: inout Self, _ context: DecodingContext) throws {
+  static func run(_ hook: (any AnyModelHook)?, _ model: inout Self, _ context: DecodingContext) throws {
     guard let hook else { return }
     guard let hook = hook as? ModelHook<Self> else {
       throw ArchiveError(.invalidSchema, "the schema was made for another type than \(Self.self)")

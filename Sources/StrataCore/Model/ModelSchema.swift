@@ -36,6 +36,7 @@ public final class ModelSchema: Sendable {
   /// Whether there is anything to run on objects that were made.
   package let finishesModels: Bool
   private let formerCases: [String: String]
+  private let insideCache = Mutex<SchemaCatalog?>(nil)
   private let problem: ArchiveError?
   private let type: Any.Type
   private let objectsAnswer = Atomic<Int>(0)
@@ -89,7 +90,7 @@ public final class ModelSchema: Sendable {
     isEnumeration = !cases.isEmpty
     hook = (type as? any ValueDecoding.Type).map { Self.makeHook($0) }
     decodingHook = (type as? any PostDecoding.Type).map { Self.makeDecodingHook($0) }
-    validationHook = nil
+    validationHook = (type as? any Validating.Type).map { Self.makeValidationHook($0) }
     finishesModels = decodingHook != nil || validationHook != nil
     rebuild = hook == nil ? nil : (type as? any Model.Type).map { Self.makeRebuild($0) }
     allKeys = fields.map(\.key)
@@ -117,6 +118,13 @@ public final class ModelSchema: Sendable {
 
   private static func makeDecodingHook<M: PostDecoding>(_ type: M.Type) -> any AnyModelHook {
     ModelHook<M> { model, context in try model.didDecode(from: context.source) }
+  }
+
+  private static func makeValidationHook<M: Validating>(_ type: M.Type) -> any AnyModelHook {
+    let plan = ValidationPlan<M>()
+    return ModelHook<M> { model, context in
+      try plan.run(on: &model, keepsReplacements: context.keepsReplacements)
+    }
   }
 
   private static func makeRebuild(
@@ -151,6 +159,9 @@ public final class ModelSchema: Sendable {
     for field in fields {
       if !keys.insert(field.key).inserted { return invalid("the key \(field.key) is declared twice") }
     }
+    if let field = fields.first(where: { $0.storage == .none }) {
+      return invalid("\(field.key) takes no part (storage: .none); leave it out of the fields")
+    }
     for field in fields {
       for former in field.formerly where keys.contains(former) {
         return invalid("\(former) is a key and also a former key of \(field.key)")
@@ -178,6 +189,20 @@ public final class ModelSchema: Sendable {
         level.modelVersion == schema.modelVersion && schema.isNamed(level.typeName)
       }
   }
+
+  /// The schemas of the models that the fields or payloads hold; this one too where it holds itself. Found once.
+  package var inside: SchemaCatalog {
+    if let known = insideCache.withLock({ $0 }) { return known }
+    var catalog = SchemaCatalog()
+    for type in fields.map(\.type) + cases.flatMap(\.payload) {
+      (type as? any Archivable.Type)?.collectSchemas(into: &catalog)
+    }
+    insideCache.withLock { $0 = catalog }
+    return catalog
+  }
+
+  /// Whether a model inside has rules.
+  package var holdsValidation: Bool { inside.schemas.values.contains { $0.validationHook != nil } }
 
   package func isNamed(_ name: String) -> Bool { name == self.name || formerNames.contains(name) }
 

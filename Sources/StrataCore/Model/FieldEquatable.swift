@@ -1,0 +1,77 @@
+// Equality, hash and description made of fields: what a model opts into that has transitory ones. Where all properties
+// count, what the compiler makes is faster.
+
+/// A model whose equality is that of its permanent fields.
+///
+///     extension Issue: FieldEquatable {}
+public protocol FieldEquatable: Model, Equatable {}
+
+/// A model whose equality and hash are those of its permanent fields.
+public protocol FieldHashable: FieldEquatable, Hashable {}
+
+extension FieldEquatable {
+  /// Whether every permanent field is equal: see ``Model/isEqual(to:)``.
+  public static func == (left: Self, right: Self) -> Bool { left.isEqual(to: right) }
+}
+
+extension FieldHashable {
+  /// Combines the permanent fields in the order of the schema.
+  public func hash(into hasher: inout Hasher) { hashFields(into: &hasher) }
+}
+
+extension Model {
+  /// Whether another model has the same type and equal values in every permanent field; those of objects inside count
+  /// likewise. Transitory fields count nowhere. An object is equal to itself.
+  ///
+  /// A floating-point number that is not a number is equal to nothing, nor is an object that cannot be encoded.
+  ///
+  /// - Complexity: linear in the size of both.
+  public func isEqual(to other: some Model) -> Bool {
+    guard let other = other as? Self, type(of: other) == type(of: self) else { return false }
+    if Self.self is AnyClass, self as AnyObject === other as AnyObject { return true }
+    guard let own = try? permanentValues(), let others = try? other.permanentValues() else { return false }
+    return own.map(\.value) == others.map(\.value)
+  }
+
+  /// Combines the values of the permanent fields in the order of the schema. Equal models have equal hashes.
+  ///
+  /// - Complexity: linear in the size of the object.
+  public func hashFields(into hasher: inout Hasher) {
+    // What cannot be encoded is equal to nothing else, so any hash is right.
+    for (_, value) in (try? permanentValues()) ?? [] { hasher.combine(value) }
+  }
+
+  /// The values of the permanent fields in the order of the schema.
+  func permanentValues() throws -> [(key: String, value: Value)] {
+    let schema = Self.schema
+    let record = try record(includingExcluded: true)
+    let inside = schema.inside
+    return try schema.fields.filter { $0.storage == .permanent }.map { field in
+      let value = record[field.key] ?? .null
+      return (field.key, inside.hasTransitoryFields ? try inside.permanent(value) : value)
+    }
+  }
+}
+
+extension SchemaCatalog {
+  /// A value without the transitory fields of the objects inside.
+  func permanent(_ value: Value) throws -> Value {
+    switch value {
+    case .record(var record):
+      for field in self[record.typeName]?.fields ?? [] where field.storage == .transitory { record[field.key] = nil }
+      record.values = try record.values.map(permanent)
+      return .record(record)
+    case .array(let elements): return .array(try elements.map(permanent))
+    case .set(let elements):
+      // Elements stand in the order of their bytes, to which the fields taken out contributed.
+      return .set(try CanonicalOrder.sorted(elements.map(permanent), by: { try $0.write($1) }))
+    case .map(let entries):
+      let pairs = try entries.map { Value.MapEntry(key: try permanent($0.key), value: try permanent($0.value)) }
+      return .map(try CanonicalOrder.sorted(pairs, by: { try $0.write($1.key) }))
+    case .object(let object):
+      return .object(
+        Object(uniqueEntries: try object.entries.map { .init(key: $0.key, value: try permanent($0.value)) }))
+    default: return value
+    }
+  }
+}

@@ -1,0 +1,87 @@
+extension Model {
+  /// A copy: of a struct or an enum the value itself, of a class a new object with the same values in its fields.
+  ///
+  /// Neither ``PostDecoding/didDecode(from:)`` nor validation runs. In the copy of an object, properties that are no
+  /// fields have their initial values.
+  ///
+  /// - Throws: ``ArchiveError`` where a class model holds a value that cannot be encoded.
+  public func copy() throws -> Self {
+    guard Self.self is AnyClass else { return self }
+    let values = try record(includingExcluded: true)
+    let context = DecodingContext(source: .update, includesExcluded: true, finishesModels: false)
+    return try Self.make(
+      slots: Self.schema.allKeys.map { values[$0] }, unknownFields: Self.schema.unknownFields(of: values), in: context)
+  }
+
+  /// A copy with other values under some keys, finished and validated.
+  ///
+  /// Properties that are no fields stay in a struct with `@Model`; else they have their initial values.
+  ///
+  ///     let renamed = try issue.copy(updating: ["title": "Crash on launch"])
+  ///
+  /// - Parameters:
+  ///   - values: values in the types of the fields, as ``init(dictionary:validates:)`` takes them. Constants can have
+  ///     other values in the copy, too.
+  ///   - validates: whether the copy must keep the model's rules (see ``Validating``).
+  /// - Throws: as ``init(dictionary:validates:)``.
+  public func copy(updating values: [String: Value], validates: Bool = true) throws -> Self {
+    let schema = Self.schema
+    try schema.checkKeys(values.keys)
+    let context = DecodingContext(source: .update, includesExcluded: true, validates: validates)
+    var record = try record(includingExcluded: true)
+    for field in schema.fields {
+      guard let value = values[field.key] else { continue }
+      // Objects among the new values are finished here, and those that stay are not finished again.
+      do { record[field.key] = try field.typed(value, in: context) } catch {
+        throw ArchiveError.at(.key(field.key), error).inType(schema.name)
+      }
+    }
+    let unfinished = DecodingContext(source: .update, includesExcluded: true, finishesModels: false)
+    var made = try Self.make(
+      slots: schema.allKeys.map { record[$0] }, unknownFields: schema.unknownFields(of: record), in: unfinished)
+    if !(Self.self is AnyClass) {
+      // A value keeps what is no field.
+      var result = self
+      try result.adoptFields(of: made)
+      made = result
+    }
+    if schema.finishesModels { try Self.finish(&made, in: context) }
+    return made
+  }
+
+  /// A copy with another value for one property, finished and validated.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `invalid` where the copy breaks a rule, unless `validates` is false.
+  public func copy<V>(updating path: WritableKeyPath<Self, V>, to value: V, validates: Bool = true) throws -> Self {
+    try copy(validates: validates) { $0[keyPath: path] = value }
+  }
+
+  /// A copy that was changed, finished and validated.
+  ///
+  ///     let closed = try issue.copy { $0.state = .closed }
+  ///
+  /// - Throws: ``ArchiveError`` with the code `invalid` where the copy breaks a rule, unless `validates` is false, and
+  ///   what the change throws.
+  public func copy(validates: Bool = true, _ change: (inout Self) throws -> Void) throws -> Self {
+    var result = try copy()
+    try change(&result)
+    if validates { try result.checkInside() }
+    if Self.schema.finishesModels {
+      try Self.finish(&result, in: DecodingContext(source: .update, validates: validates))
+    }
+    return result
+  }
+}
+
+extension FieldInfo {
+  /// A value made in the type of the field, and the value of that.
+  func typed(_ value: Value, in context: DecodingContext) throws -> Value {
+    if let type = type as? any Archivable.Type {
+      return try type.make(from: value, in: context).archivedValue(includingExcluded: true)
+    }
+    if let type = type as? any Decodable.Type {
+      return try ValueCoding.value(of: ValueCoding.make(type, from: value, in: context))
+    }
+    return value
+  }
+}

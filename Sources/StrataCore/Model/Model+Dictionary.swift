@@ -1,0 +1,49 @@
+extension Model {
+  /// Makes the model of field values by key.
+  ///
+  /// A key that is absent takes the field's default, `.null` makes an optional nil, and no dictionary stands for an empty
+  /// one. An object inside is a record, as ``dictionaryValue`` gives it, or an object with the keys of its own fields.
+  /// The other values are in the types of the fields: dates are no text.
+  ///
+  /// - Parameters:
+  ///   - dictionary: values under today's keys.
+  ///   - validates: whether the model must keep its rules (see ``Validating``).
+  /// - Throws: ``ArchiveError`` with the code `unknownKey` for a key that the model does not declare, `typeMismatch`
+  ///   where a value is not what the field holds, `missingValue` where a field without a default is absent, `invalid`
+  ///   where a rule is broken.
+  public init(dictionary: [String: Value]?, validates: Bool = true) throws {
+    self = try Self.make(
+      dictionary: dictionary ?? [:],
+      in: DecodingContext(source: .dictionary, includesExcluded: true, validates: validates))
+  }
+
+  /// The values of all fields by key, those that archives leave out too; nil is `.null`.
+  ///
+  /// - Throws: ``ArchiveError`` where a value cannot be encoded.
+  /// - Complexity: linear in the size of the object.
+  public var dictionaryValue: [String: Value] {
+    get throws {
+      let record = try record(includingExcluded: true)
+      // Unknown keys that the model keeps are no fields.
+      return Dictionary(uniqueKeysWithValues: Self.schema.allKeys.map { ($0, record[$0] ?? .null) })
+    }
+  }
+
+  static func make(dictionary: [String: Value], in context: DecodingContext) throws -> Self {
+    try schema.check()
+    try schema.checkKeys(dictionary.keys)
+    return try make(slots: schema.allKeys.map { dictionary[$0] }, in: context)
+  }
+}
+
+extension ModelSchema {
+  /// Throws where one of the keys is no field's.
+  package func checkKeys(_ keys: some Sequence<String>) throws {
+    let known = Set(allKeys)
+    // The order of a dictionary is another with each run of the program.
+    guard let unknown = keys.filter({ !known.contains($0) }).min() else { return }
+    throw ArchiveError(
+      .unknownKey, "the model declares no key \(unknown); its keys are \(allKeys.joined(separator: ", "))",
+      path: [.key(unknown)], typeName: name)
+  }
+}

@@ -1,0 +1,79 @@
+import Synchronization
+
+/// A ready-made check of one value.
+public struct Check<Value>: Sendable {
+  let run: @Sendable (Value) throws -> Void
+
+  /// A check of your own, which throws where the value is wrong: an ``InvalidValue`` or any error.
+  public init(_ run: @escaping @Sendable (Value) throws -> Void) { self.run = run }
+
+  /// Whether a condition holds; the reason says what is wrong where it does not.
+  public static func that(_ reason: String, _ holds: @escaping @Sendable (Value) throws -> Bool) -> Self {
+    Self { if try !holds($0) { throw InvalidValue(reason) } }
+  }
+}
+
+extension Check where Value: Collection & SendableMetatype {
+  /// At least one element, or one character.
+  public static var nonEmpty: Self {
+    Self { if $0.isEmpty { throw InvalidValue("is empty", code: .nonEmpty) } }
+  }
+
+  /// So many elements.
+  public static func count(_ range: some RangeExpression<Int> & Sendable) -> Self {
+    Self { value in
+      if !range.contains(value.count) {
+        throw InvalidValue("the number of elements is not in \(describe(range))", code: .count)
+      }
+    }
+  }
+}
+
+extension Check where Value: StringProtocol & SendableMetatype {
+  /// So many characters.
+  public static func length(_ range: some RangeExpression<Int> & Sendable) -> Self {
+    Self { value in
+      if !range.contains(value.count) {
+        throw InvalidValue("the number of characters is not in \(describe(range))", code: .length)
+      }
+    }
+  }
+}
+
+extension Check where Value: Comparable & SendableMetatype {
+  /// Within bounds. A floating-point number that is not a number is within none.
+  public static func range(_ range: some RangeExpression<Value> & Sendable) -> Self {
+    Self { value in
+      if !range.contains(value) { throw InvalidValue("is not in \(describe(range))", code: .range) }
+    }
+  }
+}
+
+extension Check where Value: BidirectionalCollection & SendableMetatype, Value.SubSequence == Substring {
+  /// The whole text matches a regular expression.
+  public static func matches(_ regex: sending Regex<some Any>) -> Self {
+    let pattern = Pattern(regex)
+    return Self { text in
+      if try !pattern.matches(text[...]) { throw InvalidValue("has the wrong form", code: .matches) }
+    }
+  }
+}
+
+/// A regular expression may hold code that is not safe to share, so one thread at a time uses it.
+private final class Pattern<Output>: Sendable {
+  private let regex: Mutex<Regex<Output>>
+
+  init(_ regex: sending Regex<Output>) { self.regex = Mutex(regex) }
+
+  func matches(_ text: Substring) throws -> Bool { try regex.withLock { try $0.wholeMatch(in: text) != nil } }
+}
+
+/// A range in the form in which it is written.
+private func describe(_ range: some RangeExpression) -> String {
+  switch range {
+  case let range as PartialRangeFrom<Int>: "\(range.lowerBound)..."
+  case let range as PartialRangeThrough<Int>: "...\(range.upperBound)"
+  case let range as PartialRangeUpTo<Int>: "..<\(range.upperBound)"
+  default: "\(range)"
+  }
+}

@@ -1,0 +1,167 @@
+import Foundation
+import StrataCore
+import Testing
+
+private struct Author: DescribedModel, Equatable {
+  var login: String
+  var badge = "none"
+  static let fields = Fields(
+    Author.self, version: 3, Field("login", \.login), Field("badge", \.badge, archive: .excluded, default: "none"),
+    make: { Author(login: $0, badge: $1) })
+}
+
+/// Fields of every storage and archive behaviour, and a computed property.
+private struct Post: DescribedModel, Equatable {
+  var name: String?
+  var count = 1
+  var author: Author?
+  var tags: Set<String> = []
+  var opened = Date(timeIntervalSinceReferenceDate: 0)
+  var cache = 7
+  var owner: String?
+  var dynamicName: String { name ?? "" }
+  static let fields = Fields(
+    Post.self, version: 2, Field("name", \.name), Field("count", \.count, default: 1), Field("author", \.author),
+    Field("tags", \.tags, default: []), Field("opened", \.opened, default: Date(timeIntervalSinceReferenceDate: 0)),
+    Field("cache", \.cache, archive: .excluded, default: 7), Field("owner", \.owner, storage: .transitory),
+    make: { Post(name: $0, count: $1, author: $2, tags: $3, opened: $4, cache: $5, owner: $6) })
+}
+
+private struct Nothing: DescribedModel, Equatable {
+  static let schema = ModelSchema(Nothing.self, name: "Nothing", version: 1)
+  static let fields = NoFields()
+  init() {}
+  init(fields reader: inout ArchiveReader) throws {}
+  func encodeFields(to writer: inout ArchiveWriter) throws {}
+  struct NoFields: FieldDescription {
+    typealias Root = Nothing
+    var schema: ModelSchema { Nothing.schema }
+    func read(from reader: inout ArchiveReader) throws -> Nothing { Nothing() }
+    func write(_ root: Nothing, to writer: inout ArchiveWriter) throws {}
+    func adopt(_ other: Nothing, into root: inout Nothing) throws {}
+  }
+}
+
+@Suite("Dictionaries")
+struct DictionaryTests {
+  @Test("M-1, M-2: the schema lists the fields in order; computed properties are none")
+  func fields() {
+    #expect(Post.schema.fields.map(\.key) == ["name", "count", "author", "tags", "opened", "cache", "owner"])
+    #expect(Post.schema.fields.map(\.storage).filter { $0 == .transitory }.count == 1)
+  }
+
+  @Test("M-1: a model without fields is legal")
+  func noFields() throws {
+    #expect(try Nothing().dictionaryValue.isEmpty)
+    #expect(try Nothing(dictionary: nil) == Nothing())
+    #expect(try ArchiveDecoder().decode(Nothing.self, from: ArchiveEncoder().encode(Nothing())) == Nothing())
+  }
+
+  @Test("M-1: a field declared twice is an error of the schema, and so is one that takes no part")
+  func twice() throws {
+    for fields in [
+      [FieldInfo("a", Int.self), FieldInfo("a", Int.self)], [FieldInfo("a", Int.self, storage: .none)],
+    ] {
+      let schema = ModelSchema(Post.self, name: "Twice", version: 1, fields: fields)
+      let error = try #require(throws: ArchiveError.self) { try schema.check() }
+      #expect(error.code == .invalidSchema)
+    }
+  }
+
+  @Test("M-3, M-4: the dictionary holds every field, transitory and excluded ones too, and null for nil")
+  func everyField() throws {
+    #expect(
+      try Post().dictionaryValue == [
+        "name": .null, "count": 1, "author": .null, "tags": .set([]),
+        "opened": .date(Date(timeIntervalSinceReferenceDate: 0)), "cache": 7, "owner": .null,
+      ])
+  }
+
+  @Test("M-5: absent keys keep the default, null makes nil, and no dictionary is an empty one")
+  func absentAndNull() throws {
+    #expect(try Post(dictionary: nil) == Post())
+    #expect(try Post(dictionary: [:]) == Post())
+    #expect(try Post(dictionary: ["name": "x", "owner": "o", "cache": 9]) == Post(name: "x", cache: 9, owner: "o"))
+    #expect(try Post(dictionary: ["name": .null]).name == nil)
+  }
+
+  @Test("M-4, M-5: what dictionaryValue gives makes an equal model")
+  func roundTrip() throws {
+    let post = Post(
+      name: "x", count: 3, author: Author(login: "l", badge: "gold"), tags: ["a", "b"],
+      opened: Date(timeIntervalSinceReferenceDate: 4.5), cache: 8, owner: "o")
+    #expect(try Post(dictionary: post.dictionaryValue) == post)
+  }
+
+  @Test("M-5: objects inside may be written without a type, and sets as arrays")
+  func plainObjects() throws {
+    let post = try Post(dictionary: ["author": ["login": "l"], "tags": ["a", "b", "a"]])
+    #expect(post.author == Author(login: "l"))
+    #expect(post.tags == ["a", "b"])
+  }
+
+  @Test("M-6: an unknown key is an error that tells the known ones, in objects inside too")
+  func unknownKeys() throws {
+    let error = try #require(throws: ArchiveError.self) { try Post(dictionary: ["nmae": "x", "zzz": 1]) }
+    #expect(error.code == .unknownKey)
+    #expect(error.pathDescription == "nmae")
+    #expect(error.reason.contains("name, count"))
+    let inner = try #require(throws: ArchiveError.self) { try Post(dictionary: ["author": ["login": "l", "x": 1]]) }
+    #expect(inner.code == .unknownKey)
+    #expect(inner.pathDescription == "author.x")
+    // Keys are names of fields, and never paths into other objects.
+    #expect(throws: ArchiveError.self) { try Post(dictionary: ["author.login": "x"]) }
+    #expect(throws: ArchiveError.self) { try Post(dictionary: ["dynamicName": "x"]) }
+  }
+
+  @Test(
+    "M-6: a value of another type is an error with the key",
+    arguments: [
+      ("name", Value.int(1)), ("count", "1"), ("count", 1.5), ("count", true), ("opened", "2011-01-26T19:01:12Z"),
+      ("author", 1), ("tags", "a"),
+    ])
+  func wrongTypes(key: String, value: Value) throws {
+    let error = try #require(throws: ArchiveError.self) { try Post(dictionary: [key: value]) }
+    #expect(error.code == .typeMismatch)
+    #expect(error.pathDescription == key)
+  }
+
+  @Test(
+    "M-7: null for a field that cannot be nil is an error with the key, and no crash", arguments: ["count", "opened"])
+  func nullIntoRequired(key: String) throws {
+    let error = try #require(throws: ArchiveError.self) { try Post(dictionary: [key: .null]) }
+    #expect(error.code == .typeMismatch)
+    #expect(error.pathDescription == key)
+    #expect(error.typeName == "Post")
+  }
+
+  @Test("U-18: a field without a default must be there")
+  func missing() throws {
+    let error = try #require(throws: ArchiveError.self) { try Post(dictionary: ["author": [:]]) }
+    #expect(error.code == .missingValue)
+    #expect(error.pathDescription == "author.login")
+  }
+
+  @Test("M-3: keys that the model keeps are no fields")
+  func unknownFields() throws {
+    let json = try Keeping(fromJSON: Data(#"{"a": 1}"#.utf8))
+    var record = Record(typeName: "Keeping", modelVersion: 1, fields: [("a", 1), ("b", 2)])
+    record["b"] = 2
+    let kept = try ArchiveDecoder().decode(Keeping.self, from: ArchiveEncoder().encode(record))
+    #expect(try kept.dictionaryValue == json.dictionaryValue)
+    #expect(try kept.copy(updating: ["a": 5]).archivedUnknownFields == kept.archivedUnknownFields)
+  }
+}
+
+private struct Keeping: Model {
+  var a: Int
+  var others = UnknownFields()
+  static let schema = ModelSchema(
+    Keeping.self, name: "Keeping", version: 1, fields: [FieldInfo("a", Int.self)], keepsUnknownFields: true)
+  init(fields reader: inout ArchiveReader) throws {
+    a = try reader.field(0)
+    others = reader.readUnknownFields()
+  }
+  func encodeFields(to writer: inout ArchiveWriter) throws { try writer.field(0, a) }
+  var archivedUnknownFields: UnknownFields { others }
+}

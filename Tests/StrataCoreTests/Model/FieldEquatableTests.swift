@@ -1,0 +1,100 @@
+import Foundation
+import StrataCore
+import Testing
+
+private struct Node: DescribedModel, FieldHashable, FieldDescribing {
+  var a: String?
+  var b: String?
+  var seen = 0
+  var inside: [Node] = []
+  static let fields = Fields(
+    Node.self, version: 1, Field("a", \.a), Field("b", \.b), Field("seen", \.seen, storage: .transitory, default: 0),
+    Field("inside", \.inside, default: []), make: { Node(a: $0, b: $1, seen: $2, inside: $3) })
+  static var redactedKeys: Set<String> { ["b"] }
+}
+
+/// A set of it has another order of bytes for each `seen`.
+private struct Bag: DescribedModel, FieldHashable {
+  var nodes: Set<Node>
+  var byNode: [Node: Int] = [:]
+  static let fields = Fields(
+    Bag.self, version: 1, Field("nodes", \.nodes), Field("byNode", \.byNode), make: { Bag(nodes: $0, byNode: $1) })
+}
+
+private final class Thing: DescribedModel, FieldHashable {
+  var name: String
+  var ratio: Double
+  init(name: String, ratio: Double = 0) { (self.name, self.ratio) = (name, ratio) }
+  static let fields = Fields(
+    Thing.self, version: 1, Field("name", \.name), Field("ratio", \.ratio), make: { Thing(name: $0, ratio: $1) })
+}
+
+private struct Everyday: DescribedModel, FieldDescribing {
+  var id: Int
+  var text: String
+  var opened: Date
+  var data: Data
+  var link: URL
+  var payment: Payment
+  var names: [String: Int]
+  static let fields = Fields(
+    Everyday.self, version: 1, Field("id", \.id), Field("text", \.text), Field("opened", \.opened),
+    Field("data", \.data), Field("link", \.link), Field("payment", \.payment), Field("names", \.names),
+    make: { Everyday(id: $0, text: $1, opened: $2, data: $3, link: $4, payment: $5, names: $6) })
+}
+
+@Suite("Equality, hash and description of fields")
+struct FieldEquatableTests {
+  @Test("M-3, M-9: permanent fields count, transitory ones do not, at any depth")
+  func equality() {
+    #expect(Node(a: "x", seen: 1) == Node(a: "x", seen: 2))
+    #expect(Node(a: "x") != Node(a: nil))
+    #expect(Node(inside: [Node(a: "x", seen: 1)]) == Node(inside: [Node(a: "x", seen: 2)]))
+    #expect(Node(inside: [Node(a: "x")]) != Node(inside: [Node(a: "y")]))
+  }
+
+  @Test("M-9: sets and dictionaries of models are equal whatever their transitory fields")
+  func sets() {
+    let names = ["a", "b", "c", "d", "e"]
+    let one = Bag(nodes: Set(names.enumerated().map { Node(a: $1, seen: $0) }), byNode: [Node(seen: 1): 1])
+    let other = Bag(nodes: Set(names.enumerated().map { Node(a: $1, seen: 9 - $0) }), byNode: [Node(seen: 2): 1])
+    #expect(one == other)
+    #expect(one.hashValue == other.hashValue)
+  }
+
+  @Test("M-9, M-11: an object is equal to itself and to its copy, and to no other type")
+  func objects() throws {
+    let thing = Thing(name: "x")
+    let copy = try thing.copy()
+    #expect(copy == thing && copy !== thing)
+    #expect(thing != Thing(name: "y"))
+    let odd = Thing(name: "x", ratio: .nan)
+    #expect(odd == odd)
+    #expect(!thing.isEqual(to: Node(a: "x")))
+    #expect(!Node(a: "x").isEqual(to: thing))
+  }
+
+  @Test("M-10: equal models have equal hashes, and the places of values count")
+  func hashes() {
+    #expect(Node(a: "x", seen: 1).hashValue == Node(a: "x", seen: 2).hashValue)
+    #expect(Node(a: "x", b: "y").hashValue != Node(a: "y", b: "x").hashValue)
+    #expect(Node(a: "x", b: "x").hashValue != Node(a: "y", b: "y").hashValue)
+    #expect(Thing(name: "x").hashValue == Thing(name: "x").hashValue)
+  }
+
+  @Test("M-12, KV-10: the description lists the permanent fields in order, and hides what it must")
+  func description() throws {
+    #expect("\(Node(a: "x", seen: 4))" == #"Node(a: "x", b: nil, inside: [])"#)
+    #expect(
+      "\(Node(a: "x", b: "y", inside: [Node(b: "z")]))"
+        == #"Node(a: "x", b: •••, inside: [Node(a: nil, b: •••, inside: [])])"#)
+    let everyday = Everyday(
+      id: 1, text: "a \"b\"", opened: Date(timeIntervalSince1970: 0), data: Data([1, 2]),
+      link: try #require(URL(string: "https://example.com")), payment: .card(number: "4111", expiry: nil),
+      names: ["z": 1, "a": 2])
+    #expect(
+      everyday.fieldDescription(redacting: ["number"])
+        == #"Everyday(id: 1, text: "a \"b\"", opened: 1970-01-01T00:00:00Z, data: 2 bytes, "#
+        + #"link: https://example.com, payment: Payment(card: (number: •••, expiry: nil)), names: (a: 2, z: 1))"#)
+  }
+}

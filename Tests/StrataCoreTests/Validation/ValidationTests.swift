@@ -1,0 +1,289 @@
+import Foundation
+import StrataCore
+import Testing
+
+private let badJSON = Data(#"{"id": 0, "title": "", "note": "too long", "stars": 3, "start": 2, "end": 1}"#.utf8)
+private let allFailures = [
+  "id: is not in 1...", "title: is empty", "note: the number of characters is not in ...5", "stars: odd",
+  "end: it ends before it starts",
+]
+
+@Suite("Validation")
+struct ValidationTests {
+  @Test("V-8, U-17: every failure is reported, in the order of the schema, rules of the whole model at the end")
+  func allInOrder() {
+    #expect(failures { try Entry(fromJSON: badJSON) } == allFailures)
+  }
+
+  @Test("V-2, V-5, V-7: every way in validates the whole object")
+  func everyWayIn() throws {
+    let bad = Entry(id: 0, title: "", note: "too long", stars: 3, start: 2, end: 1)
+    let data = try ArchiveEncoder().encode(bad)
+    #expect(failures { try ArchiveDecoder().decode(Entry.self, from: data) } == allFailures)
+    let old = Record(
+      typeName: "Entry", modelVersion: 1,
+      fields: [("id", 0), ("headline", ""), ("note", "too long"), ("stars", 3), ("start", 2), ("end", 1)])
+    let oldData = try ArchiveEncoder().encode(old)
+    #expect(failures { try ArchiveDecoder().decode(Entry.self, from: oldData) } == allFailures)
+    #expect(failures { try Entry(dictionary: bad.dictionaryValue) } == allFailures)
+    var target = goodEntry
+    #expect(failures { try target.mergeValues(from: bad) } == allFailures)
+    #expect(target == goodEntry)
+    #expect(failures { try target.mergeValues(fromJSON: badJSON) } == allFailures)
+    #expect(target == goodEntry)
+    #expect(failures { try goodEntry.copy(updating: ["id": 0]) } == ["id: is not in 1..."])
+    #expect(failures { try goodEntry.copy(updating: \.title, to: "") } == ["title: is empty"])
+    #expect(failures { try goodEntry.copy { $0.end = -1 } } == ["end: it ends before it starts"])
+  }
+
+  @Test("V-2: a stream validates each model, and can be read without")
+  func stream() async throws {
+    let url = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).strata")
+    defer { try? FileManager.default.removeItem(at: url) }
+    var writer = try ArchiveStreamWriter<Tag>(creating: url)
+    try writer.append(Tag(name: ""))
+    try writer.finish()
+    await #expect(throws: ArchiveError.self) { for try await _ in ArchiveSequence(Tag.self, from: url) {} }
+    var count = 0
+    for try await _ in ArchiveSequence(Tag.self, from: url, validates: false) { count += 1 }
+    #expect(count == 1)
+  }
+
+  @Test("V-7: validation can be left out, for speed or for old data")
+  func optOut() throws {
+    let bad = Entry(id: 0, title: "", stars: 3)
+    let data = try ArchiveEncoder().encode(bad)
+    #expect(try ArchiveDecoder(validates: false).decode(Entry.self, from: data) == bad)
+    #expect(try Entry(fromJSON: badJSON, validates: false).stars == 3)
+    #expect(try Entry(dictionary: bad.dictionaryValue, validates: false) == bad)
+    var target = goodEntry
+    try target.mergeValues(from: bad, validates: false)
+    #expect(target.id == 0)
+    #expect(try goodEntry.copy(updating: ["id": 0], validates: false).id == 0)
+    #expect(try goodEntry.copy(validates: false) { $0.title = "" }.title.isEmpty)
+  }
+
+  @Test("V-1, V-3: a rule may replace the value, in decoding and in validate()")
+  func replacement() throws {
+    #expect(try Entry(fromJSON: Data(#"{"id": 1, "title": "a", "stars": -4}"#.utf8)).stars == 0)
+    var entry = goodEntry
+    entry.stars = -2
+    try entry.validate()
+    #expect(entry.stars == 0)
+    entry.stars = -2
+    #expect(entry.isValid)
+    #expect(entry.stars == -2)
+    #expect(try entry.validated().stars == 0)
+    try entry.mergeValues(fromJSON: Data(#"{"stars": -8}"#.utf8))
+    #expect(entry.stars == 0)
+  }
+
+  @Test("V-3: a rule may give a missing value")
+  func replacementOfNil() throws {
+    #expect(try Named(fromJSON: Data("{}".utf8)).name == "foobar")
+  }
+
+  @Test("V-4, V-10: what a rule threw is reachable unchanged")
+  func ownErrors() throws {
+    let error = try #require(throws: ArchiveError.self) { try Named(dictionary: ["name": "this is too long a name"]) }
+    #expect(error.code == .invalid)
+    #expect(error.underlyingError as? Blame == .tooLong(23))
+    #expect(error.failures.first?.error as? Blame == .tooLong(23))
+    let json = Data(#"{"name": "this is too long a name"}"#.utf8)
+    let other = try #require(throws: ArchiveError.self) { try Named(fromJSON: json) }
+    #expect(other.underlyingError as? Blame == .tooLong(23))
+    #expect(try Named(dictionary: ["name": "short"]).name == "short")
+  }
+
+  @Test("V-5: a missing key is noticed by the model's own rule")
+  func missingKey() throws {
+    let error = try #require(throws: ArchiveError.self) { try Required(fromJSON: Data("{}".utf8)) }
+    #expect(error.failures.map(\.description) == ["name: nameMissing", "owner: a value is required"])
+    #expect(error.failures.last?.error as? InvalidValue != nil)
+    #expect((error.failures.last?.error as? InvalidValue)?.code == .required)
+  }
+
+  @Test("V-6: rules run once for each object on each way in")
+  func once() throws {
+    let source = Counted(count: 0, inner: [Counted(count: 0)])
+    let expected = Counted(count: 1, inner: [Counted(count: 1)])
+    #expect(try ArchiveDecoder().decode(Counted.self, from: ArchiveEncoder().encode(source)) == expected)
+    #expect(try Counted(fromJSON: Data(#"{"count": 0, "inner": [{"count": 0, "inner": []}]}"#.utf8)) == expected)
+    #expect(try Counted(dictionary: source.dictionaryValue) == expected)
+    var target = Counted(count: 7)
+    try target.mergeValues(from: source)
+    #expect(target == expected)
+    target = Counted(count: 7)
+    try target.mergeValues(fromJSON: Data(#"{"count": 0, "inner": [{"count": 0, "inner": []}]}"#.utf8))
+    #expect(target == expected)
+    // Objects that a copy does not touch stay as they are.
+    #expect(try source.copy(updating: ["count": 4]) == Counted(count: 5, inner: [Counted(count: 0)]))
+    #expect(try source.copy(updating: ["inner": [["count": 2]]]) == Counted(count: 1, inner: [Counted(count: 3)]))
+  }
+
+  @Test("V-9, E-1: a rule that throws never traps, and a rule for an unknown key is an error of the declaration")
+  func unknownKey() throws {
+    let error = try #require(throws: ArchiveError.self) { try Misdeclared(dictionary: ["name": "a"]) }
+    #expect(error.code == .invalidSchema)
+    #expect(error.description.contains("nmae") && error.description.contains("name"))
+  }
+
+  @Test("E-8, U-4: the path leads to the object inside, and to the field")
+  func nestedPath() throws {
+    let json = Data(#"{"id": 1, "title": "a", "tags": [{"name": "x"}, {"name": ""}]}"#.utf8)
+    let error = try #require(throws: ArchiveError.self) { try Entry(fromJSON: json) }
+    #expect(error.pathDescription == "tags[1].name")
+    #expect(error.key == "name")
+    #expect(error.typeName == "Tag")
+    #expect(error.failures.map(\.pathDescription) == ["tags[1].name"])
+    #expect(error.description == "the value is invalid (at tags[1].name) [Tag]: is empty")
+    let archive = try ArchiveEncoder().encode(["k": Entry(id: 1, title: "a", tags: [Tag(name: "")])])
+    #expect(
+      failures { try ArchiveDecoder().decode([String: Entry].self, from: archive) } == ["k.tags[0].name: is empty"])
+    var target = goodEntry
+    #expect(failures { try target.mergeValues(fromJSON: json) } == ["tags[1].name: is empty"])
+    #expect(target == goodEntry)
+    #expect(failures { try goodEntry.copy { $0.tags = [Tag(name: "")] } } == ["tags[0].name: is empty"])
+  }
+
+  @Test("Several failures are told in one line")
+  func description() throws {
+    let error = try #require(throws: ArchiveError.self) { try Entry(fromJSON: Data(#"{"id": 0, "title": ""}"#.utf8)) }
+    #expect(error.description == "2 values are invalid [Entry]: id: is not in 1...; title: is empty")
+    #expect(error.codingPath.isEmpty)
+  }
+
+  @Test("V-3: validate() checks objects inside, and changes nothing where a rule fails")
+  func byHand() throws {
+    var entry = Entry(id: 1, title: "a", tags: [Tag(name: "x"), Tag(name: "")])
+    #expect(failures { try entry.validate() } == ["tags[1].name: is empty"])
+    #expect(!entry.isValid)
+    entry = Entry(id: 0, title: "a", stars: -2)
+    #expect(failures { try entry.validate() } == ["id: is not in 1..."])
+    #expect(entry.stars == -2)
+    #expect(goodEntry.isValid)
+    // A model without rules of its own.
+    #expect(failures { try Box(tag: Tag(name: "")).validated() } == ["tag.name: is empty"])
+  }
+
+  @Test("V-1: an object keeps its values where a rule fails")
+  func objectUnchanged() throws {
+    var meter = Meter(level: -1, name: "")
+    #expect(failures { try meter.validate() } == ["name: is empty"])
+    #expect(meter.level == -1)
+    #expect(!meter.isValid)
+    meter.name = "a"
+    #expect(meter.isValid)
+    #expect(meter.level == -1)
+    try meter.validate()
+    #expect(meter.level == 0)
+  }
+
+  @Test("MG-7: a merge validates its result, all or nothing; what changed holds what rules replaced")
+  func merge() throws {
+    var entry = Entry(id: 1, title: "a", start: 1, end: 5)
+    #expect(
+      failures { try entry.mergeValues(fromJSON: Data(#"{"start": 6}"#.utf8)) } == ["end: it ends before it starts"])
+    #expect(entry.start == 1)
+    let report = try entry.mergeValues(fromJSON: Data(#"{"start": 6, "end": 7, "stars": -2}"#.utf8))
+    #expect(report.changedKeys == ["start", "end"])
+  }
+
+  @Test("The upgrader rewrites records and validates none")
+  func upgrader() throws {
+    let old = Record(typeName: "Entry", modelVersion: 1, fields: [("id", 0), ("headline", "")])
+    let data = try ArchiveUpgrader(Entry.self).upgrade(ArchiveEncoder().encode(old))
+    #expect(try ArchiveDecoder().decodeValue(from: data)["title"] == "")
+  }
+}
+
+@Suite("Checks")
+struct CheckTests {
+  @Test(
+    "Ready-made checks",
+    arguments: [
+      ("", ["is empty"]), ("abcdef", ["the number of characters is not in 1...5"]), ("ABC", ["has the wrong form"]),
+      ("abcx", ["ends with x"]), ("abc", []),
+    ])
+  func texts(text: String, expected: [String]) {
+    #expect(failures { try Word(dictionary: ["text": .string(text)]) } == expected.map { "text: \($0)" })
+  }
+
+  @Test("Ranges of every kind", arguments: [(-1, false), (0, true), (9, true), (10, false)])
+  func ranges(number: Int, isRight: Bool) {
+    #expect(Ranged(number: number, ratio: 0.5).isValid == isRight)
+    #expect(!Ranged(number: 1, ratio: .nan).isValid)
+    #expect(!Ranged(number: 1, ratio: 1).isValid)
+    #expect(!Ranged(number: 1, ratio: 0.5, list: [1, 2, 3]).isValid)
+  }
+}
+
+private struct Word: DescribedModel, Validating {
+  var text: String
+  static let fields = Fields(Word.self, version: 1, Field("text", \.text), make: { Word(text: $0) })
+  static let validation = Validation<Word>(
+    .check("text", \.text, .nonEmpty, .length(1...5), .matches(/[a-z]+/), .that("ends with x") { !$0.hasSuffix("x") }))
+}
+
+private struct Ranged: DescribedModel, Validating {
+  var number: Int
+  var ratio: Double
+  var list: [Int]? = nil
+  static let fields = Fields(
+    Ranged.self, version: 1, Field("number", \.number), Field("ratio", \.ratio), Field("list", \.list),
+    make: { Ranged(number: $0, ratio: $1, list: $2) })
+  static let validation = Validation<Ranged>(
+    .check("number", \.number, .range(0...9), .range(..<10), .range(0...)), .check("ratio", \.ratio, .range(0..<1)),
+    .check("list", \.list, .count(..<3)))
+}
+
+/// Counts how often its rule ran.
+private struct Counted: DescribedModel, Validating, Equatable {
+  var count: Int
+  var inner: [Counted] = []
+  static let fields = Fields(
+    Counted.self, version: 1, Field("count", \.count), Field("inner", \.inner, default: []),
+    make: { Counted(count: $0, inner: $1) })
+  static let validation = Validation<Counted>(.replace("count", \.count) { $0 + 1 })
+}
+
+private struct Named: DescribedModel, Validating {
+  var name: String?
+  static let fields = Fields(Named.self, version: 1, Field("name", \.name), make: { Named(name: $0) })
+  static let validation = Validation<Named>(
+    .replace("name", \.name) { $0 ?? "foobar" },
+    .check("name", \.name) { name in
+      if let name, name.count >= 10 { throw Blame.tooLong(name.count) }
+    })
+}
+
+private struct Required: DescribedModel, Validating {
+  var name: String?
+  var owner: Int?
+  static let fields = Fields(
+    Required.self, version: 1, Field("name", \.name), Field("owner", \.owner),
+    make: { Required(name: $0, owner: $1) })
+  static let validation = Validation<Required>(
+    .check("name", \.name) { if $0 == nil { throw Blame.nameMissing } }, .required("owner", \.owner))
+}
+
+private struct Misdeclared: DescribedModel, Validating {
+  var name: String
+  static let fields = Fields(Misdeclared.self, version: 1, Field("name", \.name), make: { Misdeclared(name: $0) })
+  static let validation = Validation<Misdeclared>(.check("nmae", \.name, .nonEmpty))
+}
+
+private struct Box: DescribedModel {
+  var tag: Tag
+  static let fields = Fields(Box.self, version: 1, Field("tag", \.tag), make: { Box(tag: $0) })
+}
+
+private final class Meter: DescribedModel, Validating {
+  var level: Int
+  var name: String
+  init(level: Int, name: String) { (self.level, self.name) = (level, name) }
+  static let fields = Fields(
+    Meter.self, version: 1, Field("level", \.level), Field("name", \.name), make: { Meter(level: $0, name: $1) })
+  static let validation = Validation<Meter>(
+    .replace("level", \.level) { max(0, $0) }, .check("name", \.name, .nonEmpty))
+}
