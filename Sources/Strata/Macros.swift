@@ -76,7 +76,9 @@ public macro Model(version: Int, name: String? = nil, formerNames: [String] = []
 ///   - archive: `.excluded` leaves the property out of archives. It then needs an initial value or must be an optional.
 ///     Lazy properties, weak and unowned references, functions and tuples are possible only so, and merging leaves
 ///     them alone.
-///   - storage: `.transitory` leaves the field out of equality, hash and description.
+///   - storage: `.transitory` leaves the field out of equality, hash and description where these are made of fields (see
+///     `FieldEquatable`). `.none` leaves the property out of everything: it then needs an initial value or must be an
+///     optional variable.
 ///   - formerly: keys that the field, or names that the case, had before.
 ///   - merge: what `mergeValues(from:)` does with the field.
 ///   - json: where JSON holds the field; under its own name unless set.

@@ -6,6 +6,8 @@ struct FieldAttribute {
   var isExcluded = false
   var isConditional = false
   var hasArchive = false
+  /// Whether the property is no field.
+  var takesNoPart = false
   var storage: ExprSyntax?
   var usesDefaultForUnknown = false
   var formerly: [ExprSyntax] = []
@@ -34,7 +36,15 @@ struct FieldAttribute {
         hasArchive = true
         isExcluded = choice == "excluded"
         isConditional = choice == "conditional"
-      case "storage": storage = value
+      case "storage":
+        let choice = Self.choice(value, ["permanent", "transitory", "none"])
+        if choice == nil {
+          diagnostics.append(
+            ModelDiagnostic.notLiteral(argument: "storage", choices: ".permanent, .transitory or .none").at(
+              argument.expression))
+        }
+        takesNoPart = choice == "none"
+        storage = value
       case "formerly": formerly.append(value)
       case "merge": merge = value
       case "json": json = value

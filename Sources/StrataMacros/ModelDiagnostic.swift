@@ -16,6 +16,7 @@ enum ModelDiagnostic: DiagnosticMessage, Error {
   case payloadNotArchivable(kind: String, name: String)
   case excludedWithoutDefault(String)
   case unknownWithoutDefault(String)
+  case noPartWithoutValue(String)
   case typeNeeded(String)
   case tuplePattern
   case conditional
@@ -54,6 +55,8 @@ enum ModelDiagnostic: DiagnosticMessage, Error {
       "archives leave '\(name)' out, so decoding needs its initial value; give it one or make it an optional var"
     case .unknownWithoutDefault(let name):
       "'\(name)' has no default to use for an unknown case; give it an initial value"
+    case .noPartWithoutValue(let name):
+      "'\(name)' takes no part, so decoding needs its initial value; give it one or make it an optional var"
     case .typeNeeded(let name): "write the type of '\(name)'"
     case .tuplePattern: "declare the properties of a model one by one"
     case .conditional: "@Model does not see properties inside #if; move the condition out of the model"

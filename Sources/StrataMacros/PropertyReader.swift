@@ -71,6 +71,11 @@ struct PropertyReader {
     func problem(_ diagnostic: ModelDiagnostic) -> Problem { Problem(diagnostic: diagnostic) }
     let key = name.text.withoutBackticks
     if Self.isUnknownFields(type, initialValue) { return make(.unknownFields) }
+    if attribute.takesNoPart {
+      let startsAsNil = !variable.isConstant && (type?.isImplicitlyNil ?? false)
+      guard initialValue != nil || startsAsNil else { throw problem(.noPartWithoutValue(key)) }
+      return make(.apart)
+    }
     if let problem = Self.reasonToStayApart(
       variable, type, initialValue, key, isExcluded: attribute.isExcluded)
     {

@@ -8,7 +8,7 @@ struct StoredProperty {
     case field
     /// The property that holds the unknown keys.
     case unknownFields
-    /// Left alone: decoding, encoding and merging do not touch it.
+    /// Left alone, as it cannot be archived or is declared with `storage: .none`: decoding, encoding and merging do not touch it.
     case apart
   }
 

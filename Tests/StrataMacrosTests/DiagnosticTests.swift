@@ -54,6 +54,15 @@ struct Mistake: Sendable {
       "archives leave 'x' out, so decoding needs its initial value; give it one or make it an optional var",
       at: "3:34"),
     Mistake(
+      "@Field(storage: .none) var x: Int",
+      "'x' takes no part, so decoding needs its initial value; give it one or make it an optional var", at: "3:30"),
+    Mistake(
+      "@Field(storage: .none) let x: Int?",
+      "'x' takes no part, so decoding needs its initial value; give it one or make it an optional var", at: "3:30"),
+    Mistake(
+      "@Field(storage: chosen) var x = 1",
+      "the macro reads 'storage' before the program runs; write .permanent, .transitory or .none", at: "3:19"),
+    Mistake(
       "var x: (Int, Int)",
       "'x' is a tuple, which cannot be archived; write a struct, or @Field(archive: .excluded) to leave it out",
       at: "3:7"),
@@ -145,6 +154,10 @@ struct Mistake: Sendable {
         weak var owner: A?
         @Field(archive: .excluded) let onChange = { 3 }
         @Field(archive: .excluded) var pair = (1, 2)
+        @Field(storage: .none) lazy var sum = 3
+        @Field(storage: .none) weak var child: A?
+        @Field(storage: .none) let onEnd = { 3 }
+        @Field(storage: .none) var selection: Int?
         static var z = 1
         static let (p, q) = (1, 2)
         var computed: (Int, Int) { (1, 2) }

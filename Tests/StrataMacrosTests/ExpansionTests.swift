@@ -1,6 +1,58 @@
 import Testing
 
 @Suite struct ExpansionTests {
+  @Test func propertiesThatTakeNoPart() {
+    expectExpansion(
+      #"""
+      @Model(version: 1)
+      struct Note {
+        var text: String
+        @Field(storage: .transitory) var seen = 0
+        @Field(storage: .none) var selection = 0
+        @Field(storage: .none) let limit = 3
+        @Field(storage: .none) var draft: String?
+      }
+      """#,
+      #"""
+      struct Note {
+        var text: String
+        var seen = 0
+        var selection = 0
+        let limit = 3
+        var draft: String?
+
+        static let schema = ModelSchema(
+          Note.self, name: "Note", version: 1,
+          fields: [
+            FieldInfo("text", String.self),
+            FieldInfo("seen", storage: .transitory, default: {
+                0
+              }),
+          ])
+      }
+
+      nonisolated extension Note: Model {
+        init(fields reader: inout ArchiveReader) throws {
+          self.text = try reader.field(0)
+          self.seen = try reader.field(1, default: 0)
+        }
+
+        func encodeFields(to writer: inout ArchiveWriter) throws {
+          try writer.field(0, self.text)
+          try writer.field(1, self.seen)
+        }
+
+        mutating func adoptFields(of other: Self) {
+          let kept0 = self.selection
+          let kept1 = self.draft
+          self = other
+          self.selection = kept0
+          self.draft = kept1
+        }
+      }
+      """#)
+  }
+
   @Test func structure() {
     expectExpansion(
       #"""

@@ -1,0 +1,151 @@
+import Foundation
+import Strata
+import Testing
+
+@Model(version: 2)
+struct Article: Validating, PostDecoding, FieldHashable, FieldDescribing {
+  let id: Int
+  var title: String
+  @Field(json: "user.login") var author: String?
+  var opened = Date.distantPast
+  var closed: Date?
+  @Field(storage: .transitory) var reads = 0
+  @Field(storage: .none) var selection = 0
+  @Field(archive: .excluded) var slug = ""
+
+  static let validation = Validation<Article>(
+    .check("id", \.id, .range(1...)),
+    .replace("title", \.title) { $0.trimmingCharacters(in: .whitespaces) },
+    .check("title", \.title, .nonEmpty, .length(...10)),
+    .required("author", \.author),
+    .model("it was closed before it was opened", at: "closed") { $0.closed ?? .distantFuture >= $0.opened })
+
+  mutating func didDecode(from source: DecodingSource) throws { slug = title.lowercased() }
+}
+
+/// Names that mean something to the language or to its library.
+@Model(version: 1)
+struct Awkward: FieldHashable, FieldDescribing {
+  var `init` = 1
+  var `self` = 2
+  var `class` = 3
+  var hash = 4
+  var hashValue_ = 5
+  var fields = 6
+  var values = 7
+  var isValid = 8
+  var copy = 9
+  var key = 10
+  var `default` = 11
+  var `Type` = 12
+}
+
+/// A field that is called like the description of its type.
+@Model(version: 1)
+struct Product: Equatable {
+  var description: String
+  var hash: Int
+}
+
+@Model(version: 1)
+final class Gauge: Validating, FieldEquatable {
+  let id: Int
+  var level: Int
+  @Field(storage: .none) var onChange: (() -> Void)?
+  @Field(storage: .transitory) var seen = 0
+  init(id: Int, level: Int) { (self.id, self.level) = (id, level) }
+  static let validation = Validation<Gauge>(.check("level", \.level, .range(0...9)))
+}
+
+@Model(version: 1)
+struct Panel: Equatable {
+  var name: String
+  var gauge: Gauge
+}
+
+@Model(version: 1)
+struct Void0: Equatable {}
+
+@Suite("Validation of models with the macro")
+struct ModelValidationTests {
+  private let good = Article(id: 1, title: "Crash", author: "a", selection: 4)
+
+  @Test("V-2, V-8, M-8: JSON is finished and validated, with every failure")
+  func json() throws {
+    let article = try Article(fromJSON: Data(#"{"id": 1, "title": " Crash ", "user": {"login": "a"}}"#.utf8))
+    #expect(article.title == "Crash")
+    #expect(article.slug == " crash ")
+    let bad = Data(
+      #"{"id": 0, "title": "  ", "opened": "2020-01-02T00:00:00Z", "closed": "2020-01-01T00:00:00Z"}"#.utf8)
+    let error = try #require(throws: ArchiveError.self) { try Article(fromJSON: bad) }
+    #expect(
+      error.failures.map(\.description) == [
+        "id: is not in 1...", "title: is empty", "author: a value is required",
+        "closed: it was closed before it was opened",
+      ])
+  }
+
+  @Test("V-2, V-7: an archive is validated on the fast road, and can be read without")
+  func archive() throws {
+    let data = try ArchiveEncoder().encode([good, Article(id: 0, title: "x", author: "a")])
+    let error = try #require(throws: ArchiveError.self) { try ArchiveDecoder().decode([Article].self, from: data) }
+    #expect(error.pathDescription == "[1].id")
+    #expect(try ArchiveDecoder(validates: false).decode([Article].self, from: data).count == 2)
+  }
+
+  @Test(
+    "M-3: what is transitory is in dictionaries, copies, merges and archives, and not in equality, hash, description")
+  func transitory() throws {
+    var read = good
+    read.reads = 5
+    #expect(read == good && read.hashValue == good.hashValue)
+    #expect(try read.dictionaryValue["reads"] == 5)
+    #expect(try read.copy(updating: ["id": 2]).reads == 5)
+    #expect(try archived(read).reads == 5)
+    var merged = good
+    try merged.mergeValues(from: read)
+    #expect(merged.reads == 5)
+    #expect("\(read)" == "\(good)" && !"\(read)".contains("reads"))
+  }
+
+  @Test("M-3: a property with storage none takes part in nothing, and stays in copies and merges of a struct")
+  func none() throws {
+    #expect(try good.dictionaryValue["selection"] == nil)
+    #expect(Article.schema.fields.allSatisfy { $0.key != "selection" })
+    #expect(try archived(good).selection == 0)
+    #expect(try good.copy(updating: ["id": 2]).selection == 4)
+    var target = good
+    try target.mergeValues(from: Article(id: 3, title: "b", author: "c", selection: 8))
+    #expect(target.selection == 4)
+    #expect(good == Article(id: 1, title: "Crash", author: "a", selection: 5))
+  }
+
+  @Test("M-15: fields may have any name")
+  func names() throws {
+    let awkward = Awkward()
+    #expect(try Awkward(dictionary: awkward.dictionaryValue) == awkward)
+    #expect(try archived(awkward) == awkward)
+    #expect(try awkward.copy(updating: ["init": 5]).`init` == 5)
+    #expect("\(awkward)".hasPrefix("Awkward(init: 1, self: 2, class: 3, hash: 4"))
+    let product = Product(description: "a chair", hash: 7)
+    #expect(try Product(dictionary: product.dictionaryValue) == product)
+    #expect(product.fieldDescription() == #"Product(description: "a chair", hash: 7)"#)
+    #expect(try Void0(dictionary: nil) == Void0())
+    #expect(Void0().fieldDescription() == "Void0()")
+  }
+
+  @Test("M-11, V-2: objects: copies are other objects, merges are all or nothing")
+  func objects() throws {
+    var gauge = Gauge(id: 1, level: 5)
+    gauge.onChange = {}
+    let copy = try gauge.copy(updating: \.level, to: 6)
+    #expect(copy !== gauge && copy != gauge && gauge.level == 5 && copy.onChange == nil)
+    #expect(throws: ArchiveError.self) { try gauge.copy(updating: ["level": 10]) }
+    let error = try #require(throws: ArchiveError.self) { try gauge.mergeValues(from: Gauge(id: 1, level: 10)) }
+    #expect(error.code == .invalid && gauge.level == 5)
+    let panel = Panel(name: "p", gauge: Gauge(id: 1, level: 11))
+    #expect(!panel.isValid)
+    let inner = try #require(throws: ArchiveError.self) { try archived(panel) }
+    #expect(inner.pathDescription == "gauge.level")
+  }
+}
