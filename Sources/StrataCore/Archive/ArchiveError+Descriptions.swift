@@ -4,7 +4,8 @@ extension ArchiveError: CustomStringConvertible, LocalizedError {
   /// One line: what is wrong, where, and what would be right. The wording may change between releases.
   public var description: String {
     var text = reason
-    if !codingPath.isEmpty { text += " (at \(pathDescription))" }
+    // Each of several failures has its own path.
+    if !codingPath.isEmpty, failures.count < 2 { text += " (at \(pathDescription))" }
     if let typeName { text += " [\(typeName)]" }
     if failures.count > 1 { return text + ": " + failures.map(\.description).joined(separator: "; ") }
     // What the operating system says is already a part of the reason.

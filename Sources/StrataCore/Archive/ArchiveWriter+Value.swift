@@ -58,10 +58,13 @@ extension ArchiveWriter {
 
 /// The order of sets and of keys: by the bytes of the encoding that an element has alone (RFC 8949 §4.2.1).
 package enum CanonicalOrder {
+  ///
+  /// - Parameter objects: what the writer of the whole does with objects. Here their content decides, two levels deep.
   package static func sorted<T>(
-    _ elements: some Collection<T>, by write: (inout ArchiveWriter, T) throws -> Void
+    _ elements: some Collection<T>, objects: ObjectRole? = nil, by write: (inout ArchiveWriter, T) throws -> Void
   ) throws -> [T] {
     var writer = ArchiveWriter(usesReferences: false, minimumCapacity: 64)
+    if objects != nil { writer.objects = .content(levels: 2) }
     var keyed: [(bytes: [UInt8], element: T)] = []
     keyed.reserveCapacity(elements.count)
     for element in elements {

@@ -26,6 +26,8 @@ public struct ArchiveWriter: ~Copyable {
   package var objects: ObjectRole?
   /// The place of the first field of the superclass whose fields are being written.
   package var placeOffset = 0
+  /// The objects that are being written in place, each inside the one before.
+  var openObjects: [ObjectIdentifier] = []
   /// How many objects the body already holds.
   package var sharedCount = 0
   /// The number of the first object, of all and of the written ones of a graph without types that is being written.
@@ -57,6 +59,7 @@ public struct ArchiveWriter: ~Copyable {
     depth = 0
     sharedCount = 0
     placeOffset = 0
+    openObjects.removeAll()
     beginBody()
   }
 

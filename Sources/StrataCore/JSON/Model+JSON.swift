@@ -55,11 +55,13 @@ extension ModelSchema {
   }
 
   /// A record with what JSON holds in place of the target's values, in the types of the fields.
-  package func record(overlaying json: Value, on target: Record) throws -> Record {
+  package func record(
+    overlaying json: Value, on target: Record, _ neighbours: ObjectNeighbours
+  ) throws -> Record {
     var result = target
     for (field, value) in zip(fields, try slots(ofJSON: json)) {
       guard let value else { continue }
-      do { result[field.key] = try field.typed(json: value, over: target[field.key]) } catch {
+      do { result[field.key] = try field.typed(json: value, over: target[field.key], neighbours) } catch {
         throw ArchiveError.at(.key(field.key), error).inType(name)
       }
     }
@@ -69,17 +71,23 @@ extension ModelSchema {
 
 extension FieldInfo {
   /// A JSON value in the type of the field.
-  func typed(json: Value, over target: Value?) throws -> Value {
+  func typed(json: Value, over target: Value?, _ neighbours: ObjectNeighbours) throws -> Value {
+    var nested = target?.recordValue
+    if case .reference(let number)? = target {
+      nested = try neighbours.objects[number].shallowRecord(neighbours)
+    }
     // A nested object may be partial only where it is merged key by key.
-    if case .recursive = merge, case .object = json, case .record(let nested)? = target {
+    if case .recursive = merge, case .object = json, let nested {
       var catalog = SchemaCatalog()
       (type as? any Archivable.Type)?.collectSchemas(into: &catalog)
-      if let schema = catalog[nested.typeName] { return .record(try schema.record(overlaying: json, on: nested)) }
+      if let schema = catalog[nested.typeName] {
+        return .record(try schema.record(overlaying: json, on: nested, neighbours))
+      }
     }
     // Objects inside are finished with the result of the merge.
     let context = DecodingContext(source: .json, finishesModels: false)
     if let type = type as? any Archivable.Type {
-      return try type.make(from: json, in: context).archivedValue(includingExcluded: true)
+      return try type.make(from: json, in: context).archivedValue(includingExcluded: true, neighbours: neighbours)
     }
     if let type = type as? any Decodable.Type {
       return try ValueCoding.value(of: ValueCoding.make(type, from: json, in: context))

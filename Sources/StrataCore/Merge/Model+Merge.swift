@@ -31,8 +31,12 @@ extension Model {
   public mutating func mergeValues(
     from source: Self, forKeys keys: [String]? = nil, policy: MergePolicy? = nil, validates: Bool = true
   ) throws -> MergeReport {
-    let values = try source.record(includingExcluded: true)
-    return try merge(source, values, present: Set(Self.schema.allKeys), keys, policy, validates)
+    if isOfSubclass || source.isOfSubclass {
+      return try mergeDynamically(source.dynamicModel, keys, policy, validates)
+    }
+    let neighbours = ObjectNeighbours()
+    let values = try source.shallowRecord(neighbours)
+    return try merge(source, values, neighbours, present: Set(Self.schema.allKeys), keys, policy, validates)
   }
 
   /// Folds an object of another model in: the keys that both declare are merged, the others stay.
@@ -43,11 +47,15 @@ extension Model {
   public mutating func mergeValues<Source: Model>(
     from source: Source, forKeys keys: [String]? = nil, policy: MergePolicy? = nil, validates: Bool = true
   ) throws -> MergeReport {
-    let values = try source.record(includingExcluded: true)
+    if isOfSubclass || source.isOfSubclass {
+      return try mergeDynamically(source.dynamicModel, keys, policy, validates)
+    }
+    let neighbours = ObjectNeighbours()
+    let values = try source.shallowRecord(neighbours)
     let shared = Set(Self.schema.allKeys).intersection(Source.schema.allKeys)
-    var own = try record(includingExcluded: true)
+    var own = try shallowRecord(neighbours)
     for key in shared { own[key] = values[key] }
-    return try merge(Self.made(of: own), values, present: shared, keys, policy, validates)
+    return try merge(Self.made(of: own, neighbours), values, neighbours, present: shared, keys, policy, validates)
   }
 
   /// Folds a JSON object in: only the keys that the document holds are touched. An explicit null is a value.
@@ -66,43 +74,67 @@ extension Model {
   public mutating func mergeValues(
     fromJSON json: Value, forKeys keys: [String]? = nil, policy: MergePolicy? = nil, validates: Bool = true
   ) throws -> MergeReport {
+    if isOfSubclass {
+      var object = dynamicModel
+      return try object.mergeValues(fromJSON: json, forKeys: keys, policy: policy, validates: validates)
+    }
     let present = try Self.schema.keys(inJSON: json)
-    let own = try record(includingExcluded: true)
+    let neighbours = ObjectNeighbours()
+    let own = try shallowRecord(neighbours)
     // The source is a whole object: keys that the document lacks have the target's values.
-    let source = try Self.made(of: Self.schema.record(overlaying: json, on: own))
-    return try merge(source, source.record(includingExcluded: true), present: present, keys, policy, validates)
+    let source = try Self.made(of: Self.schema.record(overlaying: json, on: own, neighbours), neighbours)
+    return try merge(source, source.shallowRecord(neighbours), neighbours, present: present, keys, policy, validates)
   }
 
   // MARK: Inside
 
+  /// Merges objects as what they are, where the caller knew only classes that they inherit from.
+  private mutating func mergeDynamically(
+    _ source: any Model, _ keys: [String]?, _ policy: MergePolicy?, _ validates: Bool
+  ) throws -> MergeReport {
+    func merge<Target: Model, Source: Model>(_ target: Target, _ source: Source) throws -> MergeReport {
+      var target = target
+      if let source = source as? Target {
+        // An object of a subclass has every field of the target.
+        let neighbours = ObjectNeighbours()
+        return try target.merge(
+          source, source.shallowRecord(neighbours), neighbours, present: Set(Target.schema.allKeys), keys, policy,
+          validates)
+      }
+      return try target.mergeValues(from: source, forKeys: keys, policy: policy, validates: validates)
+    }
+    return try merge(dynamicModel, source)
+  }
+
   private mutating func merge(
-    _ source: Self, _ sourceValues: Record, present: Set<String>, _ keys: [String]?, _ policy: MergePolicy?,
+    _ source: Self, _ sourceValues: Record, _ neighbours: ObjectNeighbours, present: Set<String>, _ keys: [String]?,
+    _ policy: MergePolicy?,
     _ validates: Bool
   ) throws -> MergeReport {
     let schema = Self.schema
     try schema.checkKeys(keys ?? [])
     let wanted = keys.map(Set.init)
     let merged = schema.fields.filter { present.contains($0.key) && wanted?.contains($0.key) ?? true }
-    let before = try record(includingExcluded: true)
-    var result = try working(before)
+    let before = try shallowRecord(neighbours)
+    var result = try working(before, neighbours)
     var remaining: [FieldInfo] = []
     for field in merged {
       if try !result.runHook(field.key, source) { remaining.append(field) }
     }
-    var values = try result.record(includingExcluded: true)
+    var values = try result.shallowRecord(neighbours)
     var catalog = SchemaCatalog()
     Self.collectSchemas(into: &catalog)
-    let merger = ValueMerger(catalog: catalog)
+    let merger = ValueMerger(catalog: catalog, neighbours: neighbours)
     for field in remaining {
       do {
         values[field.key] = try merger.merge(values[field.key], sourceValues[field.key], policy ?? field.merge)
       } catch { throw Self.failure(field.key, error) }
     }
-    if !remaining.isEmpty { result = try Self.made(of: values) }
+    if !remaining.isEmpty { result = try Self.made(of: values, neighbours) }
     if catalog.finishesModels {
-      result = try Self.made(of: result.record(includingExcluded: true), finishes: true, validates: validates)
+      result = try Self.made(of: result.shallowRecord(neighbours), neighbours, finishes: true, validates: validates)
     }
-    let after = try result.record(includingExcluded: true)
+    let after = try result.shallowRecord(neighbours)
     let changes = schema.fields.compactMap { field in
       before[field.key] == after[field.key]
         ? nil : MergeReport.Change(key: field.key, old: before[field.key], new: after[field.key])
@@ -117,8 +149,8 @@ extension Model {
   }
 
   /// A copy that hooks may change: an object is made anew, a value is copied as it is.
-  private func working(_ values: Record) throws -> Self {
-    Self.self is AnyClass ? try Self.made(of: values) : self
+  private func working(_ values: Record, _ neighbours: ObjectNeighbours) throws -> Self {
+    Self.self is AnyClass ? try Self.made(of: values, neighbours) : self
   }
 
   private mutating func runHook(_ key: String, _ source: Self) throws -> Bool {
@@ -137,12 +169,13 @@ extension Model {
   }
 
   /// - Parameter finishes: whether hooks and validation run; they do on the result alone.
-  private static func made(of values: Record, finishes: Bool = false, validates: Bool = true) throws -> Self {
+  private static func made(
+    of values: Record, _ neighbours: ObjectNeighbours, finishes: Bool = false, validates: Bool = true
+  ) throws -> Self {
     let context = DecodingContext(
       source: .merge, includesExcluded: true, finishesModels: finishes, validates: validates)
     do {
-      let slots = schema.fields.map { values[$0.key] }
-      return try make(slots: slots, unknownFields: schema.unknownFields(of: values), in: context)
+      return try make(ofShallow: values, neighbours, in: context)
     } catch {
       if let error = error as? ArchiveError, error.code == .invalid { throw error }
       throw ArchiveError(

@@ -1,6 +1,8 @@
 /// Merges values by policy, nested ones by the policies of their own types.
 struct ValueMerger {
   let catalog: SchemaCatalog
+  /// The objects that references name.
+  let neighbours: ObjectNeighbours
 
   func merge(_ target: Value?, _ source: Value?, _ policy: MergePolicy) throws -> Value? {
     switch policy {
@@ -17,7 +19,21 @@ struct ValueMerger {
     }
   }
 
+  /// What a reference names, taken apart; any other value as it is.
+  private func opened(_ value: Value) throws -> Value {
+    guard case .reference(let number) = value else { return value }
+    return .record(try neighbours.objects[number].shallowRecord(neighbours))
+  }
+
   private func mergeNested(_ target: Value, _ source: Value) throws -> Value {
+    guard target != source else { return target }
+    let (old, new) = (try opened(target), try opened(source))
+    let merged = try mergeOpened(old, new)
+    // An object that the merge does not change stays itself.
+    return merged == old ? target : merged
+  }
+
+  private func mergeOpened(_ target: Value, _ source: Value) throws -> Value {
     switch (target, source) {
     case (.record(var result), .record(let source)) where result.typeName == source.typeName:
       let schema = catalog[source.typeName]
@@ -36,10 +52,10 @@ struct ValueMerger {
   private func mergeElements(_ target: Value, _ source: Value, _ key: String) throws -> Value {
     guard case .array(let old) = target, case .array(let new) = source else { return source }
     var known: [Value: Value] = [:]
-    for element in old { if let id = element[key], !id.isNull { known[id] = element } }
+    for element in old { if let id = try opened(element)[key], !id.isNull { known[id] = element } }
     return .array(
       try new.enumerated().map { index, element in
-        guard let id = element[key], let match = known[id] else { return element }
+        guard let id = try opened(element)[key], let match = known[id] else { return element }
         do { return try mergeNested(match, element) } catch { throw ArchiveError.at(.index(index), error) }
       })
   }

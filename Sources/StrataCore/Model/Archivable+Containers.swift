@@ -73,7 +73,9 @@ extension Set: Archivable where Element: Archivable {
   public func write(to writer: inout ArchiveWriter) throws {
     try writer.enter()
     writer.beginSet(count: count)
-    for element in try CanonicalOrder.sorted(self, by: { try $1.write(to: &$0) }) { try element.write(to: &writer) }
+    for element in try CanonicalOrder.sorted(self, objects: writer.objects, by: { try $1.write(to: &$0) }) {
+      try element.write(to: &writer)
+    }
     writer.leave()
   }
 
@@ -107,7 +109,7 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
     try writer.enter()
     writer.beginMap(count: count)
     // The pairs are sorted and not the keys: a key that is not equal to itself, as NaN, could not be looked up.
-    for (key, value) in try CanonicalOrder.sorted(self, by: { try $1.key.write(to: &$0) }) {
+    for (key, value) in try CanonicalOrder.sorted(self, objects: writer.objects, by: { try $1.key.write(to: &$0) }) {
       try key.write(to: &writer)
       do { try value.write(to: &writer) } catch { throw Self.error(error, key) }
     }

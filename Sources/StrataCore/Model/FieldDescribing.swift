@@ -25,25 +25,48 @@ extension Model {
   /// - Parameter redactedKeys: keys whose values are hidden, in objects inside too.
   /// - Complexity: linear in the size of the object.
   public func fieldDescription(redacting redactedKeys: Set<String> = []) -> String {
-    let name = Self.schema.name
-    do {
-      return ValueDescription(redactedKeys: redactedKeys).text(name, try permanentValues().map { ($0.key, $0.value) })
-    } catch { return "\(name)(not encodable)" }
+    var describing = ValueDescription(redactedKeys: redactedKeys)
+    return describing.text(of: dynamicModel)
   }
 }
 
 /// Words values for people.
 private struct ValueDescription {
   let redactedKeys: Set<String>
+  /// The objects that are being described, each inside the one before.
+  private var open: [ObjectIdentifier] = []
 
-  func text(_ name: String, _ fields: [(String, Value)]) -> String {
-    let texts = fields.map { key, value in
-      "\(key): \(redactedKeys.contains(key) && !value.isNull ? "•••" : text(value))"
+  /// Objects inside objects inside objects are only named: a description is read by people, and a list may be long.
+  private static let deepest = 3
+
+  init(redactedKeys: Set<String>) { self.redactedKeys = redactedKeys }
+
+  mutating func text<M: Model>(of model: M) -> String {
+    let name = M.schema.name
+    guard M.schema.holdsObjects else {
+      guard let values = try? model.permanentValues() else { return "\(name)(not encodable)" }
+      return text(name, values.map { ($0.key, $0.value) }, ObjectNeighbours())
+    }
+    let identity = ObjectIdentifier(model as AnyObject)
+    if M.schema.isObject {
+      guard !open.contains(identity), open.count < Self.deepest else { return "\(name)(…)" }
+      open.append(identity)
+    }
+    defer { if M.schema.isObject { open.removeLast() } }
+    let neighbours = ObjectNeighbours()
+    guard let values = try? model.permanentValues(neighbours) else { return "\(name)(not encodable)" }
+    return text(name, values.map { ($0.key, $0.value) }, neighbours)
+  }
+
+  private mutating func text(_ name: String, _ fields: [(String, Value)], _ neighbours: ObjectNeighbours) -> String {
+    var texts: [String] = []
+    for (key, value) in fields {
+      texts.append("\(key): \(redactedKeys.contains(key) && !value.isNull ? "•••" : text(value, neighbours))")
     }
     return "\(name)(\(texts.joined(separator: ", ")))"
   }
 
-  private func text(_ value: Value) -> String {
+  private mutating func text(_ value: Value, _ neighbours: ObjectNeighbours) -> String {
     switch value {
     case .null: "nil"
     case .bool(let value): "\(value)"
@@ -58,13 +81,19 @@ private struct ValueDescription {
     case .date(let value): ISO8601.string(from: value) ?? "\(value.timeIntervalSinceReferenceDate)"
     case .url(let value): value.absoluteString
     case .uuid(let value): value.uuidString
-    case .array(let elements), .set(let elements): "[\(elements.map(text).joined(separator: ", "))]"
-    case .object(let object): text("", object.entries.map { ($0.key, $0.value) })
+    case .array(let elements), .set(let elements): list(elements) { $1.text($0, neighbours) }
+    case .object(let object): text("", object.entries.map { ($0.key, $0.value) }, neighbours)
     case .map(let entries):
-      "[\(entries.map { "\(text($0.key)): \(text($0.value))" }.joined(separator: ", "))]"
-    case .reference(let number): "#\(number)"
-    case .graph(let graph): text(graph.resolve(graph.root) ?? graph.root)
-    case .record(let record): text(record.typeName, record.fields.map { ($0.key, $0.value) })
+      list(entries) { "\($1.text($0.key, neighbours)): \($1.text($0.value, neighbours))" }
+    case .reference(let number): text(of: neighbours.objects[number])
+    case .graph(let graph): "graph of \(graph.objects.count) objects"
+    case .record(let record): text(record.typeName, record.fields.map { ($0.key, $0.value) }, neighbours)
     }
+  }
+
+  private mutating func list<T>(_ elements: [T], _ text: (T, inout Self) -> String) -> String {
+    var texts: [String] = []
+    for element in elements { texts.append(text(element, &self)) }
+    return "[\(texts.joined(separator: ", "))]"
   }
 }

@@ -28,7 +28,10 @@ extension Model {
   /// - Complexity: linear in the size of both.
   public func isEqual(to other: some Model) -> Bool {
     guard let other = other as? Self, type(of: other) == type(of: self) else { return false }
-    if Self.self is AnyClass, self as AnyObject === other as AnyObject { return true }
+    if Self.schema.isObject, self as AnyObject === other as AnyObject { return true }
+    if Self.schema.holdsObjects {
+      return (try? ObjectComparison.areEqual(dynamicModel, other.dynamicModel)) ?? false
+    }
     guard let own = try? permanentValues(), let others = try? other.permanentValues() else { return false }
     return own.map(\.value) == others.map(\.value)
   }
@@ -38,17 +41,40 @@ extension Model {
   /// - Complexity: linear in the size of the object.
   public func hashFields(into hasher: inout Hasher) {
     // What cannot be encoded is equal to nothing else, so any hash is right.
-    for (_, value) in (try? permanentValues()) ?? [] { hasher.combine(value) }
+    for (_, value) in (try? dynamicModel.permanentValues(ObjectNeighbours())) ?? [] {
+      // Objects that it refers to do not count: the way to them might lead back here.
+      hasher.combine(Self.schema.holdsObjects ? value.withoutReferences : value)
+    }
   }
 
   /// The values of the permanent fields in the order of the schema.
-  func permanentValues() throws -> [(key: String, value: Value)] {
+  ///
+  /// - Parameter neighbours: takes the objects that this one refers to; else they stand in place.
+  func permanentValues(_ neighbours: ObjectNeighbours? = nil) throws -> [(key: String, value: Value)] {
     let schema = Self.schema
-    let record = try record(includingExcluded: true)
+    let record = try record(includingExcluded: true, neighbours: neighbours)
     let inside = schema.inside
     return try schema.fields.filter { $0.storage == .permanent }.map { field in
       let value = record[field.key] ?? .null
       return (field.key, inside.hasTransitoryFields ? try inside.permanent(value) : value)
+    }
+  }
+}
+
+extension Value {
+  /// The value with null in place of each reference.
+  fileprivate var withoutReferences: Value {
+    switch self {
+    case .reference: .null
+    case .array(let elements): .array(elements.map(\.withoutReferences))
+    case .set(let elements): .array(elements.map(\.withoutReferences))
+    case .object(let object):
+      .object(Object(uniqueEntries: object.entries.map { .init(key: $0.key, value: $0.value.withoutReferences) }))
+    case .map(let entries):
+      .array(entries.flatMap { [$0.key.withoutReferences, $0.value.withoutReferences] })
+    case .record(let record):
+      .record(Record(shape: record.shape, values: record.values.map(\.withoutReferences)))
+    default: self
     }
   }
 }

@@ -7,10 +7,15 @@ extension Model {
   /// - Throws: ``ArchiveError`` where a class model holds a value that cannot be encoded.
   public func copy() throws -> Self {
     guard Self.self is AnyClass else { return self }
-    let values = try record(includingExcluded: true)
-    let context = DecodingContext(source: .update, includesExcluded: true, finishesModels: false)
-    return try Self.make(
-      slots: Self.schema.allKeys.map { values[$0] }, unknownFields: Self.schema.unknownFields(of: values), in: context)
+    func copied<M: Model>(_ object: M) throws -> any Model {
+      let neighbours = ObjectNeighbours()
+      let context = DecodingContext(source: .update, includesExcluded: true, finishesModels: false)
+      return try M.make(ofShallow: object.shallowRecord(neighbours), neighbours, in: context)
+    }
+    guard let copy = try copied(dynamicModel) as? Self else {
+      throw ArchiveError(.invalidSchema, "a class made an object of another class", typeName: Self.schema.name)
+    }
+    return copy
   }
 
   /// A copy with other values under some keys, finished and validated.
@@ -25,20 +30,21 @@ extension Model {
   ///   - validates: whether the copy must keep the model's rules (see ``Validating``).
   /// - Throws: as ``init(dictionary:validates:)``.
   public func copy(updating values: [String: Value], validates: Bool = true) throws -> Self {
+    if isOfSubclass, let copy = try dynamicModel.copy(updating: values, validates: validates) as? Self { return copy }
     let schema = Self.schema
+    let neighbours = ObjectNeighbours()
     try schema.checkKeys(values.keys)
     let context = DecodingContext(source: .update, includesExcluded: true, validates: validates)
-    var record = try record(includingExcluded: true)
+    var record = try shallowRecord(neighbours)
     for field in schema.fields {
       guard let value = values[field.key] else { continue }
       // Objects among the new values are finished here, and those that stay are not finished again.
-      do { record[field.key] = try field.typed(value, in: context) } catch {
+      do { record[field.key] = try field.typed(value, neighbours, in: context) } catch {
         throw ArchiveError.at(.key(field.key), error).inType(schema.name)
       }
     }
     let unfinished = DecodingContext(source: .update, includesExcluded: true, finishesModels: false)
-    var made = try Self.make(
-      slots: schema.allKeys.map { record[$0] }, unknownFields: schema.unknownFields(of: record), in: unfinished)
+    var made = try Self.make(ofShallow: record, neighbours, in: unfinished)
     if !(Self.self is AnyClass) {
       // A value keeps what is no field.
       var result = self
@@ -75,9 +81,9 @@ extension Model {
 
 extension FieldInfo {
   /// A value made in the type of the field, and the value of that.
-  func typed(_ value: Value, in context: DecodingContext) throws -> Value {
+  func typed(_ value: Value, _ neighbours: ObjectNeighbours, in context: DecodingContext) throws -> Value {
     if let type = type as? any Archivable.Type {
-      return try type.make(from: value, in: context).archivedValue(includingExcluded: true)
+      return try type.make(from: value, in: context).archivedValue(includingExcluded: true, neighbours: neighbours)
     }
     if let type = type as? any Decodable.Type {
       return try ValueCoding.value(of: ValueCoding.make(type, from: value, in: context))

@@ -67,18 +67,15 @@ extension Model {
   }
 
   public func write(to writer: inout ArchiveWriter) throws {
-    switch writer.objects {
-    case nil: try writeRecord(to: &writer)
-    case let role? where Self.schema.isObject: writer.write(self, as: role)
-    case _?: try writeRecord(to: &writer)
-    }
+    guard Self.schema.isObject else { return try writeRecord(to: &writer) }
+    if let role = writer.objects { try writer.write(self, as: role) } else { try writer.writeInPlace(self) }
   }
 
   /// Writes the fields, also those of an object whose identity others care for.
   package func writeRecord(to writer: inout ArchiveWriter) throws {
     let schema = Self.schema.isObject ? type(of: self).schema : Self.schema
     if schema.isEnumeration { return try encodeFields(to: &writer) }
-    if writer.checksModels, schema.validationHook != nil { try checkItself() }
+    if writer.checksModels { try checkItself() }
     var unknown: [Object.Entry] = []
     if schema.keepsUnknownFields {
       unknown = archivedUnknownFields.object.entries.filter { !schema.allKeys.contains($0.key) }

@@ -23,7 +23,7 @@ extension Check where Value: Collection & SendableMetatype {
   public static func count(_ range: some RangeExpression<Int> & Sendable) -> Self {
     Self { value in
       if !range.contains(value.count) {
-        throw InvalidValue("the number of elements is not in \(describe(range))", code: .count)
+        throw InvalidValue("has not \(describe(range)) elements", code: .count)
       }
     }
   }
@@ -34,7 +34,7 @@ extension Check where Value: StringProtocol & SendableMetatype {
   public static func length(_ range: some RangeExpression<Int> & Sendable) -> Self {
     Self { value in
       if !range.contains(value.count) {
-        throw InvalidValue("the number of characters is not in \(describe(range))", code: .length)
+        throw InvalidValue("is not \(describe(range)) characters long", code: .length)
       }
     }
   }

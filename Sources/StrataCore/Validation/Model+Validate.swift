@@ -41,6 +41,7 @@ extension Model {
   }
 
   func checkItself() throws {
+    guard Self.schema.validationHook != nil else { return }
     var copy = self
     try copy.validateItself(keepsReplacements: false)
   }
@@ -50,7 +51,23 @@ extension Model {
   func checkInside() throws {
     guard Self.schema.holdsValidation else { return }
     var writer = ArchiveWriter(includesExcluded: true, checksModels: true, minimumCapacity: 512)
+    if Self.schema.holdsObjects {
+      try checkObjects()
+      writer.objects = .neighbours(ObjectNeighbours())
+    }
     try writer.beginRecord(Self.schema)
     do { try encodeFields(to: &writer) } catch { throw Self.located(error, writer.failedField) }
+  }
+
+  /// Checks the other objects that can be reached from this one, each once, whatever refers to it.
+  private func checkObjects() throws {
+    let order = try ObjectOrder(of: self, first: 0, limits: ArchiveLimits())
+    for object in order.objects where !(Self.schema.isObject && object as AnyObject === self as AnyObject) {
+      do { try object.checkItself() } catch {
+        throw ObjectPath.find(object, from: self).reversed().reduce(ArchiveError.wrap(error)) {
+          ArchiveError.at($1, $0)
+        }
+      }
+    }
   }
 }

@@ -98,6 +98,9 @@ struct DictionaryTests {
     let post = try Post(dictionary: ["author": ["login": "l"], "tags": ["a", "b", "a"]])
     #expect(post.author == Author(login: "l"))
     #expect(post.tags == ["a", "b"])
+    #expect(
+      try Payment.make(from: ["card": ["number": "1"]], in: DecodingContext(source: .dictionary))
+        == .card(number: "1", expiry: nil))
   }
 
   @Test("M-6: an unknown key is an error that tells the known ones, in objects inside too")

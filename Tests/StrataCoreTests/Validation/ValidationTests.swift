@@ -4,7 +4,7 @@ import Testing
 
 private let badJSON = Data(#"{"id": 0, "title": "", "note": "too long", "stars": 3, "start": 2, "end": 1}"#.utf8)
 private let allFailures = [
-  "id: is not in 1...", "title: is empty", "note: the number of characters is not in ...5", "stars: odd",
+  "id: is not in 1...", "title: is empty", "note: is not ...5 characters long", "stars: odd",
   "end: it ends before it starts",
 ]
 
@@ -151,6 +151,10 @@ struct ValidationTests {
     let error = try #require(throws: ArchiveError.self) { try Entry(fromJSON: Data(#"{"id": 0, "title": ""}"#.utf8)) }
     #expect(error.description == "2 values are invalid [Entry]: id: is not in 1...; title: is empty")
     #expect(error.codingPath.isEmpty)
+    let list = try ArchiveEncoder().encode([Entry(id: 0, title: "")])
+    let inList = try #require(throws: ArchiveError.self) { try ArchiveDecoder().decode([Entry].self, from: list) }
+    #expect(inList.description == "2 values are invalid [Entry]: [0].id: is not in 1...; [0].title: is empty")
+    #expect(inList.pathDescription == "[0]")
   }
 
   @Test("V-3: validate() checks objects inside, and changes nothing where a rule fails")
@@ -202,7 +206,7 @@ struct CheckTests {
   @Test(
     "Ready-made checks",
     arguments: [
-      ("", ["is empty"]), ("abcdef", ["the number of characters is not in 1...5"]), ("ABC", ["has the wrong form"]),
+      ("", ["is empty"]), ("abcdef", ["is not 1...5 characters long"]), ("ABC", ["has the wrong form"]),
       ("abcx", ["ends with x"]), ("abc", []),
     ])
   func texts(text: String, expected: [String]) {

@@ -11,7 +11,8 @@ extension ArchiveReader {
     leave()
     sharedCount += count
     let root = try T.read(from: &self)
-    try table.finish(in: context)
+    try table.setWaiting(in: context)
+    try table.finish(in: context) { ObjectPath.find($0, from: root) }
     return root
   }
 

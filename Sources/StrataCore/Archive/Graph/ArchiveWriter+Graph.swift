@@ -4,14 +4,21 @@ package enum ObjectRole {
   case order(ObjectOrder)
   /// The objects next to one that is taken apart: they stay themselves, and references name them.
   case neighbours(ObjectNeighbours)
+  /// What an object holds, so many levels deep: for the order of sets, which cannot follow cycles.
+  case content(levels: Int)
 }
 
 extension ArchiveWriter {
   /// Writes what stands for an object.
-  mutating func write(_ object: some Model, as role: ObjectRole) {
+  mutating func write(_ object: some Model, as role: ObjectRole) throws {
     switch role {
     case .order(let order): order.write(object, to: &self)
     case .neighbours(let neighbours): writeObjectReference(neighbours.number(of: object), isWritten: true)
+    case .content(let levels):
+      guard levels > 0 else { return writeNull() }
+      objects = .content(levels: levels - 1)
+      defer { objects = role }
+      try object.writeRecord(to: &self)
     }
   }
 
@@ -80,11 +87,28 @@ extension ArchiveWriter {
   /// Writes a reference that archives only hold where something else writes its object.
   @inlinable
   public mutating func conditionalField<T: Archivable>(_ place: Int, _ value: T) throws {
-    if isFindingObjects { writeNull() } else { try field(place, value) }
+    if skipsConditionalFields { writeNull() } else { try field(place, value) }
   }
 
   @usableFromInline
-  var isFindingObjects: Bool {
-    if case .order(let order)? = objects { order.isFinding } else { false }
+  var skipsConditionalFields: Bool {
+    switch objects {
+    case .order(let order)?: order.isFinding
+    case .neighbours?: false
+    case .content?, nil: true
+    }
+  }
+
+  /// Writes an object in place, where nobody cares for its identity.
+  mutating func writeInPlace(_ object: some Model) throws {
+    let identity = ObjectIdentifier(object as AnyObject)
+    guard !openObjects.contains(identity) else {
+      throw ArchiveError(
+        .notEncodable, "the object refers back to itself, which only an archive can hold; leave a reference out",
+        typeName: type(of: object).schema.name)
+    }
+    openObjects.append(identity)
+    try object.writeRecord(to: &self)
+    openObjects.removeLast()
   }
 }

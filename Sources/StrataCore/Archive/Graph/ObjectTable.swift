@@ -98,11 +98,21 @@ package final class ObjectTable {
   /// The object under a number is made after this one.
   struct Pending: Error {}
 
-  /// Sets the fields that waited, and then finishes the objects, each behind those that it refers to.
-  func finish(in context: DecodingContext) throws {
+  /// Sets the fields that waited.
+  func setWaiting(in context: DecodingContext) throws {
     for field in unfinished { try Self.set(field.place, of: field.object, to: field.value, in: context) }
     unfinished.removeAll()
-    for case .object(let object) in entries { try Self.finish(object, in: context) }
+  }
+
+  /// Finishes the objects, each behind those that it refers to.
+  ///
+  /// - Parameter path: the way to an object, for the error.
+  func finish(in context: DecodingContext, path: (any Model) -> [ArchiveError.PathComponent]) throws {
+    for case .object(let object) in entries {
+      do { try Self.finish(object, in: context) } catch {
+        throw path(object).reversed().reduce(ArchiveError.wrap(error)) { ArchiveError.at($1, $0) }
+      }
+    }
   }
 
   private static func finish<M: Model>(_ object: M, in context: DecodingContext) throws {

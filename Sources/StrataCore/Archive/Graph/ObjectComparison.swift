@@ -1,0 +1,60 @@
+/// Whether two graphs of objects look the same from two objects on: their permanent fields are equal, and where one
+/// refers to an object, the other refers to an equal one.
+///
+/// Pairs of objects wait in a list and are looked at once, so cycles end and long lists take no stack.
+struct ObjectComparison {
+  private struct Pair: Hashable {
+    let left: ObjectIdentifier
+    let right: ObjectIdentifier
+  }
+
+  private var seen = Set<Pair>()
+  private var waiting: [(any Model, any Model)] = []
+
+  static func areEqual(_ left: any Model, _ right: any Model) throws -> Bool {
+    var comparison = ObjectComparison()
+    comparison.waiting = [(left, right)]
+    while let (left, right) = comparison.waiting.popLast() {
+      guard try comparison.haveEqualFields(left, right) else { return false }
+    }
+    return true
+  }
+
+  private mutating func haveEqualFields(_ left: any Model, _ right: any Model) throws -> Bool {
+    guard type(of: left) == type(of: right) else { return false }
+    let lefts = ObjectNeighbours(), rights = ObjectNeighbours()
+    let own = try left.permanentValues(lefts), others = try right.permanentValues(rights)
+    for (own, other) in zip(own, others) {
+      guard areEqual(own.value, other.value, lefts, rights) else { return false }
+    }
+    return true
+  }
+
+  private mutating func areEqual(
+    _ left: Value, _ right: Value, _ lefts: ObjectNeighbours, _ rights: ObjectNeighbours
+  ) -> Bool {
+    switch (left, right) {
+    case (.reference(let left), .reference(let right)):
+      let (left, right) = (lefts.objects[left], rights.objects[right])
+      let (one, other) = (ObjectIdentifier(left as AnyObject), ObjectIdentifier(right as AnyObject))
+      if one != other, seen.insert(Pair(left: one, right: other)).inserted { waiting.append((left, right)) }
+      return true
+    case (.array(let left), .array(let right)), (.set(let left), .set(let right)):
+      return left.count == right.count && zip(left, right).allSatisfy { areEqual($0, $1, lefts, rights) }
+    case (.record(let left), .record(let right)):
+      return left.shape == right.shape
+        && zip(left.values, right.values).allSatisfy { areEqual($0, $1, lefts, rights) }
+    case (.object(let left), .object(let right)):
+      return left.count == right.count
+        && left.entries.allSatisfy { entry in
+          right[entry.key].map { areEqual(entry.value, $0, lefts, rights) } ?? false
+        }
+    case (.map(let left), .map(let right)):
+      return left.count == right.count
+        && zip(left, right).allSatisfy {
+          areEqual($0.key, $1.key, lefts, rights) && areEqual($0.value, $1.value, lefts, rights)
+        }
+    default: return left == right
+    }
+  }
+}
