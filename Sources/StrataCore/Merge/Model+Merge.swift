@@ -124,7 +124,7 @@ extension Model {
     var values = try result.shallowRecord(neighbours)
     var catalog = SchemaCatalog()
     Self.collectSchemas(into: &catalog)
-    let merger = ValueMerger(catalog: catalog, neighbours: neighbours)
+    var merger = ValueMerger(catalog: catalog, neighbours: neighbours)
     for field in remaining {
       do {
         values[field.key] = try merger.merge(values[field.key], sourceValues[field.key], policy ?? field.merge)

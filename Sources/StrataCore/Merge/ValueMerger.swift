@@ -1,10 +1,23 @@
 /// Merges values by policy, nested ones by the policies of their own types.
 struct ValueMerger {
+  private struct Pair: Hashable {
+    let target: Value
+    let source: Value
+  }
+
   let catalog: SchemaCatalog
   /// The objects that references name.
   let neighbours: ObjectNeighbours
+  /// The objects that are being merged, each inside the one before.
+  private var open = Set<Pair>()
+  private let depthLimit = ArchiveLimits().depth
 
-  func merge(_ target: Value?, _ source: Value?, _ policy: MergePolicy) throws -> Value? {
+  init(catalog: SchemaCatalog, neighbours: ObjectNeighbours) {
+    self.catalog = catalog
+    self.neighbours = neighbours
+  }
+
+  mutating func merge(_ target: Value?, _ source: Value?, _ policy: MergePolicy) throws -> Value? {
     switch policy {
     case .takeSource: return source ?? target
     case .takeSourceIfPresent: return source.map { $0.isNull ? target : $0 } ?? target
@@ -25,15 +38,21 @@ struct ValueMerger {
     return .record(try neighbours.objects[number].shallowRecord(neighbours))
   }
 
-  private func mergeNested(_ target: Value, _ source: Value) throws -> Value {
+  private mutating func mergeNested(_ target: Value, _ source: Value) throws -> Value {
     guard target != source else { return target }
     let (old, new) = (try opened(target), try opened(source))
+    // Objects that refer to each other come up again inside themselves, where the target's stays.
+    if case .reference = target {
+      guard open.insert(Pair(target: target, source: source)).inserted else { return target }
+      guard open.count <= depthLimit else { throw ArchiveError.tooDeep(depthLimit) }
+    }
+    defer { open.remove(Pair(target: target, source: source)) }
     let merged = try mergeOpened(old, new)
     // An object that the merge does not change stays itself.
-    return merged == old ? target : merged
+    return merged == old ? target : merged == new ? source : merged
   }
 
-  private func mergeOpened(_ target: Value, _ source: Value) throws -> Value {
+  private mutating func mergeOpened(_ target: Value, _ source: Value) throws -> Value {
     switch (target, source) {
     case (.record(var result), .record(let source)) where result.typeName == source.typeName:
       let schema = catalog[source.typeName]
@@ -49,7 +68,7 @@ struct ValueMerger {
     }
   }
 
-  private func mergeElements(_ target: Value, _ source: Value, _ key: String) throws -> Value {
+  private mutating func mergeElements(_ target: Value, _ source: Value, _ key: String) throws -> Value {
     guard case .array(let old) = target, case .array(let new) = source else { return source }
     var known: [Value: Value] = [:]
     for element in old { if let id = try opened(element)[key], !id.isNull { known[id] = element } }

@@ -179,6 +179,7 @@ extension Model {
   package func record(includingExcluded: Bool = false, neighbours: ObjectNeighbours? = nil) throws -> Record {
     var writer = ArchiveWriter(includesExcluded: includingExcluded, minimumCapacity: 512)
     writer.objects = neighbours.map { .neighbours($0) }
+    if Self.schema.isObject { writer.openObjects.append(ObjectIdentifier(self as AnyObject)) }
     try writeRecord(to: &writer)
     guard case .record(let record) = try writer.value() else {
       throw ArchiveError(.notEncodable, "encodeFields(to:) did not write the fields of the schema")

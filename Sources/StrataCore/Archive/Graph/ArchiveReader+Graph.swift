@@ -133,6 +133,7 @@ extension ArchiveReader {
     else { return nil }
     let value: Value
     placeOffset = fieldStart.offset
+    fail(place)
     let place = place + placeOffset
     if let slots {
       guard slots.indices.contains(place), let slot = slots[place] else { return nil }
