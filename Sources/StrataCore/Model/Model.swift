@@ -117,21 +117,30 @@ extension Model {
     switch start {
     case .fields:
       try reader.enter()
-      var model: Self
+      // Apart, so that other models go straight to where they are wanted.
+      if schema.finishesModels { return try readAndFinish(from: &reader) }
       do {
-        model = try Self(fields: &reader)
+        let model = try Self(fields: &reader)
         reader.leave()
+        return model
       } catch {
         throw located(error, reader.failedField)
       }
-      // An object of a graph is finished when every object is made.
-      if schema.finishesModels, !reader.isObjectFrame { try finish(&model, in: reader.context) }
-      return model
     case .values(let shape):
       return try make(from: reader.readValues(of: shape), in: reader.context, isObjectFrame: reader.isObjectFrame)
     case .other:
       return try make(from: reader.readValue(), in: reader.context)
     }
+  }
+
+  @inline(never)
+  private static func readAndFinish(from reader: inout ArchiveReader) throws -> Self {
+    var model: Self
+    do { model = try Self(fields: &reader) } catch { throw located(error, reader.failedField) }
+    reader.leave()
+    // An object of a graph is finished when every object is made.
+    if !reader.isObjectFrame { try finish(&model, in: reader.context) }
+    return model
   }
 
   public static func make(from value: Value, in context: DecodingContext) throws -> Self {

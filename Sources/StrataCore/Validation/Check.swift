@@ -2,12 +2,14 @@ import Synchronization
 
 /// A ready-made check of one value.
 public struct Check<Value>: Sendable {
-  let run: @Sendable (Value) throws -> Void
+  @usableFromInline let run: @Sendable (Value) throws -> Void
 
   /// A check of your own, which throws where the value is wrong: an ``InvalidValue`` or any error.
+  @inlinable
   public init(_ run: @escaping @Sendable (Value) throws -> Void) { self.run = run }
 
   /// Whether a condition holds; the reason says what is wrong where it does not.
+  @inlinable
   public static func that(_ reason: String, _ holds: @escaping @Sendable (Value) throws -> Bool) -> Self {
     Self { if try !holds($0) { throw InvalidValue(reason) } }
   }
@@ -15,11 +17,13 @@ public struct Check<Value>: Sendable {
 
 extension Check where Value: Collection & SendableMetatype {
   /// At least one element, or one character.
+  @inlinable
   public static var nonEmpty: Self {
     Self { if $0.isEmpty { throw InvalidValue("is empty", code: .nonEmpty) } }
   }
 
   /// So many elements.
+  @inlinable
   public static func count(_ range: some RangeExpression<Int> & Sendable) -> Self {
     Self { value in
       if !range.contains(value.count) {
@@ -31,6 +35,7 @@ extension Check where Value: Collection & SendableMetatype {
 
 extension Check where Value: StringProtocol & SendableMetatype {
   /// So many characters.
+  @inlinable
   public static func length(_ range: some RangeExpression<Int> & Sendable) -> Self {
     Self { value in
       if !range.contains(value.count) {
@@ -42,6 +47,7 @@ extension Check where Value: StringProtocol & SendableMetatype {
 
 extension Check where Value: Comparable & SendableMetatype {
   /// Within bounds. A floating-point number that is not a number is within none.
+  @inlinable
   public static func range(_ range: some RangeExpression<Value> & Sendable) -> Self {
     Self { value in
       if !range.contains(value) { throw InvalidValue("is not in \(describe(range))", code: .range) }
@@ -69,7 +75,8 @@ private final class Pattern<Output>: Sendable {
 }
 
 /// A range in the form in which it is written.
-private func describe(_ range: some RangeExpression) -> String {
+@usableFromInline
+func describe(_ range: some RangeExpression) -> String {
   switch range {
   case let range as PartialRangeFrom<Int>: "\(range.lowerBound)..."
   case let range as PartialRangeThrough<Int>: "...\(range.upperBound)"

@@ -18,6 +18,7 @@ public struct InvalidValue: Error, Sendable, Hashable, CustomStringConvertible {
     code = nil
   }
 
+  @usableFromInline
   init(_ reason: String, code: Code) {
     self.reason = reason
     key = nil

@@ -30,13 +30,21 @@ public struct Validation<Root: Model>: Sendable {
     /// The field that the rule is about; `nil` for the whole model.
     let key: String?
     let run: @Sendable (inout Root, inout Undo<Root>) throws -> Void
+
+    @usableFromInline
+    init(key: String?, run: @escaping @Sendable (inout Root, inout Undo<Root>) throws -> Void) {
+      self.key = key
+      self.run = run
+    }
   }
 }
 
 /// Brings the values back that rules replaced.
+@usableFromInline
 struct Undo<Root> {
   private var steps: [(inout Root) -> Void] = []
 
+  @usableFromInline
   mutating func set<V>(_ path: any WritableKeyPath<Root, V> & Sendable, of root: inout Root, to value: V) {
     let old = root[keyPath: path]
     root[keyPath: path] = value
@@ -49,15 +57,18 @@ struct Undo<Root> {
 
 extension Validation.Rule {
   /// Checks a field, with the first check that fails as the failure.
+  @inlinable
   public static func check<V>(
     _ key: String, _ path: any KeyPath<Root, V> & Sendable, _ checks: Check<V>...
   ) -> Self {
     Self(key: key) { root, _ in
-      for check in checks { try check.run(root[keyPath: path]) }
+      let value = root[keyPath: path]
+      for check in checks { try check.run(value) }
     }
   }
 
   /// Checks a field where it is not nil.
+  @inlinable
   public static func check<V>(
     _ key: String, _ path: any KeyPath<Root, V?> & Sendable, _ checks: Check<V>...
   ) -> Self {
@@ -68,6 +79,7 @@ extension Validation.Rule {
   }
 
   /// Checks a field with code, which throws where the value is wrong: an ``InvalidValue`` or any error.
+  @inlinable
   public static func check<V>(
     _ key: String, _ path: any KeyPath<Root, V> & Sendable, _ check: @escaping @Sendable (V) throws -> Void
   ) -> Self {
@@ -77,6 +89,7 @@ extension Validation.Rule {
   /// Replaces the value of a field by what the code returns. It throws where the value is wrong.
   ///
   /// Rules run again whenever the model is validated, so what they return should pass unchanged.
+  @inlinable
   public static func replace<V>(
     _ key: String, _ path: any WritableKeyPath<Root, V> & Sendable,
     _ replacement: @escaping @Sendable (V) throws -> V
@@ -85,6 +98,7 @@ extension Validation.Rule {
   }
 
   /// Makes sure that an optional is not nil.
+  @inlinable
   public static func required<V>(_ key: String, _ path: any KeyPath<Root, V?> & Sendable) -> Self {
     Self(key: key) { root, _ in
       if root[keyPath: path] == nil { throw InvalidValue("a value is required", code: .required) }
@@ -97,6 +111,7 @@ extension Validation.Rule {
   ///   - reason: what is wrong where it does not hold.
   ///   - key: the field to blame; the failure is the whole model's unless given.
   ///   - holds: whether the model is right.
+  @inlinable
   public static func model(
     _ reason: String, at key: String? = nil, _ holds: @escaping @Sendable (Root) throws -> Bool
   ) -> Self {
@@ -104,6 +119,7 @@ extension Validation.Rule {
   }
 
   /// Checks the whole model with code, which throws where it is wrong: an ``InvalidValue`` or any error.
+  @inlinable
   public static func model(_ check: @escaping @Sendable (Root) throws -> Void) -> Self {
     Self(key: nil) { root, _ in try check(root) }
   }

@@ -29,6 +29,29 @@ private final class Thing: DescribedModel, FieldHashable {
     Thing.self, version: 1, Field("name", \.name), Field("ratio", \.ratio), make: { Thing(name: $0, ratio: $1) })
 }
 
+/// Objects that lead to each other.
+private final class Contact: DescribedModel, FieldHashable, FieldDescribing, Validating {
+  var name: String
+  var friend: Contact?
+  var others: [Contact]
+  init(_ name: String, friend: Contact? = nil, others: [Contact] = []) {
+    (self.name, self.friend, self.others) = (name, friend, others)
+  }
+  static let fields = Fields(
+    Contact.self, name: "Person", version: 1, Field("name", \.name), Field("friend", \.friend),
+    Field("others", \.others),
+    make: { Contact($0, friend: $1, others: $2) })
+  static let validation = Validation<Contact>(.check("name", \.name, .nonEmpty))
+}
+
+private struct Team: DescribedModel, FieldHashable, Validating {
+  var name: String
+  var members: [String: Contact]
+  static let fields = Fields(
+    Team.self, version: 1, Field("name", \.name), Field("members", \.members), make: { Team(name: $0, members: $1) })
+  static let validation = Validation<Team>(.check("members", \.members, .count(...2)))
+}
+
 private struct Everyday: DescribedModel, FieldDescribing {
   var id: Int
   var text: String
@@ -96,5 +119,56 @@ struct FieldEquatableTests {
       everyday.fieldDescription(redacting: ["number"])
         == #"Everyday(id: 1, text: "a \"b\"", opened: 1970-01-01T00:00:00Z, data: 2 bytes, "#
         + #"link: https://example.com, payment: Payment(card: (number: •••, expiry: nil)), names: (a: 2, z: 1))"#)
+  }
+
+  /// Two objects that are friends of each other.
+  private func couple(_ first: String, _ second: String) -> Contact {
+    let person = Contact(first)
+    person.friend = Contact(second, friend: person)
+    return person
+  }
+
+  @Test("M-13: equality, hash, description and validation end where objects lead to each other in circles")
+  func circles() throws {
+    let couple = couple("a", "b")
+    #expect(couple == self.couple("a", "b"))
+    #expect(couple != self.couple("a", "c"))
+    #expect(couple.hashValue == self.couple("a", "b").hashValue)
+    #expect("\(couple)" == #"Person(name: "a", friend: Person(name: "b", friend: Person(…), others: []), others: [])"#)
+    #expect(couple.isValid)
+    couple.friend?.name = ""
+    let error = try #require(throws: ArchiveError.self) { try couple.validated() }
+    #expect(error.pathDescription == "friend.name")
+    // One that is its own friend looks like two that are each other's.
+    let alone = Contact("a")
+    alone.friend = alone
+    #expect(alone == self.couple("a", "a"))
+    #expect(alone.hashValue == self.couple("a", "a").hashValue)
+    alone.friend = nil
+    couple.friend?.friend = nil
+  }
+
+  @Test("M-9: one object in two places is equal to two equal objects there")
+  func sharing() {
+    let one = Contact("x")
+    let shared = Contact("a", others: [one, one])
+    let apart = Contact("a", others: [Contact("x"), Contact("x")])
+    #expect(shared == apart && shared.hashValue == apart.hashValue)
+    #expect(shared != Contact("a", others: [one, Contact("y")]))
+    #expect(Team(name: "t", members: ["m": one]) == Team(name: "t", members: ["m": Contact("x")]))
+    #expect(Team(name: "t", members: ["m": one]) != Team(name: "t", members: ["n": one]))
+  }
+
+  @Test("M-11: a copy shares the objects that the fields lead to")
+  func shallowCopies() throws {
+    let couple = couple("a", "b")
+    let copy = try couple.copy(updating: ["name": "c"])
+    #expect(copy.friend === couple.friend && copy.name == "c" && couple.name == "a")
+    #expect(try couple.copy().friend === couple.friend)
+    let team = Team(name: "t", members: ["m": couple])
+    #expect(try team.copy(updating: ["name": "u"]).members["m"] === couple)
+    #expect(try team.copy(updating: \.name, to: "u").members["m"] === couple)
+    #expect(throws: ArchiveError.self) { try team.copy(updating: ["members": ["m": ["name": ""]]]) }
+    couple.friend = nil
   }
 }
