@@ -62,12 +62,12 @@ extension ArchiveReader {
     return .fields
   }
 
-  private static func wrongCount(_ start: Int) -> ArchiveError {
+  package static func wrongCount(_ start: Int) -> ArchiveError {
     ArchiveError.damaged("a record has not as many values as its definition has keys", at: start)
   }
 
   /// Reads number and keys of an inline record, whose tag was passed. The values follow.
-  private mutating func readDefinition(at start: Int) throws -> Int {
+  package mutating func readDefinition(at start: Int) throws -> Int {
     let count = try readArrayCount()
     guard count >= 2, case .int(let tag)? = try readPlainNumber(), tag >= 57344, tag <= 57599 else {
       throw ArchiveError.damaged("a record definition without a number", at: start)

@@ -172,6 +172,11 @@ extension ArchiveReader {
     case CBOR.Generic.decimal where count == 0: return .decimal(.nan)
     case CBOR.Generic.later where count == 1: return try readObjectNumber(at: start)
     case CBOR.Generic.graph where count == 2: return .graph(try readGraphContent(at: start))
+    case CBOR.Generic.number where count == 1:
+      guard let number = NumberText(try readString()) else {
+        throw ArchiveError.damaged("a number that JSON cannot spell", at: start)
+      }
+      return .number(number)
     default: throw ArchiveError.damaged("a generic object of an unknown kind", at: start)
     }
   }

@@ -2,8 +2,8 @@ package import Foundation
 
 /// Reads the CBOR body of an archive: what a model's `init(fields:)` is handed.
 ///
-/// A reader stands either on bytes, where the archive has today's shape and fields follow each other, or on the
-/// fields of an upgraded record, where each is looked up. Generated code is the same for both.
+/// A reader stands on bytes, where the archive has today's shape and fields follow each other, on the fields of an
+/// upgraded record, or on a JSON object, where each is looked up. Generated code is the same for all of them.
 public struct ArchiveReader: ~Copyable, ~Escapable {
   package let bytes: RawSpan
   package var position: Int
@@ -15,8 +15,14 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
   package let depthLimit: Int
   package let countLimit: Int
   package let lengthLimit: Int
-  /// The fields of an upgraded record in the order of the schema; `nil` while the reader stands on bytes.
+  /// The fields of an upgraded record in the order of the schema; `nil` while the reader stands on bytes, and empty
+  /// while it stands on a JSON object.
   package var slots: [Value?]?
+  /// The text and the tokens of a JSON document, where the values of the fields stand in it, and which is whose.
+  let jsonText: RawSpan
+  let jsonTokens: Span<JSONToken>
+  var jsonPlaces: [Int] = []
+  var jsonSchema: ModelSchema?
   package var unknownFields = UnknownFields()
   package var failedField = 0
   package var usesReferences = false
@@ -29,7 +35,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
   package var fieldStart = (position: 0, strings: 0, depth: 0, offset: 0)
   /// The place of the first field of the superclass whose fields are being read.
   package var placeOffset = 0
-  package let context: DecodingContext
+  @usableFromInline package let context: DecodingContext
 
   /// A record definition of the archive and, once known, the schema that it agrees with.
   package struct Definition {
@@ -44,6 +50,8 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
   @_lifetime(copy bytes)
   package init(_ bytes: RawSpan, context: DecodingContext) {
     self.bytes = bytes
+    jsonText = RawSpan()
+    jsonTokens = Span()
     self.context = context
     position = 0
     depthLimit = context.limits.depth
@@ -55,6 +63,8 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
   @_lifetime(immortal)
   package init(slots: [Value?], unknownFields: UnknownFields, context: DecodingContext) {
     bytes = RawSpan()
+    jsonText = RawSpan()
+    jsonTokens = Span()
     position = 0
     self.context = context
     depthLimit = context.limits.depth
@@ -62,6 +72,22 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     lengthLimit = context.limits.stringLength
     self.slots = slots
     self.unknownFields = unknownFields
+  }
+
+  /// A reader over the members of a JSON object.
+  @_lifetime(copy element)
+  init(json element: JSONElement, _ schema: ModelSchema, places: [Int], context: DecodingContext) {
+    bytes = RawSpan()
+    jsonText = element.bytes
+    jsonTokens = element.tokens
+    jsonPlaces = places
+    jsonSchema = schema
+    position = 0
+    self.context = context
+    depthLimit = context.limits.depth
+    countLimit = context.limits.count
+    lengthLimit = context.limits.stringLength
+    slots = []
   }
 
   // MARK: Bytes

@@ -12,6 +12,7 @@ extension ArchiveWriter {
     case .float(let value): write(value)
     case .double(let value): write(value)
     case .decimal(let value): write(value)
+    case .number(let value): write(value)
     case .string(let value): write(value)
     case .data(let value): write(value)
     case .date(let value): write(value)

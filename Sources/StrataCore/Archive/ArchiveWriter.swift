@@ -12,6 +12,8 @@ public struct ArchiveWriter: ~Copyable {
   private var schemas: [(schema: ObjectIdentifier, number: Int)] = []
   /// What each record tag stands for. Equal content has one number, whatever object describes it.
   private var numbers: [RecordShape: Int] = [:]
+  /// The schemas of the shapes that were written, where somebody asked for them.
+  package private(set) var schemasOfShapes: [RecordShape: ModelSchema]?
   var depth = 0
   /// Where the count of an open array stands that is set at its end.
   var countPlace = 0
@@ -35,7 +37,7 @@ public struct ArchiveWriter: ~Copyable {
 
   package init(
     limits: ArchiveLimits = ArchiveLimits(), includesExcluded: Bool = false, usesReferences: Bool = true,
-    checksModels: Bool = false, minimumCapacity: Int = 4096
+    checksModels: Bool = false, notesSchemas: Bool = false, minimumCapacity: Int = 4096
   ) {
     buffer = ByteBuffer(minimumCapacity: minimumCapacity)
     depthLimit = limits.depth
@@ -43,6 +45,7 @@ public struct ArchiveWriter: ~Copyable {
     self.includesExcluded = includesExcluded
     self.checksModels = checksModels
     self.usesReferences = usesReferences
+    if notesSchemas { schemasOfShapes = [:] }
     beginBody()
   }
 
@@ -176,6 +179,12 @@ public struct ArchiveWriter: ~Copyable {
     write(WideInteger(isNegative: parts.isNegative, magnitude: parts.mantissa))
   }
 
+  /// Writes a number that only text holds exactly.
+  public mutating func write(_ value: NumberText) {
+    writeGeneric(CBOR.Generic.number, count: 1)
+    write(value.text)
+  }
+
   /// Writes an integer; beyond 64 bits as a bignum (tags 2 and 3).
   public mutating func write(_ value: WideInteger) {
     // A negative CBOR integer stores -1 minus its value.
@@ -238,7 +247,13 @@ public struct ArchiveWriter: ~Copyable {
     try schema.check()
     let shape = includesExcluded ? schema.fullShape : schema.archivedShape
     if let number = try begin(shape) { schemas.append((identity, number)) }
+    note(schema, of: shape)
     try enter()
+  }
+
+  /// Remembers whose shape this is, where somebody asked for it.
+  package mutating func note(_ schema: ModelSchema, of shape: RecordShape) {
+    if schemasOfShapes != nil { schemasOfShapes?[shape] = schema }
   }
 
   /// Starts a record of a shape; its values must follow.

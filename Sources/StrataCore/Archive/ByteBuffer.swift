@@ -88,6 +88,36 @@ package struct ByteBuffer: ~Copyable {
     count &+= bytes.count
   }
 
+  /// The digits of an integer.
+  package mutating func append(decimal value: UInt64) {
+    var length = 1
+    var rest = value
+    while rest >= 10 { (rest, length) = (rest / 10, length &+ 1) }
+    append(decimal: value, length: length)
+  }
+
+  /// The last digits of an integer, with zeros in front.
+  package mutating func append(decimal value: UInt64, length: Int) {
+    reserve(length)
+    var rest = value
+    var place = count &+ length
+    while place > count {
+      place &-= 1
+      let (quotient, digit) = rest.quotientAndRemainder(dividingBy: 10)
+      base.storeBytes(of: UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: digit), toByteOffset: place, as: UInt8.self)
+      rest = quotient
+    }
+    count &+= length
+  }
+
+  package mutating func append(_ text: StaticString) {
+    text.withUTF8Buffer { append(contentsOf: UnsafeRawBufferPointer($0)) }
+  }
+
+  package mutating func append(_ text: String) { Self.withUTF8(of: text) { append(contentsOf: $0) } }
+
+  package mutating func append(_ bytes: RawSpan) { bytes.withUnsafeBytes { append(contentsOf: $0) } }
+
   package mutating func removeLast(from start: Int) {
     precondition(start >= 0 && start <= count)
     count = start
@@ -225,6 +255,12 @@ package struct ByteBuffer: ~Copyable {
       offset &+= 1
     }
     return seen & 0x8080_8080_8080_8080 == 0
+  }
+
+  /// The string of bytes that were found to be valid UTF-8 before.
+  @inline(__always)
+  package static func validString(_ bytes: RawSpan) -> String {
+    bytes.withUnsafeBytes { String(decoding: $0.assumingMemoryBound(to: UInt8.self), as: UTF8.self) }
   }
 
   /// Whether two pieces of the same length hold the same bytes.

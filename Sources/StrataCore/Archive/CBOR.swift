@@ -47,5 +47,7 @@ package enum CBOR {
     package static let graph = "graph"
     /// A reference to an object that only follows.
     package static let later = "later"
+    /// A number as JSON spells it.
+    package static let number = "number"
   }
 }

@@ -7,7 +7,12 @@ package enum ISO8601 {
   ///
   /// Anything else answers `nil`, a day that its month does not have and a leap second included.
   package static func date(from text: String) -> Date? {
-    var bytes = text.utf8.makeIterator()
+    ByteBuffer.withUTF8(of: text) { date(from: $0.bytes) }
+  }
+
+  /// The date that bytes of a text spell.
+  package static func date(from text: RawSpan) -> Date? {
+    var bytes = Cursor(text)
     guard let year = digits(4, &bytes), bytes.next() == UInt8(ascii: "-"),
       let month = digits(2, &bytes), 1...12 ~= month, bytes.next() == UInt8(ascii: "-"),
       let day = digits(2, &bytes), 1...length(ofMonth: month, year: year) ~= day,
@@ -72,6 +77,47 @@ package enum ISO8601 {
     return text + "Z"
   }
 
+  /// Writes whole seconds since 1970 as a date in UTC; answers `false` outside the years 0 to 9999.
+  static func append(_ seconds: Int64, to output: inout ByteBuffer) -> Bool {
+    guard seconds.magnitude < 1 << 48 else { return false }
+    let days = (Int(seconds) >= 0 ? Int(seconds) : Int(seconds) - 86_399) / 86_400
+    let time = Int(seconds) - days * 86_400
+    let (year, month, day) = civil(fromDays: days)
+    guard 0...9999 ~= year else { return false }
+    func append(_ number: Int, _ length: Int = 2) {
+      output.append(decimal: UInt64(truncatingIfNeeded: number), length: length)
+    }
+    append(year, 4)
+    output.append(UInt8(ascii: "-"))
+    append(month)
+    output.append(UInt8(ascii: "-"))
+    append(day)
+    output.append(UInt8(ascii: "T"))
+    append(time / 3600)
+    output.append(UInt8(ascii: ":"))
+    append(time / 60 % 60)
+    output.append(UInt8(ascii: ":"))
+    append(time % 60)
+    output.append(UInt8(ascii: "Z"))
+    return true
+  }
+
+  /// Walks over bytes.
+  private struct Cursor: ~Copyable, ~Escapable {
+    private let bytes: RawSpan
+    private var place = 0
+
+    @_lifetime(copy bytes)
+    init(_ bytes: RawSpan) { self.bytes = bytes }
+
+    @inline(__always)
+    mutating func next() -> UInt8? {
+      guard place < bytes.byteCount else { return nil }
+      defer { place &+= 1 }
+      return bytes.unsafeLoad(fromUncheckedByteOffset: place, as: UInt8.self)
+    }
+  }
+
   /// The days from 1 January 1970 to the reference date, 1 January 2001.
   private static let daysToReference = 11_323
 
@@ -80,7 +126,7 @@ package enum ISO8601 {
     return String(repeating: "0", count: max(0, width - text.utf8.count)) + text
   }
 
-  private static func digits(_ count: Int, _ bytes: inout String.UTF8View.Iterator) -> Int? {
+  private static func digits(_ count: Int, _ bytes: inout Cursor) -> Int? {
     var number = 0
     for _ in 0..<count {
       guard let byte = bytes.next(), byte &- UInt8(ascii: "0") < 10 else { return nil }
@@ -101,7 +147,7 @@ package enum ISO8601 {
 
   /// The digits behind a decimal point, of which there must be one, the power of ten by which they are divided, and
   /// the byte behind them. Digits beyond the eighteenth are finer than a date and only checked.
-  private static func fraction(_ bytes: inout String.UTF8View.Iterator) -> (Int, Int, UInt8)? {
+  private static func fraction(_ bytes: inout Cursor) -> (Int, Int, UInt8)? {
     var number = 0
     var scale = 1
     var isEmpty = true

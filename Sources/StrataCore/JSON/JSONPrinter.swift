@@ -96,14 +96,15 @@ struct JSONPrinter {
       if integer.isNegative { text.append(UInt8(ascii: "-")) }
       append(ascii: String(integer.magnitude))
     case .double(let number):
-      guard number.isFinite else { throw notFinite() }
+      guard number.isFinite else { throw failure(Self.notFinite) }
       append(ascii: number.description)
     case .float(let number):
-      guard number.isFinite else { throw notFinite() }
+      guard number.isFinite else { throw failure(Self.notFinite) }
       append(ascii: number.description)
     case .decimal(let number):
-      guard number.isFinite else { throw notFinite() }
+      guard number.isFinite else { throw failure(Self.notFinite) }
       append(ascii: number.description)
+    case .number(let number): append(ascii: number.text)
     case .string(let string): append(string)
     case .data(let data): append(data.base64EncodedString())
     case .date(let date):
@@ -193,9 +194,10 @@ struct JSONPrinter {
     }
   }
 
-  private func notFinite() -> ArchiveError {
-    failure(.notEncodable, "a number is not finite, which JSON cannot express; write null or a string")
-  }
+  static let notFinite = ArchiveError(
+    .notEncodable, "a number is not finite, which JSON cannot express; write null or a string")
+
+  private func failure(_ error: ArchiveError) -> ArchiveError { failure(error.code, error.reason) }
 
   private func failure(
     _ code: ArchiveError.Code, _ reason: String, limit: ArchiveLimits.Limit? = nil

@@ -1,24 +1,37 @@
 public import Foundation
 
-/// Reads JSON text (RFC 8259) into a ``Value``.
+/// Reads JSON text (RFC 8259) into a ``Value``, or into a model without a value in between.
 ///
-/// - An object becomes ``Value/object(_:)`` with its keys in the order of the text. Where a key stands twice the
-///   last value counts, at the place of the first. Keys are compared by their bytes, so two spellings of the
-///   same character (U+00E9, and U+0065 U+0301) are two keys.
-/// - A number without fraction and exponent is an exact integer, whatever its size: ``Value/int(_:)``,
-///   ``Value/uint(_:)``, or ``Value/wideInteger(_:)`` up to 128 bits of magnitude. Beyond that it becomes
-///   ``Value/decimal(_:)`` where a decimal of at most 38 significant digits holds it exactly, and
-///   ``Value/double(_:)`` rounded to nearest where none does.
-/// - Every other number is a double, rounded to nearest; so is `-0`, since no integer keeps its sign. A number
-///   nearer to zero than the smallest double becomes zero; one beyond the largest double is refused.
+/// - An object becomes ``Value/object(_:)`` with its keys in the order of the text. Keys are compared by their bytes,
+///   so two spellings of the same character (U+00E9, and U+0065 U+0301) are two keys.
+/// - A number without fraction and exponent is an exact integer: ``Value/int(_:)``, ``Value/uint(_:)``, or
+///   ``Value/wideInteger(_:)`` up to 128 bits of magnitude.
+/// - Another number is a ``Value/double(_:)`` where the shortest text of the nearest double says the same number, as
+///   it does for every number of up to 15 digits in the range of doubles. So is `-0`, since no integer keeps its sign.
+/// - What neither holds is exact all the same: ``Value/decimal(_:)`` where a decimal of at most 38 digits holds it, and
+///   else ``Value/number(_:)``, which keeps the text.
 /// - `true` and `false` are booleans and never numbers.
 /// - A string is made of Unicode scalars: lone surrogates, invalid UTF-8 and raw control characters are refused.
 public struct JSONReader: Sendable {
+  /// What to do where an object has a key twice. RFC 8259 leaves it open.
+  public enum DuplicateKeys: Sendable, Hashable {
+    /// The last value counts, at the place of the first.
+    case lastWins
+    /// An error with the code `invalidJSON` and the path of the key.
+    case refuse
+  }
+
   /// How much a document may claim: ``ArchiveLimits/depth`` levels of arrays and objects, ``ArchiveLimits/count``
-  /// elements of one of them, and ``ArchiveLimits/stringLength`` bytes of one string or key.
+  /// elements of one of them, and ``ArchiveLimits/stringLength`` bytes of one string, key or number.
   ///
   /// A depth above ``maximumDepth`` counts as ``maximumDepth``. The other limits have no meaning here.
   public var limits = ArchiveLimits()
+
+  /// What to do where an object of a ``Value`` has a key twice; ``DuplicateKeys/lastWins`` unless set.
+  ///
+  /// Models always refuse two values for one field, whatever stands here: which of them another reader of the same text
+  /// took is not known. Keys that no field reads may stand twice.
+  public var duplicateKeys = DuplicateKeys.lastWins
 
   /// The deepest nesting that is read whatever the limits say.
   ///
@@ -30,12 +43,39 @@ public struct JSONReader: Sendable {
 
   /// Reads a document: one value with white space around it, in UTF-8 without a byte order mark.
   ///
-  /// - Throws: ``ArchiveError`` with code `invalidJSON` where the text is not JSON or a number is beyond the range
-  ///   of a double, and with code `limitExceeded` where it goes beyond ``limits``. ``ArchiveError/byteOffset`` and
+  /// - Throws: ``ArchiveError`` with code `invalidJSON` where the text is not JSON or has a key twice that may stand
+  ///   once, and with code `limitExceeded` where it goes beyond ``limits``. ``ArchiveError/byteOffset`` and
   ///   the line and column in ``ArchiveError/reason`` tell where. Lines end with a line feed; columns count bytes,
   ///   and both start at 1. No message repeats content of the document beyond one punctuation character.
+  /// - Complexity: linear in the size of the text.
   public func read(_ data: Data) throws -> Value {
-    var parser = JSONParser(data, limits: limits)
-    return try parser.document()
+    try withRoot(of: data, depthLimit: Self.maximumDepth) { try $0.value(duplicateKeys: duplicateKeys) }
+  }
+
+  /// Reads a document into a model, an array of models or anything else that archives can hold.
+  ///
+  /// Nothing is made of what the model does not read. Nesting beyond 512 levels is refused whatever the limits say, since
+  /// a model is made level by level on the stack.
+  ///
+  /// - Throws: ``ArchiveError`` as ``read(_:)``, and where the document is not what the model holds with code
+  ///   `typeMismatch`, `missingValue`, `unknownCase` or `rejected`, the path of the place in the model, and the place in
+  ///   the text.
+  ///   `invalid` where a model breaks one of its rules, unless `validates` is false.
+  public func read<T: Archivable>(
+    _ type: T.Type = T.self, from data: Data, validates: Bool = true
+  ) throws -> T {
+    try withRoot(of: data, depthLimit: ArchiveLimits().depth) { root in
+      do { return try T.make(fromJSON: root, in: DecodingContext(source: .json, validates: validates)) } catch { throw root.located(error) }
+    }
+  }
+
+  package func withRoot<R>(
+    of data: Data, depthLimit: Int, _ body: (JSONElement) throws -> R
+  ) throws -> R {
+    let bytes = data.bytes
+    let tokens = try JSONTokenizer.tokens(of: bytes, limits: limits, depthLimit: min(limits.depth, depthLimit))
+    do { return try body(JSONElement(bytes, tokens.span, at: 0)) } catch {
+      throw ArchiveError.wrap(error).located(in: bytes)
+    }
   }
 }

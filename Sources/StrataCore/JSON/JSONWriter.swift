@@ -1,15 +1,18 @@
 public import Foundation
 
-/// Writes a ``Value`` as JSON text (RFC 8259). The same value always becomes the same bytes.
+/// Writes a ``Value`` or a model as JSON text (RFC 8259). The same value always becomes the same bytes.
 ///
 /// - Integers are written with all their digits. A floating-point number has the fewest digits that read back as
 ///   the same number, and always a decimal point or an exponent, so that a double stays one.
-/// - A ``Value/decimal(_:)`` is written with all its digits, as a number.
+/// - A ``Value/decimal(_:)`` is written with all its digits, as a number, and a ``Value/number(_:)`` as it was.
 /// - Strings escape only the quote, the backslash and control characters.
 /// - What JSON has no form for: a date is a string in UTC such as `2011-01-26T19:01:12Z`, with decimal places only
 ///   where it has any; a URL is its absolute string; a UUID is a string in upper case; data is a string in base64;
 ///   a set is an array; a record is the object of its fields, without type name and version; and a map is an array
 ///   of arrays of key and value.
+/// - A model is an object with each field at its JSON path, in the order of the schema; fields whose paths begin alike
+///   share an object, at the place of the first. Nil is null. Fields that archives leave out are written. A dictionary
+///   is an object where its keys are text: strings, integers, dates, URLs, UUIDs or data; else an array of pairs.
 public struct JSONWriter: Sendable {
   /// Whether elements stand on lines of their own, indented by two spaces a level. Otherwise there is no white
   /// space at all.
@@ -32,5 +35,22 @@ public struct JSONWriter: Sendable {
   public func write(_ value: Value) throws -> Data {
     var printer = JSONPrinter(isPretty: isPretty, sortsKeys: sortsKeys, depthLimit: limits.depth)
     return Data(try printer.document(value))
+  }
+
+  /// The text of a model, of an array of models or of anything else that archives can hold, without a ``Value`` in
+  /// between.
+  ///
+  /// - Throws: ``ArchiveError`` as for a value; `invalidSchema` where two fields of a model have the same JSON path, or
+  ///   one a path that leads through another; and what the type's own code throws. The path tells where.
+  /// - Complexity: linear in the size of the text; with ``sortsKeys`` a value is made in between.
+  @_disfavoredOverload
+  public func write<T: Archivable>(_ value: T) throws -> Data {
+    var writer = ArchiveWriter(limits: limits, includesExcluded: true, usesReferences: false, notesSchemas: true)
+    try value.write(to: &writer)
+    let text = try JSONTranscoder.text(of: writer, isPretty: isPretty && !sortsKeys)
+    guard sortsKeys else { return text }
+    var reader = JSONReader()
+    reader.limits = limits
+    return try write(reader.read(text))
   }
 }

@@ -9,13 +9,22 @@ extension Model {
   /// - Throws: ``ArchiveError`` with the code `invalidJSON` where the text is no JSON, `typeMismatch` where a value is
   ///   not what the field holds, and `missingValue` where a field without a default is absent;
   ///   `invalid` where it breaks a rule of the model (see ``Validating``), unless `validates` is false.
+  ///   A key that a field reads may stand once: twice is `invalidJSON`. Errors carry the path in the model and the place
+  ///   in the text.
   public init(fromJSON json: Data, validates: Bool = true) throws {
-    try self.init(fromJSON: JSONReader().read(json), validates: validates)
+    self = try JSONReader().read(Self.self, from: json, validates: validates)
   }
 
   /// Makes the model of a JSON object that was read before.
   public init(fromJSON json: Value, validates: Bool = true) throws {
     self = try Self.make(fromJSON: json, in: DecodingContext(source: .json, validates: validates))
+  }
+
+  /// The model as a JSON object, as ``JSONWriter`` writes it.
+  ///
+  /// - Throws: ``ArchiveError`` as ``JSONWriter``, such as `notEncodable` for a number that is not finite.
+  public func jsonData(isPretty: Bool = false, sortsKeys: Bool = false) throws -> Data {
+    try JSONWriter(isPretty: isPretty, sortsKeys: sortsKeys).write(self)
   }
 
   package static func make(fromJSON json: Value, in context: DecodingContext) throws -> Self {

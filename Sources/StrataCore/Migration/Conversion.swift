@@ -71,6 +71,7 @@ public enum Conversion: Sendable, Hashable, CustomStringConvertible {
     case .double(let number): number.description
     case .float(let number): number.description
     case .decimal(let number): number.description
+    case .number(let number): number.text
     case .date(let date): ISO8601.string(from: date)
     case .url(let url): url.absoluteString
     case .uuid(let uuid): uuid.uuidString

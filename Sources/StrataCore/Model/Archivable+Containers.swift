@@ -122,7 +122,9 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
       let key = try makeKey(key, context)
       do {
         guard result.updateValue(try Value.make(from: value, in: context), forKey: key) == nil else {
-          throw ArchiveError(.damaged, "a key stands twice")
+          throw context.source == .json
+            ? ArchiveError(.invalidJSON, "a key stands twice; each may stand once")
+            : ArchiveError(.damaged, "a key stands twice")
         }
       } catch { throw error_(error, key) }
     }
@@ -130,13 +132,21 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
     switch value {
     case .object(let object): for entry in object.entries { try add(.string(entry.key), entry.value) }
     case .map(let entries): for entry in entries { try add(entry.key, entry.value) }
+    // JSON has no keys but strings, so others stand in pairs.
+    case .array(let pairs) where context.source == .json:
+      for (index, pair) in pairs.enumerated() {
+        guard case .array(let pair) = pair, pair.count == 2 else {
+          throw ArchiveError(.typeMismatch, "found no pair of a key and a value in a dictionary", path: [.index(index)])
+        }
+        try add(pair[0], pair[1])
+      }
     default: throw ArchiveError.mismatch(expected: "a dictionary", found: value.kind)
     }
     return result
   }
 
   /// JSON writes every key as a string, integers among them.
-  private static func makeKey(_ key: StrataCore.Value, _ context: DecodingContext) throws -> Key {
+  static func makeKey(_ key: StrataCore.Value, _ context: DecodingContext) throws -> Key {
     if context.source == .json, Key.self is any FixedWidthInteger.Type, case .string(let text) = key,
       let integer = Int128(text)
     {

@@ -30,6 +30,11 @@ extension Archivable where Self: RawRepresentable, RawValue: Archivable {
     return try Self(rawValue: rawValue) ?? substitute(for: rawValue)
   }
 
+  public static func make(fromJSON element: JSONElement, in context: DecodingContext) throws -> Self {
+    let rawValue = try RawValue.make(fromJSON: element, in: context)
+    return try Self(rawValue: rawValue) ?? substitute(for: rawValue)
+  }
+
   /// The case for a raw value that no case has.
   @inline(never)
   public static func substitute(for rawValue: RawValue) throws -> Self {

@@ -73,10 +73,15 @@ extension Double: Archivable {
   public func write(to writer: inout ArchiveWriter) throws { writer.write(self) }
   public static func read(from reader: inout ArchiveReader) throws -> Double { try reader.readDouble() }
   public static func make(from value: Value, in context: DecodingContext) throws -> Double {
-    guard let number = Double(exactlyAs: value) else {
-      throw ArchiveError.mismatch(expected: "a floating-point number", found: value.kind)
+    if let number = Double(exactlyAs: value) { return number }
+    // JSON has no decimals, so a number with more digits than a double holds is rounded to the nearest one.
+    if context.source == .json, let text = value.exactNumberText, let number = Double(text) {
+      guard number.isFinite else {
+        throw ArchiveError.mismatch(expected: "a number in the range of a double", found: value.kind)
+      }
+      return number
     }
-    return number
+    throw ArchiveError.mismatch(expected: "a floating-point number", found: value.kind)
   }
 }
 
@@ -87,9 +92,17 @@ extension Float: Archivable {
     if case .float(let value) = value { return value }
     let wide = try Double.make(from: value, in: context)
     // JSON has no single precision, so its numbers are rounded to the nearest one.
-    guard context.source == .json || Double(Float(wide)) == wide || wide.isNaN else {
+    if context.source == .json { return try rounded(wide) }
+    guard Double(Float(wide)) == wide || wide.isNaN else {
       throw ArchiveError.mismatch(
         expected: "a number that Float holds exactly", found: "a wider floating-point number")
+    }
+    return Float(wide)
+  }
+
+  static func rounded(_ wide: Double) throws -> Float {
+    guard Float(wide).isFinite || !wide.isFinite else {
+      throw ArchiveError.mismatch(expected: "a number in the range of Float", found: "a larger one")
     }
     return Float(wide)
   }
@@ -160,9 +173,14 @@ extension Decimal: Archivable {
     case .decimal(let value): return value
     case .int(let value): return Decimal(value)
     case .uint(let value): return Decimal(value)
+    case .wideInteger(let value):
+      let parts = DecimalParts(isNegative: value.isNegative, mantissa: value.magnitude, exponent: 0)
+      if let decimal = parts.decimal { return decimal }
     // The shortest text of the double is what the server wrote; its binary digits are not.
     case .double(let value) where context.source == .json && value.isFinite:
-      if let decimal = Decimal(string: value.description, locale: Locale(identifier: "en_US_POSIX")) { return decimal }
+      if let decimal = Decimal(ofJSON: value.description) { return decimal }
+    case .number(let number) where context.source == .json:
+      if let decimal = Decimal(ofJSON: number.text) { return decimal }
     default: break
     }
     throw ArchiveError.mismatch(expected: "a decimal", found: value.kind)
@@ -173,4 +191,23 @@ extension Value: Archivable {
   public static func read(from reader: inout ArchiveReader) throws -> Value { try reader.readValue() }
   public func write(to writer: inout ArchiveWriter) throws { try writer.write(self) }
   public static func make(from value: Value, in context: DecodingContext) throws -> Value { value }
+}
+
+extension Decimal {
+  /// The decimal that has just the digits of a number in text.
+  fileprivate init?(ofJSON text: String) {
+    guard let decimal = ByteBuffer.withUTF8(of: text, { JSONNumber($0.bytes).decimal }) else { return nil }
+    self = decimal
+  }
+}
+
+extension Value {
+  /// The digits of a number that no integer and no double holds.
+  fileprivate var exactNumberText: String? {
+    switch self {
+    case .decimal(let decimal) where decimal.isFinite: decimal.description
+    case .number(let number): number.text
+    default: nil
+    }
+  }
 }

@@ -22,6 +22,14 @@ public protocol Archivable {
   /// - Throws: ``ArchiveError`` with the code `typeMismatch` where it holds something else.
   static func make(from value: Value, in context: DecodingContext) throws -> Self
 
+  /// Makes a value from a place in a JSON text, without a ``Value`` in between where the type reads it itself.
+  ///
+  /// It must give what `make(from:in:)` gives for ``JSONElement/value(duplicateKeys:)``, which it does unless a type
+  /// implements it.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `typeMismatch` where JSON holds something else.
+  static func make(fromJSON element: JSONElement, in context: DecodingContext) throws -> Self
+
   /// Adds the schemas of the models inside, for tools that upgrade without building models.
   static func collectSchemas(into catalog: inout SchemaCatalog)
 
@@ -38,6 +46,10 @@ public protocol Archivable {
 extension Archivable {
   public static func read(from reader: inout ArchiveReader) throws -> Self {
     try make(from: reader.readValue(), in: reader.context)
+  }
+
+  public static func make(fromJSON element: JSONElement, in context: DecodingContext) throws -> Self {
+    try make(from: element.value(), in: context)
   }
 
   public static func collectSchemas(into catalog: inout SchemaCatalog) {}

@@ -11,7 +11,7 @@ extension ArchiveReader {
     if isObjectFrame { beginField() }
     do {
       return isPositional
-        ? try T.read(from: &self) : try slot(place, { try T.make(from: $0, in: $1) }, { try Self.absent() })
+        ? try T.read(from: &self) : try slot(place, { try Self.absent() })
     } catch {
       if isObjectFrame, let empty: T = try placeholder(place, error, { try Self.closesCycle() }) { return empty }
       fail(place)
@@ -27,7 +27,7 @@ extension ArchiveReader {
     if isObjectFrame { beginField() }
     do {
       return isPositional
-        ? try T.read(from: &self) : try slot(place, { try T.make(from: $0, in: $1) }, makeDefault)
+        ? try T.read(from: &self) : try slot(place, makeDefault)
     } catch let error as ArchiveError where unknown == .useDefault && error.isUnknownCaseHere {
       return try makeDefault()
     } catch {
@@ -51,7 +51,7 @@ extension ArchiveReader {
     do {
       return isPositional
         ? try ValueCoding.make(T.self, from: readValue(), in: context)
-        : try slot(place, { try ValueCoding.make(T.self, from: $0, in: $1) }, { try Self.absent() })
+        : try codableSlot(place, { try Self.absent() })
     } catch {
       fail(place)
       throw error
@@ -66,7 +66,7 @@ extension ArchiveReader {
     do {
       return isPositional
         ? try ValueCoding.make(T.self, from: readValue(), in: context)
-        : try slot(place, { try ValueCoding.make(T.self, from: $0, in: $1) }, makeDefault)
+        : try codableSlot(place, makeDefault)
     } catch let error as ArchiveError where unknown == .useDefault && error.isUnknownCaseHere {
       return try makeDefault()
     } catch {
@@ -92,14 +92,38 @@ extension ArchiveReader {
   @usableFromInline
   mutating func fail(_ place: Int) { failedField = place + placeOffset }
 
-  /// The value of an upgraded record's field.
+  /// A field of an upgraded record or of a JSON object.
+  @inlinable
+  @inline(never)
+  mutating func slot<T: Archivable>(_ place: Int, _ makeDefault: () throws -> T) throws -> T {
+    let token = jsonPlace(ofField: place)
+    if token >= 0 {
+      do { return try T.make(fromJSON: jsonElement(at: token), in: context) } catch {
+        throw jsonError(error, at: token)
+      }
+    }
+    guard let value = slotValue(place) else { return try makeDefault() }
+    return try T.make(from: value, in: context)
+  }
+
+  /// A field of an upgraded record or of a JSON object whose type is only `Codable`.
   @usableFromInline
-  mutating func slot<T>(
-    _ place: Int, _ make: (Value, DecodingContext) throws -> T, _ makeDefault: () throws -> T
-  ) throws -> T {
+  mutating func codableSlot<T: Decodable>(_ place: Int, _ makeDefault: () throws -> T) throws -> T {
+    let token = jsonPlace(ofField: place)
+    if token >= 0 {
+      do { return try ValueCoding.make(T.self, from: jsonElement(at: token).value(), in: context) } catch {
+        throw jsonError(error, at: token)
+      }
+    }
+    guard let value = slotValue(place) else { return try makeDefault() }
+    return try ValueCoding.make(T.self, from: value, in: context)
+  }
+
+  @usableFromInline
+  func slotValue(_ place: Int) -> Value? {
     let place = place + placeOffset
-    guard let slots, slots.indices.contains(place), let value = slots[place] else { return try makeDefault() }
-    return try make(value, context)
+    guard let slots, slots.indices.contains(place) else { return nil }
+    return slots[place]
   }
 
   /// What an absent key without a default stands for: nil, where the type has it.

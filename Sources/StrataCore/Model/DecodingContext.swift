@@ -1,3 +1,5 @@
+import Foundation
+
 /// What one decoding shares: limits, and the report of what was upgraded.
 public final class DecodingContext {
   package let limits: ArchiveLimits
@@ -20,6 +22,9 @@ public final class DecodingContext {
   package var shapes: [RecordShape]?
   /// Where the fields of schemas stand in shapes that were met.
   private var placements: [(schema: ModelSchema, shape: RecordShape, places: [Int?])] = []
+
+  /// URLs of a JSON text, each in one of a fixed number of slots.
+  var urls: [(text: String, url: URL)?] = []
 
   package init(
     limits: ArchiveLimits = ArchiveLimits(), source: DecodingSource = .archive, includesExcluded: Bool = false,

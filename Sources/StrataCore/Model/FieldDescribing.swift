@@ -76,6 +76,7 @@ private struct ValueDescription {
     case .float(let value): "\(value)"
     case .double(let value): "\(value)"
     case .decimal(let value): "\(value)"
+    case .number(let value): value.text
     case .string(let value): value.debugDescription
     case .data(let value): "\(value.count) bytes"
     case .date(let value): ISO8601.string(from: value) ?? "\(value.timeIntervalSinceReferenceDate)"

@@ -85,7 +85,9 @@ extension Model {
     } else {
       let shape = writer.includesExcluded ? schema.fullShape : schema.archivedShape
       try schema.check()
-      try writer.beginRecord(unknown.reduce(shape) { $0.adding($1.key) })
+      let extended = unknown.reduce(shape) { $0.adding($1.key) }
+      writer.note(schema, of: extended)
+      try writer.beginRecord(extended)
     }
     let offset = writer.placeOffset
     writer.placeOffset = 0

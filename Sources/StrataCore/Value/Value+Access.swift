@@ -63,6 +63,7 @@ extension Value {
     case .int, .uint, .wideInteger: "integer"
     case .float, .double: "floating-point number"
     case .decimal: "decimal"
+    case .number: "number"
     case .string: "string"
     case .data: "data"
     case .date: "date"

@@ -19,6 +19,8 @@ public enum Value: Sendable, Hashable {
   case float(Float)
   case double(Double)
   indirect case decimal(Decimal)
+  /// A number of a JSON text that none of the cases above holds exactly.
+  case number(NumberText)
   case string(String)
   case data(Data)
   case date(Date)

@@ -2,11 +2,17 @@ import Foundation
 
 /// The 100 tweets of `json/tweets/simdjson-twitter.json`.
 enum Corpus {
-  static func tweets() throws -> [Tweet] {
+  /// The server's own bytes.
+  static func page() throws -> Data {
     let file = try folder().appending(path: "json/tweets/simdjson-twitter.json")
     guard let data = try? Data(contentsOf: file) else {
       throw Failure("the tweets are not there: \(file.path); set STRATA_CORPUS to the folder of the corpus")
     }
+    return data
+  }
+
+  static func tweets() throws -> [Tweet] {
+    let data = try page()
     let decoder = JSONDecoder()
     decoder.keyDecodingStrategy = .convertFromSnakeCase
     let dates = DateFormatter()

@@ -39,6 +39,7 @@ func run(_ arguments: [String]) throws {
   let tweets = try Corpus.tweets()
   say(notes + "\n\n" + Report.head)
   try runner.compareTweets(tweets)
+  try runner.compareJSON(tweets)
   try runner.compareOpening(tweets)
   try runner.compareGrowth()
   for count in [1, 100, 1000, 10_000, 1_000_000] { try runner.compareSmall(count) }

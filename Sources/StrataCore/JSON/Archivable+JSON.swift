@@ -1,0 +1,190 @@
+public import Foundation
+
+// Each of these gives what `make(from:in:)` gives for the value of the element. Tests hold the two roads together.
+
+extension Bool {
+  public static func make(fromJSON element: JSONElement, in context: DecodingContext) throws -> Bool {
+    switch element.token.kind {
+    case .yes: return true
+    case .no: return false
+    default: throw element.mismatch("a boolean")
+    }
+  }
+}
+
+extension Archivable where Self: FixedWidthInteger {
+  public static func make(fromJSON element: JSONElement, in context: DecodingContext) throws -> Self {
+    if element.token.kind == .integer, let small = Value.smallInteger(element.text),
+      let integer = Self(exactly: small)
+    {
+      return integer
+    }
+    return try makeOfLarge(element, in: context)
+  }
+
+  @inline(never)
+  private static func makeOfLarge(_ element: JSONElement, in context: DecodingContext) throws -> Self {
+    guard element.kind == .number else { throw element.mismatch("an integer") }
+    return try make(from: element.value(), in: context)
+  }
+}
+
+extension Double {
+  public static func make(fromJSON element: JSONElement, in context: DecodingContext) throws -> Double {
+    switch element.token.kind {
+    case .fraction:
+      let number = Double(ofJSON: element.text)
+      guard number.isFinite else { throw element.mismatch("a number in the range of a double") }
+      return number
+    // Up to 15 digits are exact.
+    case .integer where element.token.length <= 15:
+      if let integer = Value.smallInteger(element.text) { return Double(integer) }
+      return try make(from: element.value(), in: context)
+    case .integer: return try make(from: element.value(), in: context)
+    default: throw element.mismatch("a floating-point number")
+    }
+  }
+}
+
+extension Float {
+  public static func make(fromJSON element: JSONElement, in context: DecodingContext) throws -> Float {
+    try rounded(Double.make(fromJSON: element, in: context))
+  }
+}
+
+extension Decimal {
+  public static func make(fromJSON element: JSONElement, in context: DecodingContext) throws -> Decimal {
+    guard element.kind == .number, let decimal = JSONNumber(element.text).decimal else {
+      throw element.mismatch("a decimal")
+    }
+    return decimal
+  }
+}
+
+extension String {
+  public static func make(fromJSON element: JSONElement, in context: DecodingContext) throws -> String {
+    guard let string = element.stringValue else { throw element.mismatch("a string") }
+    return string
+  }
+}
+
+extension Data {
+  public static func make(fromJSON element: JSONElement, in context: DecodingContext) throws -> Data {
+    guard let text = element.stringValue, let data = Data(base64Encoded: text) else {
+      throw element.mismatch("data in base 64")
+    }
+    return data
+  }
+}
+
+extension Date {
+  public static func make(fromJSON element: JSONElement, in context: DecodingContext) throws -> Date {
+    switch element.token.kind {
+    case .string: if let date = ISO8601.date(from: element.text) { return date }
+    case .escapedString: if let text = element.stringValue, let date = ISO8601.date(from: text) { return date }
+    default: break
+    }
+    throw element.mismatch("a date in the form 2011-01-26T19:01:12Z")
+  }
+}
+
+extension URL {
+  public static func make(fromJSON element: JSONElement, in context: DecodingContext) throws -> URL {
+    guard let text = element.stringValue, let url = context.url(text, mark: element.text.mark) else {
+      throw element.mismatch("a URL")
+    }
+    return url
+  }
+}
+
+extension UUID {
+  public static func make(fromJSON element: JSONElement, in context: DecodingContext) throws -> UUID {
+    guard let text = element.stringValue, let uuid = UUID(uuidString: text) else {
+      throw element.mismatch("a UUID")
+    }
+    return uuid
+  }
+}
+
+extension Value {
+  public static func make(fromJSON element: JSONElement, in context: DecodingContext) throws -> Value {
+    try element.value()
+  }
+}
+
+extension Optional where Wrapped: Archivable {
+  public static func make(fromJSON element: JSONElement, in context: DecodingContext) throws -> Wrapped? {
+    element.isNull ? nil : try Wrapped.make(fromJSON: element, in: context)
+  }
+}
+
+extension Array where Element: Archivable {
+  public static func make(fromJSON element: JSONElement, in context: DecodingContext) throws -> [Element] {
+    var elements: [Element] = []
+    elements.reserveCapacity(element.elementCount)
+    try element.forEachElement { elements.append(try Element.make(fromJSON: $0, in: context)) }
+    return elements
+  }
+}
+
+extension Set where Element: Archivable {
+  public static func make(fromJSON element: JSONElement, in context: DecodingContext) throws -> Set<Element> {
+    guard element.kind == .array else { throw element.mismatch("a set") }
+    var set = Set<Element>(minimumCapacity: element.elementCount)
+    try element.forEachElement { set.insert(try Element.make(fromJSON: $0, in: context)) }
+    return set
+  }
+}
+
+extension Dictionary where Key: Archivable, Value: Archivable {
+  public static func make(fromJSON element: JSONElement, in context: DecodingContext) throws -> [Key: Value] {
+    if element.kind == .array { return try make(from: element.value(), in: context) }
+    guard element.kind == .object else { throw element.mismatch("a dictionary") }
+    var result: [Key: Value] = [:]
+    result.reserveCapacity(element.elementCount)
+    try element.forEachMember { text, element in
+      let key = try (text as? Key) ?? makeKey(.string(text), context)
+      guard result.updateValue(try Value.make(fromJSON: element, in: context), forKey: key) == nil else {
+        throw ArchiveError(.invalidJSON, "a key stands twice; each may stand once")
+      }
+    }
+    return result
+  }
+}
+
+extension JSONElement {
+  /// How many elements or members to make room for. A token is larger than most of them.
+  fileprivate var elementCount: Int { token.isContainer ? Swift.min(token.count, 65_536) : 0 }
+}
+
+extension Model {
+  public static func make(fromJSON element: JSONElement, in context: DecodingContext) throws -> Self {
+    let schema = schema
+    if schema.isEnumeration { return try makeCase(of: element.value(), in: context) }
+    try schema.check()
+    guard element.kind == .object else {
+      throw element.mismatch("a JSON object for \(schema.name)").inType(schema.name)
+    }
+    let places = try schema.jsonKeys.places(in: element, typeName: schema.name)
+    var reader = ArchiveReader(json: element, schema, places: places, context: context)
+    var model: Self
+    do { model = try Self(fields: &reader) } catch {
+      throw located(element.located(error), reader.failedField)
+    }
+    if schema.finishesModels { try finish(&model, in: context) }
+    return model
+  }
+}
+
+extension DecodingContext {
+  /// The URL of a text. Parsing it costs far more than finding it again, and documents repeat theirs.
+  func url(_ text: String, mark: UInt64) -> URL? {
+    let slot = Int(truncatingIfNeeded: mark &>> 56)
+    if urls.isEmpty { urls = Array(repeating: nil, count: 256) }
+    if let known = urls[slot], ExactKey.isSame(known.text, text) { return known.url }
+    // Foundation would escape what is no URL and call it one.
+    guard let url = URL(string: text, encodingInvalidCharacters: false) else { return nil }
+    urls[slot] = (text, url)
+    return url
+  }
+}

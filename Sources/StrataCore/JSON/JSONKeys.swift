@@ -1,0 +1,195 @@
+/// The JSON paths of a model's fields, as a table of keys for each object on the way.
+///
+/// Reading an object looks each of its keys up once, in one or two comparisons, whatever their order is.
+struct JSONKeys: Sendable {
+  /// A key of an object on the way to some fields.
+  private struct Entry {
+    let path: [String]
+    let keyStart: Int
+    let keyLength: Int
+    /// The table of the object below, or -1 where a field stands here and none below.
+    var table = -1
+    /// The entry behind all those below this one.
+    var end = 0
+    /// The first of the fields below.
+    var firstField = Int.max
+  }
+
+  private struct Table {
+    let start: Int
+    /// The bits of a mark that choose the slot.
+    let shift: Int
+    let mask: Int
+  }
+
+  private let entryOfField: [Int]
+  private let entries: [Entry]
+  private let tables: [Table]
+  /// Entries in the slots of all tables, or -1.
+  private let slots: [Int]
+  private let keyBytes: [UInt8]
+
+  init(_ paths: [ValuePath]) {
+    var builder = Builder(paths: paths, entryOfField: Array(repeating: -1, count: paths.count))
+    _ = builder.addTable(Array(paths.indices), depth: 0)
+    entryOfField = builder.entryOfField
+    entries = builder.entries
+    tables = builder.tables
+    slots = builder.slots
+    keyBytes = builder.keyBytes
+  }
+
+  /// The entry whose value the field takes.
+  @inline(__always)
+  func entry(ofField field: Int) -> Int { field < entryOfField.count ? entryOfField[field] : -1 }
+
+  /// Where the values of all entries stand in an object: the places of their tokens, and -1 for what is absent.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `invalidJSON` for a key that stands twice, and `typeMismatch` for a path
+  ///   that leads through something else than an object.
+  func places(in object: JSONElement, typeName: String) throws -> [Int] {
+    var places = Array(repeating: -1, count: entries.count)
+    var failure: (entry: Int, place: Int)?
+    try match(object, 0, &places, &failure)
+    if let failure {
+      throw ArchiveError(
+        .typeMismatch, "found \(object.element(at: failure.place).kindName) where an object is expected",
+        path: entries[failure.entry].path.map { .key($0) }, typeName: typeName,
+        byteOffset: object.tokens[failure.place].offset)
+    }
+    return places
+  }
+
+  private func match(
+    _ object: JSONElement, _ table: Int, _ places: inout [Int], _ failure: inout (entry: Int, place: Int)?
+  ) throws {
+    let table = tables[table]
+    var place = object.place &+ 1
+    let end = object.token.next
+    while place < end {
+      let token = object.tokens[place]
+      let entry = token.kind == .string ? find(object.text(of: token), table) : findUnescaped(object, token, table)
+      place &+= 1
+      if entry >= 0 {
+        guard places[entry] < 0 else { throw twice(entry, token) }
+        places[entry] = place
+        if entries[entry].table >= 0 { try descend(object.element(at: place), entry, &places, &failure) }
+      }
+      place = object.place(behind: place)
+    }
+  }
+
+  /// Matches the fields below an entry.
+  private func descend(
+    _ element: JSONElement, _ entry: Int, _ places: inout [Int], _ failure: inout (entry: Int, place: Int)?
+  ) throws {
+    switch element.token.kind {
+    case .object: try match(element, entries[entry].table, &places, &failure)
+    // A null on the way is the value of everything below.
+    case .null: for below in entry + 1..<entries[entry].end { places[below] = element.place }
+    default:
+      // Of several the first field tells.
+      if failure.map({ entries[entry].firstField < entries[$0.entry].firstField }) ?? true {
+        failure = (entry, element.place)
+      }
+    }
+  }
+
+  @inline(__always)
+  private func find(_ key: RawSpan, _ table: Table) -> Int {
+    var slot = Int(truncatingIfNeeded: key.mark &>> UInt64(table.shift)) & table.mask
+    while true {
+      let entry = slots[table.start &+ slot]
+      if entry < 0 { return -1 }
+      let start = entries[entry].keyStart
+      if key.byteCount == entries[entry].keyLength, key.stands(at: start, in: keyBytes.span.bytes) { return entry }
+      slot = (slot &+ 1) & table.mask
+    }
+  }
+
+  @inline(never)
+  private func findUnescaped(_ object: JSONElement, _ token: JSONToken, _ table: Table) -> Int {
+    let key = JSONEscape.unescaped(object.text(of: token))
+    return find(key.span.bytes, table)
+  }
+
+  private func twice(_ entry: Int, _ token: JSONToken) -> ArchiveError {
+    ArchiveError(
+      .invalidJSON, "a key that a field reads stands twice in an object; each may stand once",
+      path: entries[entry].path.map { .key($0) }, byteOffset: token.offset)
+  }
+
+  /// Puts the tables together.
+  private struct Builder {
+    let paths: [ValuePath]
+    var entryOfField: [Int]
+    var entries: [Entry] = []
+    var tables: [Table] = []
+    var slots: [Int] = []
+    var keyBytes: [UInt8] = []
+
+    init(paths: [ValuePath], entryOfField: [Int]) {
+      self.paths = paths
+      self.entryOfField = entryOfField
+    }
+
+    /// Adds the table for fields whose paths agree up to a depth.
+    mutating func addTable(_ fields: [Int], depth: Int) -> Int {
+      var order: [ExactKey] = []
+      var groups: [ExactKey: [Int]] = [:]
+      for field in fields {
+        let key = ExactKey(paths[field].keys[depth])
+        if groups[key] == nil { order.append(key) }
+        groups[key, default: []].append(field)
+      }
+      // At most half of the slots are taken, so that a search ends at once.
+      var size = 2
+      var bits = 1
+      while size < order.count * 2 { (size, bits) = (size * 2, bits + 1) }
+      let table = tables.count
+      tables.append(Table(start: slots.count, shift: 64 - bits, mask: size - 1))
+      slots.append(contentsOf: Array(repeating: -1, count: size))
+      for key in order { addEntry(key.text, groups[key] ?? [], table, depth) }
+      return table
+    }
+
+    private mutating func addEntry(_ key: String, _ fields: [Int], _ table: Int, _ depth: Int) {
+      let place = entries.count
+      let bytes = Array(key.utf8)
+      let path = Array(paths[fields[0]].keys.prefix(depth + 1))
+      entries.append(Entry(path: path, keyStart: keyBytes.count, keyLength: bytes.count))
+      keyBytes.append(contentsOf: bytes)
+      var slot = Int(truncatingIfNeeded: bytes.span.bytes.mark &>> UInt64(tables[table].shift)) & tables[table].mask
+      while slots[tables[table].start + slot] >= 0 { slot = (slot + 1) & tables[table].mask }
+      slots[tables[table].start + slot] = place
+
+      for field in fields where paths[field].keys.count == depth + 1 { entryOfField[field] = place }
+      let below = fields.filter { paths[$0].keys.count > depth + 1 }
+      if let first = below.first {
+        entries[place].firstField = first
+        entries[place].table = addTable(below, depth: depth + 1)
+      }
+      entries[place].end = entries.count
+    }
+  }
+}
+
+extension ArchiveReader {
+  /// Where the value of a field stands among the tokens of a JSON document; -1 where it is absent, and where the reader
+  /// does not stand on JSON.
+  @usableFromInline
+  func jsonPlace(ofField field: Int) -> Int {
+    let field = field + placeOffset
+    guard let jsonSchema else { return -1 }
+    let entry = jsonSchema.jsonKeys.entry(ofField: field)
+    return entry >= 0 ? jsonPlaces[entry] : -1
+  }
+
+  @usableFromInline
+  @_lifetime(copy self)
+  func jsonElement(at place: Int) -> JSONElement { JSONElement(jsonText, jsonTokens, at: place) }
+
+  /// An error with its place in the text.
+  @usableFromInline
+  func jsonError(_ error: any Error, at place: Int) -> any Error { jsonElement(at: place).located(error) }
+}

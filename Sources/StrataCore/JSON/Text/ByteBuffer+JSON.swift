@@ -1,0 +1,57 @@
+extension ByteBuffer {
+  /// A string in quotes, with the escapes that JSON asks for (RFC 8259, section 7).
+  mutating func append(jsonString bytes: RawSpan) {
+    append(UInt8(ascii: "\""))
+    var written = 0
+    var place = 0
+    let end = bytes.byteCount
+    while true {
+      while end &- place >= 8 {
+        let word = UInt64(littleEndian: bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: place, as: UInt64.self))
+        let marks = Self.escapes(word)
+        guard marks == 0 else {
+          place &+= marks.trailingZeroBitCount &>> 3
+          break
+        }
+        place &+= 8
+      }
+      guard place < end else { break }
+      let byte = bytes.unsafeLoad(fromUncheckedByteOffset: place, as: UInt8.self)
+      if byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") {
+        append(bytes.extracting(written..<place))
+        append(escapeOf: byte)
+        written = place &+ 1
+      }
+      place &+= 1
+    }
+    append(bytes.extracting(written..<end))
+    append(UInt8(ascii: "\""))
+  }
+
+  /// Marks the highest bit of each byte that needs an escape; exact in the lowest one.
+  @inline(__always)
+  private static func escapes(_ word: UInt64) -> UInt64 {
+    let ones: UInt64 = 0x0101_0101_0101_0101
+    let quotes = word ^ 0x2222_2222_2222_2222
+    let slashes = word ^ 0x5C5C_5C5C_5C5C_5C5C
+    let found =
+      ((quotes &- ones) & ~quotes) | ((slashes &- ones) & ~slashes) | ((word &- 0x2020_2020_2020_2020) & ~word)
+    return found & 0x8080_8080_8080_8080
+  }
+
+  private mutating func append(escapeOf byte: UInt8) {
+    append(UInt8(ascii: "\\"))
+    switch byte {
+    case 0x08: append(UInt8(ascii: "b"))
+    case 0x09: append(UInt8(ascii: "t"))
+    case 0x0A: append(UInt8(ascii: "n"))
+    case 0x0C: append(UInt8(ascii: "f"))
+    case 0x0D: append(UInt8(ascii: "r"))
+    case 0..<0x20:
+      append("u00" as StaticString)
+      append(UInt8(ascii: byte < 0x10 ? "0" : "1"))
+      append(byte & 15 < 10 ? UInt8(ascii: "0") + (byte & 15) : UInt8(ascii: "a") + (byte & 15) - 10)
+    default: append(byte)
+    }
+  }
+}

@@ -1,0 +1,58 @@
+extension RawSpan {
+  /// Whether both hold the same bytes.
+  @inline(__always)
+  func holdsSameBytes(as other: RawSpan) -> Bool {
+    byteCount == other.byteCount && stands(at: 0, in: other)
+  }
+
+  /// Whether the same bytes stand at a place of others, which must be long enough.
+  @inline(__always)
+  func stands(at start: Int, in other: RawSpan) -> Bool {
+    let count = byteCount
+    precondition(start >= 0 && other.byteCount &- start >= count)
+    if count < 8 {
+      var place = 0
+      while place < count {
+        if unsafeLoad(fromUncheckedByteOffset: place, as: UInt8.self)
+          != other.unsafeLoad(fromUncheckedByteOffset: start &+ place, as: UInt8.self)
+        {
+          return false
+        }
+        place &+= 1
+      }
+      return true
+    }
+    // The last eight bytes may lie over those before.
+    let last = count &- 8
+    var place = 0
+    while place < last {
+      if word(place) != other.word(start &+ place) { return false }
+      place &+= 8
+    }
+    return word(last) == other.word(start &+ last)
+  }
+
+  /// A number that is equal for equal bytes and tells most keys apart, in its highest bits too.
+  @inline(__always)
+  var mark: UInt64 {
+    let count = byteCount
+    var mark: UInt64 = 0
+    if count >= 8 {
+      mark = word(0) &* 31 ^ word(count &- 8)
+    } else {
+      var place = 0
+      while place < count {
+        mark = mark &<< 8 | UInt64(unsafeLoad(fromUncheckedByteOffset: place, as: UInt8.self))
+        place &+= 1
+      }
+    }
+    let mixed = (mark ^ UInt64(truncatingIfNeeded: count)) &* 0x9E37_79B9_7F4A_7C15
+    return (mixed ^ mixed &>> 29) &* 0xBF58_476D_1CE4_E5B9
+  }
+
+  /// Eight bytes, which must be there.
+  @inline(__always)
+  private func word(_ place: Int) -> UInt64 {
+    UInt64(littleEndian: unsafeLoadUnaligned(fromUncheckedByteOffset: place, as: UInt64.self))
+  }
+}
