@@ -18,11 +18,10 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
   /// The fields of an upgraded record in the order of the schema; `nil` while the reader stands on bytes, and empty
   /// while it stands on a JSON object.
   package var slots: [Value?]?
-  /// The text and the tokens of a JSON document, where the values of the fields stand in it, and which is whose.
+  /// The text and the tokens of a JSON document, and where the values of the fields stand in it.
   let jsonText: RawSpan
-  let jsonTokens: Span<JSONToken>
-  var jsonPlaces: [Int] = []
-  var jsonSchema: ModelSchema?
+  let jsonTokens: JSONTokens
+  @usableFromInline var jsonPlaces: [Int] = []
   package var unknownFields = UnknownFields()
   package var failedField = 0
   package var usesReferences = false
@@ -34,7 +33,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
   @usableFromInline package var isObjectFrame = false
   package var fieldStart = (position: 0, strings: 0, depth: 0, offset: 0)
   /// The place of the first field of the superclass whose fields are being read.
-  package var placeOffset = 0
+  @usableFromInline package var placeOffset = 0
   @usableFromInline package let context: DecodingContext
 
   /// A record definition of the archive and, once known, the schema that it agrees with.
@@ -51,7 +50,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
   package init(_ bytes: RawSpan, context: DecodingContext) {
     self.bytes = bytes
     jsonText = RawSpan()
-    jsonTokens = Span()
+    jsonTokens = JSONTokens()
     self.context = context
     position = 0
     depthLimit = context.limits.depth
@@ -64,7 +63,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
   package init(slots: [Value?], unknownFields: UnknownFields, context: DecodingContext) {
     bytes = RawSpan()
     jsonText = RawSpan()
-    jsonTokens = Span()
+    jsonTokens = JSONTokens()
     position = 0
     self.context = context
     depthLimit = context.limits.depth
@@ -76,12 +75,11 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
 
   /// A reader over the members of a JSON object.
   @_lifetime(copy element)
-  init(json element: JSONElement, _ schema: ModelSchema, places: [Int], context: DecodingContext) {
+  init(json element: JSONElement, places: [Int], context: DecodingContext) {
     bytes = RawSpan()
     jsonText = element.bytes
     jsonTokens = element.tokens
     jsonPlaces = places
-    jsonSchema = schema
     position = 0
     self.context = context
     depthLimit = context.limits.depth

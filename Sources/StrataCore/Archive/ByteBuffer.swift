@@ -110,6 +110,22 @@ package struct ByteBuffer: ~Copyable {
     count &+= length
   }
 
+  /// Two words in the order of the machine.
+  @inline(__always)
+  mutating func append(words first: UInt64, _ second: UInt64) {
+    reserve(16)
+    base.storeBytes(of: first, toByteOffset: count, as: UInt64.self)
+    base.storeBytes(of: second, toByteOffset: count &+ 8, as: UInt64.self)
+    count &+= 16
+  }
+
+  /// Writes a word in the order of the machine over bytes written before.
+  @inline(__always)
+  mutating func overwrite(at start: Int, withWord value: UInt64) {
+    precondition(start >= 0 && start + 8 <= count)
+    base.storeBytes(of: value, toByteOffset: start, as: UInt64.self)
+  }
+
   package mutating func append(_ text: StaticString) {
     text.withUTF8Buffer { append(contentsOf: UnsafeRawBufferPointer($0)) }
   }

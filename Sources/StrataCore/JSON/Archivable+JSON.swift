@@ -90,9 +90,7 @@ extension Date {
 
 extension URL {
   public static func make(fromJSON element: JSONElement, in context: DecodingContext) throws -> URL {
-    guard let text = element.stringValue, let url = context.url(text, mark: element.text.mark) else {
-      throw element.mismatch("a URL")
-    }
+    guard let url = context.url(element) else { throw element.mismatch("a URL") }
     return url
   }
 }
@@ -113,16 +111,26 @@ extension Value {
 }
 
 extension Optional where Wrapped: Archivable {
+  @inlinable
   public static func make(fromJSON element: JSONElement, in context: DecodingContext) throws -> Wrapped? {
     element.isNull ? nil : try Wrapped.make(fromJSON: element, in: context)
   }
 }
 
 extension Array where Element: Archivable {
+  @inlinable
   public static func make(fromJSON element: JSONElement, in context: DecodingContext) throws -> [Element] {
+    var place = try element.firstElement()
+    let end = element.end
     var elements: [Element] = []
     elements.reserveCapacity(element.elementCount)
-    try element.forEachElement { elements.append(try Element.make(fromJSON: $0, in: context)) }
+    while place < end {
+      let next = element.element(at: place)
+      do { elements.append(try Element.make(fromJSON: next, in: context)) } catch {
+        throw next.error(error, atIndex: elements.count)
+      }
+      place = element.place(behind: place)
+    }
     return elements
   }
 }
@@ -154,7 +162,8 @@ extension Dictionary where Key: Archivable, Value: Archivable {
 
 extension JSONElement {
   /// How many elements or members to make room for. A token is larger than most of them.
-  fileprivate var elementCount: Int { token.isContainer ? Swift.min(token.count, 65_536) : 0 }
+  @usableFromInline
+  var elementCount: Int { token.isContainer ? Swift.min(token.count, 65_536) : 0 }
 }
 
 extension Model {
@@ -166,7 +175,7 @@ extension Model {
       throw element.mismatch("a JSON object for \(schema.name)").inType(schema.name)
     }
     let places = try schema.jsonKeys.places(in: element, typeName: schema.name)
-    var reader = ArchiveReader(json: element, schema, places: places, context: context)
+    var reader = ArchiveReader(json: element, places: places, context: context)
     var model: Self
     do { model = try Self(fields: &reader) } catch {
       throw located(element.located(error), reader.failedField)
@@ -178,13 +187,21 @@ extension Model {
 
 extension DecodingContext {
   /// The URL of a text. Parsing it costs far more than finding it again, and documents repeat theirs.
-  func url(_ text: String, mark: UInt64) -> URL? {
-    let slot = Int(truncatingIfNeeded: mark &>> 56)
+  func url(_ element: JSONElement) -> URL? {
+    // A URL has nothing to escape but slashes.
+    guard element.token.kind == .string else { return element.stringValue.flatMap { url($0) } }
+    let bytes = element.text
+    let slot = Int(truncatingIfNeeded: bytes.mark &>> 56)
     if urls.isEmpty { urls = Array(repeating: nil, count: 256) }
-    if let known = urls[slot], ExactKey.isSame(known.text, text) { return known.url }
-    // Foundation would escape what is no URL and call it one.
-    guard let url = URL(string: text, encodingInvalidCharacters: false) else { return nil }
+    if let known = urls[slot], ByteBuffer.withUTF8(of: known.text, { bytes.holdsSameBytes(as: $0.bytes) }) {
+      return known.url
+    }
+    let text = ByteBuffer.validString(bytes)
+    guard let url = url(text) else { return nil }
     urls[slot] = (text, url)
     return url
   }
+
+  // Foundation would escape what is no URL and call it one.
+  private func url(_ text: String) -> URL? { URL(string: text, encodingInvalidCharacters: false) }
 }

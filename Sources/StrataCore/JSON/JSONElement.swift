@@ -6,12 +6,12 @@ public struct JSONElement: ~Escapable {
   public enum Kind: String, Sendable, Hashable, CaseIterable { case null, boolean, number, string, array, object }
 
   package let bytes: RawSpan
-  package let tokens: Span<JSONToken>
+  package let tokens: JSONTokens
   package let place: Int
 
   @_lifetime(copy bytes, copy tokens)
   @inline(__always)
-  package init(_ bytes: RawSpan, _ tokens: Span<JSONToken>, at place: Int) {
+  package init(_ bytes: RawSpan, _ tokens: JSONTokens, at place: Int) {
     self.bytes = bytes
     self.tokens = tokens
     self.place = place
@@ -21,11 +21,13 @@ public struct JSONElement: ~Escapable {
   package var token: JSONToken { tokens[place] }
 
   /// The value at another place of the same text.
+  @usableFromInline
   @inline(__always)
   @_lifetime(copy self)
   package func element(at place: Int) -> JSONElement { JSONElement(bytes, tokens, at: place) }
 
   /// The place of the token behind the value of the token given.
+  @usableFromInline
   @inline(__always)
   package func place(behind place: Int) -> Int {
     let token = tokens[place]
@@ -65,11 +67,8 @@ public struct JSONElement: ~Escapable {
 
   /// The string, or `nil` for anything else.
   public var stringValue: String? {
-    switch token.kind {
-    case .string: ByteBuffer.validString(text)
-    case .escapedString: Self.unescaped(text)
-    default: nil
-    }
+    if token.isPlainString { return ByteBuffer.validString(text) }
+    return token.kind == .escapedString ? Self.unescaped(text) : nil
   }
 
   /// A number as it stands in the text, with all its digits; `nil` for anything else.
@@ -98,18 +97,31 @@ public struct JSONElement: ~Escapable {
     return found
   }
 
+  /// The place of an array's first element.
+  @usableFromInline
+  func firstElement() throws -> Int {
+    guard token.kind == .array else { throw mismatch("an array") }
+    return place &+ 1
+  }
+
+  /// The place behind a container.
+  @usableFromInline
+  var end: Int { token.next }
+
+  /// The error with its place in the text and, in front of its path, its place in an array.
+  @usableFromInline
+  func error(_ error: any Error, atIndex index: Int) -> any Error { located(error).prefixed(by: .index(index)) }
+
   /// Calls `body` with each element of an array, in order.
   ///
   /// - Throws: ``ArchiveError`` with the code `typeMismatch` where this is no array, and what `body` throws, with the
   ///   index in front of its path.
   public func forEachElement(_ body: (JSONElement) throws -> Void) throws {
-    guard token.kind == .array else { throw mismatch("an array") }
-    var place = place &+ 1
+    var place = try firstElement()
     var index = 0
-    let end = token.next
     while place < end {
       do { try body(element(at: place)) } catch {
-        throw element(at: place).located(error).prefixed(by: .index(index))
+        throw element(at: place).error(error, atIndex: index)
       }
       index &+= 1
       place = self.place(behind: place)
@@ -141,7 +153,8 @@ public struct JSONElement: ~Escapable {
 
   @inline(never)
   private static func unescaped(_ bytes: RawSpan) -> String {
-    ByteBuffer.validString(JSONEscape.unescaped(bytes).span.bytes)
+    let string = JSONEscape.unescaped(bytes)
+    return string.withBytes { ByteBuffer.validString($0) }
   }
 
   /// The kind as messages and ``Value`` name it.
@@ -168,6 +181,6 @@ public struct JSONElement: ~Escapable {
     return ArchiveError(
       known.code, known.reason, path: known.codingPath, typeName: known.typeName, foundVersion: known.foundVersion,
       supportedVersion: known.supportedVersion, limit: known.limit, byteOffset: token.offset,
-      underlying: known.underlyingError)
+      underlying: known.underlyingError, failures: known.failures)
   }
 }

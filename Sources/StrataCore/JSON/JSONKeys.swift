@@ -23,6 +23,8 @@ struct JSONKeys: Sendable {
   }
 
   private let entryOfField: [Int]
+  /// Whether every field has an entry of its own, in the same order.
+  private let isOneToOne: Bool
   private let entries: [Entry]
   private let tables: [Table]
   /// Entries in the slots of all tables, or -1.
@@ -33,17 +35,14 @@ struct JSONKeys: Sendable {
     var builder = Builder(paths: paths, entryOfField: Array(repeating: -1, count: paths.count))
     _ = builder.addTable(Array(paths.indices), depth: 0)
     entryOfField = builder.entryOfField
+    isOneToOne = builder.entryOfField == Array(builder.entries.indices)
     entries = builder.entries
     tables = builder.tables
     slots = builder.slots
     keyBytes = builder.keyBytes
   }
 
-  /// The entry whose value the field takes.
-  @inline(__always)
-  func entry(ofField field: Int) -> Int { field < entryOfField.count ? entryOfField[field] : -1 }
-
-  /// Where the values of all entries stand in an object: the places of their tokens, and -1 for what is absent.
+  /// Where the values of the fields stand in an object: the places of their tokens, and -1 for what is absent.
   ///
   /// - Throws: ``ArchiveError`` with the code `invalidJSON` for a key that stands twice, and `typeMismatch` for a path
   ///   that leads through something else than an object.
@@ -57,7 +56,8 @@ struct JSONKeys: Sendable {
         path: entries[failure.entry].path.map { .key($0) }, typeName: typeName,
         byteOffset: object.tokens[failure.place].offset)
     }
-    return places
+    if isOneToOne { return places }
+    return entryOfField.map { places[$0] }
   }
 
   private func match(
@@ -68,7 +68,7 @@ struct JSONKeys: Sendable {
     let end = object.token.next
     while place < end {
       let token = object.tokens[place]
-      let entry = token.kind == .string ? find(object.text(of: token), table) : findUnescaped(object, token, table)
+      let entry = token.isPlainString ? find(object.text(of: token), table) : findUnescaped(object, token, table)
       place &+= 1
       if entry >= 0 {
         guard places[entry] < 0 else { throw twice(entry, token) }
@@ -110,7 +110,7 @@ struct JSONKeys: Sendable {
   @inline(never)
   private func findUnescaped(_ object: JSONElement, _ token: JSONToken, _ table: Table) -> Int {
     let key = JSONEscape.unescaped(object.text(of: token))
-    return find(key.span.bytes, table)
+    return key.withBytes { find($0, table) }
   }
 
   private func twice(_ entry: Int, _ token: JSONToken) -> ArchiveError {
@@ -177,12 +177,10 @@ struct JSONKeys: Sendable {
 extension ArchiveReader {
   /// Where the value of a field stands among the tokens of a JSON document; -1 where it is absent, and where the reader
   /// does not stand on JSON.
-  @usableFromInline
+  @inlinable
   func jsonPlace(ofField field: Int) -> Int {
     let field = field + placeOffset
-    guard let jsonSchema else { return -1 }
-    let entry = jsonSchema.jsonKeys.entry(ofField: field)
-    return entry >= 0 ? jsonPlaces[entry] : -1
+    return field >= 0 && field < jsonPlaces.count ? jsonPlaces[field] : -1
   }
 
   @usableFromInline

@@ -65,7 +65,9 @@ public struct JSONReader: Sendable {
     _ type: T.Type = T.self, from data: Data, validates: Bool = true
   ) throws -> T {
     try withRoot(of: data, depthLimit: ArchiveLimits().depth) { root in
-      do { return try T.make(fromJSON: root, in: DecodingContext(source: .json, validates: validates)) } catch { throw root.located(error) }
+      do { return try T.make(fromJSON: root, in: DecodingContext(source: .json, validates: validates)) } catch {
+        throw root.located(error)
+      }
     }
   }
 
@@ -74,7 +76,9 @@ public struct JSONReader: Sendable {
   ) throws -> R {
     let bytes = data.bytes
     let tokens = try JSONTokenizer.tokens(of: bytes, limits: limits, depthLimit: min(limits.depth, depthLimit))
-    do { return try body(JSONElement(bytes, tokens.span, at: 0)) } catch {
+    do {
+      return try tokens.buffer.withBytes { try body(JSONElement(bytes, JSONTokens($0), at: 0)) }
+    } catch {
       throw ArchiveError.wrap(error).located(in: bytes)
     }
   }

@@ -119,16 +119,15 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
   public static func make(from value: StrataCore.Value, in context: DecodingContext) throws -> [Key: Value] {
     var result: [Key: Value] = [:]
     func add(_ key: StrataCore.Value, _ value: StrataCore.Value) throws {
-      let key = try makeKey(key, context)
       do {
-        guard result.updateValue(try Value.make(from: value, in: context), forKey: key) == nil else {
+        guard result.updateValue(try Value.make(from: value, in: context), forKey: try makeKey(key, context)) == nil
+        else {
           throw context.source == .json
             ? ArchiveError(.invalidJSON, "a key stands twice; each may stand once")
             : ArchiveError(.damaged, "a key stands twice")
         }
-      } catch { throw error_(error, key) }
+      } catch { throw ArchiveError.at(.key(key.stringValue ?? "(key)"), error) }
     }
-    func error_(_ error: any Error, _ key: Key) -> ArchiveError { Self.error(error, key) }
     switch value {
     case .object(let object): for entry in object.entries { try add(.string(entry.key), entry.value) }
     case .map(let entries): for entry in entries { try add(entry.key, entry.value) }

@@ -12,23 +12,19 @@ enum JSONEscape {
   }
 
   /// The bytes of a string whose escapes were checked before.
-  static func unescaped(_ bytes: RawSpan) -> [UInt8] {
-    var result: [UInt8] = []
-    result.reserveCapacity(bytes.byteCount)
+  static func unescaped(_ bytes: RawSpan) -> ByteBuffer {
+    let end = bytes.byteCount
+    var result = ByteBuffer(minimumCapacity: end)
+    var written = 0
     var place = 0
-    func byte(_ place: Int) -> UInt8 { bytes.unsafeLoad(fromByteOffset: place, as: UInt8.self) }
-    func unit(_ place: Int) -> UInt32 {
-      (place..<place + 4).reduce(0) { $0 << 4 | UInt32(digit(byte($1)) ?? 0) }
-    }
-    while place < bytes.byteCount {
-      let first = byte(place)
-      guard first == UInt8(ascii: "\\") else {
-        result.append(first)
-        place += 1
+    while place < end {
+      guard bytes.unsafeLoad(fromByteOffset: place, as: UInt8.self) == UInt8(ascii: "\\") else {
+        place &+= 1
         continue
       }
-      let letter = byte(place + 1)
-      place += 2
+      result.append(bytes.extracting(written..<place))
+      let letter = bytes.unsafeLoad(fromByteOffset: place &+ 1, as: UInt8.self)
+      place &+= 2
       switch letter {
       case UInt8(ascii: "b"): result.append(0x08)
       case UInt8(ascii: "f"): result.append(0x0C)
@@ -36,17 +32,28 @@ enum JSONEscape {
       case UInt8(ascii: "r"): result.append(0x0D)
       case UInt8(ascii: "t"): result.append(0x09)
       case UInt8(ascii: "u"):
-        var scalar = unit(place)
-        place += 4
+        var scalar = unit(bytes, place)
+        place &+= 4
         if scalar & 0xFC00 == 0xD800 {
-          scalar = 0x10000 + ((scalar - 0xD800) << 10) + (unit(place + 2) - 0xDC00)
-          place += 6
+          scalar = 0x10000 + ((scalar - 0xD800) << 10) + (unit(bytes, place + 2) - 0xDC00)
+          place &+= 6
         }
         let units = Unicode.Scalar(scalar).flatMap { UTF8.encode($0) } ?? UTF8.encodedReplacementCharacter
-        result.append(contentsOf: units)
+        for unit in units { result.append(unit) }
       default: result.append(letter)
       }
+      written = place
     }
+    result.append(bytes.extracting(written..<end))
     return result
+  }
+
+  /// What four hexadecimal digits say.
+  private static func unit(_ bytes: RawSpan, _ place: Int) -> UInt32 {
+    var unit: UInt32 = 0
+    for place in place..<place + 4 {
+      unit = unit << 4 | UInt32(digit(bytes.unsafeLoad(fromByteOffset: place, as: UInt8.self)) ?? 0)
+    }
+    return unit
   }
 }

@@ -23,10 +23,10 @@ package struct JSONToken: BitwiseCopyable, Sendable {
   }
 
   /// The kind in the highest byte, the offset below.
-  private let head: UInt64
+  fileprivate let head: UInt64
   /// The length in bytes of a scalar; of a container the place of the token behind it in the lower 40 bits, and the
   /// number of its elements or members above, as far as it fits.
-  private var tail: UInt64
+  fileprivate var tail: UInt64
 
   @inline(__always)
   package init(_ kind: Kind, at offset: Int, length: Int) {
@@ -53,11 +53,59 @@ package struct JSONToken: BitwiseCopyable, Sendable {
 
   package static let mostCounted = 0xFF_FFFF
 
+  /// A container that ends, with the place of the token behind it.
   @inline(__always)
-  package mutating func close(next: Int, count: Int) {
-    tail = UInt64(truncatingIfNeeded: next) | UInt64(truncatingIfNeeded: min(count, Self.mostCounted)) &<< 40
+  package static func tail(next: Int, count: Int) -> UInt64 {
+    UInt64(truncatingIfNeeded: next) | UInt64(truncatingIfNeeded: min(count, mostCounted)) &<< 40
   }
 
   @inline(__always)
-  package var isContainer: Bool { kind == .array || kind == .object }
+  fileprivate init(head: UInt64, tail: UInt64) {
+    self.head = head
+    self.tail = tail
+  }
+
+  @inline(__always)
+  package var isContainer: Bool { head &>> 56 >= UInt64(Kind.array.rawValue) }
+
+  /// Whether this is a string without escapes.
+  @inline(__always)
+  package var isPlainString: Bool { head &>> 56 == UInt64(Kind.string.rawValue) }
+}
+
+/// The tokens of a document, one behind the other, for reading.
+package struct JSONTokens: ~Escapable {
+  private let bytes: RawSpan
+
+  @_lifetime(copy bytes)
+  init(_ bytes: RawSpan) { self.bytes = bytes }
+
+  @_lifetime(immortal)
+  init() { bytes = RawSpan() }
+
+  /// The token at a place, which must be there.
+  @inline(__always)
+  package subscript(place: Int) -> JSONToken {
+    JSONToken(
+      head: bytes.unsafeLoad(fromByteOffset: place &* 16, as: UInt64.self),
+      tail: bytes.unsafeLoad(fromByteOffset: place &* 16 &+ 8, as: UInt64.self))
+  }
+}
+
+/// The tokens of a document while they are written. An array would check for each token whether it may write.
+struct JSONTokenBuffer: ~Copyable {
+  private(set) var buffer: ByteBuffer
+
+  init(minimumCapacity: Int) { buffer = ByteBuffer(minimumCapacity: minimumCapacity &* 16) }
+
+  @inline(__always)
+  var count: Int { buffer.count &>> 4 }
+
+  @inline(__always)
+  mutating func append(_ token: JSONToken) { buffer.append(words: token.head, token.tail) }
+
+  @inline(__always)
+  mutating func close(_ place: Int, next: Int, count: Int) {
+    buffer.overwrite(at: place &* 16 &+ 8, withWord: JSONToken.tail(next: next, count: count))
+  }
 }

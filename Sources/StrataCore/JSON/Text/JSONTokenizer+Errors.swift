@@ -71,7 +71,8 @@ extension ArchiveError {
   /// The same error with line and column in front of its reason, where it has a byte offset. They are counted here,
   /// once for an error that leaves the reader, to keep reading fast.
   func located(in bytes: RawSpan) -> ArchiveError {
-    guard let byteOffset else { return self }
+    // Rules of a model are about the object and not about the text.
+    guard let byteOffset, code != .invalid else { return self }
     var line = 1
     var start = 0
     for place in 0..<min(byteOffset, bytes.byteCount)
@@ -82,6 +83,7 @@ extension ArchiveError {
     let place = "line \(line), column \(byteOffset - start + 1) (in bytes)"
     return ArchiveError(
       code, "\(place): \(reason)", path: codingPath, typeName: typeName, foundVersion: foundVersion,
-      supportedVersion: supportedVersion, limit: limit, byteOffset: byteOffset, underlying: underlyingError)
+      supportedVersion: supportedVersion, limit: limit, byteOffset: byteOffset, underlying: underlyingError,
+      failures: failures)
   }
 }

@@ -1,7 +1,7 @@
 extension JSONTokenizer {
   /// Passes a number. What it stands for is only worked out where somebody asks.
   @inline(__always)
-  func number(_ start: Int, _ tokens: inout [JSONToken]) throws(ArchiveError) -> Int {
+  func number(_ start: Int, _ tokens: inout JSONTokenBuffer) throws(ArchiveError) -> Int {
     var place = start
     if byte(place) == UInt8(ascii: "-") {
       place &+= 1

@@ -1,7 +1,7 @@
 extension JSONTokenizer {
   /// Passes a string, from its double quote to behind the one that ends it.
   @inline(__always)
-  func string(_ quote: Int, _ tokens: inout [JSONToken]) throws(ArchiveError) -> Int {
+  func string(_ quote: Int, _ tokens: inout JSONTokenBuffer) throws(ArchiveError) -> Int {
     let start = quote &+ 1
     var place = start
     // Eight bytes a step, as long as all of them are plain ASCII.
@@ -33,7 +33,7 @@ extension JSONTokenizer {
 
   /// The rest of a string in which something else than plain ASCII may stand from the place given on.
   private func longString(
-    from start: Int, _ current: Int, _ tokens: inout [JSONToken]
+    from start: Int, _ current: Int, _ tokens: inout JSONTokenBuffer
   ) throws(ArchiveError) -> Int {
     var place = current
     // What escapes are longer in the text than in the string.

@@ -26,7 +26,7 @@ struct JSONTokenizer: ~Copyable, ~Escapable {
   /// The tokens of a text. The first one is the document's value.
   static func tokens(
     of bytes: RawSpan, limits: ArchiveLimits, depthLimit: Int
-  ) throws(ArchiveError) -> [JSONToken] {
+  ) throws(ArchiveError) -> JSONTokenBuffer {
     let tokenizer = JSONTokenizer(bytes, limits: limits, depthLimit: depthLimit)
     return try tokenizer.document()
   }
@@ -43,7 +43,7 @@ struct JSONTokenizer: ~Copyable, ~Escapable {
     UInt64(littleEndian: bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: place, as: UInt64.self))
   }
 
-  private func document() throws(ArchiveError) -> [JSONToken] {
+  private func document() throws(ArchiveError) -> JSONTokenBuffer {
     if byte(0) == 0xEF, byte(1) == 0xBB, byte(2) == 0xBF {
       throw failure("the text starts with a byte order mark; remove these three bytes", at: 0)
     }
@@ -54,9 +54,8 @@ struct JSONTokenizer: ~Copyable, ~Escapable {
           ? "the text is empty; a JSON document holds one value"
           : "the text holds nothing but white space; a JSON document holds one value", at: start)
     }
-    var tokens: [JSONToken] = []
     // Ordinary documents have a token for every ten bytes or so.
-    tokens.reserveCapacity(min(end, 1 << 32) / 10 + 8)
+    var tokens = JSONTokenBuffer(minimumCapacity: end / 10 + 8)
     let place = skipSpace(try value(start, &tokens))
     guard place == end else {
       throw failure("\(found(place)) follows the document's value; nothing may follow it", at: place)
@@ -65,7 +64,7 @@ struct JSONTokenizer: ~Copyable, ~Escapable {
   }
 
   /// Passes a value and everything in it.
-  private func value(_ start: Int, _ tokens: inout [JSONToken]) throws(ArchiveError) -> Int {
+  private func value(_ start: Int, _ tokens: inout JSONTokenBuffer) throws(ArchiveError) -> Int {
     var place = start
     var outer: [Frame] = []
     var frame = Frame(token: -1, count: 0, isObject: false)
@@ -81,7 +80,7 @@ struct JSONTokenizer: ~Copyable, ~Escapable {
         tokens.append(JSONToken(isObject ? .object : .array, at: place, length: 0))
         place = skipSpace(place &+ 1)
         if byte(place) == UInt8(ascii: isObject ? "}" : "]") {
-          tokens[frame.token].close(next: tokens.count, count: 0)
+          tokens.close(frame.token, next: tokens.count, count: 0)
           place &+= 1
           frame = outer.removeLast()
         } else {
@@ -92,13 +91,13 @@ struct JSONTokenizer: ~Copyable, ~Escapable {
         place = try number(place, &tokens)
       case UInt8(ascii: "t"):
         tokens.append(JSONToken(.yes, at: place, length: 4))
-        place = try word("true", place)
+        place = try word(0x6575_7274, length: 4, place)
       case UInt8(ascii: "f"):
         tokens.append(JSONToken(.no, at: place, length: 5))
-        place = try word("false", place)
+        place = try word(0x65_736C_6166, length: 5, place)
       case UInt8(ascii: "n"):
         tokens.append(JSONToken(.null, at: place, length: 4))
-        place = try word("null", place)
+        place = try word(0x6C6C_756E, length: 4, place)
       default:
         throw failure("\(found(place)) stands where a value must start", at: place)
       }
@@ -119,7 +118,7 @@ struct JSONTokenizer: ~Copyable, ~Escapable {
           break
         }
         guard byte == UInt8(ascii: frame.isObject ? "}" : "]") else { throw notClosed(frame.isObject, place) }
-        tokens[frame.token].close(next: tokens.count, count: frame.count)
+        tokens.close(frame.token, next: tokens.count, count: frame.count)
         place &+= 1
         frame = outer.removeLast()
       }
@@ -150,7 +149,7 @@ struct JSONTokenizer: ~Copyable, ~Escapable {
 
   /// Moves over a key, the colon behind it and the space behind that.
   @inline(__always)
-  private func key(_ start: Int, isFirst: Bool, _ tokens: inout [JSONToken]) throws(ArchiveError) -> Int {
+  private func key(_ start: Int, isFirst: Bool, _ tokens: inout JSONTokenBuffer) throws(ArchiveError) -> Int {
     guard byte(start) == UInt8(ascii: "\"") else { throw noKey(isFirst, start) }
     let place = skipSpace(try string(start, &tokens))
     guard byte(place) == UInt8(ascii: ":") else {
@@ -159,14 +158,24 @@ struct JSONTokenizer: ~Copyable, ~Escapable {
     return skipSpace(place &+ 1)
   }
 
-  private func word(_ word: StaticString, _ start: Int) throws(ArchiveError) -> Int {
-    var place = start
-    for letter in word.description.utf8 {
-      guard byte(place) == letter else {
-        throw failure("\(found(place)) breaks off a bare word; only true, false and null may stand bare", at: place)
-      }
-      place &+= 1
+  /// Passes a bare word.
+  ///
+  /// - Parameter letters: the word, its first letter lowest.
+  @inline(__always)
+  private func word(_ letters: UInt64, length: Int, _ start: Int) throws(ArchiveError) -> Int {
+    if end &- start >= 8, word(start) &<< UInt64(64 &- 8 &* length) == letters &<< UInt64(64 &- 8 &* length) {
+      return start &+ length
     }
-    return place
+    return try slowWord(letters, length: length, start)
+  }
+
+  private func slowWord(_ letters: UInt64, length: Int, _ start: Int) throws(ArchiveError) -> Int {
+    for place in 0..<length {
+      guard byte(start + place) == UInt8(truncatingIfNeeded: letters >> UInt64(8 * place)) else {
+        throw failure(
+          "\(found(start + place)) breaks off a bare word; only true, false and null may stand bare", at: start + place)
+      }
+    }
+    return start + length
   }
 }

@@ -1,0 +1,267 @@
+import Foundation
+import StrataCore
+import Testing
+
+/// A model whose fields stand in nested objects.
+struct Report: DescribedModel, Equatable {
+  var number: Int
+  var login: String?
+  var owner: Int
+  var city: String
+  var street: String?
+  var state: State
+  var note: Value
+  var price: Decimal
+  var labels: [Label]
+
+  struct Label: DescribedModel, Equatable {
+    var name: String
+    var weight: Double
+    static let fields = Fields(
+      Label.self, version: 1, Field("name", \.name), Field("weight", \.weight, default: 1),
+      make: { Label(name: $0, weight: $1) })
+  }
+
+  static let fields = Fields(
+    Report.self, version: 1,
+    Field("number", \.number, json: "id"), Field("login", \.login, json: "user.login"),
+    Field("owner", \.owner, json: "user.id", default: -1),
+    Field("city", \.city, json: "user.address.city", default: "?"),
+    Field("street", \.street, json: "user.address.street"),
+    Field("state", \.state, unknown: .useDefault, default: .open), Field("note", \.note, default: .null),
+    Field("price", \.price, default: 0), Field("labels", \.labels, default: []),
+    make: {
+      Report(
+        number: $0, login: $1, owner: $2, city: $3, street: $4, state: $5, note: $6, price: $7, labels: $8)
+    })
+}
+
+/// What one road gives: a value, or code, path and type of an error.
+private enum Outcome<T: Equatable>: Equatable {
+  case value(T)
+  case error(ArchiveError.Code, String, String?)
+
+  init(_ make: () throws -> T) {
+    do { self = .value(try make()) } catch let error as ArchiveError {
+      self = .error(error.code, error.pathDescription, error.typeName)
+    } catch { self = .error(.rejected, "\(error)", nil) }
+  }
+}
+
+/// Reads a text into a model both ways and compares.
+private func compare<T: Archivable & Equatable>(
+  _ type: T.Type, _ text: String, sourceLocation: SourceLocation = #_sourceLocation
+) {
+  let data = Data(text.utf8)
+  let straight = Outcome { try JSONReader().read(T.self, from: data) }
+  let detour = Outcome {
+    var reader = JSONReader()
+    reader.duplicateKeys = .refuse
+    return try T.make(from: reader.read(data), in: DecodingContext(source: .json))
+  }
+  #expect(straight == detour, "\(T.self) \(text)", sourceLocation: sourceLocation)
+}
+
+@Suite("JSON: with and without a value in between")
+struct JSONRoadsTests {
+  static let scalarTexts = [
+    "null", "true", "false", "0", "-0", "1", "-1", "127", "128", "255", "256", "-129", "1e2", "1.0", "1.5", "-0.0",
+    "9007199254740992", "9007199254740993", "9223372036854775807", "9223372036854775808", "-9223372036854775808",
+    "18446744073709551615", "18446744073709551616", "170141183460469231731687303715884105727",
+    "-170141183460469231731687303715884105728", "340282366920938463463374607431768211455",
+    "340282366920938463463374607431768211456", "12345678901234567890123456789012345678901234567890",
+    "100000000000000000000000000000000000000000", "3.14159265358979323846", "0.1", "0.30000000000000004", "1e22",
+    "123456789012345678e-10", "9007199254740993.0", "1e400", "-1e400", "1e-400", "1e300", "3.5e38", "1.00", "12.30",
+    "0.00000000000000000000000000000000000000000000001", "99999999999999999999999999999999999999.9", "\"\"",
+    "\"a\"", "\"open\"", "\"op\\u0065n\"", "\"nope\"", "\"AQI=\"", "\"2011-01-26T19:01:12Z\"",
+    "\"2011-01-26T19\\u003a01:12.25+02:00\"", "\"https://example.com/a?b=c\"", "\"https:\\/\\/example.com\"",
+    "\"no url: %\"", "\"6BA7B810-9DAD-11D1-80B4-00C04FD430C8\"", "\"Zürich 🦀 \\ud83e\\udd80\"", "[]", "{}", "[1]",
+    "[1,2,1]", "[null]", "[\"a\",\"b\"]", "[true,1]", "[[1],[2,3]]", "[1,2,\"x\"]", "{\"a\":1}",
+    "{\"1\":\"a\",\"2\":\"b\"}",
+    "{\"1\":1,\"01\":2}", "{\"a\":{\"b\":[1,{\"c\":null}]}}", "[[\"a\",1],[\"b\",2]]", "[[1,\"a\"],[2]]",
+    "{\"x\":null}",
+  ]
+
+  @Test("Every type reads every text alike", arguments: scalarTexts)
+  func scalars(text: String) {
+    compare(Bool.self, text)
+    compare(Int.self, text)
+    compare(Int8.self, text)
+    compare(UInt8.self, text)
+    compare(Int64.self, text)
+    compare(UInt64.self, text)
+    compare(Int128.self, text)
+    compare(UInt128.self, text)
+    compare(Double.self, text)
+    compare(Float.self, text)
+    compare(Decimal.self, text)
+    compare(String.self, text)
+    compare(Data.self, text)
+    compare(Date.self, text)
+    compare(URL.self, text)
+    compare(UUID.self, text)
+    compare(Value.self, text)
+    compare(State.self, text)
+    compare(Priority.self, text)
+    compare(Channel.self, text)
+    compare(Int?.self, text)
+    compare(String?.self, text)
+    compare([Int].self, text)
+    compare([Int?].self, text)
+    compare([[Int]].self, text)
+    compare(Set<Int>.self, text)
+    compare([String: Int].self, text)
+    compare([String: Int?].self, text)
+    compare([Int: String].self, text)
+    compare([UUID: Bool].self, text)
+    compare(Payment.self, text)
+    compare(Report.self, text)
+    compare(Everything.self, text)
+    for field in Everything.schema.allKeys { compare(Everything.self, "{\"\(field)\": \(text)}") }
+  }
+
+  static let documents = [
+    #"{"id":1,"user":{"login":"a","id":2,"address":{"city":"B","street":"C"}},"labels":[{"name":"x"}]}"#,
+    #"{"user":{"address":{"street":null},"login":null},"id":1}"#, #"{"id":1,"user":null}"#,
+    #"{"id":1,"user":{}}"#, #"{"id":1,"user":{"address":null}}"#, #"{"id":1,"user":7}"#,
+    #"{"id":1,"user":{"address":[]}}"#, #"{"user":{"address":1},"id":"x"}"#, #"{"id":1,"user":{"id":null}}"#,
+    #"{"id":1,"user":{"login":3}}"#, #"{}"#, #"{"id":null}"#, #"{"id":1,"state":"new"}"#, #"{"id":1,"state":1}"#,
+    #"{"id":1,"labels":[{"name":"x","weight":"heavy"}]}"#, #"{"id":1,"labels":[{"name":"x"},{}]}"#,
+    #"{"id":1,"labels":{}}"#, #"{"i\u0064":1,"us\u0065r":{"l\u006fgin":"a"}}"#, #"{"id":1,"price":12.30}"#,
+    #"{"id":1,"note":{"a":[1,2,{"b":null}]},"more":{"a":{"b":[{}]}}}"#, #"{"id":1,"user":{"ID":2,"":3}}"#,
+    #"{"id":1,"user.login":"a","unknown":1,"unknown":2}"#,
+  ]
+
+  @Test("Nested paths, absent keys and nulls", arguments: documents)
+  func paths(text: String) {
+    // The model does not read keys that it does not know, so they may stand twice; a value refuses them.
+    if text.contains("unknown") {
+      #expect(throws: Never.self) { try Report(fromJSON: Data(text.utf8)) }
+    } else {
+      compare(Report.self, text)
+    }
+    compare([Report].self, "[\(text),\(text)]".replacing("\"unknown\":1,\"unknown\":2", with: "\"unknown\":1"))
+  }
+
+  @Test("J-6: absent keeps the default, null is a value")
+  func absentAndNull() throws {
+    #expect(try Report(fromJSON: Data(#"{"id":1}"#.utf8)).owner == -1)
+    let error = #expect(throws: ArchiveError.self) { try Report(fromJSON: Data(#"{"id":1,"user":{"id":null}}"#.utf8)) }
+    #expect(error?.code == .typeMismatch)
+    #expect(error?.pathDescription == "owner")
+  }
+
+  @Test(
+    "J-5: a path through something else than an object is an error with its path",
+    arguments: [("7", "user"), ("{\"address\":[1]}", "user.address"), ("\"x\"", "user"), ("[]", "user")])
+  func pathThroughScalar(user: String, path: String) {
+    let error = #expect(throws: ArchiveError.self) { try Report(fromJSON: Data("{\"id\":1,\"user\":\(user)}".utf8)) }
+    #expect(error?.code == .typeMismatch)
+    #expect(error?.pathDescription == path)
+    #expect(error?.typeName == "Report")
+  }
+
+  @Test("Errors carry the whole path, the offset, and line and column")
+  func places() {
+    let text = "{\"id\": 1,\n \"labels\": [{\"name\": \"x\"},\n  {\"name\": 7}]}"
+    let error = #expect(throws: ArchiveError.self) { try Report(fromJSON: Data(text.utf8)) }
+    #expect(error?.pathDescription == "labels[1].name")
+    #expect(error?.typeName == "Label")
+    #expect(error?.byteOffset == text.utf8.count - 4)
+    #expect(error?.reason == "line 3, column 12 (in bytes): found integer where a string is expected")
+    let missing = #expect(throws: ArchiveError.self) { try Report(fromJSON: Data("[\n{}]".utf8)[2...]) }
+    #expect(missing?.code == .invalidJSON)
+    let absent = #expect(throws: ArchiveError.self) { try JSONReader().read([Report].self, from: Data("[\n{}]".utf8)) }
+    #expect(absent?.code == .missingValue)
+    #expect(absent?.pathDescription == "[0].number")
+    #expect(absent?.reason.hasPrefix("line 2, column 1 (in bytes): ") == true)
+  }
+
+  @Test(
+    "A key that a field reads may not stand twice",
+    arguments: [
+      (#"{"id":1,"id":1}"#, "id"), (#"{"id":1,"i\u0064":2}"#, "id"), (#"{"id":1,"user":{},"user":{"id":1}}"#, "user"),
+      (#"{"id":1,"user":{"id":1,"id":2}}"#, "user.id"), (#"{"id":1,"note":{"a":{"b":1,"b":2}}}"#, "note.a.b"),
+      (#"{"id":1,"labels":[{"name":"a","name":"b"}]}"#, "labels[0].name"),
+    ])
+  func duplicates(text: String, path: String) throws {
+    let error = #expect(throws: ArchiveError.self) { try Report(fromJSON: Data(text.utf8)) }
+    #expect(error?.code == .invalidJSON)
+    #expect(error?.pathDescription == path)
+    #expect(error?.byteOffset != nil)
+    // A value takes the last one unless told to refuse.
+    var reader = JSONReader()
+    _ = try reader.read(Data(text.utf8))
+    reader.duplicateKeys = .refuse
+    let refused = #expect(throws: ArchiveError.self) { try reader.read(Data(text.utf8)) }
+    #expect(refused?.code == .invalidJSON)
+    #expect(refused?.pathDescription.isEmpty == false)
+  }
+
+  @Test("Every damaged byte is read alike")
+  func damage() {
+    let text = Self.documents[0]
+    let bytes = Array(text.utf8)
+    for place in bytes.indices {
+      for bit in 0..<8 {
+        var changed = bytes
+        changed[place] ^= 1 << bit
+        // Only what is UTF-8 can be handed on as text here; the rest is refused by both alike.
+        if let text = String(validating: changed, as: UTF8.self), !text.contains(where: { $0 == "\0" }) {
+          compareDamaged(text)
+        } else {
+          #expect(throws: ArchiveError.self) { try Report(fromJSON: Data(changed)) }
+        }
+      }
+    }
+    for count in bytes.indices {
+      #expect(throws: ArchiveError.self) { try Report(fromJSON: Data(bytes[..<count])) }
+    }
+  }
+
+  private func compareDamaged(_ text: String) {
+    let data = Data(text.utf8)
+    let straight = Outcome { try JSONReader().read(Report.self, from: data) }
+    let detour = Outcome { try Report(fromJSON: JSONReader().read(data)) }
+    if case .error(.invalidJSON, let path, _) = straight, !path.isEmpty { return }
+    #expect(straight == detour, "\(text)")
+  }
+
+  @Test("A model nested 100,000 levels deep is an error", arguments: ["[", "{\"nested\":[", "{\"a\":"])
+  func deep(opening: String) {
+    let data = Data(String(repeating: opening, count: 100_000).utf8)
+    for depth in [512, 1 << 20] {
+      var reader = JSONReader()
+      reader.limits.depth = depth
+      let error = #expect(throws: ArchiveError.self) { try reader.read(Everything.self, from: data) }
+      #expect(error?.limit == .depth)
+    }
+  }
+
+  @Test("Elements are read without making the rest")
+  func elements() throws {
+    struct Sum: Archivable, Equatable {
+      var total: Int
+      func write(to writer: inout ArchiveWriter) throws { writer.write(Int64(total)) }
+      static func make(from value: Value, in context: DecodingContext) throws -> Sum {
+        Sum(total: (value["n"]?.arrayValue ?? []).compactMap(\.intValue).reduce(0, +))
+      }
+      static func make(fromJSON element: JSONElement, in context: DecodingContext) throws -> Sum {
+        var total = 0
+        try element["n"]?.forEachElement { total += try Int.make(fromJSON: $0, in: context) }
+        var keys: [String] = []
+        try element.forEachMember { key, value in keys.append("\(key):\(value.kind.rawValue)") }
+        #expect(
+          keys
+            == ["a": "string", "n": "array", "x": "number", "y": "null", "z": "boolean"].sorted { $0.key < $1.key }.map
+          { "\($0.key):\($0.value)" })
+        #expect(element["x"]?.numberText == "1.50")
+        #expect(element["a"]?.stringValue == "é")
+        #expect(element["b"]?.isNull == nil)
+        return Sum(total: total)
+      }
+    }
+    let text = #"{"a": "\u00e9", "n": [1, 2, 3], "x": 1.50, "y": null, "z": true}"#
+    #expect(try JSONReader().read(Sum.self, from: Data(text.utf8)) == Sum(total: 6))
+  }
+}
