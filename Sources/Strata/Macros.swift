@@ -81,11 +81,11 @@ public macro Model(version: Int, name: String? = nil, formerNames: [String] = []
 ///     optional variable.
 ///   - formerly: keys that the field, or names that the case, had before.
 ///   - merge: what `mergeValues(from:)` does with the field.
-///   - json: where JSON holds the field; under its own name unless set.
+///   - json: where JSON holds the field, `"user.login"`, or how: see `JSONField`; under its own name unless set.
 ///   - unknown: `.useDefault` takes the initial value, or nil, for an enum case that this program does not know.
 @attached(peer)
 public macro Field(
   archive: ArchiveBehavior = .always, storage: StorageBehavior = .permanent, formerly: String...,
-  merge: MergePolicy = .takeSource, json: ValuePath? = nil,
+  merge: MergePolicy = .takeSource, json: JSONField = .automatic,
   unknown: UnknownCasePolicy = .fail
 ) = #externalMacro(module: "StrataMacros", type: "FieldMacro")

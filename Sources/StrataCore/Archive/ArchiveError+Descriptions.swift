@@ -5,13 +5,17 @@ extension ArchiveError: CustomStringConvertible, LocalizedError {
   public var description: String {
     var text = reason
     // Each of several failures has its own path.
-    if !codingPath.isEmpty, failures.count < 2 { text += " (at \(pathDescription))" }
+    if !codingPath.isEmpty, failures.count < 2 {
+      text += " (at \(pathDescription)"
+      text += jsonPath == codingPath ? ")" : ", in JSON at \(Self.describe(jsonPath)))"
+    }
     if let typeName { text += " [\(typeName)]" }
     if failures.count > 1 { return text + ": " + failures.map(\.description).joined(separator: "; ") }
     // What the operating system says is already a part of the reason.
     if let underlyingError, !(code == .fileSystem && underlyingError is POSIXError) {
       text += ": \(Self.wording(of: underlyingError))"
     }
+    for other in details.extra?.others ?? [] { text += "; \(other)" }
     return text
   }
 
@@ -20,7 +24,7 @@ extension ArchiveError: CustomStringConvertible, LocalizedError {
   /// The path as it would be written in code: `owner.users[3].name`.
   public var pathDescription: String { Self.describe(codingPath) }
 
-  static func describe(_ path: [PathComponent]) -> String {
+  package static func describe(_ path: [PathComponent]) -> String {
     var text = ""
     for component in path {
       switch component {
@@ -39,6 +43,8 @@ extension ArchiveError: CustomStringConvertible, LocalizedError {
     case DecodingError.keyNotFound(let key, _): "the key \(key.stringValue) is missing"
     case DecodingError.dataCorrupted: "the data does not make a valid value"
     case EncodingError.invalidValue: "a value cannot be encoded"
+    // Its reason is ours already.
+    case let error as TransformError: error.underlyingError.map { "\(type(of: $0))" } ?? "a transformer refused it"
     default: String(describing: error)
     }
   }

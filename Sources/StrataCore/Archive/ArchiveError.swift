@@ -16,8 +16,8 @@ public struct ArchiveError: Error, Sendable {
     case mergeFailed, unknownKey
     // Encoding
     case notEncodable, invalidSchema
-    // JSON text
-    case invalidJSON
+    // JSON
+    case invalidJSON, invalidMapping
     // Files
     case fileSystem
   }
@@ -40,11 +40,12 @@ public struct ArchiveError: Error, Sendable {
     let byteOffset: Int?
     let underlying: (any Error)?
     let failures: [ValidationFailure]
+    let extra: Extra?
 
     init(
       code: Code, reason: String, path: [PathComponent], typeName: String?, foundVersion: Int?,
       supportedVersion: Int?, limit: ArchiveLimits.Limit?, byteOffset: Int?, underlying: (any Error)?,
-      failures: [ValidationFailure]
+      failures: [ValidationFailure], extra: Extra?
     ) {
       self.code = code
       self.reason = reason
@@ -56,6 +57,7 @@ public struct ArchiveError: Error, Sendable {
       self.byteOffset = byteOffset
       self.underlying = underlying
       self.failures = failures
+      self.extra = extra
     }
   }
 
@@ -64,12 +66,13 @@ public struct ArchiveError: Error, Sendable {
   package init(
     _ code: Code, _ reason: String, path: [PathComponent] = [], typeName: String? = nil,
     foundVersion: Int? = nil, supportedVersion: Int? = nil, limit: ArchiveLimits.Limit? = nil,
-    byteOffset: Int? = nil, underlying: (any Error)? = nil, failures: [ValidationFailure] = []
+    byteOffset: Int? = nil, underlying: (any Error)? = nil, failures: [ValidationFailure] = [],
+    extra: Extra? = nil
   ) {
     details = Details(
       code: code, reason: reason, path: path, typeName: typeName, foundVersion: foundVersion,
       supportedVersion: supportedVersion, limit: limit, byteOffset: byteOffset, underlying: underlying,
-      failures: failures)
+      failures: failures, extra: extra)
   }
 
   /// The kind of failure.
@@ -99,11 +102,14 @@ public struct ArchiveError: Error, Sendable {
 
 extension ArchiveError {
   /// The same error with one more step in front of its path.
-  package func prefixed(by component: PathComponent) -> ArchiveError {
+  ///
+  /// - Parameter json: the steps to the same place in JSON, where these are others.
+  package func prefixed(by component: PathComponent, json: [PathComponent]? = nil) -> ArchiveError {
     ArchiveError(
       code, reason, path: [component] + codingPath, typeName: typeName, foundVersion: foundVersion,
       supportedVersion: supportedVersion, limit: limit, byteOffset: byteOffset,
-      underlying: underlyingError, failures: failures.map { $0.prefixed(by: component) })
+      underlying: underlyingError, failures: failures.map { $0.prefixed(by: component) },
+      extra: prefixedExtra(component, json))
   }
 
   /// The same error with the type that was being read, where none is known yet.
@@ -112,7 +118,7 @@ extension ArchiveError {
     return ArchiveError(
       code, reason, path: codingPath, typeName: name, foundVersion: foundVersion,
       supportedVersion: supportedVersion, limit: limit, byteOffset: byteOffset,
-      underlying: underlyingError, failures: failures)
+      underlying: underlyingError, failures: failures, extra: details.extra)
   }
 }
 

@@ -169,16 +169,18 @@ extension JSONElement {
 extension Model {
   public static func make(fromJSON element: JSONElement, in context: DecodingContext) throws -> Self {
     let schema = schema
-    if schema.isEnumeration { return try makeCase(of: element.value(), in: context) }
+    if schema.isEnumeration || !context.json.takesDirectRoad(schema) {
+      return try make(from: element.value(), in: context)
+    }
     try schema.check()
     guard element.kind == .object else {
       throw element.mismatch("a JSON object for \(schema.name)").inType(schema.name)
     }
-    let places = try schema.jsonKeys.places(in: element, typeName: schema.name)
+    let places = try schema.jsonKeys.places(in: element, of: schema)
     var reader = ArchiveReader(json: element, places: places, context: context)
     var model: Self
     do { model = try Self(fields: &reader) } catch {
-      throw located(element.located(error), reader.failedField)
+      throw schema.jsonPlan.locate(element.located(error), reader.failedField)
     }
     if schema.finishesModels { try finish(&model, in: context) }
     return model

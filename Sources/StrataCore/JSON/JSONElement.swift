@@ -181,6 +181,6 @@ public struct JSONElement: ~Escapable {
     return ArchiveError(
       known.code, known.reason, path: known.codingPath, typeName: known.typeName, foundVersion: known.foundVersion,
       supportedVersion: known.supportedVersion, limit: known.limit, byteOffset: token.offset,
-      underlying: known.underlyingError, failures: known.failures)
+      underlying: known.underlyingError, failures: known.failures, extra: known.details.extra)
   }
 }

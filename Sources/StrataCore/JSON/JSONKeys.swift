@@ -46,23 +46,27 @@ struct JSONKeys: Sendable {
   ///
   /// - Throws: ``ArchiveError`` with the code `invalidJSON` for a key that stands twice, and `typeMismatch` for a path
   ///   that leads through something else than an object.
-  func places(in object: JSONElement, typeName: String) throws -> [Int] {
+  func places(in object: JSONElement, of schema: ModelSchema) throws -> [Int] {
     var places = Array(repeating: -1, count: entries.count)
     var failure: (entry: Int, place: Int)?
-    try match(object, 0, &places, &failure)
+    var twice: (entry: Int, place: Int)?
+    match(object, 0, &places, &failure, &twice)
+    if let twice {
+      throw error(
+        .invalidJSON, "a key that a field reads stands twice in an object; each may stand once", twice, object, schema)
+    }
     if let failure {
-      throw ArchiveError(
-        .typeMismatch, "found \(object.element(at: failure.place).kindName) where an object is expected",
-        path: entries[failure.entry].path.map { .key($0) }, typeName: typeName,
-        byteOffset: object.tokens[failure.place].offset)
+      let found = object.element(at: failure.place).kindName
+      throw error(.typeMismatch, "found \(found) where an object is expected", failure, object, schema)
     }
     if isOneToOne { return places }
     return entryOfField.map { places[$0] }
   }
 
   private func match(
-    _ object: JSONElement, _ table: Int, _ places: inout [Int], _ failure: inout (entry: Int, place: Int)?
-  ) throws {
+    _ object: JSONElement, _ table: Int, _ places: inout [Int], _ failure: inout (entry: Int, place: Int)?,
+    _ twice: inout (entry: Int, place: Int)?
+  ) {
     let table = tables[table]
     var place = object.place &+ 1
     let end = object.token.next
@@ -71,9 +75,9 @@ struct JSONKeys: Sendable {
       let entry = token.isPlainString ? find(object.text(of: token), table) : findUnescaped(object, token, table)
       place &+= 1
       if entry >= 0 {
-        guard places[entry] < 0 else { throw twice(entry, token) }
+        if places[entry] >= 0, twice == nil { twice = (entry, place &- 1) }
         places[entry] = place
-        if entries[entry].table >= 0 { try descend(object.element(at: place), entry, &places, &failure) }
+        if entries[entry].table >= 0 { descend(object.element(at: place), entry, &places, &failure, &twice) }
       }
       place = object.place(behind: place)
     }
@@ -81,10 +85,11 @@ struct JSONKeys: Sendable {
 
   /// Matches the fields below an entry.
   private func descend(
-    _ element: JSONElement, _ entry: Int, _ places: inout [Int], _ failure: inout (entry: Int, place: Int)?
-  ) throws {
+    _ element: JSONElement, _ entry: Int, _ places: inout [Int], _ failure: inout (entry: Int, place: Int)?,
+    _ twice: inout (entry: Int, place: Int)?
+  ) {
     switch element.token.kind {
-    case .object: try match(element, entries[entry].table, &places, &failure)
+    case .object: match(element, entries[entry].table, &places, &failure, &twice)
     // A null on the way is the value of everything below.
     case .null: for below in entry + 1..<entries[entry].end { places[below] = element.place }
     default:
@@ -113,10 +118,16 @@ struct JSONKeys: Sendable {
     return key.withBytes { find($0, table) }
   }
 
-  private func twice(_ entry: Int, _ token: JSONToken) -> ArchiveError {
-    ArchiveError(
-      .invalidJSON, "a key that a field reads stands twice in an object; each may stand once",
-      path: entries[entry].path.map { .key($0) }, byteOffset: token.offset)
+  /// An error with the first of the fields that the place is on the way to.
+  private func error(
+    _ code: ArchiveError.Code, _ reason: String, _ place: (entry: Int, place: Int), _ object: JSONElement,
+    _ schema: ModelSchema
+  ) -> ArchiveError {
+    let path = entries[place.entry].path
+    let field = schema.fields.first { $0.jsonPath.keys.starts(with: path) }
+    return ArchiveError(
+      code, reason, path: field.map { [.key($0.key)] } ?? [], typeName: schema.name,
+      byteOffset: object.tokens[place.place].offset, extra: .init(jsonPath: path.map { .key($0) }))
   }
 
   /// Puts the tables together.

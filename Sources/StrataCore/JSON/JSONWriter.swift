@@ -45,6 +45,15 @@ public struct JSONWriter: Sendable {
   /// - Complexity: linear in the size of the text; with ``sortsKeys`` a value is made in between.
   @_disfavoredOverload
   public func write<T: Archivable>(_ value: T) throws -> Data {
+    guard T.rootSchema?.hasPlainJSON ?? true else {
+      var adapter = try JSONAdapter<T>()
+      adapter.limits = limits
+      return try adapter.encode(value, isPretty: isPretty, sortsKeys: sortsKeys)
+    }
+    return try writeDirectly(value)
+  }
+
+  func writeDirectly<T: Archivable>(_ value: T) throws -> Data {
     var writer = ArchiveWriter(limits: limits, includesExcluded: true, usesReferences: false, notesSchemas: true)
     try value.write(to: &writer)
     let text = try JSONTranscoder.text(of: writer, isPretty: isPretty && !sortsKeys)

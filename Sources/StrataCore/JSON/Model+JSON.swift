@@ -28,79 +28,33 @@ extension Model {
   }
 
   package static func make(fromJSON json: Value, in context: DecodingContext) throws -> Self {
+    let schema = schema
     try schema.check()
-    return try make(slots: schema.slots(ofJSON: json), in: context)
-  }
-}
-
-extension ModelSchema {
-  /// The values of the fields in a JSON object, in the order of the schema; `nil` where a path leads nowhere.
-  package func slots(ofJSON json: Value) throws -> [Value?] {
-    guard case .object(let object) = json else {
-      throw ArchiveError.mismatch(expected: "a JSON object for \(name)", found: json.kind).inType(name)
-    }
-    // Most paths are one key long; a table finds them at once in the wide objects of real servers.
-    let table = Dictionary(object.entries.map { ($0.key, $0.value) }, uniquingKeysWith: { first, _ in first })
-    return try fields.map { field in
-      let keys = field.jsonPath.keys
-      var current = table[keys[0]]
-      for (place, key) in keys.dropFirst().enumerated() {
-        switch current {
-        case .object(let nested)?: current = nested[key]
-        case nil, .null?: return current
-        case let other?:
-          throw ArchiveError(
-            .typeMismatch, "found \(other.kind) where an object is expected",
-            path: keys.prefix(place + 1).map { .key($0) }, typeName: name)
-        }
-      }
-      return current
-    }
+    let plan = context.json.plan(of: schema)
+    let slots = try plan.read(json, in: context)
+    guard !context.json.collectsErrors else { return try make(collecting: slots, plan, in: context) }
+    return try make(of: slots, plan, in: context)
   }
 
-  /// The keys of the fields that a JSON object holds.
-  package func keys(inJSON json: Value) throws -> Set<String> {
-    Set(zip(fields, try slots(ofJSON: json)).compactMap { $1 == nil ? nil : $0.key })
+  private static func make(of slots: JSONSlots, _ plan: JSONPlan, in context: DecodingContext) throws -> Self {
+    var reader = ArchiveReader(slots: slots.values, unknownFields: slots.unknownFields, context: context)
+    var model: Self
+    do { model = try Self(fields: &reader) } catch {
+      let place = reader.failedField
+      throw plan.locate(error, place, input: slots.values.indices.contains(place) ? slots.values[place] : nil)
+    }
+    if schema.finishesModels { try finish(&model, in: context) }
+    return model
   }
 
-  /// A record with what JSON holds in place of the target's values, in the types of the fields.
-  package func record(
-    overlaying json: Value, on target: Record, _ neighbours: ObjectNeighbours
-  ) throws -> Record {
-    var result = target
-    for (field, value) in zip(fields, try slots(ofJSON: json)) {
-      guard let value else { continue }
-      do { result[field.key] = try field.typed(json: value, over: target[field.key], neighbours) } catch {
-        throw ArchiveError.at(.key(field.key), error).inType(name)
-      }
-    }
-    return result
-  }
-}
-
-extension FieldInfo {
-  /// A JSON value in the type of the field.
-  func typed(json: Value, over target: Value?, _ neighbours: ObjectNeighbours) throws -> Value {
-    var nested = target?.recordValue
-    if case .reference(let number)? = target {
-      nested = try neighbours.objects[number].shallowRecord(neighbours)
-    }
-    // A nested object may be partial only where it is merged key by key.
-    if case .recursive = merge, case .object = json, let nested {
-      var catalog = SchemaCatalog()
-      (type as? any Archivable.Type)?.collectSchemas(into: &catalog)
-      if let schema = catalog[nested.typeName] {
-        return .record(try schema.record(overlaying: json, on: nested, neighbours))
-      }
-    }
-    // Objects inside are finished with the result of the merge.
-    let context = DecodingContext(source: .json, finishesModels: false)
-    if let type = type as? any Archivable.Type {
-      return try type.make(from: json, in: context).archivedValue(includingExcluded: true, neighbours: neighbours)
-    }
-    if let type = type as? any Decodable.Type {
-      return try ValueCoding.value(of: ValueCoding.make(type, from: json, in: context))
-    }
-    return json
+  /// Makes each field first, to find all errors, and then the model.
+  private static func make(
+    collecting slots: JSONSlots, _ plan: JSONPlan, in context: DecodingContext
+  ) throws -> Self {
+    if let error = schema.errors(of: slots, plan, in: context) { throw error }
+    // What was found to be right is made once more, but not level by level again.
+    context.json.collectsErrors = false
+    defer { context.json.collectsErrors = true }
+    return try make(of: slots, plan, in: context)
   }
 }

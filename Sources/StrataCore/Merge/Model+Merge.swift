@@ -74,15 +74,28 @@ extension Model {
   public mutating func mergeValues(
     fromJSON json: Value, forKeys keys: [String]? = nil, policy: MergePolicy? = nil, validates: Bool = true
   ) throws -> MergeReport {
+    let context = DecodingContext(source: .json, finishesModels: false)
+    return try merge(fromJSON: json, forKeys: keys, policy: policy, validates: validates, in: context)
+  }
+
+  /// Folds a JSON object in by the mappings of a context, which does not finish models: only the result is.
+  mutating func merge(
+    fromJSON json: Value, forKeys keys: [String]?, policy: MergePolicy?, validates: Bool,
+    in context: DecodingContext
+  ) throws -> MergeReport {
     if isOfSubclass {
-      var object = dynamicModel
-      return try object.mergeValues(fromJSON: json, forKeys: keys, policy: policy, validates: validates)
+      func merge<M: Model>(_ object: M) throws -> MergeReport {
+        var object = object
+        return try object.merge(fromJSON: json, forKeys: keys, policy: policy, validates: validates, in: context)
+      }
+      return try merge(dynamicModel)
     }
-    let present = try Self.schema.keys(inJSON: json)
+    let present = try Self.schema.keys(inJSON: json, in: context)
     let neighbours = ObjectNeighbours()
     let own = try shallowRecord(neighbours)
     // The source is a whole object: keys that the document lacks have the target's values.
-    let source = try Self.made(of: Self.schema.record(overlaying: json, on: own, neighbours), neighbours)
+    let overlaid = try Self.schema.record(overlaying: json, on: own, neighbours, in: context)
+    let source = try Self.made(of: overlaid, neighbours)
     return try merge(source, source.shallowRecord(neighbours), neighbours, present: present, keys, policy, validates)
   }
 

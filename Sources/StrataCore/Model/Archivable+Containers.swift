@@ -58,9 +58,17 @@ extension Array: Archivable where Element: Archivable {
     guard case .array(let values) = value else {
       throw ArchiveError.mismatch(expected: "an array", found: value.kind)
     }
-    return try values.enumerated().map { index, value in
-      do { return try Element.make(from: value, in: context) } catch { throw ArchiveError.at(.index(index), error) }
+    var elements: [Element] = []
+    elements.reserveCapacity(values.count)
+    var failures: [ArchiveError] = []
+    for (index, value) in values.enumerated() {
+      do { elements.append(try Element.make(from: value, in: context)) } catch {
+        failures.append(ArchiveError.at(.index(index), error))
+        if !context.json.collectsErrors { break }
+      }
     }
+    if let error = ArchiveError.combined(failures) { throw error }
+    return elements
   }
 
   public static func collectSchemas(into catalog: inout SchemaCatalog) { Element.collectSchemas(into: &catalog) }
@@ -118,6 +126,7 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
 
   public static func make(from value: StrataCore.Value, in context: DecodingContext) throws -> [Key: Value] {
     var result: [Key: Value] = [:]
+    var failures: [ArchiveError] = []
     func add(_ key: StrataCore.Value, _ value: StrataCore.Value) throws {
       do {
         guard result.updateValue(try Value.make(from: value, in: context), forKey: try makeKey(key, context)) == nil
@@ -126,7 +135,11 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
             ? ArchiveError(.invalidJSON, "a key stands twice; each may stand once")
             : ArchiveError(.damaged, "a key stands twice")
         }
-      } catch { throw ArchiveError.at(.key(key.stringValue ?? "(key)"), error) }
+      } catch {
+        let error = ArchiveError.at(.key(key.stringValue ?? "(key)"), error)
+        guard context.json.collectsErrors else { throw error }
+        failures.append(error)
+      }
     }
     switch value {
     case .object(let object): for entry in object.entries { try add(.string(entry.key), entry.value) }
@@ -141,6 +154,7 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
       }
     default: throw ArchiveError.mismatch(expected: "a dictionary", found: value.kind)
     }
+    if let error = ArchiveError.combined(failures) { throw error }
     return result
   }
 

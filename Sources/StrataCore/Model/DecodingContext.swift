@@ -13,6 +13,8 @@ public final class DecodingContext {
   package let validates: Bool
   /// Whether values that rules replace stay replaced.
   package let keepsReplacements: Bool
+  /// What an adapter asks of reading JSON.
+  package var json = JSONReading()
   package var report = DecodingReport()
   /// The objects of the graph that is being read.
   package var objects: ObjectTable?

@@ -28,6 +28,12 @@ public protocol FieldDescription<Root>: Sendable {
   func read(from reader: inout ArchiveReader) throws -> Root
   func write(_ root: Root, to writer: inout ArchiveWriter) throws
   func adopt(_ other: Root, into root: inout Root) throws
+  /// The key of the field that a property is; `nil` where it is none.
+  func key(of property: PartialKeyPath<Root>) -> String?
+}
+
+extension FieldDescription {
+  public func key(of property: PartialKeyPath<Root>) -> String? { nil }
 }
 
 /// A field of a ``DescribedModel``.
@@ -40,7 +46,7 @@ public struct Field<Root, Value: Archivable>: Sendable {
   public init(
     _ key: String, _ path: any KeyPath<Root, Value> & Sendable, formerly: [String] = [],
     archive: ArchiveBehavior = .always, storage: StorageBehavior = .permanent, merge: MergePolicy = .takeSource,
-    json: ValuePath? = nil
+    json: JSONField = .automatic
   ) {
     info = FieldInfo(
       key, Value.self, formerly: formerly, archive: archive, storage: storage, merge: merge, json: json,
@@ -53,7 +59,7 @@ public struct Field<Root, Value: Archivable>: Sendable {
   public init(
     _ key: String, _ path: any KeyPath<Root, Value> & Sendable, formerly: [String] = [],
     archive: ArchiveBehavior = .always, storage: StorageBehavior = .permanent, merge: MergePolicy = .takeSource,
-    json: ValuePath? = nil,
+    json: JSONField = .automatic,
     unknown: UnknownCasePolicy = .fail, default makeDefault: @escaping @Sendable @autoclosure () -> Value
   ) {
     info = FieldInfo(
@@ -118,6 +124,14 @@ public struct Fields<Root, each V: Archivable>: FieldDescription {
   public func write(_ root: Root, to writer: inout ArchiveWriter) throws {
     var place = 0
     for field in repeat each fields { try field.write(root, &place, &writer) }
+  }
+
+  public func key(of property: PartialKeyPath<Root>) -> String? {
+    var key: String?
+    for field in repeat each fields {
+      if field.path as PartialKeyPath<Root> == property { key = field.info.key }
+    }
+    return key
   }
 
   public func adopt(_ other: Root, into root: inout Root) throws {

@@ -46,7 +46,9 @@ extension Model {
     var record: Record
     switch value {
     case .record(let found): record = try schema.upgraded(found, in: context)
-    case .object(let object) where context.source == .json || context.takesPlainObjects:
+    case .object(let object) where context.source == .json:
+      record = try schema.caseRecord(ofJSON: object)
+    case .object(let object) where context.takesPlainObjects:
       record = Record(typeName: schema.name, modelVersion: schema.modelVersion, object: object)
     default: throw ArchiveError.mismatch(expected: "a record of \(schema.name)", found: value.kind).inType(schema.name)
     }

@@ -3,7 +3,7 @@ extension FieldInfo {
   public init<T>(
     _ key: String, formerly: [String] = [], archive: ArchiveBehavior = .always,
     storage: StorageBehavior = .permanent, merge: MergePolicy = .takeSource,
-    json: ValuePath? = nil, unknown: UnknownCasePolicy = .fail, isConstant: Bool = false,
+    json: JSONField = .automatic, unknown: UnknownCasePolicy = .fail, isConstant: Bool = false,
     default makeDefault: @escaping @Sendable () -> T
   ) {
     self.init(
@@ -17,7 +17,7 @@ extension FieldInfo {
   /// of a parameter's type.
   public init<T>(
     _ key: String, _ type: T.Type = T.self, formerly: [String] = [], archive: ArchiveBehavior = .always,
-    storage: StorageBehavior = .permanent, merge: MergePolicy = .takeSource, json: ValuePath? = nil,
+    storage: StorageBehavior = .permanent, merge: MergePolicy = .takeSource, json: JSONField = .automatic,
     unknown: UnknownCasePolicy = .fail,
     isConstant: Bool = false, initialValue: @escaping () -> T
   ) {

@@ -38,8 +38,8 @@ public struct FieldInfo: Sendable {
   public let archive: ArchiveBehavior
   public let storage: StorageBehavior
   public let merge: MergePolicy
-  /// Where JSON holds the field; the key itself unless set.
-  public let jsonPath: ValuePath
+  /// How JSON holds the field: under its own key unless set.
+  public let json: JSONField
   public let unknown: UnknownCasePolicy
   /// The declared type.
   public let type: Any.Type
@@ -50,7 +50,7 @@ public struct FieldInfo: Sendable {
   /// A field without a default: its key must be there.
   public init<T>(
     _ key: String, _ type: T.Type, formerly: [String] = [], archive: ArchiveBehavior = .always,
-    storage: StorageBehavior = .permanent, merge: MergePolicy = .takeSource, json: ValuePath? = nil,
+    storage: StorageBehavior = .permanent, merge: MergePolicy = .takeSource, json: JSONField = .automatic,
     unknown: UnknownCasePolicy = .fail,
     isConstant: Bool = false
   ) {
@@ -60,7 +60,7 @@ public struct FieldInfo: Sendable {
   /// A field whose key may be absent.
   public init<T>(
     _ key: String, _ type: T.Type, formerly: [String] = [], archive: ArchiveBehavior = .always,
-    storage: StorageBehavior = .permanent, merge: MergePolicy = .takeSource, json: ValuePath? = nil,
+    storage: StorageBehavior = .permanent, merge: MergePolicy = .takeSource, json: JSONField = .automatic,
     unknown: UnknownCasePolicy = .fail,
     isConstant: Bool = false, default makeDefault: @escaping @Sendable () -> T
   ) {
@@ -71,7 +71,7 @@ public struct FieldInfo: Sendable {
 
   private init(
     _ key: String, _ type: Any.Type, _ formerly: [String], _ archive: ArchiveBehavior, _ storage: StorageBehavior,
-    _ merge: MergePolicy, _ json: ValuePath?, _ unknown: UnknownCasePolicy, _ isConstant: Bool,
+    _ merge: MergePolicy, _ json: JSONField, _ unknown: UnknownCasePolicy, _ isConstant: Bool,
     makeDefault: (@Sendable () throws -> Value)?
   ) {
     self.key = key
@@ -80,16 +80,25 @@ public struct FieldInfo: Sendable {
     self.archive = archive
     self.storage = storage
     self.merge = merge
-    jsonPath = json ?? ValuePath(key: key)
+    self.json = json
     self.unknown = unknown
     self.isConstant = isConstant
     self.makeDefault = makeDefault
   }
+
+  /// The keys that lead to the field in JSON, as far as they are keys; the key itself where JSON does not hold it.
+  public var jsonPath: ValuePath { json.keys(of: key) }
 
   /// Whether JSON may leave the field out, or an archive: it has a default or is an optional.
   public var isOptional: Bool { makeDefault != nil || type is any OptionalType.Type }
 }
 
 /// Tells optionals apart at run time.
-package protocol OptionalType { static var absentValue: Self { get } }
-extension Optional: OptionalType { package static var absentValue: Wrapped? { nil } }
+package protocol OptionalType {
+  static var absentValue: Self { get }
+  static var wrappedType: Any.Type { get }
+}
+extension Optional: OptionalType {
+  package static var absentValue: Wrapped? { nil }
+  package static var wrappedType: Any.Type { Wrapped.self }
+}

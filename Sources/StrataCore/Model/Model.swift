@@ -147,7 +147,6 @@ extension Model {
 
   public static func make(from value: Value, in context: DecodingContext) throws -> Self {
     if schema.isEnumeration { return try makeCase(of: value, in: context) }
-    if context.source == .json { return try make(fromJSON: value, in: context) }
     if case .reference(let number) = value, let objects = context.objects {
       return try objects.object(number, as: Self.self, in: context)
     }
@@ -155,7 +154,9 @@ extension Model {
       return try make(
         dictionary: Dictionary(uniqueKeysWithValues: object.entries.map { ($0.key, $0.value) }), in: context)
     }
+    // A record in JSON is what a transformer made.
     guard case .record(let record) = value else {
+      if context.source == .json { return try make(fromJSON: value, in: context) }
       throw ArchiveError.mismatch(expected: "a record of \(schema.name)", found: value.kind).inType(schema.name)
     }
     return try make(from: record, in: context)

@@ -17,6 +17,10 @@ public final class ModelSchema: Sendable {
   public let migration: Migration?
   /// The cases of an enum; empty for a model with fields.
   package let cases: [CaseInfo]
+  /// How JSON holds the fields by their own declarations.
+  package let jsonPlan: JSONPlan
+  /// How JSON tells the cases of an enum apart.
+  package let jsonTagging: JSONTagging
 
   package let archivedKeys: [String]
   package let allKeys: [String]
@@ -44,6 +48,7 @@ public final class ModelSchema: Sendable {
   private let problem: ArchiveError?
   private let type: Any.Type
   private let objectsAnswer = Atomic<Int>(0)
+  private let jsonAnswer = Atomic<Int>(0)
 
   /// One case of an enum with payloads.
   public struct CaseInfo: Sendable {
@@ -92,6 +97,8 @@ public final class ModelSchema: Sendable {
     self.migration = isInherited ? nil : migration
     isObject = type is AnyClass
     isEnumeration = !cases.isEmpty
+    jsonPlan = JSONPlan(typeName: name, fields: fields, keepsUnknownFields: self.keepsUnknownFields)
+    jsonTagging = (type as? any JSONTagged.Type)?.jsonTagging ?? .external
     hook = (type as? any ValueDecoding.Type).map { Self.makeHook($0) }
     decodingHook = (type as? any PostDecoding.Type).map { Self.makeDecodingHook($0) }
     validationHook = (type as? any Validating.Type).map { Self.makeValidationHook($0) }
@@ -215,19 +222,26 @@ public final class ModelSchema: Sendable {
   package func caseName(_ key: String) -> String? { caseShapes[key] != nil ? key : formerCases[key] }
 
   /// Whether the model is a class or may hold instances of one, at any depth.
+  package var holdsObjects: Bool { answer(to: objectsAnswer) { !$0.objectTypes.isEmpty } }
+
+  /// Whether the model and all that it may hold, at any depth, stand in JSON as their fields are archived.
+  package var hasPlainJSON: Bool {
+    answer(to: jsonAnswer) { catalog in
+      catalog.schemas.values.allSatisfy { $0.isEnumeration ? $0.jsonTagging.isPlain : $0.jsonPlan.isPlain }
+    }
+  }
+
+  /// The answer to a question about the model and all that it may hold.
   ///
   /// Found out at the first question and not at once: models that hold each other are made in no order.
-  package var holdsObjects: Bool {
-    switch objectsAnswer.load(ordering: .relaxed) {
-    case 1: return false
-    case 2: return true
-    default:
-      var catalog = SchemaCatalog()
-      (type as? any Archivable.Type)?.collectSchemas(into: &catalog)
-      let answer = !catalog.objectTypes.isEmpty
-      objectsAnswer.store(answer ? 2 : 1, ordering: .relaxed)
-      return answer
-    }
+  private func answer(to known: borrowing Atomic<Int>, _ find: (SchemaCatalog) -> Bool) -> Bool {
+    let answer = known.load(ordering: .relaxed)
+    guard answer == 0 else { return answer == 2 }
+    var catalog = SchemaCatalog()
+    (type as? any Archivable.Type)?.collectSchemas(into: &catalog)
+    let found = find(catalog)
+    known.store(found ? 2 : 1, ordering: .relaxed)
+    return found
   }
 
   /// A number that changes with name, version or keys: FNV-1a of 64 bits over their text, so that it is the same

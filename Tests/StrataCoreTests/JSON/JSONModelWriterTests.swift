@@ -131,7 +131,7 @@ struct JSONModelWriterTests {
 
   @Test("J-25: two fields at one place of JSON are a mistake of the declaration", arguments: [0, 1, 2])
   func conflicts(kind: Int) {
-    let paths: [[ValuePath]] = [["a", "a"], ["a", "a.b"], ["a.b.c", "a.b"]]
+    let paths: [[JSONField]] = [["a", "a"], ["a", "a.b"], ["a.b.c", "a.b"]]
     let fields = zip(["p", "q"], paths[kind]).map { FieldInfo($0, Int.self, json: $1) }
     let error = #expect(throws: ArchiveError.self) { try JSONWriter().write(Clash(fields: fields)) }
     #expect(error?.code == .invalidSchema)
@@ -185,7 +185,8 @@ struct JSONModelWriterTests {
     }
     let schemas = (0..<300).map {
       ModelSchema(
-        Shape.self, name: "S", version: $0, fields: [FieldInfo("v", Int.self, json: ValuePath("a", "k\($0)"))])
+        Shape.self, name: "S", version: $0,
+        fields: [FieldInfo("v", Int.self, json: JSONField(stringLiteral: "a.k\($0)"))])
     }
     let records = (0..<300).map { "{\"a\":{\"k\($0)\":\($0)}}" }
     #expect(try text(JSONWriter().write(Shape(schemas: schemas))) == "[\((records + records).joined(separator: ","))]")

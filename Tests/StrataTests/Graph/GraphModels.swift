@@ -62,12 +62,12 @@ struct Wrapping {
 
 @Model(version: 1)
 final class Pair {
-  weak var weakModel: Note?
+  weak var weakModel: Memo?
   var name = "pair"
 }
 
 @Model(version: 1)
-final class Note {
+final class Memo {
   var text: String?
 }
 

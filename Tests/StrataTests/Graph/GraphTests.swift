@@ -31,13 +31,13 @@ import Testing
     #expect(copy.files[0].folder === copy)
 
     let pair = Pair()
-    let empty = Note()
+    let empty = Memo()
     pair.weakModel = empty
     struct Two: Equatable {}
     for order in [true, false] {
       let array: [AnyHolder] = order ? [.pair(pair), .box(empty)] : [.box(empty), .pair(pair)]
       let again = try archived(array)
-      var found: (Pair?, Note?)
+      var found: (Pair?, Memo?)
       for element in again {
         switch element {
         case .pair(let pair): found.0 = pair
@@ -53,7 +53,7 @@ import Testing
   @Model(version: 1)
   enum AnyHolder {
     case pair(Pair)
-    case box(Note)
+    case box(Memo)
   }
 
   @Test func conditionalReferenceThatIsStrong() throws {

@@ -84,6 +84,6 @@ extension ArchiveError {
     return ArchiveError(
       code, "\(place): \(reason)", path: codingPath, typeName: typeName, foundVersion: foundVersion,
       supportedVersion: supportedVersion, limit: limit, byteOffset: byteOffset, underlying: underlyingError,
-      failures: failures)
+      failures: failures, extra: details.extra)
   }
 }

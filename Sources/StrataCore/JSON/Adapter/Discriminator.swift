@@ -1,0 +1,41 @@
+/// What tells the variants of a ``JSONCluster`` apart.
+public struct Discriminator: Sendable {
+  let tag: @Sendable (Value) throws -> String?
+  /// Where the tag is written; `nil` where it is not a value of its own.
+  let path: JSONPath?
+  let content: String?
+
+  /// The text at a path: `type`, or `meta.kind`. Numbers and booleans count as their text. What is written has the tag
+  /// there, unless the variant's own mapping has put it.
+  public static func key(_ path: JSONPath) -> Discriminator {
+    Discriminator(tag: { Self.text($0, path) }, path: path, content: nil)
+  }
+
+  /// The text under a key beside the one that holds the variant: `{"type": "circle", "payload": {…}}`.
+  public static func sibling(_ key: String, content: String) -> Discriminator {
+    let path = JSONPath(key: key)
+    return Discriminator(tag: { Self.text($0, path) }, path: path, content: content)
+  }
+
+  /// What a function makes of the whole document: the tag of a variant, or `nil` where it knows none.
+  public static func custom(_ tag: @escaping @Sendable (Value) throws -> String?) -> Discriminator {
+    Discriminator(tag: tag, path: nil, content: nil)
+  }
+
+  private static func text(_ value: Value, _ path: JSONPath) -> String? {
+    var current: Value? = value
+    for step in path.steps {
+      switch (step, current) {
+      case (.key(let key), .object(let object)?): current = object[key]
+      case (.index(let index), .array(let elements)?): current = index < elements.count ? elements[index] : nil
+      default: return nil
+      }
+    }
+    switch current {
+    case .string(let text)?: return text
+    case .int(let number)?: return String(number)
+    case .bool(let flag)?: return flag ? "true" : "false"
+    default: return nil
+    }
+  }
+}

@@ -1,0 +1,97 @@
+/// A transformer between JSON and a field, without its types.
+package struct FieldTransform: Sendable {
+  /// What the transformer yields, which must be what the field holds.
+  let output: Any.Type
+  /// Whether the transformer also takes a null, and a nil on the way back.
+  let takesNull: Bool
+  /// Whether it stands between two forms of JSON, so that the field reads what it yields as JSON.
+  let isUntyped: Bool
+  let problem: String?
+  let read: @Sendable (Value, DecodingContext) throws -> Value
+  let write: (@Sendable (Value) throws -> Value)?
+
+  init<Input: Archivable, Output: Archivable>(_ transformer: ReversibleTransformer<Input, Output>) {
+    self.init(
+      Output.self, takesNull: Input.self is any OptionalType.Type, problem: transformer.problem,
+      read: Self.reading(transformer.forward), write: Self.writing(transformer.backward))
+  }
+
+  init<Input: Archivable, Output: Archivable>(_ transformer: Transformer<Input, Output>) {
+    self.init(
+      Output.self, takesNull: Input.self is any OptionalType.Type, problem: nil, read: Self.reading(transformer),
+      write: nil)
+  }
+
+  init<Output: Archivable>(paths transformer: ReversibleTransformer<[JSONPath: Value], Output>) {
+    let backward = transformer.backward
+    self.init(
+      Output.self, takesNull: true, problem: transformer.problem, read: Self.reading(paths: transformer.forward),
+      write: { value in
+        // A nil has no values at any of the paths.
+        if value.isNull, !(Output.self is any OptionalType.Type) { return .null }
+        let values = try Self.apply(backward, to: Output.make(from: value, in: DecodingContext(includesExcluded: true)))
+        let entries = values.map { Object.Entry(key: $0.description, value: $1) }
+        return .object(Object(entries.sorted { $0.key < $1.key }))
+      })
+  }
+
+  init<Output: Archivable>(paths transformer: Transformer<[JSONPath: Value], Output>) {
+    self.init(Output.self, takesNull: true, problem: nil, read: Self.reading(paths: transformer), write: nil)
+  }
+
+  private init<Output: Sendable>(
+    _ output: Output.Type, takesNull: Bool, problem: String?,
+    read: @escaping @Sendable (Value, DecodingContext) throws -> Value, write: (@Sendable (Value) throws -> Value)?
+  ) {
+    self.output = output
+    self.takesNull = takesNull
+    isUntyped = output is Value.Type
+    self.problem = problem
+    self.read = read
+    self.write = write
+  }
+
+  private static func reading<Input: Archivable, Output: Archivable>(
+    _ transformer: Transformer<Input, Output>
+  ) -> @Sendable (Value, DecodingContext) throws -> Value {
+    { value, context in try archived(apply(transformer, to: Input.make(from: value, in: context))) }
+  }
+
+  private static func writing<Output: Archivable, Input: Archivable>(
+    _ transformer: Transformer<Output, Input>
+  ) -> @Sendable (Value) throws -> Value {
+    { value in
+      try archived(apply(transformer, to: Output.make(from: value, in: DecodingContext(includesExcluded: true))))
+    }
+  }
+
+  private static func reading<Output: Archivable>(
+    paths transformer: Transformer<[JSONPath: Value], Output>
+  ) -> @Sendable (Value, DecodingContext) throws -> Value {
+    { value, _ in
+      let entries = value.objectValue?.entries ?? []
+      let values = Dictionary(
+        entries.map { (JSONPath(parsing: $0.key), $0.value) }, uniquingKeysWith: { first, _ in first })
+      return try archived(apply(transformer, to: values))
+    }
+  }
+
+  private static func apply<Input, Output>(
+    _ transformer: Transformer<Input, Output>, to input: Input
+  ) throws -> Output {
+    do throws(TransformError) { return try transformer.transform(input) } catch {
+      throw ArchiveError(
+        .rejected, error.reason, path: error.path, underlying: error,
+        extra: .init(input: error.input))
+    }
+  }
+
+  /// The value of a transformed one; the plain types do without a buffer.
+  private static func archived<T: Archivable>(_ value: T) throws -> Value {
+    switch value {
+    case let value as Value: value
+    case let value as String: .string(value)
+    default: try value.archivedValue(includingExcluded: true)
+    }
+  }
+}

@@ -1,0 +1,144 @@
+public import Foundation
+
+extension JSONAdapter {
+  /// Reads a document.
+  ///
+  /// - Parameters:
+  ///   - json: the text, in UTF-8.
+  ///   - path: where in the document: `data.item` of a response that wraps what was asked for.
+  ///   - errors: whether all errors are collected; by default the first one is thrown.
+  /// - Throws: ``ArchiveError`` with the code `invalidJSON` where the text is no JSON; `typeMismatch` where a value is
+  ///   not what a field holds, `missingValue` where something is absent that has no default, `unknownCase`, and
+  ///   `rejected` where a transformer or the model's own code refuses. ``ArchiveError/codingPath`` names the
+  ///   properties, ``ArchiveError/jsonPath`` the place in JSON, ``ArchiveError/input`` the value there.
+  public func decode(_ json: Data, at path: JSONPath? = nil, errors: JSONErrors = .first) throws -> Root {
+    guard path == nil else { return try decode(parsed(json), at: path, errors: errors) }
+    do { return try made(of: json) } catch {
+      // Where there is one error, all of them are looked for.
+      guard errors == .collectAll, (error as? ArchiveError)?.code != .invalidJSON else { throw error }
+      return try decode(parsed(json), errors: errors)
+    }
+  }
+
+  /// Reads a document that was parsed before.
+  public func decode(_ json: Value, at path: JSONPath? = nil, errors: JSONErrors = .first) throws -> Root {
+    let (value, behind) = try found(json, path)
+    do { return try make(value, in: context(.first), errors) } catch { throw Self.located(error, behind) }
+  }
+
+  /// Reads an array, in its order. All or nothing, unless invalid elements are skipped.
+  ///
+  /// - Parameters:
+  ///   - json: the text, in UTF-8.
+  ///   - path: where in the document: `data.items`.
+  ///   - invalid: what happens to an element that cannot be read.
+  public func decodeArray(
+    _ json: Data, at path: JSONPath? = nil, onInvalid invalid: InvalidElements = .fail, errors: JSONErrors = .first
+  ) throws -> [Root] {
+    try decodeArray(parsed(json), at: path, onInvalid: invalid, errors: errors)
+  }
+
+  /// Reads an array that was parsed before.
+  public func decodeArray(
+    _ json: Value, at path: JSONPath? = nil, onInvalid invalid: InvalidElements = .fail, errors: JSONErrors = .first
+  ) throws -> [Root] {
+    let (value, behind) = try found(json, path)
+    let (models, failures) = try elements(value, behind, stops: invalid == .fail && errors == .first, errors)
+    if invalid == .fail, let error = ArchiveError.combined(failures) { throw error }
+    return models
+  }
+
+  /// Reads an array and skips elements that cannot be read, which the report tells of.
+  ///
+  /// - Throws: ``ArchiveError`` where the text is no JSON, or no array.
+  public func decodeArray(
+    _ json: Data, at path: JSONPath? = nil, report: inout JSONArrayReport
+  ) throws -> [Root] {
+    try decodeArray(parsed(json), at: path, report: &report)
+  }
+
+  /// Reads an array that was parsed before, and skips elements that cannot be read.
+  public func decodeArray(
+    _ json: Value, at path: JSONPath? = nil, report: inout JSONArrayReport
+  ) throws -> [Root] {
+    let (value, behind) = try found(json, path)
+    let (models, failures) = try elements(value, behind, stops: false, .collectAll)
+    report = JSONArrayReport(count: models.count + failures.count, failures: failures)
+    return models
+  }
+
+  private func elements(
+    _ value: Value, _ behind: [ArchiveError.PathComponent], stops: Bool, _ errors: JSONErrors
+  ) throws -> ([Root], [ArchiveError]) {
+    guard case .array(let elements) = value else {
+      throw Self.located(ArchiveError.mismatch(expected: "an array", found: value.kind).about(value), behind)
+    }
+    let context = context(.first)
+    var models: [Root] = []
+    models.reserveCapacity(elements.count)
+    var failures: [ArchiveError] = []
+    for (index, element) in elements.enumerated() {
+      do { models.append(try make(element, in: context, errors)) } catch {
+        failures.append(Self.located(ArchiveError.at(.index(index), error), behind))
+        if stops { break }
+      }
+    }
+    return (models, failures)
+  }
+
+  /// Makes a model, and looks for all errors where there is one.
+  private func make(_ value: Value, in context: DecodingContext, _ errors: JSONErrors) throws -> Root {
+    do { return try Root.make(from: value, in: context) } catch {
+      guard errors == .collectAll else { throw error }
+      return try Root.make(from: value, in: self.context(.collectAll))
+    }
+  }
+
+  private func found(_ json: Value, _ path: JSONPath?) throws -> (Value, [ArchiveError.PathComponent]) {
+    var current = json
+    var behind: [ArchiveError.PathComponent] = []
+    for step in path?.steps ?? [] {
+      let next: Value?
+      let component: ArchiveError.PathComponent
+      switch (step, current) {
+      case (.key(let key), .object(let object)): (next, component) = (object[key], .key(key))
+      case (.index(let index), .array(let elements)):
+        (next, component) = (index < elements.count ? elements[index] : nil, .index(index))
+      default:
+        let expected = if case .key = step { "an object" } else { "an array" }
+        throw Self.located(ArchiveError.mismatch(expected: expected, found: current.kind).about(current), behind)
+      }
+      behind.append(component)
+      guard let next else {
+        throw Self.located(ArchiveError(.missingValue, "the document has nothing at the path"), behind)
+      }
+      current = next
+    }
+    return (current, behind)
+  }
+
+  private static func located(_ error: any Error, _ behind: [ArchiveError.PathComponent]) -> ArchiveError {
+    behind.reversed().reduce(ArchiveError.wrap(error)) { $0.prefixed(by: $1) }
+  }
+}
+
+/// What happens to elements of an array that cannot be read.
+public enum InvalidElements: String, Sendable, Hashable {
+  /// The first one is thrown.
+  case fail
+  /// They are left out.
+  case skip
+}
+
+/// Which elements of an array were skipped, and why.
+public struct JSONArrayReport: Sendable {
+  /// How many elements the array had.
+  public let count: Int
+  /// An error for each element that was skipped; its path begins with where the element stood.
+  public let failures: [ArchiveError]
+
+  /// The report of an array without elements.
+  public init() { (count, failures) = (0, []) }
+
+  init(count: Int, failures: [ArchiveError]) { (self.count, self.failures) = (count, failures) }
+}

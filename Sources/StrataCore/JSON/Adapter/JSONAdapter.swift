@@ -1,0 +1,139 @@
+import Foundation
+
+/// Reads and writes JSON for a model, or for anything that holds models: an array, a dictionary, an enum.
+///
+///     let adapter = try JSONAdapter<Issue>()                      // what the fields declare
+///     let issue = try adapter.decode(data)
+///     let body = try adapter.encode(issue, fields: .only(["title", "state"]), nulls: .omit)
+///
+/// An adapter is a value, made once and shared by any number of tasks. Models inside are read and written by their own
+/// mappings, unless ``using(_:)`` gives others. Several adapters for one type are several ways of saying the same
+/// thing: one for each server.
+public struct JSONAdapter<Root: Archivable>: Sendable {
+  /// What is written for a nil, unless a field or a call says otherwise: `.null` from the start.
+  public var nulls = JSONNulls.null
+  /// How much a document may claim; see ``JSONReader/limits``.
+  public var limits = ArchiveLimits()
+  /// Whether what is read must keep the models' rules (see ``Validating``).
+  public var validates = true
+  /// What happens to keys that no field reads, in all models inside.
+  public let unknownKeys: JSONUnknownKeys
+  private(set) var plans: [ObjectIdentifier: JSONPlan] = [:]
+  private(set) var catalog = SchemaCatalog()
+
+  /// An adapter by what the models themselves declare.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `invalidMapping` for mistakes in the mappings of the type and of all
+  ///   models inside. ``ArchiveError/all`` has every one of them.
+  public init(_ type: Root.Type = Root.self, unknownKeys: JSONUnknownKeys = .ignore) throws {
+    self.unknownKeys = unknownKeys
+    type.collectSchemas(into: &catalog)
+    try check()
+  }
+
+  /// An adapter by a mapping of its own. It counts wherever the model is met, inside of itself too.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `invalidMapping` for mistakes: fields that the model does not declare,
+  ///   paths in each other's way, transformers that do not fit. ``ArchiveError/all`` has every one of them.
+  public init(_ mapping: JSONMapping<Root>, unknownKeys: JSONUnknownKeys = .ignore) throws where Root: Model {
+    self.unknownKeys = unknownKeys
+    let schema = Root.schema
+    plans[ObjectIdentifier(schema)] = JSONPlan(
+      typeName: schema.name, fields: schema.fields, mapping: mapping.fields,
+      keepsUnknownFields: schema.keepsUnknownFields)
+    Root.collectSchemas(into: &catalog)
+    try check()
+  }
+
+  /// An adapter by a mapping of its own.
+  public init(
+    _ type: Root.Type, _ mapping: JSONMapping<Root>, unknownKeys: JSONUnknownKeys = .ignore
+  ) throws where Root: Model {
+    try self.init(mapping, unknownKeys: unknownKeys)
+  }
+
+  /// This adapter with another one's mapping for a model inside, wherever it is met.
+  public func using<Nested>(_ nested: JSONAdapter<Nested>) -> JSONAdapter {
+    var adapter = self
+    adapter.plans.merge(nested.plans) { _, new in new }
+    for schema in nested.catalog.schemas.values { _ = adapter.catalog.add(schema) }
+    return adapter
+  }
+
+  private func check() throws {
+    var errors: [ArchiveError] = []
+    for schema in catalog.schemas.values.sorted(by: { $0.name < $1.name }) {
+      try schema.check()
+      if let problem = plan(of: schema).problem { errors.append(problem) }
+      if let problem = schema.jsonTagging.problem(schema) { errors.append(problem) }
+    }
+    if unknownKeys == .capture, let root = Root.rootSchema, root.cases.isEmpty, !root.keepsUnknownFields {
+      errors.append(
+        ArchiveError(
+          .invalidMapping, "unknown keys have no place in the model; give it a property of type UnknownFields",
+          typeName: root.name))
+    }
+    // A schema stands under its former names too.
+    var seen = Set<String>()
+    if let error = ArchiveError.combined(errors.filter { seen.insert($0.description).inserted }) { throw error }
+  }
+
+  /// Whether models are written as they are archived, which needs no value in between.
+  func writesDirectly(_ nulls: JSONNulls?) -> Bool {
+    (nulls ?? self.nulls) == .null && plans.isEmpty && unknownKeys == .ignore && Root.rootSchema?.hasPlainJSON ?? true
+      && !catalog.schemas.values.contains(where: \.keepsUnknownFields)
+  }
+
+  func plan(of schema: ModelSchema) -> JSONPlan { plans[ObjectIdentifier(schema)] ?? schema.jsonPlan }
+
+  // MARK: Inside
+
+  func context(_ errors: JSONErrors, finishesModels: Bool = true) -> DecodingContext {
+    let context = DecodingContext(
+      limits: limits, source: .json, finishesModels: finishesModels, validates: validates)
+    context.json = JSONReading(plans: plans, unknownKeys: unknownKeys, collectsErrors: errors == .collectAll)
+    return context
+  }
+
+  private var reader: JSONReader {
+    var reader = JSONReader()
+    reader.limits = limits
+    // A model refuses keys that stand twice, whatever road it is read by.
+    reader.duplicateKeys = .refuse
+    return reader
+  }
+
+  func parsed(_ json: Data) throws -> Value { try reader.read(json) }
+
+  /// What a text holds, without a value in between where the mappings allow that.
+  func made(of json: Data) throws -> Root { try reader.read(Root.self, from: json, in: context(.first)) }
+
+  func written(_ value: Value, isPretty: Bool, sortsKeys: Bool) throws -> Data {
+    var writer = JSONWriter(isPretty: isPretty, sortsKeys: sortsKeys)
+    writer.limits = limits
+    return try writer.write(value)
+  }
+
+  func written(_ root: Root, _ nulls: JSONNulls?, isPretty: Bool, sortsKeys: Bool) throws -> Data {
+    guard writesDirectly(nulls) else {
+      return try written(value(of: root, nulls), isPretty: isPretty, sortsKeys: sortsKeys)
+    }
+    var writer = JSONWriter(isPretty: isPretty, sortsKeys: sortsKeys)
+    writer.limits = limits
+    return try writer.writeDirectly(root)
+  }
+
+  func value(of root: Root, _ nulls: JSONNulls?, fields: Set<String>? = nil) throws -> Value {
+    let composer = JSONComposer(
+      catalog: catalog, plans: plans, nulls: nulls ?? self.nulls, writesUnknownKeys: unknownKeys == .capture)
+    return try composer.json(root.archivedValue(includingExcluded: true), fields: fields)
+  }
+}
+
+/// Whether reading stops at the first error.
+public enum JSONErrors: String, Sendable, Hashable {
+  /// It throws the first error.
+  case first
+  /// It goes on, and throws an error of which ``ArchiveError/all`` has every one, in the order of the schema.
+  case collectAll
+}

@@ -1,0 +1,203 @@
+public import Foundation
+
+/// Reads documents of several kinds, and writes objects of several types, as one: a class cluster.
+///
+///     let shapes = try JSONCluster<any Shape>(
+///       by: .key("type"),
+///       .model("circle", JSONAdapter<Circle>()) { $0 },
+///       .model("square", JSONAdapter<Square>()) { $0 })
+///     let shape = try shapes.decode(data)
+///
+/// The common type knows nothing of the variants. Each is written by its own mapping, with its tag first.
+public struct JSONCluster<Result>: Sendable {
+  /// What a tag means that no variant has.
+  public enum Unknown: Sendable {
+    /// Reading throws ``ArchiveError`` with the code `unknownCase`.
+    case fail
+    /// The variant with this tag reads the document.
+    case fallback(String)
+    /// ``JSONCluster/decodeArray(_:at:report:)`` leaves it out; a single document fails.
+    case skip
+  }
+
+  private let discriminator: Discriminator
+  private let variants: [JSONVariant<Result>]
+  private let unknown: Unknown
+  private let identity = Identity()
+
+  /// Tells clusters apart, so that one that sends a document to itself is found.
+  private final class Identity: Sendable {}
+
+  /// A cluster of variants.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `invalidMapping` where a tag stands twice, where there is no variant, or
+  ///   where the fallback is none of them.
+  public init(
+    by discriminator: Discriminator, unknown: Unknown = .fail, _ variants: JSONVariant<Result>...
+  ) throws {
+    self.discriminator = discriminator
+    self.variants = variants
+    self.unknown = unknown
+    var errors: [ArchiveError] = []
+    var tags = Set<String>()
+    for variant in variants where !tags.insert(variant.tag).inserted {
+      errors.append(Self.invalid("the tag \(variant.tag) stands for two variants"))
+    }
+    if variants.isEmpty { errors.append(Self.invalid("a cluster has no variants")) }
+    if case .fallback(let tag) = unknown, !tags.contains(tag) {
+      errors.append(Self.invalid("the fallback \(tag) is none of the variants"))
+    }
+    if let error = ArchiveError.combined(errors) { throw error }
+  }
+
+  // MARK: Reading
+
+  /// Reads a document with the variant that its tag names.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `missingValue` where there is no tag, `unknownCase` where no variant has
+  ///   it, `invalidMapping` where clusters send the document to each other without end, and what the variant throws.
+  public func decode(_ json: Data) throws -> Result { try decode(JSONReader().read(json)) }
+
+  /// Reads a document that was parsed before.
+  public func decode(_ json: Value) throws -> Result { try decode(json, seen: []) }
+
+  /// Reads an array of documents of any kinds, in its order.
+  public func decodeArray(_ json: Data) throws -> [Result] { try decodeArray(JSONReader().read(json)) }
+
+  /// Reads an array that was parsed before. Unknown tags are left out where the cluster skips them; any other error is
+  /// thrown.
+  public func decodeArray(_ json: Value) throws -> [Result] {
+    try elements(json) { index, error in
+      guard case .skip = unknown, error.code == .unknownCase, error.codingPath.count == 1 else { throw error }
+    }
+  }
+
+  /// Reads an array and skips elements that cannot be read, which the report tells of.
+  public func decodeArray(_ json: Value, report: inout JSONArrayReport) throws -> [Result] {
+    var failures: [ArchiveError] = []
+    let results = try elements(json) { _, error in failures.append(error) }
+    report = JSONArrayReport(count: results.count + failures.count, failures: failures)
+    return results
+  }
+
+  private func elements(_ json: Value, _ failed: (Int, ArchiveError) throws -> Void) throws -> [Result] {
+    guard case .array(let elements) = json else {
+      throw ArchiveError.mismatch(expected: "an array", found: json.kind).about(json)
+    }
+    var results: [Result] = []
+    for (index, element) in elements.enumerated() {
+      do { results.append(try decode(element)) } catch { try failed(index, ArchiveError.at(.index(index), error)) }
+    }
+    return results
+  }
+
+  private func decode(_ json: Value, seen: [ObjectIdentifier]) throws -> Result {
+    let variant = try variant(of: json)
+    switch variant.body {
+    case .model(let decode, _):
+      guard let content = discriminator.content else { return try decode(json) }
+      guard let inner = json[content] else {
+        throw ArchiveError(.missingValue, "the content beside the tag is absent", path: [.key(content)])
+      }
+      do { return try decode(inner) } catch { throw ArchiveError.at(.key(content), error) }
+    case .cluster(let make):
+      let next = try make()
+      let seen = seen + [ObjectIdentifier(identity)]
+      guard !seen.contains(ObjectIdentifier(next.identity)), seen.count < 64 else {
+        throw Self.invalid("clusters send a document to each other without end")
+      }
+      return try next.decode(json, seen: seen)
+    }
+  }
+
+  private func variant(of json: Value) throws -> JSONVariant<Result> {
+    guard case .object = json else {
+      throw ArchiveError.mismatch(expected: "an object", found: json.kind).about(json)
+    }
+    let tag: String?
+    do { tag = try discriminator.tag(json) } catch { throw ArchiveError.wrap(error) }
+    if let variant = variants.first(where: { $0.tag == tag }) { return variant }
+    if case .fallback(let name) = unknown, let variant = variants.first(where: { $0.tag == name }) { return variant }
+    let path = discriminator.path?.components ?? []
+    guard tag != nil else {
+      throw ArchiveError(.missingValue, "the document has no tag that tells its kind", extra: .init(jsonPath: path))
+    }
+    throw ArchiveError(
+      .unknownCase, "the tag of the document is none of \(variants.map(\.tag).joined(separator: ", "))",
+      extra: .init(jsonPath: path, input: json))
+  }
+
+  // MARK: Writing
+
+  /// The JSON text of an object, by the mapping of its own type.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `notEncodable` where no variant has the object's type, or where its own
+  ///   mapping has put something else where the tag belongs.
+  public func encode(_ result: Result, isPretty: Bool = false) throws -> Data {
+    try JSONWriter(isPretty: isPretty).write(encodeValue(result))
+  }
+
+  /// JSON of an object as a value.
+  public func encodeValue(_ result: Result) throws -> Value {
+    guard let value = try encoded(result, seen: []) else {
+      throw ArchiveError(
+        .notEncodable, "no variant has the type \(type(of: result as Any)); add it to the cluster")
+    }
+    return value
+  }
+
+  /// The JSON text of objects of any variants, in their order.
+  public func encodeArray(_ results: [Result], isPretty: Bool = false) throws -> Data {
+    let values = try results.enumerated().map { index, result in
+      do { return try encodeValue(result) } catch { throw ArchiveError.at(.index(index), error) }
+    }
+    return try JSONWriter(isPretty: isPretty).write(.array(values))
+  }
+
+  private func encoded(_ result: Result, seen: [ObjectIdentifier]) throws -> Value? {
+    let seen = seen + [ObjectIdentifier(identity)]
+    for variant in variants {
+      switch variant.body {
+      case .model(_, let encode):
+        if let value = try encode(result) { return try tagged(value, variant.tag) }
+      case .cluster(let make):
+        let next = try make()
+        guard !seen.contains(ObjectIdentifier(next.identity)), seen.count < 64 else { continue }
+        if let value = try next.encoded(result, seen: seen) { return try tagged(value, variant.tag) }
+      }
+    }
+    return nil
+  }
+
+  private func tagged(_ value: Value, _ tag: String) throws -> Value {
+    guard let path = discriminator.path else { return value }
+    if let content = discriminator.content, case .key(let key)? = path.steps.first {
+      return .object(Object([.init(key: key, value: .string(tag)), .init(key: content, value: value)]))
+    }
+    // The variant's own mapping may hold the tag as a field, in a form of its own.
+    if let known = try discriminator.tag(value) {
+      guard known == tag else {
+        throw ArchiveError(
+          .notEncodable, "the variant has another tag than its own; set the field, or leave it to the cluster",
+          path: path.components)
+      }
+      return value
+    }
+    guard case .object(let object) = value else {
+      throw ArchiveError(.notEncodable, "a variant is no object, so the tag has no place in it")
+    }
+    var target = JSONTarget()
+    target.put(.string(tag), path.steps[...])
+    for entry in object.entries {
+      // A container that the tag shares with fields.
+      if target.holds(entry.key), case .object(let shared) = entry.value {
+        for inner in shared.entries { target.put(inner.value, [.key(entry.key), .key(inner.key)][...]) }
+      } else {
+        target.put(entry.value, at: entry.key)
+      }
+    }
+    return target.value
+  }
+
+  private static func invalid(_ reason: String) -> ArchiveError { ArchiveError(.invalidMapping, reason) }
+}

@@ -1,0 +1,97 @@
+import Foundation
+
+/// A form of a value that a field accepts besides the exact one. Writing always uses the exact one.
+public enum JSONLenience: String, Sendable, Hashable, CaseIterable {
+  /// Text of digits for a number: `"12"`.
+  case numericString
+  /// A floating-point number without a fraction for an integer: `3.0`.
+  case wholeNumber
+  /// 0 and 1 for a boolean.
+  case booleanNumber
+  /// `"true"` and `"false"` for a boolean.
+  case booleanString
+  /// A number for text: `12` becomes `"12"`.
+  case stringFromNumber
+  /// Empty text for null.
+  case emptyStringAsNull
+  /// One value for an array of it.
+  case singleElement
+}
+
+/// What a field holds, as far as lenience depends on it.
+enum FieldKind: Hashable {
+  case integer, number, bool, string, array, other
+
+  init(_ type: Any.Type) {
+    if let type = type as? any OptionalType.Type {
+      self.init(type.wrappedType)
+    } else if type is any FixedWidthInteger.Type {
+      self = .integer
+    } else if type is any BinaryFloatingPoint.Type || type is Decimal.Type {
+      self = .number
+    } else if type is Bool.Type {
+      self = .bool
+    } else if type is String.Type {
+      self = .string
+    } else if type is any ArrayType.Type {
+      self = .array
+    } else if let type = type as? any RawRepresentable.Type {
+      self = Self.rawKind(type)
+    } else {
+      self = .other
+    }
+  }
+
+  private static func rawKind<T: RawRepresentable>(_ type: T.Type) -> FieldKind { FieldKind(T.RawValue.self) }
+
+  func allows(_ lenience: JSONLenience) -> Bool {
+    switch lenience {
+    case .numericString: self == .integer || self == .number
+    case .wholeNumber: self == .integer
+    case .booleanNumber, .booleanString: self == .bool
+    case .stringFromNumber: self == .string
+    case .emptyStringAsNull: true
+    case .singleElement: self == .array
+    }
+  }
+}
+
+extension JSONLenience {
+  /// The value in the exact form, or `nil` where this lenience does not apply to it.
+  func exact(_ value: Value, _ kind: FieldKind) -> Value? {
+    switch (self, value) {
+    case (.numericString, .string(let text)): Self.number(text, isInteger: kind == .integer)
+    case (.wholeNumber, .double(let number)): Int128(exactly: number).map { .integer($0) }
+    case (.booleanNumber, .int(0)), (.booleanString, .string("false")): .bool(false)
+    case (.booleanNumber, .int(1)), (.booleanString, .string("true")): .bool(true)
+    case (.stringFromNumber, .int(let number)): .string(String(number))
+    case (.stringFromNumber, .uint(let number)): .string(String(number))
+    case (.stringFromNumber, .double(let number)): .string(number.description)
+    case (.emptyStringAsNull, .string("")): .null
+    case (.singleElement, .array), (.singleElement, .null): nil
+    case (.singleElement, _): .array([value])
+    default: nil
+    }
+  }
+
+  /// A number in the form of JSON's, so no hexadecimal digits and no infinity.
+  private static func number(_ text: String, isInteger: Bool) -> Value? {
+    guard let first = text.utf8.first, first == UInt8(ascii: "-") || 48...57 ~= first,
+      text.utf8.allSatisfy({ 43...57 ~= $0 && $0 != 44 && $0 != 47 || $0 | 0x20 == UInt8(ascii: "e") })
+    else { return nil }
+    if let integer = Int128(text) { return .integer(integer) }
+    guard !isInteger, let number = Double(text), number.isFinite else { return nil }
+    return .double(number)
+  }
+}
+
+/// Tells arrays apart at run time.
+protocol ArrayType { static func valid(_ elements: [Value], in context: DecodingContext) -> [Value] }
+extension Array: ArrayType {
+  /// The elements of which one of the array's can be made, as archives hold them: so they are not read as JSON again,
+  /// which would double the work with every level of nesting.
+  static func valid(_ elements: [Value], in context: DecodingContext) -> [Value] {
+    guard let type = Element.self as? any Archivable.Type else { return elements }
+    return elements.compactMap { try? type.make(from: $0, in: context).archivedValue(includingExcluded: true) }
+  }
+}

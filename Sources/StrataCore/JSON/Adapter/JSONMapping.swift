@@ -1,0 +1,95 @@
+/// How JSON holds the fields of a model: a value that is made of conventions and of lines for single fields.
+///
+///     let mapping = JSONMapping<Issue>.snakeCase
+///       .merging(["page": "html_url", "votes": .path("votes").lenient(.numericString)])
+///       .removing("cache")
+///     let adapter = try JSONAdapter(mapping)
+///
+/// Fields are named by their keys. One that a mapping does not name takes no part. Mistakes are found when an adapter
+/// is made of the mapping, all of them at once.
+public struct JSONMapping<M: Model>: Sendable, ExpressibleByDictionaryLiteral {
+  /// How JSON holds each field that takes part.
+  public private(set) var fields: [String: JSONField]
+
+  /// A mapping of the fields named, and of no others.
+  public init(_ fields: [String: JSONField] = [:]) { self.fields = fields }
+
+  public init(dictionaryLiteral elements: (String, JSONField)...) {
+    fields = Dictionary(elements, uniquingKeysWith: { _, last in last })
+  }
+
+  /// What the fields of the model declare.
+  public static var model: JSONMapping {
+    JSONMapping(Dictionary(M.schema.fields.map { ($0.key, $0.json) }, uniquingKeysWith: { first, _ in first }))
+  }
+
+  /// Every field under its own key.
+  public static var identity: JSONMapping { keys { $0 } }
+
+  /// Every field under its key in snake case: `createdAt` under `created_at`, `htmlURL` under `html_url`.
+  public static var snakeCase: JSONMapping { keys(SnakeCase.key) }
+
+  /// Every field under a key that is made of its own.
+  public static func keys(_ convert: (String) -> String) -> JSONMapping {
+    JSONMapping(
+      Dictionary(
+        M.schema.fields.map { ($0.key, .path(JSONPath(key: convert($0.key)))) }, uniquingKeysWith: { first, _ in first }
+      ))
+  }
+
+  /// This mapping and another one, whose lines win.
+  public func merging(_ other: JSONMapping) -> JSONMapping {
+    JSONMapping(fields.merging(other.fields) { _, new in new })
+  }
+
+  /// This mapping with what another model's says about the keys that both models declare: for models that share
+  /// fields. Lines of this one win.
+  public func including<Other>(_ other: JSONMapping<Other>) -> JSONMapping {
+    let keys = Set(M.schema.allKeys)
+    return JSONMapping(fields.merging(other.fields.filter { keys.contains($0.key) }) { own, _ in own })
+  }
+
+  /// This mapping without some fields. A key that it does not have is ignored.
+  public func removing(_ keys: String...) -> JSONMapping { JSONMapping(fields.filter { !keys.contains($0.key) }) }
+
+  /// This mapping with a transformer for every field of a type, or of an optional of it, that has none of its own.
+  public func transforming<Input: Archivable, Output: Archivable>(
+    by transformer: ReversibleTransformer<Input, Output>
+  ) -> JSONMapping {
+    var result = self
+    for field in M.schema.fields where field.type is Output.Type || field.type is Output?.Type {
+      guard let json = fields[field.key], json.transform == nil else { continue }
+      result.fields[field.key] = json.by(transformer)
+    }
+    return result
+  }
+}
+
+extension JSONMapping where M: DescribedModel {
+  /// This mapping with a line for a property.
+  ///
+  /// A property that is no field of the model is a mistake, which an adapter refuses.
+  public func setting(_ property: PartialKeyPath<M>, _ json: JSONField) -> JSONMapping {
+    merging(JSONMapping([M.fields.key(of: property) ?? String(describing: property): json]))
+  }
+}
+
+/// `createdAt` as `created_at`.
+enum SnakeCase {
+  static func key(_ key: String) -> String {
+    let characters = Array(key)
+    var result = ""
+    for (place, character) in characters.enumerated() {
+      if character.isUppercase, place > 0 {
+        let follows = characters[place - 1]
+        let next = place + 1 < characters.count ? characters[place + 1] : nil
+        // A word begins behind a small letter, and at the last capital of several before a small one.
+        if follows.isLowercase || follows.isNumber || follows.isUppercase && next?.isLowercase == true {
+          result.append("_")
+        }
+      }
+      result += character.lowercased()
+    }
+    return result
+  }
+}

@@ -1,0 +1,104 @@
+/// A path into a JSON document: `user.login`, `coordinates[0]`, `labels[*].name`.
+///
+/// In text a dot stands between two keys, `[2]` is the third element of an array, and `[*]` every element of one.
+/// `\.` is a dot inside a key, `\[` a bracket, and `\\` a backslash. No character means anything else, so `@count` is
+/// a key like any other.
+public struct JSONPath: Sendable, Hashable, ExpressibleByStringLiteral, CustomStringConvertible {
+  /// One step of a path.
+  public enum Step: Sendable, Hashable {
+    /// Into an object.
+    case key(String)
+    /// Into an array.
+    case index(Int)
+    /// Into every element of an array: what follows is read from each, and nothing can be written.
+    case each
+  }
+
+  /// The steps, outermost first; none for the whole document.
+  public let steps: [Step]
+
+  /// A path of steps, each taken as it is.
+  public init(_ steps: [Step]) { self.steps = steps }
+
+  /// A path of one key, taken as it is.
+  public init(key: String) { steps = [.key(key)] }
+
+  public init(stringLiteral value: String) { self.init(parsing: value) }
+
+  /// The path that the text spells.
+  public init(parsing text: String) {
+    var steps: [Step] = []
+    var rest = Substring(text)
+    var needsKey = true
+    while needsKey || !rest.isEmpty {
+      if rest.first == "[", let (step, after) = Self.bracket(rest) {
+        steps.append(step)
+        rest = after
+        needsKey = rest.first == "."
+        if needsKey { rest.removeFirst() }
+        // Behind an element only a dot or the next element can stand; anything else begins a key all the same.
+        continue
+      }
+      let key = Self.key(&rest)
+      steps.append(.key(key))
+      needsKey = rest.first == "."
+      if needsKey { rest.removeFirst() }
+    }
+    self.steps = steps
+  }
+
+  /// Takes a key off the text, up to a dot or to a place in an array.
+  private static func key(_ rest: inout Substring) -> String {
+    var key = ""
+    while let character = rest.first {
+      if character == "." || character == "[" && bracket(rest) != nil { break }
+      rest.removeFirst()
+      if character == "\\", let next = rest.first, next == "." || next == "\\" || next == "[" {
+        key.append(next)
+        rest.removeFirst()
+      } else {
+        key.append(character)
+      }
+    }
+    return key
+  }
+
+  private static func bracket(_ text: Substring) -> (Step, Substring)? {
+    guard let end = text.firstIndex(of: "]") else { return nil }
+    let inside = text[text.index(after: text.startIndex)..<end]
+    let after = text[text.index(after: end)...]
+    guard after.isEmpty || after.first == "." || after.first == "[" else { return nil }
+    if inside == "*" { return (.each, after) }
+    guard !inside.isEmpty, inside.utf8.allSatisfy({ 48...57 ~= $0 }), let index = Int(inside) else { return nil }
+    return (.index(index), after)
+  }
+
+  public var description: String {
+    var text = ""
+    for (place, step) in steps.enumerated() {
+      switch step {
+      case .key(let key):
+        if place > 0 { text += "." }
+        text += key.replacing("\\", with: "\\\\").replacing(".", with: "\\.").replacing("[", with: "\\[")
+      case .index(let index): text += "[\(index)]"
+      case .each: text += "[*]"
+      }
+    }
+    return text
+  }
+
+  /// The path as errors hold it, up to the first step into every element.
+  var components: [ArchiveError.PathComponent] {
+    var components: [ArchiveError.PathComponent] = []
+    for step in steps {
+      switch step {
+      case .key(let key): components.append(.key(key))
+      case .index(let index): components.append(.index(index))
+      case .each: return components
+      }
+    }
+    return components
+  }
+
+  var readsEach: Bool { steps.contains(.each) }
+}

@@ -1,0 +1,163 @@
+/// What reading found for the fields of a model, in the order of the schema.
+struct JSONSlots {
+  /// `nil` where the path leads nowhere.
+  var values: [Value?]
+  var unknownFields = UnknownFields()
+  /// The fields that failed, where errors are collected.
+  var errors: [(place: Int, error: ArchiveError)] = []
+}
+
+extension JSONPlan {
+  /// Finds the values of the fields in a document and applies what the mapping says about each.
+  ///
+  /// - Parameter suppliesMissing: whether absent fields take what the mapping supplies; not where absent means
+  ///   untouched.
+  func read(_ json: Value, in context: DecodingContext, suppliesMissing: Bool = true) throws -> JSONSlots {
+    if let problem { throw problem }
+    var found = [Value?](repeating: nil, count: entries.count)
+    var slots = JSONSlots(values: [])
+    if case .object(let object) = json {
+      let notesUnknown = context.json.unknownKeys != .ignore && !readsWhole
+      var unknown: [Object.Entry] = []
+      for entry in object.entries {
+        if let places = table[ExactKey(entry.key)] {
+          for place in places { found[place] = entry.value }
+        } else if notesUnknown, !knownKeys.contains(ExactKey(entry.key)) {
+          unknown.append(entry)
+        }
+      }
+      if !unknown.isEmpty { try note(unknown, in: context, &slots) }
+    } else if needsObject {
+      throw ArchiveError.mismatch(expected: "a JSON object for \(typeName)", found: json.kind).about(json)
+        .inType(typeName)
+    }
+    for entry in entries {
+      let place = entry.place
+      if case .key = entry.source, entry.isPlain { continue }
+      do {
+        if let value = try value(of: entry, found[place], json, in: context) {
+          found[place] = try processed(value, entry, in: context)
+        } else {
+          found[place] = suppliesMissing && entry.json.isRead ? entry.json.missing : nil
+        }
+      } catch {
+        guard context.json.collectsErrors else { throw error }
+        slots.errors.append((place, ArchiveError.wrap(error)))
+      }
+    }
+    slots.values = found
+    return slots
+  }
+
+  private func note(_ unknown: [Object.Entry], in context: DecodingContext, _ slots: inout JSONSlots) throws {
+    if context.json.unknownKeys == .capture {
+      if keepsUnknownFields { slots.unknownFields = UnknownFields(Object(uniqueEntries: unknown)) }
+      return
+    }
+    let errors = unknown.map { entry in
+      ArchiveError(
+        .unknownKey, "JSON holds a key that no field reads; map it, or ignore unknown keys", path: [.key(entry.key)],
+        typeName: typeName)
+    }
+    guard context.json.collectsErrors else { throw errors[0] }
+    slots.errors += errors.map { (entries.count, $0) }
+  }
+
+  private func value(
+    of entry: Entry, _ found: Value?, _ json: Value, in context: DecodingContext
+  ) throws -> Value? {
+    guard entry.json.isRead else { return nil }
+    switch entry.source {
+    case .absent: return nil
+    case .key: return found
+    case .whole: return json
+    case .path(let path): return try walk(json, path, entry)
+    case .firstOf(let paths):
+      for path in paths { if let value = try walk(json, path, entry) { return value } }
+      return nil
+    case .all(let paths):
+      var values: [Object.Entry] = []
+      for path in paths {
+        if let value = try walk(json, path, entry) { values.append(.init(key: path.description, value: value)) }
+      }
+      return values.isEmpty ? nil : .object(Object(values))
+    }
+  }
+
+  private func walk(_ json: Value, _ path: JSONPath, _ entry: Entry) throws -> Value? {
+    try walk(json, path.steps[...], []) { error, components in
+      var error = error.prefixed(by: .key(entry.field.key))
+      error = ArchiveError(
+        error.code, error.reason, path: error.codingPath, typeName: typeName,
+        extra: .init(jsonPath: components, input: error.input))
+      return error
+    }
+  }
+
+  private func walk(
+    _ json: Value, _ steps: ArraySlice<JSONPath.Step>, _ behind: [ArchiveError.PathComponent],
+    _ located: (ArchiveError, [ArchiveError.PathComponent]) -> ArchiveError
+  ) throws -> Value? {
+    var current = json
+    var behind = behind
+    for (place, step) in zip(steps.indices, steps) {
+      if current.isNull { return current }
+      switch (step, current) {
+      case (.key(let key), .object(let object)):
+        guard let next = object[key] else { return nil }
+        current = next
+        behind.append(.key(key))
+      case (.index(let index), .array(let elements)):
+        guard index < elements.count else { return nil }
+        current = elements[index]
+        behind.append(.index(index))
+      case (.each, .array(let elements)):
+        let rest = steps[(place + 1)...]
+        return .array(
+          try elements.enumerated().map { index, element in
+            guard let value = try walk(element, rest, behind + [.index(index)], located) else {
+              throw located(
+                ArchiveError(.missingValue, "an element of the array lacks what the path leads to"),
+                behind + [.index(index)])
+            }
+            return value
+          })
+      default:
+        let expected = if case .key = step { "an object" } else { "an array" }
+        throw located(.mismatch(expected: expected, found: current.kind).about(current), behind)
+      }
+    }
+    return current
+  }
+
+  /// A value that was found, as the field is to read it; `nil` where it takes its default.
+  private func processed(_ value: Value, _ entry: Entry, in context: DecodingContext) throws -> Value? {
+    let json = entry.json
+    do {
+      var value = value
+      if !json.leniences.isEmpty {
+        for lenience in json.leniences.sorted(by: { $0.rawValue < $1.rawValue }) {
+          if let exact = lenience.exact(value, entry.kind) { value = exact }
+        }
+      }
+      if value.isNull, json.transform?.takesNull != true {
+        guard !entry.isNullable || json.nullPolicy != .fail else { return value }
+        switch json.nullPolicy {
+        case .fail:
+          throw ArchiveError(
+            .typeMismatch, "found null, and the field is no optional; make it one, or say what null means")
+        case .useDefault: return try entry.field.makeDefault?() ?? (entry.isNullable ? value : nil)
+        case .value(let substitute): return substitute
+        }
+      }
+      if let transform = json.transform { value = try transform.read(value, context) }
+      if json.skipsInvalid, case .array(let elements) = value {
+        let type = (entry.field.type as? any OptionalType.Type)?.wrappedType ?? entry.field.type
+        if let type = type as? any ArrayType.Type { value = .array(type.valid(elements, in: context)) }
+      }
+      return value
+    } catch {
+      throw locate(error, entry.place, input: value)
+    }
+  }
+}

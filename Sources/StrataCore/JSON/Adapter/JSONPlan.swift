@@ -1,0 +1,124 @@
+/// A mapping, worked out once: what reading and writing need of it.
+package final class JSONPlan: Sendable {
+  /// How one field is read and written.
+  struct Entry: Sendable {
+    enum Source: Sendable {
+      case absent, whole
+      /// One key of the object, which is also found through the table.
+      case key(String)
+      case path(JSONPath)
+      case firstOf([JSONPath])
+      case all([JSONPath])
+    }
+
+    let place: Int
+    let field: FieldInfo
+    let json: JSONField
+    let source: Source
+    let kind: FieldKind
+    let isNullable: Bool
+    /// Whether a value is taken as it is found.
+    let isPlain: Bool
+
+    /// Where JSON holds the field, for errors.
+    var components: [ArchiveError.PathComponent] {
+      switch source {
+      case .absent: [.key(field.key)]
+      case .whole: []
+      case .key(let key): [.key(key)]
+      case .path(let path): path.components
+      case .firstOf(let paths), .all(let paths): paths.first?.components ?? []
+      }
+    }
+  }
+
+  package let typeName: String
+  let entries: [Entry]
+  /// The fields that one key of the object holds.
+  let table: [ExactKey: [Int]]
+  /// The first keys of all paths that are read, where the whole is not.
+  let knownKeys: Set<ExactKey>
+  let readsWhole: Bool
+  let writesWhole: Bool
+  /// Whether what is read must be an object.
+  let needsObject: Bool
+  /// Whether every field is found at one path of keys, and its value taken as it is found: what the direct road from
+  /// the bytes can do.
+  package let isPlain: Bool
+  let keepsUnknownFields: Bool
+  let problem: ArchiveError?
+
+  /// The plan of what the fields declare, or of another mapping of them.
+  init(typeName: String, fields: [FieldInfo], mapping: [String: JSONField]? = nil, keepsUnknownFields: Bool) {
+    self.typeName = typeName
+    self.keepsUnknownFields = keepsUnknownFields
+    var entries: [Entry] = []
+    var table: [ExactKey: [Int]] = [:]
+    var knownKeys = Set<ExactKey>()
+    var needsObject = true
+    for (place, field) in fields.enumerated() {
+      let entry = Self.entry(place, field, mapping == nil ? field.json : mapping?[field.key] ?? .none)
+      entries.append(entry)
+      guard entry.json.isRead else { continue }
+      if case .key(let key) = entry.source { table[ExactKey(key), default: []].append(place) }
+      for path in Self.paths(entry) {
+        if case .key(let key)? = path.steps.first { knownKeys.insert(ExactKey(key)) } else { needsObject = false }
+      }
+      if case .whole = entry.source { needsObject = false }
+    }
+    self.entries = entries
+    self.table = table
+    self.knownKeys = knownKeys
+    readsWhole = entries.contains { if case .whole = $0.source { $0.json.isRead } else { false } }
+    writesWhole = entries.contains { if case .whole = $0.source { $0.json.isWritten } else { false } }
+    self.needsObject = needsObject
+    isPlain = entries.allSatisfy { entry in
+      guard entry.isPlain, entry.json.isRead, entry.json.isWritten, entry.json.nulls == nil else { return false }
+      switch entry.source {
+      case .key: return true
+      case .path(let path): return path.steps.allSatisfy { if case .key = $0 { true } else { false } }
+      default: return false
+      }
+    }
+    problem = JSONPlanCheck.problem(typeName, entries, mapping, fields)
+  }
+
+  private static func entry(_ place: Int, _ field: FieldInfo, _ json: JSONField) -> Entry {
+    let source: Entry.Source
+    switch json.source {
+    case .absent: source = .absent
+    case .whole: source = .whole
+    case .automatic: source = .key(field.key)
+    case .path(let path):
+      if path.steps.count == 1, case .key(let key)? = path.steps.first {
+        source = .key(key)
+      } else {
+        source = path.steps.isEmpty ? .whole : .path(path)
+      }
+    case .firstOf(let paths): source = .firstOf(paths)
+    case .all(let paths): source = .all(paths)
+    }
+    return Entry(
+      place: place, field: field, json: json, source: source, kind: FieldKind(field.type),
+      isNullable: field.type is any OptionalType.Type,
+      isPlain: json.transform == nil && json.leniences.isEmpty && json.nullPolicy == .fail && json.missing == nil
+        && !json.skipsInvalid)
+  }
+
+  static func paths(_ entry: Entry) -> [JSONPath] {
+    switch entry.source {
+    case .absent, .whole: []
+    case .key(let key): [JSONPath(key: key)]
+    case .path(let path): [path]
+    case .firstOf(let paths), .all(let paths): paths
+    }
+  }
+
+  /// An error of a field, with its place in the model and in JSON.
+  func locate(_ error: any Error, _ place: Int, input: (any Sendable)? = nil) -> ArchiveError {
+    guard entries.indices.contains(place) else { return ArchiveError.wrap(error).inType(typeName) }
+    let entry = entries[place]
+    return ArchiveError.wrap(error).about(input).prefixed(by: .key(entry.field.key), json: entry.components)
+      .inType(typeName)
+  }
+}

@@ -1,0 +1,63 @@
+extension ReversibleTransformer where Input == Value, Output: Archivable {
+  /// A JSON object and the model that an adapter makes of it.
+  public static func model(_ adapter: JSONAdapter<Output>) -> Self {
+    Self({ try adapter.decode($0) }, reverse: { try adapter.encodeValue($0) })
+  }
+}
+
+extension ReversibleTransformer where Input == Value {
+  /// A JSON array and the models that an adapter makes of its elements. Nulls stay where they are, both ways.
+  public static func models<Element>(_ adapter: JSONAdapter<Element>) -> Self where Output == [Element?] {
+    Self(
+      { value in
+        guard case .array(let elements) = value else {
+          throw ArchiveError.mismatch(expected: "an array", found: value.kind)
+        }
+        return try elements.enumerated().map { index, element in
+          do { return element.isNull ? nil : try adapter.decode(element) } catch {
+            throw ArchiveError.at(.index(index), error)
+          }
+        }
+      },
+      reverse: { models in
+        .array(
+          try models.enumerated().map { index, model in
+            do { return try model.map { try adapter.encodeValue($0) } ?? .null } catch {
+              throw ArchiveError.at(.index(index), error)
+            }
+          })
+      })
+  }
+
+  /// A JSON object whose keys are identifiers, `{"7": {…}}`, and the array of what is under them, each with its
+  /// identifier under a key of its own: `[{"id": "7", …}]`. In the order of the document.
+  public static func keyedElements(_ key: String) -> Self where Output == Value {
+    Self(
+      { value in
+        guard case .object(let object) = value else {
+          throw ArchiveError.mismatch(expected: "an object", found: value.kind)
+        }
+        return .array(
+          try object.entries.map { entry in
+            guard case .object(let element) = entry.value else {
+              throw ArchiveError.at(
+                .key(entry.key), ArchiveError.mismatch(expected: "an object", found: entry.value.kind))
+            }
+            let others = element.entries.filter { !ExactKey.isSame($0.key, key) }
+            return .object(Object(uniqueEntries: [.init(key: key, value: .string(entry.key))] + others))
+          })
+      },
+      reverse: { value in
+        var entries: [Object.Entry] = []
+        for (index, element) in (value.arrayValue ?? []).enumerated() {
+          guard case .object(var object) = element, let id = object[key]?.stringValue else {
+            throw ArchiveError(
+              .notEncodable, "an element has no text under the key that identifies it", path: [.index(index)])
+          }
+          object[key] = nil
+          entries.append(.init(key: id, value: .object(object)))
+        }
+        return .object(Object(entries))
+      })
+  }
+}

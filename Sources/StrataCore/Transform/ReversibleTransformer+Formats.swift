@@ -1,0 +1,75 @@
+public import Foundation
+
+extension ReversibleTransformer where Input == String, Output == Double {
+  /// Text and number in a style and a language: `12,345.678`.
+  ///
+  /// - Parameters:
+  ///   - style: how numbers are written; `.decimal` unless given.
+  ///   - locale: the language; `en_US` unless given.
+  public static func number(
+    style: NumberFormatter.Style = .decimal, locale: Locale = Locale(identifier: "en_US")
+  ) -> Self {
+    let formatter = SharedFormatter {
+      let formatter = NumberFormatter()
+      formatter.numberStyle = style
+      formatter.locale = locale
+      return formatter
+    }
+    return Self(
+      { text in
+        guard let number = formatter({ $0.number(from: text)?.doubleValue }) else {
+          throw TransformError("the text is not a number of the format", input: text)
+        }
+        return number
+      },
+      reverse: { number in
+        guard let text = formatter({ $0.string(from: NSNumber(value: number)) }) else {
+          throw TransformError("the number has no text in the format", input: number)
+        }
+        return text
+      })
+  }
+}
+
+extension ReversibleTransformer where Input == String {
+  /// Text and a value by functions of a formatter's.
+  ///
+  /// - Parameters:
+  ///   - type: what `parse` must yield; anything else fails, and nothing is converted.
+  ///   - parse: makes the value of a text; `nil` means that the text is refused.
+  ///   - format: makes the text of a value; `nil` means that the value is refused.
+  public static func formatter(
+    _ type: Output.Type = Output.self, parse: @escaping @Sendable (String) throws -> Any?,
+    format: @escaping @Sendable (Output) throws -> String?
+  ) -> Self {
+    Self(
+      { text in
+        guard let value = try parse(text) else {
+          throw TransformError("the formatter makes nothing of the text", input: text)
+        }
+        guard let output = value as? Output, Swift.type(of: value) == Output.self || !(value is NSNumber) else {
+          throw TransformError(
+            "the formatter makes \(Swift.type(of: value)) where \(Output.self) is expected", input: text)
+        }
+        return output
+      },
+      reverse: { output in
+        guard let text = try format(output) else {
+          throw TransformError("the formatter has no text for the value", input: output)
+        }
+        return text
+      })
+  }
+}
+
+extension Transformer where Input == any Sendable {
+  /// Lets values of a type pass and refuses all others. Nothing is converted.
+  public static func validating(_ type: Output.Type = Output.self) -> Self {
+    Self { input in
+      guard let output = input as? Output, Swift.type(of: input) == Output.self || Output.self is AnyClass else {
+        throw TransformError("found \(Swift.type(of: input)) where \(Output.self) is expected", input: input)
+      }
+      return output
+    }
+  }
+}

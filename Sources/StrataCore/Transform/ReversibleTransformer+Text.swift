@@ -1,0 +1,70 @@
+public import Foundation
+
+extension ReversibleTransformer where Input == String, Output == URL {
+  /// Text and URL. What is no URL as it stands, with a space or a letter beyond ASCII, is refused.
+  public static var url: Self {
+    Self(
+      { text in
+        // Foundation would escape what is no URL and call it one.
+        guard let url = URL(string: text, encodingInvalidCharacters: false) else {
+          throw TransformError("the text is not a URL; escape it first, or use url(percentEncoding: true)", input: text)
+        }
+        return url
+      }, reverse: { $0.absoluteString })
+  }
+
+  /// Text and URL; characters that a URL cannot hold are escaped where `percentEncoding` says so.
+  public static func url(percentEncoding: Bool) -> Self {
+    guard percentEncoding else { return url }
+    return Self(
+      { text in
+        guard let url = URL(string: text, encodingInvalidCharacters: true) else {
+          throw TransformError("the text is not a URL, not even with percent encoding", input: text)
+        }
+        return url
+      }, reverse: { $0.absoluteString })
+  }
+}
+
+extension ReversibleTransformer where Input == String, Output == UUID {
+  /// Text and UUID; read in either case and written in upper case.
+  public static var uuid: Self {
+    Self(
+      { text in
+        guard let uuid = UUID(uuidString: text) else {
+          throw TransformError("the text is not a UUID, such as E621E1F8-C36C-495A-93FC-0C247A3E6E5F", input: text)
+        }
+        return uuid
+      }, reverse: { $0.uuidString })
+  }
+}
+
+/// How ``ReversibleTransformer/boolean`` writes.
+public enum BooleanForm: String, Sendable, Hashable {
+  /// `true` and `false`.
+  case boolean
+  /// 1 and 0.
+  case number
+}
+
+extension ReversibleTransformer where Input == Value, Output == Bool {
+  /// A number as a boolean: 0 is false, any other number true. Booleans pass; text and null are refused. Written as
+  /// `true` and `false`.
+  public static var boolean: Self { boolean(writing: .boolean) }
+
+  /// A number as a boolean, written as a boolean or as 1 and 0.
+  public static func boolean(writing form: BooleanForm) -> Self {
+    Self(
+      { value in
+        switch value {
+        case .bool(let value): return value
+        case .int, .uint, .wideInteger: return value != .int(0)
+        case .double(let number) where !number.isNaN: return number != 0
+        case .float(let number) where !number.isNaN: return number != 0
+        case .decimal(let number) where !number.isNaN: return number != 0
+        default:
+          throw TransformError("found \(value.kind) where a number or a boolean is expected", input: value)
+        }
+      }, reverse: { form == .number ? .int($0 ? 1 : 0) : .bool($0) })
+  }
+}

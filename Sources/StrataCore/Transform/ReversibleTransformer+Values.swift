@@ -1,0 +1,76 @@
+/// What mapping does with a value that the table does not hold.
+public enum UnknownValuePolicy<From: Sendable, To: Sendable>: Sendable {
+  /// It throws ``TransformError``.
+  case fail
+  /// It takes this.
+  case use(To)
+  /// It makes something of the value itself: a case that keeps the raw text, say.
+  case make(@Sendable (From) throws -> To)
+
+  fileprivate func value(for unknown: From) throws -> To {
+    switch self {
+    case .fail:
+      throw TransformError("a value is not in the table; add it, or say what an unknown one means", input: unknown)
+    case .use(let value): return value
+    case .make(let make): return try make(unknown)
+    }
+  }
+}
+
+extension ReversibleTransformer where Input: Hashable, Output: Hashable {
+  /// Each value by a table. Several spellings may mean one thing: the first one in the table is written.
+  ///
+  ///     .values(["open": .open, "opened": .open, "closed": .closed], unknown: .use(.open))
+  ///
+  /// - Parameters:
+  ///   - table: spellings and what they mean. A spelling that stands twice with two meanings is a mistake in the
+  ///     declaration, which an adapter refuses, and every use throws.
+  ///   - unknown: what a spelling means that is not in the table.
+  ///   - unknownReverse: how something is spelled that is not in the table.
+  public static func values(
+    _ table: KeyValuePairs<Input, Output>, unknown: UnknownValuePolicy<Input, Output> = .fail,
+    unknownReverse: UnknownValuePolicy<Output, Input> = .fail
+  ) -> Self {
+    values(Array(table), unknown, unknownReverse)
+  }
+
+  fileprivate static func values(
+    _ table: [(key: Input, value: Output)], _ unknown: UnknownValuePolicy<Input, Output>,
+    _ unknownReverse: UnknownValuePolicy<Output, Input>
+  ) -> Self {
+    var forward: [Input: Output] = [:]
+    var backward: [Output: Input] = [:]
+    var problem: String?
+    for (spelling, meaning) in table {
+      if let other = forward.updateValue(meaning, forKey: spelling), other != meaning {
+        problem = "a spelling stands twice in a table of values, with two meanings"
+      }
+      if backward[meaning] == nil { backward[meaning] = spelling }
+    }
+    let (meanings, spellings, mistake) = (forward, backward, problem)
+    var transformer = Self(
+      { spelling in
+        if let mistake { throw TransformError(mistake, input: spelling) }
+        return try meanings[spelling] ?? unknown.value(for: spelling)
+      },
+      reverse: { meaning in
+        if let mistake { throw TransformError(mistake, input: meaning) }
+        return try spellings[meaning] ?? unknownReverse.value(for: meaning)
+      })
+    transformer.problem = problem
+    return transformer
+  }
+}
+
+extension ReversibleTransformer
+where Output: RawRepresentable & CaseIterable & Hashable, Input == Output.RawValue, Input: Hashable {
+  /// The cases of an enum by their raw values, and by other spellings that are read but never written.
+  ///
+  ///     .cases(State.self, aliases: ["opened": .open], unknown: .use(.open))
+  public static func cases(
+    _ type: Output.Type = Output.self, aliases: KeyValuePairs<Input, Output> = [:],
+    unknown: UnknownValuePolicy<Input, Output> = .fail
+  ) -> Self {
+    values(Output.allCases.map { ($0.rawValue, $0) } + Array(aliases), unknown, .fail)
+  }
+}

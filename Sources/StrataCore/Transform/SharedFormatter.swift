@@ -1,0 +1,11 @@
+import Foundation
+import Synchronization
+
+/// One formatter for many threads, which take turns: formatters are objects with state, and dear to make.
+final class SharedFormatter<F: AnyObject>: Sendable {
+  private let formatter: Mutex<F>
+
+  init(_ make: () -> sending F) { formatter = Mutex(make()) }
+
+  func callAsFunction<Result: Sendable>(_ use: (F) -> Result) -> Result { formatter.withLock { use($0) } }
+}

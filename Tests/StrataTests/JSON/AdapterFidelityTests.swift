@@ -1,0 +1,152 @@
+import Foundation
+import Strata
+import Testing
+
+/// The object of the article on mapping with key-value coding: a boolean must stay one.
+@Model(version: 1)
+private struct Subject: Equatable {
+  var canUpdate: Bool
+  var childs: [String]
+  var degree: Double
+  var identifier: Int
+  var name: String
+  var number: Int
+}
+
+@Model(version: 1)
+private struct Reserved: Equatable {
+  var description = "d"
+  var hash = 1
+  var `class` = "c"
+  var `self` = "s"
+  @Field(json: "a\\.b") var dotted = 2
+  var small: Int8 = 1
+}
+
+@Suite("Fidelity of the JSON adapter")
+struct AdapterFidelityTests {
+  @Test("KV-5, J-28, U-25: true stays true, integers stay integers, in the article's own object")
+  func article() throws {
+    let text =
+      #"{"canUpdate":true,"childs":["daughter","son","musuco","musume"],"degree":3.0,"identifier":1122,"name":"HOGEMOGE","number":5}"#
+    let adapter = try JSONAdapter<Subject>()
+    let subject = try adapter.decode(Data(text.utf8))
+    #expect(subject.canUpdate && subject.degree == 3 && subject.identifier == 1122)
+    #expect(String(decoding: try adapter.encode(subject), as: UTF8.self) == text)
+  }
+
+  @Test(
+    "KV-1, KV-8: only declared fields are set, by whatever names; names of the language's own are fields like others")
+  func reserved() throws {
+    let adapter = try JSONAdapter<Reserved>()
+    let read = try adapter.decode(
+      json(
+        #"{"description": "x", "hash": 2, "class": "y", "self": "z", "a.b": 3, "a": {"b": 9}, "schema": 1, "init": []}"#
+      ))
+    #expect(read == Reserved(description: "x", hash: 2, class: "y", self: "z", dotted: 3))
+    #expect(try adapter.decode(adapter.encode(read)) == read)
+  }
+
+  @Test("KV-6: an 8-bit integer is no boolean")
+  func smallIntegers() throws {
+    let adapter = try JSONAdapter<Reserved>()
+    #expect(try adapter.encodeValue(Reserved(small: 1))["small"] == .int(1))
+    #expect(failure { try adapter.decode(json(#"{"small": true}"#)) }?.code == .typeMismatch)
+  }
+
+  @Test(
+    "X-7, X-2: bad text is an error with a code, the same everywhere, and a merge leaves the target as it was",
+    arguments: [
+      ("{", .invalidJSON), (#"{"number": NaN}"#, .invalidJSON),
+      (#"{"name": "\ud800"}"#, .invalidJSON), ("", .invalidJSON), (#"{"number": 5, }"#, .invalidJSON),
+    ] as [(String, ArchiveError.Code)])
+  func badText(text: String, code: ArchiveError.Code) throws {
+    let adapter = try JSONAdapter<Subject>()
+    var subject = Subject(canUpdate: true, childs: [], degree: 1, identifier: 2, name: "n", number: 3)
+    let before = subject
+    #expect(failure { try adapter.decode(Data(text.utf8)) }?.code == code)
+    #expect(failure { try adapter.merge(Data(text.utf8), into: &subject) }?.code == code)
+    #expect(subject == before)
+  }
+
+  @Test("X-7: invalid UTF-8, a hundred thousand levels, and a key that stands twice")
+  func hostile() throws {
+    let adapter = try JSONAdapter<Subject>()
+    let bytes = Data(#"{"name": ""#.utf8) + [0xC3, 0x28] + Data(#""}"#.utf8)
+    #expect(failure { try adapter.decode(bytes) }?.code == .invalidJSON)
+    let deep = Data((#"{"childs": "# + String(repeating: "[", count: 100_000)).utf8)
+    #expect(failure { try adapter.decode(deep) }?.code == .limitExceeded)
+    let twice = failure { try JSONAdapter<Exact>().decode(Data(#"{"number": 1, "number": 2}"#.utf8)) }
+    #expect(twice?.code == .invalidJSON && twice?.pathDescription == "number")
+    var narrow = adapter
+    narrow.limits.depth = 1
+    #expect(failure { try narrow.decode(Data(#"{"childs": [1]}"#.utf8)) }?.code == .limitExceeded)
+  }
+
+  @Test("X-7, U-4: the work on errors does not grow with every level, however deep the models nest")
+  func deepErrors() throws {
+    var text = #"{"login": 3}"#
+    for _ in 0..<100 { text = #"{"login": "a", "groups": [{"name": "g", "owner": \#(text)}]}"# }
+    let error = failure { try JSONAdapter<Friend>().decode(json(text), errors: .collectAll) }
+    #expect(error?.all.count == 1 && error?.codingPath.count == 301)
+    text = #"{"children": [3]}"#
+    for _ in 0..<100 { text = #"{"children": [\#(text), 1]}"# }
+    #expect(try JSONAdapter<Nest>().decode(json(text)).depth == 101)
+  }
+
+  @Test("M-7, X-2: what is missing, null or of another type has the whole path; the target of a merge is untouched")
+  func badValues() throws {
+    let adapter = try JSONAdapter<[Subject]>()
+    let good = #"{"canUpdate": true, "childs": [], "degree": 3, "identifier": 1, "name": "n", "number": 5}"#
+    for (bad, code, path) in [
+      (#"{"canUpdate": true}"#, .missingValue, "[1].childs"),
+      (good.replacing("true", with: "null"), .typeMismatch, "[1].canUpdate"),
+      (good.replacing("[]", with: #"["a", null]"#), .typeMismatch, "[1].childs[1]"),
+      (good.replacing("[]", with: #"["a", 3]"#), .typeMismatch, "[1].childs[1]"),
+    ] as [(String, ArchiveError.Code, String)] {
+      let error = failure { try adapter.decode(json("[\(good), \(bad)]")) }
+      #expect(error?.code == code && error?.pathDescription == path, "\(bad)")
+    }
+    var subject = try JSONAdapter<Subject>().decode(json(good))
+    let before = subject
+    let error = failure { try JSONAdapter<Subject>().merge(json(#"{"name": "m", "childs": [1]}"#), into: &subject) }
+    #expect(error?.pathDescription == "childs[0]" && subject == before)
+  }
+}
+
+@Model(version: 1)
+private struct Nest {
+  @Field(json: .path("children").skippingInvalid) var children: [Nest] = []
+  var depth: Int { 1 + (children.first?.depth ?? 0) }
+}
+
+@Suite("JSON adapter Concurrency")
+struct AdapterConcurrencyTests {
+  @Test("X-1, J-33, U-5: a hundred tasks share one adapter, one cluster, one encoder and one decoder")
+  func shared() async throws {
+    let adapter = try JSONAdapter<[Member]>().using(JSONAdapter<Member>(JSONMapping.model.merging(["name": "n"])))
+    let groups = try JSONAdapter<Friend>()
+    let cluster = try JSONCluster<Member>(by: .key("kind"), .model("m", JSONAdapter<Member>()) { $0 })
+    let (encoder, decoder) = (ArchiveEncoder(), ArchiveDecoder())
+    let document = try json(#"{"login": "a", "groups": [{"name": "g", "owner": {"login": "b", "groups": []}}]}"#)
+    await withTaskGroup(of: Bool.self) { tasks in
+      for task in 0..<100 {
+        tasks.addTask {
+          let members = (0..<20).map { Member(name: "\($0)", count: task, nestedName: nil) }
+          do {
+            for _ in 0..<5 {
+              guard try adapter.decode(adapter.encode(members)) == members,
+                try groups.encodeValue(groups.decode(document)) == document,
+                try cluster.decode(cluster.encodeValue(members[3])) == members[3],
+                try decoder.decode([Member].self, from: encoder.encode(members)) == members,
+                failure({ try groups.decode(["login": 3], errors: .collectAll) })?.key == "name"
+              else { return false }
+            }
+            return true
+          } catch { return false }
+        }
+      }
+      for await isRight in tasks { #expect(isRight) }
+    }
+  }
+}

@@ -1,0 +1,93 @@
+import Foundation
+import Strata
+
+func json(_ text: String) throws -> Value { try JSONReader().read(Data(text.utf8)) }
+
+func text(_ value: Value) throws -> String { String(decoding: try JSONWriter().write(value), as: UTF8.self) }
+
+/// The error that something throws.
+func failure<T>(_ body: () throws -> T) -> ArchiveError? {
+  do {
+    _ = try body()
+    return nil
+  } catch { return error as? ArchiveError }
+}
+
+/// A person with everything that a simple mapping has: a rename, a nested path, a number that is text in JSON.
+@Model(version: 1)
+struct Member: Equatable {
+  @Field(json: "username") var name: String?
+  @Field(json: .path("count", .digits)) var count = 1
+  @Field(json: "nested.name") var nestedName: String?
+  @Field(json: .none) var cache: [String] = ["fresh"]
+}
+
+extension ReversibleTransformer where Input == String, Output == Int {
+  /// A number that JSON holds as text.
+  static var digits: Self {
+    Self(
+      { text in
+        guard let number = Int(text) else { throw TransformError("the text is no number", input: text) }
+        return number
+      }, reverse: { String($0) })
+  }
+}
+
+/// A place, out of two paths.
+struct Coordinate: Equatable, Sendable, Codable {
+  var latitude: Double
+  var longitude: Double
+}
+
+@Model(version: 1)
+struct Spot: Equatable {
+  var name: String
+  @Field(json: .all("at.lat", "at.lng", by: .span)) var span: Span?
+}
+
+@Model(version: 1)
+struct Span: Equatable, Sendable {
+  var latitude: Double?
+  var longitude: Double?
+}
+
+extension ReversibleTransformer where Input == [JSONPath: Value], Output == Span {
+  static var span: Self {
+    Self(
+      { Span(latitude: $0["at.lat"]?.doubleValue, longitude: $0["at.lng"]?.doubleValue) },
+      reverse: { span in
+        var values: [JSONPath: Value] = [:]
+        if let latitude = span.latitude { values["at.lat"] = .double(latitude) }
+        if let longitude = span.longitude { values["at.lng"] = .double(longitude) }
+        return values
+      })
+  }
+}
+
+@Model(version: 1)
+final class Group {
+  var name: String
+  var owner: Friend?
+
+  init(name: String, owner: Friend?) {
+    self.name = name
+    self.owner = owner
+  }
+}
+
+@Model(version: 1)
+struct Friend {
+  @Field(json: "login") var name: String
+  var groups: [Group] = []
+}
+
+@Model(version: 1)
+struct Exact: Equatable {
+  var text: String?
+  var flag: Bool?
+  var number: Int?
+  var small: Int8?
+  var unsigned: UInt64?
+  var ratio: Double?
+  var anything: Value?
+}

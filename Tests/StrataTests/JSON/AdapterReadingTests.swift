@@ -1,0 +1,322 @@
+import Foundation
+import Strata
+import Testing
+
+@Model(version: 1)
+private struct Lenient: Equatable {
+  @Field(json: .path("n").lenient(.numericString, .wholeNumber)) var number: Int?
+  @Field(json: .path("d").lenient(.numericString)) var ratio: Double?
+  @Field(json: .path("b").lenient(.booleanNumber, .booleanString)) var flag: Bool?
+  @Field(json: .path("s").lenient(.stringFromNumber, .emptyStringAsNull)) var text: String?
+  @Field(json: .path("t").lenient(.singleElement)) var tags: [String] = []
+}
+
+@Model(version: 1)
+private struct Nulls: Equatable {
+  @Field(json: .path("plain")) var plain = 1
+  @Field(json: .path("default").null(.useDefault)) var fallback = 2
+  @Field(json: .path("value").null(.value(33))) var value = 3
+  @Field(json: .path("missing").missing("44")) var missing = "4"
+  @Field(json: .path("custom", .nullAware)) var custom: String? = "default"
+}
+
+extension ReversibleTransformer where Input == String?, Output == String? {
+  fileprivate static var nullAware: Self { Self({ $0 ?? "was null" }, reverse: { $0 == "was null" ? nil : $0 }) }
+}
+
+@Model(version: 1)
+private struct Point: Equatable {
+  @Field(json: "coordinates[0]") var longitude: Double
+  @Field(json: "coordinates[1]") var latitude: Double
+}
+
+@Model(version: 1)
+private struct Alternatives: Equatable {
+  @Field(json: .firstOf("id", "_id", "meta.id")) var id: Int?
+  @Field(json: .readOnly("labels[*].name")) var names: [String] = []
+  @Field(json: "dotted\\.key") var dotted: String?
+  @Field(json: "@type") var type: String?
+  @Field(json: .readOnly(.whole)) var raw: Value?
+}
+
+@Model(version: 1)
+private struct Team: Equatable {
+  var members: [Member] = []
+  @Field(json: .path("numbers").skippingInvalid) var numbers: [Int] = []
+}
+
+@Suite("Reading JSON with an adapter")
+struct AdapterReadingTests {
+  let members = try? JSONAdapter<Member>()
+
+  private func member(_ text: String) throws -> Member { try #require(members).decode(json(text)) }
+
+  @Test("J-4: keys that no field reads are ignored, whatever their value, nested ones too")
+  func unknownKeys() throws {
+    let read = try member(#"{"username": "a", "x": null, "nested": {"name": "b", "y": [1]}, "z": {"username": 1}}"#)
+    #expect(read == Member(name: "a", nestedName: "b"))
+  }
+
+  @Test("J-5: a path through null gives null; through anything but an object it fails, with its whole path")
+  func walking() throws {
+    #expect(try member(#"{"nested": null}"#).nestedName == nil)
+    #expect(try member(#"{"nested": {}}"#).nestedName == nil)
+    for text in [#"{"nested": "bar"}"#, #"{"nested": [{"name": "x"}]}"#, #"{"nested": 3}"#] {
+      let error = failure { try member(text) }
+      #expect(error?.code == .typeMismatch && error?.codingPath == [.key("nestedName")])
+      #expect(error?.jsonPath == [.key("nested")] && error?.typeName == "Member")
+    }
+  }
+
+  @Test("J-6, U-18, X-3: absent keeps the default and asks no transformer; null is a value")
+  func absence() throws {
+    #expect(try member("{}") == Member())
+    let adapter = try JSONAdapter<Nulls>()
+    #expect(try adapter.decode(json("{}")) == Nulls(missing: "44"))
+    let nulls = try adapter.decode(json(#"{"default": null, "value": null, "custom": null}"#))
+    #expect(nulls == Nulls(fallback: 2, value: 33, missing: "44", custom: "was null"))
+    #expect(try adapter.encodeValue(nulls)["custom"] == .null)
+    #expect(try member(#"{"username": null}"#).name == nil)
+  }
+
+  @Test("M-7, KV-9, U-2: null for what is no optional is an error with a path, and never a crash")
+  func nullPolicy() throws {
+    let error = failure { try JSONAdapter<Nulls>().decode(json(#"{"plain": null}"#)) }
+    #expect(error?.code == .typeMismatch && error?.codingPath == [.key("plain")])
+  }
+
+  @Test("J-7, U-18: several paths: what is there, null apart from absent; none counts as absent")
+  func severalPaths() throws {
+    let adapter = try JSONAdapter<Spot>()
+    #expect(
+      try adapter.decode(json(#"{"name": "x", "at": {"lat": 1.5}}"#)).span == Span(latitude: 1.5, longitude: nil))
+    #expect(try adapter.decode(json(#"{"name": "x"}"#)).span == nil)
+    #expect(try adapter.decode(json(#"{"name": "x", "at": {}}"#)).span == nil)
+    #expect(try adapter.decode(json(#"{"name": "x", "at": {"lat": null}}"#)).span == Span())
+    let error = failure { try adapter.decode(json(#"{"name": "x", "at": 3}"#)) }
+    #expect(error?.codingPath == [.key("span")] && error?.jsonPath == [.key("at")])
+  }
+
+  @Test("J-8: several paths without a transformer are an object of what is there")
+  func untransformedPaths() throws {
+    let adapter = try JSONAdapter<Exact>(["anything": .all("a.b", "c")])
+    let value = try adapter.decode(json(#"{"a": {"b": 1}, "c": null}"#))
+    #expect(value.anything == ["a.b": 1, "c": .null])
+    #expect(try text(adapter.encodeValue(value)) == #"{"a":{"b":1},"c":null}"#)
+  }
+
+  @Test("J-9: a document that is no object", arguments: ["null", "[]", "3", #""x""#])
+  func topLevel(document: String) throws {
+    let error = failure { try member(document) }
+    #expect(error?.code == .typeMismatch && error?.typeName == "Member" && error?.codingPath == [])
+    #expect(error?.reason.contains("Member") == true)
+  }
+
+  @Test("J-9, J-11, U-13: arrays are all or nothing in their order, or skip with a report for each element")
+  func arrays() throws {
+    let adapter = try #require(members)
+    let document = try json(#"[{"username": "a"}, "x", {"count": "y"}, {"username": "b"}]"#)
+    let error = failure { try adapter.decodeArray(document) }
+    #expect(error?.codingPath == [.index(1)] && error?.code == .typeMismatch)
+    let all = failure { try adapter.decodeArray(document, errors: .collectAll) }
+    #expect(all?.all.map(\.codingPath) == [[.index(1)], [.index(2), .key("count")]])
+    var report = JSONArrayReport()
+    #expect(try adapter.decodeArray(document, report: &report).map(\.name) == ["a", "b"])
+    #expect(report.count == 4 && report.failures.map(\.codingPath.first) == [.index(1), .index(2)])
+    #expect(try adapter.decodeArray(document, onInvalid: .skip).count == 2)
+    #expect(failure { try adapter.decodeArray(json(#"{"a": 1}"#)) }?.code == .typeMismatch)
+    #expect(failure { try adapter.decodeArray(json("null"), onInvalid: .skip) }?.code == .typeMismatch)
+  }
+
+  @Test("U-11: results that are wrapped, and root arrays by index")
+  func wrapped() throws {
+    let adapter = try #require(members)
+    let document = try json(#"{"data": {"items": [{"username": "a"}], "item": {"count": true}}}"#)
+    #expect(try adapter.decodeArray(document, at: "data.items").map(\.name) == ["a"])
+    #expect(try adapter.decode(document, at: "data.items[0]").name == "a")
+    #expect(
+      failure { try adapter.decode(document, at: "data.item") }?.codingPath == [
+        .key("data"), .key("item"), .key("count"),
+      ]
+    )
+    #expect(failure { try adapter.decode(document, at: "data.none") }?.code == .missingValue)
+    #expect(failure { try adapter.decode(document, at: "data.items.x") }?.code == .typeMismatch)
+    #expect(try JSONAdapter<Exact>(["number": .readOnly("[1]")]).decode(json("[5, 6]")).number == 6)
+  }
+
+  @Test("J-13, J-17: transformers of the field first, then the type's own form: models, dates, URLs, UUIDs, optionals")
+  func selection() throws {
+    let friend = try JSONAdapter<Friend>().decode(json(#"{"login": "a", "groups": [{"name": "g", "owner": null}]}"#))
+    #expect(friend.name == "a" && friend.groups.map(\.name) == ["g"] && friend.groups[0].owner == nil)
+  }
+
+  @Test("J-19: models that hold each other are read as deep as the document goes")
+  func recursion() throws {
+    let adapter = try JSONAdapter<Friend>()
+    let document = try json(
+      #"{"login": "a", "groups": [{"name": "g", "owner": {"login": "b", "groups": [{"name": "h", "owner": null}]}}]}"#)
+    let friend = try adapter.decode(document)
+    #expect(friend.groups[0].owner?.groups[0].name == "h")
+    #expect(try adapter.encodeValue(friend) == document)
+  }
+
+  @Test(
+    "J-15, U-10, KV-2, X-5: types are exact",
+    arguments: [
+      (#"{"text": 666}"#, "text"), (#"{"flag": "Potentially"}"#, "flag"), (#"{"flag": 1}"#, "flag"),
+      (#"{"number": true}"#, "number"), (#"{"number": 3.9}"#, "number"), (#"{"number": "3"}"#, "number"),
+      (#"{"number": 9223372036854775808}"#, "number"), (#"{"small": 128}"#, "small"), (#"{"small": true}"#, "small"),
+      (#"{"unsigned": -1}"#, "unsigned"), (#"{"ratio": true}"#, "ratio"), (#"{"ratio": "1"}"#, "ratio"),
+    ])
+  func exactness(document: String, key: String) throws {
+    let error = failure { try JSONAdapter<Exact>().decode(json(document)) }
+    #expect(error?.code == .typeMismatch && error?.codingPath == [.key(key)])
+    // The value is there for code, and nowhere in the text.
+    #expect(try error?.input as? Value == json(document)[key])
+    #expect(error?.description.contains("Potentially") == false)
+  }
+
+  @Test("J-15, X-5: integers keep all digits, and an untyped field takes anything")
+  func numbers() throws {
+    let exact = try JSONAdapter<Exact>().decode(
+      json(
+        #"{"number": 9007199254740993, "unsigned": 18446744073709551615, "small": -128, "ratio": 0.8333333, "anything": {"a": [true]}}"#
+      ))
+    #expect(exact.number == 9_007_199_254_740_993 && exact.unsigned == .max && exact.small == -128)
+    #expect(exact.ratio == 0.8333333 && exact.anything == ["a": [true]])
+    #expect(
+      try text(JSONAdapter<Exact>().encodeValue(exact, nulls: .omit))
+        == #"{"number":9007199254740993,"small":-128,"unsigned":18446744073709551615,"ratio":0.8333333,"anything":{"a":[true]}}"#
+    )
+  }
+
+  @Test("J-15, U-10: lenience is named for each field, and goes no further")
+  func lenience() throws {
+    let adapter = try JSONAdapter<Lenient>()
+    let read = try adapter.decode(
+      json(#"{"n": "12", "d": "-1.5e3", "b": 1, "s": 12, "t": "only"}"#))
+    #expect(read == Lenient(number: 12, ratio: -1500, flag: true, text: "12", tags: ["only"]))
+    #expect(try adapter.decode(json(#"{"n": 3.0, "b": "false", "s": ""}"#)) == Lenient(number: 3, flag: false))
+    #expect(
+      try text(adapter.encodeValue(read)) == #"{"n":12,"d":-1500.0,"b":true,"s":"12","t":["only"]}"#)
+    for text in [
+      #"{"n": "12x"}"#, #"{"n": ""}"#, #"{"n": "1.5"}"#, #"{"n": 3.5}"#, #"{"n": true}"#, #"{"d": "nan"}"#,
+      #"{"d": "0x1p3"}"#,
+      #"{"d": " 1"}"#, #"{"b": 2}"#, #"{"b": "yes"}"#, #"{"s": true}"#, #"{"t": 1}"#, #"{"n": "99999999999999999999"}"#,
+    ] {
+      #expect(failure { try adapter.decode(json(text)) }?.code == .typeMismatch, "\(text)")
+    }
+  }
+
+  @Test("J-18, E-3, T-4: a transformer's failure is the error, with input, paths and its own error unchanged")
+  func transformerFailure() throws {
+    let error = failure { try member(#"{"count": "many"}"#) }
+    #expect(error?.code == .rejected && error?.codingPath == [.key("count")] && error?.input as? String == "many")
+    #expect((error?.underlyingError as? TransformError)?.reason == "the text is no number")
+    #expect(error?.description.contains("many") == false)
+    let mismatch = failure { try member(#"{"count": 666}"#) }
+    #expect(mismatch?.code == .typeMismatch && mismatch?.input as? Value == 666)
+  }
+
+  @Test("E-8, U-4: the whole path, of properties and of JSON, through models, arrays and dictionaries")
+  func paths() throws {
+    let adapter = try JSONAdapter<[String: Team]>()
+    let error = failure {
+      try adapter.decode(json(#"{"a": {"members": [{}, {"nested": {"name": 3}}]}}"#))
+    }
+    #expect(error?.codingPath == [.key("a"), .key("members"), .index(1), .key("nestedName")])
+    #expect(error?.jsonPath == [.key("a"), .key("members"), .index(1), .key("nested"), .key("name")])
+    #expect(error?.pathDescription == "a.members[1].nestedName")
+    #expect(error?.description.contains("in JSON at a.members[1].nested.name") == true)
+  }
+
+  @Test("U-4, V-8: all errors at once, in the order of the schema, through nested models")
+  func collecting() throws {
+    let document = try json(
+      #"{"ratio": "x", "text": 1, "number": 2.5, "anything": 1}"#)
+    let error = failure { try JSONAdapter<Exact>().decode(document, errors: .collectAll) }
+    #expect(error?.all.map(\.key) == ["text", "number", "ratio"])
+    let team = try json(#"{"members": [{"count": 1}, {"username": 5, "nested": 1, "count": "x"}, {}], "numbers": 3}"#)
+    let nested = failure { try JSONAdapter<Team>().decode(team, errors: .collectAll) }
+    #expect(
+      nested?.all.map(\.pathDescription) == [
+        "members[0].count", "members[1].name", "members[1].count", "members[1].nestedName", "numbers",
+      ])
+    #expect(failure { try JSONAdapter<Team>().decode(team) }?.pathDescription == "members[0].count")
+    #expect(failure { try JSONAdapter<Spot>().decode(json("{}"), errors: .collectAll) }?.all.map(\.key) == ["name"])
+  }
+
+  @Test("U-13: a field can leave invalid elements out")
+  func skippingElements() throws {
+    let team = try JSONAdapter<Team>().decode(json(#"{"numbers": [1, "x", 2.5, 3, null]}"#))
+    #expect(team.numbers == [1, 3])
+    #expect(failure { try JSONAdapter<Team>().decode(json(#"{"numbers": 1}"#)) }?.code == .typeMismatch)
+  }
+
+  @Test("U-11: alternative keys, every element, dots and @ in keys, the whole object")
+  func alternatives() throws {
+    let adapter = try JSONAdapter<Alternatives>()
+    let document = try json(
+      #"{"_id": 4, "id2": 5, "labels": [{"name": "a"}, {"name": "b"}], "dotted.key": "d", "@type": "t"}"#)
+    let read = try adapter.decode(document)
+    #expect(read.id == 4 && read.names == ["a", "b"] && read.dotted == "d" && read.type == "t" && read.raw == document)
+    #expect(try text(adapter.encodeValue(read)) == #"{"id":4,"dotted.key":"d","@type":"t"}"#)
+    // Null is there.
+    #expect(try adapter.decode(json(#"{"id": null, "_id": 4}"#)).id == nil)
+    #expect(try adapter.decode(json(#"{"meta": {"id": 9}}"#)).id == 9)
+    let error = failure { try adapter.decode(json(#"{"labels": [{"name": "a"}, {}]}"#)) }
+    #expect(error?.code == .missingValue && error?.jsonPath == [.key("labels"), .index(1)])
+  }
+
+  @Test("U-11: places in arrays, both ways")
+  func indices() throws {
+    let adapter = try JSONAdapter<Point>()
+    let document = try json(#"{"coordinates": [8.5, 47.25]}"#)
+    let point = try adapter.decode(document)
+    #expect(point == Point(longitude: 8.5, latitude: 47.25))
+    #expect(try adapter.encodeValue(point) == document)
+    let error = failure { try adapter.decode(json(#"{"coordinates": [1.5, "x"]}"#)) }
+    #expect(error?.jsonPath == [.key("coordinates"), .index(1)] && error?.codingPath == [.key("latitude")])
+    #expect(failure { try adapter.decode(json(#"{"coordinates": [1.5]}"#)) }?.code == .missingValue)
+    #expect(failure { try adapter.decode(json(#"{"coordinates": {"0": 1}}"#)) }?.code == .typeMismatch)
+  }
+
+  @Test("P-10, P-11: models by an adapter as transformers; nulls stay in place")
+  func modelTransformers() throws {
+    let adapter = try #require(members)
+    let one = ReversibleTransformer.model(adapter)
+    #expect(try one.transform(["username": "a"]) == Member(name: "a"))
+    #expect(try one.optional.transform(nil) == nil)
+    #expect(throws: TransformError.self) { try one.transform(3) }
+    let many = ReversibleTransformer<Value, [Member?]>.models(adapter)
+    let document = Value.array((0..<10).map { $0 == 2 ? .null : ["username": .string("\($0)")] })
+    let models = try many.transform(document)
+    #expect(models.count == 10 && models[2] == nil && models[9]?.name == "9")
+    #expect(try many.reverse(models).arrayValue?[2] == .null)
+    let error = #expect(throws: TransformError.self) { try many.transform([["username": "a"], 3]) }
+    #expect(error?.path == [.index(1)])
+  }
+
+  @Test("U-21: an object keyed by identifiers becomes an array of what knows its identifier")
+  func keyedElements() throws {
+    let adapter = try JSONAdapter(
+      JSONMapping<Team>(["members": .path("by_name", .keyedElements("username"))]))
+    let document = try json(#"{"by_name": {"b": {"count": "2"}, "a": {"count": "1"}}}"#)
+    let team = try adapter.decode(document)
+    #expect(team.members.map(\.name) == ["b", "a"] && team.members.map(\.count) == [2, 1])
+    #expect(try adapter.decode(adapter.encodeValue(team)) == team)
+    #expect(try adapter.encodeValue(team)["by_name"]?["a"]?["count"] == "1")
+  }
+
+  @Test("J-31, U-20: a nested model by a mapping of this adapter's own")
+  func using() throws {
+    let nested = try JSONAdapter<Member>(["name": "n"])
+    let adapter = try JSONAdapter<Team>().using(nested)
+    let document = try json(#"{"members": [{"n": "x"}], "numbers": []}"#)
+    let team = try adapter.decode(document)
+    #expect(team.members == [Member(name: "x")])
+    #expect(try adapter.encodeValue(team) == document)
+    #expect(try JSONAdapter<Team>().decode(document).members == [Member()])
+    #expect(try JSONAdapter<[Team]>().using(nested).decode(.array([document])).first == team)
+  }
+}

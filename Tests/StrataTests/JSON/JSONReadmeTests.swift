@@ -1,0 +1,62 @@
+import Foundation
+import Strata
+import Testing
+
+// The README's example for servers. A test compares the two, and runs it.
+
+// README:begin
+@Model(version: 1)
+struct GHIssue {
+  let number: Int
+  var title: String
+  var body: String?
+  @Field(json: .path("state", .cases(GHState.self, aliases: ["reopened": .open]))) var state: GHState
+  @Field(json: "user.login") let reporterLogin: String
+  var assignee: GHUser?
+  @Field(json: "html_url") let page: URL
+  @Field(json: .readOnly("updated_at")) let updatedAt: Date
+  @Field(json: .path("milestone.due_on", .date(format: "yyyy-MM-dd"))) var dueOn: Date?
+  @Field(json: .readOnly("labels[*].name")) var labels: [String] = []
+  @Field(json: .none) var retrievedAt = Date.now
+}
+
+enum GHState: String, Archivable, CaseIterable { case open, closed }
+
+@Model(version: 1)
+struct GHUser {
+  let login: String
+  @Field(json: .firstOf("html_url", "url")) let page: URL
+}
+
+func close(_ response: Data) throws -> Data {
+  let adapter = try JSONAdapter<GHIssue>()
+  let issue = try adapter.decode(response)
+  var closed = issue
+  closed.state = .closed
+  closed.assignee = nil
+  return try adapter.jsonPatchData(from: issue, to: closed)  // {"state":"closed","assignee":null}
+}
+// README:end
+
+@Suite("README, JSON")
+struct JSONReadmeTests {
+  @Test("The README's example for servers is this one, and does what it says")
+  func example() throws {
+    let response = """
+      {"number": 7, "title": "Crash", "state": "reopened", "user": {"login": "ada"}, "html_url": "https://example.com/7",
+       "assignee": {"login": "bob", "url": "https://example.com/bob"}, "updated_at": "2011-01-26T19:01:12Z",
+       "milestone": {"due_on": "2011-02-01"}, "labels": [{"name": "bug"}]}
+      """
+    #expect(try String(decoding: close(Data(response.utf8)), as: UTF8.self) == #"{"state":"closed","assignee":null}"#)
+    let issue = try JSONAdapter<GHIssue>().decode(Data(response.utf8))
+    #expect(issue.labels == ["bug"] && issue.assignee?.page.path() == "/bob" && issue.state == .open)
+    #expect(issue.dueOn == Date(timeIntervalSince1970: 1_296_518_400))
+    let here = URL(filePath: #filePath)
+    let root = here.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    let source = try String(contentsOf: here, encoding: .utf8)
+    let readme = try String(contentsOf: root.deletingLastPathComponent().appending(path: "README.md"), encoding: .utf8)
+    let parts = source.components(separatedBy: "// README:")
+    let program = try #require(parts.first { $0.hasPrefix("begin\n") }).dropFirst("begin\n".count)
+    #expect(readme.contains(program.trimmingCharacters(in: .whitespacesAndNewlines)))
+  }
+}

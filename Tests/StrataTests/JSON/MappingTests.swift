@@ -1,0 +1,179 @@
+import Foundation
+import Strata
+import Testing
+
+@Model(version: 1)
+private struct Page: Equatable {
+  var id = 0
+  var createdAt: Date?
+  var htmlURL: URL?
+  var title = "untitled"
+  var isLocked = false
+}
+
+private struct Note: DescribedModel, Equatable {
+  var title: String
+  var votes: Int
+  static let fields = Fields(
+    Note.self, version: 1, Field("title", \.title, default: ""), Field("votes", \.votes, default: 0),
+    make: { Note(title: $0, votes: $1) })
+  var double: Int { votes * 2 }
+}
+
+@Suite("JSON mapping")
+struct MappingTests {
+  @Test("J-1: fields that a mapping does not name take no part, either way")
+  func explicit() throws {
+    let adapter = try JSONAdapter<Page>(["title": "headline"])
+    let page = try adapter.decode(json(#"{"headline": "x", "id": 7}"#))
+    #expect(page == Page(title: "x"))
+    #expect(try text(adapter.encodeValue(page)) == #"{"headline":"x"}"#)
+  }
+
+  @Test("J-1, H-7, U-19: identity, snake case and own lines compose")
+  func conventions() throws {
+    #expect(JSONMapping<Page>.identity.fields.keys.sorted() == ["createdAt", "htmlURL", "id", "isLocked", "title"])
+    let snake = try JSONAdapter<Page>(.snakeCase.merging(["title": "meta.title"]).removing("isLocked", "nothing"))
+    let page = try snake.decode(
+      json(
+        #"{"id": 1, "created_at": "2011-01-26T19:01:12Z", "html_url": "http://a.b", "meta": {"title": "t"}, "is_locked": true}"#
+      ))
+    #expect(
+      page
+        == Page(
+          id: 1, createdAt: Date(timeIntervalSince1970: 1_296_068_472), htmlURL: URL(string: "http://a.b"), title: "t"))
+    #expect(
+      try text(snake.encodeValue(page))
+        == #"{"id":1,"created_at":"2011-01-26T19:01:12Z","html_url":"http://a.b","meta":{"title":"t"}}"#)
+  }
+
+  @Test("H-5, H-6: of two mappings the one that is merged in wins; removing what is not there changes nothing")
+  func composition() {
+    let mapping = JSONMapping<Page>(["id": "a", "title": "b"])
+    let merged = mapping.merging(["title": "c"])
+    #expect(merged.fields["title"]?.source == .path("c") && merged.fields["id"]?.source == .path("a"))
+    #expect(mapping.merging([:]).fields.count == 2)
+    #expect(mapping.removing("x").fields.count == 2 && mapping.removing("id", "title").fields.isEmpty)
+  }
+
+  @Test("J-1: a model takes over what another one's mapping says of the fields that both have")
+  func including() throws {
+    let mapping = JSONMapping<Page>(["id": "number"]).including(JSONMapping<Note>(["title": "name", "votes": "v"]))
+    #expect(mapping.fields.keys.sorted() == ["id", "title"])
+    #expect(try JSONAdapter(mapping).decode(json(#"{"number": 3, "name": "n"}"#)) == Page(id: 3, title: "n"))
+  }
+
+  @Test("J-2, E-2, U-4: every mistake of a mapping is found when the adapter is made, all in one error")
+  func mistakes() throws {
+    let error = failure {
+      try JSONAdapter<Page>([
+        "nope": "x", "other": "y",
+        "id": .path("user"), "title": .path("user.login"),
+        "htmlURL": .path("page", .uuid),
+        "isLocked": .path("locked", Transformer<String, Bool> { $0 == "Y" }),
+      ])
+    }
+    #expect(error?.code == .invalidMapping)
+    #expect(
+      error?.all.map(\.codingPath)
+        == [["nope"], ["other"], ["htmlURL"], ["isLocked"], ["title"]].map { $0.map { .key($0) } })
+    #expect(error?.all.allSatisfy { $0.code == .invalidMapping && $0.all.count == 1 } == true)
+    #expect(error?.description.contains("nope") == true && error?.description.contains("isLocked") == true)
+  }
+
+  @Test(
+    "J-25, U-11: paths in each other's way are refused before anything is written",
+    arguments: [
+      ["id": "user", "title": "user"], ["id": "user", "title": "user.login"], ["id": "user.login", "title": "user"],
+      ["id": "a[0]", "title": "a.b"], ["id": "a[1]"], ["id": "a[0]", "title": "a[2]"], ["id": "labels[*].name"],
+    ] as [[String: JSONPath]])
+  func conflicts(paths: [String: JSONPath]) throws {
+    let fields = paths.mapValues { JSONField.path($0) }
+    #expect(failure { try JSONAdapter(JSONMapping<Page>(fields)) }?.code == .invalidMapping)
+    // Reading alone has no conflicts.
+    _ = try JSONAdapter(JSONMapping<Page>(fields.mapValues { .readOnly($0) }))
+  }
+
+  @Test(
+    "J-2: null as a default that is not there, lenience that means nothing, an empty list, a table with two meanings")
+  func otherMistakes() {
+    let fields: [JSONField] = [
+      .path("x").lenient(.numericString), .firstOf(), .all(), .path("x").skippingInvalid,
+      .path("x", .values(["a": "b", "a": "c"])),
+      .path("x", ReversibleTransformer.date(format: "").then(ReversibleTransformer.iso8601.inverted)),
+    ]
+    for field in fields {
+      #expect(failure { try JSONAdapter<Page>(["title": field]) }?.code == .invalidMapping)
+    }
+    #expect(failure { try JSONAdapter<Label>(["name": .path("x").null(.useDefault)]) }?.code == .invalidMapping)
+  }
+
+  @Test("J-2: mistakes of models inside are found too")
+  func nestedMistakes() {
+    let error = failure { try JSONAdapter<[String: [Holder]]>() }
+    #expect(error?.code == .invalidMapping && error?.typeName == "Wrong" && error?.codingPath == [.key("b")])
+    #expect(failure { try Wrong(fromJSON: json("{}")) }?.code == .invalidMapping)
+  }
+
+  @Test("J-1: fields can be named by properties, and one that is no field is a mistake")
+  func keyPaths() throws {
+    let adapter = try JSONAdapter(JSONMapping<Note>.identity.setting(\.votes, "meta.votes"))
+    #expect(try adapter.decode(json(#"{"meta": {"votes": 3}}"#)).votes == 3)
+    #expect(failure { try JSONAdapter(JSONMapping<Note>.identity.setting(\.double, "x")) }?.code == .invalidMapping)
+  }
+
+  @Test("J-3, J-33: several named mappings for one type, each made once and used often")
+  func several() throws {
+    let first = try JSONAdapter(Page.self, ["title": "name"])
+    let second = try JSONAdapter(Page.self, ["title": "label.text"])
+    for number in 0..<3 {
+      let page = Page(title: "t\(number)")
+      #expect(try first.decode(first.encodeValue(page)) == page)
+      #expect(try second.decode(second.encodeValue(page)) == page)
+    }
+    #expect(try text(second.encodeValue(Page(title: "x"))) == #"{"label":{"text":"x"}}"#)
+  }
+
+  @Test("J-13: a transformer for all fields of a type")
+  func perType() throws {
+    let adapter = try JSONAdapter(JSONMapping<Page>.identity.transforming(by: ReversibleTransformer.secondsSince1970))
+    #expect(try adapter.decode(json(#"{"createdAt": 5}"#)).createdAt == Date(timeIntervalSince1970: 5))
+    #expect(try adapter.encodeValue(Page(createdAt: Date(timeIntervalSince1970: 5.5)))["createdAt"] == 5.5)
+  }
+
+  @Test("The plain mappings are known as plain")
+  func plainness() throws {
+    #expect(Page.schema.jsonPlan.isPlain && Note.schema.jsonPlan.isPlain)
+    #expect(!Member.schema.jsonPlan.isPlain && !Spot.schema.jsonPlan.isPlain)
+  }
+}
+
+@Model(version: 1)
+private struct Label { var name: String }
+
+@Model(version: 1)
+private struct Wrong {
+  @Field(json: "x") var a: String?
+  @Field(json: "x.y") var b: String?
+}
+
+@Model(version: 1)
+private struct Holder { var wrong: Wrong? }
+
+@Suite("JSON path")
+struct JSONPathTests {
+  @Test(
+    "U-11: dots, brackets and backslashes in keys, indices and every element",
+    arguments: [
+      ("user.login", [.key("user"), .key("login")]), ("a\\.b", [.key("a.b")]),
+      ("a[0].b", [.key("a"), .index(0), .key("b")]),
+      ("[2][3]", [.index(2), .index(3)]), ("a\\[0]", [.key("a[0]")]), ("a[b]", [.key("a[b]")]), ("", [.key("")]),
+      ("a..b", [.key("a"), .key(""), .key("b")]), ("a\\\\", [.key("a\\")]), ("@count", [.key("@count")]),
+      ("labels[*].name", [.key("labels"), .each, .key("name")]), ("a.", [.key("a"), .key("")]),
+    ] as [(String, [JSONPath.Step])])
+  func parsing(text: String, steps: [JSONPath.Step]) {
+    let path = JSONPath(parsing: text)
+    #expect(path.steps == steps)
+    #expect(JSONPath(parsing: path.description) == path)
+  }
+}

@@ -1,0 +1,244 @@
+import Foundation
+import Strata
+import Testing
+
+private protocol Shape: Sendable { var area: Double { get } }
+
+@Model(version: 1)
+private struct Circle: Shape, Equatable {
+  var radius = 1.0
+  var area: Double { radius * radius * 3 }
+}
+
+@Model(version: 1)
+private struct Square: Shape, Equatable {
+  @Field(json: "meta.side") var side = 1.0
+  @Field(json: "meta.kind") var kind = "square"
+  var area: Double { side * side }
+}
+
+@Model(version: 1)
+private struct Blob: Shape, Equatable {
+  var area = 0.0
+}
+
+@Model(version: 1)
+private struct Stray: Shape { var area = 0.0 }
+
+private class IceCream { var flavor: String { "plain" } }
+
+@Model(version: 1)
+private final class Chocolate: IceCream {
+  @Field(json: .path("chocolate_bitterness", .digits)) var bitterness: Int
+  override var flavor: String { "chocolate" }
+  init(bitterness: Int) { self.bitterness = bitterness }
+}
+
+@Model(version: 1)
+private enum Charge: Equatable {
+  case cash
+  case card(number: String, expiry: Date?)
+  case wire(Account)
+  case split(Int, Int)
+}
+
+@Model(version: 1)
+private struct Account: Equatable {
+  @Field(json: "account.iban") var iban: String
+}
+
+extension Charge: JSONTagged {
+  static var jsonTagging: JSONTagging { .internal("type", names: ["credit_card": "card", "creditCard": "card"]) }
+}
+
+@Model(version: 1)
+private enum Event: Equatable, UnknownCaseRepresentable {
+  case opened(by: String)
+  case moved(Account)
+  case number(Int)
+  case other
+  static var unknownCase: Event { .other }
+}
+
+extension Event: JSONTagged {
+  static var jsonTagging: JSONTagging { .adjacent("event", "payload") }
+}
+
+@Model(version: 1)
+private enum Untouched: Equatable { case on(level: Int), off }
+
+@Model(version: 1)
+private struct Delivery: Equatable {
+  var id: Int
+  @Field(json: .whole) var event: Event
+  var payments: [Charge] = []
+}
+
+@Suite("JSON variants")
+struct VariantTests {
+  private func shapes(_ unknown: JSONCluster<any Shape>.Unknown = .fail) throws -> JSONCluster<any Shape> {
+    try JSONCluster(
+      by: .key("type"), unknown: unknown, .model("circle", JSONAdapter<Circle>()) { $0 },
+      .model("blob", JSONAdapter<Blob>()) { $0 })
+  }
+
+  @Test("J-20, J-21, U-20: the tag says which model reads, the object's own type which one writes; arrays are mixed")
+  func cluster() throws {
+    let document = try json(#"[{"type": "circle", "radius": 2.0}, {"type": "blob", "area": 5.5}]"#)
+    let read = try shapes().decodeArray(document)
+    #expect(read.map(\.area) == [12, 5.5] && read[0] is Circle)
+    #expect(try JSONReader().read(shapes().encodeArray(read)) == document)
+    #expect(try text(shapes().encodeValue(Circle())) == #"{"type":"circle","radius":1.0}"#)
+  }
+
+  @Test("J-20: no tag, an unknown tag, no object, no variant: errors")
+  func errors() throws {
+    let shapes = try shapes()
+    #expect(failure { try shapes.decode(json(#"{"radius": 1}"#)) }?.code == .missingValue)
+    let error = failure { try shapes.decode(json(#"{"type": "secret"}"#)) }
+    #expect(error?.code == .unknownCase && error?.jsonPath == [.key("type")])
+    #expect(error?.description.contains("secret") == false && error?.description.contains("circle") == true)
+    for document in ["null", "[]", "3"] {
+      #expect(failure { try shapes.decode(json(document)) }?.code == .typeMismatch)
+    }
+    #expect(failure { try shapes.encode(Stray()) }?.code == .notEncodable)
+    #expect(
+      failure { try shapes.decodeArray(json(#"[{"type": "circle", "radius": "x"}]"#)) }?.codingPath == [
+        .index(0), .key("radius"),
+      ])
+    #expect(failure { try JSONCluster<any Shape>(by: .key("type")) }?.code == .invalidMapping)
+    let twice = failure {
+      try JSONCluster<any Shape>(
+        by: .key("type"), unknown: .fallback("x"), .model("a", JSONAdapter<Circle>()) { $0 },
+        .model("a", JSONAdapter<Blob>()) { $0 })
+    }
+    #expect(twice?.all.count == 2)
+  }
+
+  @Test("U-20, U-13: unknown tags fail, take a fallback, or are skipped")
+  func unknownTags() throws {
+    let document = try json(#"[{"type": "circle"}, {"type": "x", "area": 3.0}, {"type": "blob", "area": "x"}]"#)
+    #expect(failure { try shapes().decodeArray(document) }?.codingPath == [.index(1)])
+    #expect(try shapes(.fallback("blob")).decode(#require(document.arrayValue?[1])).area == 3)
+    #expect(failure { try shapes(.skip).decodeArray(document) }?.codingPath == [.index(2), .key("area")])
+    var report = JSONArrayReport()
+    #expect(try shapes(.skip).decodeArray(document, report: &report).count == 1)
+    #expect(report.failures.map(\.code) == [.unknownCase, .typeMismatch])
+  }
+
+  @Test("U-20: tags deep in the document, among fields of the model, beside the payload, or worked out")
+  func discriminators() throws {
+    let deep = try JSONCluster<any Shape>(
+      by: .key("meta.kind"), .model("square", JSONAdapter<Square>()) { $0 },
+      .model("circle", JSONAdapter<Circle>()) { $0 })
+    let square = try json(#"{"meta": {"side": 2.0, "kind": "square"}}"#)
+    #expect(try deep.decode(square) as? Square == Square(side: 2))
+    #expect(try deep.encodeValue(Square(side: 2)) == square)
+    #expect(try text(deep.encodeValue(Circle())) == #"{"meta":{"kind":"circle"},"radius":1.0}"#)
+    #expect(failure { try deep.encodeValue(Square(kind: "circle")) }?.code == .notEncodable)
+
+    let sibling = try JSONCluster<any Shape>(
+      by: .sibling("type", content: "payload"), .model("circle", JSONAdapter<Circle>()) { $0 })
+    let wrapped = try json(#"{"type": "circle", "payload": {"radius": 3.0}}"#)
+    #expect(try sibling.decode(wrapped).area == 27)
+    #expect(try sibling.encodeValue(Circle(radius: 3)) == wrapped)
+    #expect(failure { try sibling.decode(json(#"{"type": "circle"}"#)) }?.code == .missingValue)
+
+    let custom = try JSONCluster<any Shape>(
+      by: .custom { $0["radius"] == nil ? "b" : "c" }, .model("c", JSONAdapter<Circle>()) { $0 },
+      .model("b", JSONAdapter<Blob>()) { $0 })
+    #expect(try custom.decode(json(#"{"area": 1.0}"#)) is Blob)
+    #expect(try text(custom.encodeValue(Circle())) == #"{"radius":1.0}"#)
+  }
+
+  @Test("J-21, J-34: classes with a common superclass that knows nothing of them")
+  func classes() throws {
+    let creams = try JSONCluster<IceCream>(
+      by: .key("flavor"), .model("chocolate", JSONAdapter<Chocolate>()) { $0 })
+    let document = try json(#"{"flavor": "chocolate", "chocolate_bitterness": "100"}"#)
+    let cream = try creams.decode(document)
+    #expect(cream.flavor == "chocolate" && (cream as? Chocolate)?.bitterness == 100)
+    #expect(try creams.encodeValue(cream) == document)
+    #expect(failure { try creams.encode(IceCream()) }?.code == .notEncodable)
+  }
+
+  /// A cluster with itself as a variant.
+  private static let looping: Result<JSONCluster<any Shape>, any Error> = Result {
+    try JSONCluster<any Shape>(
+      by: .key("type"), .cluster("group", try looping.get()), .model("circle", JSONAdapter<Circle>()) { $0 })
+  }
+
+  @Test("J-20: a document is asked again where a variant has variants; without end is an error")
+  func dispatch() throws {
+    let round = try JSONCluster<any Shape>(by: .key("kind"), .model("circle", JSONAdapter<Circle>()) { $0 })
+    let outer = try JSONCluster<any Shape>(
+      by: .key("type"), .cluster("round", round), .model("blob", JSONAdapter<Blob>()) { $0 })
+    let document = try json(#"{"type": "round", "kind": "circle", "radius": 2.0}"#)
+    #expect(try outer.decode(document).area == 12)
+    #expect(try outer.encodeValue(Circle(radius: 2)) == document)
+    let endless = try Self.looping.get()
+    #expect(failure { try endless.decode(json(#"{"type": "group"}"#)) }?.code == .invalidMapping)
+    #expect(try endless.decode(json(#"{"type": "circle"}"#)).area == 3)
+    #expect(failure { try endless.encode(Blob()) }?.code == .notEncodable)
+  }
+
+  @Test("J-20, U-20: enums with the tag among their associated values, under several names")
+  func internalTags() throws {
+    let adapter = try JSONAdapter<[Charge]>()
+    let payments: [Charge] = [.cash, .card(number: "1", expiry: nil), .wire(Account(iban: "CH")), .split(1, 2)]
+    let document = try json(
+      #"[{"type": "cash"}, {"type": "credit_card", "number": "1", "expiry": null}, {"type": "wire", "account": {"iban": "CH"}}, {"type": "split", "_0": 1, "_1": 2}]"#
+    )
+    #expect(try adapter.decode(document) == payments)
+    #expect(try adapter.encodeValue(payments) == document)
+    #expect(
+      try adapter.decode(json(#"[{"type": "creditCard", "number": "2", "more": true}]"#)) == [
+        .card(number: "2", expiry: nil)
+      ])
+    let error = failure { try adapter.decode(json(#"[{"type": "card", "number": 2}]"#)) }
+    #expect(error?.codingPath == [.index(0), .key("card"), .key("number")])
+    for (document, code) in [
+      ("[{}]", .missingValue), (#"[{"type": 3}]"#, .typeMismatch), (#"[{"type": "x"}]"#, .unknownCase),
+      ("[3]", .typeMismatch),
+    ] as [(String, ArchiveError.Code)] {
+      #expect(failure { try adapter.decode(json(document)) }?.code == code)
+    }
+  }
+
+  @Test("U-20: enums with the tag beside their value, and an unknown case")
+  func adjacentTags() throws {
+    let adapter = try JSONAdapter<[Event]>()
+    let events: [Event] = [.opened(by: "a"), .moved(Account(iban: "CH")), .number(3), .other]
+    let document = try json(
+      #"[{"event": "opened", "payload": {"by": "a"}}, {"event": "moved", "payload": {"account": {"iban": "CH"}}}, {"event": "number", "payload": 3}, {"event": "other"}]"#
+    )
+    #expect(try adapter.decode(document) == events)
+    #expect(try adapter.encodeValue(events) == document)
+    #expect(try adapter.decode(json(#"[{"event": "later", "payload": 1}]"#)) == [.other])
+  }
+
+  @Test("U-20: a tag in the parent and its payload under a sibling key")
+  func tagInParent() throws {
+    let adapter = try JSONAdapter<Delivery>()
+    let document = try json(
+      #"{"event": "moved", "payload": {"account": {"iban": "CH"}}, "id": 4, "payments": [{"type": "cash"}]}"#)
+    let delivery = try adapter.decode(document)
+    #expect(delivery == Delivery(id: 4, event: .moved(Account(iban: "CH")), payments: [.cash]))
+    #expect(try adapter.encodeValue(delivery) == document)
+  }
+
+  @Test("An enum that says nothing has its case as the only key; a tag for a case that is not there is a mistake")
+  func externalTags() throws {
+    let adapter = try JSONAdapter<Untouched>()
+    #expect(try text(adapter.encodeValue(.on(level: 2))) == #"{"on":{"level":2}}"#)
+    #expect(try adapter.decode(json(#"{"off": {}}"#)) == .off)
+    #expect(failure { try JSONAdapter<Mistagged>() }?.code == .invalidMapping)
+  }
+}
+
+@Model(version: 1)
+private enum Mistagged { case a }
+
+extension Mistagged: JSONTagged {
+  static var jsonTagging: JSONTagging { .internal("type", names: ["x": "b"]) }
+}
