@@ -143,6 +143,8 @@ class FromCBOR2:
             return ("URL",) + tuple(content[1:])
         if tag == 27 and content[0] == "Decimal.NaN":
             return ("decimal", "nan")
+        if tag == 27 and content[0] == "number":
+            return ("Number", content[1])
         raise Invalid("cbor2 found the tag %d" % tag)
 
     def record(self, keys, values):

@@ -6,6 +6,7 @@ Needs Python 3.9 and its standard library.
 """
 import datetime
 import json
+import re
 import struct
 import sys
 import unicodedata
@@ -14,6 +15,7 @@ from fractions import Fraction
 
 MAX_DEPTH, MAX_COUNT, MAX_STRING = 512, 1 << 24, 256 << 20
 MAX_BODY, MAX_RATIO = 1 << 30, 1032
+NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 
 
 class Invalid(Exception):
@@ -28,7 +30,7 @@ def need(condition, reason):
 # ---- values that JSON and Python have no type for -----------------------------------------------------------------
 
 class Tagged:
-    """A value with a kind and content: Date, URL, UUID, Decimal, Float."""
+    """A value with a kind and content: Date, URL, UUID, Decimal, Float, Number."""
 
     def __init__(self, kind, *content):
         self.kind, self.content = kind, content
@@ -274,6 +276,10 @@ class Body:
             return Tagged("Date", self.expect(float, "a date"))
         if (name, length) == ("URL", 3):
             return Tagged("URL", self.expect(str, "a URL"), self.expect(str, "a URL"))
+        if (name, length) == ("number", 2):
+            text = self.expect(str, "a number in text")
+            need(NUMBER.fullmatch(text), "a number that JSON cannot spell")
+            return Tagged("Number", text)
         need((name, length) == ("Decimal.NaN", 1), "an unknown generic object")
         return Tagged("Decimal", None)
 

@@ -12,14 +12,10 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
   package var byteStrings: [Int: Data] = [:]
   package var definitions: [Definition] = []
   package var depth = 0
-  package let depthLimit: Int
-  package let countLimit: Int
-  package let lengthLimit: Int
   /// The fields of an upgraded record in the order of the schema; `nil` while the reader stands on bytes, and empty
   /// while it stands on a JSON object.
   package var slots: [Value?]?
-  /// The text and the tokens of a JSON document, and where the values of the fields stand in it.
-  let jsonText: RawSpan
+  /// The tokens of a JSON document, whose text are the bytes, and where the values of the fields stand among them.
   let jsonTokens: JSONTokens
   @usableFromInline var jsonPlaces: [Int] = []
   package var unknownFields = UnknownFields()
@@ -49,26 +45,18 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
   @_lifetime(copy bytes)
   package init(_ bytes: RawSpan, context: DecodingContext) {
     self.bytes = bytes
-    jsonText = RawSpan()
     jsonTokens = JSONTokens()
     self.context = context
     position = 0
-    depthLimit = context.limits.depth
-    countLimit = context.limits.count
-    lengthLimit = context.limits.stringLength
   }
 
   /// A reader over the fields of a record.
   @_lifetime(immortal)
   package init(slots: [Value?], unknownFields: UnknownFields, context: DecodingContext) {
     bytes = RawSpan()
-    jsonText = RawSpan()
     jsonTokens = JSONTokens()
     position = 0
     self.context = context
-    depthLimit = context.limits.depth
-    countLimit = context.limits.count
-    lengthLimit = context.limits.stringLength
     self.slots = slots
     self.unknownFields = unknownFields
   }
@@ -76,17 +64,19 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
   /// A reader over the members of a JSON object.
   @_lifetime(copy element)
   init(json element: JSONElement, places: [Int], context: DecodingContext) {
-    bytes = RawSpan()
-    jsonText = element.bytes
+    bytes = element.bytes
+    // What reads an archive's bytes finds none here.
+    position = element.bytes.byteCount
     jsonTokens = element.tokens
     jsonPlaces = places
-    position = 0
     self.context = context
-    depthLimit = context.limits.depth
-    countLimit = context.limits.count
-    lengthLimit = context.limits.stringLength
     slots = []
   }
+
+  // Not stored, since the reader is moved from field to field and should be small.
+  package var depthLimit: Int { context.limits.depth }
+  package var countLimit: Int { context.limits.count }
+  package var lengthLimit: Int { context.limits.stringLength }
 
   // MARK: Bytes
 

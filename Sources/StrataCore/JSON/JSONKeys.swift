@@ -196,7 +196,7 @@ extension ArchiveReader {
 
   @usableFromInline
   @_lifetime(copy self)
-  func jsonElement(at place: Int) -> JSONElement { JSONElement(jsonText, jsonTokens, at: place) }
+  func jsonElement(at place: Int) -> JSONElement { JSONElement(bytes, jsonTokens, at: place) }
 
   /// An error with its place in the text.
   @usableFromInline

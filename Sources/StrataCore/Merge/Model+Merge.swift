@@ -60,13 +60,18 @@ extension Model {
 
   /// Folds a JSON object in: only the keys that the document holds are touched. An explicit null is a value.
   ///
-  /// - Throws: ``ArchiveError`` with the code `invalidJSON` where the text is no JSON, `typeMismatch` where a value is
-  ///   not what a field holds, and as `mergeValues(from:)`. The object is then unchanged.
+  /// - Throws: ``ArchiveError`` with the code `invalidJSON` where the text is no JSON or a key of a field stands
+  ///   twice, `typeMismatch` where a value is not what a field holds, and as `mergeValues(from:)`. The object is then unchanged.
   @discardableResult
   public mutating func mergeValues(
     fromJSON json: Data, forKeys keys: [String]? = nil, policy: MergePolicy? = nil, validates: Bool = true
   ) throws -> MergeReport {
-    try mergeValues(fromJSON: JSONReader().read(json), forKeys: keys, policy: policy, validates: validates)
+    let value = try JSONReader().withRoot(of: json, depthLimit: JSONReader.maximumDepth) { root in
+      // Of two values for one field, nobody knows which one another reader of the same text took.
+      if root.kind == .object { _ = try Self.schema.jsonKeys.places(in: root, of: Self.schema) }
+      return try root.value(duplicateKeys: .lastWins)
+    }
+    return try mergeValues(fromJSON: value, forKeys: keys, policy: policy, validates: validates)
   }
 
   /// Folds a JSON object in that was read before.

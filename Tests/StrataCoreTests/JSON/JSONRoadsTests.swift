@@ -198,6 +198,19 @@ struct JSONRoadsTests {
     #expect(refused?.pathDescription.isEmpty == false)
   }
 
+  @Test("Merging refuses two values for a field, and leaves the model as it was")
+  func duplicatesInMerges() throws {
+    var report = try Report(fromJSON: Data(#"{"id":1}"#.utf8))
+    let before = report
+    for text in [#"{"id":2,"id":3}"#, #"{"user":{"id":1,"id":2}}"#] {
+      let error = #expect(throws: ArchiveError.self) { try report.mergeValues(fromJSON: Data(text.utf8)) }
+      #expect(error?.code == .invalidJSON)
+      #expect(report == before)
+    }
+    try report.mergeValues(fromJSON: Data(#"{"other":1,"other":2,"id":4}"#.utf8))
+    #expect(report.number == 4)
+  }
+
   @Test("Every damaged byte is read alike")
   func damage() {
     let text = Self.documents[0]

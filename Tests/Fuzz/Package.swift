@@ -1,0 +1,28 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let features: [SwiftSetting] = [
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+// Only a toolchain with libFuzzer links these flags, so that a plain build of this package makes a program that runs
+// the files it is given and no more.
+let isFuzzing = Context.environment["FUZZ"] != nil
+
+let package = Package(
+  name: "Fuzz",
+  platforms: [.macOS(.v15)],
+  dependencies: [.package(name: "Strata", path: "../..")],
+  targets: [
+    .executableTarget(
+      name: "strata-fuzz-json",
+      dependencies: [.product(name: "StrataCore", package: "Strata")],
+      swiftSettings: features
+        + (isFuzzing
+          ? [.define("FUZZING"), .unsafeFlags(["-sanitize=fuzzer,address", "-parse-as-library"])]
+          : [.unsafeFlags(["-parse-as-library"])]),
+      linkerSettings: isFuzzing ? [.unsafeFlags(["-sanitize=fuzzer,address", "-use-ld=lld"])] : [])
+  ]
+)

@@ -1,0 +1,116 @@
+import Foundation
+import StrataCore
+
+/// What must hold for every text.
+enum JSONTrial {
+  static func run(_ data: Data) {
+    let value = attempt { try JSONReader().read(data) }
+    if let value {
+      // What was read is written, and read back as it was.
+      guard let text = attempt({ try JSONWriter().write(value) }) else { fatalError("a value was not written") }
+      guard attempt({ try JSONReader().read(text) }) == value else { fatalError("a value did not come back") }
+      guard attempt({ try textFromArchive(value) }) == text else {
+        fatalError("the archive's bytes give another text")
+      }
+    }
+    var strict = JSONReader()
+    strict.duplicateKeys = .refuse
+    let unambiguous = attempt { try strict.read(data) }
+
+    let form = attempt { try JSONReader().read(Form.self, from: data) }
+    if let unambiguous, form != attempt({ try Form(fromJSON: unambiguous) }) {
+      fatalError("both roads must give the same model")
+    }
+    if let form {
+      guard value != nil else { fatalError("a model came of what is no value") }
+      guard let text = attempt({ try form.jsonData() }) else { fatalError("a model was not written") }
+      guard attempt({ try Form(fromJSON: text) }) == form else { fatalError("a model did not come back") }
+    }
+    _ = attempt { try JSONReader().read([String: [Int: [Double]]].self, from: data) }
+    _ = attempt { try JSONReader().read(Set<String>.self, from: data) }
+  }
+
+  /// The road that models take to text.
+  private static func textFromArchive<T: Archivable>(_ value: T) throws -> Data { try JSONWriter().write(value) }
+
+  /// The result; nothing but our own errors may be thrown, and each says where.
+  private static func attempt<T>(_ body: () throws -> T) -> T? {
+    do { return try body() } catch let error as ArchiveError {
+      if error.code == .invalidJSON, error.byteOffset == nil || !error.reason.hasPrefix("line ") {
+        fatalError("an error without a place: \(error)")
+      }
+      return nil
+    } catch { fatalError("an error of somebody else's: \(error)") }
+  }
+}
+
+/// A model with every kind of field that JSON reads in a way of its own.
+struct Form: Model, Equatable {
+  var id: Int?
+  var byte: UInt8
+  var wide: Int128
+  var ratio: Double
+  var single: Float
+  var price: Decimal
+  var name: String
+  var isOpen: Bool?
+  var url: URL?
+  var body: Data
+  var more: Value
+  var login: String?
+  var city: String?
+  var byName: [String: Int]
+  var tags: Set<String>
+  var children: [Form]
+
+  static let schema = ModelSchema(
+    Form.self, name: "Form", version: 1,
+    fields: [
+      FieldInfo("id", Int?.self), FieldInfo("b", UInt8.self, default: { 0 }),
+      FieldInfo("w", Int128.self, default: { 0 }), FieldInfo("r", Double.self, default: { 0 }),
+      FieldInfo("f", Float.self, default: { 0 }), FieldInfo("p", Decimal.self, default: { 0 }),
+      FieldInfo("n", String.self, default: { "" }), FieldInfo("o", Bool?.self), FieldInfo("u", URL?.self),
+      FieldInfo("d", Data.self, default: { Data() }), FieldInfo("m", Value.self, default: { .null }),
+      FieldInfo("login", String?.self, json: "x.l"), FieldInfo("city", String?.self, json: "x.a.c"),
+      FieldInfo("k", [String: Int].self, default: { [:] }), FieldInfo("t", Set<String>.self, default: { [] }),
+      FieldInfo("c", [Form].self, default: { [] }),
+    ])
+
+  init(fields reader: inout ArchiveReader) throws {
+    id = try reader.field(0)
+    byte = try reader.field(1, default: 0)
+    wide = try reader.field(2, default: 0)
+    ratio = try reader.field(3, default: 0)
+    single = try reader.field(4, default: 0)
+    price = try reader.field(5, default: 0)
+    name = try reader.field(6, default: "")
+    isOpen = try reader.field(7)
+    url = try reader.field(8)
+    body = try reader.field(9, default: Data())
+    more = try reader.field(10, default: .null)
+    login = try reader.field(11)
+    city = try reader.field(12)
+    byName = try reader.field(13, default: [:])
+    tags = try reader.field(14, default: [])
+    children = try reader.field(15, default: [])
+  }
+
+  func encodeFields(to writer: inout ArchiveWriter) throws {
+    try writer.field(0, id)
+    try writer.field(1, byte)
+    try writer.field(2, wide)
+    try writer.field(3, ratio)
+    try writer.field(4, single)
+    try writer.field(5, price)
+    try writer.field(6, name)
+    try writer.field(7, isOpen)
+    try writer.field(8, url)
+    try writer.field(9, body)
+    try writer.field(10, more)
+    try writer.field(11, login)
+    try writer.field(12, city)
+    try writer.field(13, byName)
+    try writer.field(14, tags)
+    try writer.field(15, children)
+  }
+}

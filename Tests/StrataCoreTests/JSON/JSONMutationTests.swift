@@ -1,0 +1,80 @@
+import Foundation
+import StrataCore
+import Testing
+
+/// A small document with everything that the grammar has.
+private let document = Array(
+  (#"{"a": [1, -2.5e+3, 0.30000000000000004, 1e400, "x\n\u00e9\ud83d\ude00é日🦀", true, false, null], "#
+    + #""b": {"c": {}, "d": [], "a": 18446744073709551616}, "e": 3.14159265358979323846}"#).utf8)
+
+/// What must hold for every text: it is read and comes back, or it is refused with a place.
+private func check(_ bytes: [UInt8]) {
+  do {
+    let value = try JSONReader().read(Data(bytes))
+    let text = try JSONWriter().write(value)
+    #expect(try JSONReader().read(text) == value, "\(bytes)")
+    #expect(try JSONWriter().write(JSONReader().read(text)) == text, "\(bytes)")
+    _ = try JSONSerialization.jsonObject(with: text, options: .fragmentsAllowed)
+  } catch let error as ArchiveError {
+    #expect(error.code == .invalidJSON, "\(bytes)")
+    #expect(error.byteOffset.map { $0 <= bytes.count } == true, "\(bytes)")
+    #expect(error.reason.hasPrefix("line "), "\(bytes)")
+  } catch {
+    // Foundation refuses numbers that no double holds, and nothing else here.
+    #expect(!bytes.isEmpty)
+  }
+}
+
+@Suite("JSON: changed texts")
+struct JSONMutationTests {
+  @Test("Every truncation is refused")
+  func truncations() throws {
+    check(document)
+    _ = try JSONReader().read(Data(document))
+    for count in document.indices {
+      let error = #expect(throws: ArchiveError.self) { try JSONReader().read(Data(document[..<count])) }
+      #expect(error?.code == .invalidJSON)
+    }
+  }
+
+  @Test("Every flipped bit is read or refused")
+  func flips() {
+    for place in document.indices {
+      for bit in 0..<8 {
+        var changed = document
+        changed[place] ^= 1 << bit
+        check(changed)
+      }
+    }
+  }
+
+  @Test("Random pieces put elsewhere are read or refused")
+  func splices() {
+    let seed = UInt64.random(in: 0 ... .max)
+    print("JSON splices: seed \(seed)")
+    var random = SplitMix(state: seed)
+    for _ in 0..<3000 {
+      var changed = document
+      for _ in 0..<Int.random(in: 1...3, using: &random) {
+        let start = Int.random(in: 0..<changed.count, using: &random)
+        let end = min(changed.count, start + Int.random(in: 0...12, using: &random))
+        let piece = Array(changed[start..<end])
+        if Bool.random(using: &random) { changed.removeSubrange(start..<end) }
+        changed.insert(contentsOf: piece, at: Int.random(in: 0...changed.count, using: &random))
+        if changed.isEmpty { changed = document }
+      }
+      check(changed)
+    }
+  }
+
+  private struct SplitMix: RandomNumberGenerator {
+    var state: UInt64
+    mutating func next() -> UInt64 {
+      state &+= 0x9E37_79B9_7F4A_7C15
+      var bits = state
+      bits = (bits ^ (bits >> 30)) &* 0xBF58_476D_1CE4_E5B9
+      bits = (bits ^ (bits >> 27)) &* 0x94D0_49BB_1331_11EB
+      return bits ^ (bits >> 31)
+    }
+  }
+}
