@@ -1,3 +1,5 @@
+import Foundation
+
 extension Value {
   /// Whether this is an explicit null.
   public var isNull: Bool { if case .null = self { true } else { false } }
@@ -21,13 +23,17 @@ extension Value {
     }
   }
 
-  /// The number as a double, or `nil` for anything but a number. Integers beyond 2^53 are rounded.
+  /// The number as a double, or `nil` for anything but a number and for one beyond the range. Integers beyond 2^53, and
+  /// numbers with more digits than a double holds, are rounded.
   public var doubleValue: Double? {
     switch self {
     case .double(let value): value
     case .float(let value): Double(value)
     case .int(let value): Double(value)
     case .uint(let value): Double(value)
+    case .wideInteger(let value): value.isNegative ? -Double(value.magnitude) : Double(value.magnitude)
+    case .decimal(let value): value.isFinite ? Double(value.description) : nil
+    case .number(let value): Double(value.text).flatMap { $0.isFinite ? $0 : nil }
     default: nil
     }
   }

@@ -63,6 +63,8 @@ struct JSONReaderTests {
       #expect(number.text == text)
     default: Issue.record("\(value.kind)")
     }
+    #expect(value.doubleValue == Double(text).flatMap { $0.isFinite ? $0 : nil })
+    #expect(value.intValue == nil)
     #expect(try JSONWriter().write(value) == Data(text.utf8))
     #expect(try ArchiveDecoder().decodeValue(from: ArchiveEncoder().encode(value)) == value)
   }
