@@ -251,6 +251,31 @@ struct JSONRoadsTests {
     }
   }
 
+  @Test("A model nested as deep as the limit allows comes back")
+  func deepest() throws {
+    let levels = ArchiveLimits().depth / 2
+    let text = String(repeating: "{\"nested\":[", count: levels) + String(repeating: "]}", count: levels)
+    // An empty object lacks what has no default.
+    let error = #expect(throws: ArchiveError.self) { try JSONReader().read(Everything.self, from: Data(text.utf8)) }
+    #expect(error?.code == .missingValue)
+    let inner = #""number":1,"labels":[]"#
+    var json = "{\(inner),\"next\":null}"
+    for _ in 1..<ArchiveLimits().depth - 1 { json = "{\(inner),\"next\":\(json)}" }
+    let chain = try JSONReader().read(Chain.self, from: Data(json.utf8))
+    #expect(try JSONReader().read(JSONWriter().write(chain)) == JSONReader().read(Data(json.utf8)))
+  }
+
+  /// A model that holds another one of its kind.
+  final class Chain: DescribedModel {
+    let number: Int
+    let labels: [String]
+    let next: Chain?
+    init(number: Int, labels: [String], next: Chain?) { (self.number, self.labels, self.next) = (number, labels, next) }
+    static let fields = Fields(
+      Chain.self, version: 1, Field("number", \.number), Field("labels", \.labels), Field("next", \.next),
+      make: { Chain(number: $0, labels: $1, next: $2) })
+  }
+
   @Test("Elements are read without making the rest")
   func elements() throws {
     struct Sum: Archivable, Equatable {
