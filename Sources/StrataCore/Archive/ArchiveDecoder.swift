@@ -40,7 +40,7 @@ public struct ArchiveDecoder: Sendable {
   public func decode<T: Archivable>(_ type: T.Type = T.self, from data: Data, report: inout DecodingReport) throws -> T
   {
     try withBody(of: data, newestVersion: T.rootSchema) { stamp, body in
-      try decode(body, &report) { try $0.readRoot(T.self) }
+      try decodeModels(body, &report)
     }
   }
 
@@ -84,7 +84,7 @@ public struct ArchiveDecoder: Sendable {
   /// The value of a body that ``ArchiveEncoder/encodeBody(_:)`` made.
   public func decodeBody<T: Archivable>(_ type: T.Type = T.self, from body: Data) throws -> T {
     var report = DecodingReport()
-    return try decode(body.bytes, &report) { try $0.readRoot(T.self) }
+    return try decodeModels(body.bytes, &report)
   }
 
   // MARK: Inside
@@ -114,10 +114,18 @@ public struct ArchiveDecoder: Sendable {
     return try body(stamp, inflated.span.bytes)
   }
 
+  private func decodeModels<T: Archivable>(_ body: RawSpan, _ report: inout DecodingReport) throws -> T {
+    try decode(body, &report) { reader in
+      let value = try reader.readRoot(T.self)
+      try reader.context.checkFailures(of: value)
+      return value
+    }
+  }
+
   package func decode<R>(
     _ body: RawSpan, _ report: inout DecodingReport, _ read: (inout ArchiveReader) throws -> R
   ) throws -> R {
-    let context = DecodingContext(limits: limits, validates: validates)
+    let context = DecodingContext(limits: limits, validates: validates, collectsFailures: true)
     context.subclasses = subclasses
     var reader = ArchiveReader(body, context: context)
     try reader.beginBody()

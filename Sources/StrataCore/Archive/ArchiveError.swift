@@ -108,7 +108,7 @@ extension ArchiveError {
     ArchiveError(
       code, reason, path: [component] + codingPath, typeName: typeName, foundVersion: foundVersion,
       supportedVersion: supportedVersion, limit: limit, byteOffset: byteOffset,
-      underlying: underlyingError, failures: failures.map { $0.prefixed(by: component) },
+      underlying: underlyingError, failures: failures.map { $0.prefixed(by: [component]) },
       extra: prefixedExtra(component, json))
   }
 

@@ -83,7 +83,8 @@ public struct ArchiveSequence<Element: Archivable>: AsyncSequence {
 
     init(_ url: URL, _ decoder: ArchiveDecoder, _ schema: ModelSchema?) throws {
       reader = try MemberReader(url: url, limits: decoder.limits)
-      context = DecodingContext(limits: decoder.limits, validates: decoder.validates)
+      context = DecodingContext(
+        limits: decoder.limits, validates: decoder.validates, collectsFailures: true)
       context.subclasses = decoder.subclasses
       self.schema = schema
     }
@@ -99,6 +100,7 @@ public struct ArchiveSequence<Element: Archivable>: AsyncSequence {
         try archive.beginBody()
         let models = try archive.readRoots(T.self)
         try archive.endBody()
+        try context.checkFailures(of: models)
         guard UInt64(models.count) == stamp.count else {
           throw ArchiveError(.damaged, "a member does not hold as many models as its stamp says")
         }

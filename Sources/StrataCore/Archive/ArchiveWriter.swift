@@ -20,8 +20,6 @@ public struct ArchiveWriter: ~Copyable {
   package let depthLimit: Int
   /// Whether fields that archives leave out are written too, as merging needs.
   package let includesExcluded: Bool
-  /// Whether models are validated on the way.
-  let checksModels: Bool
   package var failedField = 0
   package let limits: ArchiveLimits
   /// What happens to objects; `nil` where they are written in place, as values are.
@@ -37,13 +35,12 @@ public struct ArchiveWriter: ~Copyable {
 
   package init(
     limits: ArchiveLimits = ArchiveLimits(), includesExcluded: Bool = false, usesReferences: Bool = true,
-    checksModels: Bool = false, notesSchemas: Bool = false, minimumCapacity: Int = 4096
+    notesSchemas: Bool = false, minimumCapacity: Int = 4096
   ) {
     buffer = ByteBuffer(minimumCapacity: minimumCapacity)
     depthLimit = limits.depth
     self.limits = limits
     self.includesExcluded = includesExcluded
-    self.checksModels = checksModels
     self.usesReferences = usesReferences
     if notesSchemas { schemasOfShapes = [:] }
     beginBody()

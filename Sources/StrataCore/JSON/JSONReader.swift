@@ -64,12 +64,15 @@ public struct JSONReader: Sendable {
   public func read<T: Archivable>(
     _ type: T.Type = T.self, from data: Data, validates: Bool = true
   ) throws -> T {
-    try read(type, from: data, in: DecodingContext(source: .json, validates: validates))
+    try read(type, from: data, in: DecodingContext(source: .json, validates: validates, collectsFailures: true))
   }
 
   func read<T: Archivable>(_ type: T.Type, from data: Data, in context: DecodingContext) throws -> T {
     try withRoot(of: data, depthLimit: ArchiveLimits().depth) { root in
-      do { return try T.make(fromJSON: root, in: context) } catch { throw root.located(error) }
+      let value: T
+      do { value = try T.make(fromJSON: root, in: context) } catch { throw root.located(error) }
+      try context.checkFailures(of: value)
+      return value
     }
   }
 

@@ -17,7 +17,10 @@ extension Model {
 
   /// Makes the model of a JSON object that was read before.
   public init(fromJSON json: Value, validates: Bool = true) throws {
-    self = try Self.make(fromJSON: json, in: DecodingContext(source: .json, validates: validates))
+    let context = DecodingContext(source: .json, validates: validates, collectsFailures: true)
+    let model = try Self.make(fromJSON: json, in: context)
+    try context.checkFailures(of: model)
+    self = model
   }
 
   /// The model as a JSON object, as ``JSONWriter`` writes it.

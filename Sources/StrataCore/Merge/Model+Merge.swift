@@ -191,9 +191,12 @@ extension Model {
     of values: Record, _ neighbours: ObjectNeighbours, finishes: Bool = false, validates: Bool = true
   ) throws -> Self {
     let context = DecodingContext(
-      source: .merge, includesExcluded: true, finishesModels: finishes, validates: validates)
+      source: .merge, includesExcluded: true, finishesModels: finishes, validates: validates,
+      collectsFailures: true)
     do {
-      return try make(ofShallow: values, neighbours, in: context)
+      let model = try make(ofShallow: values, neighbours, in: context)
+      try context.checkFailures(of: model)
+      return model
     } catch {
       if let error = error as? ArchiveError, error.code == .invalid { throw error }
       throw ArchiveError(

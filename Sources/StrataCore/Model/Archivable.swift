@@ -61,11 +61,9 @@ extension Archivable {
   public var archivedCount: Int { 1 }
 
   /// The value without its type.
-  package func archivedValue(
-    includingExcluded: Bool = false, neighbours: ObjectNeighbours? = nil
-  ) throws -> Value {
+  package func archivedValue(includingExcluded: Bool = false, role: ObjectRole? = nil) throws -> Value {
     var writer = ArchiveWriter(includesExcluded: includingExcluded, minimumCapacity: 512)
-    writer.objects = neighbours.map { .neighbours($0) }
+    writer.objects = role
     try write(to: &writer)
     return try writer.value()
   }

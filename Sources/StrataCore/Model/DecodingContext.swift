@@ -13,6 +13,10 @@ public final class DecodingContext {
   package let validates: Bool
   /// Whether values that rules replace stay replaced.
   package let keepsReplacements: Bool
+  /// Whether decoding goes on after an invalid object, so that all failures are found: ``checkFailures(of:)`` must follow.
+  let collectsFailures: Bool
+  /// The first invalid object, without the way to it.
+  var firstFailure: ArchiveError?
   /// What an adapter asks of reading JSON.
   package var json = JSONReading()
   package var report = DecodingReport()
@@ -30,7 +34,8 @@ public final class DecodingContext {
 
   package init(
     limits: ArchiveLimits = ArchiveLimits(), source: DecodingSource = .archive, includesExcluded: Bool = false,
-    notesShapes: Bool = false, finishesModels: Bool = true, validates: Bool = true, keepsReplacements: Bool = true
+    notesShapes: Bool = false, finishesModels: Bool = true, validates: Bool = true, keepsReplacements: Bool = true,
+    collectsFailures: Bool = false
   ) {
     self.limits = limits
     self.source = source
@@ -38,6 +43,7 @@ public final class DecodingContext {
     self.finishesModels = finishesModels
     self.validates = validates
     self.keepsReplacements = keepsReplacements
+    self.collectsFailures = collectsFailures
     if notesShapes { shapes = [] }
   }
 

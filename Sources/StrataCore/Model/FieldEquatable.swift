@@ -52,7 +52,7 @@ extension Model {
   /// - Parameter neighbours: takes the objects that this one refers to; else they stand in place.
   func permanentValues(_ neighbours: ObjectNeighbours? = nil) throws -> [(key: String, value: Value)] {
     let schema = Self.schema
-    let record = try record(includingExcluded: true, neighbours: neighbours)
+    let record = try record(includingExcluded: true, role: neighbours.map { .neighbours($0) })
     let inside = schema.inside
     return try schema.fields.filter { $0.storage == .permanent }.map { field in
       let value = record[field.key] ?? .null

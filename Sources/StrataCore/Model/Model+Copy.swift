@@ -34,7 +34,8 @@ extension Model {
     let schema = Self.schema
     let neighbours = ObjectNeighbours()
     try schema.checkKeys(values.keys)
-    let context = DecodingContext(source: .update, includesExcluded: true, validates: validates)
+    let context = DecodingContext(
+      source: .update, includesExcluded: true, validates: validates, collectsFailures: true)
     var record = try shallowRecord(neighbours)
     for field in schema.fields {
       guard let value = values[field.key] else { continue }
@@ -52,6 +53,7 @@ extension Model {
       made = result
     }
     if schema.finishesModels { try Self.finish(&made, in: context) }
+    try context.checkFailures(of: made)
     return made
   }
 
@@ -71,10 +73,13 @@ extension Model {
   public func copy(validates: Bool = true, _ change: (inout Self) throws -> Void) throws -> Self {
     var result = try copy()
     try change(&result)
-    if validates { try result.checkInside() }
-    if Self.schema.finishesModels {
-      try Self.finish(&result, in: DecodingContext(source: .update, validates: validates))
-    }
+    let context = DecodingContext(source: .update, validates: validates, collectsFailures: true)
+    if Self.schema.finishesModels { try Self.finish(&result, in: context) }
+    // Objects inside were changed by hand.
+    var search = FailureSearch()
+    if validates { try search.visitInside(result) }
+    let failures = (context.firstFailure?.failures ?? []) + search.failures
+    guard failures.isEmpty else { throw ArchiveError.invalid(failures) }
     return result
   }
 }
@@ -83,7 +88,8 @@ extension FieldInfo {
   /// A value made in the type of the field, and the value of that.
   func typed(_ value: Value, _ neighbours: ObjectNeighbours, in context: DecodingContext) throws -> Value {
     if let type = type as? any Archivable.Type {
-      return try type.make(from: value, in: context).archivedValue(includingExcluded: true, neighbours: neighbours)
+      return try type.make(from: value, in: context).archivedValue(
+        includingExcluded: true, role: .neighbours(neighbours))
     }
     if let type = type as? any Decodable.Type {
       return try ValueCoding.value(of: ValueCoding.make(type, from: value, in: context))

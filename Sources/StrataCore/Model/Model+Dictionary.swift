@@ -12,9 +12,11 @@ extension Model {
   ///   where a value is not what the field holds, `missingValue` where a field without a default is absent, `invalid`
   ///   where a rule is broken.
   public init(dictionary: [String: Value]?, validates: Bool = true) throws {
-    self = try Self.make(
-      dictionary: dictionary ?? [:],
-      in: DecodingContext(source: .dictionary, includesExcluded: true, validates: validates))
+    let context = DecodingContext(
+      source: .dictionary, includesExcluded: true, validates: validates, collectsFailures: true)
+    let model = try Self.make(dictionary: dictionary ?? [:], in: context)
+    try context.checkFailures(of: model)
+    self = model
   }
 
   /// The values of all fields by key, those that archives leave out too; nil is `.null`.

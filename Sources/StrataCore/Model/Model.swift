@@ -67,7 +67,10 @@ extension Model {
   }
 
   public func write(to writer: inout ArchiveWriter) throws {
-    guard Self.schema.isObject else { return try writeRecord(to: &writer) }
+    guard Self.schema.isObject else {
+      if case .models? = writer.objects, let role = writer.objects { return try writer.write(self, as: role) }
+      return try writeRecord(to: &writer)
+    }
     if let role = writer.objects { try writer.write(self, as: role) } else { try writer.writeInPlace(self) }
   }
 
@@ -75,7 +78,6 @@ extension Model {
   package func writeRecord(to writer: inout ArchiveWriter) throws {
     let schema = Self.schema.isObject ? type(of: self).schema : Self.schema
     if schema.isEnumeration { return try encodeFields(to: &writer) }
-    if writer.checksModels { try checkItself() }
     var unknown: [Object.Entry] = []
     if schema.keepsUnknownFields {
       unknown = archivedUnknownFields.object.entries.filter { !schema.allKeys.contains($0.key) }
@@ -186,11 +188,10 @@ extension Model {
 
   /// The object as a record with today's version.
   ///
-  /// - Parameter neighbours: takes the objects that this one refers to, which then stay themselves; else they are
-  ///   written out in place.
-  package func record(includingExcluded: Bool = false, neighbours: ObjectNeighbours? = nil) throws -> Record {
+  /// - Parameter role: what happens to the objects that this one refers to; unless given, they are written in place.
+  package func record(includingExcluded: Bool = false, role: ObjectRole? = nil) throws -> Record {
     var writer = ArchiveWriter(includesExcluded: includingExcluded, minimumCapacity: 512)
-    writer.objects = neighbours.map { .neighbours($0) }
+    writer.objects = role
     if Self.schema.isObject { writer.openObjects.append(ObjectIdentifier(self as AnyObject)) }
     try writeRecord(to: &writer)
     guard case .record(let record) = try writer.value() else {

@@ -18,7 +18,12 @@ extension Model {
     guard context.finishesModels else { return }
     do {
       try run(schema.decodingHook, &model, context)
-      if context.validates { try run(schema.validationHook, &model, context) }
+      guard context.validates, let validation = schema.validationHook else { return }
+      do { try run(validation, &model, context) } catch let error as ArchiveError
+        where error.code == .invalid && context.collectsFailures
+      {
+        context.firstFailure = context.firstFailure ?? error
+      }
     } catch { throw ArchiveError.wrap(error).inType(schema.name) }
   }
 

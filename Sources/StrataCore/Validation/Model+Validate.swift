@@ -1,16 +1,22 @@
 extension Model {
-  /// Runs the rules of the objects inside and then those of this one, which may replace values.
+  /// Runs the rules of this object, which may replace values, and those of the objects inside, which are checked and not
+  /// changed.
   ///
-  /// Needed only for objects that were made or changed by hand: whatever is decoded or merged is valid. Objects inside
-  /// are checked and not changed.
+  /// Needed only for objects that were made or changed by hand: whatever is decoded or merged is valid.
   ///
   /// - Throws: ``ArchiveError`` with the code `invalid`; ``ArchiveError/failures`` holds each rule that failed. The
   ///   object is then as it was. `invalidSchema` where a rule names a key that the model does not declare.
   /// - Complexity: linear in the size of the object where objects inside have rules.
   public mutating func validate() throws {
-    try checkInside()
+    var search = FailureSearch()
+    try search.visitInside(self)
+    var failures: [ValidationFailure] = []
     var result = self
-    try result.validateItself(keepsReplacements: true)
+    do { try result.validateItself(keepsReplacements: search.failures.isEmpty) } catch let error as ArchiveError
+      where error.code == .invalid
+    { failures = error.failures }
+    failures += search.failures
+    guard failures.isEmpty else { throw ArchiveError.invalid(failures) }
     self = result
   }
 
@@ -18,27 +24,25 @@ extension Model {
   ///
   /// - Throws: as ``validate()``.
   public func validated() throws -> Self {
-    try checkInside()
     var result = try copy()
-    try result.validateItself(keepsReplacements: true)
+    try result.validate()
     return result
   }
 
-  /// Whether no rule fails. Nothing is replaced.
+  /// Whether no rule fails, in this object and in those inside. Nothing is replaced.
+  ///
+  /// Also false where rules cannot be asked: objects are nested deeper than the limit of archives, or a value cannot be
+  /// encoded. ``validated()`` tells why.
   public var isValid: Bool {
+    var search = FailureSearch()
     do {
-      try checkInside()
       try checkItself()
-      return true
+      try search.visitInside(self)
+      return search.failures.isEmpty
     } catch { return false }
   }
 
   // MARK: Inside
-
-  mutating func validateItself(keepsReplacements: Bool) throws {
-    let context = DecodingContext(source: .update, keepsReplacements: keepsReplacements)
-    try Self.run(Self.schema.validationHook, &self, context)
-  }
 
   func checkItself() throws {
     guard Self.schema.validationHook != nil else { return }
@@ -46,28 +50,8 @@ extension Model {
     try copy.validateItself(keepsReplacements: false)
   }
 
-  /// Checks the objects inside, by writing them and throwing the bytes away: writing passes each of them, and knows
-  /// the way to it.
-  func checkInside() throws {
-    guard Self.schema.holdsValidation else { return }
-    var writer = ArchiveWriter(includesExcluded: true, checksModels: true, minimumCapacity: 512)
-    if Self.schema.holdsObjects {
-      try checkObjects()
-      writer.objects = .neighbours(ObjectNeighbours())
-    }
-    try writer.beginRecord(Self.schema)
-    do { try encodeFields(to: &writer) } catch { throw Self.located(error, writer.failedField) }
-  }
-
-  /// Checks the other objects that can be reached from this one, each once, whatever refers to it.
-  private func checkObjects() throws {
-    let order = try ObjectOrder(of: self, first: 0, limits: ArchiveLimits())
-    for object in order.objects where !(Self.schema.isObject && object as AnyObject === self as AnyObject) {
-      do { try object.checkItself() } catch {
-        throw ObjectPath.find(object, from: self).reversed().reduce(ArchiveError.wrap(error)) {
-          ArchiveError.at($1, $0)
-        }
-      }
-    }
+  private mutating func validateItself(keepsReplacements: Bool) throws {
+    let context = DecodingContext(source: .update, keepsReplacements: keepsReplacements)
+    try Self.run(Self.schema.validationHook, &self, context)
   }
 }

@@ -2,6 +2,8 @@
 public struct ValidationFailure: Sendable, CustomStringConvertible {
   /// The keys and places that lead to the value, from the outside in; empty where the root as a whole is wrong.
   public let path: [ArchiveError.PathComponent]
+  /// The registered name of the model whose rule it is.
+  public let typeName: String
   /// What the rule threw, as it threw it.
   public let error: any Error
 
@@ -20,28 +22,27 @@ public struct ValidationFailure: Sendable, CustomStringConvertible {
     return path.isEmpty ? reason : "\(pathDescription): \(reason)"
   }
 
-  func prefixed(by component: ArchiveError.PathComponent) -> ValidationFailure {
-    ValidationFailure(path: [component] + path, error: error)
+  func prefixed(by path: [ArchiveError.PathComponent]) -> ValidationFailure {
+    ValidationFailure(path: path + self.path, typeName: typeName, error: error)
   }
 }
 
 extension ArchiveError {
-  /// The rules that failed where the code is `invalid`, in the order of the schema; else empty.
-  ///
-  /// Those of one object: an object inside that is invalid is reported before the one that holds it is looked at.
+  /// The rules that failed where the code is `invalid`, those of an object before those of the objects inside; else empty.
   public var failures: [ValidationFailure] { details.failures }
 
-  /// The error for an object that is not valid. The cause is what the first rule threw.
-  static func invalid(_ failures: [ValidationFailure], typeName: String) -> ArchiveError {
-    let only = failures.count == 1 ? failures.first : nil
+  /// The error for what is not valid. The path is what the failures have in common, the cause what the first rule threw.
+  static func invalid(_ failures: [ValidationFailure]) -> ArchiveError {
+    var path = failures.first?.path ?? []
+    for failure in failures.dropFirst() { path = zip(path, failure.path).prefix { $0 == $1 }.map(\.0) }
     let reason =
-      switch only {
-      case nil: "\(failures.count) values are invalid"
-      case let only? where only.path.isEmpty: "the object is invalid"
-      default: "the value is invalid"
+      switch path.last {
+      case _ where failures.count > 1: "\(failures.count) values are invalid"
+      case .key?: "the value is invalid"
+      default: "the object is invalid"
       }
     return ArchiveError(
-      .invalid, reason, path: only?.path ?? [], typeName: typeName, underlying: failures.first?.error,
+      .invalid, reason, path: path, typeName: failures.first?.typeName, underlying: failures.first?.error,
       failures: failures)
   }
 }

@@ -16,16 +16,16 @@ final class ValidationPlan<M: Validating>: Sendable {
       do { try rule.run(&model, &undo) } catch { failures += Self.failures(error, rule.key) }
     }
     if !failures.isEmpty || !keepsReplacements { undo.run(&model) }
-    if !failures.isEmpty { throw ArchiveError.invalid(failures, typeName: M.schema.name) }
+    if !failures.isEmpty { throw ArchiveError.invalid(failures) }
   }
 
   /// What a rule threw; a rule that validates an object inside has its failures, with the key in front.
   private static func failures(_ error: any Error, _ key: String?) -> [ValidationFailure] {
     if let error = error as? ArchiveError, !error.failures.isEmpty {
-      return error.failures.map { failure in key.map { failure.prefixed(by: .key($0)) } ?? failure }
+      return error.failures.map { failure in failure.prefixed(by: key.map { [.key($0)] } ?? []) }
     }
     let key = key ?? (error as? InvalidValue)?.key
-    return [ValidationFailure(path: key.map { [.key($0)] } ?? [], error: error)]
+    return [ValidationFailure(path: key.map { [.key($0)] } ?? [], typeName: M.schema.name, error: error)]
   }
 
   private func ordered() throws -> [Validation<M>.Rule] {

@@ -159,6 +159,26 @@ struct FieldEquatableTests {
     #expect(Team(name: "t", members: ["m": one]) != Team(name: "t", members: ["n": one]))
   }
 
+  @Test("M-13: chains of objects may be long")
+  func chains() throws {
+    func chain(_ count: Int) -> [Contact] {
+      let contacts = (0..<count).map { Contact("\($0)") }
+      for (contact, next) in zip(contacts, contacts.dropFirst()) { contact.friend = next }
+      return contacts
+    }
+    let (one, other) = (chain(3000), chain(3000))
+    #expect(one[0] == other[0] && one[0].hashValue == other[0].hashValue)
+    #expect("\(one[0])".contains("Person(…)"))
+    #expect(one[0].isValid)
+    #expect(try one[0].validated().friend === one[1])
+    other[2999].name = ""
+    #expect(one[0] != other[0])
+    let error = try #require(throws: ArchiveError.self) { try other[0].validated() }
+    #expect(error.codingPath.count == 3000)
+    // Freed one by one, and not each by the one before.
+    for contact in one + other { contact.friend = nil }
+  }
+
   @Test("M-11: a copy shares the objects that the fields lead to")
   func shallowCopies() throws {
     let couple = couple("a", "b")

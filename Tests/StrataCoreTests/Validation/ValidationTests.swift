@@ -146,6 +146,38 @@ struct ValidationTests {
     #expect(failures { try goodEntry.copy { $0.tags = [Tag(name: "")] } } == ["tags[0].name: is empty"])
   }
 
+  @Test("U-4, U-17: failures of the objects inside are all found too, after those of the object that holds them")
+  func everywhere() throws {
+    let tags = #"[{"name": ""}, {"name": "x"}, {"name": ""}]"#
+    let json = Data(#"{"id": 0, "title": "a", "tags": \#(tags)}"#.utf8)
+    let expected = ["id: is not in 1...", "tags[0].name: is empty", "tags[2].name: is empty"]
+    let bad = Entry(id: 0, title: "a", tags: [Tag(name: ""), Tag(name: "x"), Tag(name: "")])
+    #expect(failures { try Entry(fromJSON: json) } == expected)
+    #expect(failures { try Entry(dictionary: bad.dictionaryValue) } == expected)
+    let data = try ArchiveEncoder().encode([goodEntry, bad])
+    let error = try #require(throws: ArchiveError.self) { try ArchiveDecoder().decode([Entry].self, from: data) }
+    #expect(error.failures.map(\.description) == expected.map { "[1]." + $0 })
+    #expect(error.failures.map(\.typeName) == ["Entry", "Tag", "Tag"])
+    #expect(error.pathDescription == "[1]")
+    var target = goodEntry
+    #expect(failures { try target.mergeValues(from: bad) } == expected)
+    #expect(failures { try target.mergeValues(fromJSON: json) } == expected)
+    #expect(target == goodEntry)
+    target = bad
+    #expect(failures { try target.validate() } == expected)
+    #expect(failures { try goodEntry.copy { $0 = bad } } == expected)
+    #expect(failures { try goodEntry.copy(updating: bad.dictionaryValue) } == expected)
+    #expect(failures { try Crate(dictionary: Crate.bad.dictionaryValue) } == Crate.failures)
+  }
+
+  @Test("A value that cannot be decoded counts before rules that are broken")
+  func undecodable() throws {
+    let json = Data(#"{"id": 1, "title": "a", "tags": [{"name": ""}, {"name": 7}]}"#.utf8)
+    let error = try #require(throws: ArchiveError.self) { try Entry(fromJSON: json) }
+    #expect(error.code == .typeMismatch)
+    #expect(error.pathDescription == "tags[1].name")
+  }
+
   @Test("Several failures are told in one line")
   func description() throws {
     let error = try #require(throws: ArchiveError.self) { try Entry(fromJSON: Data(#"{"id": 0, "title": ""}"#.utf8)) }
@@ -280,6 +312,18 @@ private struct Misdeclared: DescribedModel, Validating {
 private struct Box: DescribedModel {
   var tag: Tag
   static let fields = Fields(Box.self, version: 1, Field("tag", \.tag), make: { Box(tag: $0) })
+}
+
+/// Models in every kind of container.
+private struct Crate: DescribedModel {
+  var byName: [String: Tag]
+  var byNumber: [Int: Tag]
+  var one: Tag?
+  static let fields = Fields(
+    Crate.self, version: 1, Field("byName", \.byName), Field("byNumber", \.byNumber), Field("one", \.one),
+    make: { Crate(byName: $0, byNumber: $1, one: $2) })
+  static let bad = Crate(byName: ["k": Tag(name: "")], byNumber: [3: Tag(name: "")], one: Tag(name: ""))
+  static let failures = ["byName.k.name: is empty", "byNumber[0].name: is empty", "one.name: is empty"]
 }
 
 private final class Meter: DescribedModel, Validating {

@@ -4,6 +4,8 @@ package enum ObjectRole {
   case order(ObjectOrder)
   /// The objects next to one that is taken apart: they stay themselves, and references name them.
   case neighbours(ObjectNeighbours)
+  /// All models, those of values too: for looking at each of them in turn.
+  case models(ObjectNeighbours)
   /// What an object holds, so many levels deep: for the order of sets, which cannot follow cycles.
   case content(levels: Int)
 }
@@ -14,6 +16,7 @@ extension ArchiveWriter {
     switch role {
     case .order(let order): order.write(object, to: &self)
     case .neighbours(let neighbours): writeObjectReference(neighbours.number(of: object), isWritten: true)
+    case .models(let models): writeObjectReference(models.add(object), isWritten: true)
     case .content(let levels):
       guard levels > 0 else { return writeNull() }
       objects = .content(levels: levels - 1)
@@ -94,7 +97,7 @@ extension ArchiveWriter {
   var skipsConditionalFields: Bool {
     switch objects {
     case .order(let order)?: order.isFinding
-    case .neighbours?: false
+    case .neighbours?, .models?: false
     case .content?, nil: true
     }
   }

@@ -14,7 +14,7 @@ extension Model {
 
   /// The values of the fields, with the objects that it refers to by number.
   func shallowRecord(_ neighbours: ObjectNeighbours) throws -> Record {
-    try record(includingExcluded: true, neighbours: neighbours)
+    try record(includingExcluded: true, role: .neighbours(neighbours))
   }
 
   /// Makes the model of values whose references name neighbours.

@@ -8,6 +8,13 @@ package final class ObjectNeighbours {
 
   package init() {}
 
+  /// Adds a model, whether it is an object or a value.
+  func add(_ model: some Model) -> Int {
+    if type(of: model).schema.isObject { return number(of: model) }
+    objects.append(model)
+    return objects.count - 1
+  }
+
   package func number(of object: some Model) -> Int {
     let identity = ObjectIdentifier(object as AnyObject)
     if let number = numbers[identity] { return number }

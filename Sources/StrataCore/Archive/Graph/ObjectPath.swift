@@ -24,7 +24,7 @@ struct ObjectPath {
       }
     }
     let neighbours = ObjectNeighbours()
-    guard let value = try? root.archivedValue(includingExcluded: true, neighbours: neighbours) else { return [] }
+    guard let value = try? root.archivedValue(includingExcluded: true, role: .neighbours(neighbours)) else { return [] }
     add(value, neighbours, [])
     var next = 0
     while next < queue.count {

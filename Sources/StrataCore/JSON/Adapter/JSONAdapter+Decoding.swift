@@ -88,10 +88,16 @@ extension JSONAdapter {
 
   /// Makes a model, and looks for all errors where there is one.
   private func make(_ value: Value, in context: DecodingContext, _ errors: JSONErrors) throws -> Root {
-    do { return try Root.make(from: value, in: context) } catch {
-      guard errors == .collectAll else { throw error }
-      return try Root.make(from: value, in: self.context(.collectAll))
+    do { return try made(value, in: context) } catch {
+      guard errors == .collectAll, (error as? ArchiveError)?.code != .invalid else { throw error }
+      return try made(value, in: self.context(.collectAll))
     }
+  }
+
+  private func made(_ value: Value, in context: DecodingContext) throws -> Root {
+    let root = try Root.make(from: value, in: context)
+    try context.checkFailures(of: root)
+    return root
   }
 
   private func found(_ json: Value, _ path: JSONPath?) throws -> (Value, [ArchiveError.PathComponent]) {

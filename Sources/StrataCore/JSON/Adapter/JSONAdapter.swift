@@ -90,7 +90,8 @@ public struct JSONAdapter<Root: Archivable>: Sendable {
 
   func context(_ errors: JSONErrors, finishesModels: Bool = true) -> DecodingContext {
     let context = DecodingContext(
-      limits: limits, source: .json, finishesModels: finishesModels, validates: validates)
+      limits: limits, source: .json, finishesModels: finishesModels, validates: validates,
+      collectsFailures: true)
     context.json = JSONReading(plans: plans, unknownKeys: unknownKeys, collectsErrors: errors == .collectAll)
     return context
   }

@@ -72,7 +72,8 @@ extension FieldInfo {
       }
     }
     if let type = type as? any Archivable.Type {
-      return try type.make(from: json, in: context).archivedValue(includingExcluded: true, neighbours: neighbours)
+      return try type.make(from: json, in: context).archivedValue(
+        includingExcluded: true, role: .neighbours(neighbours))
     }
     if let type = type as? any Decodable.Type {
       return try ValueCoding.value(of: ValueCoding.make(type, from: json, in: context))
