@@ -19,7 +19,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
   let jsonTokens: JSONTokens
   @usableFromInline var jsonPlaces: [Int] = []
   package var unknownFields = UnknownFields()
-  package var failedField = 0
+  package var failedField = -1
   package var usesReferences = false
   /// How many objects the graphs before this place hold.
   package var sharedCount = 0

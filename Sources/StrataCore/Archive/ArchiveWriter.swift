@@ -20,7 +20,7 @@ public struct ArchiveWriter: ~Copyable {
   package let depthLimit: Int
   /// Whether fields that archives leave out are written too, as merging needs.
   package let includesExcluded: Bool
-  package var failedField = 0
+  package var failedField = -1
   package let limits: ArchiveLimits
   /// What happens to objects; `nil` where they are written in place, as values are.
   package var objects: ObjectRole?

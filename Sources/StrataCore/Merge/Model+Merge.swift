@@ -101,7 +101,9 @@ extension Model {
     // The source is a whole object: keys that the document lacks have the target's values.
     let overlaid = try Self.schema.record(overlaying: json, on: own, neighbours, in: context)
     let source = try Self.made(of: overlaid, neighbours)
-    return try merge(source, source.shallowRecord(neighbours), neighbours, present: present, keys, policy, validates)
+    return try merge(
+      source, source.shallowRecord(neighbours), neighbours, present: present, keys, policy, validates,
+      takesUnknownFields: context.json.unknownKeys == .capture && keys == nil)
   }
 
   // MARK: Inside
@@ -127,7 +129,7 @@ extension Model {
   private mutating func merge(
     _ source: Self, _ sourceValues: Record, _ neighbours: ObjectNeighbours, present: Set<String>, _ keys: [String]?,
     _ policy: MergePolicy?,
-    _ validates: Bool
+    _ validates: Bool, takesUnknownFields: Bool = false
   ) throws -> MergeReport {
     let schema = Self.schema
     try schema.checkKeys(keys ?? [])
@@ -148,7 +150,10 @@ extension Model {
         values[field.key] = try merger.merge(values[field.key], sourceValues[field.key], policy ?? field.merge)
       } catch { throw Self.failure(field.key, error) }
     }
-    if !remaining.isEmpty { result = try Self.made(of: values, neighbours) }
+    if takesUnknownFields, schema.keepsUnknownFields {
+      for entry in source.archivedUnknownFields.object.entries { values[entry.key] = entry.value }
+    }
+    if !remaining.isEmpty || takesUnknownFields { result = try Self.made(of: values, neighbours) }
     if catalog.finishesModels {
       result = try Self.made(of: result.shallowRecord(neighbours), neighbours, finishes: true, validates: validates)
     }
@@ -162,7 +167,7 @@ extension Model {
         .mergeFailed, "a constant of an object cannot change; declare it with var or merge it with keepTarget",
         path: [.key(field.key)], typeName: schema.name)
     }
-    if !changes.isEmpty { try adoptFields(of: result) }
+    if !changes.isEmpty || takesUnknownFields && before != after { try adoptFields(of: result) }
     return MergeReport(changes: changes, mergedKeys: merged.map(\.key))
   }
 

@@ -15,7 +15,7 @@ private func input<T>(_ body: () throws -> T) -> (any Sendable)? {
 
 @Suite("Predefined transformers")
 struct PredefinedTransformerTests {
-  @Test("P-1, P-12: URL, strict unless percent encoding is asked for")
+  @Test("P-1, P-12, X-6: URL, strict unless percent encoding is asked for")
   func urls() throws {
     let url = ReversibleTransformer.url
     #expect(try url.transform("http://github.com/a?b=c") == URL(string: "http://github.com/a?b=c"))
@@ -96,7 +96,7 @@ struct PredefinedTransformerTests {
     #expect(throws: TransformError.self) { try light.optional.array.transform(["go"]) }
   }
 
-  @Test("P-6: dates by a format, with locale, zone and calendar pinned")
+  @Test("P-6, X-6: dates by a format, with locale, zone and calendar pinned")
   func dates() throws {
     let zone = try #require(TimeZone(identifier: "America/Los_Angeles"))
     let long = ReversibleTransformer.date(format: "MMMM d, yyyy", locale: Locale(identifier: "en_US"), timeZone: zone)

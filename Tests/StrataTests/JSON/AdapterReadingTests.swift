@@ -60,7 +60,10 @@ struct AdapterReadingTests {
   @Test("J-5: a path through null gives null; through anything but an object it fails, with its whole path")
   func walking() throws {
     #expect(try member(#"{"nested": null}"#).nestedName == nil)
-    #expect(try member(#"{"nested": {}}"#).nestedName == nil)
+    // Null, and not absent: the default goes. An object without the key leaves it.
+    let spare = try JSONAdapter<Nulls>(["custom": "a.b"])
+    #expect(try spare.decode(json(#"{"a": null}"#)).custom == nil)
+    #expect(try spare.decode(json(#"{"a": {}}"#)).custom == "default")
     for text in [#"{"nested": "bar"}"#, #"{"nested": [{"name": "x"}]}"#, #"{"nested": 3}"#] {
       let error = failure { try member(text) }
       #expect(error?.code == .typeMismatch && error?.codingPath == [.key("nestedName")])
@@ -148,6 +151,33 @@ struct AdapterReadingTests {
   func selection() throws {
     let friend = try JSONAdapter<Friend>().decode(json(#"{"login": "a", "groups": [{"name": "g", "owner": null}]}"#))
     #expect(friend.name == "a" && friend.groups.map(\.name) == ["g"] && friend.groups[0].owner == nil)
+  }
+
+  @Test("J-16, J-17: a nested model of null is nil; of anything but an object it is an error")
+  func nestedModels() throws {
+    let adapter = try JSONAdapter<Group>()
+    #expect(try adapter.decode(json(#"{"name": "g", "owner": null}"#)).owner == nil)
+    for owner in ["3", "[]", #""x""#, "true"] {
+      let error = failure { try adapter.decode(json(#"{"name": "g", "owner": \#(owner)}"#)) }
+      #expect(error?.code == .typeMismatch && error?.codingPath == [.key("owner")] && error?.typeName == "Friend")
+    }
+  }
+
+  @Test("J-10, J-12: what the model's own code throws is the error, with the path, unchanged beneath")
+  func ownErrors() throws {
+    let error = failure { try JSONAdapter<[Picky]>().decode(json(#"[{"number": 1}, {"number": 13}]"#)) }
+    #expect(error?.code == .rejected && error?.codingPath == [.index(1)] && error?.typeName == "Picky")
+    #expect(error?.underlyingError as? Picky.Refusal == Picky.Refusal(number: 13))
+    let all = failure {
+      try JSONAdapter<[Picky]>().decode(json(#"[{"number": 13}, {"number": "x"}]"#), errors: .collectAll)
+    }
+    #expect(all?.all.map(\.codingPath) == [[.index(0)], [.index(1), .key("number")]])
+  }
+
+  @Test("U-9: nothing in a document chooses a type: names of types are keys like others")
+  func closedWorld() throws {
+    let document = try json(#"{"username": "a", "$class": "Group", "@type": "Friend", "__proto__": {}, "isa": "x"}"#)
+    #expect(try #require(members).decode(document) == Member(name: "a"))
   }
 
   @Test("J-19: models that hold each other are read as deep as the document goes")
@@ -319,4 +349,16 @@ struct AdapterReadingTests {
     #expect(try JSONAdapter<Team>().decode(document).members == [Member()])
     #expect(try JSONAdapter<[Team]>().using(nested).decode(.array([document])).first == team)
   }
+}
+
+private struct Picky: DescribedModel {
+  struct Refusal: Error, Equatable { let number: Int }
+
+  var number: Int
+  static let fields = Fields(
+    Picky.self, version: 1, Field("number", \.number),
+    make: { number in
+      guard number != 13 else { throw Refusal(number: number) }
+      return Picky(number: number)
+    })
 }

@@ -32,6 +32,7 @@ extension JSONAdapter {
   ///   - json: the text, in UTF-8.
   ///   - path: where in the document: `data.items`.
   ///   - invalid: what happens to an element that cannot be read.
+  ///   - errors: whether the errors of all elements are collected; by default the first one is thrown.
   public func decodeArray(
     _ json: Data, at path: JSONPath? = nil, onInvalid invalid: InvalidElements = .fail, errors: JSONErrors = .first
   ) throws -> [Root] {

@@ -68,7 +68,8 @@ extension JSONAdapter where Root: Model {
   /// objects inside key by key, arrays whole. An empty object where nothing changed.
   ///
   /// Applied to the JSON of `old`, written without nulls, it gives that of `new`. A merge patch has no other way to
-  /// say null than to remove a key, so models whose server tells the two apart need the body of ``encode(_:fields:nulls:isPretty:sortsKeys:)``.
+  /// say null than to remove a key: for a server that tells the two apart, write the changed fields with
+  /// `encode(_:fields:)`.
   public func jsonPatch(from old: Root, to new: Root) throws -> Value {
     try JSONMergePatch.patch(from: value(of: old, .omit), to: value(of: new, .omit))
   }

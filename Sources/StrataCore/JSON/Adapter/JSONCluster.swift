@@ -16,7 +16,7 @@ public struct JSONCluster<Result>: Sendable {
     case fail
     /// The variant with this tag reads the document.
     case fallback(String)
-    /// ``JSONCluster/decodeArray(_:at:report:)`` leaves it out; a single document fails.
+    /// Arrays leave it out; a document of its own fails.
     case skip
   }
 

@@ -13,7 +13,10 @@ public struct JSONVariant<Result>: Sendable {
   ///
   ///     .model("circle", JSONAdapter<Circle>()) { $0 }
   ///
-  /// - Parameter wrap: makes the result of the model: `{ $0 }`, which the compiler checks.
+  /// - Parameters:
+  ///   - tag: what the discriminator answers for it.
+  ///   - adapter: reads and writes the model.
+  ///   - wrap: makes the result of the model: `{ $0 }`, which the compiler checks.
   public static func model<M: SendableMetatype>(
     _ tag: String, _ adapter: JSONAdapter<M>, wrap: @escaping @Sendable (M) -> Result
   ) -> JSONVariant {
@@ -27,6 +30,8 @@ public struct JSONVariant<Result>: Sendable {
   /// A model under a tag, for any result: a case of an enum, say.
   ///
   /// - Parameters:
+  ///   - tag: what the discriminator answers for it.
+  ///   - adapter: reads and writes the model.
   ///   - wrap: makes the result of the model.
   ///   - unwrap: the model of a result, or `nil` where it is of another variant.
   public static func model<M: SendableMetatype>(
