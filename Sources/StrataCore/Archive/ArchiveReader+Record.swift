@@ -119,6 +119,7 @@ extension ArchiveReader {
       throw ArchiveError.damaged("the body does not begin with tag 256", at: 0)
     }
     usesReferences = true
+    context.graph = GraphReading()
   }
 
   /// Makes sure that nothing follows.

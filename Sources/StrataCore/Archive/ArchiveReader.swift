@@ -21,15 +21,11 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
   package var unknownFields = UnknownFields()
   package var failedField = -1
   package var usesReferences = false
-  /// How many objects the graphs before this place hold.
-  package var sharedCount = 0
-  /// The number of the first object of a graph without types that is being read.
-  package var untypedGraph: Int?
+  // A reader that grows makes every archive slower, so what only graphs need is kept in the context.
   /// Whether the fields are those of an object in a graph, which may have to wait for other objects.
   @usableFromInline package var isObjectFrame = false
-  package var fieldStart = (position: 0, strings: 0, depth: 0, offset: 0)
   /// The place of the first field of the superclass whose fields are being read.
-  @usableFromInline package var placeOffset = 0
+  @usableFromInline package var placeOffset: UInt16 = 0
   @usableFromInline package let context: DecodingContext
 
   /// A record definition of the archive and, once known, the schema that it agrees with.

@@ -190,7 +190,7 @@ extension ArchiveReader {
   /// does not stand on JSON.
   @inlinable
   func jsonPlace(ofField field: Int) -> Int {
-    let field = field + placeOffset
+    let field = field + Int(placeOffset)
     return field >= 0 && field < jsonPlaces.count ? jsonPlaces[field] : -1
   }
 

@@ -90,7 +90,7 @@ extension ArchiveReader {
   var readsExcludedFields: Bool { context.includesExcluded }
 
   @usableFromInline
-  mutating func fail(_ place: Int) { failedField = place + placeOffset }
+  mutating func fail(_ place: Int) { failedField = place + Int(placeOffset) }
 
   /// A field of an upgraded record or of a JSON object.
   @inlinable
@@ -121,7 +121,7 @@ extension ArchiveReader {
 
   @usableFromInline
   func slotValue(_ place: Int) -> Value? {
-    let place = place + placeOffset
+    let place = place + Int(placeOffset)
     guard let slots, slots.indices.contains(place) else { return nil }
     return slots[place]
   }

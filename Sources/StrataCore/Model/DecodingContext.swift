@@ -22,6 +22,7 @@ public final class DecodingContext {
   package var report = DecodingReport()
   /// The objects of the graph that is being read.
   package var objects: ObjectTable?
+  package var graph = GraphReading()
   /// Classes that may stand where one that they inherit from is expected.
   package var subclasses: [any Model.Type] = []
   /// Every shape that was met, for tools.

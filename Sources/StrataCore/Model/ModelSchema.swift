@@ -167,6 +167,7 @@ public final class ModelSchema: Sendable {
     if !RecordShape(typeName: name, modelVersion: max(version, 0), keys: []).hasPlainMark {
       return invalid("a type name does not hold the names of superclasses")
     }
+    if fields.count > 60_000 { return invalid("a model has at most 60,000 fields") }
     if version < 0 { return invalid("a model version is 0 or more") }
     var keys = Set<String>()
     for field in fields {

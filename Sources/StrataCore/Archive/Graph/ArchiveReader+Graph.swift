@@ -2,14 +2,14 @@ extension ArchiveReader {
   /// Reads what ``ArchiveWriter/writeRoot(_:)`` wrote.
   package mutating func readRoot<T: Archivable>(_ type: T.Type) throws -> T {
     guard let count = try beginGraph() else { return try T.read(from: &self) }
-    let table = ObjectTable(types: context.objectTypes(of: T.self), first: sharedCount, count: count)
+    let table = ObjectTable(types: context.objectTypes(of: T.self), first: context.graph.sharedCount, count: count)
     let outer = context.objects
     context.objects = table
     defer { context.objects = outer }
     try enter()
     for _ in 0..<count { try readObject(into: table) }
     leave()
-    sharedCount += count
+    context.graph.sharedCount += count
     let root = try T.read(from: &self)
     try table.setWaiting(in: context)
     try table.finish(in: context) { ObjectPath.find($0, from: root) }
@@ -90,18 +90,18 @@ extension ArchiveReader {
       throw ArchiveError.damaged("a reference to an object is no number", at: start)
     }
     // Objects are counted through the whole body, as tag 29 has it.
-    let first = context.objects?.first ?? untypedGraph ?? 0
+    let first = context.objects?.first ?? context.graph.untypedFirst ?? 0
     guard number >= first else { throw ArchiveError.damaged("a reference to an object of another graph", at: start) }
     return .reference(Int(number) - first)
   }
 
   /// A graph without types, whose tag and name were passed.
   package mutating func readGraphContent(at start: Int) throws -> ObjectGraph {
-    guard context.objects == nil, untypedGraph == nil else {
+    guard context.objects == nil, context.graph.untypedFirst == nil else {
       throw ArchiveError.damaged("a graph stands inside another", at: start)
     }
-    untypedGraph = sharedCount
-    defer { untypedGraph = nil }
+    context.graph.untypedFirst = context.graph.sharedCount
+    defer { context.graph.untypedFirst = nil }
     let count = try readArrayCount()
     try enter()
     var objects: [Value] = []
@@ -113,7 +113,7 @@ extension ArchiveReader {
       do { objects.append(try readValue()) } catch { throw ArchiveError.at(.index(number), error) }
     }
     leave()
-    sharedCount += count
+    context.graph.sharedCount += count
     return ObjectGraph(objects: objects, root: try readValue())
   }
 
@@ -121,7 +121,9 @@ extension ArchiveReader {
 
   /// Remembers where a field of an object starts, should it have to wait for another object.
   @usableFromInline
-  mutating func beginField() { fieldStart = (position, strings.count, depth, placeOffset) }
+  mutating func beginField() {
+    context.graph.fieldStart = (position, strings.count, depth, placeOffset)
+  }
 
   /// What stands for a field until the object that it refers to is made, or `nil` where the error is another.
   @usableFromInline
@@ -132,9 +134,10 @@ extension ArchiveReader {
       let objects = context.objects
     else { return nil }
     let value: Value
+    let fieldStart = context.graph.fieldStart
     placeOffset = fieldStart.offset
     fail(place)
-    let place = place + placeOffset
+    let place = place + Int(placeOffset)
     if let slots {
       guard slots.indices.contains(place), let slot = slots[place] else { return nil }
       value = slot
@@ -156,15 +159,25 @@ extension ArchiveReader {
   }
 
   /// Starts reading the fields of the superclass, which come after those of the class.
-  public mutating func beginSuperclass(after count: Int) { placeOffset += count }
+  public mutating func beginSuperclass(after count: Int) { placeOffset += UInt16(clamping: count) }
 
   /// Ends what ``beginSuperclass(after:)`` began.
-  public mutating func endSuperclass(after count: Int) { placeOffset -= count }
+  public mutating func endSuperclass(after count: Int) { placeOffset -= UInt16(clamping: count) }
 
   @usableFromInline
   static func closesCycle<T>() throws -> T {
     throw ArchiveError(.rejected, "a cycle passes through a field that must be there; make it an optional")
   }
+}
+
+/// What reading graphs remembers in a body.
+package struct GraphReading {
+  /// How many objects the graphs before this place hold.
+  var sharedCount = 0
+  /// The number of the first object of a graph without types that is being read.
+  var untypedFirst: Int?
+  /// Where the field of an object starts that is being read.
+  var fieldStart = (position: 0, strings: 0, depth: 0, offset: UInt16(0))
 }
 
 /// What a field holds until the objects that it refers to are made.
