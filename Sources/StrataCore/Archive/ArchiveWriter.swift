@@ -23,9 +23,15 @@ public struct ArchiveWriter: ~Copyable {
   package var failedField = -1
   package let limits: ArchiveLimits
   /// What happens to objects; `nil` where they are written in place, as values are.
-  package var objects: ObjectRole?
+  package var objects: ObjectRole? {
+    didSet { isPlain = objects == nil && placeOffset == 0 }
+  }
+  /// Whether models are only written, one field after the other.
+  package private(set) var isPlain = true
   /// The place of the first field of the superclass whose fields are being written.
-  package var placeOffset = 0
+  package var placeOffset = 0 {
+    didSet { isPlain = objects == nil && placeOffset == 0 }
+  }
   /// The objects that are being written in place, each inside the one before.
   var openObjects: [ObjectIdentifier] = []
   /// How many objects the body already holds.

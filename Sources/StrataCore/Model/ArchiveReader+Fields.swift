@@ -8,14 +8,11 @@ extension ArchiveReader {
   /// Reads the field that has this place in the schema and must be there; an optional may be absent.
   @inlinable
   public mutating func field<T: Archivable>(_ place: Int, _ type: T.Type = T.self) throws -> T {
-    if isObjectFrame { beginField() }
     do {
       return isPositional
         ? try T.read(from: &self) : try slot(place, { try Self.absent() })
     } catch {
-      if isObjectFrame, let empty: T = try placeholder(place, error, { try Self.closesCycle() }) { return empty }
-      fail(place)
-      throw error
+      return try recovered(place, error) { try Self.closesCycle() }
     }
   }
 
@@ -24,16 +21,13 @@ extension ArchiveReader {
   public mutating func field<T: Archivable>(
     _ place: Int, default makeDefault: @autoclosure () throws -> T, unknown: UnknownCasePolicy = .fail
   ) throws -> T {
-    if isObjectFrame { beginField() }
     do {
       return isPositional
         ? try T.read(from: &self) : try slot(place, makeDefault)
     } catch let error as ArchiveError where unknown == .useDefault && error.isUnknownCaseHere {
       return try makeDefault()
     } catch {
-      if isObjectFrame, let empty: T = try placeholder(place, error, makeDefault) { return empty }
-      fail(place)
-      throw error
+      return try recovered(place, error, makeDefault)
     }
   }
 
@@ -88,6 +82,15 @@ extension ArchiveReader {
 
   @usableFromInline
   var readsExcludedFields: Bool { context.includesExcluded }
+
+  /// What stands for a field that could not be read: only where it waits for another object is that no error.
+  @usableFromInline
+  @inline(never)
+  mutating func recovered<T>(_ place: Int, _ error: any Error, _ makeDefault: () throws -> T) throws -> T {
+    if isObjectFrame, let empty: T = try placeholder(place, error, makeDefault) { return empty }
+    fail(place)
+    throw error
+  }
 
   @usableFromInline
   mutating func fail(_ place: Int) { failedField = place + Int(placeOffset) }

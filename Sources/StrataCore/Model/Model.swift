@@ -67,6 +67,16 @@ extension Model {
   }
 
   public func write(to writer: inout ArchiveWriter) throws {
+    let schema = Self.schema
+    guard schema.isPlainStructure, writer.isPlain else { return try writeSpecially(to: &writer) }
+    try writer.beginRecord(schema)
+    do { try encodeFields(to: &writer) } catch { throw Self.located(error, writer.failedField) }
+    writer.leave()
+  }
+
+  /// Writes what is more than a structure with fields, or where the writer does more than write.
+  @inline(never)
+  private func writeSpecially(to writer: inout ArchiveWriter) throws {
     guard Self.schema.isObject else {
       if case .models? = writer.objects, let role = writer.objects { return try writer.write(self, as: role) }
       return try writeRecord(to: &writer)
@@ -103,26 +113,11 @@ extension Model {
 
   public static func read(from reader: inout ArchiveReader) throws -> Self {
     let schema = schema
-    if schema.isObject, let object = try reader.readReference(Self.self) { return object }
-    guard reader.isObjectFrame else { return try read(reader.beginRecord(schema), from: &reader) }
-    // A value inside an object cannot wait; the object's field does, which holds it.
-    let offset = reader.placeOffset
-    reader.isObjectFrame = false
-    reader.placeOffset = 0
-    defer {
-      reader.isObjectFrame = true
-      reader.placeOffset = offset
-    }
-    return try read(reader.beginRecord(schema), from: &reader)
-  }
-
-  @inline(__always)
-  package static func read(_ start: ArchiveReader.RecordStart, from reader: inout ArchiveReader) throws -> Self {
-    switch start {
+    // Apart, so that other models go straight to where they are wanted.
+    if schema.readsSpecially || reader.isObjectFrame { return try readSpecially(from: &reader) }
+    switch try reader.beginRecord(schema) {
     case .fields:
       try reader.enter()
-      // Apart, so that other models go straight to where they are wanted.
-      if schema.finishesModels { return try readAndFinish(from: &reader) }
       do {
         let model = try Self(fields: &reader)
         reader.leave()
@@ -131,20 +126,39 @@ extension Model {
         throw located(error, reader.failedField)
       }
     case .values(let shape):
-      return try make(from: reader.readValues(of: shape), in: reader.context, isObjectFrame: reader.isObjectFrame)
+      return try make(from: reader.readValues(of: shape), in: reader.context)
     case .other:
       return try make(from: reader.readValue(), in: reader.context)
     }
   }
 
+  /// Reads objects, models inside of objects, and models that have code to run.
   @inline(never)
-  private static func readAndFinish(from reader: inout ArchiveReader) throws -> Self {
-    var model: Self
-    do { model = try Self(fields: &reader) } catch { throw located(error, reader.failedField) }
-    reader.leave()
-    // An object of a graph is finished when every object is made.
-    if !reader.isObjectFrame { try finish(&model, in: reader.context) }
-    return model
+  private static func readSpecially(from reader: inout ArchiveReader) throws -> Self {
+    if schema.isObject, let object = try reader.readReference(Self.self) { return object }
+    // A value inside an object cannot wait; the object's field does, which holds it.
+    let frame = (reader.isObjectFrame, reader.placeOffset)
+    (reader.isObjectFrame, reader.placeOffset) = (false, 0)
+    defer { (reader.isObjectFrame, reader.placeOffset) = frame }
+    return try read(reader.beginRecord(schema), from: &reader)
+  }
+
+  /// Reads what follows the head of a record.
+  package static func read(_ start: ArchiveReader.RecordStart, from reader: inout ArchiveReader) throws -> Self {
+    switch start {
+    case .fields:
+      try reader.enter()
+      var model: Self
+      do { model = try Self(fields: &reader) } catch { throw located(error, reader.failedField) }
+      reader.leave()
+      // An object of a graph is finished when every object is made.
+      if schema.finishesModels, !reader.isObjectFrame { try finish(&model, in: reader.context) }
+      return model
+    case .values(let shape):
+      return try make(from: reader.readValues(of: shape), in: reader.context, isObjectFrame: reader.isObjectFrame)
+    case .other:
+      return try make(from: reader.readValue(), in: reader.context)
+    }
   }
 
   public static func make(from value: Value, in context: DecodingContext) throws -> Self {

@@ -33,6 +33,10 @@ public final class ModelSchema: Sendable {
   package let caseShapes: [String: RecordShape]
   /// Whether the model is a class, whose instances keep their identity.
   package let isObject: Bool
+  /// Whether reading the model is more than reading its fields.
+  package let readsSpecially: Bool
+  /// Whether the model is a structure that has its fields and nothing else: most are.
+  package let isPlainStructure: Bool
   /// Whether the model is an enum, whose records have the case as their only key.
   package let isEnumeration: Bool
   package let hook: (@Sendable (String, Int, Record) throws -> Value?)?
@@ -97,11 +101,13 @@ public final class ModelSchema: Sendable {
     self.migration = isInherited ? nil : migration
     isObject = type is AnyClass
     isEnumeration = !cases.isEmpty
+    isPlainStructure = !isObject && !isEnumeration && !self.keepsUnknownFields
     jsonPlan = JSONPlan(typeName: name, fields: fields, keepsUnknownFields: self.keepsUnknownFields)
     jsonTagging = (type as? any JSONTagged.Type)?.jsonTagging ?? .external
     hook = (type as? any ValueDecoding.Type).map { Self.makeHook($0) }
     decodingHook = (type as? any PostDecoding.Type).map { Self.makeDecodingHook($0) }
     validationHook = (type as? any Validating.Type).map { Self.makeValidationHook($0) }
+    readsSpecially = isObject || decodingHook != nil || validationHook != nil
     finishesModels = decodingHook != nil || validationHook != nil
     rebuild = hook == nil ? nil : (type as? any Model.Type).map { Self.makeRebuild($0) }
     allKeys = fields.map(\.key)

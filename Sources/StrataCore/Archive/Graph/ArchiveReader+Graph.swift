@@ -67,6 +67,7 @@ extension ArchiveReader {
     isObjectFrame = true
     defer { isObjectFrame = false }
     let schema = M.schema
+    context.graph.record = (schema, position, strings.count, depth)
     let start = definitions[place].matching == ObjectIdentifier(schema) ? .fields : match(place, schema)
     return try M.read(start, from: &self)
   }
@@ -119,12 +120,6 @@ extension ArchiveReader {
 
   // MARK: Fields that wait
 
-  /// Remembers where a field of an object starts, should it have to wait for another object.
-  @usableFromInline
-  mutating func beginField() {
-    context.graph.fieldStart = (position, strings.count, depth, placeOffset)
-  }
-
   /// What stands for a field until the object that it refers to is made, or `nil` where the error is another.
   @usableFromInline
   mutating func placeholder<T>(
@@ -133,20 +128,14 @@ extension ArchiveReader {
     guard isObjectFrame, let error = error as? ArchiveError, error.underlyingError is ObjectTable.Pending,
       let objects = context.objects
     else { return nil }
-    let value: Value
-    let fieldStart = context.graph.fieldStart
-    placeOffset = fieldStart.offset
     fail(place)
     let place = place + Int(placeOffset)
+    let value: Value
     if let slots {
       guard slots.indices.contains(place), let slot = slots[place] else { return nil }
       value = slot
     } else {
-      // The field is read again, as a value, with the strings that it numbers.
-      position = fieldStart.position
-      strings.removeLast(strings.count - fieldStart.strings)
-      depth = fieldStart.depth
-      value = try readValue()
+      value = try readAgain(place)
     }
     objects.wait(place, value)
     if let type = T.self as? any EmptyMaking.Type, let empty = type.emptyValue as? T { return empty }
@@ -164,6 +153,18 @@ extension ArchiveReader {
   /// Ends what ``beginSuperclass(after:)`` began.
   public mutating func endSuperclass(after count: Int) { placeOffset -= UInt16(clamping: count) }
 
+  /// Reads the fields of the object once more, as values, up to the one that has to wait.
+  private mutating func readAgain(_ place: Int) throws -> Value {
+    guard let record = context.graph.record else {
+      throw ArchiveError.damaged("a field waits for an object outside of a graph", at: position)
+    }
+    position = record.position
+    strings.removeLast(strings.count - record.strings)
+    depth = record.depth + 1
+    for field in record.schema.fields[..<place] where field.archive != .excluded { _ = try readValue() }
+    return try readValue()
+  }
+
   @usableFromInline
   static func closesCycle<T>() throws -> T {
     throw ArchiveError(.rejected, "a cycle passes through a field that must be there; make it an optional")
@@ -176,8 +177,8 @@ package struct GraphReading {
   var sharedCount = 0
   /// The number of the first object of a graph without types that is being read.
   var untypedFirst: Int?
-  /// Where the field of an object starts that is being read.
-  var fieldStart = (position: 0, strings: 0, depth: 0, offset: UInt16(0))
+  /// The object that is being read, and where its fields start.
+  var record: (schema: ModelSchema, position: Int, strings: Int, depth: Int)?
 }
 
 /// What a field holds until the objects that it refers to are made.
