@@ -63,8 +63,7 @@ def decimal_parts(mantissa, exponent):
 
 def from_own(value):
     if isinstance(value, Record):
-        mark = value.name if value.version is None else "%s@%d" % (value.name, value.version)
-        return ("record", mark, tuple((name, from_own(field)) for name, field in value.fields))
+        return ("record", value.mark(), tuple((name, from_own(field)) for name, field in value.fields))
     if isinstance(value, Elements):
         return ("set", frozenset(from_own(element) for element in value))
     if isinstance(value, Pairs):
@@ -76,6 +75,8 @@ def from_own(value):
     if not isinstance(value, Tagged):
         return (type(value).__name__, value)
     content = value.content
+    if value.kind == "Graph":
+        return ("graph", tuple(from_own(item) for item in content[0]), from_own(content[1]))
     if value.kind == "Float":
         return number(content[0])
     if value.kind == "Date":
@@ -89,6 +90,8 @@ class FromCBOR2:
     def __init__(self, root):
         # Sets lose their order in Python, so definitions are collected before any reference is resolved.
         self.definitions, self.ambiguous = {}, set()
+        # cbor2 puts the object itself where tag 29 refers to it, so references are known by the identity of objects.
+        self.numbers = {}
         self.collect(root)
         self.form = self.convert(root)
 
@@ -108,6 +111,8 @@ class FromCBOR2:
                 self.collect(element)
 
     def convert(self, value):
+        if id(value) in self.numbers:
+            return ("Reference", self.numbers[id(value)])
         if isinstance(value, cbor2.CBORTag):
             return self.tagged(value.tag, value.value)
         if hasattr(value, "items"):
@@ -143,6 +148,12 @@ class FromCBOR2:
             return ("URL",) + tuple(content[1:])
         if tag == 27 and content[0] == "Decimal.NaN":
             return ("decimal", "nan")
+        if tag == 27 and content[0] == "graph":
+            for item in content[1]:
+                self.numbers[id(item)] = len(self.numbers)
+            return ("graph", tuple(self.tagged(item.tag, item.value) for item in content[1]), self.convert(content[2]))
+        if tag == 27 and content[0] == "later":
+            return ("Reference", content[1])
         if tag == 27 and content[0] == "number":
             return ("Number", content[1])
         raise Invalid("cbor2 found the tag %d" % tag)

@@ -40,11 +40,15 @@ class Tagged:
 
 
 class Record:
-    def __init__(self, name, version, fields):
-        self.name, self.version, self.fields = name, version, fields
+    def __init__(self, name, version, fields, superclasses=()):
+        self.name, self.version, self.fields, self.superclasses = name, version, fields, tuple(superclasses)
+
+    def mark(self):
+        marks = ((self.name, self.version),) + self.superclasses
+        return " : ".join(name if version is None else "%s@%d" % (name, version) for name, version in marks)
 
     def key(self):
-        return ("record", self.name, self.version, frozenset((k, key(v)) for k, v in self.fields))
+        return ("record", self.mark(), frozenset((k, key(v)) for k, v in self.fields))
 
 
 class Pairs(list):
@@ -139,12 +143,13 @@ def read_member(data, start):
     return stamp, body, trailer + 8
 
 
-# ---- bodies (sections 4 to 8) -------------------------------------------------------------------------------------
+# ---- bodies (sections 4 to 9) -------------------------------------------------------------------------------------
 
 class Body:
     def __init__(self, body):
         self.bytes, self.position, self.depth = body, 0, 0
         self.strings, self.definitions = [], {}
+        self.objects, self.graph = 0, None
 
     def root(self, stream=False):
         need(self.bytes[:3] == b"\xd9\x01\x00", "the body does not begin with tag 256")
@@ -258,6 +263,10 @@ class Body:
             return Tagged("Decimal", exponent, self.expect(int, "a mantissa"))
         if tag == 27:
             return self.generic()
+        if tag == 29:
+            number = self.expect(int, "a reference to an object")
+            need(self.graph and self.graph[0] <= number < self.graph[1], "a reference to no object that stands before")
+            return Tagged("Reference", number)
         if tag == 32:
             return Tagged("URL", self.expect(str, "a URL"))
         if tag == 37:
@@ -280,8 +289,29 @@ class Body:
             text = self.expect(str, "a number in text")
             need(NUMBER.fullmatch(text), "a number that JSON cannot spell")
             return Tagged("Number", text)
+        if (name, length) == ("graph", 3):
+            return self.object_graph()
+        if (name, length) == ("later", 2):
+            number = self.expect(int, "a reference to an object")
+            need(self.graph and self.graph[1] <= number < self.graph[2], "a reference to no object that follows")
+            return Tagged("Reference", number)
         need((name, length) == ("Decimal.NaN", 1), "an unknown generic object")
         return Tagged("Decimal", None)
+
+    def object_graph(self):
+        """The objects of a graph and its root. Numbers go on through the body; those of a graph are its own."""
+        need(self.graph is None, "a graph inside a graph")
+        first, count = self.objects, self.array("the objects of a graph")
+        objects = []
+        for number in range(first, first + count):
+            self.graph = (first, number, first + count)
+            need(self.take(2) == b"\xd8\x1c", "an object without tag 28")
+            objects.append(self.value())
+            need(not isinstance(objects[-1], Tagged) or objects[-1].kind != "Reference", "an object that is a reference")
+        self.graph, self.objects = (first, first + count, first + count), first + count
+        root = self.value()
+        self.graph = None
+        return Tagged("Graph", objects, root)
 
     def definition(self):
         length = self.array("a record")
@@ -291,19 +321,24 @@ class Body:
         need(keys, "a definition without a mark")
         mark = keys.pop()
         need(len({unicodedata.normalize("NFC", name) for name in keys}) == len(keys), "a key stands twice")
-        name, at, digits = mark.rpartition("@")
-        if at and digits.isascii() and digits.isdigit() and int(digits) < 1 << 63:
-            mark = (name, int(digits))
-        else:
-            mark = (mark, None)
+        marks = [self.mark(part) for part in mark.split(" : ")]
+        if any(version is None for _, version in marks):
+            marks = [self.mark(mark)]
+        mark = (marks[0][0], marks[0][1], marks[1:])
         self.definitions[number] = (keys, mark)
         return self.record(keys, mark)
 
+    def mark(self, text):
+        name, at, digits = text.rpartition("@")
+        if at and digits.isascii() and digits.isdigit() and int(digits) < 1 << 63:
+            return name, int(digits)
+        return text, None
+
     def record(self, keys, mark):
-        return Record(mark[0], mark[1], [(name, self.value()) for name in keys])
+        return Record(mark[0], mark[1], [(name, self.value()) for name in keys], mark[2])
 
 
-# ---- files (sections 1 and 10) ------------------------------------------------------------------------------------
+# ---- files (sections 1 and 11) ------------------------------------------------------------------------------------
 
 def members(data):
     """The stamp and the value of every member; an end member has no value."""
@@ -337,8 +372,7 @@ def members(data):
 def plain(value):
     """The value in types that JSON has."""
     if isinstance(value, Record):
-        mark = value.name if value.version is None else "%s@%d" % (value.name, value.version)
-        return dict([("@type", mark)] + [(name, plain(field)) for name, field in value.fields])
+        return dict([("@type", value.mark())] + [(name, plain(field)) for name, field in value.fields])
     if isinstance(value, Elements):
         return {"@set": [plain(element) for element in value]}
     if isinstance(value, Pairs):
@@ -349,6 +383,8 @@ def plain(value):
         return [plain(element) for element in value]
     if isinstance(value, bytes):
         return {"@data": value.hex()}
+    if isinstance(value, Tagged) and value.kind == "Graph":
+        return {"@objects": [plain(item) for item in value.content[0]], "@root": plain(value.content[1])}
     if isinstance(value, Tagged):
         return {"@" + value.kind: printed(value.kind, value.content)}
     return value

@@ -16,6 +16,8 @@ struct JSONPrinter {
     let contents: Contents
     let count: Int
     var next = 0
+    /// The object of a graph that this is.
+    var reference: Int?
 
     init(_ contents: Contents) {
       self.contents = contents
@@ -50,6 +52,10 @@ struct JSONPrinter {
   let depthLimit: Int
   private var text: [UInt8] = []
   private var frames: [Frame] = []
+  private var graph: ObjectGraph?
+  /// The objects that are being written, each inside the one before.
+  private var openReferences: [Int] = []
+  private var expansions = 0
 
   init(isPretty: Bool, sortsKeys: Bool, depthLimit: Int) {
     self.isPretty = isPretty
@@ -63,6 +69,7 @@ struct JSONPrinter {
       guard frame.next < frame.count else {
         if isPretty { breakLine(frames.count) }
         text.append(UInt8(ascii: frame.isObject ? "}" : "]"))
+        if frame.reference != nil { openReferences.removeLast() }
         continue
       }
       if frame.next > 0 { text.append(UInt8(ascii: ",")) }
@@ -118,12 +125,37 @@ struct JSONPrinter {
     case .map(let pairs): try open(.pairs(pairs))
     case .object(let object):
       try open(.entries(sortsKeys ? Self.sorted(object) : object.entries))
-    case .reference, .graph:
-      throw failure(
-        .notEncodable, "objects that refer to each other have no form in JSON; write each of them, or leave fields out")
+    case .reference(let number): try append(reference: number)
+    case .graph(let graph):
+      self.graph = graph
+      try append(graph.root)
     case .record(let record):
       try open(sortsKeys ? .entries(Self.sorted(record.object)) : .fields(record.shape, record.values))
     }
+  }
+
+  /// Writes the object in the place of a reference to it.
+  private mutating func append(reference number: Int) throws(ArchiveError) {
+    guard let graph, graph.objects.indices.contains(number) else {
+      throw failure(.notEncodable, "a reference names no object of its graph")
+    }
+    guard !openReferences.contains(number) else {
+      throw failure(
+        .notEncodable, "an object refers back to itself, for which JSON has no form; leave a reference out")
+    }
+    if case .reference = graph.objects[number] {
+      throw failure(.notEncodable, "an object of a graph is a reference to another")
+    }
+    // Shared objects stand once for each reference, which could multiply without end.
+    expansions += 1
+    guard expansions <= max(1 << 20, 16 * graph.objects.count) else {
+      throw failure(.limitExceeded, "objects are referred to more than \(expansions - 1) times", limit: .count)
+    }
+    let depth = frames.count
+    try append(graph.objects[number])
+    guard frames.count > depth else { return }
+    openReferences.append(number)
+    frames[depth].reference = number
   }
 
   private mutating func open(_ contents: Frame.Contents) throws(ArchiveError) {

@@ -13,11 +13,15 @@ public struct ArchiveUpgrader: Sendable {
   private let root: ModelSchema
 
   /// An upgrader for archives of a model and of what it holds.
+  ///
+  /// - Parameter subclasses: as ``ArchiveDecoder/subclasses``.
   public init<M: Model>(
-    _ type: M.Type, compression: CompressionLevel = .balanced, limits: ArchiveLimits = ArchiveLimits()
+    _ type: M.Type, compression: CompressionLevel = .balanced, limits: ArchiveLimits = ArchiveLimits(),
+    subclasses: [any Model.Type] = []
   ) {
     var catalog = SchemaCatalog()
     type.collectSchemas(into: &catalog)
+    for subclass in subclasses { subclass.collectSchemas(into: &catalog) }
     self.catalog = catalog
     self.compression = compression
     self.limits = limits
@@ -65,6 +69,8 @@ public struct ArchiveUpgrader: Sendable {
           }))
     case .map(let entries):
       return .map(try entries.map { Value.MapEntry(key: $0.key, value: try upgrade($0.value, context)) })
+    case .graph(let graph):
+      return .graph(ObjectGraph(objects: try upgrade(graph.objects, context), root: try upgrade(graph.root, context)))
     default: return value
     }
   }
@@ -81,7 +87,8 @@ public struct ArchiveUpgrader: Sendable {
         .unknownType, "found a record of type \(record.typeName), which \(root.name) does not hold", typeName: root.name
       )
     }
-    if let rebuild = schema.rebuild { return try rebuild(record, context) }
+    // What an object refers to stands elsewhere, so none can be made of the record alone.
+    if let rebuild = schema.rebuild, !schema.isObject { return try rebuild(record, context) }
     if !schema.cases.isEmpty {
       var upgraded = try schema.upgraded(record, in: context)
       upgraded.typeName = schema.name
@@ -92,7 +99,7 @@ public struct ArchiveUpgrader: Sendable {
     var result = Record(shape: schema.archivedShape, values: [])
     var isComplete = true
     var entries: [Object.Entry] = []
-    for (field, slot) in zip(schema.fields, slots) where field.archive == .always {
+    for (field, slot) in zip(schema.fields, slots) where field.archive != .excluded {
       if let value = try slot ?? field.makeDefault?() ?? (field.isOptional ? .null : nil) {
         entries.append(Object.Entry(key: field.key, value: value))
       } else {

@@ -61,7 +61,7 @@ extension ModelSchema {
     slots.reserveCapacity(fields.count)
     guard let hook else {
       for place in context.places(of: self, in: upgraded.shape) { slots.append(place.map { upgraded.values[$0] }) }
-      return (slots, keepsUnknownFields ? unknownFields(of: upgraded) : UnknownFields())
+      return (slots, keepsUnknownFields ? unknownFields(of: upgraded, in: context) : UnknownFields())
     }
     for (place, field) in fields.enumerated() {
       let version = version(of: place, in: record)
@@ -73,13 +73,22 @@ extension ModelSchema {
           foundVersion: version, supportedVersion: modelVersion, underlying: error)
       }
     }
-    return (slots, keepsUnknownFields ? unknownFields(of: upgraded) : UnknownFields())
+    return (slots, keepsUnknownFields ? unknownFields(of: upgraded, in: context) : UnknownFields())
   }
 
   /// The value under a former key, unless today's key is there: then a hook that answered nil meant the default.
   private func value(ofFormerKeys field: FieldInfo, in record: Record) -> Value? {
     guard !field.formerly.isEmpty, record[field.key] == nil else { return nil }
     return field.formerly.lazy.compactMap { record[$0] }.first
+  }
+
+  /// The fields that the model does not declare; objects that they refer to stand in them.
+  private func unknownFields(of record: Record, in context: DecodingContext) -> UnknownFields {
+    let unknown = unknownFields(of: record)
+    guard let objects = context.objects, !unknown.isEmpty else { return unknown }
+    let entries = unknown.object.entries
+    return UnknownFields(
+      Object(uniqueEntries: entries.map { .init(key: $0.key, value: objects.withoutReferences($0.value)) }))
   }
 
   package func unknownFields(of record: Record) -> UnknownFields {

@@ -188,9 +188,14 @@ extension Decimal: Archivable {
 }
 
 extension Value: Archivable {
-  public static func read(from reader: inout ArchiveReader) throws -> Value { try reader.readValue() }
+  public static func read(from reader: inout ArchiveReader) throws -> Value {
+    let value = try reader.readValue()
+    return reader.context.objects?.withoutReferences(value) ?? value
+  }
   public func write(to writer: inout ArchiveWriter) throws { try writer.write(self) }
-  public static func make(from value: Value, in context: DecodingContext) throws -> Value { value }
+  public static func make(from value: Value, in context: DecodingContext) throws -> Value {
+    context.objects?.withoutReferences(value) ?? value
+  }
 }
 
 extension Decimal {

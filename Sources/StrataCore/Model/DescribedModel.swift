@@ -19,6 +19,9 @@ extension DescribedModel {
   public init(fields reader: inout ArchiveReader) throws { self = try Self.fields.read(from: &reader) }
   public func encodeFields(to writer: inout ArchiveWriter) throws { try Self.fields.write(self, to: &writer) }
   public mutating func adoptFields(of other: Self) throws { try Self.fields.adopt(other, into: &self) }
+  public mutating func readField(_ place: Int, from reader: inout ArchiveReader) throws {
+    try Self.fields.readField(place, of: self, from: &reader)
+  }
 }
 
 /// What ``Fields`` is to ``DescribedModel``.
@@ -28,11 +31,17 @@ public protocol FieldDescription<Root>: Sendable {
   func read(from reader: inout ArchiveReader) throws -> Root
   func write(_ root: Root, to writer: inout ArchiveWriter) throws
   func adopt(_ other: Root, into root: inout Root) throws
+  /// Reads one field of an object again and sets it: for objects that refer to each other in a cycle.
+  func readField(_ place: Int, of root: Root, from reader: inout ArchiveReader) throws
   /// The key of the field that a property is; `nil` where it is none.
   func key(of property: PartialKeyPath<Root>) -> String?
 }
 
 extension FieldDescription {
+  public func readField(_ place: Int, of root: Root, from reader: inout ArchiveReader) throws {
+    throw reader.constantInCycle(place)
+  }
+
   public func key(of property: PartialKeyPath<Root>) -> String? { nil }
 }
 
@@ -73,14 +82,27 @@ public struct Field<Root, Value: Archivable>: Sendable {
   func read(_ place: inout Int, _ reader: inout ArchiveReader) throws -> Value {
     defer { place += 1 }
     guard let makeDefault else { return try reader.field(place) }
-    guard info.archive == .always else { return try reader.excludedField(place, default: makeDefault()) }
+    guard info.archive != .excluded else { return try reader.excludedField(place, default: makeDefault()) }
     return try reader.field(place, default: makeDefault(), unknown: info.unknown)
   }
 
   func write(_ root: Root, _ place: inout Int, _ writer: inout ArchiveWriter) throws {
     defer { place += 1 }
-    if info.archive == .always { return try writer.field(place, root[keyPath: path]) }
-    try writer.excludedField(place, root[keyPath: path])
+    switch info.archive {
+    case .always: try writer.field(place, root[keyPath: path])
+    case .conditional: try writer.conditionalField(place, root[keyPath: path])
+    case .excluded: try writer.excludedField(place, root[keyPath: path])
+    }
+  }
+
+  /// Reads the field and sets it, where it has the place that is asked for.
+  func readAgain(_ place: inout Int, _ wanted: Int, _ reader: inout ArchiveReader, _ root: Root) throws {
+    guard place == wanted else {
+      place += 1
+      return
+    }
+    guard let path = path as? ReferenceWritableKeyPath<Root, Value> else { throw reader.constantInCycle(place) }
+    root[keyPath: path] = try read(&place, &reader)
   }
 
   func adopt(_ other: Root, _ root: Root) {
@@ -132,6 +154,11 @@ public struct Fields<Root, each V: Archivable>: FieldDescription {
       if field.path as PartialKeyPath<Root> == property { key = field.info.key }
     }
     return key
+  }
+
+  public func readField(_ place: Int, of root: Root, from reader: inout ArchiveReader) throws {
+    var current = 0
+    for field in repeat each fields { try field.readAgain(&current, place, &reader, root) }
   }
 
   public func adopt(_ other: Root, into root: inout Root) throws {

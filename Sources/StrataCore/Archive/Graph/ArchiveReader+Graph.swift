@@ -59,7 +59,16 @@ extension ArchiveReader {
         table.append(.record(try readValues(of: shape)))
       }
     } else {
-      table.append(try readValue())
+      table.append(try readObjectValue(at: start))
+    }
+  }
+
+  /// An object that is no record.
+  private mutating func readObjectValue(at start: Int) throws -> Value {
+    let value = try readValue()
+    switch value {
+    case .reference, .graph: throw ArchiveError.damaged("an object is a reference to another", at: start)
+    default: return value
     }
   }
 
@@ -111,7 +120,7 @@ extension ArchiveReader {
       guard try readByte() == 0xD8, try readByte() == UInt8(CBOR.Tag.shareable) else {
         throw ArchiveError.damaged("an object of a graph without tag 28", at: position)
       }
-      do { objects.append(try readValue()) } catch { throw ArchiveError.at(.index(number), error) }
+      do { objects.append(try readObjectValue(at: start)) } catch { throw ArchiveError.at(.index(number), error) }
     }
     leave()
     context.graph.sharedCount += count

@@ -52,6 +52,9 @@ extension ArchiveWriter {
     try enter()
     defer { graphObjects = nil }
     for (number, object) in graph.objects.enumerated() {
+      if case .reference = object {
+        throw ArchiveError(.notEncodable, "an object of a graph is a reference to another", path: [.index(number)])
+      }
       graphObjects = (first, graph.objects.count, number)
       beginShared()
       do { try write(object) } catch { throw ArchiveError.at(.index(number), error) }

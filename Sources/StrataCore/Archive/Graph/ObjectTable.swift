@@ -95,6 +95,35 @@ package final class ObjectTable {
     }
   }
 
+  /// A value without references, for what is kept untyped: objects stand in their places.
+  ///
+  /// An object inside of itself is null there, and so is one that does not exist yet.
+  func withoutReferences(_ value: Value, inside open: [Int] = []) -> Value {
+    switch value {
+    case .reference(let number):
+      guard entries.indices.contains(number), !open.contains(number), open.count < 64 else { return .null }
+      expansions += 1
+      guard expansions <= max(1 << 20, 16 * count) else { return .null }
+      switch entries[number] {
+      case .value(let value): return withoutReferences(value, inside: open + [number])
+      case .object(let object): return (try? object.record(includingExcluded: false)).map { .record($0) } ?? .null
+      }
+    case .array(let elements): return .array(elements.map { withoutReferences($0, inside: open) })
+    case .set(let elements): return .array(elements.map { withoutReferences($0, inside: open) })
+    case .object(let object):
+      return .object(
+        Object(
+          uniqueEntries: object.entries.map { .init(key: $0.key, value: withoutReferences($0.value, inside: open)) }))
+    case .map(let entries):
+      return .map(
+        entries.map { .init(key: $0.key, value: withoutReferences($0.value, inside: open)) })
+    case .record(let record):
+      return .record(
+        Record(shape: record.shape, values: record.values.map { withoutReferences($0, inside: open) }))
+    default: return value
+    }
+  }
+
   /// The object under a number is made after this one.
   struct Pending: Error {}
 
