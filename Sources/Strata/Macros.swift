@@ -1,4 +1,4 @@
-/// Makes a struct, a final class or an enum archivable: a record of its stored properties, stamped with a name and a
+/// Makes a struct, a class or an enum archivable: a record of its stored properties, stamped with a name and a
 /// model version.
 ///
 ///     @Model(version: 2)
@@ -19,6 +19,10 @@
 ///
 /// A struct keeps its memberwise initializer, and a class whose properties all have initial values its `init()`.
 /// Members are as visible as the type; a public model needs `public import Strata` where imports are internal.
+///
+/// Objects keep their identity: several fields may refer to one, and references may lead in circles. A weak reference is
+/// archived only where something else in the archive writes its object. A class that is not final may have subclasses
+/// with `superclass:`; it gets a required `init(fields:)`.
 ///
 /// Archives are read and written on any thread, so a model belongs to no actor: in a module that isolates to the main
 /// actor by default, write `nonisolated struct`.
@@ -74,8 +78,8 @@ public macro Model(version: Int, name: String? = nil, formerNames: [String] = []
 ///
 /// - Parameters:
 ///   - archive: `.excluded` leaves the property out of archives. It then needs an initial value or must be an optional.
-///     Lazy properties, weak and unowned references, functions and tuples are possible only so, and merging leaves
-///     them alone.
+///     Lazy properties, unowned references, weak ones to what is no model, functions and tuples are possible only so,
+///     and merging leaves them alone.
 ///   - storage: `.transitory` leaves the field out of equality, hash and description where these are made of fields (see
 ///     `FieldEquatable`). `.none` leaves the property out of everything: it then needs an initial value or must be an
 ///     optional variable.

@@ -47,7 +47,7 @@ private struct ValueDescription {
       guard let values = try? model.permanentValues() else { return "\(name)(not encodable)" }
       return text(name, values.map { ($0.key, $0.value) }, ObjectNeighbours())
     }
-    let identity = ObjectIdentifier(model as AnyObject)
+    let identity = model.identity
     if M.schema.isObject {
       guard !open.contains(identity), open.count < Self.deepest else { return "\(name)(…)" }
       open.append(identity)

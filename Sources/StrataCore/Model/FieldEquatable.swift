@@ -28,7 +28,7 @@ extension Model {
   /// - Complexity: linear in the size of both.
   public func isEqual(to other: some Model) -> Bool {
     guard let other = other as? Self, type(of: other) == type(of: self) else { return false }
-    if Self.schema.isObject, self as AnyObject === other as AnyObject { return true }
+    if Self.schema.isObject, identity == other.identity { return true }
     if Self.schema.holdsObjects {
       return (try? ObjectComparison.areEqual(dynamicModel, other.dynamicModel)) ?? false
     }

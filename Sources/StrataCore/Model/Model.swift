@@ -22,6 +22,9 @@ public protocol Model: Archivable, SendableMetatype {
   /// Takes over every field of another object. A class must write this; for other types it is an assignment.
   mutating func adoptFields(of other: Self) throws
 
+  /// What tells an object from others of its class; `nil` for a value. Nobody needs to write it.
+  var objectIdentity: ObjectIdentifier? { get }
+
   /// Reads one field again and sets it. Objects that refer to each other in a cycle need it: the first of them is made
   /// before the last. `@Model` writes it for classes; by hand, a class needs it where its references can form cycles.
   mutating func readField(_ place: Int, from reader: inout ArchiveReader) throws
@@ -34,7 +37,13 @@ public protocol ModelHierarchy: Model {
   static var subclasses: [any Model.Type] { get }
 }
 
+extension Model where Self: AnyObject {
+  public var objectIdentity: ObjectIdentifier? { ObjectIdentifier(self) }
+}
+
 extension Model {
+  public var objectIdentity: ObjectIdentifier? { nil }
+
   public var archivedUnknownFields: UnknownFields { UnknownFields() }
 
   public mutating func adoptFields(of other: Self) throws {
@@ -206,7 +215,7 @@ extension Model {
   package func record(includingExcluded: Bool = false, role: ObjectRole? = nil) throws -> Record {
     var writer = ArchiveWriter(includesExcluded: includingExcluded, minimumCapacity: 512)
     writer.objects = role
-    if Self.schema.isObject { writer.openObjects.append(ObjectIdentifier(self as AnyObject)) }
+    if Self.schema.isObject { writer.openObjects.append(identity) }
     try writeRecord(to: &writer)
     guard case .record(let record) = try writer.value() else {
       throw ArchiveError(.notEncodable, "encodeFields(to:) did not write the fields of the schema")

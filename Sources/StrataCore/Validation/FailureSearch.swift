@@ -20,7 +20,7 @@ struct FailureSearch {
 
   /// Looks at the models inside of one.
   mutating func visitInside<M: Model>(_ model: M) throws {
-    if M.schema.isObject { known.insert(ObjectIdentifier(model as AnyObject)) }
+    if M.schema.isObject { known.insert(model.identity) }
     try addModels(inside: model, Self.start)
     try visitWaiting()
   }
@@ -30,7 +30,7 @@ struct FailureSearch {
   }
 
   private mutating func visit<M: Model>(_ model: M, _ step: Int) throws {
-    if M.schema.isObject, !known.insert(ObjectIdentifier(model as AnyObject)).inserted { return }
+    if M.schema.isObject, !known.insert(model.identity).inserted { return }
     do { try model.checkItself() } catch let error as ArchiveError where error.code == .invalid {
       let path = path(to: step)
       failures += error.failures.map { $0.prefixed(by: path) }

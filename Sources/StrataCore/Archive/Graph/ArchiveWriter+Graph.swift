@@ -107,7 +107,7 @@ extension ArchiveWriter {
 
   /// Writes an object in place, where nobody cares for its identity.
   mutating func writeInPlace(_ object: some Model) throws {
-    let identity = ObjectIdentifier(object as AnyObject)
+    let identity = object.identity
     guard !openObjects.contains(identity) else {
       throw ArchiveError(
         .notEncodable, "the object refers back to itself, which only an archive can hold; leave a reference out",

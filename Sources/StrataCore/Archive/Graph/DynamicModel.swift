@@ -1,4 +1,7 @@
 extension Model {
+  /// What tells an object from others. That of a value tells nothing.
+  var identity: ObjectIdentifier { objectIdentity ?? ObjectIdentifier(Self.self) }
+
   /// The object as one of its own class, where the type at hand is a superclass of it.
   ///
   /// Inside a method, `Self` is the type that the caller knew. Opening the result makes it the object's own.

@@ -36,7 +36,7 @@ struct ObjectComparison {
     switch (left, right) {
     case (.reference(let left), .reference(let right)):
       let (left, right) = (lefts.objects[left], rights.objects[right])
-      let (one, other) = (ObjectIdentifier(left as AnyObject), ObjectIdentifier(right as AnyObject))
+      let (one, other) = (left.identity, right.identity)
       if one != other, seen.insert(Pair(left: one, right: other)).inserted { waiting.append((left, right)) }
       return true
     case (.array(let left), .array(let right)), (.set(let left), .set(let right)):

@@ -16,7 +16,7 @@ package final class ObjectNeighbours {
   }
 
   package func number(of object: some Model) -> Int {
-    let identity = ObjectIdentifier(object as AnyObject)
+    let identity = object.identity
     if let number = numbers[identity] { return number }
     numbers[identity] = objects.count
     objects.append(object)

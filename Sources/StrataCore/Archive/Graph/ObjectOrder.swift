@@ -16,9 +16,10 @@ package final class ObjectOrder {
 
   private static let isOpen = -1
 
-  private enum Step {
-    case enter(any Model)
-    case leave(any Model)
+  /// An object to look at, or one to number because all that it refers to is.
+  private struct Step {
+    let object: any Model
+    var isLeaving = false
   }
 
   /// Finds every object that a value refers to, however far away.
@@ -30,24 +31,22 @@ package final class ObjectOrder {
     var scratch = ArchiveWriter(limits: limits, usesReferences: false)
     scratch.objects = .order(self)
     try value.write(to: &scratch)
-    var steps = found.reversed().map { Step.enter($0) }
-    while let step = steps.popLast() {
-      switch step {
-      case .leave(let object):
-        numbers[ObjectIdentifier(object as AnyObject)] = objects.count
-        objects.append(object)
-      case .enter(let object):
-        let identity = ObjectIdentifier(object as AnyObject)
-        guard numbers[identity] == nil else { continue }
-        numbers[identity] = Self.isOpen
-        steps.append(.leave(object))
-        found.removeAll(keepingCapacity: true)
-        scratch.buffer.removeAll()
-        try object.writeRecord(to: &scratch)
-        for child in found.reversed() where numbers[ObjectIdentifier(child as AnyObject)] == nil {
-          steps.append(.enter(child))
-        }
+    var steps = found.reversed().map { Step(object: $0) }
+    while var step = steps.popLast() {
+      let identity = step.object.identity
+      if step.isLeaving {
+        numbers[identity] = objects.count
+        objects.append(step.object)
+        continue
       }
+      guard numbers[identity] == nil else { continue }
+      numbers[identity] = Self.isOpen
+      found.removeAll(keepingCapacity: true)
+      scratch.buffer.removeAll()
+      try step.object.writeRecord(to: &scratch)
+      step.isLeaving = true
+      steps.append(step)
+      for child in found.reversed() where numbers[child.identity] == nil { steps.append(Step(object: child)) }
     }
     found = []
     mode = .writing
@@ -59,7 +58,7 @@ package final class ObjectOrder {
       found.append(object)
       return writer.writeNull()
     }
-    guard let number = numbers[ObjectIdentifier(object as AnyObject)] else { return writer.writeNull() }
+    guard let number = numbers[object.identity] else { return writer.writeNull() }
     writer.writeObjectReference(first + number, isWritten: number < written)
   }
 

@@ -4,7 +4,7 @@ struct ObjectPath {
   ///
   /// - Complexity: linear in the size of the graph.
   static func find<T: Archivable>(_ target: any Model, from root: T) -> [ArchiveError.PathComponent] {
-    let wanted = ObjectIdentifier(target as AnyObject)
+    let wanted = target.identity
     var seen = Set<ObjectIdentifier>()
     var queue: [(object: any Model, path: [ArchiveError.PathComponent])] = []
     func add(_ value: Value, _ neighbours: ObjectNeighbours, _ path: [ArchiveError.PathComponent]) {
@@ -30,7 +30,7 @@ struct ObjectPath {
     while next < queue.count {
       let (object, path) = queue[next]
       next += 1
-      let identity = ObjectIdentifier(object as AnyObject)
+      let identity = object.identity
       guard seen.insert(identity).inserted else { continue }
       if identity == wanted { return path }
       let neighbours = ObjectNeighbours()
