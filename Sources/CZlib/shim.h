@@ -5,7 +5,7 @@
 
 /* deflateInit2 and inflateInit2 are macros, which Swift cannot see. */
 static inline int strata_deflate_init_raw(z_stream *stream, int level) {
-  return deflateInit2(stream, level, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY);
+  return deflateInit2(stream, level, Z_DEFLATED, -15, 9, Z_DEFAULT_STRATEGY);
 }
 
 static inline int strata_inflate_init_raw(z_stream *stream) {

@@ -139,11 +139,13 @@ private struct ServerUser: Decodable {
 extension Small {
   /// Models that differ in every field, always the same ones.
   static func make(_ count: Int) -> [Small] {
-    (0..<count).map { number in
-      Small(
-        id: number, name: "Model number \(number)", score: Double(number) * 0.37,
-        isFlagged: number.isMultiple(of: 3),
-        createdAt: Date(timeIntervalSinceReferenceDate: 700_000_000.25 + Double(number) * 61.5))
-    }
+    (0..<count).map { make(number: $0) }
+  }
+
+  static func make(number: Int) -> Small {
+    Small(
+      id: number, name: "Model number \(number)", score: Double(number) * 0.37,
+      isFlagged: number.isMultiple(of: 3),
+      createdAt: Date(timeIntervalSinceReferenceDate: 700_000_000.25 + Double(number) * 61.5))
   }
 }

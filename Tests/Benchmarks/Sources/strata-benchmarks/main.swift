@@ -20,7 +20,9 @@ struct Options {
     }
   }
 
-  static let usage = "usage: strata-benchmarks [--json FILE] [--rounds N] [--filter TEXT]"
+  static let usage =
+    "usage: strata-benchmarks [--json FILE] [--rounds N] [--filter TEXT]\n"
+    + "       strata-benchmarks --stream-memory COUNT"
 }
 
 let notes = """
@@ -28,13 +30,17 @@ let notes = """
   upgrade/decode is the time to open version 1 / the time to open today's version. grow/ is the time for a model among
   1,000,000 / the time for one among 1,000, and of a linked list of 100,000 objects / one of 1,000. In all of them a
   smaller ratio is better.
-  encode/ and decode/ are without compression; archive/ and unarchive/ have zlib at level 6 behind both sides.
+  encode/ and decode/ are without compression; archive/ and unarchive/ have zlib at level 6 and memory
+  level 9 behind both sides.
   Strata, JSON and property lists hold URL and Date; protobuf has neither: strings and doubles there.
   NSKeyedArchiver is quadratic in the number of objects, so it takes part up to 1,000 small models.
   """
 
-func run(_ arguments: [String]) throws {
+func run(_ arguments: [String]) async throws {
   if arguments.count == 2, arguments[0] == KeyedTrial.argument { return try KeyedTrial.run(arguments[1]) }
+  if arguments.count == 2, arguments[0] == StreamMemory.argument, let count = Int(arguments[1]) {
+    return try await StreamMemory.run(count)
+  }
   let options = try Options(arguments)
   let runner = Runner(rounds: options.rounds, filter: options.filter)
   let tweets = try Corpus.tweets()
@@ -52,7 +58,7 @@ func run(_ arguments: [String]) throws {
   }
 }
 
-do { try run(Array(CommandLine.arguments.dropFirst())) } catch {
+do { try await run(Array(CommandLine.arguments.dropFirst())) } catch {
   FileHandle.standardError.write(Data("strata-benchmarks: \(error)\n".utf8))
   exit(1)
 }
