@@ -47,6 +47,7 @@ public struct ArchiveEncoder: Sendable {
   /// An archive of a graph without types.
   ///
   /// - Parameters:
+  ///   - graph: the objects and the root.
   ///   - typeName: the registered name of the type that the root is.
   ///   - modelVersion: its version.
   /// - Throws: as the method for models, and `notEncodable` where a reference names no object.

@@ -15,6 +15,9 @@ public struct ArchiveSequence<Element: Archivable>: AsyncSequence {
   /// The models of a file. It is opened with the first model.
   ///
   /// - Parameters:
+  ///   - type: the models' type.
+  ///   - url: the file.
+  ///   - limits: what the archive may claim.
   ///   - validates: whether models must keep their rules (see ``Validating``).
   ///   - subclasses: as ``ArchiveDecoder/subclasses``.
   public init(
