@@ -70,3 +70,13 @@ let package = Package(
       swiftSettings: features),
   ]
 )
+
+// For the thread sanitizer: the library and its tests, without the macro, whose own dependency takes minutes to build a
+// second time. See `.ci/run`.
+if Context.environment["STRATA_THREAD_SANITIZER"] != nil {
+  package.products = []
+  package.dependencies = []
+  package.targets.removeAll { !["CZlib", "StrataCore", "StrataCoreTests"].contains($0.name) }
+  package.targets.append(.target(name: "SanitizedMutex", path: "Tests/SanitizedMutex"))
+  package.targets.first { $0.name == "StrataCoreTests" }?.dependencies.append("SanitizedMutex")
+}

@@ -56,6 +56,11 @@ public final class DecodingContext {
     return catalog.objectTypes
   }
 
+  /// Counts the objects of a graph that was read, whose numbers are taken.
+  ///
+  /// Here and not where they are read: the thread sanitizer's build refuses to add in place from within a reader.
+  func passObjects(_ count: Int) { graph.sharedCount += count }
+
   /// Whether values were written by hand: objects without a type, and arrays for sets.
   package var takesPlainObjects: Bool { source == .dictionary || source == .update }
 

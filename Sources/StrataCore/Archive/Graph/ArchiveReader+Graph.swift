@@ -9,7 +9,7 @@ extension ArchiveReader {
     try enter()
     for _ in 0..<count { try readObject(into: table) }
     leave()
-    context.graph.sharedCount += count
+    context.passObjects(count)
     let root = try T.read(from: &self)
     try table.setWaiting(in: context)
     try table.finish(in: context) { ObjectPath.find($0, from: root) }
@@ -123,7 +123,7 @@ extension ArchiveReader {
       do { objects.append(try readObjectValue(at: start)) } catch { throw ArchiveError.at(.index(number), error) }
     }
     leave()
-    context.graph.sharedCount += count
+    context.passObjects(count)
     return ObjectGraph(objects: objects, root: try readValue())
   }
 

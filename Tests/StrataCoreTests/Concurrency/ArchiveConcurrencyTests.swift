@@ -1,0 +1,91 @@
+import Foundation
+import StrataCore
+import Testing
+
+@Suite("Archive Concurrency")
+struct ArchiveConcurrencyTests {
+  @Test("X-1: a hundred tasks share one encoder and one decoder")
+  func encoderAndDecoder() async throws {
+    let source = Everything()
+    let expected = try ArchiveEncoder().encode(source)
+    await hundredTasks(share: (encoder: ArchiveEncoder(), decoder: ArchiveDecoder())) { shared, _ in
+      let data = try shared.encoder.encode(source)
+      #expect(data == expected)
+      #expect(try shared.decoder.decode(Everything.self, from: data) == source)
+    }
+  }
+
+  @Test("X-1: a hundred tasks share one chain of steps, one upgrader and what it upgrades")
+  func chain() async throws {
+    let old = try ArchiveEncoder().encode((0..<20).map { PersonV1(fullName: "p\($0)", street: "s", born: 1) })
+    let one = try ArchiveEncoder().encode(PersonV1(fullName: "p", street: "s", born: 1))
+    let today = try ArchiveUpgrader(Person.self).upgrade(one)
+    await hundredTasks(share: (decoder: ArchiveDecoder(), upgrader: ArchiveUpgrader(Person.self))) { shared, _ in
+      var report = DecodingReport()
+      let people = try shared.decoder.decode([Person].self, from: old, report: &report)
+      #expect(people.map(\.name) == (0..<20).map { "P\($0)" })
+      #expect(report.upgrades.map(\.fromVersion) == [1])
+      #expect(try shared.upgrader.upgrade(one) == today)
+      #expect(try Person.migration.upgrade(Record(typeName: "Person", modelVersion: 3, fields: [])).modelVersion == 4)
+    }
+  }
+
+  @Test("X-1: more tasks than the pools keep zlib streams, at several levels, some with damage")
+  func streams() async throws {
+    let text = (0..<3000).map { "\($0 % 97) line" }
+    let broken = try Data(ArchiveEncoder().encode(text).dropLast(40))
+    let encoders = [.none, .fastest, .balanced, .best].map { ArchiveEncoder(compression: $0) }
+    let expected = try encoders.map { try $0.encode(text) }
+    await hundredTasks(share: encoders, rounds: 2) { encoders, task in
+      let place = task % encoders.count
+      let data = try encoders[place].encode(text)
+      #expect(data == expected[place])
+      // Others get a turn while this task's stream lies in the pool.
+      await Task.yield()
+      #expect(try ArchiveDecoder().decode([String].self, from: data) == text)
+      #expect(throws: ArchiveError.self) { try ArchiveDecoder().decode([String].self, from: broken) }
+    }
+  }
+
+  @Test("X-1: a hundred tasks write and read files of their own, and read one that they share")
+  func files() async throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "strata-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let all = (0..<300).map { Address(street: "Street \($0)", country: "CH") }
+    func write(_ url: URL) throws {
+      var writer = try ArchiveStreamWriter<Address>(creating: url)
+      for address in all { try writer.append(address) }
+      try writer.finish()
+    }
+    let shared = folder.appending(path: "shared.strata")
+    try write(shared)
+    await hundredTasks(share: ArchiveSequence(Address.self, from: shared), rounds: 1) { sequence, task in
+      var read: [Address] = []
+      for try await address in sequence { read.append(address) }
+      #expect(read == all)
+      let own = folder.appending(path: "\(task).strata")
+      try ArchiveEncoder().encode(all, to: own)
+      #expect(try ArchiveDecoder().decode([Address].self, from: own) == all)
+      var writer = try ArchiveStreamWriter<Address>(creating: own)
+      try writer.append(all[task])
+      try writer.finish()
+      let stamp = try Stamp(ofFile: own)
+      #expect(stamp.count == 1)
+    }
+  }
+
+  @Test("X-1, M-13: a hundred tasks archive graphs of objects, each its own")
+  func graphs() async throws {
+    let expected = try ArchiveEncoder().encode(Branch.tree(0))
+    await hundredTasks(share: (encoder: ArchiveEncoder(), decoder: ArchiveDecoder()), rounds: 2) { shared, task in
+      let tree = Branch.tree(task)
+      let again = try shared.decoder.decode(Branch.self, from: shared.encoder.encode(tree))
+      #expect(again.name == "root \(task)" && again.leaves.count == 10)
+      #expect(again.leaves.allSatisfy { $0.parent === again && $0.leaves.allSatisfy { $0.parent != nil } })
+      again.name = "root 0"
+      for (place, branch) in again.leaves.enumerated() { branch.name = "0.\(place)" }
+      #expect(try shared.encoder.encode(again) == expected)
+    }
+  }
+}
