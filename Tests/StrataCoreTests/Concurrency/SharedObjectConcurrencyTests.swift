@@ -1,0 +1,43 @@
+import RegexBuilder
+import Testing
+
+@testable import StrataCore
+
+/// Something that two threads must not use at once, as a formatter is: the sanitizer sees what happens in here, as it
+/// does not in Foundation, which is not built for it.
+private final class Turnstile {
+  private var count = 0
+
+  func pass() -> Int {
+    count += 1
+    return count
+  }
+}
+
+/// A part of a regular expression that has a state.
+private struct Counting: CustomConsumingRegexComponent {
+  typealias RegexOutput = Substring
+  let turnstile: Turnstile
+
+  func consuming(
+    _ input: String, startingAt index: String.Index, in bounds: Range<String.Index>
+  ) throws -> (upperBound: String.Index, output: Substring)? {
+    turnstile.pass() > 0 ? (bounds.upperBound, input[index..<bounds.upperBound]) : nil
+  }
+}
+
+@Suite("Shared object Concurrency")
+struct SharedObjectConcurrencyTests {
+  @Test("X-1, P-8: one task at a time uses a formatter")
+  func formatter() async {
+    let formatter = SharedFormatter { Turnstile() }
+    await hundredTasks(share: formatter) { formatter, _ in _ = formatter { $0.pass() } }
+    #expect(formatter { $0.pass() } == 501)
+  }
+
+  @Test("X-1: one task at a time uses a regular expression, which may hold code with a state")
+  func expression() async {
+    let check = Check<String>.matches(Regex { Counting(turnstile: Turnstile()) })
+    await hundredTasks(share: check) { check, _ in try check.run("any text") }
+  }
+}
