@@ -130,7 +130,8 @@ public struct PublicPoint: Sendable, Hashable {
     #expect(Oddities.schema.fields.map(\.key) == keys + ["clamped", "limited", "observed", "secret"])
   }
 
-  @Test func genericModels() throws {
+  @Test("M-15, U-6: a schema is made once, for each set of arguments of a generic model")
+  func genericModels() throws {
     let box = Box(content: Outer.Inner(kind: .open), tag: Plain(), history: [Outer.Inner()])
     #expect(try archived(box) == box)
     #expect(Box<Outer.Inner, Plain>.schema.name == "Box<Outer.Inner, Plain>")
@@ -151,7 +152,8 @@ public struct PublicPoint: Sendable, Hashable {
     #expect(try archived(Outer.Object()).kind == .closed)
   }
 
-  @Test func excludedFieldTakesItsDefault() throws {
+  @Test("A-4: an excluded field takes its default")
+  func excludedFieldTakesItsDefault() throws {
     let ticket = Ticket(id: 1, retrievedAt: .now, a: 0, b: 0)
     #expect(try archived(ticket).retrievedAt == .distantPast)
   }

@@ -27,7 +27,7 @@ final class JSONLayout: Sendable {
     var problem: ArchiveError?
     for (place, field) in fields.enumerated() where !root.add(field.path[...], place) && problem == nil {
       problem = ArchiveError(
-        .invalidSchema, "JSON has one place for \(field.key) and a field before it; give one of them another path",
+        .invalidMapping, "JSON has one place for \(field.key) and a field before it; give one of them another path",
         path: [.key(field.key)], typeName: typeName)
     }
     members = root.members

@@ -40,7 +40,7 @@ public struct JSONWriter: Sendable {
   /// The text of a model, of an array of models or of anything else that archives can hold, without a ``Value`` in
   /// between.
   ///
-  /// - Throws: ``ArchiveError`` as for a value; `invalidSchema` where two fields of a model have the same JSON path, or
+  /// - Throws: ``ArchiveError`` as for a value; `invalidMapping` where two fields of a model have the same JSON path, or
   ///   one a path that leads through another; and what the type's own code throws. The path tells where.
   /// - Complexity: linear in the size of the text; with ``sortsKeys`` a value is made in between.
   @_disfavoredOverload

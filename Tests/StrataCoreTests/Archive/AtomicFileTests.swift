@@ -92,7 +92,7 @@ struct AtomicFileTests {
 
   private struct Stop: Error {}
 
-  @Test("A failure while writing keeps the old file")
+  @Test("X-8: a failure while writing keeps the old file")
   func failure() throws {
     try withFolder { (folder: URL) throws in
       let url = folder.appendingPathComponent("a")
@@ -108,7 +108,7 @@ struct AtomicFileTests {
     }
   }
 
-  @Test("A full disk keeps the old file", .enabled(if: FileManager.default.fileExists(atPath: "/dev/full")))
+  @Test("X-8: a full disk keeps the old file", .enabled(if: FileManager.default.fileExists(atPath: "/dev/full")))
   func fullDisk() throws {
     try withFolder { (folder: URL) throws in
       let url = folder.appendingPathComponent("a")

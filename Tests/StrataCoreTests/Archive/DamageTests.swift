@@ -15,7 +15,7 @@ struct DamageTests {
     ]
   }
 
-  @Test("Every truncation is an error")
+  @Test("X-7: every truncation is an error")
   func truncations() throws {
     for (name, data) in try Self.small() {
       for length in 0..<data.count {
@@ -73,7 +73,7 @@ struct DamageTests {
   }
 
   @Test(
-    "Claims without bytes behind them are refused at once",
+    "X-7: claims without bytes behind them are refused at once",
     arguments: [
       [0x9B, 0x7F, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF], [0x9A, 0xFF, 0xFF, 0xFF, 0xFF],
       [0xBB, 0x7F, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF], [0x7B, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF],
@@ -89,7 +89,7 @@ struct DamageTests {
   }
 
   @Test(
-    "Deep nesting in bytes is refused without using up the stack",
+    "X-7: deep nesting in bytes is refused without using up the stack",
     arguments: [[0x81], [0xA1, 0x61, 0x61], [0xD9, 1, 2, 0x81]] as [[UInt8]])
   func deep(unit: [UInt8]) {
     let body = Data([0xD9, 1, 0] + (0..<100_000).flatMap { _ in unit } + [0x80])
@@ -97,7 +97,7 @@ struct DamageTests {
     #expect(error?.code == .limitExceeded)
   }
 
-  @Test("Each limit has its own error")
+  @Test("X-7: each limit has its own error")
   func limits() throws {
     let data = try ArchiveEncoder().encode(
       Value.array([.string(String(repeating: "a", count: 1000)), .array([1, 2, 3])]))

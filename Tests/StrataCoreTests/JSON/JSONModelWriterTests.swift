@@ -134,7 +134,7 @@ struct JSONModelWriterTests {
     let paths: [[JSONField]] = [["a", "a"], ["a", "a.b"], ["a.b.c", "a.b"]]
     let fields = zip(["p", "q"], paths[kind]).map { FieldInfo($0, Int.self, json: $1) }
     let error = #expect(throws: ArchiveError.self) { try JSONWriter().write(Clash(fields: fields)) }
-    #expect(error?.code == .invalidSchema)
+    #expect(error?.code == .invalidMapping)
     #expect(error?.pathDescription == "q")
   }
 

@@ -140,7 +140,7 @@ struct JSONReaderTests {
     }
   }
 
-  @Test("true is not 1")
+  @Test("X-6: true is not 1")
   func booleans() throws {
     #expect(try read("[true, false, null, 1]") == .array([.bool(true), .bool(false), .null, .int(1)]))
     #expect(try read("true") != .int(1))

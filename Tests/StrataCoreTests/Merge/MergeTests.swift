@@ -105,7 +105,7 @@ struct MergeTests {
     #expect(report.changedKeys == ["body", "labels", "main", "total"])
   }
 
-  @Test("A policy for the call wins, and only the keys asked for are merged (MG-1)")
+  @Test("A policy for the call wins, and only the keys asked for are merged (MG-1, MG-8)")
   func perCall() throws {
     var ticket = Ticket.sample()
     var source = Ticket.sample()
@@ -119,7 +119,7 @@ struct MergeTests {
     #expect(error?.code == .unknownKey)
   }
 
-  @Test("JSON touches only the keys that the server sent; null is a value (X-3)")
+  @Test("JSON touches only the keys that the server sent; null is a value (MG-4, X-3)")
   func json() throws {
     var ticket = Ticket.sample()
     let body =

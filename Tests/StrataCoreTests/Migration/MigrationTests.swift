@@ -9,7 +9,7 @@ struct MigrationTests {
     name: "ADA", address: Address(street: "Main 1", country: "CH"), born: Date(timeIntervalSince1970: 86400),
     stars: 0, note: nil, cache: 42)
 
-  @Test("An archive of version 1 opens in today's model, and the report says so (A-10, A-19)")
+  @Test("An archive of version 1 opens in today's model, and the report says so (A-19, U-8)")
   func chain() throws {
     var report = DecodingReport()
     let data = try ArchiveEncoder().encode(Self.old)
@@ -77,7 +77,7 @@ struct MigrationTests {
   }
 
   @Test(
-    "Gaps, doubles and wrong ends are found when the chain is built",
+    "Gaps, doubles and wrong ends are found when the chain is built (A-19)",
     arguments: [
       (Migration(.step(from: 1, to: 2), .step(from: 3, to: 4)), "no step leads from version 2 to 3"),
       (Migration(.step(from: 1, to: 2), .step(from: 1, to: 2)), "two steps from version 1"),
@@ -112,7 +112,7 @@ struct MigrationTests {
     #expect(error?.description.contains("not a date") == false, "values stay out of messages")
   }
 
-  @Test("An additive change needs no code, and keys have aliases (A-12)")
+  @Test("An additive change needs no code, and keys have aliases (A-12, A-18)")
   func additive() throws {
     struct Thing: DescribedModel, Equatable {
       var title: String
@@ -131,7 +131,7 @@ struct MigrationTests {
     #expect(error?.code == .unknownType)
   }
 
-  @Test("Hooks are called for every key, excluded ones too; nil keeps the default (A-8)")
+  @Test("Hooks are called for every key, excluded ones too; nil keeps the default (A-8, A-10)")
   func hooks() throws {
     struct Hooked: DescribedModel, ValueDecoding, Equatable {
       var name: String

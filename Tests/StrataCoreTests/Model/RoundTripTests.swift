@@ -97,7 +97,7 @@ struct RoundTripTests {
       ).note == "default")
   }
 
-  @Test("Codable types are archived as they are")
+  @Test("Codable types are archived as they are (U-7)")
   func codable() throws {
     struct Order: Codable, Equatable {
       var id: Int
@@ -189,7 +189,7 @@ struct RoundTripTests {
     #expect(try ArchiveDecoder(limits: limits).decodeValue(from: data) == value)
   }
 
-  @Test("Enum cases: aliases, unknown cases and defaults (A-17)")
+  @Test("Enum cases: aliases, unknown cases and defaults (A-17, U-12)")
   func enums() throws {
     func record(_ value: Value) throws -> Data { try ArchiveEncoder().encode(value) }
     #expect(try ArchiveDecoder().decode(Channel.self, from: record("e-mail")) == .mail)

@@ -56,7 +56,8 @@ import Testing
     case box(Memo)
   }
 
-  @Test func conditionalReferenceThatIsStrong() throws {
+  @Test("A-5: a strong reference can be conditional too")
+  func conditionalReferenceThatIsStrong() throws {
     let first = File(title: "1"), second = File(title: "2")
     first.sibling = second
     #expect(try archived(first).sibling == nil)
@@ -64,7 +65,7 @@ import Testing
     #expect(both[0].sibling === both[1])
   }
 
-  @Test("M-13: cycles come back", arguments: 1...4)
+  @Test("A-20, M-13, U-15: cycles come back", arguments: 1...4)
   func cycles(count: Int) throws {
     let cities = (0..<count).map { City(name: "\($0)") }
     for city in cities { city.neighbours = cities }
@@ -137,7 +138,8 @@ import Testing
     #expect(number == 2000)
   }
 
-  @Test func hierarchy() throws {
+  @Test("A-16, A-20: objects are archived as what they are, whatever class the reference to them has")
+  func hierarchy() throws {
     let keeper = Keeper()
     let dog = Dog(name: "Rex", breed: "Pug")
     let puppy = Puppy(name: "Bit", breed: "Pug", weeks: 7)

@@ -46,12 +46,14 @@ import Testing
         typeName: "File", modelVersion: 1, fields: [("title", .string(title)), ("folder", folder), ("sibling", .null)]))
   }
 
-  @Test func referencesToObjectsOfAnotherType() throws {
+  @Test("U-9, X-7: references to objects of another type are refused")
+  func referencesToObjectsOfAnotherType() throws {
     let error = try #require(throws: ArchiveError.self) { try decode([file("x")], .reference(0)) }
     #expect(error.code == .typeMismatch)
   }
 
-  @Test func referencesToNothing() throws {
+  @Test("X-7: references to nothing are refused")
+  func referencesToNothing() throws {
     #expect(throws: ArchiveError.self) {
       try ArchiveEncoder().encode(ObjectGraph(objects: [], root: .reference(0)), typeName: "F", modelVersion: 1)
     }
@@ -70,7 +72,7 @@ import Testing
     var right: [Doubling] = []
   }
 
-  @Test("Shared values that multiply without end are refused")
+  @Test("X-7: shared values that multiply without end are refused")
   func expansion() throws {
     var objects: [Value] = [.record(Record(typeName: "Doubling", modelVersion: 1))]
     for number in 0..<40 {
@@ -84,7 +86,7 @@ import Testing
     #expect(error.code == .limitExceeded)
   }
 
-  @Test("Values that refer to themselves are refused")
+  @Test("X-7: values that refer to themselves are refused")
   func selfReferences() throws {
     let fields: [(String, Value)] = [("left", [.reference(0)]), ("right", [])]
     let graph = ObjectGraph(

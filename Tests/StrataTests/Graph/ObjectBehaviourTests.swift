@@ -9,7 +9,7 @@ extension File: FieldEquatable {}
 extension Folder: FieldEquatable {}
 
 @Suite struct ObjectBehaviourTests {
-  @Test("M-9, M-13: equality ends on cycles and looks at everything that can be reached")
+  @Test("M-9, M-13, U-15: equality ends on cycles and looks at everything that can be reached")
   func equality() {
     func ring(_ names: [String]) -> [City] {
       let cities = names.map { City(name: $0) }
@@ -46,7 +46,7 @@ extension Folder: FieldEquatable {}
     #expect(dog as Animal != Dog(name: "Rex", breed: "Boxer"))
   }
 
-  @Test("M-12: descriptions end on cycles and are the same in every run")
+  @Test("M-12, U-15: descriptions end on cycles and are the same in every run")
   func description() {
     let city = City(name: "a")
     city.neighbours = [city, City(name: "b")]
