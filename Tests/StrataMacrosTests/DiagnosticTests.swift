@@ -34,7 +34,7 @@ struct Mistake: Sendable {
 }
 
 @Suite struct DiagnosticTests {
-  @Test("A-6: a mistake in a property is named where it stands", arguments: [
+  @Test(arguments: [
     Mistake(
       "let x = 5",
       "'x' cannot be decoded, since a constant keeps its initial value; make it var or static", at: "3:7"),

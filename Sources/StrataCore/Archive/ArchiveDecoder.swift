@@ -99,8 +99,10 @@ public struct ArchiveDecoder: Sendable {
       throw ArchiveError(.notAnArchive, "there are no bytes; an archive has at least a header", byteOffset: 0)
     }
     let (stamp, _) = try Gzip.readStamp(at: 0, in: bytes)
-    // A root that is too new is refused before anything is inflated.
-    if let schema, let found = stamp.modelVersion, found > schema.modelVersion {
+    // A root that is too new is refused before anything is inflated. That of a subclass has a version of its own.
+    if let schema, !schema.isObject || schema.isNamed(stamp.typeName), let found = stamp.modelVersion,
+      found > schema.modelVersion
+    {
       throw ArchiveError.newer(found, schema)
     }
     guard stamp.kind == .single else {

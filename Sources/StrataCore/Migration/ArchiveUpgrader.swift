@@ -5,7 +5,7 @@ public import Foundation
 ///     let upgraded = try ArchiveUpgrader(Issue.self).upgrade(data)
 ///
 /// Steps are applied to records as they stand; a model is only built where its type has a
-/// ``ValueDecoding/decodeValue(forKey:modelVersion:in:)`` hook.
+/// ``ValueDecoding/decodeValue(forKey:modelVersion:in:)`` hook. Objects keep their identity.
 public struct ArchiveUpgrader: Sendable {
   public var compression: CompressionLevel
   public var limits: ArchiveLimits
@@ -14,7 +14,8 @@ public struct ArchiveUpgrader: Sendable {
 
   /// An upgrader for archives of a model and of what it holds.
   ///
-  /// - Parameter subclasses: as ``ArchiveDecoder/subclasses``.
+  /// - Parameter subclasses: classes that an archive may hold where it is expected to hold one that they inherit from,
+  ///   as for ``ArchiveDecoder``.
   public init<M: Model>(
     _ type: M.Type, compression: CompressionLevel = .balanced, limits: ArchiveLimits = ArchiveLimits(),
     subclasses: [any Model.Type] = []
@@ -47,9 +48,10 @@ public struct ArchiveUpgrader: Sendable {
       report = context.report
       if context.report.isEmpty, upgraded == value { return data }
       var stamp = stamp
-      stamp.modelVersion = root.modelVersion
-      stamp.fingerprint = root.fingerprint
-      if case .record = upgraded { stamp.typeName = root.name }
+      let schema = catalog[stamp.typeName] ?? root
+      stamp.modelVersion = schema.modelVersion
+      stamp.fingerprint = schema.fingerprint
+      if catalog[stamp.typeName] != nil || upgraded.recordValue != nil { stamp.typeName = schema.name }
       return try ArchiveEncoder(compression: compression, limits: limits).archive(stamp) { try $0.write(upgraded) }
     }
   }
@@ -87,8 +89,8 @@ public struct ArchiveUpgrader: Sendable {
         .unknownType, "found a record of type \(record.typeName), which \(root.name) does not hold", typeName: root.name
       )
     }
-    // What an object refers to stands elsewhere, so none can be made of the record alone.
-    if let rebuild = schema.rebuild, !schema.isObject { return try rebuild(record, context) }
+    // An object of a graph cannot be made alone; its hook is asked for each key all the same.
+    if !schema.isObject, let rebuild = schema.rebuild { return try rebuild(record, context) }
     if !schema.cases.isEmpty {
       var upgraded = try schema.upgraded(record, in: context)
       upgraded.typeName = schema.name
