@@ -96,7 +96,31 @@ public struct PublicPoint: Sendable, Hashable {
   public init() {}
 }
 
+/// A value that cannot be encoded.
+struct Refusing: Codable {
+  struct Refusal: Error, Equatable {}
+
+  func encode(to encoder: any Encoder) throws { throw Refusal() }
+}
+
+@Model(version: 1)
+struct Shelf {
+  var name = "s"
+  var byName: [String: Part] = [:]
+
+  @Model(version: 1)
+  struct Part { var contents: Refusing? }
+}
+
 @Suite struct ModelShapeTests {
+  @Test("A-15: what cannot be archived is an error with type and path, and the cause unchanged")
+  func failingEncoding() throws {
+    let shelf = Shelf(byName: ["a": Shelf.Part(), "b": Shelf.Part(contents: Refusing())])
+    let error = #expect(throws: ArchiveError.self) { try ArchiveEncoder().encode([shelf]) }
+    #expect(error?.code == .notEncodable && error?.pathDescription == "[0].byName.b.contents")
+    #expect(error?.typeName == "Shelf.Part" && error?.underlyingError is Refusing.Refusal)
+  }
+
   @Test func memberwiseInitializerSurvives() throws {
     let ticket = Ticket(id: 1, title: "t", a: 2, b: 3)
     #expect(try archived(ticket) == ticket)

@@ -83,6 +83,22 @@ struct Tree: Equatable {
   ])
   func payloads(_ payment: Payment) throws { #expect(try archived(payment) == payment) }
 
+  enum Before {
+    @Model(version: 1, name: "Way")
+    enum Way: Equatable { case cash, card }
+  }
+
+  enum After {
+    @Model(version: 1, name: "Way")
+    enum Way: Equatable { case cash, cheque, card }
+  }
+
+  @Test("A-17: a case that comes in between leaves archives as they are")
+  func caseInBetween() throws {
+    let data = try ArchiveEncoder().encode([Before.Way.card, .cash])
+    #expect(try ArchiveDecoder().decode([After.Way].self, from: data) == [.card, .cash])
+  }
+
   @Test func caseUnderFormerName() throws {
     let record = Record(
       typeName: "Direction", modelVersion: 2,

@@ -131,6 +131,54 @@ struct MigrationTests {
     #expect(error?.code == .unknownType)
   }
 
+  @Test("A value of another type is an error with its path, and a step may convert it (A-13)")
+  func otherTypes() throws {
+    struct Link: DescribedModel {
+      var url: URL
+      static let fields = Fields(Link.self, version: 1, Field("url", \.url), make: { Link(url: $0) })
+    }
+    struct Page: DescribedModel, Migratable {
+      var links: [Link]
+      static let fields = Fields(Page.self, version: 2, Field("links", \.links), make: { Page(links: $0) })
+      static let migration = Migration(
+        .step(from: 1, to: 2, "texts become links") { record in
+          let links = record["links"]?.arrayValue ?? []
+          record["links"] = try .array(
+            links.map { link in
+              guard let url = link.stringValue.flatMap({ URL(string: $0) }) else { throw CancellationError() }
+              return .record(Record(typeName: "Link", modelVersion: 1, fields: [("url", .url(url))]))
+            })
+        })
+    }
+    let links: Value = [.record(Record(typeName: "Link", modelVersion: 1, fields: [("url", 666)]))]
+    let today = Record(typeName: "Page", modelVersion: 2, fields: [("links", links)])
+    let error = #expect(throws: ArchiveError.self) {
+      try ArchiveDecoder().decode(Page.self, from: ArchiveEncoder().encode(today))
+    }
+    #expect(error?.code == .typeMismatch && error?.pathDescription == "links[0].url" && error?.typeName == "Link")
+    let old = Record(typeName: "Page", modelVersion: 1, fields: [("links", ["http://a.b/"])])
+    let page = try ArchiveDecoder().decode(Page.self, from: ArchiveEncoder().encode(old))
+    #expect(page.links.map(\.url.absoluteString) == ["http://a.b/"])
+  }
+
+  @Test("A newer archive is refused and its file stays as it is (A-7, X-8)")
+  func newerFile() throws {
+    let url = FileManager.default.temporaryDirectory.appendingPathComponent("strata-\(UUID()).strata")
+    defer { try? FileManager.default.removeItem(at: url) }
+    let data = try ArchiveEncoder().encode(Record(typeName: "Person", modelVersion: 5, fields: [("name", "A")]))
+    try data.write(to: url)
+    var report = DecodingReport()
+    let error = #expect(throws: ArchiveError.self) {
+      try ArchiveDecoder().decode(Person.self, from: url, report: &report)
+    }
+    #expect(error?.code == .newerModel && report.isEmpty)
+    let upgrading = #expect(throws: ArchiveError.self) {
+      try ArchiveUpgrader(Person.self).upgrade(Data(contentsOf: url))
+    }
+    #expect(upgrading?.code == .newerModel)
+    #expect(try Data(contentsOf: url) == data)
+  }
+
   @Test("Hooks are called for every key, excluded ones too; nil keeps the default (A-8, A-10)")
   func hooks() throws {
     struct Hooked: DescribedModel, ValueDecoding, Equatable {

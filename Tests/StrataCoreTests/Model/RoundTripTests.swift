@@ -138,6 +138,15 @@ struct RoundTripTests {
     #expect(names.prefix(3) == ["0", "1", "2"] && names.last == "199")
   }
 
+  @Test("A record has its type's name and version beside its fields (A-1)")
+  func record() throws {
+    let value = try ArchiveDecoder().decodeValue(from: ArchiveEncoder().encode(Address(street: "a", country: "b")))
+    #expect(value.recordValue?.typeName == "Address" && value.recordValue?.modelVersion == 1)
+    #expect(value.recordValue?.keys == ["street", "country"])
+    #expect(
+      value == .record(Record(typeName: "Address", modelVersion: 1, fields: [("country", "b"), ("street", "a")])))
+  }
+
   @Test("Two spellings of one text are two keys")
   func spellings() throws {
     let json = Data("{\"\u{E9}\": 1, \"e\u{301}\": 2}".utf8)

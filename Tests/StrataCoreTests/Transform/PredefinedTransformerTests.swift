@@ -147,6 +147,20 @@ struct PredefinedTransformerTests {
     #expect(input { try hex.reverse(-1) } as? Int == -1)
   }
 
+  @Test("P-12: every predefined transformer fails with its input, both ways where it has two")
+  func inputs() throws {
+    let far = Date(timeIntervalSince1970: 1e14)
+    #expect(input { try ReversibleTransformer.date(format: "yyyy").transform("x") } as? String == "x")
+    #expect(input { try ReversibleTransformer.iso8601.transform("x") } as? String == "x")
+    #expect(input { try ReversibleTransformer.iso8601.reverse(far) } as? Date == far)
+    #expect(input { try ReversibleTransformer.secondsSince1970.transform(.infinity) } as? Double == .infinity)
+    #expect(input { try ReversibleTransformer.number().transform("Apple") } as? String == "Apple")
+    let light = ReversibleTransformer<String, Light>.values(["go": .green])
+    #expect(input { try light.transform("x") } as? String == "x" && input { try light.reverse(.red) } as? Light == .red)
+    #expect(input { try Transformer<any Sendable, String>.validating().transform(3) } as? Int == 3)
+    #expect(input { try ReversibleTransformer.uuid.array.transform(["x"]) } as? String == "x")
+  }
+
   @Test("P-9: validating passes the expected type and names both others")
   func validating() throws {
     let text = Transformer<any Sendable, String>.validating()

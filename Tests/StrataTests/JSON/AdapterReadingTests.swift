@@ -153,6 +153,26 @@ struct AdapterReadingTests {
     #expect(friend.name == "a" && friend.groups.map(\.name) == ["g"] && friend.groups[0].owner == nil)
   }
 
+  @Test("J-13: the field's own transformer counts, then the mapping's for its type, then the type's own form")
+  func precedence() throws {
+    let document = try json(#"{"at": 5, "when": 7.5, "url": "http://a.b"}"#)
+    let mapping = JSONMapping<Timed>.model.transforming(by: ReversibleTransformer.secondsSince1970)
+    let timed = try JSONAdapter(mapping).decode(document)
+    #expect(timed.at == Date(timeIntervalSince1970: 0.005) && timed.when == Date(timeIntervalSince1970: 7.5))
+    #expect(timed.url == URL(string: "http://a.b"))
+    let plain = try JSONAdapter<Timed>().decode(json(#"{"at": 5, "when": "1970-01-01T00:00:07.5Z"}"#))
+    #expect(plain.at == timed.at && plain.when == timed.when)
+  }
+
+  @Test("J-14, M-2: a computed property takes part as a declared field alone, in the form of its type")
+  func computed() throws {
+    let adapter = try JSONAdapter<Linked>()
+    let linked = try adapter.decode(json(#"{"host": "a.b", "name": "x", "link": "http://c.d/"}"#))
+    #expect(linked == Linked(host: "a.b"))
+    #expect(try text(adapter.encodeValue(linked)) == #"{"host":"a.b","link":"http://a.b/"}"#)
+    #expect(failure { try adapter.decode(json(#"{"host": "a.b", "link": 3}"#)) }?.codingPath == [.key("link")])
+  }
+
   @Test("J-16, J-17: a nested model of null is nil; of anything but an object it is an error")
   func nestedModels() throws {
     let adapter = try JSONAdapter<Group>()
@@ -349,6 +369,21 @@ struct AdapterReadingTests {
     #expect(try JSONAdapter<Team>().decode(document).members == [Member()])
     #expect(try JSONAdapter<[Team]>().using(nested).decode(.array([document])).first == team)
   }
+}
+
+@Model(version: 1)
+private struct Timed {
+  @Field(json: .path("at", .millisecondsSince1970)) var at: Date?
+  var when: Date?
+  var url: URL?
+}
+
+private struct Linked: DescribedModel, Equatable {
+  var host: String
+  var name: String { host }
+  var link: URL? { URL(string: "http://\(host)/") }
+  static let fields = Fields(
+    Linked.self, version: 1, Field("host", \.host), Field("link", \.link), make: { host, _ in Linked(host: host) })
 }
 
 private struct Picky: DescribedModel {

@@ -85,6 +85,28 @@ struct AdapterWritingTests {
     #expect(try omitting.encodeValue(Report(), nulls: .null)["token"] == .null)
   }
 
+  @Test("J-24: what a transformer makes nil is null or left out like any other, and leaves no empty container")
+  func transformedNulls() throws {
+    let blank = ReversibleTransformer<String?, String?>({ $0 }, reverse: { $0 == "" ? nil : $0 })
+    let adapter = try JSONAdapter(
+      JSONMapping<Plant>(["name": "n", "note": .path("a.b.c", blank), "child": .path("a.child")]))
+    let plant = Plant(name: "x", note: "", child: nil)
+    #expect(try text(adapter.encodeValue(plant)) == #"{"n":"x","a":{"b":{"c":null},"child":null}}"#)
+    #expect(try text(adapter.encodeValue(plant, nulls: .omit)) == #"{"n":"x"}"#)
+    // An object that is there and has nothing to say is no container.
+    let child = Plant(name: "x", note: "", child: Branch())
+    #expect(try text(adapter.encodeValue(child, nulls: .omit)) == #"{"n":"x","a":{"child":{"numbers":[]}}}"#)
+  }
+
+  @Test("J-27: what a call or a field leaves out stays out, whatever becomes of nulls")
+  func leftOut() throws {
+    let adapter = try #require(adapter)
+    for nulls in [JSONNulls.null, .omit] {
+      let value = try adapter.encodeValue(Report(), fields: .excluding(["token", "author", "site"]), nulls: nulls)
+      #expect(value.objectValue?.keys == ["title", "tags"])
+    }
+  }
+
   @Test("U-3: what only the server sets is read and not written, and the other way round")
   func direction() throws {
     let adapter = try #require(adapter)
