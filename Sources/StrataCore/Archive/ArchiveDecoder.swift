@@ -99,12 +99,8 @@ public struct ArchiveDecoder: Sendable {
       throw ArchiveError(.notAnArchive, "there are no bytes; an archive has at least a header", byteOffset: 0)
     }
     let (stamp, _) = try Gzip.readStamp(at: 0, in: bytes)
-    // A root that is too new is refused before anything is inflated. That of a subclass has a version of its own.
-    if let schema, !schema.isObject || schema.isNamed(stamp.typeName), let found = stamp.modelVersion,
-      found > schema.modelVersion
-    {
-      throw ArchiveError.newer(found, schema)
-    }
+    // A root that is too new is refused before anything is inflated.
+    try schema?.check(stamp)
     guard stamp.kind == .single else {
       throw ArchiveError(
         .typeMismatch, "this archive is a stream of models; read it with ArchiveSequence", typeName: stamp.typeName)
@@ -135,6 +131,16 @@ public struct ArchiveDecoder: Sendable {
     try reader.endBody()
     report = context.report
     return value
+  }
+}
+
+extension ModelSchema {
+  /// Refuses an archive of a newer version by its stamp alone.
+  ///
+  /// The root may be an object of a subclass, which has a version of its own: reading checks that.
+  func check(_ stamp: Stamp) throws {
+    guard let found = stamp.modelVersion, found > modelVersion, !isObject || isNamed(stamp.typeName) else { return }
+    throw ArchiveError.newer(found, self)
   }
 }
 

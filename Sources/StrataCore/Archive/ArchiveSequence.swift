@@ -130,9 +130,7 @@ public struct ArchiveSequence<Element: Archivable>: AsyncSequence {
       if stamp.kind == .end, (stamp.count, stamp.plainSize) != total {
         throw ArchiveError(.damaged, "the end of the stream does not agree with its members")
       }
-      if let schema, let found = stamp.modelVersion, found > schema.modelVersion {
-        throw ArchiveError.newer(found, schema)
-      }
+      try schema?.check(stamp)
     }
   }
 }

@@ -53,17 +53,15 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
     var end = try MemberReader.endStamp(ofFile: url)
     let file = try OpenFile(appending: url)
     var size = try file.status().size
-    if end == nil, recovering {
-      (end, size) = try Self.lastEnd(of: url, limits)
-      try file.truncate(to: size)
-    }
+    let isCut = end == nil
+    if isCut, recovering { (end, size) = try Self.lastEnd(of: url, limits) }
     guard let end else {
       throw ArchiveError(
         .truncated, "the stream has no end: its last writer did not finish; append with recovering to cut that off")
     }
-    if let schema = Element.rootSchema, let found = end.modelVersion, found > schema.modelVersion {
-      throw ArchiveError.newer(found, schema)
-    }
+    try Element.rootSchema?.check(end)
+    // Not before: a stream that is refused stays as it is.
+    if isCut { try file.truncate(to: size) }
     self.file = StreamFile(growing: file, from: size)
     self.compression = compression
     writer = ArchiveWriter(limits: limits, minimumCapacity: Self.memberSize + (64 << 10))

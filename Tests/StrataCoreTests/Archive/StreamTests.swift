@@ -87,6 +87,29 @@ struct StreamTests {
     }
   }
 
+  @Test("A-7, X-8: a newer stream is refused and stays as it is, cut or not", arguments: [true, false])
+  func newer(isCut: Bool) async throws {
+    struct Newer: DescribedModel {
+      var street: String
+      static let fields = Fields(
+        Newer.self, name: "Address", version: 2, Field("street", \.street), make: { Newer(street: $0) })
+    }
+    try await withFolder { url in
+      var newer = try ArchiveStreamWriter<Newer>(creating: url)
+      try newer.append(Newer(street: "x"))
+      try newer.finish()
+      let whole = try Data(contentsOf: url) + Data(isCut ? [0x1F, 0x8B, 8] : [])
+      try whole.write(to: url)
+      let error = #expect(throws: ArchiveError.self) {
+        _ = try ArchiveStreamWriter<Address>(appendingTo: url, recovering: true)
+      }
+      #expect(error?.code == .newerModel && error?.foundVersion == 2)
+      #expect(try Data(contentsOf: url) == whole)
+      let reading = await #expect(throws: ArchiveError.self) { try await read(url) }
+      #expect(reading?.code == .newerModel)
+    }
+  }
+
   @Test("Every single-bit flip is an error or the very same models")
   func flips() async throws {
     try await withFolder { url in

@@ -97,6 +97,14 @@ struct HierarchyTests {
     #expect(failure { try ArchiveUpgrader(Keeper.self).upgrade(upgraded) }?.code == .unknownType)
   }
 
+  @Test("An object that nothing refers to any more does no harm")
+  func unreferenced() throws {
+    var (graph, _) = try graph()
+    graph.objects.append(.record(Record(typeName: "Animal", modelVersion: 1, fields: [("title", "Ghost")])))
+    let upgraded = try ArchiveUpgrader(Keeper.self, subclasses: [Dog.self, Puppy.self]).upgrade(archive(graph))
+    #expect(try decoder.decode(Keeper.self, from: upgraded).animals.count == 3)
+  }
+
   @Test("A record of a class that stands alone is upgraded too")
   func upgradeOfARecord() throws {
     let record = Record(typeName: "Animal", modelVersion: 1, fields: [("title", "Cat")])
@@ -109,6 +117,7 @@ struct HierarchyTests {
   func rootOfASubclass() throws {
     let data = try ArchiveEncoder().encode(Dog(name: "Rex", breed: "Pug"))
     #expect(try Stamp(of: data).modelVersion == 3)
+    #expect(try ArchiveUpgrader(Animal.self, subclasses: [Dog.self]).upgrade(data) == data)
     #expect((try decoder.decode(Animal.self, from: data) as? Dog)?.breed == "Pug")
     let newer = try ArchiveEncoder().encode(Record(typeName: "Animal", modelVersion: 3))
     #expect(failure { try decoder.decode(Animal.self, from: newer) }?.code == .newerModel)
