@@ -1,0 +1,95 @@
+import Foundation
+import Testing
+
+/// Holds Docs/Contract.md and the tests together.
+@Suite("Docs/Contract.md")
+struct ContractTests {
+  /// How many items each part has.
+  static let parts = [
+    "M": 15, "MG": 8, "V": 10, "E": 8, "A": 20, "J": 34, "T": 7, "P": 12, "H": 9, "KV": 10, "X": 8, "U": 27,
+  ]
+
+  private static let package = URL(fileURLWithPath: #filePath)
+    .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+
+  /// An item, and the tests that its row quotes: `Suite “name”`, where a name that ends with `…` is a beginning.
+  struct Row {
+    let item: String
+    let text: String
+    let quotes: [(suite: String, name: String)]
+  }
+
+  private static func rows() throws -> [Row] {
+    let text = try String(contentsOf: package.appendingPathComponent("Docs/Contract.md"), encoding: .utf8)
+    return text.split(separator: "\n").compactMap { line in
+      guard let row = line.wholeMatch(of: /\| ([A-Z]+-[0-9]+) \| (.+) \| (.+) \|/) else { return nil }
+      let quotes = row.3.matches(of: /(\w+) “([^”]+)”/).map { (suite: String($0.1), name: String($0.2)) }
+      return Row(item: String(row.1), text: String(row.3), quotes: quotes)
+    }
+  }
+
+  /// The display names of each suite, by the name of its type.
+  private static func names() throws -> [String: [String]] {
+    let folder = package.appendingPathComponent("Tests")
+    var names: [String: [String]] = [:]
+    for path in try FileManager.default.subpathsOfDirectory(atPath: folder.path).sorted()
+    where path.hasSuffix("Tests.swift") && !path.contains(".build") {
+      let source = try String(contentsOf: folder.appendingPathComponent(path), encoding: .utf8)
+      var suite = ""
+      for match in source.matches(of: /\bstruct (\w+Tests)\b|@Test\(\s*"((?:[^"\\]|\\.)*)"/) {
+        if let name = match.1 {
+          suite = String(name)
+        } else if let name = match.2 {
+          names[suite, default: []].append(String(name))
+        }
+      }
+    }
+    return names
+  }
+
+  @Test("Each item has one row, in order")
+  func items() throws {
+    let items = try Self.rows().map(\.item)
+    let wanted = Self.parts.flatMap { part in (1...part.value).map { "\(part.key)-\($0)" } }
+    #expect(Set(items) == Set(wanted), "\(Set(items).symmetricDifference(wanted).sorted())")
+    #expect(items.count == wanted.count)
+    for part in Self.parts.keys {
+      let numbers = items.filter { $0.hasPrefix(part + "-") }.compactMap { Int($0.dropFirst(part.count + 1)) }
+      #expect(numbers == numbers.sorted())
+    }
+  }
+
+  @Test("Each test that a row quotes is there, and one of them bears the number of the item")
+  func quotes() throws {
+    let names = try Self.names()
+    for row in try Self.rows() {
+      for quote in row.quotes {
+        let isThere = names[quote.suite, default: []].contains { name in
+          quote.name.hasSuffix("…") ? name.hasPrefix(quote.name.dropLast()) : name == quote.name
+        }
+        #expect(isThere, "\(row.item) quotes \(quote.suite) “\(quote.name)”")
+      }
+      // A row without a test says why.
+      let isHeld =
+        row.quotes.isEmpty
+        || row.quotes.contains { quote in
+          names[quote.suite, default: []].contains { name in
+            (name == quote.name || quote.name.hasSuffix("…") && name.hasPrefix(quote.name.dropLast()))
+              && name.matches(of: /[A-Z]+-[0-9]+/).contains { $0.0 == row.item }
+          }
+        }
+      #expect(isHeld, "\(row.item): none of its tests bears its number")
+      #expect(!row.quotes.isEmpty || row.text.count > 3, "\(row.item) has neither a test nor a reason")
+    }
+  }
+
+  @Test("A number in the name of a test is that of an item")
+  func numbers() throws {
+    for name in try Self.names().values.joined() {
+      for match in name.matches(of: /\b([A-Z]{1,2})-([0-9]+)\b/) {
+        guard let count = Self.parts[String(match.1)], let number = Int(match.2) else { continue }
+        #expect(1...count ~= number, "\(name)")
+      }
+    }
+  }
+}
