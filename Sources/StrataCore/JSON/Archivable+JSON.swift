@@ -166,21 +166,44 @@ extension JSONElement {
   var elementCount: Int { token.isContainer ? Swift.min(token.count, 65_536) : 0 }
 }
 
+extension JSONElement {
+  /// The members with some of the keys, as values.
+  fileprivate func members(_ keys: Set<ExactKey>) throws -> Object {
+    var entries: [Object.Entry] = []
+    try forEachMember { key, member in
+      guard keys.contains(ExactKey(key)) else { return }
+      guard !entries.contains(where: { ExactKey.isSame($0.key, key) }) else {
+        throw ArchiveError(
+          .invalidJSON, "a key that a field reads stands twice in an object; each may stand once",
+          byteOffset: member.byteOffset)
+      }
+      entries.append(Object.Entry(key: key, value: try member.value()))
+    }
+    return Object(uniqueEntries: entries)
+  }
+}
+
 extension Model {
   public static func make(fromJSON element: JSONElement, in context: DecodingContext) throws -> Self {
     let schema = schema
-    if schema.isEnumeration || !context.json.takesDirectRoad(schema) {
+    let plan = context.json.plan(of: schema)
+    if schema.isEnumeration || !context.json.takesDirectRoad(plan) {
       return try make(from: element.value(), in: context)
     }
     try schema.check()
     guard element.kind == .object else {
       throw element.mismatch("a JSON object for \(schema.name)").inType(schema.name)
     }
-    let places = try schema.jsonKeys.places(in: element, of: schema)
+    let places = try plan.keys.places(in: element, of: plan)
     var reader = ArchiveReader(json: element, places: places, context: context)
+    if let keys = plan.otherKeys, !keys.isEmpty {
+      do { reader.slots = try plan.read(.object(element.members(keys)), in: context).values } catch {
+        throw element.located(error)
+      }
+    }
     var model: Self
     do { model = try Self(fields: &reader) } catch {
-      throw schema.jsonPlan.locate(element.located(error), reader.failedField)
+      throw plan.locate(element.located(error), reader.failedField)
     }
     if schema.finishesModels { try finish(&model, in: context) }
     return model

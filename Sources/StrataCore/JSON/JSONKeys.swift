@@ -31,9 +31,10 @@ struct JSONKeys: Sendable {
   private let slots: [Int]
   private let keyBytes: [UInt8]
 
-  init(_ paths: [ValuePath]) {
-    var builder = Builder(paths: paths, entryOfField: Array(repeating: -1, count: paths.count))
-    _ = builder.addTable(Array(paths.indices), depth: 0)
+  /// - Parameter paths: the paths of the fields; `nil` for those that are not found so.
+  init(_ paths: [ValuePath?]) {
+    var builder = Builder(paths: paths.map { $0?.keys ?? [] }, entryOfField: Array(repeating: -1, count: paths.count))
+    _ = builder.addTable(paths.indices.filter { paths[$0] != nil }, depth: 0)
     entryOfField = builder.entryOfField
     isOneToOne = builder.entryOfField == Array(builder.entries.indices)
     entries = builder.entries
@@ -46,21 +47,21 @@ struct JSONKeys: Sendable {
   ///
   /// - Throws: ``ArchiveError`` with the code `invalidJSON` for a key that stands twice, and `typeMismatch` for a path
   ///   that leads through something else than an object.
-  func places(in object: JSONElement, of schema: ModelSchema) throws -> [Int] {
+  func places(in object: JSONElement, of plan: JSONPlan) throws -> [Int] {
     var places = Array(repeating: -1, count: entries.count)
     var failure: (entry: Int, place: Int)?
     var twice: (entry: Int, place: Int)?
     match(object, 0, &places, &failure, &twice)
     if let twice {
       throw error(
-        .invalidJSON, "a key that a field reads stands twice in an object; each may stand once", twice, object, schema)
+        .invalidJSON, "a key that a field reads stands twice in an object; each may stand once", twice, object, plan)
     }
     if let failure {
       let found = object.element(at: failure.place).kindName
-      throw error(.typeMismatch, "found \(found) where an object is expected", failure, object, schema)
+      throw error(.typeMismatch, "found \(found) where an object is expected", failure, object, plan)
     }
     if isOneToOne { return places }
-    return entryOfField.map { places[$0] }
+    return entryOfField.map { $0 < 0 ? -1 : places[$0] }
   }
 
   private func match(
@@ -121,25 +122,25 @@ struct JSONKeys: Sendable {
   /// An error with the first of the fields that the place is on the way to.
   private func error(
     _ code: ArchiveError.Code, _ reason: String, _ place: (entry: Int, place: Int), _ object: JSONElement,
-    _ schema: ModelSchema
+    _ plan: JSONPlan
   ) -> ArchiveError {
     let path = entries[place.entry].path
-    let field = schema.fields.first { $0.jsonPath.keys.starts(with: path) }
+    let entry = plan.entries.first { $0.keyPath?.keys.starts(with: path) ?? false }
     return ArchiveError(
-      code, reason, path: field.map { [.key($0.key)] } ?? [], typeName: schema.name,
+      code, reason, path: entry.map { [.key($0.field.key)] } ?? [], typeName: plan.typeName,
       byteOffset: object.tokens[place.place].offset, extra: .init(jsonPath: path.map { .key($0) }))
   }
 
   /// Puts the tables together.
   private struct Builder {
-    let paths: [ValuePath]
+    let paths: [[String]]
     var entryOfField: [Int]
     var entries: [Entry] = []
     var tables: [Table] = []
     var slots: [Int] = []
     var keyBytes: [UInt8] = []
 
-    init(paths: [ValuePath], entryOfField: [Int]) {
+    init(paths: [[String]], entryOfField: [Int]) {
       self.paths = paths
       self.entryOfField = entryOfField
     }
@@ -149,7 +150,7 @@ struct JSONKeys: Sendable {
       var order: [ExactKey] = []
       var groups: [ExactKey: [Int]] = [:]
       for field in fields {
-        let key = ExactKey(paths[field].keys[depth])
+        let key = ExactKey(paths[field][depth])
         if groups[key] == nil { order.append(key) }
         groups[key, default: []].append(field)
       }
@@ -167,15 +168,15 @@ struct JSONKeys: Sendable {
     private mutating func addEntry(_ key: String, _ fields: [Int], _ table: Int, _ depth: Int) {
       let place = entries.count
       let bytes = Array(key.utf8)
-      let path = Array(paths[fields[0]].keys.prefix(depth + 1))
+      let path = Array(paths[fields[0]].prefix(depth + 1))
       entries.append(Entry(path: path, keyStart: keyBytes.count, keyLength: bytes.count))
       keyBytes.append(contentsOf: bytes)
       var slot = Int(truncatingIfNeeded: bytes.span.bytes.mark &>> UInt64(tables[table].shift)) & tables[table].mask
       while slots[tables[table].start + slot] >= 0 { slot = (slot + 1) & tables[table].mask }
       slots[tables[table].start + slot] = place
 
-      for field in fields where paths[field].keys.count == depth + 1 { entryOfField[field] = place }
-      let below = fields.filter { paths[$0].keys.count > depth + 1 }
+      for field in fields where paths[field].count == depth + 1 { entryOfField[field] = place }
+      let below = fields.filter { paths[$0].count > depth + 1 }
       if let first = below.first {
         entries[place].firstField = first
         entries[place].table = addTable(below, depth: depth + 1)

@@ -68,7 +68,7 @@ extension Model {
   ) throws -> MergeReport {
     let value = try JSONReader().withRoot(of: json, depthLimit: JSONReader.maximumDepth) { root in
       // Of two values for one field, nobody knows which one another reader of the same text took.
-      if root.kind == .object { _ = try Self.schema.jsonKeys.places(in: root, of: Self.schema) }
+      if root.kind == .object { _ = try Self.schema.jsonPlan.keys.places(in: root, of: Self.schema.jsonPlan) }
       return try root.value(duplicateKeys: .lastWins)
     }
     return try mergeValues(fromJSON: value, forKeys: keys, policy: policy, validates: validates)

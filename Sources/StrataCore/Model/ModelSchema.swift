@@ -26,8 +26,6 @@ public final class ModelSchema: Sendable {
   package let allKeys: [String]
   package let archivedShape: RecordShape
   package let fullShape: RecordShape
-  /// Where JSON holds the fields.
-  let jsonKeys: JSONKeys
   /// How JSON groups them.
   let jsonLayout: JSONLayout
   package let caseShapes: [String: RecordShape]
@@ -116,7 +114,6 @@ public final class ModelSchema: Sendable {
     archivedShape = RecordShape(typeName: name, modelVersion: version, keys: archivedKeys, levels: levels)
     fullShape = RecordShape(typeName: name, modelVersion: version, keys: allKeys, levels: levels)
     jsonLayout = JSONLayout(fields.map { ($0.key, $0.jsonPath.keys) }, typeName: name)
-    jsonKeys = JSONKeys(fields.map(\.jsonPath))
     caseShapes = Dictionary(
       cases.map { ($0.name, RecordShape(typeName: name, modelVersion: version, keys: [$0.name])) },
       uniquingKeysWith: { first, _ in first })

@@ -20,6 +20,18 @@ package final class JSONPlan: Sendable {
     /// Whether a value is taken as it is found.
     let isPlain: Bool
 
+    /// The keys that lead to a value which is taken as it is found; `nil` for any other field.
+    var keyPath: ValuePath? {
+      guard json.isRead, isPlain else { return nil }
+      switch source {
+      case .key(let key): return ValuePath(key: key)
+      case .path(let path):
+        let keys = path.steps.compactMap { if case .key(let key) = $0 { key } else { nil } }
+        return keys.count == path.steps.count ? ValuePath(keys: keys) : nil
+      default: return nil
+      }
+    }
+
     /// Where JSON holds the field, for errors.
     var components: [ArchiveError.PathComponent] {
       switch source {
@@ -45,6 +57,10 @@ package final class JSONPlan: Sendable {
   /// Whether every field is found at one path of keys, and its value taken as it is found: what the direct road from
   /// the bytes can do.
   package let isPlain: Bool
+  /// Where the fields that are taken as they are found stand in a text.
+  let keys: JSONKeys
+  /// The first keys of the paths of all other fields that are read; `nil` where a path does not begin with a key.
+  let otherKeys: Set<ExactKey>?
   let keepsUnknownFields: Bool
   let problem: ArchiveError?
 
@@ -80,6 +96,8 @@ package final class JSONPlan: Sendable {
       default: return false
       }
     }
+    keys = JSONKeys(entries.map(\.keyPath))
+    otherKeys = Self.firstKeys(entries.filter { $0.json.isRead && $0.keyPath == nil })
     problem = JSONPlanCheck.problem(typeName, entries, mapping, fields)
   }
 
@@ -103,6 +121,18 @@ package final class JSONPlan: Sendable {
       isNullable: field.type is any OptionalType.Type,
       isPlain: json.transform == nil && json.leniences.isEmpty && json.nullPolicy == .fail && json.missing == nil
         && !json.skipsInvalid)
+  }
+
+  private static func firstKeys(_ entries: [Entry]) -> Set<ExactKey>? {
+    var keys = Set<ExactKey>()
+    for entry in entries {
+      if case .whole = entry.source { return nil }
+      for path in paths(entry) {
+        guard case .key(let key)? = path.steps.first else { return nil }
+        keys.insert(ExactKey(key))
+      }
+    }
+    return keys
   }
 
   static func paths(_ entry: Entry) -> [JSONPath] {

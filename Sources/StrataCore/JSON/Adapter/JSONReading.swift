@@ -6,10 +6,9 @@ package struct JSONReading: Sendable {
   /// Whether reading goes on behind an error, to find the others.
   var collectsErrors = false
 
-  /// Whether the fields of a model can be read from the text as they stand there, and nothing else is asked for.
-  func takesDirectRoad(_ schema: ModelSchema) -> Bool {
-    guard unknownKeys == .ignore, !collectsErrors else { return false }
-    return plans.isEmpty ? schema.jsonPlan.isPlain : plan(of: schema) === schema.jsonPlan && schema.jsonPlan.isPlain
+  /// Whether the fields of a model can be read from the text, and nothing else is asked for.
+  func takesDirectRoad(_ plan: JSONPlan) -> Bool {
+    unknownKeys == .ignore && !collectsErrors && (plan.isPlain || plan.problem == nil && plan.otherKeys != nil)
   }
 
   func plan(of schema: ModelSchema) -> JSONPlan {
