@@ -55,7 +55,7 @@ struct ValueMerger {
   private mutating func mergeOpened(_ target: Value, _ source: Value) throws -> Value {
     switch (target, source) {
     case (.record(var result), .record(let source)) where result.typeName == source.typeName:
-      let schema = catalog[source.typeName]
+      let schema = try catalog.schema(named: source.typeName)
       for (key, value) in source.fields {
         let policy = schema?.fields.first { $0.key == key }?.merge ?? .recursive
         do { result[key] = try merge(result[key], value, policy) } catch { throw ArchiveError.at(.key(key), error) }

@@ -84,7 +84,7 @@ public struct ArchiveUpgrader: Sendable {
   }
 
   private func upgrade(_ record: Record, _ context: DecodingContext) throws -> Record {
-    guard let schema = catalog[record.typeName] else {
+    guard let schema = try catalog.schema(named: record.typeName) else {
       throw ArchiveError(
         .unknownType, "found a record of type \(record.typeName), which \(root.name) does not hold", typeName: root.name
       )

@@ -83,8 +83,15 @@ extension ArchiveWriter {
 }
 
 /// The schemas of a model and of everything it holds, by type name.
+///
+/// Values know only names, so what works on values refuses a name that two of the types have.
 public struct SchemaCatalog: Sendable {
-  package private(set) var schemas: [String: ModelSchema] = [:]
+  /// Every schema once, in the order in which they were found.
+  package private(set) var schemas: [ModelSchema] = []
+  private var schemasByName: [String: ModelSchema] = [:]
+  private var types: Set<ObjectIdentifier> = []
+  /// Names that two types have.
+  package private(set) var ambiguousNames: Set<String> = []
   /// The classes among the models, by type name and former names.
   package private(set) var objectTypes: [String: any Model.Type] = [:]
 
@@ -97,10 +104,15 @@ public struct SchemaCatalog: Sendable {
   ///
   /// - Returns: whether it was new, so that models which hold each other end.
   public mutating func add(_ schema: ModelSchema) -> Bool {
-    guard schemas[schema.name] == nil else { return false }
-    schemas[schema.name] = schema
+    guard types.insert(schema.typeIdentity).inserted else { return false }
+    schemas.append(schema)
+    if let known = schemasByName[schema.name], known.name == schema.name {
+      ambiguousNames.insert(schema.name)
+    } else {
+      schemasByName[schema.name] = schema
+    }
     if schema.fields.contains(where: { $0.storage == .transitory }) { hasTransitoryFields = true }
-    for name in schema.formerNames where schemas[name] == nil { schemas[name] = schema }
+    for name in schema.formerNames where schemasByName[name] == nil { schemasByName[name] = schema }
     return true
   }
 
@@ -111,8 +123,24 @@ public struct SchemaCatalog: Sendable {
   }
 
   /// Whether a model among them has code that runs on objects that were made.
-  package var finishesModels: Bool { schemas.values.contains(where: \.finishesModels) }
+  package var finishesModels: Bool { schemas.contains(where: \.finishesModels) }
 
   /// The schema of a type name.
-  public subscript(name: String) -> ModelSchema? { schemas[name] }
+  public subscript(name: String) -> ModelSchema? { schemasByName[name] }
+
+  /// The schema of a type name.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `invalidSchema` where two types have the name.
+  package func schema(named name: String) throws -> ModelSchema? {
+    if let error = problem(ofName: name) { throw error }
+    return schemasByName[name]
+  }
+
+  /// The error of a name that two types have.
+  package func problem(ofName name: String) -> ArchiveError? {
+    guard ambiguousNames.contains(name) else { return nil }
+    return ArchiveError(
+      .invalidSchema, "two types are called \(name); give one of them another name",
+      typeName: name)
+  }
 }

@@ -49,10 +49,15 @@ public final class DecodingContext {
   }
 
   /// The classes that the objects of a graph may have, by type name.
-  package func objectTypes<T: Archivable>(of type: T.Type) -> [String: any Model.Type] {
+  ///
+  /// - Throws: ``ArchiveError`` with the code `invalidSchema` where two of them have one name.
+  package func objectTypes<T: Archivable>(of type: T.Type) throws -> [String: any Model.Type] {
     var catalog = SchemaCatalog()
     T.collectSchemas(into: &catalog)
     for subclass in subclasses { subclass.collectSchemas(into: &catalog) }
+    for name in catalog.ambiguousNames.sorted() where catalog.objectTypes[name] != nil {
+      _ = try catalog.schema(named: name)
+    }
     return catalog.objectTypes
   }
 

@@ -49,6 +49,7 @@ public final class ModelSchema: Sendable {
   private let insideCache = Mutex<SchemaCatalog?>(nil)
   private let problem: ArchiveError?
   private let type: Any.Type
+  package var typeIdentity: ObjectIdentifier { ObjectIdentifier(type) }
   private let objectsAnswer = Atomic<Int>(0)
   private let jsonAnswer = Atomic<Int>(0)
 
@@ -219,7 +220,7 @@ public final class ModelSchema: Sendable {
   }
 
   /// Whether a model inside has rules.
-  package var holdsValidation: Bool { inside.schemas.values.contains { $0.validationHook != nil } }
+  package var holdsValidation: Bool { inside.schemas.contains { $0.validationHook != nil } }
 
   package func isNamed(_ name: String) -> Bool { name == self.name || formerNames.contains(name) }
 
@@ -231,7 +232,8 @@ public final class ModelSchema: Sendable {
   /// Whether the model and all that it may hold, at any depth, stand in JSON as their fields are archived.
   package var hasPlainJSON: Bool {
     answer(to: jsonAnswer) { catalog in
-      catalog.schemas.values.allSatisfy { $0.isEnumeration ? $0.jsonTagging.isPlain : $0.jsonPlan.isPlain }
+      catalog.ambiguousNames.isEmpty
+        && catalog.schemas.allSatisfy { $0.isEnumeration ? $0.jsonTagging.isPlain : $0.jsonPlan.isPlain }
     }
   }
 

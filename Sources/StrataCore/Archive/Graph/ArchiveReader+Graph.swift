@@ -2,7 +2,7 @@ extension ArchiveReader {
   /// Reads what ``ArchiveWriter/writeRoot(_:)`` wrote.
   package mutating func readRoot<T: Archivable>(_ type: T.Type) throws -> T {
     guard let count = try beginGraph() else { return try T.read(from: &self) }
-    let table = ObjectTable(types: context.objectTypes(of: T.self), first: context.graph.sharedCount, count: count)
+    let table = ObjectTable(types: try context.objectTypes(of: T.self), first: context.graph.sharedCount, count: count)
     let outer = context.objects
     context.objects = table
     defer { context.objects = outer }

@@ -56,14 +56,15 @@ public struct JSONAdapter<Root: Archivable>: Sendable {
   public func using<Nested>(_ nested: JSONAdapter<Nested>) -> JSONAdapter {
     var adapter = self
     adapter.plans.merge(nested.plans) { _, new in new }
-    for schema in nested.catalog.schemas.values { _ = adapter.catalog.add(schema) }
+    for schema in nested.catalog.schemas { _ = adapter.catalog.add(schema) }
     return adapter
   }
 
   private func check() throws {
     var errors: [ArchiveError] = []
-    for schema in catalog.schemas.values.sorted(by: { $0.name < $1.name }) {
+    for schema in catalog.schemas.sorted(by: { $0.name < $1.name }) {
       try schema.check()
+      if let problem = catalog.problem(ofName: schema.name) { throw problem }
       if let problem = plan(of: schema).problem { errors.append(problem) }
       if let problem = schema.jsonTagging.problem(schema) { errors.append(problem) }
     }
@@ -73,15 +74,13 @@ public struct JSONAdapter<Root: Archivable>: Sendable {
           .invalidMapping, "unknown keys have no place in the model; give it a property of type UnknownFields",
           typeName: root.name))
     }
-    // A schema stands under its former names too.
-    var seen = Set<String>()
-    if let error = ArchiveError.combined(errors.filter { seen.insert($0.description).inserted }) { throw error }
+    if let error = ArchiveError.combined(errors) { throw error }
   }
 
   /// Whether models are written as they are archived, which needs no value in between.
   func writesDirectly(_ nulls: JSONNulls?) -> Bool {
     (nulls ?? self.nulls) == .null && plans.isEmpty && unknownKeys == .ignore && Root.rootSchema?.hasPlainJSON ?? true
-      && !catalog.schemas.values.contains(where: \.keepsUnknownFields)
+      && !catalog.schemas.contains(where: \.keepsUnknownFields)
   }
 
   func plan(of schema: ModelSchema) -> JSONPlan { plans[ObjectIdentifier(schema)] ?? schema.jsonPlan }

@@ -67,7 +67,7 @@ extension FieldInfo {
     if case .recursive = merge, case .object = json, let nested {
       var catalog = SchemaCatalog()
       (type as? any Archivable.Type)?.collectSchemas(into: &catalog)
-      if let schema = catalog[nested.typeName] {
+      if let schema = try catalog.schema(named: nested.typeName) {
         return .record(try schema.record(overlaying: json, on: nested, neighbours, in: context))
       }
     }

@@ -1,0 +1,69 @@
+import Foundation
+import Strata
+import Testing
+
+/// Two modules may have a type of one name each.
+private enum First {
+  @Model(version: 1, name: "Item")
+  struct Item: Equatable {
+    @Field(json: "a") var value: Int?
+  }
+
+  @Model(version: 1, name: "Node")
+  final class Node { var value = "" }
+}
+
+private enum Second {
+  @Model(version: 1, name: "Item")
+  struct Item: Equatable, Validating {
+    @Field(json: "b") var value: Int = 0
+    static let validation = Validation<Item>(.check("value", \.value, .range(0...)))
+  }
+
+  @Model(version: 1, name: "Node")
+  final class Node { var value = 0 }
+}
+
+@Model(version: 1)
+private struct Both: Equatable {
+  var first: First.Item?
+  @Field(merge: .recursive) var second: Second.Item?
+}
+
+@Model(version: 1)
+private final class Nodes {
+  var first: First.Node?
+  var second: Second.Node?
+}
+
+@Suite("Registered names")
+struct NameTests {
+  @Test("U-27: two types of one name in one model are archived and validated as what they are")
+  func archives() throws {
+    let both = Both(first: First.Item(value: 5), second: Second.Item(value: 6))
+    #expect(try archived(both) == both)
+    #expect(!Both(second: Second.Item(value: -1)).isValid)
+    let error = failure { try archived(Both(second: Second.Item(value: -1))) }
+    #expect(error?.code == .invalid && error?.pathDescription == "second.value")
+  }
+
+  @Test("U-27: what works on values refuses a name that two types have, and never takes one for the other")
+  func values() throws {
+    var both = Both(first: First.Item(value: 5), second: Second.Item(value: 6))
+    let before = both
+    let source = Both(first: First.Item(value: 5), second: Second.Item(value: 7))
+    let data = try ArchiveEncoder().encode(both)
+    for error in [
+      failure { try JSONAdapter<Both>() }, failure { try both.jsonData() },
+      failure { try ArchiveUpgrader(Both.self).upgrade(data) },
+      failure { try both.mergeValues(from: source) }?.underlyingError as? ArchiveError,
+    ] {
+      #expect(error?.code == .invalidSchema && error?.reason.contains("Item") == true)
+    }
+    #expect(both == before)
+    #expect(try Both(fromJSON: Data(#"{"first": {"a": 5}, "second": {"b": 6}}"#.utf8)) == both)
+    let nodes = Nodes()
+    nodes.second = Second.Node()
+    #expect(failure { try archived(nodes) }?.code == .invalidSchema)
+  }
+}
