@@ -130,7 +130,8 @@ extension Folder: FieldEquatable {}
     }
   }
 
-  @Test func dictionariesAndJSONSayWhyTheyCannotHoldCycles() throws {
+  @Test("M-13: dictionaries and JSON say why they cannot hold cycles")
+  func dictionariesAndJSONSayWhyTheyCannotHoldCycles() throws {
     let folder = Folder(name: "a")
     folder.files = [File(title: "x")]
     folder.files[0].folder = folder
@@ -138,6 +139,9 @@ extension Folder: FieldEquatable {}
     folder.parent = folder
     let error = try #require(throws: ArchiveError.self) { try folder.dictionaryValue }
     #expect(error.code == .notEncodable && error.pathDescription == "parent")
+    for error in [failure { try folder.jsonData() }, failure { try JSONAdapter<Folder>().encode(folder) }] {
+      #expect(error?.code == .notEncodable && error?.pathDescription == "parent")
+    }
     folder.parent = nil
   }
 
