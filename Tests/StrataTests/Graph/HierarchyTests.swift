@@ -97,6 +97,30 @@ struct HierarchyTests {
     #expect(failure { try ArchiveUpgrader(Keeper.self).upgrade(upgraded) }?.code == .unknownType)
   }
 
+  @Model(version: 2)
+  final class Sticker: ValueDecoding {
+    var text = ""
+    var twin: Sticker?
+
+    static func decodeValue(forKey key: String, modelVersion: Int, in record: Record) throws -> Value? {
+      key == "text" && modelVersion < 2 ? record["caption"] : record[key]
+    }
+  }
+
+  @Test("A-8: the hook of a class is asked for each key of an object in a cycle, when upgrading too")
+  func hooks() throws {
+    let name = Sticker.schema.name
+    let record = Record(typeName: name, modelVersion: 1, fields: [("caption", "x"), ("twin", .reference(0))])
+    let graph = ObjectGraph(objects: [.record(record)], root: .reference(0))
+    let data = try ArchiveEncoder().encode(graph, typeName: name, modelVersion: 1)
+    for archive in [data, try ArchiveUpgrader(Sticker.self).upgrade(data)] {
+      let sticker = try ArchiveDecoder().decode(Sticker.self, from: archive)
+      #expect(sticker.text == "x" && sticker.twin === sticker)
+      sticker.twin = nil
+    }
+    #expect(try Stamp(of: ArchiveUpgrader(Sticker.self).upgrade(data)).modelVersion == 2)
+  }
+
   @Test("An object that nothing refers to any more does no harm")
   func unreferenced() throws {
     var (graph, _) = try graph()
