@@ -14,8 +14,8 @@ public struct ArchiveUpgrader: Sendable {
 
   /// An upgrader for archives of a model and of what it holds.
   ///
-  /// - Parameter subclasses: classes that an archive may hold where it is expected to hold one that they inherit from,
-  ///   as for ``ArchiveDecoder``.
+  /// The subclasses are classes that an archive may hold where it is expected to hold one that they inherit from, as for
+  /// ``ArchiveDecoder``.
   public init<M: Model>(
     _ type: M.Type, compression: CompressionLevel = .balanced, limits: ArchiveLimits = ArchiveLimits(),
     subclasses: [any Model.Type] = []
