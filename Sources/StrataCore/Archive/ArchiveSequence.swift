@@ -15,9 +15,9 @@ public struct ArchiveSequence<Element: Archivable>: AsyncSequence {
   /// The models of a file. It is opened with the first model.
   ///
   /// - Parameters:
-  ///   - type: the models' type.
-  ///   - url: the file.
-  ///   - limits: what the archive may claim.
+  ///   - type: the type of the models.
+  ///   - url: the file of a stream.
+  ///   - limits: what the file may claim.
   ///   - validates: whether models must keep their rules (see ``Validating``).
   ///   - subclasses: as ``ArchiveDecoder/subclasses``.
   public init(
