@@ -174,13 +174,36 @@ public struct JSONElement: ~Escapable {
     ArchiveError.mismatch(expected: expected, found: kindName, at: token.offset)
   }
 
-  /// An error with this place, where it has none yet.
+  /// An error with the place that its path leads to from here, as far as that is there; where it has none yet.
   package func located(_ error: any Error) -> ArchiveError {
     let known = ArchiveError.wrap(error)
     guard known.byteOffset == nil else { return known }
+    let token = tokens[place(along: known.jsonPath)]
     return ArchiveError(
       known.code, known.reason, path: known.codingPath, typeName: known.typeName, foundVersion: known.foundVersion,
       supportedVersion: known.supportedVersion, limit: known.limit, byteOffset: token.offset,
       underlying: known.underlyingError, failures: known.failures, extra: known.details.extra)
+  }
+
+  private func place(along path: [ArchiveError.PathComponent]) -> Int {
+    var place = place
+    for component in path {
+      let element = element(at: place)
+      let next: Int?
+      switch component {
+      case .key(let key): next = element.place(ofKey: key)
+      case .index(let index): next = element.place(ofIndex: index)
+      }
+      guard let next else { break }
+      place = next
+    }
+    return place
+  }
+
+  private func place(ofIndex index: Int) -> Int? {
+    guard token.kind == .array else { return nil }
+    var place = place &+ 1
+    for _ in 0..<index where place < token.next { place = self.place(behind: place) }
+    return place < token.next ? place : nil
   }
 }

@@ -178,6 +178,22 @@ struct JSONRoadsTests {
   }
 
   @Test(
+    "Line and column are those of the value also where a mapping reads it",
+    arguments: [
+      ("{\"days\": {\"first\":\n 7}}", "2, column 2", "day"),
+      ("{\"days\": {\"first\":\n\n  \"2020-13-01\"}}", "3, column 4", "day"),
+      ("{\"days\": {},\n\"id\": 1}", "1, column 10", "day"),
+      ("{\"days\":\n[]}", "2, column 1", "day"),
+      ("{\"homes\": [{\"street\": \"a\"},\n{\"street\":\n3}]}", "3, column 1", "homes[1].street"),
+      ("{\"homes\": [{\"street\": \"a\"},\n {\"country\": \"b\"}]}", "2, column 2", "homes[1].street"),
+    ])
+  func placesOfMappedFields(text: String, place: String, path: String) {
+    let error = #expect(throws: ArchiveError.self) { try Mapped(fromJSON: Data(text.utf8)) }
+    #expect(error?.reason.hasPrefix("line \(place) (in bytes): ") == true, "\(error?.reason ?? "")")
+    #expect(error?.pathDescription == path)
+  }
+
+  @Test(
     "A key that a field reads may not stand twice",
     arguments: [
       (#"{"id":1,"id":1}"#, "id"), (#"{"id":1,"i\u0064":2}"#, "id"), (#"{"id":1,"user":{},"user":{"id":1}}"#, "user"),
@@ -302,4 +318,13 @@ struct JSONRoadsTests {
     let text = #"{"a": "\u00e9", "n": [1, 2, 3], "x": 1.50, "y": null, "z": true}"#
     #expect(try JSONReader().read(Sum.self, from: Data(text.utf8)) == Sum(total: 6))
   }
+}
+
+private struct Mapped: DescribedModel {
+  var homes: [Address]
+  var day: Date
+  static let fields = Fields(
+    Mapped.self, version: 1, Field("homes", \.homes, default: []),
+    Field("day", \.day, json: .path("days.first", .date(format: "yyyy-MM-dd"))),
+    make: { Mapped(homes: $0, day: $1) })
 }
