@@ -37,7 +37,7 @@ public enum Conversion: Sendable, Hashable, CustomStringConvertible {
 
   package func apply(to value: Value) throws -> Value {
     if let converted = converted(value) { return converted }
-    throw ArchiveError(.typeMismatch, "a value that is \(value.kind) cannot be converted \(self)")
+    throw ArchiveError(.typeMismatch, "found \(value.kind), which cannot be converted \(self)")
   }
 
   private func converted(_ value: Value) -> Value? {

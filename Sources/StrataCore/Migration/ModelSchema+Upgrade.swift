@@ -5,9 +5,11 @@ extension ModelSchema {
   package func upgraded(_ record: Record, in context: DecodingContext) throws -> Record {
     try check()
     guard isNamed(record.typeName) else {
-      throw ArchiveError(
-        .unknownType, "found a record of type \(record.typeName); if the type was renamed, add its former name",
-        typeName: name)
+      let advice =
+        isObject
+        ? "name its class among the decoder's subclasses, or add the former name of a type that was renamed"
+        : "if the type was renamed, add its former name"
+      throw ArchiveError(.unknownType, "found a record of type \(record.typeName); \(advice)", typeName: name)
     }
     if record.modelVersion == nil { context.report.addMissingVersion(of: name) }
     let version = record.modelVersion ?? 0

@@ -133,7 +133,9 @@ extension ArchiveReader {
   @usableFromInline
   static func absent<T>() throws -> T {
     if let type = T.self as? any OptionalType.Type, let none = type.absentValue as? T { return none }
-    throw ArchiveError(.missingValue, "the key is absent; give the field a default, or a step that sets it")
+    throw ArchiveError(
+      .missingValue,
+      "the key is absent; give the field a default, a step that sets it, or another path where it is JSON")
   }
 }
 
