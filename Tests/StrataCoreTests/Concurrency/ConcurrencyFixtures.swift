@@ -17,14 +17,6 @@ final class Branch: DescribedModel {
     Branch.self, version: 1, Field("name", \.name), Field("leaves", \.leaves), Field("parent", \.parent),
     make: { Branch($0, leaves: $1, parent: $2) })
 
-  func readField(_ place: Int, from reader: inout ArchiveReader) throws {
-    switch place {
-    case 1: leaves = try reader.field(1)
-    case 2: parent = try reader.field(2)
-    default: throw reader.constantInCycle(place)
-    }
-  }
-
   /// A tree of a hundred leaves or so, each with a way back.
   static func tree(_ number: Int) -> Branch {
     let root = Branch("root \(number)")
