@@ -76,6 +76,15 @@ public struct JSONReader: Sendable {
     }
   }
 
+  /// An error about the value of a text, with its place in the text.
+  func located(_ error: any Error, in data: Data) -> ArchiveError {
+    let known = ArchiveError.wrap(error)
+    // Where a rule is broken there is no place in the text.
+    guard known.code != .invalid, known.byteOffset == nil else { return known }
+    let place = try? withRoot(of: data, depthLimit: Self.maximumDepth) { $0.located(known).located(in: data.bytes) }
+    return place ?? known
+  }
+
   package func withRoot<R>(
     of data: Data, depthLimit: Int, _ body: (JSONElement) throws -> R
   ) throws -> R {

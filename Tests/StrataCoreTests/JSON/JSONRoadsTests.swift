@@ -193,6 +193,24 @@ struct JSONRoadsTests {
     #expect(error?.pathDescription == path)
   }
 
+  @Test("Line and column are in errors of an adapter too, at a path, of an array, and of the first of all errors")
+  func placesOfAdapters() throws {
+    let adapter = try JSONAdapter<Mapped>()
+    let text = Data("{\"a\": [\n{\"days\":\n{\"first\": 7}, \"homes\": [{}]}]}".utf8)
+    for body in [
+      { _ = try adapter.decode(text, at: "a[0]") }, { _ = try adapter.decode(text, at: "a[0]", errors: .collectAll) },
+      { _ = try adapter.decodeArray(text, at: "a") },
+      { _ = try adapter.decodeArray(text, at: "a", errors: .collectAll) },
+    ] as [() throws -> Void] {
+      let error = #expect(throws: ArchiveError.self, performing: body)
+      let first = error?.all.first { $0.reason.hasPrefix("line ") }
+      #expect(first?.byteOffset != nil && error?.byteOffset == first?.byteOffset)
+      #expect(error?.jsonPath.starts(with: [.key("a"), .index(0)]) == true)
+    }
+    let error = #expect(throws: ArchiveError.self) { try adapter.decode(text, at: "a[0]") }
+    #expect(error?.reason.hasPrefix("line 3, column 11 (in bytes): ") == true, "\(error?.reason ?? "")")
+  }
+
   @Test(
     "A key that a field reads may not stand twice",
     arguments: [

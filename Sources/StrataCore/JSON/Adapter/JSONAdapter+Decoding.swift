@@ -12,11 +12,11 @@ extension JSONAdapter {
   ///   `rejected` where a transformer or the model's own code refuses. ``ArchiveError/codingPath`` names the
   ///   properties, ``ArchiveError/jsonPath`` the place in JSON, ``ArchiveError/input`` the value there.
   public func decode(_ json: Data, at path: JSONPath? = nil, errors: JSONErrors = .first) throws -> Root {
-    guard path == nil else { return try decode(parsed(json), at: path, errors: errors) }
+    guard path == nil else { return try withValue(of: json) { try decode($0, at: path, errors: errors) } }
     do { return try made(of: json) } catch {
       // Where there is one error, all of them are looked for.
       guard errors == .collectAll, (error as? ArchiveError)?.code != .invalidJSON else { throw error }
-      return try decode(parsed(json), errors: errors)
+      return try withValue(of: json) { try decode($0, errors: errors) }
     }
   }
 
@@ -36,7 +36,7 @@ extension JSONAdapter {
   public func decodeArray(
     _ json: Data, at path: JSONPath? = nil, onInvalid invalid: InvalidElements = .fail, errors: JSONErrors = .first
   ) throws -> [Root] {
-    try decodeArray(parsed(json), at: path, onInvalid: invalid, errors: errors)
+    try withValue(of: json) { try decodeArray($0, at: path, onInvalid: invalid, errors: errors) }
   }
 
   /// Reads an array that was parsed before.
@@ -55,7 +55,7 @@ extension JSONAdapter {
   public func decodeArray(
     _ json: Data, at path: JSONPath? = nil, report: inout JSONArrayReport
   ) throws -> [Root] {
-    try decodeArray(parsed(json), at: path, report: &report)
+    try withValue(of: json) { try decodeArray($0, at: path, report: &report) }
   }
 
   /// Reads an array that was parsed before, and skips elements that cannot be read.

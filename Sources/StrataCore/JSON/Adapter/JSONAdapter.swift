@@ -105,6 +105,13 @@ public struct JSONAdapter<Root: Archivable>: Sendable {
 
   func parsed(_ json: Data) throws -> Value { try reader.read(json) }
 
+  /// Reads a text and calls `body` with what it holds. An error that it throws is given its place in the text; the
+  /// others that came with it are not, since looking for the places of many would take long.
+  func withValue<R>(of json: Data, _ body: (Value) throws -> R) throws -> R {
+    let value = try parsed(json)
+    do { return try body(value) } catch { throw reader.located(error, in: json) }
+  }
+
   /// What a text holds, without a value in between where the mappings allow that.
   func made(of json: Data) throws -> Root { try reader.read(Root.self, from: json, in: context(.first)) }
 
