@@ -14,8 +14,12 @@ public struct ArchiveUpgrader: Sendable {
 
   /// An upgrader for archives of a model and of what it holds.
   ///
-  /// The subclasses are classes that an archive may hold where it is expected to hold one that they inherit from, as for
-  /// ``ArchiveDecoder``.
+  /// - Parameters:
+  ///   - type: the model at the root of the archives.
+  ///   - compression: how hard what comes out is compressed.
+  ///   - limits: what an archive may claim.
+  ///   - subclasses: classes that an archive may hold where it is expected to hold one that they inherit from, as for
+  ///     ``ArchiveDecoder``.
   public init<M: Model>(
     _ type: M.Type, compression: CompressionLevel = .balanced, limits: ArchiveLimits = ArchiveLimits(),
     subclasses: [any Model.Type] = []
