@@ -203,7 +203,7 @@ extension Model {
     }
     var model: Self
     do { model = try Self(fields: &reader) } catch {
-      throw plan.locate(element.located(error), reader.failedField)
+      throw element.located(plan.locate(error, reader.failedField))
     }
     if schema.finishesModels { try finish(&model, in: context) }
     return model
