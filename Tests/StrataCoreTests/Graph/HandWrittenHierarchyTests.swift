@@ -1,0 +1,99 @@
+import StrataCore
+import Testing
+
+private class Vehicle: Model {
+  var name: String
+  weak var owner: Garage?
+
+  init(name: String) { self.name = name }
+
+  private static let vehicleSchema = ModelSchema(
+    Vehicle.self, name: "Vehicle", version: 2,
+    fields: [FieldInfo("name", String.self), FieldInfo("owner", Garage?.self, archive: .conditional)])
+  class var schema: ModelSchema { vehicleSchema }
+
+  required init(fields reader: inout ArchiveReader) throws {
+    name = try reader.field(0)
+    owner = try reader.field(1)
+  }
+
+  func encodeFields(to writer: inout ArchiveWriter) throws {
+    try writer.field(0, name)
+    try writer.conditionalField(1, owner)
+  }
+
+  func readField(_ place: Int, from reader: inout ArchiveReader) throws {
+    switch place {
+    case 0: name = try reader.field(0)
+    case 1: owner = try reader.field(1)
+    default: throw reader.constantInCycle(place)
+    }
+  }
+}
+
+private final class Car: Vehicle {
+  let doors: Int
+
+  init(name: String, doors: Int) {
+    self.doors = doors
+    super.init(name: name)
+  }
+
+  private static let carSchema = ModelSchema(
+    Car.self, name: "Car", version: 3, superclass: Vehicle.self,
+    fields: [FieldInfo("doors", Int.self, isConstant: true)])
+  override class var schema: ModelSchema { carSchema }
+
+  required init(fields reader: inout ArchiveReader) throws {
+    doors = try reader.field(0)
+    reader.beginSuperclass(after: 1)
+    try super.init(fields: &reader)
+    reader.endSuperclass(after: 1)
+  }
+
+  override func encodeFields(to writer: inout ArchiveWriter) throws {
+    try writer.field(0, doors)
+    writer.beginSuperclass(after: 1)
+    try super.encodeFields(to: &writer)
+    writer.endSuperclass(after: 1)
+  }
+
+  override func readField(_ place: Int, from reader: inout ArchiveReader) throws {
+    guard place > 0 else { throw reader.constantInCycle(place) }
+    reader.beginSuperclass(after: 1)
+    try super.readField(place - 1, from: &reader)
+    reader.endSuperclass(after: 1)
+  }
+}
+
+private final class Garage: DescribedModel {
+  var vehicles: [Vehicle]
+
+  init(vehicles: [Vehicle]) { self.vehicles = vehicles }
+
+  static let fields = Fields(
+    Garage.self, version: 1, Field("vehicles", \.vehicles, default: []), make: { Garage(vehicles: $0) })
+}
+
+@Suite struct HandWrittenHierarchyTests {
+  @Test("A-5, A-14, M-14: classes written by hand keep superclass, identity and circles")
+  func hierarchy() throws {
+    let owner = Garage(vehicles: [Car(name: "c", doors: 4), Vehicle(name: "v")])
+    for vehicle in owner.vehicles { vehicle.owner = owner }
+    let data = try ArchiveEncoder().encode(owner)
+    let copy = try ArchiveDecoder(subclasses: [Car.self]).decode(Garage.self, from: data)
+    #expect(copy.vehicles.map(\.name) == ["c", "v"])
+    #expect((copy.vehicles[0] as? Car)?.doors == 4)
+    #expect(copy.vehicles.allSatisfy { $0.owner === copy })
+    #expect(try ArchiveEncoder().encode(copy) == data)
+  }
+
+  @Test func errorsNameTheFieldOfTheSuperclass() throws {
+    var record = Record(typeName: "Car", modelVersion: 3, fields: [("doors", 4), ("name", 5), ("owner", .null)])
+    record.superclasses = [.init(typeName: "Vehicle", modelVersion: 2)]
+    let graph = ObjectGraph(objects: [.record(record)], root: .reference(0))
+    let data = try ArchiveEncoder().encode(graph, typeName: "Car", modelVersion: 3)
+    let error = try #require(throws: ArchiveError.self) { try ArchiveDecoder().decode(Car.self, from: data) }
+    #expect(error.code == .typeMismatch && error.pathDescription == "name" && error.typeName == "Car")
+  }
+}
