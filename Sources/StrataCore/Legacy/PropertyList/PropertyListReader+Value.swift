@@ -1,0 +1,125 @@
+import Foundation
+
+extension PropertyListReader {
+  /// So many times may the references of a list be followed: what is shared stands once for each reference, and lists
+  /// in which everything is shared again and again would fill any memory.
+  static let expansion = 16
+
+  /// The value of a plain property list.
+  ///
+  /// Objects that are referred to more than once stand once for each reference. A dictionary becomes an object where all
+  /// its keys are strings, else a map; of equal keys the last one counts. A `uid` becomes an object with the integer
+  /// under `CF$UID`, as it is in XML.
+  ///
+  /// - Throws: ``ArchiveError`` with code `damaged` where a number names no object or an object holds itself, and
+  ///   `limitExceeded` where the nesting goes beyond ``ArchiveLimits/depth``, and beyond 2,048 levels whatever it is set
+  ///   to, or where sharing makes the value many times as large as the list (16 times, and more than 65,536 values).
+  /// - Complexity: linear in the size of the value.
+  public func value(of list: PropertyList) throws -> Value {
+    let depth = min(limits.depth, JSONReader.maximumDepth)
+    var budget = 65536
+    for object in list.objects { budget += Self.expansion * (1 + object.childCount) }
+    var open: [OpenContainer] = []
+    var openNumbers: Set<Int> = []
+    var number = list.root
+    while true {
+      guard list.objects.indices.contains(number) else {
+        throw ArchiveError(.damaged, "a reference names an object that does not exist")
+      }
+      budget -= 1
+      guard budget >= 0 else {
+        throw ArchiveError(
+          .limitExceeded, "what is shared in the property list makes a value many times as large as the list",
+          limit: .count)
+      }
+      let object = list.objects[number]
+      if object.childCount > 0 {
+        guard openNumbers.insert(number).inserted else {
+          throw ArchiveError(.damaged, "an object of the property list holds itself; only keyed archives have circles")
+        }
+        guard open.count < depth else { throw ArchiveError.tooDeep(depth) }
+        open.append(OpenContainer(number: number, object: object))
+        number = object.child(0)
+        continue
+      }
+      var value = object.value(of: [])
+      while true {
+        guard let last = open.indices.last else { return value }
+        open[last].values.append(value)
+        if open[last].values.count < open[last].object.childCount {
+          number = open[last].object.child(open[last].values.count)
+          break
+        }
+        let done = open.removeLast()
+        openNumbers.remove(done.number)
+        value = done.object.value(of: done.values)
+      }
+    }
+  }
+
+  private struct OpenContainer {
+    let number: Int
+    let object: PropertyList.Object
+    var values: [Value] = []
+  }
+}
+
+extension PropertyList.Object {
+  /// How many references to other objects there are.
+  var childCount: Int {
+    switch self {
+    case .array(let elements), .set(let elements): elements.count
+    case .dictionary(let entries): entries.count * 2
+    default: 0
+    }
+  }
+
+  /// The number of the object that a reference names; in a dictionary, keys and values take turns.
+  func child(_ place: Int) -> Int {
+    switch self {
+    case .array(let elements), .set(let elements): elements[place]
+    case .dictionary(let entries): place.isMultiple(of: 2) ? entries[place / 2].key : entries[place / 2].value
+    default: -1
+    }
+  }
+
+  /// The value, made of those of the references in their order.
+  fileprivate func value(of children: [Value]) -> Value {
+    switch self {
+    case .null: return .null
+    case .bool(let value): return .bool(value)
+    case .integer(let value): return .integer(value)
+    case .float(let value): return .float(value)
+    case .double(let value): return .double(value)
+    case .date(let value): return .date(value)
+    case .data(let value): return .data(value)
+    case .string(let value): return .string(value)
+    case .uid(let value):
+      return .object(StrataCore.Object([StrataCore.Object.Entry(key: "CF$UID", value: .integer(value))]))
+    case .array: return .array(children)
+    case .set: return .set(children)
+    case .dictionary:
+      var named: [StrataCore.Object.Entry] = []
+      named.reserveCapacity(children.count / 2)
+      for place in stride(from: 0, to: children.count, by: 2) {
+        guard case .string(let key) = children[place] else { return .map(Self.map(children)) }
+        named.append(StrataCore.Object.Entry(key: key, value: children[place + 1]))
+      }
+      return .object(StrataCore.Object(named))
+    }
+  }
+
+  private static func map(_ children: [Value]) -> [Value.MapEntry] {
+    var entries: [Value.MapEntry] = []
+    var places: [Value: Int] = [:]
+    for place in stride(from: 0, to: children.count, by: 2) {
+      if let earlier = places.updateValue(entries.count, forKey: children[place]) {
+        places[children[place]] = earlier
+        entries[earlier].value = children[place + 1]
+      } else {
+        entries.append(Value.MapEntry(key: children[place], value: children[place + 1]))
+      }
+    }
+    return entries
+  }
+}

@@ -1,0 +1,147 @@
+import Foundation
+
+/// Reads a property list in XML into a table (CFPropertyList.c in swift-corelibs-foundation, PropertyList-1.0.dtd).
+///
+/// Open elements are kept in a list, so that nesting does not use the stack.
+struct XMLPropertyList: ~Escapable {
+  private var tokenizer: XMLTokenizer
+  private let limits: ArchiveLimits
+  private var list = PropertyList(objects: [], root: 0)
+  private var open: [Container] = []
+
+  private struct Container {
+    /// The object that it becomes.
+    let number: Int
+    let isDictionary: Bool
+    let start: Int
+    var elements: [Int] = []
+    var entries: [PropertyList.Entry] = []
+    /// A key whose value is still to come.
+    var key: Int?
+  }
+
+  @_lifetime(copy bytes)
+  init(_ bytes: RawSpan, limits: ArchiveLimits) {
+    tokenizer = XMLTokenizer(bytes, limits: limits)
+    self.limits = limits
+  }
+
+  mutating func read() throws -> PropertyList {
+    try tokenizer.skipProlog()
+    var tag = try tokenizer.nextTag()
+    let isWrapped = tag.kind == .start && tag.name == "plist"
+    if isWrapped {
+      guard !tag.isEmpty else { throw ArchiveError.damaged("the property list has no value", at: tag.start) }
+      tag = try tokenizer.nextTag()
+    }
+    repeat {
+      try take(tag)
+      if !open.isEmpty { tag = try tokenizer.nextTag() }
+    } while !open.isEmpty
+    // A container that ended leaves nothing open.
+    if isWrapped {
+      let end = try tokenizer.nextTag()
+      guard end.kind == .end, end.name == "plist" else {
+        throw ArchiveError.damaged("a property list has one value; \"</plist>\" must follow it", at: end.start)
+      }
+    }
+    try tokenizer.expectEnd()
+    return list
+  }
+
+  private mutating func take(_ tag: XMLTokenizer.Tag) throws {
+    if tag.kind == .end { return try close(tag) }
+    switch tag.name {
+    case "dict", "array":
+      let number = try add(.null, tag)
+      guard open.count < limits.depth else {
+        throw ArchiveError(
+          .limitExceeded, "the nesting goes deeper than \(limits.depth) levels", limit: .depth, byteOffset: tag.start)
+      }
+      open.append(Container(number: number, isDictionary: tag.name == "dict", start: tag.start))
+      if tag.isEmpty { try finish() }
+    case "key":
+      guard let last = open.indices.last, open[last].isDictionary, open[last].key == nil else {
+        throw ArchiveError.damaged("a key stands where a value must stand", at: tag.start)
+      }
+      list.objects.append(.string(try tokenizer.text(of: tag)))
+      open[last].key = list.objects.count - 1
+    case "true", "false":
+      guard try tokenizer.text(of: tag).allSatisfy(\.isWhitespace) else {
+        throw ArchiveError.damaged("a boolean has content", at: tag.start)
+      }
+      _ = try add(.bool(tag.name == "true"), tag)
+    case "string": _ = try add(.string(try tokenizer.text(of: tag)), tag)
+    case "integer":
+      let text = XMLScalars.trimmed(try tokenizer.text(of: tag))
+      guard let value = XMLScalars.integer(text) else {
+        throw ArchiveError.damaged("an integer is not written as one of up to 128 bits", at: tag.start)
+      }
+      _ = try add(.integer(value), tag)
+    case "real":
+      let text = XMLScalars.trimmed(try tokenizer.text(of: tag))
+      guard let value = XMLScalars.real(text) else {
+        throw ArchiveError.damaged("a real is not written as a number", at: tag.start)
+      }
+      _ = try add(.double(value), tag)
+    case "date":
+      let text = XMLScalars.trimmed(try tokenizer.text(of: tag))
+      guard let value = XMLScalars.date(text) else {
+        throw ArchiveError.damaged("a date is not written as YYYY-MM-DDThh:mm:ssZ", at: tag.start)
+      }
+      _ = try add(.date(value), tag)
+    case "data":
+      guard let value = XMLScalars.data(try tokenizer.text(of: tag)) else {
+        throw ArchiveError.damaged("data is not written in base64", at: tag.start)
+      }
+      _ = try add(.data(value), tag)
+    default:
+      throw ArchiveError.damaged("an element is none of those that property lists have", at: tag.start)
+    }
+  }
+
+  /// Adds an object and hands it to the element that is open.
+  private mutating func add(_ object: PropertyList.Object, _ tag: XMLTokenizer.Tag) throws -> Int {
+    let number = list.objects.count
+    list.objects.append(object)
+    guard let last = open.indices.last else { return number }
+    if !open[last].isDictionary {
+      open[last].elements.append(number)
+    } else if let key = open[last].key {
+      open[last].entries.append(PropertyList.Entry(key: key, value: number))
+      open[last].key = nil
+    } else {
+      throw ArchiveError.damaged("a value stands in a dictionary without a key in front of it", at: tag.start)
+    }
+    guard open[last].elements.count <= limits.count, open[last].entries.count <= limits.count else {
+      throw ArchiveError(
+        .limitExceeded, "a collection has more than \(limits.count) elements", limit: .count, byteOffset: tag.start)
+    }
+    return number
+  }
+
+  private mutating func close(_ tag: XMLTokenizer.Tag) throws {
+    guard let last = open.last, tag.name == (last.isDictionary ? "dict" : "array") else {
+      throw ArchiveError.damaged("an end tag closes nothing that is open", at: tag.start)
+    }
+    guard last.key == nil else { throw ArchiveError.damaged("a key has no value", at: tag.start) }
+    try finish()
+  }
+
+  private mutating func finish() throws {
+    let done = open.removeLast()
+    guard done.isDictionary else {
+      list.objects[done.number] = .array(done.elements)
+      return
+    }
+    // XML has no element for the numbers of keyed archives and writes them as a dictionary.
+    if done.entries.count == 1, let entry = done.entries.first, case .string("CF$UID") = list.objects[entry.key],
+      case .integer(let value) = list.objects[entry.value], let uid = UInt64(exactly: value)
+    {
+      list.objects.removeLast(2)
+      list.objects[done.number] = .uid(uid)
+    } else {
+      list.objects[done.number] = .dictionary(done.entries)
+    }
+  }
+}

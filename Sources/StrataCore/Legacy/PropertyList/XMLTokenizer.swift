@@ -1,0 +1,312 @@
+/// Finds tags and text in the part of XML that property lists use (Extensible Markup Language 1.0, fifth edition).
+///
+/// Document types are passed over and never read, so nothing is fetched and nothing expands.
+struct XMLTokenizer: ~Escapable {
+  struct Tag {
+    enum Kind { case start, end }
+    var kind: Kind
+    /// The name of an element of property lists, else empty: no name of the data is kept.
+    var name: String
+    /// Whether the tag ends its element too.
+    var isEmpty: Bool
+    /// Where the tag starts.
+    var start: Int
+  }
+
+  private static let names = [
+    "plist", "dict", "array", "key", "string", "integer", "real", "true", "false", "date", "data",
+  ].map { (name: $0, bytes: Array($0.utf8)) }
+
+  private let bytes: RawSpan
+  private let limits: ArchiveLimits
+  private var position = 0
+
+  @_lifetime(copy bytes)
+  init(_ bytes: RawSpan, limits: ArchiveLimits) {
+    self.bytes = bytes
+    self.limits = limits
+  }
+
+  // MARK: Around the elements
+
+  /// Passes the byte order mark, the declaration, comments and the document type.
+  mutating func skipProlog() throws {
+    _ = skip([0xEF, 0xBB, 0xBF])
+    skipSpace()
+    if starts("<?xml"), Self.isSpace(byte(position + 5)) { try skipDeclaration() }
+    while true {
+      skipSpace()
+      if starts("<!DOCTYPE") {
+        try skipDocumentType()
+      } else if try !skipComment() {
+        return
+      }
+    }
+  }
+
+  /// Passes what may follow the last element.
+  mutating func expectEnd() throws {
+    while true {
+      skipSpace()
+      if try skipComment() { continue }
+      // Some programs write the end of a C string.
+      while byte(position) == 0 { position += 1 }
+      guard position == bytes.byteCount else {
+        throw ArchiveError.damaged("something follows the end of the property list", at: position)
+      }
+      return
+    }
+  }
+
+  private mutating func skipDeclaration() throws {
+    let start = position
+    let end = try find("?>", from: position)
+    let declaration = string(start, end)?.lowercased() ?? ""
+    position = end + 2
+    guard let range = declaration.firstRange(of: "encoding") else { return }
+    let rest = declaration[range.upperBound...].drop { $0.isWhitespace || $0 == "=" }
+    let name = rest.dropFirst().prefix { $0 != "\"" && $0 != "'" }
+    // Text in UTF-16 was made UTF-8 before.
+    guard ["utf-8", "utf8", "us-ascii", "ascii", "utf-16", "utf16", "utf-16le", "utf-16be"].contains(name) else {
+      throw ArchiveError.damaged("the text has another encoding than UTF-8 and UTF-16", at: start)
+    }
+  }
+
+  private mutating func skipDocumentType() throws {
+    let start = position
+    position += 9
+    while position < bytes.byteCount {
+      let next = byte(position)
+      position += 1
+      switch next {
+      case UInt8(ascii: ">"): return
+      case UInt8(ascii: "\""), UInt8(ascii: "'"):
+        position = try find(next == UInt8(ascii: "'") ? "'" : "\"", from: position) + 1
+      case UInt8(ascii: "["), UInt8(ascii: "<"):
+        throw ArchiveError.damaged(
+          "the document type declares something of its own; property lists only name theirs", at: start)
+      default: break
+      }
+    }
+    throw endOfText()
+  }
+
+  /// Passes a comment or a processing instruction; `false` where neither stands here.
+  private mutating func skipComment() throws -> Bool {
+    if starts("<!--") {
+      let start = position
+      let end = try find("--", from: position + 4)
+      guard byte(end + 2) == UInt8(ascii: ">") else {
+        throw end + 2 < bytes.byteCount
+          ? ArchiveError.damaged("a comment has two hyphens in its text", at: start) : endOfText()
+      }
+      position = end + 3
+      return true
+    }
+    if starts("<?") {
+      position = try find("?>", from: position + 2) + 2
+      return true
+    }
+    return false
+  }
+
+  // MARK: Elements
+
+  /// The next tag, where only white space and comments may stand before it.
+  mutating func nextTag() throws -> Tag {
+    repeat { skipSpace() } while try skipComment()
+    guard position < bytes.byteCount else { throw endOfText() }
+    guard byte(position) == UInt8(ascii: "<") else {
+      throw ArchiveError.damaged("text stands where an element must stand", at: position)
+    }
+    return try tag()
+  }
+
+  /// The tag that stands here.
+  private mutating func tag() throws -> Tag {
+    var tag = Tag(kind: .start, name: "", isEmpty: false, start: position)
+    position += 1
+    if byte(position) == UInt8(ascii: "/") {
+      tag.kind = .end
+      position += 1
+    }
+    tag.name = try name()
+    while true {
+      let hadSpace = Self.isSpace(byte(position))
+      skipSpace()
+      guard position < bytes.byteCount else { throw endOfText() }
+      if skip([UInt8(ascii: ">")]) { return tag }
+      if tag.kind == .start, byte(position) == UInt8(ascii: "/") {
+        position += 1
+        guard position < bytes.byteCount else { throw endOfText() }
+        guard skip([UInt8(ascii: ">")]) else { throw badTag() }
+        tag.isEmpty = true
+        return tag
+      }
+      guard tag.kind == .start, hadSpace else { throw badTag() }
+      try skipAttribute()
+    }
+  }
+
+  private mutating func skipAttribute() throws {
+    _ = try name()
+    skipSpace()
+    guard position < bytes.byteCount else { throw endOfText() }
+    guard skip([UInt8(ascii: "=")]) else { throw badTag() }
+    skipSpace()
+    guard position < bytes.byteCount else { throw endOfText() }
+    if skip([UInt8(ascii: "\"")]) {
+      position = try find("\"", from: position) + 1
+    } else if skip([UInt8(ascii: "'")]) {
+      position = try find("'", from: position) + 1
+    } else {
+      throw badTag()
+    }
+  }
+
+  /// Passes a name, and tells it where property lists have such an element.
+  private mutating func name() throws -> String {
+    let start = position
+    while Self.isNameByte(byte(position)) { position += 1 }
+    guard position > start else { throw position < bytes.byteCount ? badTag() : endOfText() }
+    guard position - start <= 7 else { return "" }
+    let found = (start..<position).map { byte($0) }
+    return Self.names.first { $0.bytes == found }?.name ?? ""
+  }
+
+  /// The text of an element whose start tag was read, up to and with its end tag.
+  mutating func text(of tag: Tag) throws -> String {
+    guard !tag.isEmpty else { return "" }
+    var text: [UInt8] = []
+    while true {
+      guard position < bytes.byteCount else { throw endOfText() }
+      let next = byte(position)
+      switch next {
+      case UInt8(ascii: "<"):
+        if skip(Array("<![CDATA[".utf8)) {
+          let end = try find("]]>", from: position)
+          while position < end { try appendByte(to: &text, upTo: end) }
+          position = end + 3
+        } else if try !skipComment() {
+          let end = try self.tag()
+          guard end.kind == .end, end.name == tag.name else {
+            throw ArchiveError.damaged("an element stands in the text of another", at: end.start)
+          }
+          guard let string = text.withUnsafeBytes({ ByteBuffer.string($0) }) else {
+            throw ArchiveError.damaged("a text is not valid UTF-8", at: tag.start)
+          }
+          return string
+        }
+      case UInt8(ascii: "&"): text.append(contentsOf: try reference())
+      default: try appendByte(to: &text, upTo: bytes.byteCount)
+      }
+      guard text.count <= limits.stringLength else {
+        throw ArchiveError(
+          .limitExceeded, "a text is longer than the limit of \(limits.stringLength) bytes",
+          limit: .stringLength, byteOffset: tag.start)
+      }
+    }
+  }
+
+  /// One byte of text. Both other ends of lines become line feeds (XML 1.0 §2.11).
+  private mutating func appendByte(to text: inout [UInt8], upTo end: Int) throws {
+    let next = byte(position)
+    position += 1
+    switch next {
+    case 0x0D:
+      if position < end, byte(position) == 0x0A { position += 1 }
+      text.append(0x0A)
+    case 0x20..., 0x09, 0x0A: text.append(next)
+    default: throw ArchiveError.damaged("a text has a control character, which XML does not allow", at: position - 1)
+    }
+  }
+
+  /// The bytes of a character or entity reference, which stands here (XML 1.0 §4.1, §4.6).
+  private mutating func reference() throws -> [UInt8] {
+    let start = position
+    position += 1
+    var name: [UInt8] = []
+    while position < bytes.byteCount, byte(position) != UInt8(ascii: ";"), name.count < 16 {
+      name.append(byte(position))
+      position += 1
+    }
+    guard position < bytes.byteCount else { throw endOfText() }
+    guard skip([UInt8(ascii: ";")]) else {
+      throw ArchiveError.damaged("an ampersand starts no reference; a semicolon must end one", at: start)
+    }
+    switch String(decoding: name, as: UTF8.self) {
+    case "amp": return [UInt8(ascii: "&")]
+    case "lt": return [UInt8(ascii: "<")]
+    case "gt": return [UInt8(ascii: ">")]
+    case "quot": return [UInt8(ascii: "\"")]
+    case "apos": return [UInt8(ascii: "'")]
+    case let text where text.hasPrefix("#"):
+      let isHexadecimal = text.hasPrefix("#x")
+      let digits = text.dropFirst(isHexadecimal ? 2 : 1)
+      guard digits.utf8.first != UInt8(ascii: "+"), digits.utf8.first != UInt8(ascii: "-"),
+        let number = UInt32(digits, radix: isHexadecimal ? 16 : 10), let scalar = Unicode.Scalar(number),
+        number >= 0x20 || [0x09, 0x0A, 0x0D].contains(number), number != 0xFFFE, number != 0xFFFF
+      else { throw ArchiveError.damaged("a reference names no character that XML allows", at: start) }
+      return Array(String(Character(scalar)).utf8)
+    default: throw ArchiveError.damaged("a reference names an entity that is none of the five of XML", at: start)
+    }
+  }
+
+  // MARK: Bytes
+
+  /// The byte at a place; behind the end, one that fits nowhere.
+  private func byte(_ place: Int) -> UInt8 {
+    place < bytes.byteCount ? bytes.unsafeLoad(fromByteOffset: place, as: UInt8.self) : 0xFF
+  }
+
+  private func starts(_ text: StaticString) -> Bool { matches(text, at: position) }
+
+  private func matches(_ text: StaticString, at place: Int) -> Bool {
+    guard bytes.byteCount - place >= text.utf8CodeUnitCount else { return false }
+    return text.withUTF8Buffer { expected in
+      for offset in expected.indices where byte(place + offset) != expected[offset] { return false }
+      return true
+    }
+  }
+
+  private mutating func skip(_ expected: [UInt8]) -> Bool {
+    for offset in expected.indices where byte(position + offset) != expected[offset] { return false }
+    position += expected.count
+    return true
+  }
+
+  private mutating func skipSpace() {
+    while Self.isSpace(byte(position)) { position += 1 }
+  }
+
+  private func find(_ text: StaticString, from start: Int) throws -> Int {
+    var place = start
+    while place < bytes.byteCount {
+      if matches(text, at: place) { return place }
+      place += 1
+    }
+    throw endOfText()
+  }
+
+  private func string(_ start: Int, _ end: Int) -> String? {
+    bytes.extracting(start..<end).withUnsafeBytes { ByteBuffer.string($0) }
+  }
+
+  private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || 0x09...0x0A ~= byte || byte == 0x0D }
+
+  private static func isNameByte(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+      UInt8(ascii: ":"):
+      true
+    default: false
+    }
+  }
+
+  private func badTag() -> ArchiveError { .damaged("a tag is not well-formed", at: position) }
+
+  private func endOfText() -> ArchiveError {
+    ArchiveError(.truncated, "the text ends before the property list does", byteOffset: bytes.byteCount)
+  }
+}
