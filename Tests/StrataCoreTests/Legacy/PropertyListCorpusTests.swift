@@ -1,0 +1,142 @@
+import Foundation
+import StrataCore
+import Testing
+
+private let corpus = ProcessInfo.processInfo.environment["STRATA_CORPUS"].map {
+  URL(fileURLWithPath: $0, isDirectory: true)
+}
+
+/// A property list of the corpus, as its index tells of it.
+private struct CorpusList: Sendable, CustomTestStringConvertible {
+  let path: String
+  let kind: String
+  /// Whether Python's plistlib reads it.
+  let parses: Bool
+  let isList: Bool
+
+  var testDescription: String { path }
+
+  static let all: [CorpusList] = {
+    guard let file = corpus?.appendingPathComponent("INDEX.tsv"),
+      let text = try? String(contentsOf: file, encoding: .utf8)
+    else { return [] }
+    return text.split(separator: "\n").dropFirst().compactMap { line in
+      let cells = line.split(separator: "\t", omittingEmptySubsequences: false).map(String.init)
+      guard cells.count >= 8, cells[4].hasPrefix("keyed:") else { return nil }
+      return CorpusList(
+        path: cells[0], kind: String(cells[4].dropFirst(6)), parses: cells[7] == "ok",
+        isList: cells[6] == "bplist" || cells[6] == "xml")
+    }
+  }()
+
+  func data() throws -> Data { try Data(contentsOf: #require(corpus).appendingPathComponent(path)) }
+}
+
+@Suite("Property lists of the corpus", .enabled(if: corpus != nil, "STRATA_CORPUS is not set"))
+struct PropertyListCorpusTests {
+  /// Read here, though Python refuses them: text marked as ASCII that is UTF-8, and a NUL byte behind the end.
+  static let onlyReadHere = ["joeferner__0cbf22d2__sample1.bplist", "cjwl__18c0446d__Cocotron.keyedArchive"]
+
+  /// Lists among the hostile ones that are right: no document type, and a comment in an empty key.
+  static let harmless = ["DHowett__2c27698a__s01.plist", "DHowett__32a312e8__s04.plist"]
+
+  static func isRead(_ path: String, parses: Bool, isHostile: Bool) -> Bool {
+    let name = path.split(separator: "/").last.map(String.init) ?? path
+    return isHostile ? harmless.contains(name) : parses || onlyReadHere.contains(name)
+  }
+
+  @Test("Real lists are read and written, hostile ones and other formats are refused")
+  func readOrRefused() throws {
+    var read = 0
+    var refused = 0
+    for entry in CorpusList.all {
+      let data = try entry.data()
+      if Self.isRead(entry.path, parses: entry.parses, isHostile: entry.kind == "plist-hostile") {
+        // The archives of parser-fixture-bad are wrong as archives and right as property lists.
+        let list = try #require(try? PropertyListReader().read(data), "\(entry.path)")
+        let written = try PropertyListWriter().write(list)
+        #expect(try PropertyListReader().read(written) == list, "\(entry.path)")
+        if entry.kind == "plist-plain" { _ = try PropertyListReader().value(of: list) }
+        read += 1
+      } else {
+        let error = #expect(throws: ArchiveError.self, "\(entry.path)") { try PropertyListReader().read(data) }
+        // A quotation mark that nothing closes takes the rest of the text with it.
+        let codes: [ArchiveError.Code] = entry.isList ? [.damaged, .truncated] : [.notAnArchive]
+        #expect(error.map { codes.contains($0.code) } == true, "\(entry.path): \(error?.reason ?? "")")
+        #expect(error?.byteOffset.map { $0 <= data.count } == true, "\(entry.path)")
+        refused += 1
+      }
+    }
+    print("property lists of the corpus: \(read) read, \(refused) refused")
+    #expect(read > 200 && refused > 5)
+  }
+
+  @Test("Python's plistlib finds the same")
+  func sameAsPython() throws {
+    let entries = CorpusList.all.filter(\.isList)
+    let root = try #require(corpus)
+    let paths = entries.map { root.appendingPathComponent($0.path).path }
+    // Of the hostile ones, one makes plistlib count for ever.
+    let known = zip(entries, paths).filter { $0.0.parses && $0.0.kind != "plist-hostile" }
+    guard let lines = try python(known.map(\.1)) else {
+      print("SKIPPED: python3 is not there, so property lists were not compared with plistlib")
+      return
+    }
+    #expect(lines.count == known.count)
+    for (entry, line) in zip(known.map(\.0), lines) {
+      let list = try PropertyListReader().read(entry.data())
+      let other = try JSONReader().read(Data(line.utf8))
+      #expect(plain(list, list.root) == other, "\(entry.path)")
+    }
+    print("property lists compared with plistlib: \(lines.count)")
+  }
+
+  /// What `Tests/Interop/plist_json.py` prints; `nil` where there is no Python.
+  private func python(_ paths: [String]) throws -> [String]? {
+    let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let (input, output) = (folder.appending(path: "in"), folder.appending(path: "out"))
+    try Data(paths.joined(separator: "\n").utf8).write(to: input)
+    try Data().write(to: output)
+    let script = URL(filePath: #filePath).appending(path: "../../../Interop/plist_json.py").standardized
+    let process = Process()
+    process.executableURL = URL(filePath: "/usr/bin/env")
+    process.arguments = ["python3", script.path]
+    process.standardInput = try FileHandle(forReadingFrom: input)
+    process.standardOutput = try FileHandle(forWritingTo: output)
+    guard (try? process.run()) != nil else { return nil }
+    process.waitUntilExit()
+    // What env answers where the program is not found.
+    if process.terminationStatus == 127 { return nil }
+    #expect(process.terminationStatus == 0)
+    return try String(contentsOf: output, encoding: .utf8).split(separator: "\n").map(String.init)
+  }
+
+  /// The same form that the script gives.
+  private func plain(_ list: PropertyList, _ number: Int) -> Value {
+    switch list.objects[number] {
+    case .null: return .null
+    case .bool(let value): return .bool(value)
+    case .integer(let value): return .integer(value)
+    case .float(let value): return plain(Double(value))
+    case .double(let value): return plain(value)
+    case .date(let value):
+      return ["date": .integer(Int64((value.timeIntervalSinceReferenceDate * 1_000_000).rounded()))]
+    case .data(let value): return ["data": .string(hexadecimal(value))]
+    case .string(let value): return .string(value)
+    case .uid(let value): return ["uid": .integer(value)]
+    case .array(let elements), .set(let elements): return .array(elements.map { plain(list, $0) })
+    case .dictionary(let entries):
+      return ["dict": .array(entries.map { [plain(list, $0.key), plain(list, $0.value)] })]
+    }
+  }
+
+  private func plain(_ value: Double) -> Value {
+    ["real": .string(hexadecimal(withUnsafeBytes(of: value.bitPattern.bigEndian) { Data($0) }))]
+  }
+
+  private func hexadecimal(_ data: Data) -> String {
+    data.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+  }
+}
