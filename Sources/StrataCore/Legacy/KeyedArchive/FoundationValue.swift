@@ -1,0 +1,197 @@
+import Foundation
+
+/// A class of Foundation's whose objects are plain values.
+enum FoundationValue {
+  case string, number, decimal, date, data, array, set, countedSet, dictionary, url, uuid, null
+
+  private static let names: [String: FoundationValue] = [
+    "NSString": .string, "NSMutableString": .string, "NSNumber": .number, "NSDecimalNumber": .decimal,
+    "NSDecimalNumberPlaceholder": .decimal, "NSDate": .date, "NSCalendarDate": .date, "NSData": .data,
+    "NSMutableData": .data, "NSArray": .array, "NSMutableArray": .array, "NSOrderedSet": .array,
+    "NSMutableOrderedSet": .array, "NSSet": .set, "NSMutableSet": .set, "NSCountedSet": .countedSet,
+    "NSDictionary": .dictionary, "NSMutableDictionary": .dictionary, "NSURL": .url, "NSUUID": .uuid, "NSNull": .null,
+  ]
+
+  /// The kind of plain value that an object is; `nil` for one of another class, and for one that has not the keys of a
+  /// known encoding, which both stay records with all that they hold.
+  init?(_ type: KeyedClass, keys: [String]) {
+    guard let found = Self.find(type), found.reads(keys) else { return nil }
+    self = found
+  }
+
+  private static func find(_ type: KeyedClass) -> FoundationValue? {
+    if let found = names[type.name] { return found }
+    // Foundation has private classes under its public ones. A program's own subclass is not among them.
+    guard type.name.hasPrefix("_NS") || type.name.hasPrefix("__NS") || type.name.hasPrefix("Foundation.") else {
+      return nil
+    }
+    return type.chain.lazy.compactMap { names[$0] }.first
+  }
+
+  private func reads(_ keys: [String]) -> Bool {
+    switch self {
+    case .string: keys.contains("NS.string") || keys.contains("NS.bytes")
+    case .number: keys.contains { $0 == "NS.boolval" || $0 == "NS.intval" || $0 == "NS.dblval" }
+    case .decimal: keys.contains("NS.mantissa")
+    case .date: keys.contains("NS.time")
+    case .data: keys.contains("NS.data") || keys.contains("NS.bytes")
+    case .array, .set: keys.isEmpty || keys.contains { $0.hasPrefix("NS.object") }
+    case .countedSet: keys.contains { $0.hasPrefix("NS.object") || $0 == "NS.count" }
+    case .dictionary: keys.isEmpty || keys.contains { $0.hasPrefix("NS.object") || $0.hasPrefix("NS.key") }
+    case .url: keys.contains("NS.relative")
+    case .uuid: keys.contains("NS.uuidbytes")
+    case .null: true
+    }
+  }
+
+  /// Whether the elements stand in an array of their own inside the object.
+  var isCollection: Bool {
+    switch self {
+    case .array, .set, .countedSet, .dictionary: true
+    default: false
+    }
+  }
+
+  /// The value that an object stands for.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `damaged` where a key holds something else than the class writes.
+  func make(_ fields: KeyedFields) throws -> Value {
+    switch self {
+    case .null: .null
+    case .string: try Self.string(fields)
+    case .number: try Self.number(fields)
+    case .decimal: .decimal(try Self.decimal(fields))
+    case .date: .date(Date(timeIntervalSinceReferenceDate: try fields.double("NS.time")))
+    case .data: .data(try fields.data(fields["NS.data"] == nil ? "NS.bytes" : "NS.data"))
+    case .array: .array(try fields.elements("NS.objects", "NS.object."))
+    case .set: .set(Self.unique(try fields.elements("NS.objects", "NS.object.")))
+    case .countedSet: try Self.countedSet(fields)
+    case .dictionary: try Self.dictionary(fields)
+    case .url: try Self.url(fields)
+    case .uuid: .uuid(try Self.uuid(fields))
+    }
+  }
+
+  private static func string(_ fields: KeyedFields) throws -> Value {
+    if fields["NS.string"] != nil { return .string(try fields.string("NS.string")) }
+    return .string(
+      try fields.required("NS.bytes", "text in UTF-8") {
+        switch $0 {
+        case .data(let data): String(validating: data, as: UTF8.self)
+        case .string(let text): text
+        default: nil
+        }
+      })
+  }
+
+  private static func number(_ fields: KeyedFields) throws -> Value {
+    if fields["NS.boolval"] != nil {
+      return .bool(try fields.required("NS.boolval", "a boolean") { $0.boolValue ?? $0.intValue.map { $0 != 0 } })
+    }
+    let key = fields["NS.intval"] == nil ? "NS.dblval" : "NS.intval"
+    return try fields.required(key, "a number") { value in
+      switch value {
+      case .int, .uint, .wideInteger, .float, .double: value
+      default: nil
+      }
+    }
+  }
+
+  /// Eight digits to the base of 65,536, the smallest first, each in the byte order that `NS.mantissa.bo` names
+  /// (1 is little, 2 is big), of which `NS.length` count.
+  private static func decimal(_ fields: KeyedFields) throws -> Decimal {
+    let bytes = Array(try fields.data("NS.mantissa"))
+    let length = try fields.integer("NS.length")
+    let isNegative = try fields.required("NS.negative", "a boolean") { $0.boolValue ?? $0.intValue.map { $0 != 0 } }
+    let isBig = fields["NS.mantissa.bo"]?.intValue == 2
+    guard (0...8).contains(length), bytes.count >= 2 * length, bytes.count <= 16 else {
+      throw ArchiveError(.damaged, "a mantissa has as many digits as its length says", path: [.key("NS.mantissa")])
+    }
+    // No digits with a sign is how a decimal says that it is not a number.
+    guard length > 0 || !isNegative else { return .nan }
+    var mantissa: UInt128 = 0
+    for place in (0..<length).reversed() {
+      let (first, second) = (UInt128(bytes[2 * place]), UInt128(bytes[2 * place + 1]))
+      mantissa = mantissa << 16 | (isBig ? first << 8 | second : second << 8 | first)
+    }
+    let parts = DecimalParts(isNegative: isNegative, mantissa: mantissa, exponent: try fields.integer("NS.exponent"))
+    guard let decimal = parts.decimal else { throw ArchiveError(.damaged, "a decimal of more than 38 digits") }
+    return decimal
+  }
+
+  private static func uuid(_ fields: KeyedFields) throws -> UUID {
+    let bytes = Array(try fields.data("NS.uuidbytes"))
+    guard bytes.count == 16 else {
+      throw ArchiveError(.damaged, "a UUID has 16 bytes", path: [.key("NS.uuidbytes")])
+    }
+    return UUID(
+      uuid: (
+        bytes[0], bytes[1], bytes[2], bytes[3], bytes[4], bytes[5], bytes[6], bytes[7], bytes[8], bytes[9], bytes[10],
+        bytes[11], bytes[12], bytes[13], bytes[14], bytes[15]
+      ))
+  }
+
+  private static func url(_ fields: KeyedFields) throws -> Value {
+    let relative = try fields.string("NS.relative")
+    let url: URL? =
+      switch fields["NS.base"] {
+      case nil, .null?: URL(string: relative, encodingInvalidCharacters: false)
+      case .url(let base)?: URL(string: relative, relativeTo: base.absoluteURL)
+      default: nil
+      }
+    guard let url else {
+      throw ArchiveError(.damaged, "a string is no URL", path: [.key("NS.relative")])
+    }
+    return .url(url)
+  }
+
+  private static func dictionary(_ fields: KeyedFields) throws -> Value {
+    let keys = try fields.elements("NS.keys", "NS.key.")
+    let values = try fields.elements("NS.objects", "NS.object.")
+    guard keys.count == values.count else {
+      throw ArchiveError(.damaged, "a dictionary has \(keys.count) keys and \(values.count) values")
+    }
+    let names = keys.compactMap(\.stringValue)
+    if names.count == keys.count {
+      return .object(Object(zip(names, values).map { Object.Entry(key: $0, value: $1) }))
+    }
+    var places: [Value: Int] = [:]
+    var entries: [Value.MapEntry] = []
+    for (key, value) in zip(keys, values) {
+      if let place = places[key] {
+        entries[place].value = value
+      } else {
+        places[key] = entries.count
+        entries.append(Value.MapEntry(key: key, value: value))
+      }
+    }
+    return .map(entries)
+  }
+
+  /// Elements with how often each is in the set; a set where an archiver wrote no counts.
+  private static func countedSet(_ fields: KeyedFields) throws -> Value {
+    guard let count = fields["NS.count"]?.intValue else {
+      return .set(unique(try fields.elements("NS.objects", "NS.object.")))
+    }
+    guard count >= 0, count <= fields.keys.count else {
+      throw ArchiveError(.damaged, "a set has not as many elements as it says", path: [.key("NS.count")])
+    }
+    var byKey: [String: Value] = [:]
+    for (key, value) in zip(fields.keys, fields.values) { byKey[key] = value }
+    var entries: [Value.MapEntry] = []
+    var seen = Set<Value>()
+    for place in 0..<count {
+      guard let element = byKey["NS.object\(place)"], let times = byKey["NS.count\(place)"]?.intValue else {
+        throw ArchiveError(.damaged, "element \(place) is missing", path: [.index(place)])
+      }
+      if seen.insert(element).inserted { entries.append(Value.MapEntry(key: element, value: .integer(times))) }
+    }
+    return .map(entries)
+  }
+
+  /// The elements, each once, as a set has them.
+  static func unique(_ elements: [Value]) -> [Value] {
+    var seen = Set<Value>(minimumCapacity: elements.count)
+    return elements.filter { seen.insert($0).inserted }
+  }
+}
