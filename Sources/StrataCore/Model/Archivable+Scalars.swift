@@ -24,7 +24,9 @@ extension Archivable where Self: FixedWidthInteger {
     case .int, .uint, .wideInteger:
       guard let integer = value.integer(as: Self.self) else { throw tooWide() }
       return integer
-    default: throw ArchiveError.mismatch(expected: "an integer", found: value.kind)
+    default:
+      if let integer = Self(inKeyed: value, context) { return integer }
+      throw ArchiveError.mismatch(expected: "an integer", found: value.kind)
     }
   }
 
@@ -63,6 +65,7 @@ extension Bool: Archivable {
   public static func read(from reader: inout ArchiveReader) throws -> Bool { try reader.readBool() }
   public static func make(from value: Value, in context: DecodingContext) throws -> Bool {
     guard case .bool(let value) = value else {
+      if let bool = Bool(inKeyed: value, context) { return bool }
       throw ArchiveError.mismatch(expected: "a boolean", found: value.kind)
     }
     return value
@@ -73,7 +76,7 @@ extension Double: Archivable {
   public func write(to writer: inout ArchiveWriter) throws { writer.write(self) }
   public static func read(from reader: inout ArchiveReader) throws -> Double { try reader.readDouble() }
   public static func make(from value: Value, in context: DecodingContext) throws -> Double {
-    if let number = Double(exactlyAs: value) { return number }
+    if let number = Double(exactlyAs: value) ?? Double(inKeyed: value, context) { return number }
     // JSON has no decimals, so a number with more digits than a double holds is rounded to the nearest one.
     if context.source == .json, let text = value.exactNumberText, let number = Double(text) {
       guard number.isFinite else {

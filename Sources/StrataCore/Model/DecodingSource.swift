@@ -12,4 +12,6 @@ public enum DecodingSource: String, Sendable, Hashable {
   case merge
   /// A copy with some values changed.
   case update
+  /// A keyed archive of Foundation.
+  case keyedArchive
 }

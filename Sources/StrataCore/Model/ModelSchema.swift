@@ -48,7 +48,7 @@ public final class ModelSchema: Sendable {
   private let formerCases: [String: String]
   private let insideCache = Mutex<SchemaCatalog?>(nil)
   private let problem: ArchiveError?
-  private let type: Any.Type
+  package let type: Any.Type
   package var typeIdentity: ObjectIdentifier { ObjectIdentifier(type) }
   private let objectsAnswer = Atomic<Int>(0)
   private let jsonAnswer = Atomic<Int>(0)

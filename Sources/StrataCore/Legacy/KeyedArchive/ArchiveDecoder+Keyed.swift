@@ -1,0 +1,85 @@
+extension ArchiveDecoder {
+  /// The models of a keyed archive of Foundation, upgraded where an older version wrote them.
+  ///
+  ///     let issues = try ArchiveDecoder().decode([Issue].self, fromKeyed: KeyedArchive(propertyList))
+  ///
+  /// An object becomes the model whose registered, former or legacy name (``LegacyModel``) its class has; only models
+  /// that `type` holds, and ``subclasses``, are ever made. Its version is Mantle's `MTLModelVersion`, 0 where there is
+  /// none. Steps, hooks, validation and former keys work as for an archive of this library; keys without a field are
+  /// passed over, and a key that holds nil leaves its field at the default. References to objects of a class model give
+  /// one object.
+  ///
+  /// Keyed archives hold equal numbers once, whatever they were: so an integer may be read from a floating-point number
+  /// that is whole, and a boolean from 0 and 1, and the other way round.
+  ///
+  /// - Parameter key: the top key; the only one that most archives have unless given.
+  /// - Throws: ``ArchiveError`` with the code `newerModel`, before any model is made, where a newer version of a model
+  ///   wrote one of the objects; `missingValue` where there is no such key; and else as for other archives, from
+  ///   `unknownType` on. `invalidSchema` where two models claim a name.
+  /// - Complexity: linear in the size of the archive.
+  public func decode<T: Archivable>(
+    _ type: T.Type = T.self, fromKeyed archive: KeyedArchive, key: String = "root"
+  ) throws -> T {
+    var report = DecodingReport()
+    return try decode(type, fromKeyed: archive, key: key, report: &report)
+  }
+
+  /// The models of a keyed archive of Foundation, and what was upgraded on the way.
+  ///
+  /// - Throws: as the other of these methods.
+  public func decode<T: Archivable>(
+    _ type: T.Type = T.self, fromKeyed archive: KeyedArchive, key: String = "root", report: inout DecodingReport
+  ) throws -> T {
+    guard let root = archive.top[key] else {
+      throw ArchiveError(.missingValue, "the keyed archive has no top key \(key)")
+    }
+    let context = DecodingContext(
+      limits: limits, source: .keyedArchive, validates: validates, collectsFailures: true)
+    context.subclasses = subclasses
+    let value = try decode(type, from: ObjectGraph(objects: archive.graph.objects, root: root), in: context)
+    try context.checkFailures(of: value)
+    report = context.report
+    return value
+  }
+
+  private func decode<T: Archivable>(
+    _ type: T.Type, from graph: ObjectGraph, in context: DecodingContext
+  ) throws -> T {
+    var catalog = SchemaCatalog()
+    T.collectSchemas(into: &catalog)
+    for subclass in subclasses { subclass.collectSchemas(into: &catalog) }
+    let models = try KeyedModels(catalog)
+    let order = ReferenceOrder(graph)
+    func located<R>(_ number: Int, _ body: () throws -> R) throws -> R {
+      do { return try body() } catch {
+        throw order.path(to: number).reversed().reduce(ArchiveError.wrap(error)) { $0.prefixed(by: $1) }
+      }
+    }
+    // The objects nearest to the root come last, and their versions are what a reader of the error looks for.
+    for number in order.numbers.reversed() { try located(number) { try models.check(graph.objects[number]) } }
+    let table = ObjectTable(types: catalog.objectTypes, first: 0, count: order.numbers.count)
+    context.objects = table
+    for number in order.numbers {
+      guard case .record(let record) = order.renumbered(graph.objects[number]) else {
+        table.append(order.renumbered(graph.objects[number]))
+        continue
+      }
+      let known = try located(number) { try models.record(record, in: context) }
+      if let type = table.type(named: known.typeName) {
+        table.append(try located(number) { try object(type, of: known, in: context) })
+      } else {
+        table.append(Value.record(known))
+      }
+    }
+    let root = try T.make(from: order.renumbered(graph.root), in: context)
+    try table.setWaiting(in: context)
+    try table.finish(in: context) { ObjectPath.find($0, from: root) }
+    return root
+  }
+
+  private func object(
+    _ type: any Model.Type, of record: Record, in context: DecodingContext
+  ) throws -> any Model {
+    try type.make(from: record, in: context, isObjectFrame: true)
+  }
+}

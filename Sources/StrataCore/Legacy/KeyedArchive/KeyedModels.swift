@@ -1,0 +1,95 @@
+/// The models that the classes of a keyed archive stand for, and the records of their objects in today's names.
+struct KeyedModels {
+  private var schemas: [String: ModelSchema] = [:]
+
+  /// - Throws: ``ArchiveError`` with the code `invalidSchema` where two models have the same name.
+  init(_ catalog: SchemaCatalog) throws {
+    schemas = catalog.schemas
+    // In an order of their own, so that an error is the same each time.
+    for schema in Set(catalog.schemas.values.map(\.name)).sorted().compactMap({ catalog[$0] }) {
+      for name in (schema.type as? any LegacyModel.Type)?.legacyNames ?? [] { try add(name, schema) }
+    }
+  }
+
+  private mutating func add(_ name: String, _ schema: ModelSchema) throws {
+    guard let other = schemas[name], other !== schema else {
+      schemas[name] = schema
+      return
+    }
+    // A class that inherits its names does not mean them.
+    if schema.superclasses.contains(where: { $0 === other }) { return }
+    guard other.superclasses.contains(where: { $0 === schema }) else {
+      throw ArchiveError(
+        .invalidSchema, "\(other.name) and \(schema.name) both claim the legacy name \(name)", typeName: schema.name)
+    }
+    schemas[name] = schema
+  }
+
+  /// The model that a class stands for; `nil` where there is none.
+  func schema(of typeName: String) -> ModelSchema? {
+    schemas[typeName] ?? Self.plainName(typeName).flatMap { schemas[$0] }
+  }
+
+  /// The name `App.Issue` of `_TtC3App5Issue`, which is how Swift spells a class for Objective-C; `nil` for any other.
+  static func plainName(_ name: String) -> String? {
+    guard name.hasPrefix("_TtC") else { return nil }
+    var rest = name.dropFirst(4)
+    var parts: [Substring] = []
+    while !rest.isEmpty {
+      let digits = rest.prefix { $0.isASCII && $0.isNumber }
+      guard let length = Int(digits), length > 0, rest.dropFirst(digits.count).utf8.count >= length else { return nil }
+      let part = rest.dropFirst(digits.count).prefix(length)
+      parts.append(part)
+      rest = rest.dropFirst(digits.count + part.count)
+    }
+    return parts.count == 2 ? parts.joined(separator: ".") : nil
+  }
+
+  /// Refuses a record that a newer version of its model wrote.
+  func check(_ value: Value) throws {
+    guard case .record(let record) = value, let version = record.modelVersion, let schema = schema(of: record.typeName),
+      version > schema.modelVersion
+    else { return }
+    throw ArchiveError.newer(version, schema)
+  }
+
+  /// A record by the name of its model, without its nulls: a key that holds nil leaves the field at its default.
+  func record(_ record: Record, in context: DecodingContext) throws -> Record {
+    guard let schema = schema(of: record.typeName) else { return record }
+    if let representation = record[Self.representationKey], !schema.isEnumeration,
+      !schema.fields.contains(where: { ([$0.key] + $0.formerly).contains(Self.representationKey) })
+    {
+      do { return try self.record(of: representation, schema, record.modelVersion, in: context) } catch {
+        throw ArchiveError.at(.key(Self.representationKey), error).inType(schema.name)
+      }
+    }
+    var result = record
+    for field in record.fields where field.value.isNull { result[field.key] = nil }
+    result.typeName = schema.name
+    return result
+  }
+
+  private static let representationKey = "externalRepresentation"
+
+  private func record(
+    of representation: Value, _ schema: ModelSchema, _ version: Int?, in context: DecodingContext
+  ) throws -> Record {
+    guard case .object(let object) = representation else {
+      throw ArchiveError.mismatch(expected: "a dictionary", found: representation.kind)
+    }
+    var record: Record
+    if let type = schema.type as? any LegacyModel.Type {
+      record = try type.record(fromExternalRepresentation: object, version: version ?? 0)
+    } else if let type = schema.type as? any Model.Type {
+      record = try type.recordByJSON(object)
+    } else {
+      throw ArchiveError(.invalidSchema, "the schema is of no model")
+    }
+    if version == nil { context.report.addMissingVersion(of: schema.name) }
+    record.typeName = schema.name
+    if let version, version < schema.modelVersion, record.modelVersion == schema.modelVersion {
+      context.report.addUpgrade(of: schema.name, from: version, to: schema.modelVersion)
+    }
+    return record
+  }
+}

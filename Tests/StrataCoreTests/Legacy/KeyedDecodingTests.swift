@@ -1,0 +1,217 @@
+import Foundation
+import StrataCore
+import Testing
+
+@Suite("Models of keyed archives")
+struct KeyedDecodingTests {
+  private static let userType = Plist.type("MTLTestModel", "MTLModel", "NSObject")
+
+  @Test("A-1, A-20: a model is read by its legacy name, what is not there keeps its default")
+  func plain() throws {
+    let archive = try KeyedArchive(
+      ["$class": .uid(3), "MTLModelVersion": 1, "name": .uid(2), "count": 5], "Ada", Self.userType)
+    var report = DecodingReport()
+    let user = try ArchiveDecoder().decode(LegacyUser.self, fromKeyed: archive, report: &report)
+    #expect(user == LegacyUser(name: "Ada", count: 5))
+    #expect(report.isEmpty)
+  }
+
+  @Test("A-10: a hook reads what an older version wrote under another key; A-9: no version is version 0")
+  func hook() throws {
+    let archive = try KeyedArchive(["$class": .uid(2), "mtl_name": "foobar", "count": 5], Self.userType)
+    var report = DecodingReport()
+    let user = try ArchiveDecoder().decode(LegacyUser.self, fromKeyed: archive, report: &report)
+    #expect(user == LegacyUser(name: "M: foobar", count: 5))
+    #expect(report.typesWithoutVersion == ["LegacyUser"])
+    #expect(report.upgrades.map(\.fromVersion) == [0])
+  }
+
+  @Test("A-8: a key that holds nil keeps the default, and excluded fields are read")
+  func nils() throws {
+    let archive = try KeyedArchive(
+      ["$class": .uid(2), "MTLModelVersion": 1, "name": .uid(0), "nestedName": "n"], Self.userType)
+    #expect(try ArchiveDecoder().decode(fromKeyed: archive) == LegacyUser(name: "nobody", nestedName: "n"))
+  }
+
+  @Test("A-7: a newer model is refused before anything else", arguments: [2, 1000])
+  func newer(_ version: Int64) throws {
+    let archive = try KeyedArchive(
+      ["$class": .uid(2), "MTLModelVersion": .init(integerLiteral: version), "count": "no number"], Self.userType)
+    let error = archiveFailure { _ = try ArchiveDecoder().decode(LegacyUser.self, fromKeyed: archive) }
+    #expect(error?.code == .newerModel)
+    #expect(error?.foundVersion == Int(version))
+    #expect(error?.supportedVersion == 1)
+    #expect(error?.typeName == "LegacyUser")
+  }
+
+  @Test("A-14: a newer model inside another is refused with the way to it")
+  func newerInside() throws {
+    let archive = try KeyedArchive(
+      ["$class": .uid(3), "MTLModelVersion": 3, "members": [.uid(4), .uid(5)]], "unused", .type("Team"),
+      ["$class": .uid(6), "MTLModelVersion": 0, "count": "no number"],
+      ["$class": .uid(6), "MTLModelVersion": 2], Self.userType)
+    let error = archiveFailure { _ = try ArchiveDecoder().decode(LegacyTeam.self, fromKeyed: archive) }
+    #expect(error?.code == .newerModel)
+    #expect(error?.pathDescription == "members[1]")
+  }
+
+  @Test("A-3, AO-3: a newer model is refused before its external representation is looked at")
+  func newerExternal() throws {
+    let archive = try KeyedArchive(
+      ["$class": .uid(2), "MTLModelVersion": 2, "externalRepresentation": 1], Self.userType)
+    #expect(
+      archiveFailure { _ = try ArchiveDecoder().decode(LegacyUser.self, fromKeyed: archive) }?.code == .newerModel)
+  }
+
+  @Test("A-12: keys that the model does not have are passed over, whatever they hold")
+  func extraKeys() throws {
+    let archive = try KeyedArchive(
+      ["$class": .uid(2), "MTLModelVersion": 1, "count": 1, "gone": .uid(3), "color": .uid(1)], Self.userType,
+      ["$class": .uid(4), "a": .uid(3)], .type("Unknown"))
+    #expect(try ArchiveDecoder().decode(fromKeyed: archive) == LegacyUser(count: 1))
+  }
+
+  @Test("A-13: the type of a value is checked")
+  func mismatch() throws {
+    let archive = try KeyedArchive(["$class": .uid(2), "MTLModelVersion": 1, "count": "5"], Self.userType)
+    let error = archiveFailure { _ = try ArchiveDecoder().decode(LegacyUser.self, fromKeyed: archive) }
+    #expect(error?.code == .typeMismatch)
+    #expect(error?.pathDescription == "count")
+  }
+
+  @Test("AS-1, AS-5: only models that the type holds are made, in collections too")
+  func closedWorld() throws {
+    let archive = try KeyedArchive(
+      ["$class": .uid(2), "MTLModelVersion": 3, "members": .uid(3)], .type("Team"),
+      ["$class": .uid(4), "NS.objects": [.uid(5)]], .type("NSArray"), ["$class": .uid(6)], .type("App.Node"))
+    let error = archiveFailure { _ = try ArchiveDecoder().decode(LegacyTeam.self, fromKeyed: archive) }
+    #expect(error?.code == .unknownType)
+    #expect(error?.pathDescription == "members[0]")
+  }
+
+  @Test("A-18: classes are found by either spelling of a Swift name", arguments: ["App.User", "_TtC3App4User"])
+  func names(_ name: String) throws {
+    let archive = try KeyedArchive(["$class": .uid(2), "MTLModelVersion": 1, "count": 2], .type(name))
+    #expect(try ArchiveDecoder().decode(fromKeyed: archive) == LegacyUser(count: 2))
+  }
+
+  @Test(
+    "Names that only look like Swift's are no names", arguments: ["_TtC", "_TtC99App", "_TtC3App", "_TtC0", "_TtCx"])
+  func badNames(_ name: String) throws {
+    let archive = try KeyedArchive(["$class": .uid(2)], .type(name))
+    #expect(
+      archiveFailure { _ = try ArchiveDecoder().decode(LegacyUser.self, fromKeyed: archive) }?.code == .unknownType)
+  }
+
+  @Test("Equal numbers, which an archive holds once, fit where they are exact")
+  func numbers() throws {
+    let archive = try KeyedArchive(
+      ["$class": .uid(2), "MTLModelVersion": 1, "count": 1.0, "isAdmin": 1, "score": true], Self.userType)
+    #expect(try ArchiveDecoder().decode(fromKeyed: archive) == LegacyUser(count: 1, isAdmin: true, score: 1))
+    for (key, value) in [("count", 1.5), ("isAdmin", 2)] as [(String, Plist)] {
+      let archive = try KeyedArchive(
+        .dictionary([("$class", .uid(2)), ("MTLModelVersion", 1), (key, value)]), Self.userType)
+      let error = archiveFailure { _ = try ArchiveDecoder().decode(LegacyUser.self, fromKeyed: archive) }
+      #expect(error?.code == .typeMismatch)
+      #expect(error?.key == key)
+    }
+  }
+
+  @Test("Other top keys than root, and collections at the root")
+  func topKeys() throws {
+    let archive = try KeyedArchive(
+      ["$class": .uid(2), "NS.objects": [.uid(3), .uid(3)]], .type("NSArray"),
+      ["$class": .uid(4), "MTLModelVersion": 1, "count": 4], Self.userType, top: ["users": .uid(1)])
+    let user = LegacyUser(count: 4)
+    #expect(try ArchiveDecoder().decode([LegacyUser].self, fromKeyed: archive, key: "users") == [user, user])
+    #expect(
+      archiveFailure { _ = try ArchiveDecoder().decode([LegacyUser].self, fromKeyed: archive) }?.code == .missingValue)
+  }
+
+  @Test("A-20: shared objects of a class and cycles are one object again")
+  func classes() throws {
+    let archive = try KeyedArchive(
+      ["$class": .uid(4), "MTLModelVersion": 1, "name": "root", "nodes": .uid(2)],
+      ["$class": .uid(5), "NS.objects": [.uid(3), .uid(3)]],
+      ["$class": .uid(4), "MTLModelVersion": 1, "name": "leaf", "parent": .uid(1)],
+      .type("App.Node"), .type("NSMutableArray", "NSArray"))
+    let root = try ArchiveDecoder().decode(LegacyNode.self, fromKeyed: archive)
+    #expect(root.name == "root")
+    #expect(root.nodes.count == 2)
+    #expect(root.nodes[0] === root.nodes[1])
+    #expect(root.nodes[0].parent === root)
+  }
+
+  @Test("An error in an object of a class has the way to it")
+  func pathOfObject() throws {
+    let archive = try KeyedArchive(
+      ["$class": .uid(3), "MTLModelVersion": 1, "name": "root", "nodes": [.uid(2)]],
+      ["$class": .uid(3), "MTLModelVersion": 1, "name": 5], .type("Node"))
+    let error = archiveFailure { _ = try ArchiveDecoder().decode(LegacyNode.self, fromKeyed: archive) }
+    #expect(error?.code == .typeMismatch)
+    #expect(error?.pathDescription == "nodes[0].name")
+  }
+
+  @Test("Structures that hold themselves end with an error")
+  func cycleOfValues() throws {
+    struct Box: DescribedModel {
+      var boxes: [Box]
+      static let fields = Fields(Box.self, version: 0, Field("boxes", \.boxes), make: { Box(boxes: $0) })
+    }
+    let archive = try KeyedArchive(["$class": .uid(2), "boxes": [.uid(1)]], .type("Box"))
+    var limits = ArchiveLimits()
+    limits.depth = 64
+    let error = archiveFailure { _ = try ArchiveDecoder(limits: limits).decode(Box.self, fromKeyed: archive) }
+    #expect(error?.limit == .depth)
+  }
+
+  // MARK: The form before Mantle 0.4
+
+  @Test("AO-1, AO-5, AO-8: the old form is read by the JSON mapping, excluded fields too")
+  func externalRepresentation() throws {
+    let archive = try KeyedArchive(
+      ["$class": .uid(2), "externalRepresentation": .uid(3)], Self.userType,
+      [
+        "$class": .uid(4), "NS.keys": ["username", "count", "nested"], "NS.objects": ["Ada", "10", ["name": "fuzz"]],
+      ], .type("NSDictionary"))
+    var report = DecodingReport()
+    let user = try ArchiveDecoder().decode(LegacyUser.self, fromKeyed: archive, report: &report)
+    #expect(user == LegacyUser(name: "Ada", count: 10, nestedName: "fuzz"))
+    #expect(report.typesWithoutVersion == ["LegacyUser"])
+  }
+
+  @Test("AO-6: keys that the old form lacks keep their defaults")
+  func externalDefaults() throws {
+    let archive = try KeyedArchive(
+      ["$class": .uid(2), "MTLModelVersion": 0, "externalRepresentation": ["count": 3]], Self.userType)
+    #expect(try ArchiveDecoder().decode(fromKeyed: archive) == LegacyUser(name: "nobody", count: 3))
+  }
+
+  @Test("AO-2: a model that is no legacy model reads the old form too")
+  func externalByName() throws {
+    let archive = try KeyedArchive(
+      ["$class": .uid(2), "MTLModelVersion": 2, "externalRepresentation": ["members": [["count": 1]]]], .type("Team"))
+    #expect(try ArchiveDecoder().decode(fromKeyed: archive) == LegacyTeam(members: [LegacyUser(count: 1)]))
+  }
+
+  @Test("AO-1, AO-7: a model's own hook is given dictionary and version, and steps follow", arguments: [0, 1])
+  func ownHook(_ version: Int64) throws {
+    let archive = try KeyedArchive(
+      [
+        "$class": .uid(2), "MTLModelVersion": .init(integerLiteral: version), "externalRepresentation": ["t": "abc"],
+      ], .type("Note"))
+    #expect(try ArchiveDecoder().decode(fromKeyed: archive) == LegacyNote(text: "ABC"))
+  }
+
+  @Test("AO-2: what the old form cannot be read from is an error with its place")
+  func externalFailure() throws {
+    for (value, path) in [(1, "externalRepresentation"), (["count": "x"], "externalRepresentation.count")]
+      as [(Plist, String)]
+    {
+      let archive = try KeyedArchive(["$class": .uid(2), "externalRepresentation": value], Self.userType)
+      let error = archiveFailure { _ = try ArchiveDecoder().decode(LegacyUser.self, fromKeyed: archive) }
+      #expect(error?.code == .typeMismatch)
+      #expect(error?.pathDescription == path)
+    }
+  }
+}

@@ -1,0 +1,66 @@
+import Foundation
+import StrataCore
+
+/// The model of Mantle's own specs: version 0 wrote the name under another key.
+struct LegacyUser: DescribedModel, LegacyModel, ValueDecoding, Equatable {
+  var name: String? = "nobody"
+  var count = 0
+  var nestedName: String?
+  var isAdmin = false
+  var score = 0.0
+
+  static var legacyNames: [String] { ["MTLTestModel", "App.User"] }
+  static let fields = Fields(
+    LegacyUser.self, version: 1,
+    Field("name", \.name, json: "username", default: "nobody"),
+    Field("count", \.count, json: .automatic.lenient(.numericString), default: 0),
+    Field("nestedName", \.nestedName, archive: .excluded, json: "nested.name"),
+    Field("isAdmin", \.isAdmin, default: false), Field("score", \.score, default: 0),
+    make: { LegacyUser(name: $0, count: $1, nestedName: $2, isAdmin: $3, score: $4) })
+
+  static func decodeValue(forKey key: String, modelVersion: Int, in record: Record) throws -> Value? {
+    guard key == "name", modelVersion == 0, let old = record["mtl_name"]?.stringValue else { return record[key] }
+    return .string("M: " + old)
+  }
+}
+
+struct LegacyTeam: DescribedModel, Equatable {
+  var lead: LegacyUser?
+  var members: [LegacyUser] = []
+  static let fields = Fields(
+    LegacyTeam.self, name: "Team", version: 3, Field("lead", \.lead), Field("members", \.members, default: []),
+    make: { LegacyTeam(lead: $0, members: $1) })
+}
+
+/// A class whose objects refer back to the one that holds them.
+final class LegacyNode: DescribedModel, LegacyModel {
+  var name: String
+  var nodes: [LegacyNode]
+  weak var parent: LegacyNode?
+
+  init(_ name: String, nodes: [LegacyNode], parent: LegacyNode?) {
+    (self.name, self.nodes, self.parent) = (name, nodes, parent)
+  }
+
+  static var legacyNames: [String] { ["App.Node"] }
+  static let fields = Fields(
+    LegacyNode.self, name: "Node", version: 1, Field("name", \.name), Field("nodes", \.nodes, default: []),
+    Field("parent", \.parent), make: { LegacyNode($0, nodes: $1, parent: $2) })
+}
+
+/// A model that reads the old form by its own code, as a record of an older version.
+struct LegacyNote: DescribedModel, LegacyModel, Migratable, Equatable {
+  var text: String
+  static var legacyNames: [String] { ["Note"] }
+  static let fields = Fields(
+    LegacyNote.self, name: "LegacyNote", version: 3, Field("text", \.text), make: { LegacyNote(text: $0) })
+  static let migration = Migration(
+    .step(from: 1, to: 2, .rename("title", to: "text")),
+    .step(from: 2, to: 3, "shout") { record in
+      if let text = record["text"]?.stringValue { record["text"] = .string(text.uppercased()) }
+    })
+
+  static func record(fromExternalRepresentation object: Object, version: Int) throws -> Record {
+    Record(typeName: "LegacyNote", modelVersion: max(version, 1), fields: [("title", object["t"] ?? "none")])
+  }
+}
