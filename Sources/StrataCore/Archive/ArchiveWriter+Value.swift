@@ -26,7 +26,7 @@ extension ArchiveWriter {
     case .set(let elements):
       try enter()
       beginSet(count: elements.count)
-      try writeAll(CanonicalOrder.sorted(elements) { try $0.write($1) })
+      try writeAll(CanonicalOrder.sorted(elements, of: graphObjects) { try $0.write($1) })
       leave()
     case .object(let object):
       try enter()
@@ -39,7 +39,7 @@ extension ArchiveWriter {
     case .map(let entries):
       try enter()
       beginMap(count: entries.count)
-      for entry in try CanonicalOrder.sorted(entries, by: { try $0.write($1.key) }) {
+      for entry in try CanonicalOrder.sorted(entries, of: graphObjects, by: { try $0.write($1.key) }) {
         try write(entry.key)
         try write(entry.value)
       }
@@ -60,9 +60,12 @@ extension ArchiveWriter {
 /// The order of sets and of keys: by the bytes of the encoding that an element has alone (RFC 8949 §4.2.1).
 package enum CanonicalOrder {
   ///
-  /// - Parameter objects: what the writer of the whole does with objects. Here their content decides, two levels deep.
+  /// - Parameters:
+  ///   - objects: what the writer of the whole does with objects. Here their content decides, two levels deep.
+  ///   - graph: the objects of a graph without types, whose numbers decide.
   package static func sorted<T>(
-    _ elements: some Collection<T>, objects: ObjectRole? = nil, by write: (inout ArchiveWriter, T) throws -> Void
+    _ elements: some Collection<T>, objects: ObjectRole? = nil, of graph: (first: Int, count: Int, written: Int)? = nil,
+    by write: (inout ArchiveWriter, T) throws -> Void
   ) throws -> [T] {
     var writer = ArchiveWriter(usesReferences: false, minimumCapacity: 64)
     if objects != nil { writer.objects = .content(levels: 2) }
@@ -70,6 +73,7 @@ package enum CanonicalOrder {
     keyed.reserveCapacity(elements.count)
     for element in elements {
       writer.reset()
+      writer.graphObjects = graph
       try write(&writer, element)
       keyed.append((writer.buffer.array(), element))
     }

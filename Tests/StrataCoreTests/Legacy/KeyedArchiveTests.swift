@@ -110,6 +110,22 @@ struct KeyedArchiveTests {
     #expect(archive.graph.objects[0]["owner"] == .reference(number))
   }
 
+  @Test("Sets and keys may refer to objects, and an archive of this library holds them all")
+  func referencesInSets() throws {
+    let archive = try KeyedArchive(
+      ["$class": .uid(4), "NS.objects": [.uid(2), .uid(3)]],
+      ["$class": .uid(5), "set": .uid(1)],
+      ["$class": .uid(6), "NS.keys": [.uid(2), 1], "NS.objects": [.uid(2), 2]],
+      .type("NSSet"), .type("Node"), .type("NSDictionary"))
+    let data = try ArchiveEncoder().encode(Value.graph(archive.graph))
+    let value = try ArchiveDecoder().decodeValue(from: data)
+    guard case .graph(let graph) = value else { throw CancellationError() }
+    // Sets and maps have no order of their own, so the archive gives them one.
+    #expect(graph.objects.count == archive.graph.objects.count)
+    #expect(graph.resolve(graph.root)?.arrayValue?.count == 2)
+    #expect(try ArchiveEncoder().encode(value) == data)
+  }
+
   @Test("Shared collections cannot multiply without end")
   func laughs() {
     var objects: [Plist] = (1...64).map {
