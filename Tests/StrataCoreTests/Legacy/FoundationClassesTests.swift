@@ -56,6 +56,7 @@ struct FoundationClassesTests {
     guard case .url(let found) = url else { throw CancellationError() }
     #expect(found.absoluteString == "https://example.com/a/b")
     #expect(found.baseURL?.absoluteString == "https://example.com/a/")
+    #expect(try value("NSURL", ["NS.relative": ""]) == "")
   }
 
   @Test(
@@ -129,7 +130,13 @@ struct FoundationClassesTests {
         [["location": 1, "length": 1], ["location": 300, "length": 5]]
       ),
       ("NSIndexSet", ["NSRangeCount": 2, "NSRangeData": .data([1, 1, 0xAC, 2, 5, 0x80])], "ranges", .null),
+      (
+        "NSIndexSet",
+        ["NSRangeCount": 1, "NSRangeData": .data([0xCD] + [UInt8](repeating: 0xFF, count: 7) + [0x7F, 0x32])],
+        "ranges", [["location": .int(.max - 50), "length": 50]]
+      ),
       ("NSIndexSet", ["NSRangeCount": 0], "ranges", []),
+      ("NSMeasurement", ["NS.value": 5.0], "value", 5.0),
       ("NSValue", ["NS.special": 1, "NS.pointval": "{1, -2.5}"], "point", ["x": 1.0, "y": -2.5]),
       ("NSValue", ["NS.rectval": "{{1, 2}, {3, 4}}"], "rect", ["x": 1.0, "y": 2.0, "width": 3.0, "height": 4.0]),
       ("NSValue", ["NS.rangeval.location": 1, "NS.rangeval.length": 2], "range", ["location": 1, "length": 2]),

@@ -10,7 +10,8 @@ enum FoundationRecord {
       try attributedString(fields)
     case "NSIndexSet", "NSMutableIndexSet": try indexSet(fields)
     case "NSValue": try value(fields)
-    default: names[typeName].map { renamed(fields, $0) } ?? fields
+    default:
+      if let names = names[typeName] { renamed(fields, names) } else { plainlyNamed(fields, of: typeName) }
     }
   }
 
@@ -35,6 +36,15 @@ enum FoundationRecord {
     "NSColor": color, "UIColor": color, "UICachedDeviceRGBColor": color, "UIDeviceRGBColor": color,
     "NSFont": font, "UIFont": font, "UICTFont": font,
   ]
+
+  /// The fields of any other class of Foundation's without the `NS.` that it puts before them.
+  private static func plainlyNamed(_ fields: KeyedFields, of typeName: String) -> KeyedFields {
+    guard typeName.hasPrefix("NS") || typeName.hasPrefix("_NS") else { return fields }
+    let marked = fields.keys.filter { $0.hasPrefix("NS.") }
+    guard !marked.isEmpty else { return fields }
+    return renamed(
+      fields, Dictionary(marked.map { ($0, String($0.dropFirst(3))) }, uniquingKeysWith: { first, _ in first }))
+  }
 
   /// Fields under other names; one whose new name is taken keeps its own.
   private static func renamed(_ fields: KeyedFields, _ names: [String: String]) -> KeyedFields {
@@ -128,7 +138,7 @@ enum FoundationRecord {
       let keys = ["NS.rangeval.location", "NS.rangeval.length"]
       found = ("range", range(try fields.integer(keys[0]), try fields.integer(keys[1])), keys)
     } else {
-      return fields
+      return plainlyNamed(fields, of: "NSValue")
     }
     return with(fields, replacing: found.2 + ["NS.special"], by: [(found.0, found.1)])
   }
@@ -152,7 +162,7 @@ enum FoundationRecord {
     var number = 0
     var shift = 0
     for byte in data {
-      guard shift < 56 else { throw ArchiveError(.damaged, "an integer of more than 56 bits", path: [.key(key)]) }
+      guard shift < 63 else { throw ArchiveError(.damaged, "an integer of more than 63 bits", path: [.key(key)]) }
       number |= Int(byte & 0x7F) << shift
       shift += 7
       if byte < 0x80 {

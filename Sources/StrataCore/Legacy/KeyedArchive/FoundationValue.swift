@@ -133,16 +133,15 @@ enum FoundationValue {
 
   private static func url(_ fields: KeyedFields) throws -> Value {
     let relative = try fields.string("NS.relative")
-    let url: URL? =
-      switch fields["NS.base"] {
-      case nil, .null?: URL(string: relative, encodingInvalidCharacters: false)
-      case .url(let base)?: URL(string: relative, relativeTo: base.absoluteURL)
-      default: nil
-      }
-    guard let url else {
-      throw ArchiveError(.damaged, "a string is no URL", path: [.key("NS.relative")])
+    // Foundation archived what it does not take for an address today, such as an empty text. That stays what it is.
+    switch fields["NS.base"] {
+    case nil, .null?:
+      return URL(string: relative, encodingInvalidCharacters: false).map { .url($0) } ?? .string(relative)
+    case .url(let base)?:
+      return URL(string: relative, relativeTo: base.absoluteURL).map { .url($0) }
+        ?? ["base": .url(base), "relative": .string(relative)]
+    default: throw ArchiveError(.damaged, "an address is relative to another one", path: [.key("NS.base")])
     }
-    return .url(url)
   }
 
   private static func dictionary(_ fields: KeyedFields) throws -> Value {
