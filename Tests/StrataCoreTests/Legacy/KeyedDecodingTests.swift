@@ -55,7 +55,7 @@ struct KeyedDecodingTests {
     #expect(error?.pathDescription == "members[1]")
   }
 
-  @Test("A-3, AO-3: a newer model is refused before its external representation is looked at")
+  @Test("A-7, AO-3: a newer model is refused before its external representation is looked at")
   func newerExternal() throws {
     let archive = try KeyedArchive(
       ["$class": .uid(2), "MTLModelVersion": 2, "externalRepresentation": 1], Self.userType)

@@ -1,3 +1,5 @@
+public import Foundation
+
 /// What a keyed archive of Foundation holds (`NSKeyedArchiver`, also as Mantle writes it), without its classes.
 ///
 ///     let archive = try KeyedArchive(propertyList)
@@ -29,6 +31,15 @@ public struct KeyedArchive: Sendable {
 
   /// The version of the format that this program knows, and the only one that there is.
   public static let knownVersion = 100_000
+
+  /// Reads an archive in the form of a binary or an XML property list.
+  ///
+  /// - Throws: as ``PropertyListReader/read(_:)`` and `init(_:limits:)` with a property list.
+  public init(_ data: Data, limits: ArchiveLimits = ArchiveLimits()) throws {
+    var reader = PropertyListReader()
+    reader.limits = limits
+    try self.init(reader.read(data), limits: limits)
+  }
 
   /// Reads the objects of a property list that is a keyed archive.
   ///

@@ -4,9 +4,10 @@ struct KeyedModels {
 
   /// - Throws: ``ArchiveError`` with the code `invalidSchema` where two models have the same name.
   init(_ catalog: SchemaCatalog) throws {
-    schemas = catalog.schemas
-    // In an order of their own, so that an error is the same each time.
-    for schema in Set(catalog.schemas.values.map(\.name)).sorted().compactMap({ catalog[$0] }) {
+    for schema in catalog.schemas {
+      for name in [schema.name] + schema.formerNames where schemas[name] == nil { schemas[name] = catalog[name] }
+    }
+    for schema in catalog.schemas {
       for name in (schema.type as? any LegacyModel.Type)?.legacyNames ?? [] { try add(name, schema) }
     }
   }
