@@ -52,6 +52,11 @@ package final class RecordShape: Sendable {
 
   /// Takes a mark apart: a name with a separator in it is only then a list of classes where each has a version.
   private static func parse(_ mark: String) -> (typeName: String, modelVersion: Int?, levels: [Record.Superclass]) {
+    // Few marks name superclasses, and each archive has its marks parsed.
+    guard mark.utf8.contains(UInt8(ascii: ":")) else {
+      let (typeName, modelVersion) = parseMark(mark)
+      return (typeName, modelVersion, [])
+    }
     let parts = mark.split(separator: separator, omittingEmptySubsequences: false).map { parseMark(String($0)) }
     let levels = parts.dropFirst().compactMap { part in
       part.modelVersion.map { Record.Superclass(typeName: part.typeName, modelVersion: $0) }
@@ -74,7 +79,11 @@ package final class RecordShape: Sendable {
   }
 
   /// Whether the mark can be taken apart again: a name that ends like a version cannot, and a version is not negative.
-  package var hasPlainMark: Bool { Self.parse(mark) == (typeName, modelVersion, levels) }
+  package var hasPlainMark: Bool {
+    let isSimple = !typeName.utf8.contains { $0 == UInt8(ascii: "@") || $0 == UInt8(ascii: ":") }
+    if isSimple, levels.isEmpty { return modelVersion ?? 0 >= 0 }
+    return Self.parse(mark) == (typeName, modelVersion, levels)
+  }
 
   package func adding(_ key: String) -> RecordShape {
     changed(.add(key)) { ($0.typeName, $0.modelVersion, $0.keys + [key]) }
