@@ -74,9 +74,7 @@ struct ModelDeclaration {
       diagnostics.append(ModelDiagnostic.notAModel.at(node))
       return nil
     }
-    if object == nil, let superclass = superclass(node) {
-      diagnostics.append(ModelDiagnostic.superclassOfValue.at(superclass))
-    }
+    if object == nil, superclass(node) != nil { diagnostics.append(ModelDiagnostic.superclassOfValue.at(node)) }
     let reader = PropertyReader(declaration.memberBlock.members)
     diagnostics += reader.diagnostics
     guard let object else { return .structure(reader.properties) }

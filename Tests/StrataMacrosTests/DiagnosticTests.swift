@@ -6,7 +6,7 @@ import SwiftSyntaxMacros
 import Testing
 
 /// Everything that the macros say about a source, as `line:column message`.
-func diagnostics(_ source: String) -> [String] {
+func diagnostics(_ source: String, _ specs: [String: MacroSpec] = specs) -> [String] {
   let file = Parser.parse(source: source)
   let context = BasicMacroExpansionContext(
     sourceFiles: [file: .init(moduleName: "Test", fullFilePath: "Test.swift")])
@@ -132,6 +132,11 @@ struct Mistake: Sendable {
   ])
   func type(_ declaration: String, _ message: String) {
     #expect(diagnostics("@Model(version: 1)\n\(declaration)") == [message])
+  }
+
+  @Test func onlyClassesHaveSuperclasses() {
+    let source = "@Model(version: 1, superclass: Animal.self)\nstruct Dog {}"
+    #expect(diagnostics(source, subclassSpecs) == ["1:1 only a class has a superclass"])
   }
 
   @Test func everyMistakeIsNamed() {
