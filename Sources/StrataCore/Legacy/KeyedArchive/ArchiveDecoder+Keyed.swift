@@ -12,7 +12,10 @@ extension ArchiveDecoder {
   /// Keyed archives hold equal numbers once, whatever they were: so an integer may be read from a floating-point number
   /// that is whole, and a boolean from 0 and 1, and the other way round.
   ///
-  /// - Parameter key: the top key; the only one that most archives have unless given.
+  /// - Parameters:
+  ///   - type: the type of what the archive holds.
+  ///   - archive: the archive.
+  ///   - key: the top key; the only one that most archives have unless given.
   /// - Throws: ``ArchiveError`` with the code `newerModel`, before any model is made, where a newer version of a model
   ///   wrote one of the objects; `missingValue` where there is no such key; and else as for other archives, from
   ///   `unknownType` on. `invalidSchema` where two models claim a name.
