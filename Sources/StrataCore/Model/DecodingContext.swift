@@ -25,6 +25,8 @@ public final class DecodingContext {
   package var graph = GraphReading()
   /// Classes that may stand where one that they inherit from is expected.
   package var subclasses: [any Model.Type] = []
+  /// The classes found for the last root: a stream has a graph for each of its models.
+  private var knownObjectTypes: (root: ObjectIdentifier, types: [String: any Model.Type])?
   /// Every shape that was met, for tools.
   package var shapes: [RecordShape]?
   /// Where the fields of schemas stand in shapes that were met.
@@ -52,12 +54,14 @@ public final class DecodingContext {
   ///
   /// - Throws: ``ArchiveError`` with the code `invalidSchema` where two of them have one name.
   package func objectTypes<T: Archivable>(of type: T.Type) throws -> [String: any Model.Type] {
+    if let known = knownObjectTypes, known.root == ObjectIdentifier(T.self) { return known.types }
     var catalog = SchemaCatalog()
     T.collectSchemas(into: &catalog)
     for subclass in subclasses { subclass.collectSchemas(into: &catalog) }
     for name in catalog.ambiguousNames.sorted() where catalog.objectTypes[name] != nil {
       _ = try catalog.schema(named: name)
     }
+    knownObjectTypes = (ObjectIdentifier(T.self), catalog.objectTypes)
     return catalog.objectTypes
   }
 
