@@ -96,6 +96,33 @@ struct KeyedDecodingTests {
   }
 
   @Test(
+    "A-18: an observed object's class is its own, and a hint of the archive may stand for an unknown class",
+    arguments: [
+      ("NSKVONotifying_App.User", []), ("NSKVONotifying__TtC3App4User", []), ("Gone", ["Other", "App.User"]),
+      ("Gone", ["_TtC3App4User"]), ("App.User", ["Team"]),
+    ] as [(String, [String])])
+  func otherNames(_ name: String, _ hints: [String]) throws {
+    let type: Plist = [
+      "$classname": .plain(.string(name)), "$classes": [.plain(.string(name)), "NSObject"],
+      "$classhints": .array(hints.map { .plain(.string($0)) }),
+    ]
+    let archive = try KeyedArchive(["$class": .uid(2), "MTLModelVersion": 1, "count": 2], type)
+    #expect(try ArchiveDecoder().decode(fromKeyed: archive) == LegacyUser(count: 2))
+  }
+
+  @Test("A superclass of the archive stands for no class, and hints lead only to models that the type holds")
+  func noOtherNames() throws {
+    for type in [
+      ["$classname": "Gone", "$classes": ["Gone", "App.User"]],
+      ["$classname": "Gone", "$classes": ["Gone"], "$classhints": ["App.Node"]],
+    ] as [Plist] {
+      let archive = try KeyedArchive(["$class": .uid(2), "MTLModelVersion": 1, "count": 2], type)
+      #expect(
+        archiveFailure { _ = try ArchiveDecoder().decode(LegacyUser.self, fromKeyed: archive) }?.code == .unknownType)
+    }
+  }
+
+  @Test(
     "Names that only look like Swift's are no names", arguments: ["_TtC", "_TtC99App", "_TtC3App", "_TtC0", "_TtCx"])
   func badNames(_ name: String) throws {
     let archive = try KeyedArchive(["$class": .uid(2)], .type(name))

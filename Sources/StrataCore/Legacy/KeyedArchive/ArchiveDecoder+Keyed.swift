@@ -39,19 +39,20 @@ extension ArchiveDecoder {
     let context = DecodingContext(
       limits: limits, source: .keyedArchive, validates: validates, collectsFailures: true)
     context.subclasses = subclasses
-    let value = try decode(type, from: ObjectGraph(objects: archive.graph.objects, root: root), in: context)
+    let graph = ObjectGraph(objects: archive.graph.objects, root: root)
+    let value = try decode(type, from: graph, hints: archive.classHints, in: context)
     try context.checkFailures(of: value)
     report = context.report
     return value
   }
 
   private func decode<T: Archivable>(
-    _ type: T.Type, from graph: ObjectGraph, in context: DecodingContext
+    _ type: T.Type, from graph: ObjectGraph, hints: @escaping (String) -> [String], in context: DecodingContext
   ) throws -> T {
     var catalog = SchemaCatalog()
     T.collectSchemas(into: &catalog)
     for subclass in subclasses { subclass.collectSchemas(into: &catalog) }
-    let models = try KeyedModels(catalog)
+    let models = try KeyedModels(catalog, hints: hints)
     let order = ReferenceOrder(graph)
     func located<R>(_ number: Int, _ body: () throws -> R) throws -> R {
       do { return try body() } catch {

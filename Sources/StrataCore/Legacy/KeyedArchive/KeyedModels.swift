@@ -1,9 +1,14 @@
 /// The models that the classes of a keyed archive stand for, and the records of their objects in today's names.
 struct KeyedModels {
   private var schemas: [String: ModelSchema] = [:]
+  private let hints: (String) -> [String]
 
+  /// - Parameters:
+  ///   - catalog: the models.
+  ///   - hints: the classes that may stand for a class, as the archive says.
   /// - Throws: ``ArchiveError`` with the code `invalidSchema` where two models have the same name.
-  init(_ catalog: SchemaCatalog) throws {
+  init(_ catalog: SchemaCatalog, hints: @escaping (String) -> [String] = { _ in [] }) throws {
+    self.hints = hints
     for schema in catalog.schemas {
       for name in [schema.name] + schema.formerNames where schemas[name] == nil { schemas[name] = catalog[name] }
     }
@@ -27,9 +32,21 @@ struct KeyedModels {
   }
 
   /// The model that a class stands for; `nil` where there is none.
+  ///
+  /// It is found by the name of the class, and where no model has that, by the first of the archive's hints that one has,
+  /// as Foundation does it. Superclasses do not count: an object of a subclass is no object of its superclass.
   func schema(of typeName: String) -> ModelSchema? {
-    schemas[typeName] ?? Self.plainName(typeName).flatMap { schemas[$0] }
+    schema(named: typeName) ?? hints(typeName).lazy.compactMap { schema(named: $0) }.first
   }
+
+  private func schema(named name: String) -> ModelSchema? {
+    if let schema = schemas[name] { return schema }
+    // An observed object's class is a subclass that exists only while the program runs.
+    if name.hasPrefix(Self.observedPrefix) { return schema(named: String(name.dropFirst(Self.observedPrefix.count))) }
+    return Self.plainName(name).flatMap { schemas[$0] }
+  }
+
+  private static let observedPrefix = "NSKVONotifying_"
 
   /// The name `App.Issue` of `_TtC3App5Issue`, which is how Swift spells a class for Objective-C; `nil` for any other.
   static func plainName(_ name: String) -> String? {
