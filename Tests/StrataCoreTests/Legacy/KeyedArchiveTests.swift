@@ -74,6 +74,12 @@ struct KeyedArchiveTests {
     #expect(archive.graph.objects[0].recordValue?.keys == ["$class", "$0", "$$0"])
   }
 
+  @Test("An object without a class may have keys of its own with $$, and those of values without a key")
+  func classless() throws {
+    let archive = try KeyedArchive(["$0": 1, "$12": 2, "$$class": 3, "a$": 4])
+    #expect(archive.graph.root == ["$0": 1, "$12": 2, "$class": 3, "a$": 4])
+  }
+
   @Test("Only object 0 is nil; the same text elsewhere is text")
   func nullText() throws {
     let archive = try KeyedArchive(["$class": .uid(3), "a": .uid(2), "b": "$null", "c": .uid(0)], "$null", .type("T"))
@@ -168,6 +174,9 @@ struct KeyedArchiveTests {
       ([["$class": .uid(2), "MTLModelVersion": -1], .type("T")], .damaged, "root.MTLModelVersion"),
       ([["$class": .uid(2), "a": 1, "a": 2], .type("T")], .damaged, "root.a"),
       ([["$class": .uid(2), "NS.objects": .uid(1)], .type("NSArray")], .damaged, "root.NS.objects"),
+      ([["$classy": .uid(2)], .type("T")], .damaged, "root.$classy"),
+      ([["$classname": "T", "$classes": ["T"]]], .damaged, "root.$classname"),
+      ([["$": 1]], .damaged, "root.$"),
     ] as [([Plist], ArchiveError.Code, String)])
   func damage(_ objects: [Plist], _ code: ArchiveError.Code, _ path: String) {
     let error = archiveFailure { _ = try KeyedArchive(Plist.keyed(objects).table) }

@@ -4,14 +4,31 @@ import Foundation
 enum FoundationRecord {
   /// The fields of a record of a class: those of a known class by their own names, those of any other as they are.
   static func fields(of typeName: String, _ fields: KeyedFields) throws -> KeyedFields {
-    switch typeName {
-    case "NSAttributedString", "NSMutableAttributedString", "NSConcreteAttributedString",
-      "NSConcreteMutableAttributedString":
-      try attributedString(fields)
-    case "NSIndexSet", "NSMutableIndexSet": try indexSet(fields)
-    case "NSValue": try value(fields)
-    default:
+    switch structures[typeName] {
+    case .attributedString?: try attributedString(fields)
+    case .indexSet?: try indexSet(fields)
+    case .value?: try value(fields)
+    case nil:
       if let names = names[typeName] { renamed(fields, names) } else { plainlyNamed(fields, of: typeName) }
+    }
+  }
+
+  /// The classes whose fields are put together in another way, and not only under other names.
+  enum Structure { case attributedString, indexSet, value }
+
+  static let structures: [String: Structure] = [
+    "NSAttributedString": .attributedString, "NSMutableAttributedString": .attributedString,
+    "NSConcreteAttributedString": .attributedString, "NSConcreteMutableAttributedString": .attributedString,
+    "NSIndexSet": .indexSet, "NSMutableIndexSet": .indexSet, "NSValue": .value,
+  ]
+
+  /// The fields that a class is put together to.
+  static func parts(of typeName: String) -> [String] {
+    switch structures[typeName] {
+    case .attributedString?: ["string", "runs"]
+    case .indexSet?: ["ranges"]
+    case .value?: ["point", "size", "rect", "range"]
+    case nil: []
     }
   }
 
@@ -25,7 +42,7 @@ enum FoundationRecord {
     "NSName": "name", "NSSize": "size", "NSfFlags": "flags", "UIFontName": "name", "UIFontPointSize": "size",
     "UIFontTraits": "traits", "UIFontDescriptor": "descriptor", "UIFontTextStyleForScaling": "textStyleForScaling",
   ]
-  private static let names: [String: [String: String]] = [
+  static let names: [String: [String: String]] = [
     "NSTimeZone": ["NS.name": "name", "NS.data": "data"],
     "NSLocale": ["NS.identifier": "identifier"],
     "NSCalendar": [

@@ -23,22 +23,45 @@ public struct KeyedArchive: Sendable {
   public let archiver: String
   /// The version of the format: 100,000.
   public let version: Int
-  /// The values by the keys under which they were archived: usually `root`; values without a key have `$0`, `$1` ….
-  public let top: [String: Value]
   /// The objects. Its root is what stands under the key `root`; where there is no such key, an object of all keys.
-  public let graph: ObjectGraph
+  ///
+  /// What is set here is what ``data(_:)`` writes.
+  public var graph: ObjectGraph
+  /// What stands beside `root` under other keys, and at which place `root` stands.
+  private let others: Object
+  private let rootPlace: Int?
   private let classes: [String: KeyedClass]
+  private let forms: [String: KeyedForm]
+  private let topForm: KeyedForm
+
+  /// The values by the keys under which they were archived: usually `root`; values without a key have `$0`, `$1` ….
+  public var top: [String: Value] {
+    Dictionary(topEntries.map { ($0.key, $0.value) }, uniquingKeysWith: { first, _ in first })
+  }
+
+  private var topEntries: [Object.Entry] {
+    guard let rootPlace else { return graph.root.objectValue?.entries ?? [] }
+    var entries = others.entries
+    entries.insert(Object.Entry(key: Self.rootKey, value: graph.root), at: rootPlace)
+    return entries
+  }
+
+  private static let rootKey = "root"
 
   /// The version of the format that this program knows, and the only one that there is.
   public static let knownVersion = 100_000
 
   /// Reads an archive in the form of a binary or an XML property list.
   ///
-  /// - Throws: as ``PropertyListReader/read(_:)`` and `init(_:limits:)` with a property list.
-  public init(_ data: Data, limits: ArchiveLimits = ArchiveLimits()) throws {
+  /// - Parameters:
+  ///   - data: the property list.
+  ///   - limits: what the archive may claim, with those inside it.
+  ///   - opensNested: whether data that is a keyed archive itself becomes what it holds.
+  /// - Throws: as ``PropertyListReader/read(_:)`` and `init(_:limits:opensNested:)` with a property list.
+  public init(_ data: Data, limits: ArchiveLimits = ArchiveLimits(), opensNested: Bool = false) throws {
     var reader = PropertyListReader()
     reader.limits = limits
-    try self.init(reader.read(data), limits: limits)
+    try self.init(reader.read(data), limits: limits, opensNested: opensNested)
   }
 
   /// Reads the objects of a property list that is a keyed archive.
@@ -47,19 +70,79 @@ public struct KeyedArchive: Sendable {
   /// each other in lists of any length. Shared plain values are repeated in their places, up to 1,048,576 of them,
   /// or 16 for each object of the archive where that is more.
   ///
+  /// Programs archive objects into data and put that into other archives. With `opensNested`, data which begins as a
+  /// property list does and is a keyed archive becomes the value under its key `root`, or an object of all its keys; its
+  /// objects follow those met before in the same ``graph``. Archives nest in up to 8 levels, deeper ones stay data.
+  /// All limits hold for the whole. Data that is a property list and no keyed archive stays data; one that is damaged is
+  /// an error. Written again, such values stand where the data stood, so open without to hand an archive back.
+  ///
+  /// - Parameters:
+  ///   - propertyList: the property list.
+  ///   - limits: what the archive may claim, with those inside it.
+  ///   - opensNested: whether data that is a keyed archive itself becomes what it holds.
   /// - Throws: ``ArchiveError`` with the code `notAnArchive` where the property list is something else, `newerFormat`
   ///   for a version above ``knownVersion``, `damaged` where a reference leads nowhere or in a circle, or where a class or
   ///   a value of Foundation is not as it is written, and `limitExceeded`. The path begins with the top key.
   /// - Complexity: linear in the size of the property list.
-  public init(_ propertyList: PropertyList, limits: ArchiveLimits = ArchiveLimits()) throws {
+  public init(
+    _ propertyList: PropertyList, limits: ArchiveLimits = ArchiveLimits(), opensNested: Bool = false
+  ) throws {
     let table = try KeyedTable(propertyList, limits: limits)
-    var walk = KeyedWalk(table, limits: limits)
-    let values = try walk.run()
+    var walk = KeyedWalk(table, limits: limits, nested: opensNested ? KeyedNesting(propertyList) : nil)
+    let values = try walk.run().values
     archiver = table.archiver
     version = table.version
-    top = Dictionary(values.entries.map { ($0.key, $0.value) }, uniquingKeysWith: { first, _ in first })
-    graph = ObjectGraph(objects: walk.objects, root: values["root"] ?? .object(values))
+    rootPlace = values.entries.firstIndex { $0.key == Self.rootKey }
+    others = Object(uniqueEntries: values.entries.filter { $0.key != Self.rootKey })
+    graph = ObjectGraph(objects: walk.objects, root: values[Self.rootKey] ?? .object(values))
     classes = walk.classesByName
+    forms = walk.forms
+    topForm = walk.topForm
+  }
+
+  /// An archive of a graph, to be written.
+  ///
+  /// - Parameters:
+  ///   - graph: objects that refer to each other, and what is archived of them.
+  ///   - key: the key under which the root is archived.
+  public init(_ graph: ObjectGraph, key: String = "root") {
+    archiver = "NSKeyedArchiver"
+    version = Self.knownVersion
+    rootPlace = key == Self.rootKey ? 0 : nil
+    others = Object()
+    let root: Value = key == Self.rootKey ? graph.root : .object(Object([Object.Entry(key: key, value: graph.root)]))
+    self.graph = ObjectGraph(objects: graph.objects, root: root)
+    classes = [:]
+    forms = [:]
+    topForm = KeyedForm()
+  }
+
+  /// The archive as a binary property list, which `NSKeyedUnarchiver` opens.
+  ///
+  /// What was read is written as it was: keys, classes with their superclasses, and whether a value stands in its object
+  /// or is an object of its own. Reading it again gives the same graph. Objects that nothing refers to are left out. The
+  /// same archive always gives the same bytes.
+  ///
+  /// - Parameter options: how classes and numbers are written where the archive does not know it.
+  /// - Throws: ``ArchiveError`` with the code `notEncodable` where a reference names no object, an integer takes more
+  ///   than 128 bits, a number is only known as text, a date of a property list is not finite, a field has a key
+  ///   of the archiver's, or where the archive has no key `root` and the root is no object of all keys; `limitExceeded`
+  ///   where plain values nest in more than 512 levels, which is as deep as they are read.
+  /// - Complexity: linear in the size of what the root refers to. The stack does not grow with the graph.
+  public func data(_ options: KeyedWriting = KeyedWriting()) throws -> Data {
+    try PropertyListWriter().write(propertyList(options))
+  }
+
+  /// The archive as a property list: ``data(_:)`` before it becomes bytes.
+  ///
+  /// - Throws: as ``data(_:)``.
+  public func propertyList(_ options: KeyedWriting = KeyedWriting()) throws -> PropertyList {
+    if rootPlace == nil, graph.root.objectValue == nil {
+      throw ArchiveError(
+        .notEncodable, "the archive has no top key root, so its root is to be an object of all top keys")
+    }
+    var writer = KeyedWriter(graph.objects, classes: classes, forms: forms, options: options)
+    return try writer.write(topEntries, topForm, archiver: archiver)
   }
 
   /// The names of a class and of its superclasses as they were when the archive was written, the class first; empty for

@@ -1,5 +1,5 @@
 /// A class as a keyed archive describes it.
-struct KeyedClass: Sendable {
+struct KeyedClass: Sendable, Hashable {
   let name: String
   /// The class and its superclasses.
   let chain: [String]
@@ -77,6 +77,9 @@ struct KeyedTable {
     }
     return Target(place: place, object: object, isNull: place == 0 && object == .string("$null"))
   }
+
+  /// Whether what stands at a number of the property list is no reference.
+  func isInPlace(_ number: Int) -> Bool { list.objects.indices.contains(number) && uid(list.objects[number]) == nil }
 
   /// The UID that an object is. Property lists in XML have a dictionary with one key for it.
   private func uid(_ object: PropertyList.Object) -> UInt64? {

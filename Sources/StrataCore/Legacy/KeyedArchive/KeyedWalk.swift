@@ -1,3 +1,5 @@
+import Foundation
+
 /// The walk over a keyed archive that makes values of its objects.
 ///
 /// What is being made stands in a list of frames and not on the stack, so an archive may nest as it likes.
@@ -7,6 +9,9 @@ struct KeyedWalk {
   private let depthLimit: Int
   private(set) var objects: [Value] = []
   private(set) var classesByName: [String: KeyedClass] = [:]
+  /// How the objects of each class stand in the archive, for writing them again.
+  private(set) var forms: [String: KeyedForm] = [:]
+  private(set) var topForm = KeyedForm()
 
   /// Something that is made of others.
   private struct Frame {
@@ -14,6 +19,8 @@ struct KeyedWalk {
     let form: Form
     /// The keys of the children; `nil` where they have places.
     let keys: [String]?
+    /// The keys as they stand in the archive, where those are others.
+    var rawKeys: [String]?
     let children: [Int]
     var values: [Value] = []
     /// How many levels of plain values stand around it, itself included.
@@ -54,7 +61,10 @@ struct KeyedWalk {
   private var made: [Int: Made] = [:]
   private var classes: [Int: KeyedClass] = [:]
   private var shapes: [ShapeKey: RecordShape] = [:]
+  /// How many values stand for shared ones, and how many objects there are in all, in archives inside too.
   private var repeated = 0
+  private var count: Int
+  private var nested: KeyedNesting?
 
   private struct ShapeKey: Hashable {
     let typeName: String
@@ -62,24 +72,30 @@ struct KeyedWalk {
     let keys: [String]
   }
 
-  init(_ table: KeyedTable, limits: ArchiveLimits) {
+  init(_ table: KeyedTable, limits: ArchiveLimits, nested: KeyedNesting? = nil) {
     self.table = table
     self.limits = limits
+    self.nested = nested
+    count = table.count
     depthLimit = min(limits.depth, 512)
   }
 
-  /// The values under the top keys.
-  mutating func run() throws -> Object {
-    do { return try walk() } catch {
+  /// The values under the top keys, and in how many levels they stand.
+  ///
+  /// - Parameter depth: how many levels of plain values stand around the archive.
+  mutating func run(inside depth: Int = 0) throws -> (values: Object, size: Int, height: Int) {
+    do { return try walk(inside: depth) } catch {
       let path = frames.prefix(256).compactMap(\.nextComponent)
       throw path.reversed().reduce(ArchiveError.wrap(error)) { $0.prefixed(by: $1) }
     }
   }
 
-  private mutating func walk() throws -> Object {
+  private mutating func walk(inside depth: Int) throws -> (values: Object, size: Int, height: Int) {
     // The frame of the top stands for no object.
-    let keys = Self.unescaped(table.top.map(\.key))
-    frames.append(Frame(place: -1, form: .top, keys: keys, children: table.top.map(\.value), depth: 0))
+    let rawKeys = table.top.map(\.key)
+    let keys = Self.unescaped(rawKeys)
+    topForm.note(keys, rawKeys, inPlace: table.top.map { table.isInPlace($0.value) })
+    frames.append(Frame(place: -1, form: .top, keys: keys, children: table.top.map(\.value), depth: depth))
     while let place = frames.indices.last {
       if frames[place].values.count < frames[place].children.count {
         try visit(frames[place].children[frames[place].values.count], inside: frames[place].depth)
@@ -87,14 +103,36 @@ struct KeyedWalk {
       }
       let frame = frames[place]
       if case .top = frame.form {
-        return Object(zip(keys, frame.values).map { Object.Entry(key: $0, value: $1) })
+        let entries = zip(keys, frame.values).map { Object.Entry(key: $0, value: $1) }
+        return (Object(entries), frame.size, frame.height)
       }
       let value = try finish(frame)
       frames.removeLast()
       open.remove(frame.place)
       add(value)
     }
-    return Object()
+    return (Object(), 1, 0)
+  }
+
+  /// What data holds that is a keyed archive itself; `nil` for other data.
+  private mutating func openNested(_ data: Data, at place: Int, inside depth: Int) throws -> Made? {
+    guard nested != nil else { return nil }
+    if let known = try known(place, inside: depth) { return known }
+    guard let table = try nested?.table(of: data, limits: limits), let nested else { return nil }
+    var walk = KeyedWalk(table, limits: limits, nested: nested)
+    walk.nested?.level += 1
+    (walk.objects, walk.classesByName, walk.forms) = (objects, classesByName, forms)
+    (walk.repeated, walk.count) = (repeated, count + table.count)
+    (objects, classesByName, forms) = ([], [:], [:])
+    let found = try walk.run(inside: depth)
+    (objects, classesByName, forms) = (walk.objects, walk.classesByName, walk.forms)
+    (repeated, count) = (walk.repeated, walk.count)
+    self.nested = walk.nested
+    self.nested?.level -= 1
+    let value = found.values["root"] ?? .object(found.values)
+    let made = Made(value: value, size: found.size, height: found.height + 1)
+    self.made[place] = made
+    return made
   }
 
   /// Adds a value to the frame that waits for it.
@@ -118,7 +156,7 @@ struct KeyedWalk {
     case .date(let value): add(Made(value: .date(value)))
     case .data(let value):
       guard value.count <= limits.stringLength else { throw tooLong(value.count) }
-      add(Made(value: .data(value)))
+      add(try openNested(value, at: target.place, inside: depth) ?? Made(value: .data(value)))
     case .string(let value):
       guard value.utf8.count <= limits.stringLength else { throw tooLong(value.utf8.count) }
       add(Made(value: .string(value)))
@@ -136,7 +174,7 @@ struct KeyedWalk {
       guard depth + made.height <= depthLimit else { throw ArchiveError.tooDeep(depthLimit) }
       // What has nothing inside multiplies nothing.
       let (sum, overflow) = repeated.addingReportingOverflow(made.size - 1)
-      let limit = max(1 << 20, 16 * table.count)
+      let limit = max(1 << 20, 16 * count)
       guard !overflow, sum <= limit else {
         throw ArchiveError(.limitExceeded, "shared collections stand for more than \(limit) values", limit: .count)
       }
@@ -158,15 +196,21 @@ struct KeyedWalk {
     if let known = try known(place, inside: depth) { return add(known) }
     let members = try table.members(entries)
     guard let classNumber = members.first(where: { $0.key == "$class" })?.value else {
+      for (key, _) in members where Self.isReserved(key) {
+        throw ArchiveError(
+          .damaged, "an object without a $class has the key \(key); keys of its own begin with $$", path: [.key(key)])
+      }
       return try enter(place, .object, Self.unescaped(members.map(\.key)), members.map(\.value), inside: depth)
     }
     let found = try readClass(classNumber)
     let fields = members.filter { $0.key != "$class" }
-    let keys = Self.unescaped(fields.map(\.key))
+    let rawKeys = fields.map(\.key)
+    let keys = Self.unescaped(rawKeys)
     if let value = FoundationValue(found, keys: keys) {
       return try enter(place, .plain(value), keys, fields.map(\.value), inside: depth)
     }
     try enter(place, .record(number(for: place), found), keys, fields.map(\.value), inside: 0)
+    if keys != rawKeys { frames[frames.count - 1].rawKeys = rawKeys }
   }
 
   private mutating func enter(
@@ -196,13 +240,14 @@ struct KeyedWalk {
     let value: Value
     switch frame.form {
     case .record(let number, let type):
-      objects[number] = .record(try record(type, frame.keys ?? [], frame.values))
+      objects[number] = .record(try record(type, frame))
       return Made(value: .reference(number))
     case .array: value = .array(frame.values)
     case .set: value = .set(FoundationValue.unique(frame.values))
     case .top, .object:
       let entries = zip(frame.keys ?? [], frame.values).map { Object.Entry(key: $0, value: $1) }
       value = .object(Object(uniqueEntries: entries))
+    case .plain(.data) where nestedIndex(frame) != nil: value = frame.values[nestedIndex(frame) ?? 0]
     case .plain(let plain): value = try plain.make(KeyedFields(keys: frame.keys ?? [], values: frame.values))
     }
     if let number = numbers[frame.place] {
@@ -211,14 +256,24 @@ struct KeyedWalk {
     }
     var made = Made(value: value, size: frame.size, height: frame.height + 1)
     if case .plain(let plain) = frame.form {
-      if plain.isCollection { made.height = frame.height } else { made.size = 1 }
+      if plain.isCollection || nestedIndex(frame) != nil { made.height = frame.height } else { made.size = 1 }
     }
     self.made[frame.place] = made
     return made
   }
 
-  private mutating func record(_ type: KeyedClass, _ keys: [String], _ values: [Value]) throws -> Record {
-    var fields = try FoundationRecord.fields(of: type.name, KeyedFields(keys: keys, values: values))
+  /// The place of an archive that was opened inside of a data object.
+  private func nestedIndex(_ frame: Frame) -> Int? {
+    guard nested != nil, case .plain(.data) = frame.form else { return nil }
+    return frame.keys?.firstIndex { $0 == "NS.data" || $0 == "NS.bytes" }.flatMap {
+      if case .data = frame.values[$0] { nil } else { $0 }
+    }
+  }
+
+  private mutating func record(_ type: KeyedClass, _ frame: Frame) throws -> Record {
+    let keys = frame.keys ?? []
+    var fields = try FoundationRecord.fields(of: type.name, KeyedFields(keys: keys, values: frame.values))
+    let named = fields.keys
     var version: Int?
     if let place = fields.keys.firstIndex(of: Self.versionKey) {
       fields.keys.remove(at: place)
@@ -231,6 +286,13 @@ struct KeyedWalk {
     let key = ShapeKey(typeName: type.name, version: version, keys: fields.keys)
     if let shape = shapes[key] { return Record(shape: shape, values: fields.values) }
     let shape = RecordShape(typeName: type.name, modelVersion: version, keys: fields.keys)
+    // One object tells how all of its shape stand there.
+    if forms.count < 4096 || forms[type.name] != nil {
+      let rawKeys = frame.rawKeys ?? keys
+      forms[type.name, default: KeyedForm()].note(
+        FoundationRecord.parts(of: type.name).contains(where: named.contains) ? keys : named, rawKeys,
+        inPlace: zip(frame.children, frame.values).map { $1.isNull ? nil : table.isInPlace($0) })
+    }
     // Data can hold shapes without end.
     if shapes.count < 1024 { shapes[key] = shape }
     return Record(shape: shape, values: fields.values)
@@ -248,6 +310,12 @@ struct KeyedWalk {
       guard key.hasPrefix("$$"), !plain.contains(ExactKey(String(key.dropFirst()))) else { return key }
       return String(key.dropFirst())
     }
+  }
+
+  /// Whether only the archiver itself has a key: one `$` before anything but a number.
+  private static func isReserved(_ key: String) -> Bool {
+    guard key.hasPrefix("$"), !key.hasPrefix("$$") else { return false }
+    return key.count == 1 || !key.dropFirst().allSatisfy { $0.isASCII && $0.isNumber }
   }
 
   private func tooLong(_ length: Int) -> ArchiveError {

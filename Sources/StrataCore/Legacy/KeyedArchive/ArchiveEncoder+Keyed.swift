@@ -1,0 +1,121 @@
+public import Foundation
+
+extension ArchiveEncoder {
+  /// A keyed archive of Foundation, for a program that opens nothing else.
+  ///
+  ///     let data = try ArchiveEncoder().encodeKeyed(issue) { record in
+  ///       guard record.typeName == "Issue" else { return }
+  ///       record.rename("title", to: "summary")
+  ///       record.modelVersion = 1
+  ///     }
+  ///
+  /// - A model is an object of the class that ``KeyedWriting/classes`` names for it; else of the first of its
+  ///   ``LegacyModel/legacyNames``, else of its registered name.
+  /// - Its fields stand under their keys, nil is left out, and its version under `MTLModelVersion`, as Mantle has it.
+  ///   Excluded fields are left out, and conditional references where nothing else refers to their object.
+  /// - Objects of class models stand once. Strings, numbers, dates, data, URLs, UUIDs, decimals and collections are
+  ///   Foundation's.
+  ///
+  /// What is written is today's form. An older program refuses a newer version, and knows older keys: `adjust` sees every
+  /// record before it is written, by its registered name, and may change it. Keyed archives are not compressed.
+  ///
+  /// - Parameters:
+  ///   - value: a model, or a value that holds some.
+  ///   - key: the top key.
+  ///   - options: the names of classes, and where numbers stand.
+  ///   - adjust: changes a record into what the other program knows.
+  /// - Throws: what `encode(_:)` and ``KeyedArchive/data(_:)`` throw; `invalidSchema` where two models have one name; and
+  ///   what `adjust` throws as the cause of `migrationFailed`.
+  /// - Complexity: linear in the size of the value.
+  public func encodeKeyed<T: Archivable>(
+    _ value: T, key: String = "root", options: KeyedWriting = KeyedWriting(),
+    adjust: ((inout Record) throws -> Void)? = nil
+  ) throws -> Data {
+    var writer = ArchiveWriter(limits: limits, notesSchemas: true)
+    try writer.writeRoot(value)
+    var catalog = SchemaCatalog()
+    T.collectSchemas(into: &catalog)
+    for schema in writer.schemasOfShapes.map({ Array($0.values) }) ?? [] { _ = catalog.add(schema) }
+    var graph: ObjectGraph
+    switch try writer.value() {
+    case .graph(let found): graph = found
+    case let plain: graph = ObjectGraph(objects: [], root: plain)
+    }
+    if let adjust {
+      let adjustment = KeyedAdjustment(adjust)
+      for number in graph.objects.indices { graph.objects[number] = try adjustment.apply(to: graph.objects[number]) }
+      graph.root = try adjustment.apply(to: graph.root)
+    }
+    var options = options
+    try options.addClasses(of: catalog)
+    var keyed = KeyedWriter(
+      graph.objects, options: options, skipsNull: Set(catalog.schemas.map(\.name)))
+    let top = [Object.Entry(key: key, value: graph.root)]
+    return try PropertyListWriter().write(keyed.write(top, KeyedForm(), archiver: "NSKeyedArchiver"))
+  }
+}
+
+extension KeyedWriting {
+  /// Adds the classes that models have by their legacy names.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `invalidSchema` where two models have one name.
+  fileprivate mutating func addClasses(of catalog: SchemaCatalog) throws {
+    for schema in catalog.schemas {
+      if let error = catalog.problem(ofName: schema.name) { throw error }
+      guard classes[schema.name] == nil else { continue }
+      classes[schema.name] = ([schema] + schema.superclasses).map(\.legacyName) + baseClasses
+    }
+  }
+}
+
+extension ModelSchema {
+  /// The class that the model had. One that inherits its names does not mean them.
+  fileprivate var legacyName: String {
+    func names(_ schema: ModelSchema) -> [String] { (schema.type as? any LegacyModel.Type)?.legacyNames ?? [] }
+    let own = names(self)
+    guard let first = own.first, !superclasses.contains(where: { names($0) == own }) else { return name }
+    return first
+  }
+}
+
+/// Changes the records of a value, each behind those inside it.
+private struct KeyedAdjustment {
+  private let adjust: (inout Record) throws -> Void
+
+  init(_ adjust: @escaping (inout Record) throws -> Void) { self.adjust = adjust }
+
+  /// The values of an archive nest no deeper than its limit, so this may use the stack.
+  func apply(to value: Value) throws -> Value {
+    switch value {
+    case .record(var record):
+      for key in record.keys {
+        do { record[key] = try record[key].map(apply) } catch { throw ArchiveError.at(.key(key), error) }
+      }
+      do { try adjust(&record) } catch {
+        throw ArchiveError(
+          .migrationFailed, "a record could not be adjusted to what the other program knows",
+          typeName: record.typeName, underlying: error)
+      }
+      return .record(record)
+    case .array(let elements): return .array(try apply(toAll: elements))
+    case .set(let elements): return .set(try apply(toAll: elements))
+    case .object(let object):
+      return .object(
+        Object(
+          uniqueEntries: try object.entries.map { entry in
+            do { return .init(key: entry.key, value: try apply(to: entry.value)) } catch {
+              throw ArchiveError.at(.key(entry.key), error)
+            }
+          }))
+    case .map(let entries):
+      return .map(try entries.map { .init(key: try apply(to: $0.key), value: try apply(to: $0.value)) })
+    default: return value
+    }
+  }
+
+  private func apply(toAll elements: [Value]) throws -> [Value] {
+    try elements.enumerated().map { index, element in
+      do { return try apply(to: element) } catch { throw ArchiveError.at(.index(index), error) }
+    }
+  }
+}

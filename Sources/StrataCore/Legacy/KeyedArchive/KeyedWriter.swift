@@ -1,0 +1,293 @@
+import Foundation
+
+/// Writes a graph as a keyed archive: each object and each value of Foundation's gets a UID when it is first met.
+///
+/// Objects that are referred to wait in a list, so that no graph is too long for the stack; plain values and records in
+/// their places nest as deep as a limit says.
+struct KeyedWriter {
+  private let graph: [Value]
+  private let classes: [String: KeyedClass]
+  private let forms: [String: KeyedForm]
+  private let options: KeyedWriting
+  /// The types whose nil is left out, as Mantle does it.
+  let skipsNull: Set<String>
+
+  private var objects = KeyedObjects()
+  /// UIDs of the objects of the graph.
+  private var uids: [Int: UInt64] = [:]
+  private var waiting: [(number: Int, uid: UInt64)] = []
+  private var classUIDs: [KeyedClass: UInt64] = [:]
+  private var nullUID: UInt64?
+
+  init(
+    _ graph: [Value], classes: [String: KeyedClass] = [:], forms: [String: KeyedForm] = [:], options: KeyedWriting,
+    skipsNull: Set<String> = []
+  ) {
+    self.graph = graph
+    self.classes = classes
+    self.forms = forms
+    self.options = options
+    self.skipsNull = skipsNull
+  }
+
+  /// The archive of values under top keys.
+  mutating func write(_ top: [Object.Entry], _ form: KeyedForm, archiver: String) throws -> PropertyList {
+    var members: [(key: String, value: Int)] = []
+    for entry in top {
+      let key = form.rawKey(of: entry.key) ?? Self.escaped(entry.key)
+      do { members.append((key, try field(entry.value, form.isInPlace(key) ?? false, depth: 0))) } catch {
+        throw ArchiveError.at(.key(entry.key), error)
+      }
+    }
+    var next = 0
+    while next < waiting.count {
+      let (number, uid) = waiting[next]
+      next += 1
+      do { try set(uid, to: graph[number], depth: 0) } catch {
+        let root = Value.object(Object(uniqueEntries: top))
+        let path = ReferenceOrder(ObjectGraph(objects: graph, root: root)).path(to: number)
+        throw path.reversed().reduce(ArchiveError.wrap(error)) { $0.prefixed(by: $1) }
+      }
+    }
+    return objects.finish(top: members, archiver: archiver)
+  }
+
+  // MARK: Places
+
+  /// What stands in a field, as a number of the property list: the value itself, or its UID.
+  private mutating func field(_ value: Value, _ isInPlace: Bool, depth: Int) throws -> Int {
+    if isInPlace, let object = try inPlace(value, depth: depth) { return objects.add(object) }
+    return objects.add(.uid(value.isNull ? 0 : try uid(of: value, depth: depth)))
+  }
+
+  /// A value as it stands in another object; `nil` for one that must be an object of its own.
+  private mutating func inPlace(_ value: Value, depth: Int) throws -> PropertyList.Object? {
+    switch value {
+    case .array(let elements): return .array(try self.elements(of: elements, depth: depth + 1))
+    case .object(let object):
+      try check(depth + 1)
+      var members: [(key: String, value: Int)] = []
+      for entry in object.entries {
+        do { members.append((Self.escaped(entry.key), try field(entry.value, false, depth: depth + 1))) } catch {
+          throw ArchiveError.at(.key(entry.key), error)
+        }
+      }
+      return objects.dictionary(members)
+    case .date(let date): return .date(date)
+    default: return try scalar(value)
+    }
+  }
+
+  /// A value that a property list has itself; `nil` for any other.
+  private func scalar(_ value: Value) throws -> PropertyList.Object? {
+    switch value {
+    case .bool(let value): .bool(value)
+    case .int(let value): .integer(Int128(value))
+    case .uint(let value): .integer(Int128(value))
+    case .wideInteger(let value):
+      if let value = value.exactly(Int128.self) {
+        .integer(value)
+      } else {
+        throw ArchiveError(.notEncodable, "an integer takes more than 128 bits, and property lists have no more")
+      }
+    case .float(let value): .float(value)
+    case .double(let value): .double(value)
+    case .string(let value): .string(value)
+    case .data(let value): .data(value)
+    case .number:
+      throw ArchiveError(
+        .notEncodable, "a number has more digits than Foundation's numbers; make it a decimal, a double or a string")
+    default: nil
+    }
+  }
+
+  /// The UID of what a value stands for; in collections, where nil cannot stand, null is `NSNull`.
+  private mutating func uid(of value: Value, depth: Int) throws -> UInt64 {
+    switch value {
+    case .reference(let number):
+      if let uid = uids[number] { return uid }
+      guard graph.indices.contains(number) else {
+        throw ArchiveError(.notEncodable, "a reference names an object that the graph does not have")
+      }
+      switch graph[number] {
+      case .reference: throw ArchiveError(.notEncodable, "an object of a graph is a reference to another")
+      case .null: return try uid(of: .null, depth: depth)
+      default: break
+      }
+      let uid = objects.reserve()
+      uids[number] = uid
+      waiting.append((number, uid))
+      return uid
+    case .null:
+      if let nullUID { return nullUID }
+      let uid = objects.reserve()
+      nullUID = uid
+      set(uid, KeyedClass(name: "NSNull", chain: ["NSNull", "NSObject"], hints: []), [])
+      return uid
+    // As text of its own this one means nil to some readers.
+    case .string("$null"): break
+    default: if let object = try scalar(value) { return objects.append(object) }
+    }
+    let uid = objects.reserve()
+    var depth = depth
+    if case .record = value { depth += 1 }
+    try set(uid, to: value, depth: depth)
+    return uid
+  }
+
+  private mutating func elements(of values: [Value], names: [String]? = nil, depth: Int) throws -> [Int] {
+    try check(depth)
+    var numbers: [Int] = []
+    numbers.reserveCapacity(values.count)
+    for (index, value) in values.enumerated() {
+      do { numbers.append(objects.add(.uid(try uid(of: value, depth: depth)))) } catch {
+        throw ArchiveError.at(names.map { .key($0[index]) } ?? .index(index), error)
+      }
+    }
+    return numbers
+  }
+
+  private static let depthLimit = 512
+
+  private func check(_ depth: Int) throws {
+    guard depth <= Self.depthLimit else { throw ArchiveError.tooDeep(Self.depthLimit) }
+  }
+
+  // MARK: Objects
+
+  /// Writes a value as the object of a UID.
+  private mutating func set(_ uid: UInt64, to value: Value, depth: Int) throws {
+    switch value {
+    case .record(let record): try set(uid, to: record, depth: depth)
+    case .array(let values): try set(uid, collection: "Array", [("NS.objects", values)], depth: depth)
+    case .set(let values): try set(uid, collection: "Set", [("NS.objects", values)], depth: depth)
+    case .object(let object):
+      let keys = object.entries.map { Value.string($0.key) }
+      try set(
+        uid, collection: "Dictionary", [("NS.keys", keys), ("NS.objects", object.entries.map(\.value))],
+        names: object.keys, depth: depth)
+    case .map(let entries):
+      try set(
+        uid, collection: "Dictionary", [("NS.keys", entries.map(\.key)), ("NS.objects", entries.map(\.value))],
+        depth: depth)
+    case .string(let text): set(uid, plain: "NSString", [("NS.string", .string(text))])
+    case .date(let date): set(uid, plain: "NSDate", [("NS.time", .double(date.timeIntervalSinceReferenceDate))])
+    case .uuid(let uuid):
+      set(uid, plain: "NSUUID", [("NS.uuidbytes", .data(withUnsafeBytes(of: uuid.uuid) { Data($0) }))])
+    case .decimal(let decimal):
+      set(uid, plain: "NSDecimalNumber", under: ["NSNumber", "NSValue"], FoundationValue.keyed(decimal))
+    case .url(let url):
+      let base = try url.baseURL.map { try self.uid(of: .url($0), depth: depth + 1) } ?? 0
+      let relative = try self.uid(of: .string(url.relativeString), depth: depth + 1)
+      set(uid, plain: "NSURL", [("NS.base", .uid(base)), ("NS.relative", .uid(relative))])
+    case .graph: throw ArchiveError(.notEncodable, "a graph stands inside another; its objects belong to the outer one")
+    default:
+      guard let object = try scalar(value) else {
+        throw ArchiveError(.notEncodable, "a value that archives do not hold")
+      }
+      objects.set(uid, to: object)
+    }
+  }
+
+  /// Writes a collection of Foundation's, whose elements stand in arrays.
+  private mutating func set(
+    _ uid: UInt64, collection: String, _ parts: [(key: String, values: [Value])], names: [String]? = nil, depth: Int
+  ) throws {
+    var members: [(key: String, value: Int)] = []
+    for (key, values) in parts {
+      members.append((key, objects.add(.array(try elements(of: values, names: names, depth: depth + 1)))))
+    }
+    let (plain, mutable) = ("NS" + collection, "NSMutable" + collection)
+    let chain = options.usesMutableCollections ? [mutable, plain, "NSObject"] : [plain, "NSObject"]
+    set(uid, KeyedClass(name: chain[0], chain: chain, hints: []), members)
+  }
+
+  private mutating func set(_ uid: UInt64, _ type: KeyedClass, _ members: [(key: String, value: Int)]) {
+    let type = objects.add(.uid(self.uid(of: type)))
+    objects.set(uid, to: objects.dictionary([("$class", type)] + members))
+  }
+
+  /// Writes an object of a class of Foundation's that is right under `NSObject`, or under the one given.
+  private mutating func set(
+    _ uid: UInt64, plain name: String, under chain: [String] = [],
+    _ members: [(key: String, value: PropertyList.Object)]
+  ) {
+    var numbers: [(key: String, value: Int)] = []
+    for member in members { numbers.append((member.key, objects.add(member.value))) }
+    set(uid, KeyedClass(name: name, chain: [name] + chain + ["NSObject"], hints: []), numbers)
+  }
+
+  /// Writes an object of a class.
+  private mutating func set(_ uid: UInt64, to record: Record, depth: Int) throws {
+    try check(depth)
+    let name = record.typeName
+    let isFoundations = FoundationRecord.isKnown(name)
+    let form = forms[name]
+    var members: [(key: String, value: Int)] = []
+    var keys = Set<ExactKey>()
+    func add(_ key: String, _ rawKey: String, _ value: Value) throws {
+      guard keys.insert(ExactKey(rawKey)).inserted else {
+        throw ArchiveError(.notEncodable, "two fields have the key \(rawKey) in a keyed archive", path: [.key(key)])
+      }
+      if value.isNull, skipsNull.contains(name) { return }
+      let isInPlace = form?.isInPlace(rawKey) ?? standsInPlace(value, isFoundations && !rawKey.hasPrefix("NS.rangeval"))
+      do { members.append((rawKey, try field(value, isInPlace, depth: depth))) } catch {
+        throw ArchiveError.at(.key(key), error)
+      }
+    }
+    if let version = record.modelVersion { try add(Self.versionKey, Self.versionKey, .integer(version)) }
+    let restored = FoundationRecord.keyed(record)
+    for (key, value) in restored.raw { try add(key, key, value) }
+    for (key, value) in restored.others {
+      let rawKey = form?.rawKey(of: key) ?? FoundationRecord.rawKey(of: key, in: name) ?? Self.escaped(key)
+      try add(key, rawKey, value)
+    }
+    set(uid, try type(of: record), members)
+  }
+
+  private static let versionKey = "MTLModelVersion"
+
+  private func standsInPlace(_ value: Value, _ isFoundations: Bool) -> Bool {
+    switch value {
+    case .bool, .int, .uint, .wideInteger, .float, .double: isFoundations || options.numbers == .inPlace
+    default: false
+    }
+  }
+
+  // MARK: Classes
+
+  private func type(of record: Record) throws -> KeyedClass {
+    let name = record.typeName
+    if let chain = options.classes[name] {
+      guard let first = chain.first, !first.isEmpty else {
+        throw ArchiveError(.notEncodable, "a class has no name; name it and its superclasses", typeName: name)
+      }
+      return KeyedClass(name: first, chain: chain, hints: [])
+    }
+    if let known = classes[name] { return known }
+    let chain = [name] + record.superclasses.map(\.typeName) + options.baseClasses
+    return KeyedClass(name: name, chain: chain, hints: [])
+  }
+
+  /// The UID of a class, which stands once.
+  private mutating func uid(of type: KeyedClass) -> UInt64 {
+    if let uid = classUIDs[type] { return uid }
+    var members = [
+      (key: "$classname", value: objects.add(.string(type.name))), ("$classes", names(type.chain)),
+    ]
+    if !type.hints.isEmpty { members.append(("$classhints", names(type.hints))) }
+    let uid = objects.reserve()
+    objects.set(uid, to: objects.dictionary(members))
+    classUIDs[type] = uid
+    return uid
+  }
+
+  private mutating func names(_ names: [String]) -> Int {
+    var numbers: [Int] = []
+    for name in names { numbers.append(objects.add(.string(name))) }
+    return objects.add(.array(numbers))
+  }
+
+  /// A key as the archiver writes it, which needs those with one `$` for itself.
+  private static func escaped(_ key: String) -> String { key.hasPrefix("$") ? "$" + key : key }
+}
