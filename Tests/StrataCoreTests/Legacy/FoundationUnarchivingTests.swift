@@ -97,7 +97,8 @@ struct FoundationUnarchivingTests {
     let same = try #require(NSURL(string: "b?c", relativeTo: url))
     let date = Date(timeIntervalSinceReferenceDate: 12.5)
     return [
-      ("text", "text" as NSString), ("é 😀", "é 😀" as NSString), (5, 5 as NSNumber), (-1, -1 as NSNumber),
+      ("text", "text" as NSString), ("$null", "$null" as NSString), ("é 😀", "é 😀" as NSString), (5, 5 as NSNumber),
+      (-1, -1 as NSNumber),
       (.int(.max), Int64.max as NSNumber), (1.5, 1.5 as NSNumber), (true, true as NSNumber),
       (.data(Data([1, 2])), Data([1, 2]) as NSData), (.date(date), date as NSDate), (.uuid(uuid), uuid as NSUUID),
       (.url(url), url as NSURL), (.url(relative), same),

@@ -128,6 +128,47 @@ struct KeyedWritingTests {
     #expect(try KeyedArchive(archive.data(options)).graph == archive.graph)
   }
 
+  @Test("Values are encoded as Foundation's classes encode them, key by key")
+  func encodings() throws {
+    let date = Date(timeIntervalSinceReferenceDate: 1.5)
+    let uuid = UUID(uuid: (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16))
+    let url = try #require(URL(string: "b", relativeTo: URL(string: "https://example.com/")))
+    let expected: [(Value, String, [(String, PropertyList.Object)])] = [
+      (.date(date), "NSDate", [("NS.time", .double(1.5))]),
+      (.uuid(uuid), "NSUUID", [("NS.uuidbytes", .data(Data(1...16)))]),
+      (.url(url), "NSURL", [("NS.base", .uid(3)), ("NS.relative", .uid(6))]),
+      (.null, "NSNull", []), ("$null", "NSString", [("NS.string", .string("$null"))]),
+      (
+        .decimal(Decimal(sign: .minus, exponent: -2, significand: 1_234_567)), "NSDecimalNumber",
+        [
+          ("NS.exponent", .integer(-2)), ("NS.length", .integer(2)), ("NS.negative", .bool(true)),
+          ("NS.compact", .bool(true)),
+          ("NS.mantissa", .data(Data([0x87, 0xD6, 0x12] + [UInt8](repeating: 0, count: 13)))),
+          ("NS.mantissa.bo", .integer(1)),
+        ]
+      ),
+      (
+        .decimal(.nan), "NSDecimalNumber",
+        [
+          ("NS.exponent", .integer(0)), ("NS.length", .integer(0)), ("NS.negative", .bool(true)),
+          ("NS.compact", .bool(true)), ("NS.mantissa", .data(Data(count: 16))), ("NS.mantissa.bo", .integer(1)),
+        ]
+      ),
+    ]
+    for (value, name, members) in expected {
+      let data = try KeyedArchive(ObjectGraph(objects: [], root: [value])).data()
+      let list = try PropertyListReader().read(data)
+      let object = try #require(
+        try Self.objects(data).lazy.compactMap { object -> [PropertyList.Entry]? in
+          guard case .dictionary(let entries) = object else { return nil }
+          let keys = entries.map { list.objects[$0.key] }
+          return keys == [.string("$class")] + members.map { .string($0.0) } ? entries : nil
+        }.first, "\(name)")
+      #expect(object.dropFirst().map { list.objects[$0.value] } == members.map(\.1))
+      #expect(try Self.shape(data)[name]?.count == members.count + 1)
+    }
+  }
+
   @Test("Shared objects and circles stand once, and a long list does not take the stack")
   func sharing() throws {
     func node(_ fields: [(key: String, value: Value)]) -> Value {
@@ -194,6 +235,14 @@ struct KeyedWritingTests {
         ["NS.special true", "NS.rangeval.location false", "NS.rangeval.length false"]
       ),
       (Record(typeName: "NSTimeZone", modelVersion: nil, fields: [("name", "UTC")]), ["NS.name false"]),
+      (
+        Record(typeName: "UIFont", modelVersion: nil, fields: [("name", "Arial"), ("size", 9.5)]),
+        ["UIFontName false", "UIFontPointSize true"]
+      ),
+      (
+        Record(typeName: "NSFont", modelVersion: nil, fields: [("name", "Arial"), ("size", 9.5)]),
+        ["NSName false", "NSSize true"]
+      ),
       (
         Record(typeName: "NSCalendar", modelVersion: nil, fields: [("identifier", "gregorian"), ("firstWeekday", 2)]),
         ["NS.identifier false", "NS.firstwkdy true"]

@@ -91,6 +91,33 @@ struct PropertyListCorpusTests {
     print("property lists compared with plistlib: \(lines.count)")
   }
 
+  @Test("Python's plistlib finds in keyed archives that are written here what was written")
+  func keyedArchivesAsPython() throws {
+    var written = CorpusList.all.filter(\.isList).compactMap { try? KeyedArchive($0.data()).data() }
+    #expect(written.count > 100)
+    for sample in KeyedWritingTests.samples {
+      written.append(try KeyedArchive(ObjectGraph(objects: [], root: sample)).data())
+    }
+    let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    var paths: [String] = []
+    for (place, data) in written.enumerated() {
+      let url = folder.appending(path: String(place))
+      try data.write(to: url)
+      paths.append(url.path)
+    }
+    guard let lines = try python(paths) else {
+      print("SKIPPED: python3 is not there, so keyed archives were not compared with plistlib")
+      return
+    }
+    #expect(lines.count == written.count)
+    for (data, line) in zip(written, lines) {
+      let list = try PropertyListReader().read(data)
+      #expect(try JSONReader().read(Data(line.utf8)) == plain(list, list.root))
+    }
+  }
+
   /// What `Tests/Interop/plist_json.py` prints; `nil` where there is no Python.
   private func python(_ paths: [String]) throws -> [String]? {
     let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)

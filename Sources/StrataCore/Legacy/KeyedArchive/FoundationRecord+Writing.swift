@@ -6,9 +6,10 @@ extension FoundationRecord {
 
   /// The key of the archive that a field of a known class has; `nil` for any other.
   ///
-  /// Some classes have one field under one of two keys, of which this is the first.
+  /// AppKit and UIKit have the same names for some fields: then it is the key that begins as the class does.
   static func rawKey(of key: String, in typeName: String) -> String? {
-    names[typeName]?.filter { $0.value == key }.map(\.key).min()
+    let keys = names[typeName]?.filter { $0.value == key }.map(\.key).sorted() ?? []
+    return keys.first { $0.hasPrefix(typeName.prefix(2)) } ?? keys.first
   }
 
   /// The fields of a record as its class encodes them: those under keys of the archive, and the others.
