@@ -128,6 +128,18 @@ struct KeyedWritingTests {
     #expect(try KeyedArchive(archive.data(options)).graph == archive.graph)
   }
 
+  @Test("Only what is equal bit by bit is one object: numbers keep their types, and texts their spellings")
+  func sharedScalars() throws {
+    let values: [Value] = [
+      true, 1, 1.0, .float(1), false, 0, 0.0, -0.0, "é", "e\u{301}", true, 1, 1.0, "é", .int(.max), .uint(.max),
+    ]
+    let data = try KeyedArchive(ObjectGraph(objects: [], root: .array(values))).data()
+    let again = try KeyedArchive(data).graph.root
+    #expect(try ArchiveEncoder().encode(again) == ArchiveEncoder().encode(Value.array(values)))
+    // nil, the array and its class stand beside those that differ.
+    #expect(try Self.objects(data).count == 3 + 12)
+  }
+
   @Test("Values are encoded as Foundation's classes encode them, key by key")
   func encodings() throws {
     let date = Date(timeIntervalSinceReferenceDate: 1.5)
