@@ -22,24 +22,31 @@ struct ArchiveWalk {
   ) throws -> ArchiveWalk {
     let standardInput = file.isStandard ? try console.read() : nil
     return try ToolError.at(file.path) {
-      var walk = ArchiveWalk()
-      if let standardInput {
-        try walk.walk(standardInput, body)
-      } else {
-        try walk.walk(file.url, body)
-      }
-      try walk.finish()
-      return walk
+      if let standardInput { try walk(standardInput, body) } else { try walk(file.url, body) }
     }
   }
 
-  private mutating func walk(_ url: URL, _ body: (Stamp, [Value]) throws -> Void) throws {
+  static func walk(_ url: URL, _ body: (Stamp, [Value]) throws -> Void) throws -> ArchiveWalk {
+    var walk = ArchiveWalk()
+    try walk.take(url, body)
+    try walk.finish()
+    return walk
+  }
+
+  static func walk(_ data: Data, _ body: (Stamp, [Value]) throws -> Void) throws -> ArchiveWalk {
+    var walk = ArchiveWalk()
+    try walk.take(data, body)
+    try walk.finish()
+    return walk
+  }
+
+  private mutating func take(_ url: URL, _ body: (Stamp, [Value]) throws -> Void) throws {
     var reader = try MemberReader(url: url)
     while let member = try following({ try reader.next() }) { try take(member.stamp, member.body, body) }
     fileSize = reader.offset
   }
 
-  private mutating func walk(_ data: Data, _ body: (Stamp, [Value]) throws -> Void) throws {
+  private mutating func take(_ data: Data, _ body: (Stamp, [Value]) throws -> Void) throws {
     while fileSize < data.count {
       let member = try following {
         try Gzip.inflateMember(at: fileSize, in: data.bytes, limits: ArchiveLimits())

@@ -4,15 +4,19 @@ internal import StrataCore
 
 struct InspectCommand: ToolCommand {
   static let configuration = CommandConfiguration(
-    commandName: "inspect", abstract: "Show what an archive says of itself and what is in it.")
+    commandName: "inspect", abstract: "Show what a file says of itself and what is in it.",
+    discussion: """
+      The file is an archive, a keyed archive of Foundation or a property list, binary or in XML. Its bytes tell which,
+      not its name. Docs/Tool.md describes the JSON.
+      """)
 
-  @Argument(help: "The archive.")
+  @Argument(help: "The file; - is standard input.")
   var file: String
 
   @Flag(help: "Print JSON, and all of it.")
   var json = false
 
-  @Flag(help: "Read the stamp only; nothing is inflated.")
+  @Flag(help: "Read the stamp of an archive only; nothing is inflated.")
   var stamp = false
 
   @Option(help: "Levels of the tree.")
@@ -26,13 +30,34 @@ struct InspectCommand: ToolCommand {
   }
 
   func run(on console: Console) throws -> Int32 {
-    let inspection = try Inspection(
-      DataFile(file), readsBody: !stamp, mostValues: json ? .max : elements, console)
+    let named = DataFile(file)
+    guard !stamp else {
+      guard !named.isStandard else { throw ToolError("--stamp needs a file; standard input cannot be read twice") }
+      try show(Inspection(stampOf: named), console)
+      return 0
+    }
+    let input = try InputFile(named, console)
+    switch input.kind {
+    case .archive:
+      try show(Inspection(input, mostValues: json ? .max : elements), console)
+    case .propertyList(let isBinary):
+      let document = try input.legacyDocument(isBinary: isBinary)
+      if json {
+        try document.writeJSON(to: console.write)
+      } else {
+        try show(document.lines(of: named.name, width: console.width, depth: depth, elements: elements), console)
+      }
+    case .other(let found):
+      throw ToolError(named.name, InputFile.unknown(found))
+    }
+    return 0
+  }
+
+  private func show(_ inspection: Inspection, _ console: Console) throws {
     if json {
       var data = try ToolError.at(file) { try JSONWriter(isPretty: true).write(inspection.json) }
       data.append(UInt8(ascii: "\n"))
-      try console.write(data)
-      return 0
+      return try console.write(data)
     }
     var lines = inspection.lines
     if let values = inspection.values {
@@ -44,7 +69,10 @@ struct InspectCommand: ToolCommand {
       }
       lines += [""] + tree.lines
     }
+    try show(lines, console)
+  }
+
+  private func show(_ lines: [String], _ console: Console) throws {
     try console.write(Data((lines.map { $0.cut(to: console.width) }.joined(separator: "\n") + "\n").utf8))
-    return 0
   }
 }

@@ -14,22 +14,11 @@ struct Inspection {
   private(set) var values: [Value]?
 
   /// - Parameter mostValues: how many of a stream's models are kept.
-  init(_ file: DataFile, readsBody: Bool, mostValues: Int, _ console: Console) throws {
+  init(_ file: InputFile, mostValues: Int) throws {
     path = file.path
-    guard !file.isStandard else { throw ToolError("inspect needs a file; standard input has no size") }
-    guard readsBody else {
-      (stamp, fileSize, total) = try ToolError.at(path) {
-        let stamp = try MemberReader.stamp(ofFile: file.url)
-        let end = stamp.kind == .single ? stamp : try MemberReader.endStamp(ofFile: file.url)
-        return (
-          stamp, try OpenFile(reading: file.url).status().size, end.map { ($0.count, $0.plainSize) }
-        )
-      }
-      return
-    }
     var kept: [Value] = []
     var census = TypeCensus()
-    let walk = try ArchiveWalk.walk(file, console) { _, values in
+    let walk = try file.walk { _, values in
       for value in values { census.add(value) }
       kept += values.prefix(max(0, mostValues - kept.count).clampedToOne(isFirst: kept.isEmpty))
     }
@@ -39,6 +28,16 @@ struct Inspection {
     total = (walk.count, walk.plainSize)
     types = census.types
     values = kept
+  }
+
+  /// What the stamps alone say; nothing is inflated.
+  init(stampOf file: DataFile) throws {
+    path = file.path
+    (stamp, fileSize, total) = try ToolError.at(path) {
+      let stamp = try MemberReader.stamp(ofFile: file.url)
+      let end = stamp.kind == .single ? stamp : try MemberReader.endStamp(ofFile: file.url)
+      return (stamp, try OpenFile(reading: file.url).status().size, end.map { ($0.count, $0.plainSize) })
+    }
   }
 
   var count: UInt64 { total?.count ?? 0 }

@@ -55,9 +55,34 @@ struct VerifyTests {
 
   @Test func oneBadFileAmongGoodOnes() throws {
     let good = try scratch.file("a.strata", archive)
-    let run = Run("verify", good, scratch.path("missing"), scratch.url.path, good)
+    let run = Run("verify", good, scratch.path("missing"), good)
     #expect(run.code == 1)
-    #expect(run.text.split(separator: "\n").map { $0.prefix(3) } == ["ok ", "dam", "dam", "ok "])
+    #expect(run.text.split(separator: "\n").map { $0.prefix(3) } == ["ok ", "dam", "ok "])
+  }
+
+  @Test func folders() throws {
+    _ = try scratch.file("b.strata", archive)
+    _ = try scratch.file("a.txt", "text")
+    try FileManager.default.createDirectory(atPath: scratch.path("c/d"), withIntermediateDirectories: true)
+    _ = try scratch.file("c/d/e.plist", Legacy.data("bookmarks.plist"))
+    try FileManager.default.createSymbolicLink(atPath: scratch.path("c/loop"), withDestinationPath: "..")
+    let folder = scratch.url.path
+    let run = Run("verify", folder)
+    #expect(run.code == 0 && run.error.isEmpty)
+    #expect(
+      run.text.split(separator: "\n") == [
+        "other  \(folder)/a.txt  text", "ok  \(folder)/b.strata  Issue@3  1 value  \(archive.count) bytes",
+        "ok  \(folder)/c/d/e.plist  keyed archive, binary  14 objects  601 bytes",
+        "other  \(folder)/c/loop  a symbolic link",
+      ])
+    _ = try scratch.file("c/z.strata", archive.dropLast())
+    #expect(Run("verify", folder + "/").text.contains("damaged  \(folder)/c/z.strata  "))
+    #expect(Run("verify", folder + "/").code == 1)
+  }
+
+  @Test func foldersWithNothingToVerify() throws {
+    let run = Run("verify", scratch.url.path)
+    #expect(run.code == 1 && run.text.hasPrefix("damaged  \(scratch.url.path)  no archive"))
   }
 
   @Test func noFiles() { Run("verify").expectFailure(code: 64, "files") }

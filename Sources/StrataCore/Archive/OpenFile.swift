@@ -208,6 +208,11 @@ package struct FileStatus: Sendable {
   package var permissions: UInt32
   package var owner: UInt32
   package var group: UInt32
+  /// Nanoseconds since 1970 at which the content last changed.
+  package var modified: Int64
+  /// What tells the file from all others of the machine, under whatever path.
+  package var device: UInt64
+  package var inode: UInt64
 
   fileprivate init(_ status: stat) {
     size = Int(clamping: status.st_size)
@@ -217,10 +222,18 @@ package struct FileStatus: Sendable {
     permissions = UInt32(status.st_mode & 0o777)
     owner = UInt32(status.st_uid)
     group = UInt32(status.st_gid)
+    #if canImport(Darwin)
+      let time = status.st_mtimespec
+    #else
+      let time = status.st_mtim
+    #endif
+    modified = Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
+    device = UInt64(truncatingIfNeeded: status.st_dev)
+    inode = UInt64(truncatingIfNeeded: status.st_ino)
   }
 
   /// The status of what lies at `path`, of a link itself and not of its target; `nil` where nothing does.
-  init?(ofPath path: String) throws {
+  package init?(ofPath path: String) throws {
     var status = stat()
     guard lstat(path, &status) == 0 else {
       if errno == ENOENT { return nil }

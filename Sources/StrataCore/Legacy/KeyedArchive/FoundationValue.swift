@@ -136,6 +136,8 @@ enum FoundationValue {
     // Foundation archived what it does not take for an address today, such as an empty text. That stays what it is.
     switch fields["NS.base"] {
     case nil, .null?:
+      // RFC 3986 has no empty scheme, which Foundation lets pass.
+      guard relative.utf8.first != UInt8(ascii: ":") else { return .string(relative) }
       return URL(string: relative, encodingInvalidCharacters: false).map { .url($0) } ?? .string(relative)
     case .url(let base)?:
       return URL(string: relative, relativeTo: base.absoluteURL).map { .url($0) }

@@ -39,6 +39,9 @@ public struct KeyedArchive: Sendable {
     Dictionary(topEntries.map { ($0.key, $0.value) }, uniquingKeysWith: { first, _ in first })
   }
 
+  /// The keys of ``top`` in the order of the file.
+  public var topKeys: [String] { topEntries.map(\.key) }
+
   private var topEntries: [Object.Entry] {
     guard let rootPlace else { return graph.root.objectValue?.entries ?? [] }
     var entries = others.entries

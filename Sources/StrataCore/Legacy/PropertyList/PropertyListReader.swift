@@ -69,13 +69,13 @@ public struct PropertyListReader: Sendable {
 }
 
 /// What the first bytes of a file say about it.
-enum PropertyListForm {
+package enum PropertyListForm {
   case binary, xml
   case wideXML(isBigEndian: Bool)
   /// Another form, in words.
   case other(String)
 
-  init(of bytes: RawSpan) {
+  package init(of bytes: RawSpan) {
     let start = (0..<min(bytes.byteCount, 4096)).map { bytes.unsafeLoad(fromByteOffset: $0, as: UInt8.self) }
     if start.starts(with: Array("bplist00".utf8)) {
       self = .binary

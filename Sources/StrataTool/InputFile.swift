@@ -1,0 +1,99 @@
+internal import Foundation
+internal import StrataCore
+
+/// A file to be looked into, whatever it turns out to be: its bytes tell, not its name.
+struct InputFile {
+  enum Kind {
+    case archive
+    case propertyList(isBinary: Bool)
+    /// Another form, in words.
+    case other(String)
+  }
+
+  /// Property lists are read as a whole, so there is an end to what is taken for one.
+  private static let largestList = ArchiveLimits().inflatedSize
+
+  let path: String
+  let kind: Kind
+  private let url: URL
+  /// What cannot be read twice is read at once.
+  private let content: Data?
+
+  init(_ file: DataFile, _ console: Console) throws {
+    path = file.path
+    url = file.url
+    if file.isStandard {
+      let data = try console.read()
+      content = data
+      kind = Self.kind(of: data.prefix(4096))
+      return
+    }
+    (content, kind) = try ToolError.at(path) { [url] in
+      let opened = try OpenFile(reading: url)
+      guard try opened.status().isRegular else {
+        let data = Data(try AtomicFile.read(url, limit: Self.largestList))
+        return (data, Self.kind(of: data.prefix(4096)))
+      }
+      let start = try opened.readBytes(at: 0, count: 4096)
+      return (nil, Self.kind(of: Data(start)))
+    }
+  }
+
+  /// What the first bytes of a file say about it.
+  static func kind(of start: Data) -> Kind {
+    // The first byte alone, or none: an archive that was cut.
+    if start.count < 2, start.isEmpty || start.first == 0x1F { return .archive }
+    if start.starts(with: [0x1F, 0x8B]) { return .archive }
+    switch PropertyListForm(of: start.bytes) {
+    case .binary: return .propertyList(isBinary: true)
+    case .xml, .wideXML: return .propertyList(isBinary: false)
+    case .other("an unknown format"): return .other(Self.guess(start))
+    case .other(let name): return .other(name)
+    }
+  }
+
+  private static func guess(_ start: Data) -> String {
+    let marks: [(String, [UInt8])] = [
+      ("a PNG image", [0x89, 0x50, 0x4E, 0x47]), ("a JPEG image", [0xFF, 0xD8, 0xFF]),
+      ("a GIF image", Array("GIF8".utf8)),
+      ("a PDF document", Array("%PDF".utf8)), ("a program", [0x7F, 0x45, 0x4C, 0x46]),
+      ("a program", [0xCF, 0xFA, 0xED, 0xFE]), ("a program or Java class", [0xCA, 0xFE, 0xBA, 0xBE]),
+      ("a bzip2 file", Array("BZh".utf8)), ("an xz file", [0xFD, 0x37, 0x7A, 0x58, 0x5A]),
+      ("a Zstandard file", [0x28, 0xB5, 0x2F, 0xFD]), ("an xar archive", Array("xar!".utf8)),
+    ]
+    if let known = marks.first(where: { start.starts(with: $0.1) }) { return known.0 }
+    // A character may be cut at the end of what was read.
+    let isText = (0..<4).contains { cut in
+      String(data: start.dropLast(cut), encoding: .utf8).map { text in
+        text.unicodeScalars.allSatisfy { $0.value >= 0x20 || "\t\n\r".unicodeScalars.contains($0) }
+      } ?? false
+    }
+    if isText { return "text" }
+    let bytes = start.prefix(4).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }
+    return "an unknown format that begins with the bytes " + bytes.joined(separator: " ")
+  }
+
+  /// The bytes of the file.
+  func data() throws -> Data {
+    if let content { return content }
+    return try ToolError.at(path) { Data(try AtomicFile.read(url, limit: Self.largestList)) }
+  }
+
+  /// Walks an archive; memory holds one member of a file at a time.
+  func walk(_ body: (Stamp, [Value]) throws -> Void) throws -> ArchiveWalk {
+    try ToolError.at(path) {
+      if let content { try ArchiveWalk.walk(content, body) } else { try ArchiveWalk.walk(url, body) }
+    }
+  }
+
+  /// The property list in the file.
+  func legacyDocument(isBinary: Bool) throws -> LegacyDocument {
+    try ToolError.at(path) { try LegacyDocument(data(), isBinary: isBinary) }
+  }
+
+  /// The error for a file of another form.
+  static func unknown(_ found: String) -> ArchiveError {
+    ArchiveError(
+      .notAnArchive, "found \(found) where an archive, a keyed archive or a property list is expected", byteOffset: 0)
+  }
+}

@@ -1,0 +1,80 @@
+internal import StrataCore
+
+/// The classes of a keyed archive as it stores them, Foundation's own included, with the number of their objects.
+///
+/// It counts what stands in the table of objects, reached or not. What has no class that can be read counts for none:
+/// `KeyedArchive` has refused the archive by then if anything refers to it.
+struct ClassCensus {
+  struct Entry {
+    let name: String
+    let chain: [String]
+    var count: Int
+  }
+
+  /// The classes, sorted by the bytes of their names.
+  private(set) var classes: [Entry] = []
+  /// How many objects the table has.
+  private(set) var objectCount = 0
+
+  init(_ list: PropertyList) {
+    guard let objects = Self.elements(of: Self.member("$objects", of: list.root, in: list), in: list) else { return }
+    objectCount = objects.count
+    var places: [ExactKey: Int] = [:]
+    var known: [Int: Int] = [:]
+    for number in objects {
+      guard let mark = Self.member("$class", of: number, in: list),
+        let described = Self.target(mark, in: list, objects)
+      else { continue }
+      if let place = known[described] {
+        classes[place].count += 1
+        continue
+      }
+      guard let name = Self.text(Self.member("$classname", of: described, in: list), in: list, objects) else {
+        continue
+      }
+      let chain = Self.elements(of: Self.member("$classes", of: described, in: list), in: list, objects)
+        .map { $0.compactMap { Self.text($0, in: list, objects) } }
+      let place = places[ExactKey(name)] ?? classes.count
+      places[ExactKey(name)] = place
+      known[described] = place
+      if place == classes.count {
+        let names = chain ?? []
+        classes.append(Entry(name: name, chain: names.isEmpty ? [name] : names, count: 1))
+      } else {
+        classes[place].count += 1
+      }
+    }
+    classes.sort { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+  }
+
+  /// Whether a property list is to be read as a keyed archive: it has two of the four keys that one has.
+  static func isKeyedArchive(_ list: PropertyList) -> Bool {
+    ["$archiver", "$version", "$objects", "$top"].count { member($0, of: list.root, in: list) != nil } >= 2
+  }
+
+  private static func object(_ number: Int?, in list: PropertyList) -> PropertyList.Object? {
+    guard let number, list.objects.indices.contains(number) else { return nil }
+    return list.objects[number]
+  }
+
+  private static func member(_ key: String, of number: Int, in list: PropertyList) -> Int? {
+    guard case .dictionary(let entries)? = object(number, in: list) else { return nil }
+    return entries.first { object($0.key, in: list) == .string(key) }?.value
+  }
+
+  /// What a value is, or the object that it refers to.
+  private static func target(_ number: Int?, in list: PropertyList, _ objects: [Int]) -> Int? {
+    guard case .uid(let uid)? = object(number, in: list) else { return number }
+    return uid < UInt64(objects.count) ? objects[Int(uid)] : nil
+  }
+
+  private static func elements(of number: Int?, in list: PropertyList, _ objects: [Int] = []) -> [Int]? {
+    guard case .array(let elements)? = object(target(number, in: list, objects), in: list) else { return nil }
+    return elements
+  }
+
+  private static func text(_ number: Int?, in list: PropertyList, _ objects: [Int]) -> String? {
+    guard case .string(let text)? = object(target(number, in: list, objects), in: list) else { return nil }
+    return text
+  }
+}

@@ -1,0 +1,71 @@
+internal import StrataCore
+
+extension GraphOrder {
+  private struct Step {
+    let label: String
+    let value: Value?
+    let level: Int
+  }
+
+  /// The tree, a line a value, cut in width, depth and number of elements. An object is shown where it is first met, with
+  /// its number; elsewhere stands an arrow with the number.
+  func lines(width: Int, depth: Int, elements: Int) -> [String] {
+    var lines: [String] = []
+    var shown = Array(repeating: false, count: objects.count)
+    // What comes next stands last.
+    var steps = top.reversed().map {
+      Step(label: $0.key.isEmpty ? "" : $0.key.onOneLine + ": ", value: $0.value, level: 0)
+    }
+    while let step = steps.popLast() {
+      let margin = String(repeating: " ", count: min(2 * step.level, width))
+      guard var value = step.value else {
+        lines.append((margin + step.label).cut(to: width))
+        continue
+      }
+      var label = step.label
+      if case .reference(let place) = value {
+        let number = number(of: place) ?? -1
+        guard objects.indices.contains(place), !shown[place] else {
+          lines.append((margin + label + "→ #\(number)").cut(to: width))
+          continue
+        }
+        shown[place] = true
+        value = objects[place]
+        label += "#\(number) "
+      }
+      lines.append((margin + label + value.summary(mostCharacters: max(width, 20))).cut(to: width))
+      guard step.level < depth else { continue }
+      let count = value.childCount
+      if count > elements {
+        steps.append(Step(label: "… \((count - elements).grouped) more", value: nil, level: step.level + 1))
+      }
+      for child in value.children(atMost: elements).reversed() {
+        steps.append(Step(label: child.label, value: child.value, level: step.level + 1))
+      }
+    }
+    return lines
+  }
+}
+
+extension Value {
+  fileprivate var childCount: Int {
+    switch self {
+    case .array(let elements), .set(let elements): elements.count
+    case .object(let object): object.count
+    case .record(let record): record.keys.count
+    case .map(let entries): entries.count
+    default: 0
+    }
+  }
+
+  fileprivate func children(atMost most: Int) -> [(label: String, value: Value)] {
+    switch self {
+    case .array(let elements), .set(let elements):
+      elements.prefix(most).enumerated().map { ("[\($0)] ", $1) }
+    case .object(let object): object.entries.prefix(most).map { ($0.key.onOneLine + ": ", $0.value) }
+    case .record(let record): record.fields.prefix(most).map { ($0.key.onOneLine + ": ", $0.value) }
+    case .map(let entries): entries.prefix(most).map { ($0.key.summary(mostCharacters: 40) + ": ", $0.value) }
+    default: []
+    }
+  }
+}

@@ -1,0 +1,52 @@
+internal import StrataCore
+
+/// Objects of a graph under the numbers that a document gives them: in the order in which it first shows them.
+///
+/// A document shows an object in full where it is first met, inside of what refers to it. The walk does not use the
+/// stack, however long a list of objects is.
+struct GraphOrder {
+  let objects: [Value]
+  let top: [(key: String, value: Value)]
+  /// The number in the document of each object; `nil` where nothing leads to it.
+  private(set) var numbers: [Int?]
+
+  init(_ objects: [Value], from top: [(key: String, value: Value)]) {
+    self.objects = objects
+    self.top = top
+    numbers = Array(repeating: nil, count: objects.count)
+    guard !objects.isEmpty else { return }
+    var next = 0
+    var open: [(parts: [Value], place: Int)] = [(top.map(\.value), 0)]
+    while let last = open.indices.last {
+      guard open[last].place < open[last].parts.count else {
+        open.removeLast()
+        continue
+      }
+      var value = open[last].parts[open[last].place]
+      open[last].place += 1
+      if case .reference(let number) = value {
+        guard objects.indices.contains(number), numbers[number] == nil else { continue }
+        numbers[number] = next
+        next += 1
+        value = objects[number]
+      }
+      let parts = value.parts
+      if !parts.isEmpty { open.append((parts, 0)) }
+    }
+  }
+
+  func number(of reference: Int) -> Int? { numbers.indices.contains(reference) ? numbers[reference] : nil }
+}
+
+extension Value {
+  /// The values inside, in their order.
+  fileprivate var parts: [Value] {
+    switch self {
+    case .array(let elements), .set(let elements): elements
+    case .object(let object): object.entries.map(\.value)
+    case .record(let record): record.fields.map(\.value)
+    case .map(let entries): entries.flatMap { [$0.key, $0.value] }
+    default: []
+    }
+  }
+}

@@ -1,0 +1,123 @@
+internal import Foundation
+internal import StrataCore
+
+/// A property list that was read: a keyed archive, or a plain one.
+struct LegacyDocument {
+  enum Content {
+    case keyed(KeyedArchive, ClassCensus)
+    case plain(Value, objectCount: Int)
+  }
+
+  let isBinary: Bool
+  let size: Int
+  let content: Content
+
+  init(_ data: Data, isBinary: Bool, limits: ArchiveLimits = ArchiveLimits()) throws {
+    var reader = PropertyListReader()
+    reader.limits = limits
+    self.isBinary = isBinary
+    size = data.count
+    let list = try reader.read(data)
+    if ClassCensus.isKeyedArchive(list) {
+      content = .keyed(try KeyedArchive(list, limits: limits), ClassCensus(list))
+    } else {
+      content = .plain(try reader.value(of: list), objectCount: list.objects.count)
+    }
+  }
+
+  /// What kind of file it is, in words.
+  var kind: String {
+    let form = isBinary ? "binary" : "XML"
+    return switch content {
+    case .keyed: "keyed archive, \(form)"
+    case .plain: "property list, \(form)"
+    }
+  }
+
+  var objectCount: Int {
+    switch content {
+    case .keyed(_, let census): census.objectCount
+    case .plain(_, let count): count
+    }
+  }
+
+  /// The values and the objects that they refer to.
+  private var graph: GraphOrder {
+    switch content {
+    case .keyed(let archive, _):
+      GraphOrder(archive.graph.objects, from: archive.topKeys.map { ($0, archive.top[$0] ?? .null) })
+    case .plain(let value, _): GraphOrder([], from: [("", value)])
+    }
+  }
+
+  // MARK: Text
+
+  func lines(of path: String, width: Int, depth: Int, elements: Int) -> [String] {
+    var rows = [("file", path.onOneLine), ("kind", kind)]
+    switch content {
+    case .keyed(let archive, let census):
+      rows += [
+        ("archiver", "\(archive.archiver.onOneLine), version \(archive.version)"),
+        ("top keys", archive.topKeys.isEmpty ? "none" : archive.topKeys.map(\.onOneLine).joined(separator: ", ")),
+        ("objects", census.objectCount.grouped), ("file size", size.counted("byte")),
+      ]
+      rows += Self.rows(of: census)
+      return Self.lines(rows) + [""] + graph.lines(width: width, depth: depth, elements: elements)
+    case .plain(let value, let count):
+      rows += [
+        ("root", value.kind), ("objects", count.grouped), ("file size", size.counted("byte")),
+      ]
+      return Self.lines(rows) + [""] + graph.lines(width: width, depth: depth, elements: elements)
+    }
+  }
+
+  private static func rows(of census: ClassCensus) -> [(String, String)] {
+    guard !census.classes.isEmpty else { return [("classes", "none")] }
+    let names = census.classes.map { $0.name.onOneLine }
+    let width = min(names.map(\.count).max() ?? 0, 40) + 2
+    let counts = census.classes.map { $0.count.grouped }
+    let digits = counts.map(\.count).max() ?? 0
+    return census.classes.enumerated().map { place, type in
+      let count = String(repeating: " ", count: digits - counts[place].count) + counts[place]
+      let above = type.chain.first == type.name ? type.chain.dropFirst() : type.chain[...]
+      let chain = above.isEmpty ? "" : "  < " + above.map(\.onOneLine).joined(separator: " < ")
+      return (place == 0 ? "classes" : "", names[place].padded(to: width) + count + chain)
+    }
+  }
+
+  private static func lines(_ rows: [(String, String)]) -> [String] { rows.map { $0.0.padded(to: 15) + $0.1 } }
+
+  // MARK: JSON
+
+  /// Writes the document of Docs/Tool.md, piece by piece.
+  func writeJSON(to sink: @escaping (Data) throws -> Void) throws {
+    var json = GraphJSON(graph, sink)
+    let members: [(key: String, part: GraphJSON.Part)]
+    switch content {
+    case .keyed(let archive, let census):
+      members = [
+        ("format", .value("keyed archive")), ("form", .value(isBinary ? "binary" : "XML")),
+        ("archiver", .value(.string(archive.archiver))), ("version", .value(.integer(archive.version))),
+        ("objects", .value(.integer(census.objectCount))),
+        (
+          "classes",
+          .value(
+            .array(
+              census.classes.map {
+                [
+                  "name": .string($0.name), "chain": .array($0.chain.map { .string($0) }),
+                  "objects": .integer($0.count),
+                ]
+              }))
+        ),
+        ("top", .top),
+      ]
+    case .plain(let value, _):
+      members = [
+        ("format", .value("property list")), ("form", .value(isBinary ? "binary" : "XML")),
+        ("value", .value(value)),
+      ]
+    }
+    try json.write(members)
+  }
+}

@@ -1,0 +1,71 @@
+import Foundation
+import StrataCore
+import Testing
+
+private let corpus = ProcessInfo.processInfo.environment["STRATA_CORPUS"].map {
+  URL(fileURLWithPath: $0, isDirectory: true)
+}
+
+/// Whether there is a Python that can read property lists.
+private let hasPython: Bool = {
+  let process = Process()
+  process.executableURL = URL(filePath: "/usr/bin/env")
+  process.arguments = ["python3", "-c", "import plistlib; plistlib.UID"]
+  process.standardError = FileHandle.nullDevice
+  guard (try? process.run()) != nil else { return false }
+  process.waitUntilExit()
+  return process.terminationStatus == 0
+}()
+
+@Suite(
+  "What another program finds in legacy files", .enabled(if: hasPython, "python3 with plistlib is not installed"))
+struct KeyedInteropTests {
+  @Test("An independent reader prints the same JSON of our own files")
+  func fixtures() throws {
+    let names = ["bookmarks.plist", "bookmarks-xml.plist", "everything.plist", "settings.plist", "settings.bplist"]
+    try compare(names.map(Legacy.path))
+  }
+
+  @Test(
+    "An independent reader prints the same JSON of every keyed archive and property list of the corpus",
+    .enabled(if: corpus != nil, "STRATA_CORPUS is not set"))
+  func corpusFiles() throws {
+    let root = try #require(corpus)
+    let index = try String(contentsOf: root.appendingPathComponent("INDEX.tsv"), encoding: .utf8)
+    let paths = index.split(separator: "\n").compactMap { line -> String? in
+      let cells = line.split(separator: "\t", omittingEmptySubsequences: false)
+      guard cells.count > 8, cells[4].hasPrefix("keyed:"), cells[7] == "ok" else { return nil }
+      guard cells[4] != "keyed:parser-fixture-bad", cells[4] != "keyed:plist-hostile" else { return nil }
+      return root.appendingPathComponent(String(cells[0])).path
+    }
+    #expect(paths.count > 190)
+    try compare(paths)
+  }
+
+  private func compare(_ paths: [String]) throws {
+    let lines = try documents(paths)
+    #expect(lines.count == paths.count)
+    for (path, line) in zip(paths, lines) {
+      let run = Run("inspect", "--json", path)
+      #expect(run.code == 0, "\(run.error)")
+      // As text once more, so that the order of the keys counts, and the spelling of numbers does not.
+      let ours = try JSONWriter().write(JSONReader().read(run.output))
+      let theirs = try JSONWriter().write(JSONReader().read(Data(line.utf8)))
+      #expect(ours == theirs, "\(path)")
+    }
+  }
+
+  /// What `Tests/Interop/keyed_json.py` prints.
+  private func documents(_ paths: [String]) throws -> [Substring] {
+    let scratch = try Scratch()
+    let process = Process()
+    process.executableURL = URL(filePath: "/usr/bin/env")
+    process.arguments = ["python3", Legacy.repository.appendingPathComponent("Tests/Interop/keyed_json.py").path, "-"]
+    process.standardInput = FileHandle(forReadingAtPath: try scratch.file("in", paths.joined(separator: "\n")))
+    process.standardOutput = FileHandle(forWritingAtPath: try scratch.file("out", ""))
+    try process.run()
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 0)
+    return try String(decoding: scratch.data("out"), as: UTF8.self).split(separator: "\n")
+  }
+}

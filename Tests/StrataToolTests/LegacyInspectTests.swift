@@ -1,0 +1,142 @@
+import Foundation
+import StrataCore
+import Testing
+
+struct LegacyInspectTests {
+  let scratch: Scratch
+
+  init() throws { scratch = try Scratch() }
+
+  @Test(arguments: ["bookmarks.plist", "bookmarks-xml.plist"])
+  func keyedArchives(name: String) throws {
+    let run = Run("inspect", Legacy.path(name))
+    #expect(run.code == 0 && run.error.isEmpty, "\(run.error)")
+    let lines = run.text.split(separator: "\n")
+    #expect(lines.contains("kind           keyed archive, \(name.contains("xml") ? "XML" : "binary")"))
+    #expect(lines.contains("archiver       NSKeyedArchiver, version 100000"))
+    #expect(lines.contains("top keys       root"))
+    #expect(lines.contains("objects        14"))
+    #expect(lines.contains("classes        Bookmarks.Folder  2  < NSObject"))
+    #expect(lines.contains("               NSMutableArray    2  < NSArray < NSObject"))
+    #expect(lines.contains("root: #0 Bookmarks.Folder@2"))
+    #expect(lines.contains("      parent: → #0"))
+    #expect(lines.contains("      added: 2013-04-03T14:00:00.25Z"))
+  }
+
+  @Test func boundedTrees() {
+    #expect(!Run("inspect", Legacy.path("bookmarks.plist"), "--depth", "0").text.contains("title"))
+    let few = Run("inspect", Legacy.path("everything.plist"), "--elements", "2").text
+    #expect(few.contains("  itself: → #0") && few.contains("… 32 more") && !few.contains("text $null"))
+  }
+
+  @Test func propertyLists() {
+    for (name, form) in [("settings.plist", "XML"), ("settings.bplist", "binary")] {
+      let run = Run("inspect", Legacy.path(name))
+      #expect(run.code == 0 && run.text.contains("kind           property list, \(form)\nroot           object\n"))
+      #expect(run.text.contains("\n  $class: \"no class\"\n"))
+      let line = Run("verify", Legacy.path(name)).text
+      #expect(line.hasPrefix("ok  \(Legacy.path(name))  property list, \(form)  "), "\(line)")
+    }
+  }
+
+  @Test(
+    "The JSON of keyed archives and property lists is what stands beside them",
+    arguments: ["bookmarks", "everything", "settings"])
+  func json(name: String) throws {
+    let run = Run("inspect", "--json", Legacy.path(name + ".plist"))
+    #expect(run.code == 0 && run.error.isEmpty)
+    #expect(try run.text == String(decoding: Legacy.data(name + ".json"), as: UTF8.self))
+    _ = try JSONReader().read(run.output)
+    #expect(try Run("inspect", "--json", "-", input: Legacy.data(name + ".plist")).output == run.output)
+  }
+
+  @Test func sameInBothForms() throws {
+    for (binary, xml) in [("bookmarks.plist", "bookmarks-xml.plist"), ("settings.bplist", "settings.plist")] {
+      let texts = [binary, xml].map { Run("inspect", "--json", Legacy.path($0)).text }
+      #expect(texts[0].replacing("\"form\": \"binary\"", with: "\"form\": \"XML\"") == texts[1])
+    }
+  }
+
+  @Test("A list of very many objects neither exhausts the stack nor makes text without end", arguments: [100_000])
+  func longLists(count: Int) throws {
+    var list = PropertyList(objects: [], root: 0)
+    func add(_ object: PropertyList.Object) -> Int {
+      list.objects.append(object)
+      return list.objects.count - 1
+    }
+    func dictionary(_ pairs: [(String, Int)]) -> Int {
+      add(.dictionary(pairs.map { PropertyList.Entry(key: add(.string($0)), value: $1) }))
+    }
+    let (next, mark, type) = (add(.string("next")), add(.string("$class")), add(.uid(1)))
+    var objects = [
+      add(.string("$null")), dictionary([("$classname", add(.string("Node"))), ("$classes", add(.array([])))]),
+    ]
+    for place in 0..<count {
+      let target = add(.uid(place == count - 1 ? 0 : UInt64(objects.count) + 1))
+      objects.append(add(.dictionary([.init(key: mark, value: type), .init(key: next, value: target)])))
+    }
+    list.root = dictionary([
+      ("$archiver", add(.string("NSKeyedArchiver"))), ("$version", add(.integer(100_000))),
+      ("$objects", add(.array(objects))), ("$top", dictionary([("root", add(.uid(2)))])),
+    ])
+    let path = try scratch.file("chain.plist", PropertyListWriter().write(list))
+    let json = Run("inspect", "--json", path)
+    #expect(json.code == 0 && json.output.count < 300 * count)
+    #expect(json.text.contains("\"$id\": \(count - 1)"))
+    let text = Run("inspect", path, "--depth", "1000000")
+    #expect(text.code == 0 && text.text.contains("#\(min(40, count)) Node"))
+    #expect(Run("verify", path).code == 0)
+  }
+
+  @Test(arguments: [
+    ("a.plist", "{\"a\": 1}", "JSON"), ("b.plist", "{ a = 1; }", "OpenStep"), ("c.plist", "just text", "text"),
+    ("d.plist", "SQLite format 3\0", "SQLite"), ("e.plist", "\u{0}\u{1}\u{2}\u{3}", "00 01 02 03"),
+    ("f.plist", "bplist15abc", "another version"), ("g.plist", "<html></html>", "HTML"),
+    ("h.plist", " \n", "white space"),
+  ])
+  func otherFormats(name: String, content: String, found: String) throws {
+    let path = try scratch.file(name, content)
+    Run("inspect", path).expectFailure("\(name): found ", found, "where an archive")
+    Run("inspect", "--json", path).expectFailure("\(name): found ", found)
+    let run = Run("verify", path)
+    #expect(run.code == 1 && run.text.hasPrefix("damaged  \(path)  found "))
+  }
+
+  @Test func gzipFilesThatAreNoArchives() throws {
+    let bytes: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+    Run("inspect", try scratch.file("a.gz", Data(bytes))).expectFailure("a.gz: ", "gzip")
+  }
+
+  @Test("Every cut and every damaged byte of a keyed archive gives an error in one line, or another value")
+  func damage() throws {
+    let whole = try Legacy.data("bookmarks.plist")
+    for length in 0..<whole.count {
+      Run("inspect", "--json", "-", input: whole.prefix(length)).expectFailure("standard input: ")
+    }
+    for place in whole.indices {
+      for mask: UInt8 in [0x01, 0x80] {
+        var data = whole
+        data[place] ^= mask
+        let run = Run("inspect", "--json", "-", input: data)
+        if run.code == 0 {
+          #expect(throws: Never.self, "\(place)") { try JSONReader().read(run.output) }
+        } else {
+          run.expectFailure("standard input: ")
+        }
+      }
+    }
+  }
+
+  @Test func keyedArchivesThatAreBroken() throws {
+    func reason(_ text: String) throws -> Run {
+      Run("inspect", try scratch.file("x.plist", "<plist><dict>\(text)</dict></plist>"))
+    }
+    let archiver = "<key>$archiver</key><string>A</string><key>$version</key><integer>100000</integer>"
+    try reason(archiver).expectFailure("x.plist: ", "$objects is missing")
+    try reason(archiver.replacing("100000", with: "200000") + "<key>$objects</key><array/>").expectFailure("200000")
+    let top = "<key>$top</key><dict><key>root</key><dict><key>CF$UID</key><integer>7</integer></dict></dict>"
+    try reason(archiver + "<key>$objects</key><array/>" + top).expectFailure("object 7")
+    // One of the four keys alone may be in any property list.
+    #expect(try reason("<key>$version</key><integer>1</integer>").code == 0)
+  }
+}
