@@ -13,19 +13,9 @@ struct ArchiveWalk {
   private(set) var fileSize = 0
   private var hasEnded = false
 
-  /// Walks a file. Memory holds one member of it at a time; standard input is held as a whole.
+  /// Walks a file. Memory holds one member of it at a time.
   ///
   /// - Parameter body: what to do with the values of each member; those of an end member are none.
-  @discardableResult
-  static func walk(
-    _ file: DataFile, _ console: Console, _ body: (Stamp, [Value]) throws -> Void
-  ) throws -> ArchiveWalk {
-    let standardInput = file.isStandard ? try console.read() : nil
-    return try ToolError.at(file.path) {
-      if let standardInput { try walk(standardInput, body) } else { try walk(file.url, body) }
-    }
-  }
-
   static func walk(_ url: URL, _ body: (Stamp, [Value]) throws -> Void) throws -> ArchiveWalk {
     var walk = ArchiveWalk()
     try walk.take(url, body)
@@ -33,6 +23,7 @@ struct ArchiveWalk {
     return walk
   }
 
+  /// Walks a file that is held in memory as a whole.
   static func walk(_ data: Data, _ body: (Stamp, [Value]) throws -> Void) throws -> ArchiveWalk {
     var walk = ArchiveWalk()
     try walk.take(data, body)

@@ -18,7 +18,12 @@ struct DecodeCommand: ToolCommand {
   func run(on console: Console) throws -> Int32 {
     // Standard output cannot be taken back, so nothing is printed until everything was read.
     var text = JSONText(isPretty: pretty)
-    try ArchiveWalk.walk(DataFile(input), console) { stamp, values in
+    let file = try InputFile(DataFile(input), console)
+    if case .propertyList = file.kind {
+      throw ToolError(
+        "\(DataFile(input).name): is a property list; inspect --json prints it, and convert makes an archive of it")
+    }
+    _ = try file.walk { stamp, values in
       for value in values { try text.append(value, inArray: stamp.kind == .member) }
       if stamp.kind == .end { text.closeArray() }
     }

@@ -1,6 +1,14 @@
 internal import Foundation
 internal import StrataCore
 
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
 /// The files of a folder and of the folders in it, in the order of their names' bytes.
 ///
 /// Links are not followed, so that no folder is walked twice or without end.
@@ -17,13 +25,13 @@ struct FileTree {
   private(set) var items: [(path: String, item: Item)] = []
 
   init(_ folder: String) throws {
-    var rest = try Self.names(in: folder).reversed().map { $0 }
+    var rest = try list(folder, under: "")
     while let path = rest.popLast() {
       let full = folder + "/" + path
       do {
         guard let status = try FileStatus(ofPath: full) else { continue }
         if status.isFolder {
-          rest += try Self.names(in: full).reversed().map { path + "/" + $0 }
+          rest += try list(full, under: path + "/")
         } else if status.isRegular {
           items.append((path, .file(status)))
         } else {
@@ -33,14 +41,35 @@ struct FileTree {
     }
   }
 
-  private static func names(in folder: String) throws -> [String] {
-    do {
-      return try FileManager.default.contentsOfDirectory(atPath: folder)
-        .sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
-    } catch {
-      let cause = (error as NSError).userInfo[NSUnderlyingErrorKey] as? any Error ?? error
-      throw ToolError("cannot read the folder “\(folder)”: \(cause.localizedDescription)")
+  /// The paths of what is in a folder, the first one last.
+  private mutating func list(_ folder: String, under start: String) throws -> [String] {
+    guard let stream = opendir(folder) else {
+      throw ToolError("cannot read the folder “\(folder)”: " + String(cString: strerror(errno)))
     }
+    defer { closedir(stream) }
+    var paths: [String] = []
+    while true {
+      errno = 0
+      guard let entry = readdir(stream) else { break }
+      let bytes = withUnsafePointer(to: &entry.pointee.d_name) {
+        $0.withMemoryRebound(to: UInt8.self, capacity: 1) { start in
+          // The name ends with a zero, and need not fill its place.
+          [UInt8](UnsafeBufferPointer(start: start, count: strlen(start)))
+        }
+      }
+      if bytes == [0x2E] || bytes == [0x2E, 0x2E] { continue }
+      if let name = String(validating: bytes, as: UTF8.self) {
+        paths.append(start + name)
+      } else {
+        // Foundation would pass over it, as if it was not there.
+        let name = String(decoding: bytes, as: UTF8.self)
+        items.append((start + name, .unreadable(ToolError("the name of the file is not UTF-8; rename it"))))
+      }
+    }
+    guard errno == 0 else {
+      throw ToolError("cannot read the folder “\(folder)”: " + String(cString: strerror(errno)))
+    }
+    return paths.sorted { $1.utf8.lexicographicallyPrecedes($0.utf8) }
   }
 
   /// Whether a path leads to a folder, through a link too.

@@ -20,23 +20,33 @@ struct InputFile {
   private let content: Data?
 
   init(_ file: DataFile, _ console: Console) throws {
-    path = file.path
-    url = file.url
-    if file.isStandard {
-      let data = try console.read()
-      content = data
-      kind = Self.kind(of: data.prefix(4096))
+    guard file.isStandard else {
+      self = try InputFile(path: file.path)
       return
     }
-    (content, kind) = try ToolError.at(path) { [url] in
+    let data = try console.read()
+    self.init(path: file.path, kind: Self.kind(of: data.prefix(4096)), content: data)
+  }
+
+  private init(path: String, kind: Kind, content: Data?) {
+    self.path = path
+    url = URL(fileURLWithPath: path)
+    self.kind = kind
+    self.content = content
+  }
+
+  /// A file of the file system.
+  init(path: String) throws {
+    let url = URL(fileURLWithPath: path)
+    let (content, kind): (Data?, Kind) = try ToolError.at(path) {
       let opened = try OpenFile(reading: url)
       guard try opened.status().isRegular else {
         let data = Data(try AtomicFile.read(url, limit: Self.largestList))
         return (data, Self.kind(of: data.prefix(4096)))
       }
-      let start = try opened.readBytes(at: 0, count: 4096)
-      return (nil, Self.kind(of: Data(start)))
+      return (nil, Self.kind(of: Data(try opened.readBytes(at: 0, count: 4096))))
     }
+    self.init(path: path, kind: kind, content: content)
   }
 
   /// What the first bytes of a file say about it.
@@ -89,6 +99,17 @@ struct InputFile {
   /// The property list in the file.
   func legacyDocument(isBinary: Bool) throws -> LegacyDocument {
     try ToolError.at(path) { try LegacyDocument(data(), isBinary: isBinary) }
+  }
+
+  /// What a file is that begins like an archive, in words.
+  var archiveName: String {
+    do {
+      guard try content?.isEmpty ?? (OpenFile(reading: url).status().size == 0) else {
+        _ = try content.map { try Stamp(of: $0) } ?? MemberReader.stamp(ofFile: url)
+        return "an archive already"
+      }
+      return "an empty file"
+    } catch { return "a gzip file that is no archive" }
   }
 
   /// The error for a file of another form.

@@ -7,5 +7,6 @@ struct StrataCommand: ParsableCommand {
     abstract: "Versioned archives: make them, open them, look into them.",
     subcommands: [
       TourCommand.self, EncodeCommand.self, DecodeCommand.self, InspectCommand.self, VerifyCommand.self,
+      ConvertCommand.self,
     ])
 }

@@ -4,6 +4,8 @@ internal import StrataCore
 /// A failure in the words of the tool.
 struct ToolError: Error {
   let message: String
+  /// The kind of failure, where it was one of the library's.
+  private(set) var code: ArchiveError.Code?
 
   init(_ message: String) { self.message = message.onOneLine }
 
@@ -13,6 +15,7 @@ struct ToolError: Error {
       self = error
     } else if let error = error as? ArchiveError {
       self.init(error.code == .fileSystem ? error.description : "\(path): \(error.description)")
+      code = error.code
     } else {
       self.init("\(path): \(error.localizedDescription)")
     }

@@ -1,0 +1,85 @@
+internal import Foundation
+internal import StrataCore
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
+/// What earlier runs have put into a folder: a line of JSON for each file that was converted, added when it is.
+///
+/// A run that is killed leaves at worst half a line at the end, and an archive without a line, which is made again.
+struct ConversionJournal {
+  struct Entry: Sendable, Equatable {
+    let file: String
+    let size: Int
+    let modified: Int64
+    let outputSize: Int
+    /// The text of the conversion.
+    let conversion: String
+  }
+
+  static let name = ".strata-convert.jsonl"
+
+  /// The last line of each file.
+  let entries: [String: Entry]
+  private let handle: FileHandle?
+
+  /// The journal of a folder, which no other run may write at the same time.
+  ///
+  /// - Parameter isDry: whether it is only read.
+  init(folder: String, isDry: Bool) throws {
+    let path = folder + "/" + Self.name
+    let existing = try FileStatus(ofPath: path)
+    guard existing?.isRegular ?? true else { throw ToolError("\(path): the journal is no regular file") }
+    entries = existing == nil ? [:] : Self.parse(try AtomicFile.read(URL(fileURLWithPath: path)))
+    guard !isDry else {
+      handle = nil
+      return
+    }
+    if existing == nil, !FileManager.default.createFile(atPath: path, contents: nil) {
+      throw ToolError("\(path): the journal cannot be written")
+    }
+    guard let handle = FileHandle(forUpdatingAtPath: path) else {
+      throw ToolError("\(path): the journal cannot be written")
+    }
+    self.handle = handle
+    guard flock(handle.fileDescriptor, LOCK_EX | LOCK_NB) == 0 else {
+      throw ToolError("\(folder): another run is converting into this folder")
+    }
+    try Self.writing(path) {
+      // What follows half a line must not become a part of it.
+      if try handle.seekToEnd() > 0 { try handle.write(contentsOf: Data("\n".utf8)) }
+    }
+  }
+
+  private static func parse(_ bytes: [UInt8]) -> [String: Entry] {
+    var entries: [String: Entry] = [:]
+    for line in bytes.split(separator: UInt8(ascii: "\n")) {
+      guard let value = try? JSONReader().read(Data(line)), let file = value["file"]?.stringValue,
+        let size = value["size"]?.intValue, let modified = value["modified"]?.integer(as: Int64.self),
+        let outputSize = value["outputSize"]?.intValue, let conversion = value["conversion"]?.stringValue
+      else { continue }
+      entries[file] = Entry(
+        file: file, size: size, modified: modified, outputSize: outputSize, conversion: conversion)
+    }
+    return entries
+  }
+
+  func add(_ entry: Entry) throws {
+    guard let handle else { return }
+    var line = try JSONWriter().write([
+      "file": .string(entry.file), "size": .integer(entry.size), "modified": .integer(entry.modified),
+      "outputSize": .integer(entry.outputSize), "conversion": .string(entry.conversion),
+    ])
+    line.append(UInt8(ascii: "\n"))
+    try Self.writing("the journal") { try handle.write(contentsOf: line) }
+  }
+
+  private static func writing(_ path: String, _ body: () throws -> Void) throws {
+    do { try body() } catch { throw ToolError("\(path): cannot be written: \(error.localizedDescription)") }
+  }
+}

@@ -1,0 +1,54 @@
+internal import Foundation
+internal import StrataCore
+
+/// What became of the files of a folder, for people and for programs.
+struct ConversionReport {
+  let folders: FolderPair
+  let isDry: Bool
+  let results: [ConversionResult]
+
+  func count(_ outcome: ConversionResult.Outcome) -> Int { results.count { $0.outcome == outcome } }
+
+  /// A line for each failure, and one of counts.
+  var lines: [String] {
+    let failures = results.filter { $0.outcome == .failed }.map { "failed  \($0.file.onOneLine)  \($0.message ?? "")" }
+    let counts = [
+      "\(count(.converted).grouped) converted", "\(count(.done).grouped) done before",
+      "\(count(.ignored).grouped) ignored", "\(count(.failed).grouped) failed",
+    ]
+    return failures + [counts.joined(separator: ", ") + (isDry ? "; nothing was written" : "")]
+  }
+
+  /// The file's form: tab-separated where its name ends so, else JSON.
+  func data(isTabSeparated: Bool) throws -> Data {
+    isTabSeparated ? tabSeparated : try JSONWriter(isPretty: true).write(json) + Data("\n".utf8)
+  }
+
+  private var json: Value {
+    var object = Object()
+    object["input"] = .string(folders.input)
+    object["output"] = .string(folders.output)
+    object["dryRun"] = .bool(isDry)
+    for outcome in ConversionResult.Outcome.allCases { object[outcome.rawValue] = .integer(count(outcome)) }
+    object["files"] = .array(
+      results.map { result in
+        var file = Object()
+        file["file"] = .string(result.file)
+        file["outcome"] = .string(result.outcome.rawValue)
+        if let output = result.output { file["output"] = .string(output) }
+        if let code = result.code { file["code"] = .string(code) }
+        if let message = result.message { file["message"] = .string(message) }
+        return .object(file)
+      })
+    return .object(object)
+  }
+
+  private var tabSeparated: Data {
+    var text = "file\toutcome\toutput\tcode\tmessage\n"
+    for result in results {
+      let cells = [result.file, result.outcome.rawValue, result.output ?? "", result.code ?? "", result.message ?? ""]
+      text += cells.map { $0.replacing("\\", with: "\\\\").onOneLine }.joined(separator: "\t") + "\n"
+    }
+    return Data(text.utf8)
+  }
+}

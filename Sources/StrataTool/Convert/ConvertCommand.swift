@@ -1,0 +1,128 @@
+internal import ArgumentParser
+internal import Foundation
+internal import StrataCore
+
+struct ConvertCommand: ToolCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "convert", abstract: "Make archives of keyed archives and property lists.",
+    discussion: """
+      Of a folder all files are converted, those in its folders too; each archive has the name of its file with .strata \
+      behind it. Files of other kinds are passed over. What an earlier run has done is not done again, so a run that was \
+      stopped can be repeated. The originals are only read.
+      """)
+
+  @Argument(help: "The file or folder; - is standard input.")
+  var input: String
+
+  @Option(name: .shortAndLong, help: "The archive to write, or the folder for archives; - is standard output.")
+  var output: String
+
+  @Option(help: "The type that the root is to have: an object, or a dictionary.")
+  var type: String?
+
+  @Option(help: "The model version that the root is to have.")
+  var modelVersion: Int?
+
+  @Option(help: "The top key whose value to take; all of them where there are several.")
+  var key: String?
+
+  @Option(help: ArgumentHelp("Give a class another name; may be repeated.", valueName: "old=new"))
+  var rename: [String] = []
+
+  @Option(help: "How many files of a folder are converted at a time.")
+  var jobs: Int?
+
+  @Option(help: "Where to write what became of each file of a folder: a file.json or file.tsv.")
+  var report: String?
+
+  @Flag(help: "Convert the files of a folder, and write nothing but the report.")
+  var dryRun = false
+
+  func validate() throws {
+    for (option, name) in [("--type", type), ("--key", key)] where name?.isEmpty == true {
+      throw ValidationError("\(option) needs a name.")
+    }
+    if let type, RecordShape.parseMark(type).modelVersion != nil {
+      throw ValidationError("--type is a name alone; the version follows --model-version.")
+    }
+    if let modelVersion, modelVersion < 0 { throw ValidationError("--model-version is 0 or more.") }
+    if let jobs, !(1...256 ~= jobs) { throw ValidationError("--jobs is from 1 to 256.") }
+    if let report, !report.hasSuffix(".json"), !report.hasSuffix(".tsv") {
+      throw ValidationError("--report is a file.json or a file.tsv.")
+    }
+    if output.isEmpty { throw ValidationError("--output needs a path.") }
+    _ = try newNames()
+  }
+
+  private func newNames() throws -> [String: String] {
+    var names: [String: String] = [:]
+    for text in rename {
+      let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+      guard parts.count == 2, !parts[0].isEmpty, !parts[1].isEmpty else {
+        throw ValidationError("--rename is OLD=NEW, two names of classes.")
+      }
+      guard RecordShape.parseMark(parts[1]).modelVersion == nil else {
+        throw ValidationError("--rename gives a name alone, without a version.")
+      }
+      guard names.updateValue(parts[1], forKey: parts[0]) == nil else {
+        throw ValidationError("--rename names the class \(parts[0]) twice.")
+      }
+    }
+    return names
+  }
+
+  func run(on console: Console) throws -> Int32 {
+    let conversion = LegacyConversion(type: type, modelVersion: modelVersion, key: key, newNames: try newNames())
+    if input != "-", FileTree.isFolder(input) { return try convertFolder(conversion, console) }
+    guard jobs == nil, report == nil, !dryRun else {
+      throw ValidationError("--jobs, --report and --dry-run are for folders.")
+    }
+    try convertFile(conversion, console)
+    return 0
+  }
+
+  private func convertFile(_ conversion: LegacyConversion, _ console: Console) throws {
+    let file = try InputFile(DataFile(input), console)
+    let name = DataFile(input).name
+    switch file.kind {
+    case .archive:
+      throw ToolError("\(name): is \(file.archiveName); only keyed archives and property lists are converted")
+    case .other(let found):
+      throw ToolError("\(name): found \(found) where a keyed archive or a property list is expected")
+    case .propertyList(let isBinary):
+      try refuseOverwriting()
+      let document = try file.legacyDocument(isBinary: isBinary)
+      let archive = try ToolError.at(input) { try conversion.archive(document) }
+      try DataFile(output).write(archive, console)
+    }
+  }
+
+  /// The original must not be written, under whatever name.
+  private func refuseOverwriting() throws {
+    guard input != "-", output != "-", !FileTree.isFolder(output),
+      FileManager.default.fileExists(atPath: output)
+    else { return }
+    let files = try ToolError.at(output) {
+      try [input, output].map { try OpenFile(reading: URL(fileURLWithPath: $0)).status() }
+    }
+    guard files[0].device != files[1].device || files[0].inode != files[1].inode else {
+      throw ToolError("\(output): is the file that is to be converted; originals are not overwritten")
+    }
+  }
+
+  private func convertFolder(_ conversion: LegacyConversion, _ console: Console) throws -> Int32 {
+    guard output != "-" else { throw ValidationError("The files of a folder need a folder to go to.") }
+    let folders = try FolderPair(input: input, output: output)
+    if let report, try folders.isAmongOriginals(report) {
+      throw ToolError("\(report): the report must not lie among the originals")
+    }
+    let folder = FolderConversion(folders: folders, conversion: conversion, isDry: dryRun)
+    let jobs = jobs ?? min(max(ProcessInfo.processInfo.activeProcessorCount, 1), 8)
+    let result = ConversionReport(folders: folders, isDry: dryRun, results: try folder.run(jobs: jobs, console))
+    if let report {
+      try DataFile(report).write(result.data(isTabSeparated: report.hasSuffix(".tsv")), console)
+    }
+    for line in result.lines { try console.line(line) }
+    return result.count(.failed) == 0 ? 0 : 1
+  }
+}

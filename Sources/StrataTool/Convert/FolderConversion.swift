@@ -1,0 +1,132 @@
+internal import Foundation
+internal import StrataCore
+internal import Synchronization
+
+/// Converts the files of a folder, several at a time.
+struct FolderConversion: Sendable {
+  let folders: FolderPair
+  let conversion: LegacyConversion
+  /// Whether nothing is written.
+  let isDry: Bool
+
+  /// What the threads share.
+  private final class Work: Sendable {
+    struct State: Sendable {
+      var next = 0
+      var results: [(place: Int, result: ConversionResult)] = []
+      var isStopped = false
+    }
+
+    let state = Mutex(State())
+    let arrived = DispatchSemaphore(value: 0)
+    let running = DispatchGroup()
+  }
+
+  /// Converts the files and tells what became of each, in the order of the files.
+  func run(jobs: Int, _ console: Console) throws -> [ConversionResult] {
+    let items = try FileTree(folders.input).items
+    if !isDry {
+      try ToolError.at(folders.output) {
+        try FileManager.default.createDirectory(atPath: folders.output, withIntermediateDirectories: true)
+      }
+    }
+    let journal = try ConversionJournal(folder: folders.output, isDry: isDry)
+    if !isDry { try folders.removeRemains() }
+    let entries = journal.entries
+    let work = Work()
+    for _ in 0..<min(jobs, items.count) {
+      work.running.enter()
+      let thread = Thread {
+        while let place = Self.take(work, items.count) {
+          let result = convert(items[place].path, items[place].item, entries[items[place].path])
+          work.state.withLock { $0.results.append((place, result)) }
+          work.arrived.signal()
+        }
+        work.running.leave()
+      }
+      // Values may nest, and the stacks of threads are small on some systems.
+      thread.stackSize = 16 << 20
+      thread.start()
+    }
+    defer {
+      work.state.withLock { $0.isStopped = true }
+      work.running.wait()
+    }
+    var results = [ConversionResult?](repeating: nil, count: items.count)
+    for count in items.indices {
+      work.arrived.wait()
+      guard let (place, result) = work.state.withLock({ $0.results.popLast() }) else { continue }
+      results[place] = result
+      if let entry = result.entry { try journal.add(entry) }
+      console.progress("\(count + 1)/\(items.count) \(result.file.onOneLine)")
+    }
+    console.clearProgress()
+    return results.compactMap { $0 }
+  }
+
+  private static func take(_ work: Work, _ count: Int) -> Int? {
+    work.state.withLock { state in
+      guard !state.isStopped, state.next < count else { return nil }
+      state.next += 1
+      return state.next - 1
+    }
+  }
+
+  // MARK: One file
+
+  private func convert(
+    _ file: String, _ item: FileTree.Item, _ entry: ConversionJournal.Entry?
+  ) -> ConversionResult {
+    switch item {
+    case .other(let kind): return .ignored(file, kind)
+    case .unreadable(let error): return .failed(file, error, path: folders.input + "/" + file)
+    case .file(let status):
+      do { return try convert(file, status, entry) } catch {
+        return .failed(file, error, path: folders.input + "/" + file)
+      }
+    }
+  }
+
+  private func convert(
+    _ file: String, _ status: FileStatus, _ entry: ConversionJournal.Entry?
+  ) throws -> ConversionResult {
+    let archive = FolderPair.archiveName(of: file)
+    let output = folders.output + "/" + archive
+    let existing = try FileStatus(ofPath: output)
+    if let entry, entry.size == status.size, entry.modified == status.modified, entry.conversion == conversion.text,
+      let existing, existing.isRegular, existing.size == entry.outputSize
+    {
+      return ConversionResult(file: file, outcome: .done, output: archive)
+    }
+    let input = try InputFile(path: folders.input + "/" + file)
+    guard case .propertyList(let isBinary) = input.kind else { return .ignored(file, Self.kind(of: input)) }
+    let data = try conversion.archive(LegacyDocument(input.data(), isBinary: isBinary))
+    if let existing {
+      // Also a link would lead the new content elsewhere.
+      guard existing.isRegular else {
+        throw ArchiveError(.fileSystem, "\(archive.onOneLine) is there already, and is no regular file")
+      }
+      if entry == nil, try AtomicFile.read(URL(fileURLWithPath: output), limit: .max) != Array(data) {
+        throw ArchiveError(
+          .fileSystem, "\(archive.onOneLine) is there already, and no run of convert has made it; move it away")
+      }
+    }
+    if !isDry {
+      try folders.makeFolder(for: archive)
+      try AtomicFile.write(data, to: URL(fileURLWithPath: output))
+    }
+    return ConversionResult(
+      file: file, outcome: .converted, output: archive,
+      entry: .init(
+        file: file, size: status.size, modified: status.modified, outputSize: data.count,
+        conversion: conversion.text))
+  }
+
+  private static func kind(of input: InputFile) -> String {
+    switch input.kind {
+    case .archive: input.archiveName
+    case .propertyList: "a property list"
+    case .other(let found): found
+    }
+  }
+}

@@ -1,0 +1,135 @@
+internal import Foundation
+internal import StrataCore
+
+/// How a keyed archive or a property list becomes an archive.
+struct LegacyConversion: Sendable {
+  /// The type of the root, where that is an object or a dictionary.
+  var type: String?
+  var modelVersion: Int?
+  /// The top key whose value is the root.
+  var key: String?
+  /// New names of classes.
+  var newNames: [String: String] = [:]
+
+  /// What the conversion does, in one line; equal for conversions that do the same.
+  var text: String {
+    let names = newNames.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
+    let parts: [Value] = [
+      type.map { .string($0) } ?? .null, modelVersion.map { .integer($0) } ?? .null, key.map { .string($0) } ?? .null,
+      .array(names.flatMap { [.string($0.key), .string($0.value)] }),
+    ]
+    return (try? JSONWriter().write(.array(parts))).map { String(decoding: $0, as: UTF8.self) } ?? ""
+  }
+
+  func archive(_ document: LegacyDocument) throws -> Data {
+    switch document.content {
+    case .plain(let value, _):
+      guard key == nil else {
+        throw ArchiveError(.missingValue, "a plain property list has no top keys; only a keyed archive has")
+      }
+      guard let type else {
+        if modelVersion != nil { throw Self.versionAlone }
+        return try ArchiveEncoder().encode(value)
+      }
+      guard case .object(let object) = value else { throw Self.noRoot(value.kind) }
+      return try ArchiveEncoder().encode(Record(typeName: type, modelVersion: modelVersion, object: object))
+    case .keyed(let keyed, _):
+      var graph = ObjectGraph(objects: keyed.graph.objects, root: try root(of: keyed))
+      if key != nil, keyed.topKeys.count > 1 { graph = Self.reachable(graph) }
+      return try archive(graph)
+    }
+  }
+
+  /// The value under the only top key or the one that was asked for; an object of all where there are more.
+  private func root(of keyed: KeyedArchive) throws -> Value {
+    if let key {
+      guard let value = keyed.top[key] else {
+        let keys = keyed.topKeys.isEmpty ? "none" : keyed.topKeys.joined(separator: ", ")
+        throw ArchiveError(.missingValue, "there is no top key \(key); the archive has: \(keys)")
+      }
+      return value
+    }
+    if keyed.topKeys.count == 1, let value = keyed.top[keyed.topKeys[0]] { return value }
+    return .object(Object(keyed.topKeys.map { .init(key: $0, value: keyed.top[$0] ?? .null) }))
+  }
+
+  private func archive(_ graph: ObjectGraph) throws -> Data {
+    var graph = graph
+    for place in graph.objects.indices {
+      guard case .record(var record) = graph.objects[place], let name = newNames[record.typeName] else { continue }
+      record.typeName = name
+      graph.objects[place] = .record(record)
+    }
+    if type != nil || modelVersion != nil { try mark(&graph) }
+    guard !graph.objects.isEmpty else {
+      if case .record(let record) = graph.root { return try ArchiveEncoder().encode(record) }
+      return try ArchiveEncoder().encode(graph.root)
+    }
+    return try ArchiveEncoder().archive(Self.stamp(of: graph)) { try $0.write(graph) }
+  }
+
+  /// Gives the root its type and version.
+  private func mark(_ graph: inout ObjectGraph) throws {
+    switch graph.root {
+    case .reference(let number):
+      guard case .record(var record)? = graph.resolve(graph.root) else { throw Self.noRoot("a collection") }
+      if let type { record.typeName = type }
+      if let modelVersion { record.modelVersion = modelVersion }
+      graph.objects[number] = .record(record)
+    case .object(let object):
+      guard let type else { throw Self.versionAlone }
+      graph.root = .record(Record(typeName: type, modelVersion: modelVersion, object: object))
+    default: throw Self.noRoot(graph.root.kind)
+    }
+  }
+
+  private static let versionAlone = ArchiveError(
+    .typeMismatch, "--model-version needs --type where the root is no object of a class")
+
+  private static func noRoot(_ found: String) -> ArchiveError {
+    ArchiveError(.typeMismatch, "--type needs an object or a dictionary at the root, and there is \(found)")
+  }
+
+  /// The name of the root's type, as a model would have it: `Issue`, `[Issue]`, or `Value` where it is no object.
+  private static func stamp(of graph: ObjectGraph) -> Stamp {
+    func record(_ value: Value) -> Record? {
+      if case .record(let record)? = graph.resolve(value) { record } else { nil }
+    }
+    if let record = record(graph.root) { return Stamp(typeName: record.typeName, modelVersion: record.modelVersion) }
+    if case .array(let elements) = graph.root, let first = elements.first.flatMap(record),
+      elements.allSatisfy({ record($0)?.typeName == first.typeName })
+    {
+      return Stamp(typeName: "[\(first.typeName)]", modelVersion: first.modelVersion, count: UInt64(elements.count))
+    }
+    return Stamp(typeName: Value.archiveTypeName)
+  }
+
+  /// The graph without the objects that its root does not lead to.
+  private static func reachable(_ graph: ObjectGraph) -> ObjectGraph {
+    let order = GraphOrder(graph.objects, from: [("", graph.root)])
+    var objects = Array(repeating: Value.null, count: order.numbers.count { $0 != nil })
+    for (place, number) in order.numbers.enumerated() {
+      if let number { objects[number] = renumbered(graph.objects[place], order) }
+    }
+    return ObjectGraph(objects: objects, root: renumbered(graph.root, order))
+  }
+
+  /// Plain values nest no deeper than the limits of reading allow.
+  private static func renumbered(_ value: Value, _ order: GraphOrder) -> Value {
+    switch value {
+    case .reference(let number): .reference(order.number(of: number) ?? -1)
+    case .array(let elements): .array(elements.map { renumbered($0, order) })
+    case .set(let elements): .set(elements.map { renumbered($0, order) })
+    case .object(let object):
+      .object(Object(object.entries.map { .init(key: $0.key, value: renumbered($0.value, order)) }))
+    case .map(let entries):
+      .map(entries.map { .init(key: renumbered($0.key, order), value: renumbered($0.value, order)) })
+    case .record(var record):
+      {
+        for (key, value) in record.fields { record[key] = renumbered(value, order) }
+        return .record(record)
+      }()
+    default: value
+    }
+  }
+}
