@@ -11,6 +11,9 @@ struct ClassCensus {
     var count: Int
   }
 
+  /// What `KeyedArchive` allows.
+  private static let mostNames = 64
+
   /// The classes, sorted by the bytes of their names.
   private(set) var classes: [Entry] = []
   /// How many objects the table has.
@@ -33,7 +36,7 @@ struct ClassCensus {
         continue
       }
       let chain = Self.elements(of: Self.member("$classes", of: described, in: list), in: list, objects)
-        .map { $0.compactMap { Self.text($0, in: list, objects) } }
+        .map { $0.prefix(Self.mostNames).compactMap { Self.text($0, in: list, objects) } }
       let place = places[ExactKey(name)] ?? classes.count
       places[ExactKey(name)] = place
       known[described] = place

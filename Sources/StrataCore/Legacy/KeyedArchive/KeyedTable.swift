@@ -60,6 +60,11 @@ struct KeyedTable {
 
   var count: Int { objects.count }
 
+  /// Bytes of all text and data in the property list, each counted once.
+  var byteCount: Int {
+    list.objects.reduce(0) { $0 + $1.byteCount }
+  }
+
   /// The object that stands at a number of the property list: where that is a UID, the one that it names.
   func target(_ number: Int) throws -> Target {
     var place = objects.count + max(number, 0)
@@ -100,6 +105,9 @@ struct KeyedTable {
     try Self.members(entries, of: list)
   }
 
+  /// How many classes may stand above one: many times what any framework has.
+  private static let mostNames = 64
+
   /// The class that the value of a `$class` key describes.
   func readClass(_ object: PropertyList.Object) throws -> KeyedClass {
     guard case .dictionary(let entries) = object else {
@@ -113,6 +121,11 @@ struct KeyedTable {
       guard let number = members.first(where: { $0.key == key })?.value else { return [] }
       guard case .array(let elements) = try target(number).object else {
         throw ArchiveError(.damaged, "\(key) of a class is no array")
+      }
+      // Many classes may refer to one array, and each keeps the names.
+      guard elements.count <= Self.mostNames else {
+        throw ArchiveError(
+          .limitExceeded, "\(key) of a class has \(elements.count) names; \(Self.mostNames) are allowed", limit: .count)
       }
       return try elements.map { element in
         guard case .string(let name) = try target(element).object else {

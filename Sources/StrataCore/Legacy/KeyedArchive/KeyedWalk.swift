@@ -28,6 +28,7 @@ struct KeyedWalk {
     /// How many values it has inside, and in how many levels.
     var size = 1
     var height = 0
+    var bytes = 0
 
     var nextComponent: ArchiveError.PathComponent? {
       guard let keys else { return .index(values.count) }
@@ -53,6 +54,8 @@ struct KeyedWalk {
     let value: Value
     var size = 1
     var height = 0
+    /// Bytes of text and data inside.
+    var bytes = 0
   }
 
   private var frames: [Frame] = []
@@ -65,6 +68,8 @@ struct KeyedWalk {
   private var repeated = 0
   private var count: Int
   private var nested: KeyedNesting?
+  /// How many bytes of text and data may still follow.
+  private var bytesLeft: Int
 
   private struct ShapeKey: Hashable {
     let typeName: String
@@ -78,6 +83,7 @@ struct KeyedWalk {
     self.nested = nested
     count = table.count
     depthLimit = min(limits.depth, 512)
+    bytesLeft = PropertyListReader.mostBytes(of: table.byteCount)
   }
 
   /// The values under the top keys, and in how many levels they stand.
@@ -122,15 +128,16 @@ struct KeyedWalk {
     var walk = KeyedWalk(table, limits: limits, nested: nested)
     walk.nested?.level += 1
     (walk.objects, walk.classesByName, walk.forms) = (objects, classesByName, forms)
-    (walk.repeated, walk.count) = (repeated, count + table.count)
+    (walk.repeated, walk.count, walk.bytesLeft) = (repeated, count + table.count, bytesLeft)
     (objects, classesByName, forms) = ([], [:], [:])
     let found = try walk.run(inside: depth)
     (objects, classesByName, forms) = (walk.objects, walk.classesByName, walk.forms)
-    (repeated, count) = (walk.repeated, walk.count)
+    let bytes = bytesLeft - walk.bytesLeft
+    (repeated, count, bytesLeft) = (walk.repeated, walk.count, walk.bytesLeft)
     self.nested = walk.nested
     self.nested?.level -= 1
     let value = found.values["root"] ?? .object(found.values)
-    let made = Made(value: value, size: found.size, height: found.height + 1)
+    let made = Made(value: value, size: found.size, height: found.height + 1, bytes: bytes)
     self.made[place] = made
     return made
   }
@@ -140,6 +147,7 @@ struct KeyedWalk {
     let place = frames.count - 1
     frames[place].values.append(made.value)
     frames[place].size += made.size
+    frames[place].bytes += made.bytes
     frames[place].height = max(frames[place].height, made.height)
   }
 
@@ -156,10 +164,16 @@ struct KeyedWalk {
     case .date(let value): add(Made(value: .date(value)))
     case .data(let value):
       guard value.count <= limits.stringLength else { throw tooLong(value.count) }
-      add(try openNested(value, at: target.place, inside: depth) ?? Made(value: .data(value)))
+      if let opened = try openNested(value, at: target.place, inside: depth) {
+        add(opened)
+      } else {
+        try spend(value.count)
+        add(Made(value: .data(value), bytes: value.count))
+      }
     case .string(let value):
       guard value.utf8.count <= limits.stringLength else { throw tooLong(value.utf8.count) }
-      add(Made(value: .string(value)))
+      try spend(value.utf8.count)
+      add(Made(value: .string(value), bytes: value.utf8.count))
     case .uid: throw ArchiveError(.damaged, "a reference leads to a reference")
     case .array(let elements): try enter(target.place, .array, nil, elements, inside: depth)
     case .set(let elements): try enter(target.place, .set, nil, elements, inside: depth)
@@ -179,10 +193,20 @@ struct KeyedWalk {
         throw ArchiveError(.limitExceeded, "shared collections stand for more than \(limit) values", limit: .count)
       }
       repeated = sum
+      try spend(made.bytes)
       return made
     }
     guard open.contains(place) else { return nil }
     return Made(value: .reference(number(for: place)))
+  }
+
+  /// Counts text and data, which many objects may share.
+  private mutating func spend(_ count: Int) throws {
+    bytesLeft -= count
+    guard bytesLeft >= 0 else {
+      throw ArchiveError(
+        .limitExceeded, "shared text and data stand for many times the bytes of the archive", limit: .count)
+    }
   }
 
   private mutating func number(for place: Int) -> Int {
@@ -209,6 +233,7 @@ struct KeyedWalk {
     if let value = FoundationValue(found, keys: keys) {
       return try enter(place, .plain(value), keys, fields.map(\.value), inside: depth)
     }
+    try spend(found.name.utf8.count)
     try enter(place, .record(number(for: place), found), keys, fields.map(\.value), inside: 0)
     if keys != rawKeys { frames[frames.count - 1].rawKeys = rawKeys }
   }
@@ -222,8 +247,11 @@ struct KeyedWalk {
     // A collection has its elements in an array of the property list, which is the level that counts.
     if case .plain(let value) = form, value.isCollection { depth -= 1 }
     guard depth <= depthLimit else { throw ArchiveError.tooDeep(depthLimit) }
+    let keyBytes = keys?.reduce(0) { $0 + $1.utf8.count } ?? 0
+    try spend(keyBytes)
     open.insert(place)
-    frames.append(Frame(place: place, form: form, keys: keys, children: children, depth: depth))
+    frames.append(
+      Frame(place: place, form: form, keys: keys, children: children, depth: depth, bytes: keyBytes))
   }
 
   private mutating func readClass(_ number: Int) throws -> KeyedClass {
@@ -254,7 +282,7 @@ struct KeyedWalk {
       objects[number] = value
       return Made(value: .reference(number))
     }
-    var made = Made(value: value, size: frame.size, height: frame.height + 1)
+    var made = Made(value: value, size: frame.size, height: frame.height + 1, bytes: frame.bytes)
     if case .plain(let plain) = frame.form {
       if plain.isCollection || nestedIndex(frame) != nil { made.height = frame.height } else { made.size = 1 }
     }

@@ -5,6 +5,9 @@ extension PropertyListReader {
   /// in which everything is shared again and again would fill any memory.
   static let expansion = 16
 
+  /// How many bytes of text and data a value may have that is made of so many, since they may be shared too.
+  static func mostBytes(of count: Int) -> Int { max(1 << 26, expansion * count) }
+
   /// The value of a plain property list.
   ///
   /// Objects that are referred to more than once stand once for each reference. A dictionary becomes an object where all
@@ -13,12 +16,14 @@ extension PropertyListReader {
   ///
   /// - Throws: ``ArchiveError`` with code `damaged` where a number names no object or an object holds itself, and
   ///   `limitExceeded` where the nesting goes beyond ``ArchiveLimits/depth``, and beyond 2,048 levels whatever it is set
-  ///   to, or where sharing makes the value many times as large as the list (16 times, and more than 65,536 values).
+  ///   to, or where sharing makes the value many times as large as the list (16 times, and more than 65,536 values or
+  /// 64 MiB of text and data).
   /// - Complexity: linear in the size of the value.
   public func value(of list: PropertyList) throws -> Value {
     let depth = min(limits.depth, JSONReader.maximumDepth)
     var budget = 65536
     for object in list.objects { budget += Self.expansion * (1 + object.childCount) }
+    var bytes = Self.mostBytes(of: list.objects.reduce(0) { $0 + $1.byteCount })
     var open: [OpenContainer] = []
     var openNumbers: Set<Int> = []
     var number = list.root
@@ -26,13 +31,14 @@ extension PropertyListReader {
       guard list.objects.indices.contains(number) else {
         throw ArchiveError(.damaged, "a reference names an object that does not exist")
       }
+      let object = list.objects[number]
       budget -= 1
-      guard budget >= 0 else {
+      bytes -= object.byteCount
+      guard budget >= 0, bytes >= 0 else {
         throw ArchiveError(
           .limitExceeded, "what is shared in the property list makes a value many times as large as the list",
           limit: .count)
       }
-      let object = list.objects[number]
       if object.childCount > 0 {
         guard openNumbers.insert(number).inserted else {
           throw ArchiveError(.damaged, "an object of the property list holds itself; only keyed archives have circles")
@@ -70,6 +76,15 @@ extension PropertyList.Object {
     switch self {
     case .array(let elements), .set(let elements): elements.count
     case .dictionary(let entries): entries.count * 2
+    default: 0
+    }
+  }
+
+  /// How many bytes of text or data the object has.
+  var byteCount: Int {
+    switch self {
+    case .string(let text): text.utf8.count
+    case .data(let data): data.count
     default: 0
     }
   }
