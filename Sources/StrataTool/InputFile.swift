@@ -37,6 +37,8 @@ struct InputFile {
 
   /// A file of the file system.
   init(path: String) throws {
+    // An empty one would be the current folder.
+    guard !path.isEmpty else { throw ToolError("the path of the file is empty") }
     let url = URL(fileURLWithPath: path)
     let (content, kind): (Data?, Kind) = try ToolError.at(path) {
       let opened = try OpenFile(reading: url)

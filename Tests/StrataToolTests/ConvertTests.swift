@@ -146,6 +146,9 @@ struct ConvertTests {
     let list = try scratch.file("list.plist", "<plist><array/></plist>")
     Run("convert", list, "-o", output, "--type", "T").expectFailure("list.plist: ", "array")
     Run("convert", list, "-o", output, "--model-version", "1").expectFailure("list.plist: ", "--type")
+    Run("convert", Legacy.path("bookmarks.plist"), "-o", output, "--rename", "Bookmark.Folder=Folder")
+      .expectFailure("no objects of the class Bookmark.Folder")
+    Run("convert", "", "-o", output).expectFailure("empty")
     #expect(try scratch.data("out") == Data("old".utf8))
     #expect(try scratch.names.allSatisfy { !$0.hasPrefix(".") })
   }

@@ -92,6 +92,10 @@ struct ConvertCommand: ToolCommand {
     case .propertyList(let isBinary):
       try refuseOverwriting()
       let document = try file.legacyDocument(isBinary: isBinary)
+      // A wrong name would be passed over without a word. In a folder not every file has every class.
+      if let missing = conversion.newNames.keys.sorted().first(where: { !document.hasObjects(of: $0) }) {
+        throw ToolError("\(name): there are no objects of the class \(missing); strata inspect shows the classes")
+      }
       let archive = try ToolError.at(input) { try conversion.archive(document) }
       try DataFile(output).write(archive, console)
     }

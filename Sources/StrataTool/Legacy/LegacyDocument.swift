@@ -41,6 +41,14 @@ struct LegacyDocument {
     }
   }
 
+  /// Whether objects of a class are in it, which are no plain values.
+  func hasObjects(of type: String) -> Bool {
+    guard case .keyed(let archive, _) = content else { return false }
+    return archive.graph.objects.contains {
+      if case .record(let record) = $0 { record.typeName == type } else { false }
+    }
+  }
+
   /// The values and the objects that they refer to.
   private var graph: GraphOrder {
     switch content {
