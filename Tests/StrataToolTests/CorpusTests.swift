@@ -44,4 +44,24 @@ struct CorpusTests {
       #expect(run.code == (isIssue ? 0 : 1), "\(path) \(run.error)")
     }
   }
+
+  @Test("Broken and hostile files end in one line, or are read", arguments: ["plist-hostile", "parser-fixture-bad"])
+  func hostileFiles(folder: String) throws {
+    let scratch = try Scratch()
+    let root = try #require(corpus).deletingLastPathComponent().appendingPathComponent("keyed/" + folder)
+    let paths = try FileManager.default.contentsOfDirectory(atPath: root.path).sorted().map { root.path + "/" + $0 }
+    #expect(!paths.isEmpty)
+    for path in paths {
+      let output = scratch.path("a.strata")
+      for arguments in [["inspect", path], ["inspect", "--json", path], ["convert", path, "-o", output]] {
+        let run = Run(arguments)
+        if run.code == 0 { #expect(run.error.isEmpty, "\(path)") } else { run.expectFailure("\(path): ") }
+      }
+      let run = Run("verify", path)
+      #expect(run.text.hasPrefix(run.code == 0 ? "ok  \(path)  " : "damaged  \(path)  "))
+      #expect(FileManager.default.fileExists(atPath: output) == (run.code == 0), "\(path)")
+      if run.code == 0 { #expect(Run("verify", output).code == 0, "\(path)") }
+      try? FileManager.default.removeItem(atPath: output)
+    }
+  }
 }

@@ -57,7 +57,7 @@ struct LegacyInspectTests {
     }
   }
 
-  @Test("A list of very many objects neither exhausts the stack nor makes text without end", arguments: [100_000])
+  @Test("A list of very many objects neither exhausts the stack nor makes text without end", arguments: [30_000])
   func longLists(count: Int) throws {
     var list = PropertyList(objects: [], root: 0)
     func add(_ object: PropertyList.Object) -> Int {
