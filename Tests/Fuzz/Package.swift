@@ -17,7 +17,7 @@ let package = Package(
   dependencies: [.package(name: "Strata", path: "../..")],
   targets: [
     .executableTarget(
-      name: "strata-fuzz-json",
+      name: "strata-fuzz",
       dependencies: [.product(name: "StrataCore", package: "Strata")],
       swiftSettings: features
         + (isFuzzing

@@ -25,8 +25,7 @@ extension ArchiveWriter {
       leave()
     case .set(let elements):
       try enter()
-      beginSet(count: elements.count)
-      try writeAll(CanonicalOrder.sorted(elements, of: graphObjects) { try $0.write($1) })
+      try writeSet(elements)
       leave()
     case .object(let object):
       try enter()
@@ -38,15 +37,41 @@ extension ArchiveWriter {
       leave()
     case .map(let entries):
       try enter()
-      beginMap(count: entries.count)
-      for entry in try CanonicalOrder.sorted(entries, of: graphObjects, by: { try $0.write($1.key) }) {
-        try write(entry.key)
-        try write(entry.value)
-      }
+      try writeMap(entries)
       leave()
     case .record(let record): try write(record)
     case .reference(let number): try writeReference(number)
     case .graph(let graph): try write(graph)
+    }
+  }
+
+  /// Writes elements in the order of sets, those that are equal once: sets inside them may differ in their order alone.
+  private mutating func writeSet(_ elements: [Value]) throws {
+    var sorted = try CanonicalOrder.encoded(elements, of: graphObjects) { try $0.write($1) }
+    var last: [UInt8]?
+    sorted.removeAll { item in
+      defer { last = item.bytes }
+      return item.bytes == last && item.element == item.element
+    }
+    beginSet(count: sorted.count)
+    // What is only written for its order shares nothing, so it needs not be written once more at every level.
+    guard usesReferences else {
+      for item in sorted { append(encoded: item.bytes) }
+      return
+    }
+    try writeAll(sorted.map(\.element))
+  }
+
+  private mutating func writeMap(_ entries: [Value.MapEntry]) throws {
+    let sorted = try CanonicalOrder.encoded(entries, of: graphObjects) { try $0.write($1.key) }
+    for (earlier, later) in zip(sorted, sorted.dropFirst())
+    where earlier.bytes == later.bytes && later.element.key == later.element.key {
+      throw ArchiveError(.notEncodable, "a key of a map stands twice; each may stand once")
+    }
+    beginMap(count: sorted.count)
+    for item in sorted {
+      if usesReferences { try write(item.element.key) } else { append(encoded: item.bytes) }
+      try write(item.element.value)
     }
   }
 
@@ -59,6 +84,7 @@ extension ArchiveWriter {
 
 /// The order of sets and of keys: by the bytes of the encoding that an element has alone (RFC 8949 §4.2.1).
 package enum CanonicalOrder {
+  /// The elements in their order.
   ///
   /// - Parameters:
   ///   - objects: what the writer of the whole does with objects. Here their content decides, two levels deep.
@@ -67,6 +93,14 @@ package enum CanonicalOrder {
     _ elements: some Collection<T>, objects: ObjectRole? = nil, of graph: (first: Int, count: Int, written: Int)? = nil,
     by write: (inout ArchiveWriter, T) throws -> Void
   ) throws -> [T] {
+    try encoded(elements, objects: objects, of: graph, by: write).map(\.element)
+  }
+
+  /// The elements in their order, each with the bytes that decide it.
+  package static func encoded<T>(
+    _ elements: some Collection<T>, objects: ObjectRole? = nil, of graph: (first: Int, count: Int, written: Int)? = nil,
+    by write: (inout ArchiveWriter, T) throws -> Void
+  ) throws -> [(bytes: [UInt8], element: T)] {
     var writer = ArchiveWriter(usesReferences: false, minimumCapacity: 64)
     if objects != nil { writer.objects = .content(levels: 2) }
     var keyed: [(bytes: [UInt8], element: T)] = []
@@ -78,6 +112,6 @@ package enum CanonicalOrder {
       keyed.append((writer.buffer.array(), element))
     }
     keyed.sort { $0.bytes.lexicographicallyPrecedes($1.bytes) }
-    return keyed.map(\.element)
+    return keyed
   }
 }

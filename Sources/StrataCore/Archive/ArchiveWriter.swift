@@ -7,7 +7,8 @@ public import Foundation
 public struct ArchiveWriter: ~Copyable {
   package var buffer: ByteBuffer
   private var strings = StringIndex()
-  private var usesReferences: Bool
+  /// Whether strings and keys that were written before become references.
+  package let usesReferences: Bool
   /// The schemas that were met, with their numbers: found faster than by content.
   private var schemas: [(schema: ObjectIdentifier, number: Int)] = []
   /// What each record tag stands for. Equal content has one number, whatever object describes it.
@@ -51,6 +52,12 @@ public struct ArchiveWriter: ~Copyable {
     if notesSchemas { schemasOfShapes = [:] }
     beginBody()
   }
+
+  /// Whether what was written elsewhere is the same here, byte for byte.
+  package var sharesNothing: Bool { !usesReferences && objects == nil }
+
+  /// Writes what was encoded elsewhere.
+  package mutating func append(encoded bytes: [UInt8]) { buffer.append(bytes.span.bytes) }
 
   private mutating func beginBody() {
     if usesReferences { buffer.appendHead(CBOR.Major.tag, CBOR.Tag.stringNamespace) }

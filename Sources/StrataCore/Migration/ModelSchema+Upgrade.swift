@@ -63,7 +63,7 @@ extension ModelSchema {
     slots.reserveCapacity(fields.count)
     guard let hook else {
       for place in context.places(of: self, in: upgraded.shape) { slots.append(place.map { upgraded.values[$0] }) }
-      return (slots, keepsUnknownFields ? unknownFields(of: upgraded, in: context) : UnknownFields())
+      return (slots, try keepsUnknownFields ? unknownFields(of: upgraded, in: context) : UnknownFields())
     }
     for (place, field) in fields.enumerated() {
       let version = version(of: place, in: record)
@@ -75,7 +75,7 @@ extension ModelSchema {
           foundVersion: version, supportedVersion: modelVersion, underlying: error)
       }
     }
-    return (slots, keepsUnknownFields ? unknownFields(of: upgraded, in: context) : UnknownFields())
+    return (slots, try keepsUnknownFields ? unknownFields(of: upgraded, in: context) : UnknownFields())
   }
 
   /// The value under a former key, unless today's key is there: then a hook that answered nil meant the default.
@@ -85,12 +85,12 @@ extension ModelSchema {
   }
 
   /// The fields that the model does not declare; objects that they refer to stand in them.
-  private func unknownFields(of record: Record, in context: DecodingContext) -> UnknownFields {
+  private func unknownFields(of record: Record, in context: DecodingContext) throws -> UnknownFields {
     let unknown = unknownFields(of: record)
     guard let objects = context.objects, !unknown.isEmpty else { return unknown }
     let entries = unknown.object.entries
     return UnknownFields(
-      Object(uniqueEntries: entries.map { .init(key: $0.key, value: objects.withoutReferences($0.value)) }))
+      Object(uniqueEntries: try entries.map { .init(key: $0.key, value: try objects.withoutReferences($0.value)) }))
   }
 
   package func unknownFields(of record: Record) -> UnknownFields {

@@ -81,8 +81,9 @@ extension Set: Archivable where Element: Archivable {
   public func write(to writer: inout ArchiveWriter) throws {
     try writer.enter()
     writer.beginSet(count: count)
-    for element in try CanonicalOrder.sorted(self, objects: writer.objects, by: { try $1.write(to: &$0) }) {
-      try element.write(to: &writer)
+    for item in try CanonicalOrder.encoded(self, objects: writer.objects, by: { try $1.write(to: &$0) }) {
+      // What is only written for its order shares nothing, so it needs not be written once more at every level.
+      if writer.sharesNothing { writer.append(encoded: item.bytes) } else { try item.element.write(to: &writer) }
     }
     writer.leave()
   }
@@ -117,8 +118,9 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
     try writer.enter()
     writer.beginMap(count: count)
     // The pairs are sorted and not the keys: a key that is not equal to itself, as NaN, could not be looked up.
-    for (key, value) in try CanonicalOrder.sorted(self, objects: writer.objects, by: { try $1.key.write(to: &$0) }) {
-      try key.write(to: &writer)
+    for item in try CanonicalOrder.encoded(self, objects: writer.objects, by: { try $1.key.write(to: &$0) }) {
+      let (key, value) = item.element
+      if writer.sharesNothing { writer.append(encoded: item.bytes) } else { try key.write(to: &writer) }
       do { try value.write(to: &writer) } catch { throw Self.error(error, key) }
     }
     writer.leave()

@@ -193,11 +193,11 @@ extension Decimal: Archivable {
 extension Value: Archivable {
   public static func read(from reader: inout ArchiveReader) throws -> Value {
     let value = try reader.readValue()
-    return reader.context.objects?.withoutReferences(value) ?? value
+    return try reader.context.objects?.withoutReferences(value) ?? value
   }
   public func write(to writer: inout ArchiveWriter) throws { try writer.write(self) }
   public static func make(from value: Value, in context: DecodingContext) throws -> Value {
-    context.objects?.withoutReferences(value) ?? value
+    try context.objects?.withoutReferences(value) ?? value
   }
 }
 

@@ -77,6 +77,7 @@ extension ArchiveWriter {
       limits.depth = depthLimit
       var reader = ArchiveReader(bytes, context: DecodingContext(limits: limits))
       try reader.beginBody()
+      if objects != nil { reader.context.graph.elsewhere = 0..<Int.max }
       return try reader.readValue()
     }
   }

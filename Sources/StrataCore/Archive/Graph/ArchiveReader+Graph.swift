@@ -100,19 +100,24 @@ extension ArchiveReader {
       throw ArchiveError.damaged("a reference to an object is no number", at: start)
     }
     // Objects are counted through the whole body, as tag 29 has it.
-    let first = context.objects?.first ?? context.graph.untypedFirst ?? 0
-    guard number >= first else { throw ArchiveError.damaged("a reference to an object of another graph", at: start) }
-    return .reference(Int(number) - first)
+    guard let objects = context.objects?.numbers ?? context.graph.untyped ?? context.graph.elsewhere else {
+      throw ArchiveError.damaged("a reference to an object stands outside of a graph", at: start)
+    }
+    guard objects.contains(Int(number)) else {
+      throw ArchiveError.damaged("a reference names no object of its graph", at: start)
+    }
+    return .reference(Int(number) - objects.lowerBound)
   }
 
   /// A graph without types, whose tag and name were passed.
   package mutating func readGraphContent(at start: Int) throws -> ObjectGraph {
-    guard context.objects == nil, context.graph.untypedFirst == nil else {
+    guard context.objects == nil, context.graph.untyped == nil else {
       throw ArchiveError.damaged("a graph stands inside another", at: start)
     }
-    context.graph.untypedFirst = context.graph.sharedCount
-    defer { context.graph.untypedFirst = nil }
     let count = try readArrayCount()
+    let first = context.graph.sharedCount
+    context.graph.untyped = first..<first + count
+    defer { context.graph.untyped = nil }
     try enter()
     var objects: [Value] = []
     objects.reserveCapacity(min(count, 4096))
@@ -184,8 +189,10 @@ extension ArchiveReader {
 package struct GraphReading {
   /// How many objects the graphs before this place hold.
   var sharedCount = 0
-  /// The number of the first object of a graph without types that is being read.
-  var untypedFirst: Int?
+  /// The numbers of the objects of a graph without types that is being read.
+  var untyped: Range<Int>?
+  /// The numbers of objects that stand outside of the body, as those next to one that is taken apart do.
+  var elsewhere: Range<Int>?
   /// The object that is being read, and where its fields start.
   var record: (schema: ModelSchema, position: Int, strings: Int, depth: Int)?
 }

@@ -18,11 +18,16 @@ package final class ObjectTable {
   let first: Int
   /// How many objects there will be.
   let count: Int
+  /// The numbers that the objects have in the body.
+  var numbers: Range<Int> { first..<first + count }
   private let types: [String: any Model.Type]
   /// The fields of the object that is being made which wait for others.
   private var waiting: [(place: Int, value: Value)] = []
   private var unfinished: [Unfinished] = []
-  /// How often a value stood in for a reference, and how many do so inside each other.
+  /// How many values there are in those that are no objects, each of these by its number and together.
+  private var sizes: [Int: Int] = [:]
+  private var totalSize = 0
+  /// How many values stood in for references, and how many references do so inside each other.
   private var expansions = 0
   private var depth = 0
 
@@ -56,6 +61,9 @@ package final class ObjectTable {
   }
 
   func append(_ value: Value) {
+    let size = value.size
+    sizes[entries.count] = size
+    totalSize += size
     entries.append(.value(value))
     waiting.removeAll(keepingCapacity: true)
   }
@@ -81,46 +89,57 @@ package final class ObjectTable {
       if let object = object as? T { return object }
       throw ArchiveError.mismatch(expected: "an object of \(T.self)", found: "an object of another type")
     case .value(let value):
-      expansions += 1
       depth += 1
       defer { depth -= 1 }
-      // Each value stands for every reference to it, which could multiply without end.
       guard depth <= context.limits.depth else { throw ArchiveError.tooDeep(context.limits.depth) }
-      guard expansions <= max(1 << 20, 16 * count) else {
-        throw ArchiveError(
-          .limitExceeded, "shared values are referred to more than \(expansions) times; make their type a class",
-          limit: .count)
-      }
+      try expand(sizes[number] ?? 1)
       return try T.make(from: value, in: context)
+    }
+  }
+
+  /// Counts values that stand in for a reference.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `limitExceeded` where shared values stand for many times what there is:
+  ///   each stands for every reference to it, which could multiply without end.
+  private func expand(_ size: Int) throws {
+    expansions += size
+    let limit = max(1 << 20, 16 * totalSize)
+    guard expansions <= limit else {
+      throw ArchiveError(
+        .limitExceeded, "shared values stand for more than \(limit) values; make their type a class", limit: .count)
     }
   }
 
   /// A value without references, for what is kept untyped: objects stand in their places.
   ///
   /// An object inside of itself is null there, and so is one that does not exist yet.
-  func withoutReferences(_ value: Value, inside open: [Int] = []) -> Value {
-    switch value {
-    case .reference(let number):
-      guard entries.indices.contains(number), !open.contains(number), open.count < 64 else { return .null }
-      expansions += 1
-      guard expansions <= max(1 << 20, 16 * count) else { return .null }
+  ///
+  /// - Throws: as for a shared value that becomes a model.
+  func withoutReferences(_ value: Value) throws -> Value { try withoutReferences(value, inside: []) }
+
+  private func withoutReferences(_ value: Value, inside open: [Int]) throws -> Value {
+    try value.replacingReferences { number in
+      guard entries.indices.contains(number), !open.contains(number), open.count < Self.deepest else { return .null }
       switch entries[number] {
-      case .value(let value): return withoutReferences(value, inside: open + [number])
-      case .object(let object): return (try? object.record(includingExcluded: false)).map { .record($0) } ?? .null
+      case .value(let value):
+        try expand(sizes[number] ?? 1)
+        return try withoutReferences(value, inside: open + [number])
+      case .object(let object): return try record(of: object, inside: [], open.count)
       }
-    case .array(let elements): return .array(elements.map { withoutReferences($0, inside: open) })
-    case .set(let elements): return .array(elements.map { withoutReferences($0, inside: open) })
-    case .object(let object):
-      return .object(
-        Object(
-          uniqueEntries: object.entries.map { .init(key: $0.key, value: withoutReferences($0.value, inside: open)) }))
-    case .map(let entries):
-      return .map(
-        entries.map { .init(key: $0.key, value: withoutReferences($0.value, inside: open)) })
-    case .record(let record):
-      return .record(
-        Record(shape: record.shape, values: record.values.map { withoutReferences($0, inside: open) }))
-    default: return value
+    }
+  }
+
+  private static let deepest = 64
+
+  /// The record of an object, with those of the objects that it refers to in their places.
+  private func record(of object: any Model, inside open: [ObjectIdentifier], _ depth: Int) throws -> Value {
+    guard !open.contains(object.identity), depth < Self.deepest else { return .null }
+    let neighbours = ObjectNeighbours()
+    guard let record = try? object.record(includingExcluded: false, role: .neighbours(neighbours)) else { return .null }
+    let value = Value.record(record)
+    try expand(value.size)
+    return try value.replacingReferences {
+      try self.record(of: neighbours.objects[$0], inside: open + [object.identity], depth + 1)
     }
   }
 
@@ -160,6 +179,39 @@ package final class ObjectTable {
     let schema = Swift.type(of: object).schema
     do { try object.readField(place, from: &reader) } catch {
       throw ArchiveError.at(.key(schema.fields[place].key), error).inType(schema.name)
+    }
+  }
+}
+
+extension Value {
+  /// How many values there are, those inside counted too.
+  fileprivate var size: Int {
+    switch self {
+    case .array(let elements), .set(let elements): elements.reduce(1) { $0 + $1.size }
+    case .object(let object): object.entries.reduce(1) { $0 + $1.value.size }
+    case .map(let entries): entries.reduce(1) { $0 + $1.key.size + $1.value.size }
+    case .record(let record): record.values.reduce(1) { $0 + $1.size }
+    default: 1
+    }
+  }
+
+  /// The value with others in place of its references; sets become arrays, since what stands there may be equal.
+  fileprivate func replacingReferences(_ replace: (Int) throws -> Value) rethrows -> Value {
+    switch self {
+    case .reference(let number): try replace(number)
+    case .array(let elements), .set(let elements): .array(try elements.map { try $0.replacingReferences(replace) })
+    case .object(let object):
+      .object(
+        Object(
+          uniqueEntries: try object.entries.map {
+            .init(key: $0.key, value: try $0.value.replacingReferences(replace))
+          }))
+    case .map(let entries):
+      .map(try entries.map { .init(key: $0.key, value: try $0.value.replacingReferences(replace)) })
+    case .record(let record):
+      .record(
+        Record(shape: record.shape, values: try record.values.map { try $0.replacingReferences(replace) }))
+    default: self
     }
   }
 }

@@ -112,7 +112,7 @@ extension PropertyList.Object {
     case .uid(let value):
       return .object(StrataCore.Object([StrataCore.Object.Entry(key: "CF$UID", value: .integer(value))]))
     case .array: return .array(children)
-    case .set: return .set(children)
+    case .set: return .set(FoundationValue.unique(children))
     case .dictionary:
       var named: [StrataCore.Object.Entry] = []
       named.reserveCapacity(children.count / 2)

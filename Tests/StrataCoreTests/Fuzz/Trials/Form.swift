@@ -1,50 +1,7 @@
 import Foundation
 import StrataCore
 
-/// What must hold for every text.
-enum JSONTrial {
-  static func run(_ data: Data) {
-    let value = attempt { try JSONReader().read(data) }
-    if let value {
-      // What was read is written, and read back as it was.
-      guard let text = attempt({ try JSONWriter().write(value) }) else { fatalError("a value was not written") }
-      guard attempt({ try JSONReader().read(text) }) == value else { fatalError("a value did not come back") }
-      guard attempt({ try textFromArchive(value) }) == text else {
-        fatalError("the archive's bytes give another text")
-      }
-    }
-    var strict = JSONReader()
-    strict.duplicateKeys = .refuse
-    let unambiguous = attempt { try strict.read(data) }
-
-    let form = attempt { try JSONReader().read(Form.self, from: data) }
-    if let unambiguous, form != attempt({ try Form(fromJSON: unambiguous) }) {
-      fatalError("both roads must give the same model")
-    }
-    if let form {
-      guard value != nil else { fatalError("a model came of what is no value") }
-      guard let text = attempt({ try form.jsonData() }) else { fatalError("a model was not written") }
-      guard attempt({ try Form(fromJSON: text) }) == form else { fatalError("a model did not come back") }
-    }
-    _ = attempt { try JSONReader().read([String: [Int: [Double]]].self, from: data) }
-    _ = attempt { try JSONReader().read(Set<String>.self, from: data) }
-  }
-
-  /// The road that models take to text.
-  private static func textFromArchive<T: Archivable>(_ value: T) throws -> Data { try JSONWriter().write(value) }
-
-  /// The result; nothing but our own errors may be thrown, and each says where.
-  private static func attempt<T>(_ body: () throws -> T) -> T? {
-    do { return try body() } catch let error as ArchiveError {
-      if error.code == .invalidJSON, error.byteOffset == nil || !error.reason.hasPrefix("line ") {
-        fatalError("an error without a place: \(error)")
-      }
-      return nil
-    } catch { fatalError("an error of somebody else's: \(error)") }
-  }
-}
-
-/// A model with every kind of field that JSON reads in a way of its own.
+/// A model with every kind of field that is read in a way of its own.
 struct Form: Model, Equatable {
   var id: Int?
   var byte: UInt8

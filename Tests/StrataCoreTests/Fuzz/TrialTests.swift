@@ -1,0 +1,24 @@
+import Foundation
+import Testing
+
+@Suite("Fuzzing: what was found, and where it starts")
+struct TrialTests {
+  private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent().deletingLastPathComponent()
+
+  private static func files(_ folder: String) throws -> [URL] {
+    let folder = root.appending(path: folder)
+    guard FileManager.default.fileExists(atPath: folder.path) else { return [] }
+    return try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+      .sorted { $0.path < $1.path }
+  }
+
+  @Test("Seeds and findings of the fuzzer hold", arguments: Trial.allCases)
+  func replay(trial: Trial) throws {
+    let seeds = try Self.files("Tests/Fuzz/Seeds/\(trial)")
+    #expect(!seeds.isEmpty)
+    for file in try seeds + Self.files("Fixtures/fuzz/\(trial)") {
+      #expect(throws: Never.self, "\(trial): \(file.lastPathComponent)") { try trial.run(Data(contentsOf: file)) }
+    }
+  }
+}

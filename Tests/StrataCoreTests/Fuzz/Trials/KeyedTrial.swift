@@ -1,0 +1,41 @@
+import Foundation
+import StrataCore
+
+/// Every keyed archive: its graph is archived and comes back, and decoding into models ends.
+enum KeyedTrial {
+  static func run(_ data: Data) throws {
+    let isList = data.starts(with: Data("bplist".utf8)) || data.contains(UInt8(ascii: "<"))
+    let list = try isList ? Trial.attempt { try PropertyListReader().read(data) } : TableForm.keyedArchive(of: data)
+    guard let list, let archive = try Trial.attempt({ try KeyedArchive(list) }) else { return }
+    try archiveGraph(archive.graph)
+    let decoder = ArchiveDecoder(subclasses: [Knot.self])
+    _ = try Trial.attempt { try decoder.decode(Leaf.self, fromKeyed: archive) }
+    _ = try Trial.attempt { try decoder.decode([Form].self, fromKeyed: archive) }
+    _ = try Trial.attempt { try decoder.decode(Value.self, fromKeyed: archive) }
+    if let knot = try Trial.attempt({ try decoder.decode(Knot.self, fromKeyed: archive) }) {
+      try KnotTrial.run(knot)
+    }
+    if let knots = try Trial.attempt({ try decoder.decode([String: Knot].self, fromKeyed: archive) }) {
+      for knot in knots.values { try KnotTrial.run(knot) }
+    }
+  }
+
+  /// An archive of the graph holds what the graph does.
+  private static func archiveGraph(_ graph: ObjectGraph) throws {
+    guard let bytes = try Trial.attempt({ try ArchiveEncoder().encode(graph, typeName: "T", modelVersion: nil) })
+    else { return }
+    let value = try succeed("a graph is read again") { try ArchiveDecoder().decodeValue(from: bytes) }
+    guard case .graph(let again) = value else { throw TrialFailure("does not hold: a graph comes back as one") }
+    try require(
+      try ArchiveEncoder().encode(again, typeName: "T", modelVersion: nil) == bytes, "a graph comes back")
+  }
+}
+
+/// Every object of a model: its archive holds the same, as far as an archive can hold it.
+enum KnotTrial {
+  static func run(_ knot: Knot) throws {
+    guard let body = try Trial.attempt({ try ArchiveEncoder().encodeBody(knot) }) else { return }
+    let copy = try succeed("an object is read again") { try ArchiveDecoder().decodeBody(Knot.self, from: body) }
+    try require(try ArchiveEncoder().encodeBody(copy) == body, "an object comes back")
+  }
+}

@@ -1,0 +1,43 @@
+import Foundation
+import StrataCore
+
+/// A class whose objects may refer to each other in any way.
+final class Knot: DescribedModel, LegacyModel {
+  var name: String
+  var next: Knot?
+  var others: [Knot]
+  weak var parent: Knot?
+  var any: Value
+  var byName: [String: Knot]
+  var leaf: Leaf?
+
+  init(
+    _ name: String, _ next: Knot?, _ others: [Knot], _ parent: Knot?, _ any: Value, _ byName: [String: Knot],
+    _ leaf: Leaf?
+  ) {
+    (self.name, self.next, self.others, self.parent) = (name, next, others, parent)
+    (self.any, self.byName, self.leaf) = (any, byName, leaf)
+  }
+
+  static var legacyNames: [String] { ["App.Knot"] }
+  static let fields = Fields(
+    Knot.self, version: 1, Field("name", \.name, default: ""), Field("next", \.next),
+    Field("others", \.others, default: []), Field("parent", \.parent, archive: .conditional),
+    Field("any", \.any, default: .null), Field("byName", \.byName, default: [:]), Field("leaf", \.leaf),
+    make: { Knot($0, $1, $2, $3, $4, $5, $6) })
+}
+
+/// A value with rules, and a step from an older version.
+struct Leaf: DescribedModel, LegacyModel, Migratable, Equatable {
+  var name: String
+  var count: Int
+  var tags: Set<String>
+
+  static var legacyNames: [String] { ["App.Leaf"] }
+  static let fields = Fields(
+    Leaf.self, version: 2, Field("name", \.name, json: "x.n", default: ""), Field("b", \.count, default: 0),
+    Field("t", \.tags, default: []), make: { Leaf(name: $0, count: $1, tags: $2) })
+  static let migration = Migration(
+    .step(from: 0, to: 1, .rename("n", to: "name")),
+    .step(from: 1, to: 2, "count") { record in if record["b"] == nil { record["b"] = 1 } })
+}
