@@ -120,7 +120,7 @@ def everything():
         "zone": table.add("NSTimeZone", **{"NS.name": "Europe/Zurich", "NS.data": b"TZif"}),
         "other": table.add("NSPresence", **{"NS.on": True, "NS.taken": 1, "taken": 2}),
         "inside": {"$class": table.described("App.Thing"), "root": root},
-        "plain": {"$$a": 1, "$b": root},
+        "plain": {"$$a": 1, "b": root},
     })
     return table.archive(root=root)
 
