@@ -90,6 +90,6 @@ public macro Model(version: Int, name: String? = nil, formerNames: [String] = []
 @attached(peer)
 public macro Field(
   archive: ArchiveBehavior = .always, storage: StorageBehavior = .permanent, formerly: String...,
-  merge: MergePolicy = .takeSource, json: JSONField = .automatic,
+  merge: MergePolicy = .automatic, json: JSONField = .automatic,
   unknown: UnknownCasePolicy = .fail
 ) = #externalMacro(module: "StrataMacros", type: "FieldMacro")

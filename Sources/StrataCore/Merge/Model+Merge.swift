@@ -1,5 +1,3 @@
-public import Foundation
-
 /// A model that merges some of its fields itself.
 public protocol ValueMerging: Model {
   /// Merges one key.
@@ -16,7 +14,8 @@ extension Model {
   /// Folds another object's values into this one, key by key.
   ///
   /// Each field follows its own policy, or the one given for this call; by default the source's value wins, a null
-  /// too. All or nothing: when anything fails, the object is as it was.
+  /// too. All or nothing: when anything fails, the object is as it was. Where the model keeps a ``MergeState``, it knows
+  /// the base, as with `mergeValues(from:base:options:)`.
   ///
   /// - Parameters:
   ///   - source: the object whose values are taken; it stays as it is.
@@ -27,16 +26,38 @@ extension Model {
   /// - Throws: ``ArchiveError`` with the code `unknownKey` for a key that the model does not declare, and
   ///   `mergeFailed` where a hook or a policy fails or yields what the field cannot hold; `invalid` where the result
   ///   breaks a rule of the model.
+  /// - Complexity: linear in the size of both, where no list was put into another order.
   @discardableResult
   public mutating func mergeValues(
     from source: Self, forKeys keys: [String]? = nil, policy: MergePolicy? = nil, validates: Bool = true
   ) throws -> MergeReport {
-    if isOfSubclass || source.isOfSubclass {
-      return try mergeDynamically(source.dynamicModel, keys, policy, validates)
-    }
-    let neighbours = ObjectNeighbours()
-    let values = try source.shallowRecord(neighbours)
-    return try merge(source, values, neighbours, present: Set(Self.schema.allKeys), keys, policy, validates)
+    try merge(source, nil, MergeOptions(policy: policy, keys: keys, validates: validates))
+  }
+
+  /// Folds another object's values into this one, by the options of this call.
+  ///
+  /// - Throws: as `mergeValues(from:)`; also `mergeFailed` where conflicts are to fail.
+  @discardableResult
+  public mutating func mergeValues(from source: Self, options: MergeOptions) throws -> MergeReport {
+    try merge(source, nil, options)
+  }
+
+  /// Merges what a server has with what was edited here, since both started from `base`.
+  ///
+  /// What only one side changed counts, in nested models and in lists with identities too. What both changed, each in
+  /// its own way, follows the field's policy; where that is ``MergePolicy/automatic``, it is a conflict, the local
+  /// value stays, and the report has all three.
+  ///
+  /// - Parameters:
+  ///   - source: the server's state.
+  ///   - base: the server's state that the local edits started from.
+  ///   - options: what this merge does differently.
+  /// - Throws: as `mergeValues(from:)`; also `mergeFailed` where conflicts are to fail.
+  @discardableResult
+  public mutating func mergeValues(
+    from source: Self, base: Self, options: MergeOptions = MergeOptions()
+  ) throws -> MergeReport {
+    try merge(source, base, options)
   }
 
   /// Folds an object of another model in: the keys that both declare are merged, the others stay.
@@ -47,133 +68,162 @@ extension Model {
   public mutating func mergeValues<Source: Model>(
     from source: Source, forKeys keys: [String]? = nil, policy: MergePolicy? = nil, validates: Bool = true
   ) throws -> MergeReport {
-    if isOfSubclass || source.isOfSubclass {
-      return try mergeDynamically(source.dynamicModel, keys, policy, validates)
-    }
+    let options = MergeOptions(policy: policy, keys: keys, validates: validates)
+    if isOfSubclass || source.isOfSubclass { return try mergeDynamically(source.dynamicModel, options) }
     let neighbours = ObjectNeighbours()
+    var own = try shallowRecord(neighbours)
     let values = try source.shallowRecord(neighbours)
     let shared = Set(Self.schema.allKeys).intersection(Source.schema.allKeys)
-    var own = try shallowRecord(neighbours)
     for key in shared { own[key] = values[key] }
-    return try merge(Self.made(of: own, neighbours), values, neighbours, present: shared, keys, policy, validates)
-  }
-
-  /// Folds a JSON object in: only the keys that the document holds are touched. An explicit null is a value.
-  ///
-  /// - Throws: ``ArchiveError`` with the code `invalidJSON` where the text is no JSON or a key of a field stands
-  ///   twice, `typeMismatch` where a value is not what a field holds, and as `mergeValues(from:)`. The object is then unchanged.
-  @discardableResult
-  public mutating func mergeValues(
-    fromJSON json: Data, forKeys keys: [String]? = nil, policy: MergePolicy? = nil, validates: Bool = true
-  ) throws -> MergeReport {
-    let value = try JSONReader().withRoot(of: json, depthLimit: JSONReader.maximumDepth) { root in
-      // Of two values for one field, nobody knows which one another reader of the same text took.
-      if root.kind == .object { _ = try Self.schema.jsonPlan.keys.places(in: root, of: Self.schema.jsonPlan) }
-      return try root.value(duplicateKeys: .lastWins)
-    }
-    return try mergeValues(fromJSON: value, forKeys: keys, policy: policy, validates: validates)
-  }
-
-  /// Folds a JSON object in that was read before.
-  @discardableResult
-  public mutating func mergeValues(
-    fromJSON json: Value, forKeys keys: [String]? = nil, policy: MergePolicy? = nil, validates: Bool = true
-  ) throws -> MergeReport {
-    let context = DecodingContext(source: .json, finishesModels: false)
-    return try merge(fromJSON: json, forKeys: keys, policy: policy, validates: validates, in: context)
-  }
-
-  /// Folds a JSON object in by the mappings of a context, which does not finish models: only the result is.
-  mutating func merge(
-    fromJSON json: Value, forKeys keys: [String]?, policy: MergePolicy?, validates: Bool,
-    in context: DecodingContext
-  ) throws -> MergeReport {
-    if isOfSubclass {
-      func merge<M: Model>(_ object: M) throws -> MergeReport {
-        var object = object
-        return try object.merge(fromJSON: json, forKeys: keys, policy: policy, validates: validates, in: context)
-      }
-      return try merge(dynamicModel)
-    }
-    let present = try Self.schema.keys(inJSON: json, in: context)
-    let neighbours = ObjectNeighbours()
-    let own = try shallowRecord(neighbours)
-    // The source is a whole object: keys that the document lacks have the target's values.
-    let overlaid = try Self.schema.record(overlaying: json, on: own, neighbours, in: context)
-    let source = try Self.made(of: overlaid, neighbours)
-    return try merge(
-      source, source.shallowRecord(neighbours), neighbours, present: present, keys, policy, validates,
-      takesUnknownFields: context.json.unknownKeys == .capture && keys == nil)
+    let context = DecodingContext(source: .merge, includesExcluded: true, finishesModels: false)
+    let whole = try MergeCommit.made(Self.self, own, in: context, neighbours)
+    return try merge(whole, values, neighbours, present: shared, base: nil, options)
   }
 
   // MARK: Inside
 
+  private mutating func merge(_ source: Self, _ base: Self?, _ options: MergeOptions) throws -> MergeReport {
+    if isOfSubclass || source.isOfSubclass { return try mergeDynamically(source.dynamicModel, options, base) }
+    let neighbours = ObjectNeighbours()
+    // Local objects have the first numbers.
+    _ = try shallowRecord(neighbours)
+    return try merge(
+      source, source.shallowRecord(neighbours), neighbours, present: Set(Self.schema.allKeys), base: base, options)
+  }
+
   /// Merges objects as what they are, where the caller knew only classes that they inherit from.
   private mutating func mergeDynamically(
-    _ source: any Model, _ keys: [String]?, _ policy: MergePolicy?, _ validates: Bool
+    _ source: any Model, _ options: MergeOptions, _ base: Self? = nil
   ) throws -> MergeReport {
     func merge<Target: Model, Source: Model>(_ target: Target, _ source: Source) throws -> MergeReport {
       var target = target
       if let source = source as? Target {
         // An object of a subclass has every field of the target.
         let neighbours = ObjectNeighbours()
+        _ = try target.shallowRecord(neighbours)
         return try target.merge(
-          source, source.shallowRecord(neighbours), neighbours, present: Set(Target.schema.allKeys), keys, policy,
-          validates)
+          source, source.shallowRecord(neighbours), neighbours, present: Set(Target.schema.allKeys),
+          base: base?.dynamicModel as? Target, options)
       }
-      return try target.mergeValues(from: source, forKeys: keys, policy: policy, validates: validates)
+      return try target.mergeValues(
+        from: source, forKeys: options.keys, policy: options.policy, validates: options.validates)
     }
     return try merge(dynamicModel, source)
   }
 
-  private mutating func merge(
-    _ source: Self, _ sourceValues: Record, _ neighbours: ObjectNeighbours, present: Set<String>, _ keys: [String]?,
-    _ policy: MergePolicy?,
-    _ validates: Bool, takesUnknownFields: Bool = false
+  /// What the server had when it was merged last, where the model remembers it.
+  var rememberedBase: Self? {
+    get throws {
+      guard let state = try mergeState, let base = state.base else { return nil }
+      let context = DecodingContext(finishesModels: false)
+      do { return try Self.make(from: base, in: context) } catch {
+        throw ArchiveError(
+          .mergeFailed, "what the server had when it was merged last cannot be read today", typeName: Self.schema.name,
+          underlying: error)
+      }
+    }
+  }
+
+  /// What merging remembers of this object; `nil` where the model does not ask for it.
+  var mergeState: MergeState? {
+    get throws {
+      guard let key = Self.schema.mergeStateKey else { return nil }
+      let record = try shallowRecord(ObjectNeighbours())
+      return try MergeState.make(from: record[key] ?? .null, in: DecodingContext())
+    }
+  }
+
+  /// The fields of an object as the base of later merges.
+  func baseRecord(_ catalog: SchemaCatalog) throws -> Record {
+    do { return try record(includingExcluded: false).withoutMergeState(catalog) } catch {
+      throw ArchiveError(
+        .mergeFailed, "the server's state cannot be kept as a base; give the merge its base, and leave MergeState out",
+        typeName: Self.schema.name, underlying: error)
+    }
+  }
+
+  /// - Parameters:
+  ///   - source: the whole source; what it lacks has the target's values, or the base's.
+  ///   - present: the keys that the source has something to say about.
+  ///   - knownBase: the base, where the caller has it.
+  mutating func merge(
+    _ source: Self, _ sourceValues: Record, _ neighbours: ObjectNeighbours, present: Set<String>, base knownBase: Self?,
+    _ options: MergeOptions, takesUnknownFields: Bool = false
   ) throws -> MergeReport {
     let schema = Self.schema
-    try schema.checkKeys(keys ?? [])
-    let wanted = keys.map(Set.init)
-    let merged = schema.fields.filter { present.contains($0.key) && wanted?.contains($0.key) ?? true }
-    let before = try shallowRecord(neighbours)
-    var result = try working(before, neighbours)
-    var remaining: [FieldInfo] = []
-    for field in merged {
-      if try !result.runHook(field.key, source) { remaining.append(field) }
+    try schema.checkKeys(options.keys ?? [])
+    let wanted = options.keys.map(Set.init)
+    let stateKey = schema.mergeStateKey
+    let merged = schema.fields.filter {
+      present.contains($0.key) && wanted?.contains($0.key) ?? true && $0.key != stateKey
     }
-    var values = try result.shallowRecord(neighbours)
+    let base = try knownBase ?? rememberedBase
+    let before = try shallowRecord(neighbours)
     var catalog = SchemaCatalog()
     Self.collectSchemas(into: &catalog)
-    var merger = ValueMerger(catalog: catalog, neighbours: neighbours)
-    for field in remaining {
-      do {
-        values[field.key] = try merger.merge(values[field.key], sourceValues[field.key], policy ?? field.merge)
-      } catch { throw Self.failure(field.key, error) }
-    }
+    var merger = ValueMerger(
+      catalog: catalog, neighbours: neighbours, options: options, isBaseKnown: base != nil)
+    if schema.isObject { merger.matches[neighbours.number(of: source)] = neighbours.number(of: self) }
+    let (hooked, handled) = try mergedByHooks(merged, source, before, neighbours, &merger)
+    var values: Record
+    do {
+      values = try merger.mergeFields(
+        base?.shallowRecord(neighbours), hooked, sourceValues, inherited: options.policy ?? .automatic,
+        skipping: handled, only: Set(merged.map(\.key)))
+    } catch { throw Self.failure(error) }
+    var report = MergeReport()
+    report.entries = merger.entries
+    report.mergedKeys = merged.map(\.key)
+    try Self.checkConflicts(report, options)
     if takesUnknownFields, schema.keepsUnknownFields {
       for entry in source.archivedUnknownFields.object.entries { values[entry.key] = entry.value }
     }
-    if !remaining.isEmpty || takesUnknownFields { result = try Self.made(of: values, neighbours) }
-    if catalog.finishesModels {
-      result = try Self.made(of: result.shallowRecord(neighbours), neighbours, finishes: true, validates: validates)
+    if let stateKey {
+      var state = try mergeState ?? MergeState()
+      state.take(report)
+      state.base = try source.baseRecord(catalog)
+      values[stateKey] = state.value
     }
-    let after = try result.shallowRecord(neighbours)
-    let changes = schema.fields.compactMap { field in
-      before[field.key] == after[field.key]
-        ? nil : MergeReport.Change(key: field.key, old: before[field.key], new: after[field.key])
+    var updates = merger.updated.compactMap { number in merger.updates[number].map { (number: number, record: $0) } }
+    try ObjectAdoption(neighbours, merger.matches).run(merger.adopted, &values, &updates)
+    let commit = MergeCommit(neighbours: neighbours, validates: options.validates, updates: updates)
+    // A key counts as changed, too, where an object that it refers to has other fields now.
+    let changedInside =
+      updates.isEmpty
+      ? [] : Set(report.entries.filter { $0.outcome != .local && $0.result != $0.local }.compactMap(\.path.firstKey))
+    var changes: [MergeReport.Change] = []
+    try commit.run(&self, values, runsHooks: catalog.finishesModels) { before, after in
+      changes = schema.fields.compactMap { field in
+        (before[field.key] == after[field.key] && !changedInside.contains(field.key)) || field.key == stateKey
+          ? nil : MergeReport.Change(key: field.key, old: before[field.key], new: after[field.key])
+      }
+      return before != after || takesUnknownFields
     }
-    for field in schema.fields where field.isConstant && before[field.key] != after[field.key] {
-      throw ArchiveError(
-        .mergeFailed, "a constant of an object cannot change; declare it with var or merge it with keepTarget",
-        path: [.key(field.key)], typeName: schema.name)
-    }
-    if !changes.isEmpty || takesUnknownFields && before != after { try adoptFields(of: result) }
-    return MergeReport(changes: changes, mergedKeys: merged.map(\.key))
+    report.changes = changes
+    return report
   }
 
-  /// A copy that hooks may change: an object is made anew, a value is copied as it is.
-  private func working(_ values: Record, _ neighbours: ObjectNeighbours) throws -> Self {
-    Self.self is AnyClass ? try Self.made(of: values, neighbours) : self
+  /// Runs the model's own code for the keys that it wants to merge itself.
+  private func mergedByHooks(
+    _ fields: [FieldInfo], _ source: Self, _ before: Record, _ neighbours: ObjectNeighbours,
+    _ merger: inout ValueMerger
+  ) throws -> (Record, Set<String>) {
+    guard self is any ValueMerging else { return (before, []) }
+    // An object is made anew, a value is copied as it is.
+    let context = DecodingContext(source: .merge, includesExcluded: true, finishesModels: false)
+    var result = Self.self is AnyClass ? try MergeCommit.made(Self.self, before, in: context, neighbours) : self
+    var handled = Set<String>()
+    for field in fields where try result.runHook(field.key, source) { handled.insert(field.key) }
+    guard !handled.isEmpty else { return (before, []) }
+    let after = try result.shallowRecord(neighbours)
+    let other = try source.shallowRecord(neighbours)
+    for field in fields where handled.contains(field.key) && after[field.key] != before[field.key] {
+      merger.path = [.key(field.key)]
+      merger.note(
+        merger.sides(nil, before[field.key], other[field.key]), .merged, "mergeValue(forKey:from:)", after[field.key])
+      merger.path = []
+    }
+    return (after, handled)
   }
 
   private mutating func runHook(_ key: String, _ source: Self) throws -> Bool {
@@ -182,32 +232,32 @@ extension Model {
       guard try hooked.runOwnHook(key, source) else { return false }
       if let changed = hooked as? Self { self = changed }
       return true
-    } catch { throw Self.failure(key, error) }
-  }
-
-  private static func failure(_ key: String, _ error: any Error) -> ArchiveError {
-    let path = (error as? ArchiveError)?.codingPath ?? []
-    return ArchiveError(
-      .mergeFailed, "the values cannot be merged", path: [.key(key)] + path, typeName: schema.name, underlying: error)
-  }
-
-  /// - Parameter finishes: whether hooks and validation run; they do on the result alone.
-  private static func made(
-    of values: Record, _ neighbours: ObjectNeighbours, finishes: Bool = false, validates: Bool = true
-  ) throws -> Self {
-    let context = DecodingContext(
-      source: .merge, includesExcluded: true, finishesModels: finishes, validates: validates,
-      collectsFailures: true)
-    do {
-      let model = try make(ofShallow: values, neighbours, in: context)
-      try context.checkFailures(of: model)
-      return model
     } catch {
-      if let error = error as? ArchiveError, error.code == .invalid { throw error }
+      let path = (error as? ArchiveError)?.codingPath ?? []
       throw ArchiveError(
-        .mergeFailed, "a merged value is not what the field holds", path: (error as? ArchiveError)?.codingPath ?? [],
-        typeName: schema.name, underlying: error)
+        .mergeFailed, "the values cannot be merged", path: [.key(key)] + path, typeName: Self.schema.name,
+        underlying: error)
     }
+  }
+
+  private static func failure(_ error: any Error) -> ArchiveError {
+    let known = error as? ArchiveError
+    // What a policy threw is the cause, and not that it is no error of ours.
+    let cause = known?.code == .rejected ? known?.underlyingError ?? error : error
+    return ArchiveError(
+      .mergeFailed, "the values cannot be merged", path: known?.codingPath ?? [], typeName: schema.name,
+      underlying: cause)
+  }
+
+  static func checkConflicts(_ report: MergeReport, _ options: MergeOptions) throws {
+    guard options.conflicts == .fail, let first = report.conflicts.first else { return }
+    let paths = report.conflicts.prefix(10).map { $0.path.keysOnly }
+    let count = report.conflicts.count
+    throw ArchiveError(
+      .mergeFailed,
+      "both sides changed \(paths.joined(separator: ", "))\(count > 10 ? " and \(count - 10) more" : ""), each in its "
+        + "own way; name a policy that decides",
+      path: first.path.firstKey.map { [.key($0)] } ?? [], typeName: schema.name)
   }
 }
 
@@ -215,5 +265,19 @@ extension ValueMerging {
   fileprivate mutating func runOwnHook(_ key: String, _ source: some Model) throws -> Bool {
     guard let source = source as? Self else { return false }
     return try mergeValue(forKey: key, from: source)
+  }
+}
+
+extension MergePath {
+  /// The path without the values that tell elements apart, for messages of errors.
+  var keysOnly: String {
+    MergePath(
+      components.map { component in
+        switch component {
+        case .element, .value: .index(-1)
+        default: component
+        }
+      }
+    ).description.replacing("[-1]", with: "[*]")
   }
 }

@@ -1,81 +1,381 @@
-/// Merges values by policy, nested ones by the policies of their own types.
+/// Merges values by policy, nested ones by the policies of their own types, and keeps account of it.
 struct ValueMerger {
   private struct Pair: Hashable {
-    let target: Value
-    let source: Value
+    let local: Value
+    let server: Value
   }
 
   let catalog: SchemaCatalog
   /// The objects that references name.
   let neighbours: ObjectNeighbours
+  let options: MergeOptions
+  /// Whether what both sides started from is known.
+  let isBaseKnown: Bool
+  /// What the account is about: none is kept where nobody reads it.
+  private(set) var entries: [MergeReport.Entry] = []
+  /// What became of local objects, which stay themselves: their new fields, by number.
+  private(set) var updates: [Int: Record] = [:]
+  /// The numbers of the updates in the order in which they came up.
+  private(set) var updated: [Int] = []
+  /// The local objects that stand for objects of the server's, and the objects of the server's that came in.
+  var matches: [Int: Int] = [:]
+  private(set) var adopted = Set<Int>()
+  var path: [MergePath.Component] = []
   /// The objects that are being merged, each inside the one before.
   private var open = Set<Pair>()
   private let depthLimit = ArchiveLimits().depth
+  private var depth = 0
 
-  init(catalog: SchemaCatalog, neighbours: ObjectNeighbours) {
+  init(
+    catalog: SchemaCatalog, neighbours: ObjectNeighbours = ObjectNeighbours(), options: MergeOptions,
+    isBaseKnown: Bool
+  ) {
     self.catalog = catalog
     self.neighbours = neighbours
+    self.options = options
+    self.isBaseKnown = isBaseKnown
   }
 
-  mutating func merge(_ target: Value?, _ source: Value?, _ policy: MergePolicy) throws -> Value? {
-    switch policy {
-    case .takeSource: return source ?? target
-    case .takeSourceIfPresent: return source.map { $0.isNull ? target : $0 } ?? target
-    case .keepTarget: return target
-    case .custom(let merge): return try merge(target, source) ?? target
-    case .recursive:
-      guard let target, let source else { return source ?? target }
-      return try mergeNested(target, source)
-    case .byID(let key):
-      guard let target, let source else { return source ?? target }
-      return try mergeElements(target, source, key)
+  func sides(_ base: Value?, _ local: Value?, _ server: Value?) -> MergeSides {
+    MergeSides(base: isBaseKnown ? base : nil, isBaseKnown: isBaseKnown, local: local, server: server)
+  }
+
+  // MARK: One value
+
+  /// The merged value; `nil` where it is absent.
+  ///
+  /// - Parameters:
+  ///   - sides: the values, which may be absent.
+  ///   - declared: the policy of the field or of what holds the value.
+  ///   - owner: what holds the value.
+  mutating func merge(
+    _ sides: MergeSides, _ declared: MergePolicy, owner: MergePolicy.Owner = .init()
+  ) throws -> Value? {
+    guard sides.isBaseKnown || sides.server != nil else { return sides.local }
+    return try merge(sides, by: options.policy(at: path) ?? options.policy ?? declared, owner)
+  }
+
+  private mutating func merge(
+    _ sides: MergeSides, by policy: MergePolicy, _ owner: MergePolicy.Owner
+  ) throws -> Value? {
+    let (base, local, server) = (sides.base, sides.local, sides.server)
+    switch policy.rule {
+    case .keepTarget:
+      if !same(local, server) { note(sides, .local, policy, local) }
+      return local
+    case .ifPresent(let policy):
+      if server?.isNull ?? true {
+        if !same(local, server) { note(sides, .local, "\(policy).ifPresent: nothing came", local) }
+        return local
+      }
+      return try merge(sides, by: policy, owner)
+    case .custom where !sides.isBaseKnown: return try resolve(sides, policy, owner)
+    case .sumOfDeltas where sides.isBaseKnown && !same(base, local) && !same(base, server):
+      return try resolve(sides, policy, owner)
+    case .union where !same(local, server):
+      if let merged = try mergeMembers(sides, policy, isGrowOnly: true) { return merged.value }
+    default: break
+    }
+    if same(local, server) { return local }
+    if let merged = try mergeInside(sides, policy) { return merged.value }
+    if sides.isBaseKnown {
+      if same(base, server) {
+        note(sides, .local, "only changed here", local)
+        return local
+      }
+      if same(base, local) {
+        note(sides, .server, "only changed by the server", server)
+        return server
+      }
+    } else if local == nil {
+      note(sides, .server, "absent here", server)
+      return server
+    }
+    if case .addWins = policy.rule, let merged = try mergeMembers(sides, policy, isGrowOnly: !sides.isBaseKnown) {
+      return merged.value
+    }
+    return try resolve(sides, policy, owner)
+  }
+
+  private mutating func resolve(
+    _ sides: MergeSides, _ policy: MergePolicy, _ owner: MergePolicy.Owner
+  ) throws -> Value? {
+    switch try policy.resolve(sides, owner: owner) {
+    case .conflict: return conflict(sides, policy)
+    case .value(let value):
+      if !same(sides.local, sides.server) || !same(sides.local, value) {
+        let outcome: MergeReport.Outcome =
+          same(value, sides.server) ? .server : same(value, sides.local) ? .local : .merged
+        note(sides, outcome, policy, value)
+      }
+      return value
     }
   }
 
-  /// What a reference names, taken apart; any other value as it is.
-  private func opened(_ value: Value) throws -> Value {
+  mutating func conflict(_ sides: MergeSides, _ policy: MergePolicy) -> Value? {
+    let value = options.conflicts == .takeServer ? sides.server : sides.local
+    note(sides, .conflict, policy, value)
+    return value
+  }
+
+  /// What a merge made of the inside of a value; the value in it may be absent.
+  struct Merged {
+    var value: Value?
+  }
+
+  /// Merges containers from within, where the policy does; `nil` where it does not.
+  private mutating func mergeInside(_ sides: MergeSides, _ policy: MergePolicy) throws -> Merged? {
+    guard let local = sides.local, let server = sides.server else { return nil }
+    switch policy.rule {
+    case .byID(let key, let missing): return try mergeElements(sides, key, missing, policy).map { Merged(value: $0) }
+    case .recursive, .automatic, .conflict:
+      let isAutomatic = if case .recursive = policy.rule { false } else { true }
+      if isAutomatic, !sides.isBaseKnown { return nil }
+      if let value = try mergeNested(sides, local, server, policy) { return Merged(value: value) }
+      if case .automatic = policy.rule, let key = identity(local) ?? identity(server) {
+        return try mergeElements(sides, key, .deleteUnlessEdited, .byID(key)).map { Merged(value: $0) }
+      }
+      return nil
+    case .lastWriter where sides.isBaseKnown: return nil
+    case .orElse(let policy, _): return try mergeInside(sides, policy)
+    default: return nil
+    }
+  }
+
+  /// The key by which the models in an array are told apart, as their type says.
+  private func identity(_ value: Value) -> String? {
+    guard case .array(let elements) = value, let first = elements.first else { return nil }
+    let typeName: String? =
+      switch first {
+      case .record(let record): record.typeName
+      case .reference(let number): type(of: neighbours.objects[number]).schema.name
+      default: nil
+      }
+    return typeName.flatMap { catalog[$0] }.flatMap { rules(of: $0)?.identity }
+  }
+
+  func rules(of schema: ModelSchema?) -> MergeRules? { (schema?.type as? any Mergeable.Type)?.mergeRules }
+
+  // MARK: Nested values
+
+  /// The fields of what a reference names, as they are by now; any other value as it is.
+  func opened(_ value: Value) throws -> Value {
     guard case .reference(let number) = value else { return value }
+    if let record = updates[number] { return .record(record) }
     return .record(try neighbours.objects[number].shallowRecord(neighbours))
   }
 
-  private mutating func mergeNested(_ target: Value, _ source: Value) throws -> Value {
-    guard target != source else { return target }
-    let (old, new) = (try opened(target), try opened(source))
-    // Objects that refer to each other come up again inside themselves, where the target's stays.
-    if case .reference = target {
-      guard open.insert(Pair(target: target, source: source)).inserted else { return target }
-      guard open.count <= depthLimit else { throw ArchiveError.tooDeep(depthLimit) }
+  /// Merges models and objects key by key; `nil` where the values are none of one type.
+  mutating func mergeNested(
+    _ sides: MergeSides, _ local: Value, _ server: Value, _ policy: MergePolicy
+  ) throws -> Value? {
+    let (own, other) = (try opened(local), try opened(server))
+    guard isNested(own, other) else { return nil }
+    // Objects that refer to each other come up again inside themselves, where the local one stays.
+    if case .reference(let target) = local {
+      guard open.insert(Pair(local: local, server: server)).inserted else { return local }
+      if case .reference(let source) = server, matches[source] == nil { matches[source] = target }
     }
-    defer { open.remove(Pair(target: target, source: source)) }
-    let merged = try mergeOpened(old, new)
-    // An object that the merge does not change stays itself.
-    return merged == old ? target : merged == new ? source : merged
+    guard depth < depthLimit else { throw ArchiveError.tooDeep(depthLimit) }
+    depth += 1
+    defer {
+      depth -= 1
+      open.remove(Pair(local: local, server: server))
+    }
+    let base = try sides.base.map(opened)
+    let merged: Value
+    switch (own, other) {
+    case (.record(let own), .record(let other)):
+      merged = .record(try mergeFields(base?.recordValue, own, other, inherited: policy))
+    case (.object(let own), .object(let other)):
+      merged = .object(try mergeKeys(base?.objectValue, own, other, inherited: policy))
+    default: return nil
+    }
+    guard case .reference(let number) = local else { return merged }
+    // The local object stays itself.
+    if merged != own, case .record(let record) = merged {
+      if updates.updateValue(record, forKey: number) == nil { updated.append(number) }
+    }
+    return local
   }
 
-  private mutating func mergeOpened(_ target: Value, _ source: Value) throws -> Value {
-    switch (target, source) {
-    case (.record(var result), .record(let source)) where result.typeName == source.typeName:
-      let schema = try catalog.schema(named: source.typeName)
-      for (key, value) in source.fields {
-        let policy = schema?.fields.first { $0.key == key }?.merge ?? .recursive
-        do { result[key] = try merge(result[key], value, policy) } catch { throw ArchiveError.at(.key(key), error) }
+  private func isNested(_ local: Value, _ server: Value) -> Bool {
+    switch (local, server) {
+    case (.object, .object): return true
+    case (.record(let local), .record(let server)):
+      guard local.typeName == server.typeName else { return false }
+      if let schema = catalog[local.typeName] { return !schema.isEnumeration }
+      // One key may be the case of an enum.
+      return local.keys.count != 1 || server.keys.count != 1 || local.keys == server.keys
+    default: return false
+    }
+  }
+
+  /// Merges the fields of two records of one type; what one of them lacks is left alone.
+  mutating func mergeFields(
+    _ base: Record?, _ local: Record, _ server: Record, inherited: MergePolicy, skipping skipped: Set<String> = [],
+    only wanted: Set<String>? = nil
+  ) throws -> Record {
+    var result = local
+    let schema = try catalog.schema(named: server.typeName)
+    let rules = rules(of: schema)
+    let owner = MergePolicy.Owner(local: .record(local), server: .record(server))
+    var handled = skipped
+    if skipped.isEmpty, wanted == nil, let schema, let type = schema.type as? any ValueMerging.Type {
+      handled = try runHooks(type, &result, server)
+    }
+    var times = Set<String>()
+    for (key, value) in server.fields where !handled.contains(key) && wanted?.contains(key) ?? true {
+      let field = schema?.fields.first { $0.key == key }
+      if field?.type is MergeState.Type { continue }
+      path.append(.key(key))
+      defer { path.removeLast() }
+      let policy = Self.policy(field?.merge, rules?.policy, inherited, isTyped: schema != nil)
+      if case .lastWriter(let key) = policy.rule { times.insert(key) }
+      do {
+        result[key] = try merge(sides(base?[key], result[key], value), policy.forTime(key), owner: owner)
+      } catch { throw ArchiveError.at(.key(key), error) }
+    }
+    return result
+  }
+
+  /// The policy of a field: its own, else its type's, else what holds the record hands on.
+  private static func policy(
+    _ own: MergePolicy?, _ ofType: MergePolicy?, _ inherited: MergePolicy, isTyped: Bool
+  ) -> MergePolicy {
+    if let own, !own.isAutomatic { return own }
+    if let ofType, !ofType.isAutomatic { return ofType }
+    if case .conflict = inherited.rule { return inherited }
+    return isTyped ? own ?? .automatic : inherited.isRecursive ? .recursive : .automatic
+  }
+
+  /// Merges the entries of two objects. What the server lacks was removed where the base has it.
+  private mutating func mergeKeys(
+    _ base: Object?, _ local: Object, _ server: Object, inherited: MergePolicy
+  ) throws -> Object {
+    let (bases, own, others) = (Self.lookup(base), Self.lookup(local), Self.lookup(server))
+    let owner = MergePolicy.Owner(local: .object(local), server: .object(server))
+    let policy: MergePolicy =
+      if case .conflict = inherited.rule { inherited } else { inherited.isRecursive ? .recursive : .automatic }
+    var entries: [Object.Entry] = []
+    let keys = local.keys + server.keys.filter { own[ExactKey($0)] == nil }
+    for key in keys + (base?.keys ?? []).filter({ own[ExactKey($0)] == nil && others[ExactKey($0)] == nil }) {
+      let name = ExactKey(key)
+      let sides = sides(bases[name], own[name], others[name])
+      if sides.server == nil, !isBaseKnown || options.absence == .untouched {
+        if let value = sides.local { entries.append(.init(key: key, value: value)) }
+        continue
       }
-      return .record(result)
-    case (.object(var result), .object(let source)):
-      for entry in source.entries { result[entry.key] = try merge(result[entry.key], entry.value, .recursive) }
-      return .object(result)
-    default: return source
+      path.append(.key(key))
+      defer { path.removeLast() }
+      do {
+        if let value = try merge(sides, policy.forTime(key), owner: owner) {
+          entries.append(.init(key: key, value: value))
+        }
+      } catch { throw ArchiveError.at(.key(key), error) }
+    }
+    return Object(uniqueEntries: entries)
+  }
+
+  private static func lookup(_ object: Object?) -> [ExactKey: Value] {
+    Dictionary((object?.entries ?? []).map { (ExactKey($0.key), $0.value) }, uniquingKeysWith: { first, _ in first })
+  }
+
+  /// Lets a model inside merge the keys that it merges itself.
+  private mutating func runHooks(
+    _ type: any ValueMerging.Type, _ local: inout Record, _ server: Record
+  ) throws -> Set<String> {
+    func run<M: ValueMerging>(_ type: M.Type) throws -> (Record, Set<String>) {
+      let context = DecodingContext(source: .merge, includesExcluded: true, finishesModels: false)
+      var model = try M.make(ofShallow: local, neighbours, in: context)
+      let source = try M.make(ofShallow: server, neighbours, in: context)
+      let handled = try M.schema.allKeys.filter { key in
+        guard server[key] != nil else { return false }
+        do { return try model.mergeValue(forKey: key, from: source) } catch { throw ArchiveError.at(.key(key), error) }
+      }
+      return (handled.isEmpty ? local : try model.shallowRecord(neighbours), Set(handled))
+    }
+    let before = local
+    let handled: Set<String>
+    (local, handled) = try run(type)
+    for key in handled.sorted() where !same(before[key], local[key]) || !same(before[key], server[key]) {
+      path.append(.key(key))
+      note(sides(nil, before[key], server[key]), .merged, "mergeValue(forKey:from:)", local[key])
+      path.removeLast()
+    }
+    return handled
+  }
+
+  // MARK: Account
+
+  mutating func note(_ sides: MergeSides, _ outcome: MergeReport.Outcome, _ policy: MergePolicy, _ result: Value?) {
+    note(sides, outcome, policy.description, result)
+  }
+
+  mutating func note(_ sides: MergeSides, _ outcome: MergeReport.Outcome, _ rule: String, _ result: Value?) {
+    entries.append(
+      MergeReport.Entry(
+        path: MergePath(path), outcome: outcome, rule: rule, base: shown(sides.base), local: shown(sides.local),
+        server: shown(sides.server), result: shown(result)))
+  }
+
+  /// A value as a report holds it: what it refers to stands in it, one level deep.
+  private func shown(_ value: Value?) -> Value? {
+    guard let value, !neighbours.objects.isEmpty else { return value }
+    return value.replacingReferences { number in
+      guard let record = try? neighbours.objects[number].shallowRecord(neighbours) else { return .null }
+      return Value.record(record).replacingReferences { _ in .null }
     }
   }
 
-  private mutating func mergeElements(_ target: Value, _ source: Value, _ key: String) throws -> Value {
-    guard case .array(let old) = target, case .array(let new) = source else { return source }
-    var known: [Value: Value] = [:]
-    for element in old { if let id = try opened(element)[key], !id.isNull { known[id] = element } }
-    return .array(
-      try new.enumerated().map { index, element in
-        guard let id = try opened(element)[key], let match = known[id] else { return element }
-        do { return try mergeNested(match, element) } catch { throw ArchiveError.at(.index(index), error) }
-      })
+  mutating func adopt(_ value: Value) {
+    guard !neighbours.objects.isEmpty else { return }
+    _ = value.replacingReferences { number in
+      adopted.insert(number)
+      return .null
+    }
+  }
+
+  /// Whether two values are the same, objects by what they hold.
+  func same(_ left: Value?, _ right: Value?) -> Bool {
+    if left == right { return true }
+    guard !neighbours.objects.isEmpty, let left, let right else { return false }
+    return (try? ObjectComparison.areEqual(left, right, in: neighbours, updates)) ?? false
+  }
+}
+
+extension MergePolicy {
+  var isAutomatic: Bool { if case .automatic = rule { true } else { false } }
+  var isRecursive: Bool { if case .recursive = rule { true } else { false } }
+
+  /// The policy of the field that another one looks at as the time of the model: the later time counts.
+  func forTime(_ key: String) -> MergePolicy {
+    if case .lastWriter(key) = rule { .max } else { self }
+  }
+}
+
+extension Value {
+  /// The value with another one in place of each reference.
+  func replacingReferences(_ replacement: (Int) throws -> Value) rethrows -> Value {
+    switch self {
+    case .reference(let number): return try replacement(number)
+    case .array(let elements): return .array(try elements.map { try $0.replacingReferences(replacement) })
+    case .set(let elements): return .set(try elements.map { try $0.replacingReferences(replacement) })
+    case .object(let object):
+      return .object(
+        Object(
+          uniqueEntries: try object.entries.map {
+            .init(key: $0.key, value: try $0.value.replacingReferences(replacement))
+          }))
+    case .map(let entries):
+      return .map(
+        try entries.map {
+          .init(key: try $0.key.replacingReferences(replacement), value: try $0.value.replacingReferences(replacement))
+        })
+    case .record(let record):
+      return .record(
+        Record(shape: record.shape, values: try record.values.map { try $0.replacingReferences(replacement) }))
+    default: return self
+    }
   }
 }

@@ -54,7 +54,7 @@ public struct Field<Root, Value: Archivable>: Sendable {
   /// A field that must be there, or an optional.
   public init(
     _ key: String, _ path: any KeyPath<Root, Value> & Sendable, formerly: [String] = [],
-    archive: ArchiveBehavior = .always, storage: StorageBehavior = .permanent, merge: MergePolicy = .takeSource,
+    archive: ArchiveBehavior = .always, storage: StorageBehavior = .permanent, merge: MergePolicy = .automatic,
     json: JSONField = .automatic
   ) {
     info = FieldInfo(
@@ -67,7 +67,7 @@ public struct Field<Root, Value: Archivable>: Sendable {
   /// A field that takes a default where its key is absent.
   public init(
     _ key: String, _ path: any KeyPath<Root, Value> & Sendable, formerly: [String] = [],
-    archive: ArchiveBehavior = .always, storage: StorageBehavior = .permanent, merge: MergePolicy = .takeSource,
+    archive: ArchiveBehavior = .always, storage: StorageBehavior = .permanent, merge: MergePolicy = .automatic,
     json: JSONField = .automatic,
     unknown: UnknownCasePolicy = .fail, default makeDefault: @escaping @Sendable @autoclosure () -> Value
   ) {

@@ -2,7 +2,7 @@ extension FieldInfo {
   /// A field whose type is that of its default: for a property declared without one.
   public init<T>(
     _ key: String, formerly: [String] = [], archive: ArchiveBehavior = .always,
-    storage: StorageBehavior = .permanent, merge: MergePolicy = .takeSource,
+    storage: StorageBehavior = .permanent, merge: MergePolicy = .automatic,
     json: JSONField = .automatic, unknown: UnknownCasePolicy = .fail, isConstant: Bool = false,
     default makeDefault: @escaping @Sendable () -> T
   ) {
@@ -17,7 +17,7 @@ extension FieldInfo {
   /// of a parameter's type.
   public init<T>(
     _ key: String, _ type: T.Type = T.self, formerly: [String] = [], archive: ArchiveBehavior = .always,
-    storage: StorageBehavior = .permanent, merge: MergePolicy = .takeSource, json: JSONField = .automatic,
+    storage: StorageBehavior = .permanent, merge: MergePolicy = .automatic, json: JSONField = .automatic,
     unknown: UnknownCasePolicy = .fail,
     isConstant: Bool = false, initialValue: @escaping () -> T
   ) {

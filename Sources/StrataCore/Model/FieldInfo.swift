@@ -50,7 +50,7 @@ public struct FieldInfo: Sendable {
   /// A field without a default: its key must be there.
   public init<T>(
     _ key: String, _ type: T.Type, formerly: [String] = [], archive: ArchiveBehavior = .always,
-    storage: StorageBehavior = .permanent, merge: MergePolicy = .takeSource, json: JSONField = .automatic,
+    storage: StorageBehavior = .permanent, merge: MergePolicy = .automatic, json: JSONField = .automatic,
     unknown: UnknownCasePolicy = .fail,
     isConstant: Bool = false
   ) {
@@ -60,7 +60,7 @@ public struct FieldInfo: Sendable {
   /// A field whose key may be absent.
   public init<T>(
     _ key: String, _ type: T.Type, formerly: [String] = [], archive: ArchiveBehavior = .always,
-    storage: StorageBehavior = .permanent, merge: MergePolicy = .takeSource, json: JSONField = .automatic,
+    storage: StorageBehavior = .permanent, merge: MergePolicy = .automatic, json: JSONField = .automatic,
     unknown: UnknownCasePolicy = .fail,
     isConstant: Bool = false, default makeDefault: @escaping @Sendable () -> T
   ) {
@@ -78,9 +78,11 @@ public struct FieldInfo: Sendable {
     self.type = type
     self.formerly = formerly
     self.archive = archive
-    self.storage = storage
-    self.merge = merge
-    self.json = json
+    // What merging remembers is the program's own business.
+    let isMergeState = type is MergeState.Type
+    self.storage = isMergeState ? .transitory : storage
+    self.merge = isMergeState ? .keepTarget : merge
+    self.json = isMergeState ? .none : json
     self.unknown = unknown
     self.isConstant = isConstant
     self.makeDefault = makeDefault

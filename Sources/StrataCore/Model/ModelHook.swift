@@ -18,6 +18,7 @@ extension Model {
     guard context.finishesModels else { return }
     do {
       try run(schema.decodingHook, &model, context)
+      if schema.remembersMerges, context.source == .json { try model.rememberAsBase() }
       guard context.validates, let validation = schema.validationHook else { return }
       do { try run(validation, &model, context) } catch let error as ArchiveError
         where error.code == .invalid && context.collectsFailures

@@ -45,6 +45,8 @@ public final class ModelSchema: Sendable {
   package let validationHook: (any AnyModelHook)?
   /// Whether there is anything to run on objects that were made.
   package let finishesModels: Bool
+  /// Whether the model keeps the server's state that it was merged with last.
+  package let remembersMerges: Bool
   private let formerCases: [String: String]
   private let insideCache = Mutex<SchemaCatalog?>(nil)
   private let problem: ArchiveError?
@@ -106,8 +108,9 @@ public final class ModelSchema: Sendable {
     hook = (type as? any ValueDecoding.Type).map { Self.makeHook($0) }
     decodingHook = (type as? any PostDecoding.Type).map { Self.makeDecodingHook($0) }
     validationHook = (type as? any Validating.Type).map { Self.makeValidationHook($0) }
-    readsSpecially = isObject || decodingHook != nil || validationHook != nil
-    finishesModels = decodingHook != nil || validationHook != nil
+    remembersMerges = fields.contains { $0.type is MergeState.Type }
+    finishesModels = decodingHook != nil || validationHook != nil || remembersMerges
+    readsSpecially = isObject || finishesModels
     rebuild = hook == nil ? nil : (type as? any Model.Type).map { Self.makeRebuild($0) }
     allKeys = fields.map(\.key)
     archivedKeys = fields.filter { $0.archive != .excluded }.map(\.key)

@@ -97,6 +97,7 @@ extension JSONAdapter where Root: Model {
     validates: Bool = true
   ) throws -> MergeReport {
     let context = context(.first, finishesModels: false)
-    return try root.merge(fromJSON: json, forKeys: keys, policy: policy, validates: validates, in: context)
+    let options = MergeOptions(policy: policy, keys: keys, validates: validates)
+    return try root.merge(fromJSON: json, options, in: context)
   }
 }

@@ -20,17 +20,21 @@ extension ModelSchema {
   }
 
   /// A record with what JSON holds in place of the target's values, in the types of the fields.
+  ///
+  /// - Parameter mergesNested: whether nested objects may be partial whatever the policies of their fields are.
   package func record(
-    overlaying json: Value, on target: Record, _ neighbours: ObjectNeighbours, in context: DecodingContext
+    overlaying json: Value, on target: Record, _ neighbours: ObjectNeighbours, mergesNested: Bool = false,
+    in context: DecodingContext
   ) throws -> Record {
     let plan = context.json.plan(of: self)
     let slots = try plan.read(json, in: context, suppliesMissing: false)
     var result = target
     for (place, field) in fields.enumerated() {
       guard let value = slots.values[place] else { continue }
-      do { result[field.key] = try field.typed(json: value, over: target[field.key], neighbours, in: context) } catch {
-        throw plan.locate(error, place, input: value)
-      }
+      do {
+        result[field.key] = try field.typed(
+          json: value, over: target[field.key], neighbours, mergesNested: mergesNested, in: context)
+      } catch { throw plan.locate(error, place, input: value) }
     }
     for entry in slots.unknownFields.object.entries where !allKeys.contains(entry.key) {
       result[entry.key] = entry.value
@@ -57,18 +61,19 @@ extension FieldInfo {
 
   /// A JSON value in the type of the field.
   fileprivate func typed(
-    json: Value, over target: Value?, _ neighbours: ObjectNeighbours, in context: DecodingContext
+    json: Value, over target: Value?, _ neighbours: ObjectNeighbours, mergesNested: Bool, in context: DecodingContext
   ) throws -> Value {
     var nested = target?.recordValue
     if case .reference(let number)? = target {
       nested = try neighbours.objects[number].shallowRecord(neighbours)
     }
     // A nested object may be partial only where it is merged key by key.
-    if case .recursive = merge, case .object = json, let nested {
+    if merge.isRecursive || mergesNested, case .object = json, let nested {
       var catalog = SchemaCatalog()
       (type as? any Archivable.Type)?.collectSchemas(into: &catalog)
-      if let schema = try catalog.schema(named: nested.typeName) {
-        return .record(try schema.record(overlaying: json, on: nested, neighbours, in: context))
+      if let schema = try catalog.schema(named: nested.typeName), !schema.isEnumeration {
+        return .record(
+          try schema.record(overlaying: json, on: nested, neighbours, mergesNested: mergesNested, in: context))
       }
     }
     if let type = type as? any Archivable.Type {

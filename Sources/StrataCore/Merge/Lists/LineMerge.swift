@@ -1,0 +1,84 @@
+/// Merges texts line by line: diff3, as Khanna, Kunal and Pierce describe it ("A formal investigation of diff3", 2007).
+enum LineMerge {
+  /// More lines that differ are not compared: the comparison takes memory by the square of them.
+  private static let limit = 4000
+
+  /// The merged text; `nil` where both sides changed the same or neighbouring lines.
+  static func merge(base: String, local: String, server: String) -> String? {
+    let (old, own, other) = (lines(base), lines(local), lines(server))
+    guard let ours = matches(old, own), let theirs = matches(old, other) else { return nil }
+    var result = ""
+    var (place, ownPlace, otherPlace) = (0, 0, 0)
+    while place < old.count || ownPlace < own.count || otherPlace < other.count {
+      if place < old.count, ours[place] == ownPlace, theirs[place] == otherPlace {
+        result += old[place]
+        (place, ownPlace, otherPlace) = (place + 1, ownPlace + 1, otherPlace + 1)
+        continue
+      }
+      // To the next line that all three have.
+      var next = place
+      while next < old.count {
+        if let own = ours[next], let other = theirs[next], own >= ownPlace, other >= otherPlace { break }
+        next += 1
+      }
+      let ownNext = next < old.count ? ours[next] ?? own.count : own.count
+      let otherNext = next < old.count ? theirs[next] ?? other.count : other.count
+      let (before, mine, yours) = (old[place..<next], own[ownPlace..<ownNext], other[otherPlace..<otherNext])
+      if mine.elementsEqual(yours) || yours.elementsEqual(before) {
+        result += mine.joined()
+      } else if mine.elementsEqual(before) {
+        result += yours.joined()
+      } else {
+        return nil
+      }
+      (place, ownPlace, otherPlace) = (next, ownNext, otherNext)
+    }
+    return result
+  }
+
+  /// The lines, each with its line feed, told apart by their scalars.
+  private static func lines(_ text: String) -> [String] {
+    var lines: [String] = []
+    var current = String.UnicodeScalarView()
+    for scalar in text.unicodeScalars {
+      current.append(scalar)
+      if scalar == "\n" {
+        lines.append(String(current))
+        current = String.UnicodeScalarView()
+      }
+    }
+    if !current.isEmpty { lines.append(String(current)) }
+    return lines
+  }
+
+  /// For each line of the old text, the place of the same line in the new one; `nil` where there are too many.
+  private static func matches(_ old: [String], _ new: [String]) -> [Int?]? {
+    var result = [Int?](repeating: nil, count: old.count)
+    var start = 0
+    while start < min(old.count, new.count), isSame(old[start], new[start]) {
+      result[start] = start
+      start += 1
+    }
+    var end = 0
+    while end < min(old.count, new.count) - start, isSame(old[old.count - 1 - end], new[new.count - 1 - end]) {
+      result[old.count - 1 - end] = new.count - 1 - end
+      end += 1
+    }
+    let before = old[start..<old.count - end].map { ExactKey($0) }
+    let after = new[start..<new.count - end].map { ExactKey($0) }
+    guard before.count + after.count <= limit else { return nil }
+    var removed = Set<Int>(), inserted = Set<Int>()
+    for change in after.difference(from: before) {
+      switch change {
+      case .remove(let offset, _, _): removed.insert(offset)
+      case .insert(let offset, _, _): inserted.insert(offset)
+      }
+    }
+    let kept = before.indices.filter { !removed.contains($0) }
+    let found = after.indices.filter { !inserted.contains($0) }
+    for (one, other) in zip(kept, found) { result[start + one] = start + other }
+    return result
+  }
+
+  private static func isSame(_ left: String, _ right: String) -> Bool { ExactKey.isSame(left, right) }
+}

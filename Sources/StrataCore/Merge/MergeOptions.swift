@@ -1,0 +1,52 @@
+/// What one merge does differently from what its models say.
+public struct MergeOptions: Sendable {
+  /// What the result has where both sides changed a value and no rule decides.
+  public enum ConflictHandling: String, Sendable, Hashable, CaseIterable {
+    /// The local value, so that no edit is lost; the report has all three.
+    case keepLocal
+    /// The server's value.
+    case takeServer
+    /// The merge throws `mergeFailed` with the paths, and nothing is changed.
+    case fail
+  }
+
+  /// What it means that an object without a type lacks a key. What a model or a record lacks is always left alone.
+  public enum Absence: String, Sendable, Hashable, CaseIterable {
+    /// Where the base has the key, it was removed; else nobody has it to say something about it.
+    case removed
+    /// Nothing: the document is only a part.
+    case untouched
+  }
+
+  /// The policy of every field; `nil` for each its own.
+  public var policy: MergePolicy?
+  /// Policies for paths, which win over all others; of several that match, the last one.
+  public var policies: [(path: MergeSelector, policy: MergePolicy)] = []
+  /// The value of a conflict.
+  public var conflicts: ConflictHandling = .keepLocal
+  /// What absent keys of objects mean.
+  public var absence: Absence = .removed
+  /// The keys of the fields to merge; all unless given.
+  public var keys: [String]?
+  /// Whether the result must keep the model's rules (see ``Validating``).
+  public var validates = true
+
+  /// Each field by its own policy, and conflicts keep the local value.
+  public init(
+    policy: MergePolicy? = nil, policies: KeyValuePairs<MergeSelector, MergePolicy> = [:],
+    conflicts: ConflictHandling = .keepLocal, absence: Absence = .removed, keys: [String]? = nil,
+    validates: Bool = true
+  ) {
+    self.policy = policy
+    self.policies = policies.map { ($0.key, $0.value) }
+    self.conflicts = conflicts
+    self.absence = absence
+    self.keys = keys
+    self.validates = validates
+  }
+
+  /// The policy for a path that this merge names.
+  func policy(at path: [MergePath.Component]) -> MergePolicy? {
+    policies.isEmpty ? nil : policies.last { $0.path.matches(path) }?.policy
+  }
+}

@@ -1,0 +1,24 @@
+/// A model that says how its objects are merged, wherever they stand.
+///
+///     extension Issue: Mergeable {
+///       static let mergeRules = MergeRules(default: .lastWriter(by: "updatedAt"), identity: "number")
+///     }
+public protocol Mergeable: Model {
+  static var mergeRules: MergeRules { get }
+}
+
+/// How objects of one model are merged.
+public struct MergeRules: Sendable {
+  /// The policy of fields that have none of their own.
+  public let policy: MergePolicy
+  /// The key that tells objects apart: arrays of them are merged by it where both sides changed them.
+  public let identity: String?
+
+  /// - Parameters:
+  ///   - policy: for fields that have none of their own.
+  ///   - identity: the key that tells objects apart; `nil` where only ``MergePolicy/byID(_:missing:)`` says so.
+  public init(default policy: MergePolicy = .automatic, identity: String? = nil) {
+    self.policy = policy
+    self.identity = identity
+  }
+}

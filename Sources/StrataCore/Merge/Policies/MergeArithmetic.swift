@@ -1,0 +1,40 @@
+import Foundation
+
+/// Sums of what two sides added to a number.
+enum MergeArithmetic {
+  /// `local + server - base`; `nil` where the values are no numbers of one kind, or the sum is beyond 64 bits.
+  static func sum(_ sides: MergeSides) -> Value? {
+    let values = [sides.base, sides.local, sides.server].map { $0.flatMap { $0.isNull ? nil : $0 } }
+    let present = values.compactMap(\.self)
+    if present.allSatisfy({ $0.integer(as: Int64.self) != nil || $0.integer(as: UInt64.self) != nil }) {
+      let numbers = values.map { $0?.integer(as: Int128.self) ?? 0 }
+      let sum = numbers[1] + numbers[2] - numbers[0]
+      return Int64(exactly: sum) != nil || UInt64(exactly: sum) != nil ? .integer(sum) : nil
+    }
+    if present.allSatisfy({ if case .decimal(let value) = $0 { value.isFinite } else { false } }) {
+      let numbers = values.map { value -> Decimal in if case .decimal(let number)? = value { number } else { 0 } }
+      let sum = numbers[1] + numbers[2] - numbers[0]
+      return sum.isFinite ? .decimal(sum) : nil
+    }
+    guard let numbers = doubles(values) else { return nil }
+    // In this order both sides of an exchange round the same.
+    let sum = (numbers[1] + numbers[2]) - numbers[0]
+    guard sum.isFinite else { return nil }
+    if present.allSatisfy({ if case .float = $0 { true } else { false } }) { return .float(Float(sum)) }
+    return .double(sum)
+  }
+
+  private static func doubles(_ values: [Value?]) -> [Double]? {
+    var numbers: [Double] = []
+    for value in values {
+      switch value {
+      case nil: numbers.append(0)
+      case .double(let number)?: numbers.append(number)
+      case .float(let number)?: numbers.append(Double(number))
+      case .int(let number)?: numbers.append(Double(number))
+      default: return nil
+      }
+    }
+    return numbers
+  }
+}

@@ -1,0 +1,99 @@
+extension MergePolicy {
+  /// What a policy makes of a value that is no container to it.
+  enum Resolution {
+    case value(Value?)
+    case conflict
+  }
+
+  /// What stands beside the value: the records or objects that hold it.
+  struct Owner {
+    var local: Value?
+    var server: Value?
+  }
+
+  /// Decides between values that differ, where both sides changed them or the base is not known.
+  ///
+  /// Policies for nested values count as ``automatic`` here.
+  func resolve(_ sides: MergeSides, owner: Owner) throws -> Resolution {
+    let (local, server) = (sides.local, sides.server)
+    switch rule {
+    case .automatic, .recursive, .byID: return sides.isBaseKnown ? .conflict : .value(server)
+    case .conflict: return .conflict
+    case .server: return .value(server)
+    case .local, .keepTarget: return .value(local)
+    case .maximum: return try greater(sides, 1)
+    case .minimum: return try greater(sides, -1)
+    case .sumOfDeltas:
+      guard sides.isBaseKnown else { return .value(server) }
+      return MergeArithmetic.sum(sides).map { .value($0) } ?? .conflict
+    case .union, .addWins: return .conflict
+    case .append: return append(sides)
+    case .lines:
+      guard sides.isBaseKnown else { return .value(server) }
+      guard case .string(let base)? = sides.base, case .string(let own)? = local, case .string(let other)? = server
+      else { return .conflict }
+      return LineMerge.merge(base: base, local: own, server: other).map { .value(.string($0)) } ?? .conflict
+    case .lastWriter(let key): return try later(sides, owner.local?[key], owner.server?[key])
+    case .ifPresent(let policy): return try policy.resolve(sides, owner: owner)
+    case .orElse(let policy, let other):
+      if case .value(let value) = try policy.resolve(sides, owner: owner) { return .value(value) }
+      return try other.resolve(sides, owner: owner)
+    case .custom(let merge): return .value(try merge(local, server) ?? local)
+    case .resolver(_, let resolve): return try resolve(sides).map { .value($0) } ?? .conflict
+    }
+  }
+
+  /// - Parameter sign: 1 for the greater value, -1 for the smaller one.
+  private func greater(_ sides: MergeSides, _ sign: Int) throws -> Resolution {
+    guard let local = sides.local, !local.isNull else {
+      return .value(sides.server.map { $0.isNull ? sides.local ?? $0 : $0 } ?? sides.local)
+    }
+    guard let server = sides.server, !server.isNull else { return .value(local) }
+    guard let order = ValueOrder.compare(local, server) else { return .conflict }
+    if order == 0 { return .value(try ValueOrder.isGreater(local, than: server) ? local : server) }
+    return .value(order == sign ? local : server)
+  }
+
+  private func later(_ sides: MergeSides, _ own: Value?, _ other: Value?) throws -> Resolution {
+    let (own, other) = (Self.time(own), Self.time(other))
+    guard let own else { return other == nil ? .conflict : .value(sides.server) }
+    guard let other else { return .value(sides.local) }
+    guard let order = ValueOrder.compare(own, other) else { return .conflict }
+    guard order == 0 else { return .value(order > 0 ? sides.local : sides.server) }
+    return .value(try ValueOrder.isGreater(sides.local, than: sides.server) ? sides.local : sides.server)
+  }
+
+  /// A time that can be compared; text in ISO 8601 is a date.
+  private static func time(_ value: Value?) -> Value? {
+    guard let value, !value.isNull else { return nil }
+    guard case .string(let text) = value else { return value }
+    return ISO8601.date(from: text).map { .date($0) } ?? value
+  }
+
+  private func append(_ sides: MergeSides) -> Resolution {
+    func known(_ value: Value?) -> Value? { value.flatMap { $0.isNull ? nil : $0 } }
+    switch (known(sides.local), known(sides.server)) {
+    case (.array(let own)?, .array(let other)?):
+      let base: [Value]? = if case .array(let elements)? = known(sides.base) { elements } else { nil }
+      return Self.appended(own, other, since: base ?? []).map { .value(.array($0)) } ?? .conflict
+    case (.string(let own)?, .string(let other)?):
+      let base: String? = if case .string(let text)? = known(sides.base) { text } else { nil }
+      guard
+        let scalars = Self.appended(
+          Array(own.unicodeScalars), Array(other.unicodeScalars), since: Array((base ?? "").unicodeScalars))
+      else { return .conflict }
+      var text = String.UnicodeScalarView()
+      text.append(contentsOf: scalars)
+      return .value(.string(String(text)))
+    default: return .conflict
+    }
+  }
+
+  /// What both begin with, then what only the server has, then what only this side has; `nil` where one of them does
+  /// not begin with the base.
+  private static func appended<T: Equatable>(_ own: [T], _ other: [T], since base: [T]) -> [T]? {
+    guard own.starts(with: base), other.starts(with: base) else { return nil }
+    let shared = zip(own, other).prefix { $0 == $1 }.count
+    return other + own[shared...]
+  }
+}

@@ -1,0 +1,84 @@
+extension MergePolicy: CustomStringConvertible, LosslessStringConvertible {
+  /// The policy as reports and the command line spell it: `serverWins`, `byID(id,keep)`, `lines|serverWins`.
+  public var description: String {
+    switch rule {
+    case .automatic: "automatic"
+    case .conflict: "conflict"
+    case .server: "serverWins"
+    case .local: "localWins"
+    case .keepTarget: "keepTarget"
+    case .recursive: "recursive"
+    case .byID(let key, let missing): "byID(\(key)\(missing == .deleteUnlessEdited ? "" : ",\(missing.rawValue)"))"
+    case .maximum: "max"
+    case .minimum: "min"
+    case .sumOfDeltas: "sumOfDeltas"
+    case .union: "union"
+    case .addWins: "addWins"
+    case .append: "append"
+    case .lines: "lines"
+    case .lastWriter(let key): "lastWriter(\(key))"
+    case .ifPresent(let policy): "\(policy).ifPresent"
+    case .orElse(let policy, let other): "\(policy)|\(other)"
+    case .custom: "custom"
+    case .resolver(let name, _): name
+    }
+  }
+
+  /// The policy that a text spells as ``description`` does; `nil` for any other. Own code has no text.
+  public init?(_ description: String) {
+    if let bar = description.firstIndex(of: "|") {
+      guard let first = MergePolicy(String(description[..<bar])),
+        let other = MergePolicy(String(description[description.index(after: bar)...]))
+      else { return nil }
+      self = first.orElse(other)
+      return
+    }
+    if description.hasSuffix(".ifPresent") {
+      guard let policy = MergePolicy(String(description.dropLast(10))) else { return nil }
+      self = policy.ifPresent
+      return
+    }
+    let name = String(description.prefix { $0 != "(" })
+    var arguments: [String]?
+    if name.count < description.count {
+      guard description.hasSuffix(")") else { return nil }
+      arguments = description.dropFirst(name.count + 1).dropLast().split(
+        separator: ",", omittingEmptySubsequences: false
+      ).map(String.init)
+    }
+    guard let policy = Self.named(name, arguments) else { return nil }
+    self = policy
+  }
+
+  /// Every policy that has a text, for messages of what one may write.
+  public static let names = [
+    "automatic", "conflict", "serverWins", "localWins", "keepTarget", "recursive", "byID(key)",
+    "byID(key,keep|delete|deleteUnlessEdited)", "lastWriter(key)", "max", "min", "sumOfDeltas", "union", "addWins",
+    "append", "lines", "policy.ifPresent", "policy|policy",
+  ]
+
+  private static func named(_ name: String, _ arguments: [String]?) -> MergePolicy? {
+    switch (name, arguments) {
+    case ("automatic", nil): .automatic
+    case ("conflict", nil): .conflict
+    case ("serverWins", nil), ("takeSource", nil): .serverWins
+    case ("localWins", nil): .localWins
+    case ("keepTarget", nil): .keepTarget
+    case ("recursive", nil): .recursive
+    case ("max", nil): .max
+    case ("min", nil): .min
+    case ("sumOfDeltas", nil): .sumOfDeltas
+    case ("union", nil): .union
+    case ("addWins", nil): .addWins
+    case ("append", nil): .append
+    case ("lines", nil): .lines
+    case ("byID", nil): .byID()
+    case ("byID", let arguments?) where arguments.count == 1 && !arguments[0].isEmpty: .byID(arguments[0])
+    case ("byID", let arguments?) where arguments.count == 2 && !arguments[0].isEmpty:
+      MissingElements(rawValue: arguments[1]).map { .byID(arguments[0], missing: $0) }
+    case ("lastWriter", let arguments?) where arguments.count == 1 && !arguments[0].isEmpty:
+      .lastWriter(by: arguments[0])
+    default: nil
+    }
+  }
+}

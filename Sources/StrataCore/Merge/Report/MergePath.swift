@@ -1,0 +1,109 @@
+/// Where in nested values a merge or a difference came to something: `labels[id=3].name`.
+public struct MergePath: Sendable, Hashable, CustomStringConvertible {
+  /// A step from the outside in.
+  public enum Component: Sendable, Hashable {
+    case key(String)
+    /// A place in an array.
+    case index(Int)
+    /// The element of an array whose value under a key is this.
+    case element(key: String, id: Value)
+    /// The element of an array or the key of a map that has this content.
+    case value(Value)
+  }
+
+  /// The steps; none is the whole.
+  public var components: [Component]
+
+  public init(_ components: [Component] = []) { self.components = components }
+
+  /// The steps as text: keys with dots between them, elements in brackets; `.` where there are none. A key with a dot,
+  /// a bracket or a backslash in it has a backslash before each of them.
+  public var description: String {
+    guard !components.isEmpty else { return "." }
+    var text = ""
+    for component in components {
+      switch component {
+      case .key(let key):
+        if !text.isEmpty { text += "." }
+        text += Self.escaped(key)
+      case .index(let index): text += "[\(index)]"
+      case .element(let key, let id): text += "[\(Self.escaped(key))=\(Self.text(of: id))]"
+      case .value(let value): text += "[\(Self.text(of: value))]"
+      }
+    }
+    return text
+  }
+
+  /// The first key, which is a field of the model that was merged.
+  var firstKey: String? { if case .key(let key)? = components.first { key } else { nil } }
+
+  private static func escaped(_ key: String) -> String {
+    var text = ""
+    for character in key {
+      if ".[]\\=".contains(character) { text.append("\\") }
+      text.append(character)
+    }
+    return text
+  }
+
+  private static func text(of value: Value) -> String {
+    guard let data = try? JSONWriter().write(value), data.count <= 200 else { return "(\(value.kind))" }
+    return String(decoding: data, as: UTF8.self)
+  }
+}
+
+/// Which paths a policy is for: `labels[*].name`.
+///
+/// Keys are divided by dots; `*` stands for any key and `[*]` for any element. `\` before a dot, a bracket, a star or a
+/// backslash takes it as it is.
+public struct MergeSelector: Sendable, Hashable, ExpressibleByStringLiteral, CustomStringConvertible {
+  enum Component: Sendable, Hashable {
+    case key(String), anyKey, anyElement
+  }
+
+  let components: [Component]
+  public let description: String
+
+  /// The paths that the text spells; `.` is the whole.
+  public init(parsing text: String) {
+    description = text
+    var parts: [Component] = []
+    var current = "", isEscaped = false, wasEscaped = false
+    func end(_ current: inout String, _ wasEscaped: inout Bool) {
+      if !current.isEmpty { parts.append(current == "*" && !wasEscaped ? .anyKey : .key(current)) }
+      (current, wasEscaped) = ("", false)
+    }
+    var rest = Substring(text)
+    while let character = rest.popFirst() {
+      if isEscaped {
+        current.append(character)
+        (isEscaped, wasEscaped) = (false, true)
+      } else if character == "\\" {
+        isEscaped = true
+      } else if character == "." {
+        end(&current, &wasEscaped)
+      } else if character == "[", rest.hasPrefix("*]") {
+        end(&current, &wasEscaped)
+        rest.removeFirst(2)
+        parts.append(.anyElement)
+      } else {
+        current.append(character)
+      }
+    }
+    end(&current, &wasEscaped)
+    components = parts
+  }
+
+  public init(stringLiteral value: String) { self.init(parsing: value) }
+
+  func matches(_ path: [MergePath.Component]) -> Bool {
+    path.count == components.count
+      && zip(components, path).allSatisfy { pattern, component in
+        switch (pattern, component) {
+        case (.key(let wanted), .key(let key)): wanted == key
+        case (.anyKey, .key), (.anyElement, .index), (.anyElement, .element), (.anyElement, .value): true
+        default: false
+        }
+      }
+  }
+}

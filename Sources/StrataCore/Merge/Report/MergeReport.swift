@@ -1,0 +1,112 @@
+/// What a merge came to, key path by key path.
+public struct MergeReport: Sendable, Hashable {
+  /// One field whose value is another than before.
+  public struct Change: Sendable, Hashable {
+    public let key: String
+    public let old: Value?
+    public let new: Value?
+  }
+
+  /// Which side a value came from.
+  public enum Outcome: String, Sendable, Hashable, CaseIterable {
+    /// The server's value was taken.
+    case server
+    /// The local value was kept though the server's is another one.
+    case local
+    /// A value was made of both.
+    case merged
+    /// Both changed it, and no rule decides. The result has the value that ``MergeOptions/conflicts`` says.
+    case conflict
+  }
+
+  /// A key path at which the sides differ.
+  public struct Entry: Sendable, Hashable {
+    public let path: MergePath
+    public let outcome: Outcome
+    /// The rule that decided: a policy's ``MergePolicy/description``, or why none was needed.
+    public let rule: String
+    /// The three values and what became of them; `nil` where one is absent. Objects stand for themselves as records.
+    public let base: Value?
+    public let local: Value?
+    public let server: Value?
+    public let result: Value?
+  }
+
+  /// The fields that changed, in the order of the schema.
+  public internal(set) var changes: [Change] = []
+  /// The keys that were merged, whether they changed anything or not, in the order of the schema.
+  public internal(set) var mergedKeys: [String] = []
+  /// The key paths at which the sides differ, in the order in which they were merged.
+  public internal(set) var entries: [Entry] = []
+
+  public init() {}
+
+  /// The keys of the fields that changed.
+  public var changedKeys: [String] { changes.map(\.key) }
+  /// Whether the object is as it was.
+  public var isEmpty: Bool { changes.isEmpty }
+  /// What no rule decided.
+  public var conflicts: [Entry] { entries.filter { $0.outcome == .conflict } }
+}
+
+extension MergeReport: CustomStringConvertible {
+  /// The report as a table without values.
+  public var description: String { table() }
+
+  /// The report as a table, a line a key path.
+  ///
+  /// - Parameter showsValues: whether the values stand in it, each cut to 40 characters. They may be private.
+  public func table(showsValues: Bool = false) -> String {
+    guard !entries.isEmpty else { return "no differences" }
+    var rows = [["path", "outcome", "rule"] + (showsValues ? ["base", "local", "server", "result"] : [])]
+    for entry in entries {
+      var row = [entry.path.description, entry.outcome.rawValue, entry.rule]
+      if showsValues { row += [entry.base, entry.local, entry.server, entry.result].map(Self.text) }
+      rows.append(row)
+    }
+    let widths = rows[0].indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
+    return rows.map { row in
+      var line = ""
+      for (column, cell) in row.enumerated() {
+        line += cell
+        if column < row.count - 1 { line += String(repeating: " ", count: widths[column] - cell.count + 2) }
+      }
+      return line
+    }.joined(separator: "\n")
+  }
+
+  private static func text(of value: Value?) -> String {
+    guard let value else { return "—" }
+    guard let data = try? JSONWriter().write(value) else { return "(\(value.kind))" }
+    let text = String(decoding: data, as: UTF8.self)
+    return text.count > 40 ? String(text.prefix(39)) + "…" : text
+  }
+
+  /// The report as a JSON value: `entries` of `path`, `outcome` and `rule`, and the numbers of each outcome.
+  ///
+  /// - Parameter showsValues: whether `base`, `local`, `server` and `result` stand in it too; a value that is absent has
+  ///   no key.
+  public func json(showsValues: Bool = false) -> Value {
+    let counts = Outcome.allCases.map { outcome in
+      Object.Entry(key: outcome.rawValue, value: .integer(entries.count { $0.outcome == outcome }))
+    }
+    return [
+      "counts": .object(Object(counts)),
+      "entries": .array(
+        entries.map { entry in
+          var object = Object([
+            .init(key: "path", value: .string(entry.path.description)),
+            .init(key: "outcome", value: .string(entry.outcome.rawValue)),
+            .init(key: "rule", value: .string(entry.rule)),
+          ])
+          if showsValues {
+            object["base"] = entry.base
+            object["local"] = entry.local
+            object["server"] = entry.server
+            object["result"] = entry.result
+          }
+          return .object(object)
+        }),
+    ]
+  }
+}

@@ -1,0 +1,158 @@
+extension ValueMerger {
+  /// The elements of a list, each with what tells it from the others.
+  private struct Elements {
+    var numbers: [Int] = []
+    var values: [Int: Value] = [:]
+  }
+
+  /// Gives each identity a number; what stands twice in one list is told apart by how often it stood before.
+  private struct Identities {
+    private struct Identity: Hashable {
+      let value: Value
+      let occurrence: Int
+      let isKeyed: Bool
+    }
+
+    private var numbers: [Identity: Int] = [:]
+    private(set) var components: [MergePath.Component] = []
+
+    mutating func elements(_ values: [Value], _ key: String?, unique: Bool, _ open: (Value) throws -> Value) rethrows
+      -> Elements
+    {
+      var result = Elements()
+      var occurrences: [Value: Int] = [:]
+      for element in values {
+        let id = try key.flatMap { try open(element)[$0] }.flatMap { $0.isNull ? nil : $0 }
+        let content = try id ?? open(element)
+        let occurrence = occurrences[content, default: 0]
+        occurrences[content] = occurrence + 1
+        if unique, occurrence > 0 { continue }
+        let identity = Identity(value: content, occurrence: occurrence, isKeyed: id != nil)
+        let number = numbers[identity] ?? numbers.count
+        if numbers.updateValue(number, forKey: identity) == nil {
+          components.append(id.flatMap { id in key.map { .element(key: $0, id: id) } } ?? .value(content))
+        }
+        result.numbers.append(number)
+        result.values[number] = element
+      }
+      return result
+    }
+  }
+
+  // MARK: By identity
+
+  /// Merges the elements of two arrays by identity; `nil` where the values are no arrays.
+  mutating func mergeElements(
+    _ sides: MergeSides, _ key: String, _ missing: MissingElements, _ policy: MergePolicy
+  ) throws -> Value? {
+    guard case .array(let own)? = sides.local, case .array(let other)? = sides.server else { return nil }
+    var identities = Identities()
+    let open = { [self] (value: Value) in try opened(value) }
+    let local = try identities.elements(own, key, unique: false, open)
+    let server = try identities.elements(other, key, unique: false, open)
+    let base = try identities.elements(sides.base?.arrayValue ?? [], key, unique: false, open)
+    var result: [Int: Value] = [:]
+    for number in local.numbers + server.numbers.filter({ local.values[$0] == nil }) {
+      path.append(identities.components[number])
+      defer { path.removeLast() }
+      let element = self.sides(base.values[number], local.values[number], server.values[number])
+      do { result[number] = try mergeElement(element, missing, policy) } catch {
+        throw ArchiveError.at(.index(server.numbers.firstIndex(of: number) ?? 0), error)
+      }
+    }
+    let surviving = Set(result.keys)
+    let order = ListOrder(base: base.numbers, local: local.numbers, server: server.numbers)
+    let places = isBaseKnown ? order.merged(surviving) : order.following(surviving)
+    noteOrder(sides, order, surviving, places, policy)
+    return .array(places.compactMap { result[$0] })
+  }
+
+  private mutating func mergeElement(
+    _ sides: MergeSides, _ missing: MissingElements, _ policy: MergePolicy
+  ) throws -> Value? {
+    switch (sides.local, sides.server) {
+    case (let local?, let server?):
+      if same(local, server) { return local }
+      if let merged = try mergeNested(sides, local, server, .recursive) { return merged }
+      return try merge(sides, .automatic)
+    case (let local?, nil):
+      if isBaseKnown, sides.base == nil {
+        note(sides, .local, "inserted here", local)
+        return local
+      }
+      let isEdited = isBaseKnown && !same(sides.base, local)
+      guard missing == .keep || missing == .deleteUnlessEdited && isEdited else {
+        note(sides, .server, "\(policy): the server no longer has it", nil)
+        return nil
+      }
+      note(
+        sides, .local, "\(policy): the server no longer has it" + (isEdited ? ", and it was edited here" : ""), local)
+      return local
+    case (nil, let server?):
+      if isBaseKnown, sides.base != nil {
+        if same(sides.base, server) {
+          note(sides, .local, "removed here", nil)
+          return nil
+        }
+        return conflict(sides, policy)
+      }
+      note(sides, .server, isBaseKnown ? "inserted by the server" : "absent here", server)
+      adopt(server)
+      return server
+    case (nil, nil): return nil
+    }
+  }
+
+  /// Accounts for elements that stand in another order than on one of the sides.
+  private mutating func noteOrder(
+    _ sides: MergeSides, _ order: ListOrder, _ surviving: Set<Int>, _ places: [Int], _ policy: MergePolicy
+  ) {
+    func stands(_ list: [Int]) -> Bool {
+      let present = Set(list)
+      return places.filter(present.contains) == list.filter(surviving.contains)
+    }
+    let (isOwn, isOther) = (stands(order.local), stands(order.server))
+    guard !isOwn || !isOther else { return }
+    note(
+      sides, isOther ? .server : isOwn ? .local : .merged, "\(policy): the order of the elements",
+      nil)
+  }
+
+  // MARK: By content
+
+  /// Merges the elements of arrays and sets as members of a set; `nil` where the values are neither.
+  mutating func mergeMembers(
+    _ sides: MergeSides, _ policy: MergePolicy, isGrowOnly: Bool
+  ) throws -> Merged? {
+    func elements(_ value: Value?) -> [Value]? { value.flatMap { $0.isNull ? nil : $0.arrayValue } }
+    guard let own = elements(sides.local) ?? elements(sides.server).map({ _ in [] }),
+      let other = elements(sides.server) ?? elements(sides.local).map({ _ in [] })
+    else { return nil }
+    if elements(sides.local) == nil, !(sides.local?.isNull ?? true) { return nil }
+    if elements(sides.server) == nil, !(sides.server?.isNull ?? true) { return nil }
+    var identities = Identities()
+    let open = { [self] (value: Value) in try opened(value) }
+    let local = try identities.elements(own, nil, unique: true, open)
+    let server = try identities.elements(other, nil, unique: true, open)
+    let base = try identities.elements(elements(sides.base) ?? [], nil, unique: true, open)
+    var surviving = Set(local.numbers).union(server.numbers)
+    if !isGrowOnly {
+      surviving = surviving.filter {
+        base.values[$0] == nil || (local.values[$0] != nil && server.values[$0] != nil)
+      }
+    }
+    let order = ListOrder(base: base.numbers, local: local.numbers, server: server.numbers)
+    let places = isBaseKnown ? order.merged(surviving) : order.following(surviving)
+    let values = places.compactMap { local.values[$0] ?? server.values[$0] }
+    let isSet = if case .set? = sides.local ?? sides.server { true } else { false }
+    // Objects have no bytes of their own to be sorted by; the archive sorts them by their content.
+    let isSorted = isSet && neighbours.objects.isEmpty
+    let sorted = isSorted ? try CanonicalOrder.sorted(values) { try $0.write($1) } : values
+    let result: Value = isSet ? .set(sorted) : .array(sorted)
+    if !same(sides.local, sides.server) || !same(sides.local, result) {
+      note(
+        sides, same(result, sides.server) ? .server : same(result, sides.local) ? .local : .merged, policy, result)
+    }
+    return Merged(value: result)
+  }
+}
