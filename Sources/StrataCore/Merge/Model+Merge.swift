@@ -174,7 +174,7 @@ extension Model {
     var report = MergeReport()
     report.entries = merger.entries
     report.mergedKeys = merged.map(\.key)
-    try Self.checkConflicts(report, options)
+    try report.checkConflicts(options, typeName: schema.name)
     if takesUnknownFields, schema.keepsUnknownFields {
       for entry in source.archivedUnknownFields.object.entries { values[entry.key] = entry.value }
     }
@@ -247,17 +247,6 @@ extension Model {
     return ArchiveError(
       .mergeFailed, "the values cannot be merged", path: known?.codingPath ?? [], typeName: schema.name,
       underlying: cause)
-  }
-
-  static func checkConflicts(_ report: MergeReport, _ options: MergeOptions) throws {
-    guard options.conflicts == .fail, let first = report.conflicts.first else { return }
-    let paths = report.conflicts.prefix(10).map { $0.path.keysOnly }
-    let count = report.conflicts.count
-    throw ArchiveError(
-      .mergeFailed,
-      "both sides changed \(paths.joined(separator: ", "))\(count > 10 ? " and \(count - 10) more" : ""), each in its "
-        + "own way; name a policy that decides",
-      path: first.path.firstKey.map { [.key($0)] } ?? [], typeName: schema.name)
   }
 }
 

@@ -170,7 +170,7 @@ struct ValueMerger {
     _ sides: MergeSides, _ local: Value, _ server: Value, _ policy: MergePolicy
   ) throws -> Value? {
     let (own, other) = (try opened(local), try opened(server))
-    guard isNested(own, other) else { return nil }
+    guard try isNested(own, other) else { return nil }
     // Objects that refer to each other come up again inside themselves, where the local one stays.
     if case .reference(let target) = local {
       guard open.insert(Pair(local: local, server: server)).inserted else { return local }
@@ -199,11 +199,18 @@ struct ValueMerger {
     return local
   }
 
-  private func isNested(_ local: Value, _ server: Value) -> Bool {
+  private func isNested(_ local: Value, _ server: Value) throws -> Bool {
     switch (local, server) {
     case (.object, .object): return true
     case (.record(let local), .record(let server)):
       guard local.typeName == server.typeName else { return false }
+      guard local.modelVersion == server.modelVersion else {
+        throw ArchiveError(
+          .unsupportedVersion,
+          "the two sides have different versions of a model; name the model, which has the steps "
+            + "from one to the other", typeName: local.typeName, foundVersion: local.modelVersion,
+          supportedVersion: server.modelVersion)
+      }
       if let schema = catalog[local.typeName] { return !schema.isEnumeration }
       // One key may be the case of an enum.
       return local.keys.count != 1 || server.keys.count != 1 || local.keys == server.keys

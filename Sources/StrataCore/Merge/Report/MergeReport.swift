@@ -110,3 +110,15 @@ extension MergeReport: CustomStringConvertible {
     ]
   }
 }
+
+extension MergeReport {
+  /// Throws where there are conflicts and they are to fail.
+  func checkConflicts(_ options: MergeOptions, typeName: String?) throws {
+    guard options.conflicts == .fail, let first = conflicts.first else { return }
+    let paths = conflicts.prefix(10).map { $0.path.keysOnly }.joined(separator: ", ")
+    let rest = conflicts.count > 10 ? " and \(conflicts.count - 10) more" : ""
+    throw ArchiveError(
+      .mergeFailed, "both sides changed \(paths)\(rest), each in its own way; name a policy that decides",
+      path: first.path.firstKey.map { [.key($0)] } ?? [], typeName: typeName)
+  }
+}

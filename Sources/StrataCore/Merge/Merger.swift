@@ -1,0 +1,91 @@
+/// Merges values without their models: JSON documents, records, archives.
+///
+///     let (merged, report) = try Merger().merge(server, into: local, base: base)
+///
+/// Objects and records are merged key by key at every depth, by the policies that ``options`` names for paths; without a
+/// base the server's values count, and what the server's objects lack is left alone.
+public struct Merger: Sendable {
+  public var options: MergeOptions
+  private let catalog: SchemaCatalog
+
+  /// - Parameters:
+  ///   - options: what decides, and what absence means.
+  ///   - models: models whose records may come up. Each side's are brought to today's version before they are merged, and
+  ///     follow the policies of their fields.
+  public init(options: MergeOptions = MergeOptions(), models: [any Model.Type] = []) {
+    self.options = options
+    var catalog = SchemaCatalog()
+    for model in models { model.collectSchemas(into: &catalog) }
+    self.catalog = catalog
+  }
+
+  /// The merged value, and what it came from.
+  ///
+  /// Graphs of objects are merged as trees: an object that is referred to more than once is an error.
+  ///
+  /// - Parameters:
+  ///   - server: what came in.
+  ///   - local: what the program has.
+  ///   - base: what both started from; `nil` where nobody knows.
+  /// - Throws: ``ArchiveError`` with the code `mergeFailed` where a policy fails or conflicts are to fail,
+  ///   `unsupportedVersion` where records of one type have different versions and its model is not among those given,
+  ///   `newerModel` and `migrationFailed` as upgrading does, `notEncodable` where objects are shared or in circles, and
+  ///   `limitExceeded` for nesting beyond the limit.
+  public func merge(_ server: Value, into local: Value, base: Value? = nil) throws -> (
+    value: Value, report: MergeReport
+  ) {
+    let context = DecodingContext(finishesModels: false)
+    let upgrader = ValueUpgrader(catalog: catalog, owner: nil)
+    func lifted(_ value: Value) throws -> Value { try upgrader.upgrade(value.asTree(), context) }
+    var merger = ValueMerger(catalog: catalog, options: options, isBaseKnown: base != nil)
+    let sides = try merger.sides(base.map(lifted), lifted(local), lifted(server))
+    let merged: Value?
+    do { merged = try merger.merge(sides, .recursive) } catch let error as ArchiveError
+      where error.code == .rejected
+    {
+      throw ArchiveError(
+        .mergeFailed, "the values cannot be merged", path: error.codingPath, underlying: error.underlyingError)
+    }
+    var report = MergeReport()
+    report.entries = merger.entries
+    try report.checkConflicts(options, typeName: nil)
+    let result = merged ?? .null
+    let keys = (result.recordValue?.object ?? result.objectValue ?? Object()).keys
+    report.mergedKeys = (sides.server?.recordValue?.object ?? sides.server?.objectValue ?? Object()).keys
+    report.changes = keys.compactMap { key in
+      sides.local?[key] == result[key]
+        ? nil : MergeReport.Change(key: key, old: sides.local?[key], new: result[key])
+    }
+    let removed = (sides.local?.recordValue?.object ?? sides.local?.objectValue ?? Object()).entries
+    let kept = Set(keys.map { ExactKey($0) })
+    report.changes += removed.filter { !kept.contains(ExactKey($0.key)) }.map {
+      MergeReport.Change(key: $0.key, old: $0.value, new: nil)
+    }
+    return (result, report)
+  }
+}
+
+extension Value {
+  /// The value with the objects of a graph in their places.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `notEncodable` where one object stands in two places.
+  func asTree() throws -> Value {
+    guard case .graph(let graph) = self else { return self }
+    var seen = Set<Int>()
+    var depth = 0
+    func expanded(_ value: Value) throws -> Value {
+      try value.replacingReferences { number in
+        guard graph.objects.indices.contains(number), seen.insert(number).inserted else {
+          throw ArchiveError(
+            .notEncodable, "objects that are referred to more than once can only be merged or compared with their model"
+          )
+        }
+        guard seen.count <= 1 << 20, depth < 256 else { throw ArchiveError.tooDeep(256) }
+        depth += 1
+        defer { depth -= 1 }
+        return try expanded(graph.objects[number])
+      }
+    }
+    return try expanded(graph.root)
+  }
+}
