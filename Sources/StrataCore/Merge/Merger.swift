@@ -40,7 +40,7 @@ public struct Merger: Sendable {
     var merger = ValueMerger(catalog: catalog, options: options, isBaseKnown: base != nil)
     let sides = try merger.sides(base.map(lifted), lifted(local), lifted(server))
     let merged: Value?
-    do { merged = try merger.merge(sides, .recursive) } catch let error as ArchiveError
+    do { merged = try merger.mergeRoot(sides) } catch let error as ArchiveError
       where error.code == .rejected
     {
       throw ArchiveError(

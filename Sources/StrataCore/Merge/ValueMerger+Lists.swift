@@ -72,7 +72,7 @@ extension ValueMerger {
   ) throws -> Value? {
     switch (sides.local, sides.server) {
     case (let local?, let server?):
-      if same(local, server) { return local }
+      if same(local, server), !countsEqualChanges || same(sides.base, local) { return local }
       if let merged = try mergeNested(sides, local, server, .recursive) { return merged }
       return try merge(sides, .automatic)
     case (let local?, nil):

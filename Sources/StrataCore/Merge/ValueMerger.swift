@@ -25,6 +25,10 @@ struct ValueMerger {
   private var open = Set<Pair>()
   private let depthLimit = ArchiveLimits().depth
   private var depth = 0
+  /// Whether a field adds up what both sides did to it, so that what looks the same may not be.
+  let countsEqualChanges: Bool
+  /// What holds the value that is being merged, from the outside in.
+  private var owners: [(local: Value, server: Value)] = []
 
   init(
     catalog: SchemaCatalog, neighbours: ObjectNeighbours = ObjectNeighbours(), options: MergeOptions,
@@ -34,6 +38,10 @@ struct ValueMerger {
     self.neighbours = neighbours
     self.options = options
     self.isBaseKnown = isBaseKnown
+    countsEqualChanges =
+      isBaseKnown
+      && (options.policy?.isSum ?? false || options.policies.contains { $0.policy.isSum }
+        || catalog.schemas.contains { $0.fields.contains { $0.merge.isSum } })
   }
 
   func sides(_ base: Value?, _ local: Value?, _ server: Value?) -> MergeSides {
@@ -47,17 +55,22 @@ struct ValueMerger {
   /// - Parameters:
   ///   - sides: the values, which may be absent.
   ///   - declared: the policy of the field or of what holds the value.
-  ///   - owner: what holds the value.
-  mutating func merge(
-    _ sides: MergeSides, _ declared: MergePolicy, owner: MergePolicy.Owner = .init()
-  ) throws -> Value? {
+  mutating func merge(_ sides: MergeSides, _ declared: MergePolicy) throws -> Value? {
     guard sides.isBaseKnown || sides.server != nil else { return sides.local }
-    return try merge(sides, by: options.policy(at: path) ?? options.policy ?? declared, owner)
+    let named = options.policy(at: path)
+    var policy = named ?? options.policy ?? declared
+    if case .key(let key)? = path.last { policy = policy.forTime(key) }
+    // The policy of a call is for what has no fields: of nested models, each field follows it.
+    if named == nil, options.policy != nil, isBaseKnown || declared.isRecursive, !policy.keepsLocal,
+      let local = sides.local, let server = sides.server, countsEqualChanges || !same(local, server),
+      let merged = try mergeNested(sides, local, server, declared.isRecursive ? .recursive : .automatic)
+    {
+      return merged
+    }
+    return try merge(sides, by: policy)
   }
 
-  private mutating func merge(
-    _ sides: MergeSides, by policy: MergePolicy, _ owner: MergePolicy.Owner
-  ) throws -> Value? {
+  private mutating func merge(_ sides: MergeSides, by policy: MergePolicy) throws -> Value? {
     let (base, local, server) = (sides.base, sides.local, sides.server)
     switch policy.rule {
     case .keepTarget:
@@ -68,16 +81,18 @@ struct ValueMerger {
         if !same(local, server) { note(sides, .local, "\(policy).ifPresent: nothing came", local) }
         return local
       }
-      return try merge(sides, by: policy, owner)
-    case .custom where !sides.isBaseKnown: return try resolve(sides, policy, owner)
+      return try merge(sides, by: policy)
+    case .custom where !sides.isBaseKnown: return try resolve(sides, policy)
     case .sumOfDeltas where sides.isBaseKnown && !same(base, local) && !same(base, server):
-      return try resolve(sides, policy, owner)
+      return try resolve(sides, policy)
     case .union where !same(local, server):
       if let merged = try mergeMembers(sides, policy, isGrowOnly: true) { return merged.value }
     default: break
     }
-    if same(local, server) { return local }
+    let isSame = same(local, server)
+    if isSame, !countsEqualChanges || !isBaseKnown || same(base, local) { return local }
     if let merged = try mergeInside(sides, policy) { return merged.value }
+    if isSame { return local }
     if sides.isBaseKnown {
       if same(base, server) {
         note(sides, .local, "only changed here", local)
@@ -94,13 +109,21 @@ struct ValueMerger {
     if case .addWins = policy.rule, let merged = try mergeMembers(sides, policy, isGrowOnly: !sides.isBaseKnown) {
       return merged.value
     }
-    return try resolve(sides, policy, owner)
+    return try resolve(sides, policy)
   }
 
-  private mutating func resolve(
-    _ sides: MergeSides, _ policy: MergePolicy, _ owner: MergePolicy.Owner
-  ) throws -> Value? {
-    switch try policy.resolve(sides, owner: owner) {
+  /// Merges whole documents: objects and records by what they hold, whatever the policy of the call.
+  mutating func mergeRoot(_ sides: MergeSides) throws -> Value? {
+    if options.policy(at: []) == nil, let local = sides.local, let server = sides.server,
+      let merged = try mergeNested(sides, local, server, .recursive)
+    {
+      return merged
+    }
+    return try merge(sides, .recursive)
+  }
+
+  private mutating func resolve(_ sides: MergeSides, _ policy: MergePolicy) throws -> Value? {
+    switch try policy.resolve(sides, times: times) {
     case .conflict: return conflict(sides, policy)
     case .value(let value):
       if !same(sides.local, sides.server) || !same(sides.local, value) {
@@ -110,6 +133,15 @@ struct ValueMerger {
       }
       return value
     }
+  }
+
+  /// What stands under a key beside the value, or beside what holds it: the nearest that either side has.
+  private func times(_ key: String) -> (local: Value?, server: Value?) {
+    for owner in owners.reversed() {
+      let (local, server) = (owner.local[key], owner.server[key])
+      if local?.isNull == false || server?.isNull == false { return (local, server) }
+    }
+    return (nil, nil)
   }
 
   mutating func conflict(_ sides: MergeSides, _ policy: MergePolicy) -> Value? {
@@ -136,7 +168,6 @@ struct ValueMerger {
         return try mergeElements(sides, key, .deleteUnlessEdited, .byID(key)).map { Merged(value: $0) }
       }
       return nil
-    case .lastWriter where sides.isBaseKnown: return nil
     case .orElse(let policy, _): return try mergeInside(sides, policy)
     default: return nil
     }
@@ -226,21 +257,20 @@ struct ValueMerger {
     var result = local
     let schema = try catalog.schema(named: server.typeName)
     let rules = rules(of: schema)
-    let owner = MergePolicy.Owner(local: .record(local), server: .record(server))
+    owners.append((.record(local), .record(server)))
+    defer { owners.removeLast() }
     var handled = skipped
     if skipped.isEmpty, wanted == nil, let schema, let type = schema.type as? any ValueMerging.Type {
       handled = try runHooks(type, &result, server)
     }
-    var times = Set<String>()
     for (key, value) in server.fields where !handled.contains(key) && wanted?.contains(key) ?? true {
       let field = schema?.fields.first { $0.key == key }
       if field?.type is MergeState.Type { continue }
       path.append(.key(key))
       defer { path.removeLast() }
       let policy = Self.policy(field?.merge, rules?.policy, inherited, isTyped: schema != nil)
-      if case .lastWriter(let key) = policy.rule { times.insert(key) }
       do {
-        result[key] = try merge(sides(base?[key], result[key], value), policy.forTime(key), owner: owner)
+        result[key] = try merge(sides(base?[key], result[key], value), policy)
       } catch { throw ArchiveError.at(.key(key), error) }
     }
     return result
@@ -261,7 +291,8 @@ struct ValueMerger {
     _ base: Object?, _ local: Object, _ server: Object, inherited: MergePolicy
   ) throws -> Object {
     let (bases, own, others) = (Self.lookup(base), Self.lookup(local), Self.lookup(server))
-    let owner = MergePolicy.Owner(local: .object(local), server: .object(server))
+    owners.append((.object(local), .object(server)))
+    defer { owners.removeLast() }
     let policy: MergePolicy =
       if case .conflict = inherited.rule { inherited } else { inherited.isRecursive ? .recursive : .automatic }
     var entries: [Object.Entry] = []
@@ -276,7 +307,7 @@ struct ValueMerger {
       path.append(.key(key))
       defer { path.removeLast() }
       do {
-        if let value = try merge(sides, policy.forTime(key), owner: owner) {
+        if let value = try merge(sides, policy) {
           entries.append(.init(key: key, value: value))
         }
       } catch { throw ArchiveError.at(.key(key), error) }
@@ -354,6 +385,16 @@ struct ValueMerger {
 extension MergePolicy {
   var isAutomatic: Bool { if case .automatic = rule { true } else { false } }
   var isRecursive: Bool { if case .recursive = rule { true } else { false } }
+  /// Whether equal changes of both sides count twice.
+  var isSum: Bool {
+    switch rule {
+    case .sumOfDeltas: true
+    case .ifPresent(let policy), .orElse(let policy, _): policy.isSum
+    default: false
+    }
+  }
+  /// Whether the server's value never counts.
+  var keepsLocal: Bool { if case .keepTarget = rule { true } else { false } }
 
   /// The policy of the field that another one looks at as the time of the model: the later time counts.
   func forTime(_ key: String) -> MergePolicy {

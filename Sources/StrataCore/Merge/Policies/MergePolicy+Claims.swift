@@ -17,9 +17,10 @@ extension MergePolicy {
 
   /// The laws that the policy keeps.
   ///
-  /// ``sumOfDeltas`` is not idempotent: the same change counts again until the base moves on. ``lastWriter(by:)`` is not
-  /// associative, since a model has one time for all of its fields. ``union`` does not respect the base, which is what
-  /// makes it associative. Nothing is claimed for own code.
+  /// ``sumOfDeltas`` is not idempotent: the same change counts again until the base moves on. Nor is ``lines``, where a
+  /// text has equal lines. ``lastWriter(by:)`` is not associative, since a model has one time for all of its fields, and
+  /// its laws need times that do not run backwards. ``max`` and ``min`` keep theirs among values of one kind.
+  /// ``union`` does not respect the base, which is what makes it associative. Nothing is claimed for own code.
   public var claims: Claims {
     switch rule {
     case .automatic, .conflict, .recursive: [.idempotent, .respectsBase]
@@ -31,7 +32,8 @@ extension MergePolicy {
     case .union: [.commutative, .associative, .idempotent]
     case .addWins: [.commutative, .associative, .idempotent, .respectsBase]
     case .lastWriter: [.commutative, .idempotent, .respectsBase]
-    case .append, .lines: [.idempotent, .respectsBase]
+    case .append: [.idempotent, .respectsBase]
+    case .lines: [.respectsBase]
     case .ifPresent(let policy): policy.claims.intersection([.idempotent])
     case .orElse(let policy, let other):
       policy.claims.intersection(other.claims).intersection([.idempotent, .respectsBase])

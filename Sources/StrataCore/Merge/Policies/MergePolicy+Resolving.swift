@@ -5,16 +5,14 @@ extension MergePolicy {
     case conflict
   }
 
-  /// What stands beside the value: the records or objects that hold it.
-  struct Owner {
-    var local: Value?
-    var server: Value?
-  }
-
   /// Decides between values that differ, where both sides changed them or the base is not known.
   ///
   /// Policies for nested values count as ``automatic`` here.
-  func resolve(_ sides: MergeSides, owner: Owner) throws -> Resolution {
+  ///
+  /// - Parameter times: what both sides have under a key beside the value.
+  func resolve(
+    _ sides: MergeSides, times: (String) -> (local: Value?, server: Value?)
+  ) throws -> Resolution {
     let (local, server) = (sides.local, sides.server)
     switch rule {
     case .automatic, .recursive, .byID: return sides.isBaseKnown ? .conflict : .value(server)
@@ -33,11 +31,13 @@ extension MergePolicy {
       guard case .string(let base)? = sides.base, case .string(let own)? = local, case .string(let other)? = server
       else { return .conflict }
       return LineMerge.merge(base: base, local: own, server: other).map { .value(.string($0)) } ?? .conflict
-    case .lastWriter(let key): return try later(sides, owner.local?[key], owner.server?[key])
-    case .ifPresent(let policy): return try policy.resolve(sides, owner: owner)
+    case .lastWriter(let key):
+      let (own, other) = times(key)
+      return try later(sides, own, other)
+    case .ifPresent(let policy): return try policy.resolve(sides, times: times)
     case .orElse(let policy, let other):
-      if case .value(let value) = try policy.resolve(sides, owner: owner) { return .value(value) }
-      return try other.resolve(sides, owner: owner)
+      if case .value(let value) = try policy.resolve(sides, times: times) { return .value(value) }
+      return try other.resolve(sides, times: times)
     case .custom(let merge): return .value(try merge(local, server) ?? local)
     case .resolver(_, let resolve): return try resolve(sides).map { .value($0) } ?? .conflict
     }
