@@ -1,0 +1,64 @@
+import Foundation
+import Strata
+import Testing
+
+@Suite("Merging that remembers its base")
+struct MergeStateTests {
+  private func json(_ title: String, stars: Int = 0) -> Data {
+    Data(#"{"id": 1, "title": "\#(title)", "stars": \#(stars), "steps": [{"id": 1, "name": "s"}]}"#.utf8)
+  }
+
+  @Test("The base is what the server had the last time, from the first JSON on")
+  func remembers() throws {
+    var task = try TrackedTask(fromJSON: json("a"))
+    task.title = "mine"
+    task.steps[0].isDone = true
+    let report = try task.mergeValues(fromJSON: json("a", stars: 3))
+    #expect(task.title == "mine" && task.stars == 3 && task.steps[0].isDone && report.changedKeys == ["stars"])
+    // The server takes the edit, and then changes it again.
+    try task.mergeValues(fromJSON: json("mine", stars: 3))
+    try task.mergeValues(fromJSON: json("theirs", stars: 3))
+    #expect(task.title == "theirs" && task.steps[0].isDone && task.mergeConflicts.isEmpty)
+    #expect(try !String(decoding: task.jsonData(), as: UTF8.self).contains("merging"))
+    var twin = task
+    twin.merging = MergeState()
+    #expect(twin.merging != task.merging)
+  }
+
+  @Test("A partial document moves the base only where it says something")
+  func partial() throws {
+    var task = try TrackedTask(fromJSON: json("a"))
+    task.title = "mine"
+    try task.mergeValues(fromJSON: Data(#"{"stars": 2}"#.utf8))
+    #expect(task.title == "mine" && task.stars == 2)
+    try task.mergeValues(fromJSON: json("a", stars: 2))
+    #expect(task.title == "mine")
+  }
+
+  @Test("Unresolved conflicts survive in the archive, and so does the base, through versions")
+  func archived() throws {
+    var task = try TrackedTask(fromJSON: json("a"))
+    task.title = "mine"
+    try task.mergeValues(fromJSON: json("theirs"))
+    #expect(task.title == "mine" && task.mergeConflicts.count == 1)
+    let data = try ArchiveEncoder().encode(task)
+    var opened = try ArchiveDecoder().decode(TrackedTask.self, from: data)
+    #expect(opened.merging == task.merging)
+    let conflict = try #require(opened.mergeConflicts.first)
+    #expect(conflict.path.description == "title" && conflict.server == "theirs" && conflict.base == "a")
+    try opened.resolve(conflict, with: .server)
+    #expect(opened.title == "theirs" && opened.mergeConflicts.isEmpty)
+    // An archive of version 1, with a base of version 1 in it.
+    let base = Record(
+      typeName: "TrackedTask", modelVersion: 1, fields: [("id", 1), ("summary", "a"), ("stars", 0), ("steps", [])])
+    let old = Record(
+      typeName: "TrackedTask", modelVersion: 1,
+      fields: [
+        ("id", 1), ("summary", "mine"), ("stars", 0), ("steps", []),
+        ("merging", ["base": .record(base), "conflicts": []]),
+      ])
+    var lifted = try ArchiveDecoder().decode(TrackedTask.self, from: ArchiveEncoder().encode(old))
+    let report = try lifted.mergeValues(fromJSON: Data(#"{"title": "a", "stars": 4}"#.utf8))
+    #expect(lifted.title == "mine" && lifted.stars == 4 && report.conflicts.isEmpty)
+  }
+}
