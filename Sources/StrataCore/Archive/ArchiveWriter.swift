@@ -13,6 +13,8 @@ public struct ArchiveWriter: ~Copyable {
   private var schemas: [(schema: ObjectIdentifier, number: Int)] = []
   /// What each record tag stands for. Equal content has one number, whatever object describes it.
   private var numbers: [RecordShape: Int] = [:]
+  /// The shapes whose definitions stand in the bytes, with their numbers.
+  package var numberedShapes: [RecordShape: Int] { numbers }
   /// The schemas of the shapes that were written, where somebody asked for them.
   package private(set) var schemasOfShapes: [RecordShape: ModelSchema]?
   var depth = 0

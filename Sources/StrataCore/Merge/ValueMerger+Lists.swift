@@ -67,7 +67,7 @@ extension ValueMerger {
     return .array(places.compactMap { result[$0] })
   }
 
-  private mutating func mergeElement(
+  mutating func mergeElement(
     _ sides: MergeSides, _ missing: MissingElements, _ policy: MergePolicy
   ) throws -> Value? {
     switch (sides.local, sides.server) {
@@ -104,7 +104,7 @@ extension ValueMerger {
   }
 
   /// Accounts for elements that stand in another order than on one of the sides.
-  private mutating func noteOrder(
+  mutating func noteOrder(
     _ sides: MergeSides, _ order: ListOrder, _ surviving: Set<Int>, _ places: [Int], _ policy: MergePolicy
   ) {
     func stands(_ list: [Int]) -> Bool {

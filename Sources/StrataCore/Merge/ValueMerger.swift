@@ -276,6 +276,10 @@ struct ValueMerger {
     return result
   }
 
+  func policy(of field: FieldInfo, _ schema: ModelSchema, inherited: MergePolicy) -> MergePolicy {
+    Self.policy(field.merge, rules(of: schema)?.policy, inherited, isTyped: true)
+  }
+
   /// The policy of a field: its own, else its type's, else what holds the record hands on.
   private static func policy(
     _ own: MergePolicy?, _ ofType: MergePolicy?, _ inherited: MergePolicy, isTyped: Bool

@@ -39,12 +39,15 @@ public struct MergeReport: Sendable, Hashable {
   /// The key paths at which the sides differ, in the order in which they were merged.
   public internal(set) var entries: [Entry] = []
 
+  /// Whether elements of a list changed that was merged as a whole.
+  var isChangedInside = false
+
   public init() {}
 
   /// The keys of the fields that changed.
   public var changedKeys: [String] { changes.map(\.key) }
   /// Whether the object is as it was.
-  public var isEmpty: Bool { changes.isEmpty }
+  public var isEmpty: Bool { changes.isEmpty && !isChangedInside }
   /// What no rule decided.
   public var conflicts: [Entry] { entries.filter { $0.outcome == .conflict } }
 }

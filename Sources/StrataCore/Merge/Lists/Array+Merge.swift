@@ -1,0 +1,101 @@
+extension Array where Element: Model {
+  /// Folds a list of models into this one by identity: elements that both have are merged, what the server inserted comes
+  /// in, and the order is the server's, with what was inserted or moved here in its place.
+  ///
+  /// The same as merging models that hold the lists in a field with ``MergePolicy/byID(_:missing:)``, but models that did
+  /// not change cost no more than being compared. Instances of classes stay themselves. All or nothing.
+  ///
+  ///     let report = try issues.mergeValues(from: refreshed, by: "number")
+  ///
+  /// - Parameters:
+  ///   - source: the server's list.
+  ///   - key: the key that tells elements apart; unless given, what the model's ``MergeRules`` say, or `id`.
+  ///   - missing: what becomes of elements that the server no longer sends.
+  ///   - base: what both lists started from; `nil` where nobody knows.
+  ///   - options: what this merge does differently. Paths begin with an element: `[*].name`.
+  /// - Throws: ``ArchiveError`` as `mergeValues(from:base:options:)` of a model; `unknownKey` where the model does not
+  ///   declare the key, or the options name keys, which are those of one model.
+  /// - Complexity: linear in the size of the lists, where no element was moved.
+  @discardableResult
+  public mutating func mergeValues(
+    from source: [Element], by key: String? = nil, missing: MissingElements = .deleteUnlessEdited,
+    base: [Element]? = nil, options: MergeOptions = MergeOptions()
+  ) throws -> MergeReport {
+    let schema = Element.schema
+    let rules = (Element.self as? any Mergeable.Type)?.mergeRules
+    let key = key ?? rules?.identity ?? "id"
+    try schema.checkKeys([key] + (options.keys.map { _ in ["(the keys of one model)"] } ?? []))
+    if let merge = try ListMerge<Element>(key: key, missing: missing, isBaseKnown: base != nil, options),
+      let (merged, report) = try merge.run(self, source, base)
+    {
+      self = merged
+      return report
+    }
+    return try mergeThroughModels(source, MergePolicy.byID(key, missing: missing), base, options)
+  }
+
+  /// Merges the lists as fields of models.
+  private mutating func mergeThroughModels(
+    _ source: [Element], _ policy: MergePolicy, _ base: [Element]?, _ options: MergeOptions
+  ) throws -> MergeReport {
+    var options = options
+    options.policies =
+      [("elements", policy)]
+      + options.policies.map { (MergeSelector(parsing: "elements" + $0.path.description), $0.policy) }
+    var target = MergedList(elements: self)
+    var report: MergeReport
+    do {
+      report =
+        if let base {
+          try target.mergeValues(
+            from: MergedList(elements: source), base: MergedList(elements: base), options: options)
+        } else {
+          try target.mergeValues(from: MergedList(elements: source), options: options)
+        }
+    } catch let error as ArchiveError { throw error.withoutFirstKey.inType(Element.schema.name) }
+    report.entries = report.entries.map(\.withoutFirstKey)
+    report.isChangedInside = !report.changes.isEmpty
+    report.changes = []
+    report.mergedKeys = []
+    self = target.elements
+    return report
+  }
+}
+
+/// A list as the only field of a model.
+private struct MergedList<Element: Model>: Model {
+  var elements: [Element]
+
+  init(elements: [Element]) { self.elements = elements }
+
+  static var schema: ModelSchema {
+    ModelSchema.cached(Self.self) {
+      ModelSchema(
+        Self.self, name: "List<\(Element.schema.name)>", version: 0, fields: [FieldInfo("elements", [Element].self)])
+    }
+  }
+
+  init(fields reader: inout ArchiveReader) throws { elements = try reader.field(0) }
+
+  func encodeFields(to writer: inout ArchiveWriter) throws { try writer.field(0, elements) }
+
+  static func make(case name: String, payload: CasePayload) throws -> MergedList? { nil }
+}
+
+extension MergeReport.Entry {
+  fileprivate var withoutFirstKey: MergeReport.Entry {
+    MergeReport.Entry(
+      path: MergePath(Array(path.components.dropFirst())), outcome: outcome, rule: rule, base: base, local: local,
+      server: server, result: result)
+  }
+}
+
+extension ArchiveError {
+  fileprivate var withoutFirstKey: ArchiveError {
+    guard codingPath.first == .key("elements") else { return self }
+    return ArchiveError(
+      code, reason, path: Array(codingPath.dropFirst()), typeName: typeName, foundVersion: foundVersion,
+      supportedVersion: supportedVersion, limit: limit, byteOffset: byteOffset, underlying: underlyingError,
+      failures: failures, extra: details.extra)
+  }
+}

@@ -1,0 +1,115 @@
+/// The elements of lists as bytes that are equal where the elements are, so that most elements are compared and no more.
+struct ElementBytes: ~Copyable {
+  private var writer = ArchiveWriter(includesExcluded: true, usesReferences: false, minimumCapacity: 1 << 16)
+
+  /// Where each of the elements stands in the bytes.
+  mutating func add(_ elements: [some Model]) throws -> [Range<Int>] {
+    var ranges: [Range<Int>] = []
+    ranges.reserveCapacity(elements.count)
+    for (place, element) in elements.enumerated() {
+      let start = writer.buffer.count
+      do { try element.write(to: &writer) } catch { throw ArchiveError.at(.index(place), error) }
+      ranges.append(start..<writer.buffer.count)
+    }
+    return ranges
+  }
+
+  borrowing func withReader<R>(_ body: (inout ArchiveReader) throws -> R) throws -> R {
+    let shapes = writer.definedShapes
+    return try writer.buffer.withBytes { bytes in
+      var reader = ArchiveReader(bytes, context: DecodingContext(includesExcluded: true, finishesModels: false))
+      reader.define(shapes)
+      return try body(&reader)
+    }
+  }
+}
+
+/// What tells elements apart, as bytes.
+enum ElementIdentity: Hashable {
+  /// Up to seven bytes, with their number behind them.
+  case short(UInt64)
+  case long([UInt8])
+}
+
+extension ArchiveReader {
+  /// Makes records readable whose definitions stand elsewhere.
+  mutating func define(_ shapes: [(number: Int, shape: RecordShape)]) {
+    definitions = shapes.map { Definition(number: $0.number, shape: $0.shape, matching: nil) }
+  }
+
+  /// Where the fields of a record stand, and where the last of them ends; `false` where the record has another shape.
+  mutating func findFields(_ shape: RecordShape, in range: Range<Int>, _ places: inout [Int]) throws -> Bool {
+    position = range.lowerBound
+    places.removeAll(keepingCapacity: true)
+    guard let definition = try beginAnyRecord(), definitions[definition].shape == shape else { return false }
+    for _ in shape.keys {
+      places.append(position)
+      try skipItem()
+    }
+    places.append(position)
+    return true
+  }
+
+  /// Passes one value, whatever it is (RFC 8949 §3).
+  mutating func skipItem() throws {
+    var remaining: UInt64 = 1
+    while remaining > 0 {
+      remaining &-= 1
+      let initial = try readByte()
+      let argument = try readArgument(initial)
+      var inside: UInt64 = 0
+      switch initial >> 5 {
+      case CBOR.Major.bytes, CBOR.Major.text:
+        guard argument <= UInt64(bytes.byteCount - position) else {
+          throw ArchiveError.damaged("a string goes beyond the body", at: position)
+        }
+        position &+= Int(argument)
+      case CBOR.Major.array: inside = argument
+      case CBOR.Major.map: inside = argument &* 2
+      case CBOR.Major.tag: inside = 1
+      default: break
+      }
+      guard inside <= UInt64(bytes.byteCount) else {
+        throw ArchiveError.damaged("a collection goes beyond the body", at: position)
+      }
+      remaining &+= inside
+    }
+  }
+
+  /// Whether two stretches have the same bytes.
+  func areEqual(_ one: Range<Int>, _ other: Range<Int>) -> Bool {
+    guard one.count == other.count else { return false }
+    var (left, right) = (one.lowerBound, other.lowerBound)
+    while one.upperBound - left >= 8 {
+      guard
+        bytes.unsafeLoadUnaligned(fromByteOffset: left, as: UInt64.self)
+          == bytes.unsafeLoadUnaligned(fromByteOffset: right, as: UInt64.self)
+      else { return false }
+      left += 8
+      right += 8
+    }
+    while left < one.upperBound {
+      guard
+        bytes.unsafeLoad(fromByteOffset: left, as: UInt8.self)
+          == bytes.unsafeLoad(fromByteOffset: right, as: UInt8.self)
+      else { return false }
+      left += 1
+      right += 1
+    }
+    return true
+  }
+
+  func identity(_ range: Range<Int>) -> ElementIdentity {
+    guard range.count < 8 else {
+      return .long(range.map { bytes.unsafeLoad(fromByteOffset: $0, as: UInt8.self) })
+    }
+    var word = UInt64(range.count)
+    for place in range { word = word << 8 | UInt64(bytes.unsafeLoad(fromByteOffset: place, as: UInt8.self)) }
+    return .short(word)
+  }
+}
+
+extension ArchiveWriter {
+  /// The definitions of records that stand in the bytes.
+  var definedShapes: [(number: Int, shape: RecordShape)] { numberedShapes.map { ($0.value, $0.key) } }
+}
