@@ -12,7 +12,7 @@ struct ValueMerger {
   /// Whether what both sides started from is known.
   let isBaseKnown: Bool
   /// What the account is about: none is kept where nobody reads it.
-  private(set) var entries: [MergeReport.Entry] = []
+  var entries: [MergeReport.Entry] = []
   /// What became of local objects, which stay themselves: their new fields, by number.
   private(set) var updates: [Int: Record] = [:]
   /// The numbers of the updates in the order in which they came up.
@@ -27,6 +27,7 @@ struct ValueMerger {
   private var depth = 0
   /// Whether a field adds up what both sides did to it, so that what looks the same may not be.
   let countsEqualChanges: Bool
+  private var knownTraits: [ObjectIdentifier: Traits] = [:]
   /// What holds the value that is being merged, from the outside in.
   private var owners: [(local: Value, server: Value)] = []
 
@@ -174,7 +175,7 @@ struct ValueMerger {
   }
 
   /// The key by which the models in an array are told apart, as their type says.
-  private func identity(_ value: Value) -> String? {
+  private mutating func identity(_ value: Value) -> String? {
     guard case .array(let elements) = value, let first = elements.first else { return nil }
     let typeName: String? =
       switch first {
@@ -182,10 +183,29 @@ struct ValueMerger {
       case .reference(let number): type(of: neighbours.objects[number]).schema.name
       default: nil
       }
-    return typeName.flatMap { catalog[$0] }.flatMap { rules(of: $0)?.identity }
+    guard let typeName, let schema = catalog[typeName] else { return nil }
+    return rules(of: schema)?.identity
   }
 
-  func rules(of schema: ModelSchema?) -> MergeRules? { (schema?.type as? any Mergeable.Type)?.mergeRules }
+  mutating func rules(of schema: ModelSchema) -> MergeRules? { traits(of: schema).rules }
+
+  /// What a model says about merging, found once: asking a type what it conforms to takes its time.
+  private mutating func traits(of schema: ModelSchema) -> Traits {
+    let identity = ObjectIdentifier(schema)
+    if let known = knownTraits[identity] { return known }
+    let traits = Traits(
+      rules: (schema.type as? any Mergeable.Type)?.mergeRules, hooks: schema.type as? any ValueMerging.Type,
+      fields: Dictionary(
+        schema.fields.map { (ExactKey($0.key), $0) }, uniquingKeysWith: { first, _ in first }))
+    knownTraits[identity] = traits
+    return traits
+  }
+
+  private struct Traits {
+    let rules: MergeRules?
+    let hooks: (any ValueMerging.Type)?
+    let fields: [ExactKey: FieldInfo]
+  }
 
   // MARK: Nested values
 
@@ -256,19 +276,19 @@ struct ValueMerger {
   ) throws -> Record {
     var result = local
     let schema = try catalog.schema(named: server.typeName)
-    let rules = rules(of: schema)
+    let traits = if let schema { traits(of: schema) } else { nil as Traits? }
     owners.append((.record(local), .record(server)))
     defer { owners.removeLast() }
     var handled = skipped
-    if skipped.isEmpty, wanted == nil, let schema, let type = schema.type as? any ValueMerging.Type {
+    if skipped.isEmpty, wanted == nil, let type = traits?.hooks {
       handled = try runHooks(type, &result, server)
     }
     for (key, value) in server.fields where !handled.contains(key) && wanted?.contains(key) ?? true {
-      let field = schema?.fields.first { $0.key == key }
+      let field = traits?.fields[ExactKey(key)]
       if field?.type is MergeState.Type { continue }
       path.append(.key(key))
       defer { path.removeLast() }
-      let policy = Self.policy(field?.merge, rules?.policy, inherited, isTyped: schema != nil)
+      let policy = Self.policy(field?.merge, traits?.rules?.policy, inherited, isTyped: schema != nil)
       do {
         result[key] = try merge(sides(base?[key], result[key], value), policy)
       } catch { throw ArchiveError.at(.key(key), error) }
@@ -276,7 +296,7 @@ struct ValueMerger {
     return result
   }
 
-  func policy(of field: FieldInfo, _ schema: ModelSchema, inherited: MergePolicy) -> MergePolicy {
+  mutating func policy(of field: FieldInfo, _ schema: ModelSchema, inherited: MergePolicy) -> MergePolicy {
     Self.policy(field.merge, rules(of: schema)?.policy, inherited, isTyped: true)
   }
 

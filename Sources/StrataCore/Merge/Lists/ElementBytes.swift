@@ -14,6 +14,10 @@ struct ElementBytes: ~Copyable {
     return ranges
   }
 
+  borrowing func shapes() -> [(number: Int, shape: RecordShape)] { writer.definedShapes }
+
+  borrowing func array() -> [UInt8] { writer.buffer.array() }
+
   borrowing func withReader<R>(_ body: (inout ArchiveReader) throws -> R) throws -> R {
     let shapes = writer.definedShapes
     return try writer.buffer.withBytes { bytes in
@@ -50,6 +54,11 @@ extension ArchiveReader {
     return true
   }
 
+  mutating func value(at place: Int) throws -> Value {
+    position = place
+    return try readValue()
+  }
+
   /// Passes one value, whatever it is (RFC 8949 §3).
   mutating func skipItem() throws {
     var remaining: UInt64 = 1
@@ -69,11 +78,18 @@ extension ArchiveReader {
       case CBOR.Major.tag: inside = 1
       default: break
       }
+      guard inside > 0 else { continue }
       guard inside <= UInt64(bytes.byteCount) else {
         throw ArchiveError.damaged("a collection goes beyond the body", at: position)
       }
       remaining &+= inside
     }
+  }
+
+  /// Whether a value may have others inside: arrays, maps, records and sets.
+  func mayHoldMore(_ range: Range<Int>) throws -> Bool {
+    let initial = bytes.unsafeLoad(fromByteOffset: range.lowerBound, as: UInt8.self)
+    return initial >> 5 == CBOR.Major.array || initial >> 5 == CBOR.Major.map || initial == 0xD9
   }
 
   /// Whether two stretches have the same bytes.

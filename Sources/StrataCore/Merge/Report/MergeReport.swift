@@ -37,7 +37,16 @@ public struct MergeReport: Sendable, Hashable {
   /// The keys that were merged, whether they changed anything or not, in the order of the schema.
   public internal(set) var mergedKeys: [String] = []
   /// The key paths at which the sides differ, in the order in which they were merged.
-  public internal(set) var entries: [Entry] = []
+  ///
+  /// - Complexity: linear in their number each time, where a list was merged as a whole.
+  public internal(set) var entries: [Entry] {
+    get { listEntries?.entries ?? ownEntries }
+    set { (ownEntries, listEntries) = (newValue, nil) }
+  }
+
+  private var ownEntries: [Entry] = []
+  /// The entries of a list, which nobody has read yet.
+  var listEntries: ListEntries?
 
   /// Whether elements of a list changed that was merged as a whole.
   var isChangedInside = false
@@ -49,7 +58,17 @@ public struct MergeReport: Sendable, Hashable {
   /// Whether the object is as it was.
   public var isEmpty: Bool { changes.isEmpty && !isChangedInside }
   /// What no rule decided.
-  public var conflicts: [Entry] { entries.filter { $0.outcome == .conflict } }
+  public var conflicts: [Entry] { listEntries?.conflicts ?? ownEntries.filter { $0.outcome == .conflict } }
+
+  public static func == (left: MergeReport, right: MergeReport) -> Bool {
+    left.changes == right.changes && left.mergedKeys == right.mergedKeys && left.entries == right.entries
+      && left.isEmpty == right.isEmpty
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(changes)
+    hasher.combine(mergedKeys)
+  }
 }
 
 extension MergeReport: CustomStringConvertible {

@@ -33,6 +33,8 @@ let notes = """
   encode/ and decode/ are without compression; archive/ and unarchive/ have zlib at level 6 and memory
   level 9 behind both sides.
   Strata, JSON and property lists hold URL and Date; protobuf has neither: strings and doubles there.
+  merge/ is the time to merge a refresh of 10,000 models into as many / the time to decode that refresh, with one in ten
+  changed, with all changed (-all), and with edits and a base (-base); a smaller ratio is better.
   NSKeyedArchiver is quadratic in the number of objects, so it takes part up to 1,000 small models.
   """
 
@@ -50,6 +52,7 @@ func run(_ arguments: [String]) async throws {
   try runner.compareOpening(tweets)
   try runner.compareGrowth()
   try runner.compareGraphs()
+  try runner.compareMerging()
   for count in [1, 100, 1000, 10_000, 1_000_000] { try runner.compareSmall(count) }
   if let path = options.json {
     let encoder = JSONEncoder()

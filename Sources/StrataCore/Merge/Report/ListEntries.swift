@@ -1,0 +1,78 @@
+/// The entries of a merge of lists, which are made of bytes when somebody reads them: most reports are only asked
+/// whether there is a conflict.
+final class ListEntries: Sendable {
+  /// A field whose value was taken from one side as it is.
+  struct Taken: Sendable {
+    /// Where the element's key stands in the bytes.
+    let identity: Int
+    let field: Int
+    let outcome: MergeReport.Outcome
+    let rule: String
+    /// Where the values stand; -1 where there is none.
+    let base: Int
+    let local: Int
+    let server: Int
+  }
+
+  enum Note: Sendable {
+    case taken(Taken)
+    case entry(MergeReport.Entry)
+  }
+
+  let notes: [Note]
+  private let bytes: [UInt8]
+  private let shapes: [(number: Int, shape: RecordShape)]
+  private let keys: [String]
+  private let identityKey: String
+
+  /// - Parameters:
+  ///   - bytes: what the places in the notes are in.
+  ///   - shapes: the definitions of the records in the bytes.
+  ///   - keys: the keys of the fields.
+  ///   - identityKey: the key that tells elements apart.
+  init(
+    _ notes: [Note], bytes: [UInt8], shapes: [(number: Int, shape: RecordShape)], keys: [String], identityKey: String
+  ) {
+    self.notes = notes
+    self.bytes = bytes
+    self.shapes = shapes
+    self.keys = keys
+    self.identityKey = identityKey
+  }
+
+  var entries: [MergeReport.Entry] {
+    let bytes = bytes
+    var reader = ArchiveReader(
+      bytes.span.bytes, context: DecodingContext(includesExcluded: true, finishesModels: false))
+    reader.define(shapes)
+    var entries: [MergeReport.Entry] = []
+    entries.reserveCapacity(notes.count)
+    for note in notes {
+      switch note {
+      case .entry(let entry): entries.append(entry)
+      case .taken(let taken):
+        let id = reader.shownValue(at: taken.identity) ?? .null
+        let (local, server) = (reader.shownValue(at: taken.local), reader.shownValue(at: taken.server))
+        let base = reader.shownValue(at: taken.base)
+        let path: [MergePath.Component] = [.element(key: identityKey, id: id), .key(keys[taken.field])]
+        entries.append(
+          MergeReport.Entry(
+            path: MergePath(path), outcome: taken.outcome, rule: taken.rule,
+            base: base, local: local,
+            server: server, result: taken.outcome == .server ? server : local))
+      }
+    }
+    return entries
+  }
+
+  var conflicts: [MergeReport.Entry] {
+    notes.compactMap { note in
+      if case .entry(let entry) = note, entry.outcome == .conflict { entry } else { nil }
+    }
+  }
+}
+
+extension ArchiveReader {
+  /// A value that a merge wrote itself and that can be read for that reason.
+  fileprivate mutating func shownValue(at place: Int) -> Value? { place < 0 ? nil : try? value(at: place) }
+}
