@@ -74,7 +74,7 @@ extension Value {
     var seen = Set<Int>()
     var depth = 0
     func expanded(_ value: Value) throws -> Value {
-      try value.replacingReferences { number in
+      try value.mapReferences { number in
         guard graph.objects.indices.contains(number), seen.insert(number).inserted else {
           throw ArchiveError(
             .notEncodable, "objects that are referred to more than once can only be merged or compared with their model"

@@ -23,7 +23,7 @@ struct ObjectAdoption {
     for number in copied { copies[number] = try copy(number, reached) }
     let local = Set(matches.values)
     func renamed(_ value: Value) -> Value {
-      value.replacingReferences { .reference(copies[$0] ?? (local.contains($0) ? $0 : matches[$0] ?? $0)) }
+      value.mapReferences { .reference(copies[$0] ?? (local.contains($0) ? $0 : matches[$0] ?? $0)) }
     }
     for number in copied {
       guard let copy = copies[number], let record = reached[number] else { continue }
@@ -44,7 +44,7 @@ struct ObjectAdoption {
       let record = try neighbours.objects[number].shallowRecord(neighbours)
       found[number] = record
       for value in record.values {
-        _ = value.replacingReferences {
+        _ = value.mapReferences {
           rest.append($0); return .null
         }
       }
@@ -57,7 +57,7 @@ struct ObjectAdoption {
     var references: [Int: Set<Int>] = [:]
     for (number, record) in records {
       for value in record.values {
-        _ = value.replacingReferences {
+        _ = value.mapReferences {
           references[$0, default: []].insert(number); return .null
         }
       }

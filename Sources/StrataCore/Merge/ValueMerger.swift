@@ -384,15 +384,15 @@ struct ValueMerger {
   /// A value as a report holds it: what it refers to stands in it, one level deep.
   private func shown(_ value: Value?) -> Value? {
     guard let value, !neighbours.objects.isEmpty else { return value }
-    return value.replacingReferences { number in
+    return value.mapReferences { number in
       guard let record = try? neighbours.objects[number].shallowRecord(neighbours) else { return .null }
-      return Value.record(record).replacingReferences { _ in .null }
+      return Value.record(record).mapReferences { _ in .null }
     }
   }
 
   mutating func adopt(_ value: Value) {
     guard !neighbours.objects.isEmpty else { return }
-    _ = value.replacingReferences { number in
+    _ = value.mapReferences { number in
       adopted.insert(number)
       return .null
     }
@@ -428,25 +428,25 @@ extension MergePolicy {
 
 extension Value {
   /// The value with another one in place of each reference.
-  func replacingReferences(_ replacement: (Int) throws -> Value) rethrows -> Value {
+  func mapReferences(_ replacement: (Int) throws -> Value) rethrows -> Value {
     switch self {
     case .reference(let number): return try replacement(number)
-    case .array(let elements): return .array(try elements.map { try $0.replacingReferences(replacement) })
-    case .set(let elements): return .set(try elements.map { try $0.replacingReferences(replacement) })
+    case .array(let elements): return .array(try elements.map { try $0.mapReferences(replacement) })
+    case .set(let elements): return .set(try elements.map { try $0.mapReferences(replacement) })
     case .object(let object):
       return .object(
         Object(
           uniqueEntries: try object.entries.map {
-            .init(key: $0.key, value: try $0.value.replacingReferences(replacement))
+            .init(key: $0.key, value: try $0.value.mapReferences(replacement))
           }))
     case .map(let entries):
       return .map(
         try entries.map {
-          .init(key: try $0.key.replacingReferences(replacement), value: try $0.value.replacingReferences(replacement))
+          .init(key: try $0.key.mapReferences(replacement), value: try $0.value.mapReferences(replacement))
         })
     case .record(let record):
       return .record(
-        Record(shape: record.shape, values: try record.values.map { try $0.replacingReferences(replacement) }))
+        Record(shape: record.shape, values: try record.values.map { try $0.mapReferences(replacement) }))
     default: return self
     }
   }
