@@ -74,14 +74,17 @@ extension MergePolicy {
     func known(_ value: Value?) -> Value? { value.flatMap { $0.isNull ? nil : $0 } }
     switch (known(sides.local), known(sides.server)) {
     case (.array(let own)?, .array(let other)?):
-      let base: [Value]? = if case .array(let elements)? = known(sides.base) { elements } else { nil }
-      return Self.appended(own, other, since: base ?? []).map { .value(.array($0)) } ?? .conflict
+      let base: [Value] = if case .array(let elements)? = known(sides.base) { elements } else { [] }
+      return Self.appended(own, other, since: base) { $0 }.map { .value(.array($0)) } ?? .conflict
     case (.string(let own)?, .string(let other)?):
-      let base: String? = if case .string(let text)? = known(sides.base) { text } else { nil }
-      guard
-        let scalars = Self.appended(
-          Array(own.unicodeScalars), Array(other.unicodeScalars), since: Array((base ?? "").unicodeScalars))
-      else { return .conflict }
+      let base: String = if case .string(let text)? = known(sides.base) { text } else { "" }
+      let scalars = Self.appended(
+        Array(own.unicodeScalars), Array(other.unicodeScalars), since: Array(base.unicodeScalars)
+      ) { shared in
+        // Words that begin alike are not what both have added: whole lines are.
+        shared[shared.startIndex..<(shared.lastIndex(of: "\n").map { $0 + 1 } ?? shared.startIndex)]
+      }
+      guard let scalars else { return .conflict }
       var text = String.UnicodeScalarView()
       text.append(contentsOf: scalars)
       return .value(.string(String(text)))
@@ -91,9 +94,15 @@ extension MergePolicy {
 
   /// What both begin with, then what only the server has, then what only this side has; `nil` where one of them does
   /// not begin with the base.
-  private static func appended<T: Equatable>(_ own: [T], _ other: [T], since base: [T]) -> [T]? {
+  ///
+  /// - Parameter added: how much of what both begin with both have added.
+  private static func appended<T: Equatable>(
+    _ own: [T], _ other: [T], since base: [T], _ added: (ArraySlice<T>) -> ArraySlice<T>
+  ) -> [T]? {
     guard own.starts(with: base), other.starts(with: base) else { return nil }
-    let shared = zip(own, other).prefix { $0 == $1 }.count
-    return other + own[shared...]
+    if own.starts(with: other) { return own }
+    if other.starts(with: own) { return other }
+    let shared = own[base.count..<(zip(own, other).prefix { $0 == $1 }.count)]
+    return other + own[(base.count + added(shared).count)...]
   }
 }
