@@ -25,13 +25,51 @@ extension Array where Element: Model {
     let rules = (Element.self as? any Mergeable.Type)?.mergeRules
     let key = key ?? rules?.identity ?? "id"
     try schema.checkKeys([key] + (options.keys.map { _ in ["(the keys of one model)"] } ?? []))
-    if let merge = try ListMerge<Element>(key: key, missing: missing, isBaseKnown: base != nil, options),
-      let (merged, report) = try merge.run(self, source, base)
-    {
-      self = merged
-      return report
-    }
+    if let report = try mergeByBytes(source, key, missing, base, options) { return report }
     return try mergeThroughModels(source, MergePolicy.byID(key, missing: missing), base, options)
+  }
+
+  /// Merges without making models of what did not change; `nil` where that cannot be.
+  private mutating func mergeByBytes(
+    _ source: [Element], _ key: String, _ missing: MissingElements, _ base: [Element]?, _ options: MergeOptions
+  ) throws -> MergeReport? {
+    var catalog = SchemaCatalog()
+    Element.collectSchemas(into: &catalog)
+    let merge = ListMerge(
+      Element.schema, catalog, key: key, missing: missing, isBaseKnown: base != nil, options)
+    guard let merge else { return nil }
+    var bytes = ElementBytes()
+    let ranges = (try bytes.add(self), try bytes.add(source), try bytes.add(base ?? []))
+    let sides = [self, source, base ?? []]
+    let found = try merge.run(bytes, ranges.0, ranges.1, ranges.2) { side, place in
+      try sides[side][place].shallowRecord(ObjectNeighbours())
+    }
+    guard let found else { return nil }
+    let context = DecodingContext(
+      source: .merge, includesExcluded: true, validates: options.validates, collectsFailures: true)
+    func element(_ choice: ListMerge.Choice, _ place: Int) throws -> Element {
+      do {
+        switch choice {
+        case .local(let place): return sides[0][place]
+        case .server(let place) where !catalog.finishesModels: return sides[1][place]
+        case .server(let place):
+          let values = try sides[1][place].shallowRecord(ObjectNeighbours())
+          return try MergeCommit.made(Element.self, values, in: context, ObjectNeighbours())
+        case .made(let values):
+          return try MergeCommit.made(Element.self, values, in: context, ObjectNeighbours())
+        }
+      } catch { throw ArchiveError.at(.index(place), error) }
+    }
+    var result = self
+    for change in found.changes { result[change.place] = try element(change.choice, change.place) }
+    if let rest = found.rest {
+      result.removeLast(result.count - rest.start)
+      for choice in rest.choices { result.append(try element(choice, result.count)) }
+    }
+    var report = found.report
+    report.isChangedInside = !found.changes.isEmpty || found.changes(rest: count)
+    self = result
+    return report
   }
 
   /// Merges the lists as fields of models.
@@ -97,5 +135,16 @@ extension ArchiveError {
       code, reason, path: Array(codingPath.dropFirst()), typeName: typeName, foundVersion: foundVersion,
       supportedVersion: supportedVersion, limit: limit, byteOffset: byteOffset, underlying: underlyingError,
       failures: failures, extra: details.extra)
+  }
+}
+
+extension ListMerge.Result {
+  /// Whether the end of a list of this length is another than before.
+  fileprivate func changes(rest count: Int) -> Bool {
+    guard let rest else { return false }
+    guard rest.choices.count == count - rest.start else { return true }
+    return zip(rest.start..., rest.choices).contains { place, choice in
+      if case .local(place) = choice { false } else { true }
+    }
   }
 }

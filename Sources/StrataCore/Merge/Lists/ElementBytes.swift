@@ -3,13 +3,16 @@ struct ElementBytes: ~Copyable {
   private var writer = ArchiveWriter(includesExcluded: true, usesReferences: false, minimumCapacity: 1 << 16)
 
   /// Where each of the elements stands in the bytes.
-  mutating func add(_ elements: [some Model]) throws -> [Range<Int>] {
+  mutating func add<M: Model>(_ elements: [M]) throws -> [Range<Int>] {
     var ranges: [Range<Int>] = []
     ranges.reserveCapacity(elements.count)
-    for (place, element) in elements.enumerated() {
+    // An enumerated sequence would ask for the type of its pairs each time, since the type is not known here.
+    var place = 0
+    while place < elements.count {
       let start = writer.buffer.count
-      do { try element.write(to: &writer) } catch { throw ArchiveError.at(.index(place), error) }
+      do { try elements[place].write(to: &writer) } catch { throw ArchiveError.at(.index(place), error) }
       ranges.append(start..<writer.buffer.count)
+      place += 1
     }
     return ranges
   }
@@ -87,7 +90,7 @@ extension ArchiveReader {
   }
 
   /// Whether a value may have others inside: arrays, maps, records and sets.
-  func mayHoldMore(_ range: Range<Int>) throws -> Bool {
+  func mayHoldMore(_ range: Range<Int>) -> Bool {
     let initial = bytes.unsafeLoad(fromByteOffset: range.lowerBound, as: UInt8.self)
     return initial >> 5 == CBOR.Major.array || initial >> 5 == CBOR.Major.map || initial == 0xD9
   }

@@ -4,24 +4,25 @@ import StrataCore
 extension Runner {
   /// Merging a refresh by identity into models that are there, against decoding that refresh.
   func compareMerging() throws {
-    let names = ["merge/decode", "merge/decode-all", "merge/decode-base", "merge/json", "grow/merge"]
+    let names = ["merge/decode", "merge/decode-all", "merge/decode-base", "merge/archive", "grow/merge"]
     guard names.contains(where: wants) else { return }
     let models = Small.make(10_000)
-    let tenth = Small.changed(models, every: 10)
+    let tenth = try Small.changed(models, every: 10)
     try compareMerging("merge/decode", models, tenth)
-    try compareMerging("merge/decode-all", models, Small.changed(models, every: 1))
+    try compareMerging("merge/decode-all", models, try Small.changed(models, every: 1))
     // Half of the models that the server changed were edited here, too.
-    try compareMerging("merge/decode-base", Small.changed(models, every: 20, by: "edited"), tenth, base: models)
-    let json = try JSONWriter().write(tenth)
-    try time("merge/json", inverted: true) {
+    let edited = try Small.changed(models, every: 20, by: "edited")
+    try compareMerging("merge/decode-base", edited, tenth, base: models)
+    let body = try ArchiveEncoder().encodeBody(tenth)
+    try time("merge/archive", inverted: true) {
       var merged = models
       consume(try merged.mergeValues(from: tenth))
     } theirs: {
-      consume(try JSONReader().read([Small].self, from: json))
+      consume(try ArchiveDecoder().decodeBody([Small].self, from: body))
     }
     guard wants("grow/merge") else { return }
     let many = Small.make(300_000), few = Small.make(1000)
-    let (manyFresh, fewFresh) = (Small.changed(many, every: 10), Small.changed(few, every: 10))
+    let (manyFresh, fewFresh) = try (Small.changed(many, every: 10), Small.changed(few, every: 10))
     try time("grow/merge", inverted: true, oursPer: many.count, theirsPer: few.count) {
       var merged = many
       consume(try merged.mergeValues(from: manyFresh))
@@ -35,8 +36,7 @@ extension Runner {
     _ name: String, _ models: [Small], _ refresh: [Small], base: [Small]? = nil
   ) throws {
     guard wants(name) else { return }
-    let body = try ArchiveEncoder().encodeBody(refresh)
-    let decoder = ArchiveDecoder()
+    let json = try JSONWriter().write(refresh)
     var result = models
     let report = try result.mergeValues(from: refresh, base: base)
     guard base != nil || result == refresh, !report.isEmpty else { throw Failure("\(name) did not merge") }
@@ -44,20 +44,23 @@ extension Runner {
       var merged = models
       consume(try merged.mergeValues(from: refresh, base: base))
     } theirs: {
-      consume(try decoder.decodeBody([Small].self, from: body))
+      consume(try JSONReader().read([Small].self, from: json))
     }
   }
 }
 
 extension Small {
   /// The models with another name and score where their turn has come.
-  static func changed(_ models: [Small], every step: Int, by mark: String = "refreshed") -> [Small] {
-    models.enumerated().map { place, model in
+  ///
+  /// They are decoded, so that they share no memory with those that are there.
+  static func changed(_ models: [Small], every step: Int, by mark: String = "refreshed") throws -> [Small] {
+    let changed = models.enumerated().map { place, model in
       guard place.isMultiple(of: step) else { return model }
       var changed = model
       changed.name += " " + mark
       if mark == "refreshed" { changed.score += 1 }
       return changed
     }
+    return try ArchiveDecoder().decodeBody([Small].self, from: ArchiveEncoder().encodeBody(changed))
   }
 }

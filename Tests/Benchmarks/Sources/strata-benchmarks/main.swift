@@ -33,8 +33,9 @@ let notes = """
   encode/ and decode/ are without compression; archive/ and unarchive/ have zlib at level 6 and memory
   level 9 behind both sides.
   Strata, JSON and property lists hold URL and Date; protobuf has neither: strings and doubles there.
-  merge/ is the time to merge a refresh of 10,000 models into as many / the time to decode that refresh, with one in ten
-  changed, with all changed (-all), and with edits and a base (-base); a smaller ratio is better.
+  merge/ is the time to merge a refresh of 10,000 models into as many / the time to decode that refresh from JSON, with one
+  in ten changed, with all changed (-all), and with edits and a base (-base); merge/archive: from our own encoding instead. A
+  smaller ratio is better.
   NSKeyedArchiver is quadratic in the number of objects, so it takes part up to 1,000 small models.
   """
 
