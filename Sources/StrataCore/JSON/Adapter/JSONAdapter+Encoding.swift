@@ -96,8 +96,30 @@ extension JSONAdapter where Root: Model {
     _ json: Value, into root: inout Root, forKeys keys: [String]? = nil, policy: MergePolicy? = nil,
     validates: Bool = true
   ) throws -> MergeReport {
+    try merge(json, into: &root, options: MergeOptions(policy: policy, keys: keys, validates: validates))
+  }
+
+  /// Folds a JSON object in by the options of this call, and by what both sides started from where that is known.
+  ///
+  /// - Parameters:
+  ///   - json: the document.
+  ///   - root: the model, which stays as it is where anything fails.
+  ///   - base: the server's state that the local edits started from; the one that the model remembers unless given.
+  ///   - options: what this merge does differently.
+  /// - Throws: as `mergeValues(fromJSON:)`.
+  @discardableResult
+  public func merge(
+    _ json: Data, into root: inout Root, base: Root? = nil, options: MergeOptions
+  ) throws -> MergeReport {
+    try merge(parsed(json), into: &root, base: base, options: options)
+  }
+
+  /// Folds a JSON object in that was parsed before.
+  @discardableResult
+  public func merge(
+    _ json: Value, into root: inout Root, base: Root? = nil, options: MergeOptions
+  ) throws -> MergeReport {
     let context = context(.first, finishesModels: false)
-    let options = MergeOptions(policy: policy, keys: keys, validates: validates)
-    return try root.merge(fromJSON: json, options, in: context)
+    return try root.merge(fromJSON: json, base: base, options, in: context)
   }
 }
