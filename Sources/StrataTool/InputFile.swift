@@ -85,6 +85,11 @@ struct InputFile {
     return "an unknown format that begins with the bytes " + bytes.joined(separator: " ")
   }
 
+  /// Whether there is not a byte in it.
+  var isEmpty: Bool {
+    get throws { try ToolError.at(path) { try content?.isEmpty ?? (OpenFile(reading: url).status().size == 0) } }
+  }
+
   /// The bytes of the file.
   func data() throws -> Data {
     if let content { return content }

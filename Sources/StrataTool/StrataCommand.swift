@@ -4,9 +4,9 @@ internal import ArgumentParser
 struct StrataCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "strata",
-    abstract: "Versioned archives: make them, open them, look into them.",
+    abstract: "Versioned archives: make them, open them, look into them, merge them.",
     subcommands: [
       TourCommand.self, EncodeCommand.self, DecodeCommand.self, InspectCommand.self, VerifyCommand.self,
-      ConvertCommand.self,
+      ConvertCommand.self, DiffCommand.self, MergeCommand.self,
     ])
 }

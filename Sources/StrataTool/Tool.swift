@@ -3,15 +3,16 @@ internal import Foundation
 
 /// The command line tool.
 package enum Tool {
-  private static let failure: Int32 = 1
   private static let wrongUsage: Int32 = 64
 
   /// Runs the command that the arguments name, without the name of the program.
   ///
-  /// - Returns: the exit code: 0 where all went well, 1 for a failure, 64 for arguments that make no sense.
+  /// - Returns: the exit code: 0 where all went well, 64 for arguments that make no sense, and for a failure 1,
+  ///   or 2 of those commands whose 1 says that there are differences or conflicts.
   package static func run(_ arguments: [String], on console: Console) -> Int32 {
     let command: any ParsableCommand
     do { command = try StrataCommand.parseAsRoot(arguments) } catch { return stop(error, console) }
+    let failure = (type(of: command) as? any ToolCommand.Type)?.failureCode ?? 1
     do {
       guard let command = command as? any ToolCommand else {
         // No command, or a request for help, which throws the text to print.
@@ -38,7 +39,7 @@ package enum Tool {
   /// Prints help where that was asked for, or else what is wrong with the arguments.
   private static func stop(_ error: any Error, _ console: Console) -> Int32 {
     guard StrataCommand.exitCode(for: error) != .success else {
-      do { try console.line(StrataCommand.fullMessage(for: error)) } catch { return failure }
+      do { try console.line(StrataCommand.fullMessage(for: error)) } catch { return 1 }
       return 0
     }
     let message = StrataCommand.message(for: error).split(separator: "\n").first.map(String.init)

@@ -69,7 +69,7 @@ extension Value {
   /// The value with the objects of a graph in their places.
   ///
   /// - Throws: ``ArchiveError`` with the code `notEncodable` where one object stands in two places.
-  func asTree() throws -> Value {
+  package func asTree() throws -> Value {
     guard case .graph(let graph) = self else { return self }
     var seen = Set<Int>()
     var depth = 0

@@ -96,7 +96,7 @@ public struct MergeSelector: Sendable, Hashable, ExpressibleByStringLiteral, Cus
 
   public init(stringLiteral value: String) { self.init(parsing: value) }
 
-  func matches(_ path: [MergePath.Component]) -> Bool {
+  package func matches(_ path: [MergePath.Component]) -> Bool {
     path.count == components.count
       && zip(components, path).allSatisfy { pattern, component in
         switch (pattern, component) {

@@ -1,0 +1,103 @@
+internal import StrataCore
+
+/// Two documents, brought to one form so that they can be compared key by key.
+struct Comparison {
+  private(set) var old: Value
+  private(set) var new: Value
+  /// What differs beside the values, a line each.
+  private(set) var notes: [String] = []
+
+  init(_ old: Document, _ new: Document) throws {
+    self.old = try ToolError.at(old.name) { try Self.tree(old.value) }
+    self.new = try ToolError.at(new.name) { try Self.tree(new.value) }
+    // What JSON has no form for is compared as what it is where one side is an archive.
+    if old.isJSON, !new.isJSON {
+      self.old = try JSONTyping(examples: [self.new], isStrict: false).typed(self.old, like: self.new)
+    } else if new.isJSON, !old.isJSON {
+      self.new = try JSONTyping(examples: [self.old], isStrict: false).typed(self.new, like: self.old)
+    }
+    alignVersions()
+    alignRoots()
+  }
+
+  private static func tree(_ value: Value) throws -> Value {
+    switch value {
+    case .array(let elements): .array(try elements.map { try tree($0) })
+    case .graph(let graph): try graph.unfolded()
+    default: value
+    }
+  }
+
+  /// Takes the versions from records of types whose versions differ.
+  private mutating func alignVersions() {
+    var types: [String: (old: Set<Int?>, new: Set<Int?>)] = [:]
+    old.visitRecords { types[$0.typeName, default: ([], [])].old.insert($0.modelVersion) }
+    new.visitRecords { types[$0.typeName, default: ([], [])].new.insert($0.modelVersion) }
+    types = types.filter { !$0.value.old.isEmpty && !$0.value.new.isEmpty && $0.value.old != $0.value.new }
+    guard !types.isEmpty else { return }
+    func text(_ versions: Set<Int?>) -> String {
+      versions.sorted { $0 ?? -1 < $1 ?? -1 }.map { $0.map(String.init) ?? "none" }.joined(separator: ", ")
+    }
+    for (name, versions) in types.sorted(by: { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }) {
+      notes.append("\(name): version \(text(versions.old)) → \(text(versions.new)), compared field by field")
+    }
+    let names = Set(types.keys)
+    old = old.mapRecords { names.contains($0.typeName) ? $0.withoutVersion : $0 }
+    new = new.mapRecords { names.contains($0.typeName) ? $0.withoutVersion : $0 }
+  }
+
+  /// Compares roots of two types, or of a type and none, by their fields.
+  private mutating func alignRoots() {
+    func fields(_ value: Value) -> (name: String, object: Object)? {
+      switch value {
+      case .record(let record): (record.typeName, record.object)
+      case .object(let object): ("an object", object)
+      default: nil
+      }
+    }
+    guard let (name, object) = fields(old), let (newName, newObject) = fields(new), name != newName else { return }
+    notes.append("\(name) → \(newName), compared field by field")
+    (old, new) = (.object(object), .object(newObject))
+  }
+}
+
+extension Record {
+  fileprivate var withoutVersion: Record {
+    var record = self
+    record.modelVersion = nil
+    return record
+  }
+}
+
+extension Value {
+  fileprivate func visitRecords(_ body: (Record) -> Void) {
+    switch self {
+    case .record(let record):
+      body(record)
+      for value in record.values { value.visitRecords(body) }
+    case .array(let elements), .set(let elements): for element in elements { element.visitRecords(body) }
+    case .object(let object): for entry in object.entries { entry.value.visitRecords(body) }
+    case .map(let entries):
+      for entry in entries {
+        entry.key.visitRecords(body)
+        entry.value.visitRecords(body)
+      }
+    default: break
+    }
+  }
+
+  /// The value with other records in the places of its own.
+  fileprivate func mapRecords(_ change: (Record) -> Record) -> Value {
+    switch self {
+    case .record(let record):
+      return .record(change(Record(shape: record.shape, values: record.values.map { $0.mapRecords(change) })))
+    case .array(let elements): return .array(elements.map { $0.mapRecords(change) })
+    case .set(let elements): return .set(elements.map { $0.mapRecords(change) })
+    case .object(let object):
+      return .object(Object(object.entries.map { .init(key: $0.key, value: $0.value.mapRecords(change)) }))
+    case .map(let entries):
+      return .map(entries.map { .init(key: $0.key.mapRecords(change), value: $0.value.mapRecords(change)) })
+    default: return self
+    }
+  }
+}

@@ -1,0 +1,91 @@
+internal import ArgumentParser
+internal import Foundation
+internal import StrataCore
+
+struct DiffCommand: ToolCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "diff", abstract: "Compare two files key path by key path.",
+    discussion: """
+      The files are archives, JSON documents, keyed archives of Foundation or property lists, in any mixture. A line \
+      begins with + for what was added, - for what was removed, ~ for what changed, and ↕ for a list in another order. \
+      The exit code is 0 where the files are the same, 1 where they differ, and 2 for a failure.
+      """)
+
+  static var failureCode: Int32 { 2 }
+
+  @Argument(help: "The file before; - is standard input.")
+  var old: String
+
+  @Argument(help: "The file after.")
+  var new: String
+
+  @Option(help: "The key that tells the elements of lists apart.")
+  var by = "id"
+
+  @Flag(help: "Show values, cut to the width of the terminal.")
+  var values = false
+
+  @Flag(help: "Print the differences as JSON, with their values.")
+  var json = false
+
+  @Flag(help: "Print a JSON Patch (RFC 6902) that makes the second of the first.")
+  var patch = false
+
+  @Flag(help: "Print a JSON Merge Patch (RFC 7396) that makes the second of the first.")
+  var mergePatch = false
+
+  func validate() throws {
+    if old == "-", new == "-" { throw ValidationError("standard input can be read once only.") }
+    if by.isEmpty { throw ValidationError("--by needs a key.") }
+    if [json, patch, mergePatch].count(where: \.self) > 1 {
+      throw ValidationError("one of --json, --patch and --merge-patch can be printed.")
+    }
+    if values, patch || mergePatch || json { throw ValidationError("--values is for the lines; JSON always has them.") }
+  }
+
+  func run(on console: Console) throws -> Int32 {
+    let (old, new) = (try Document(old, console), try Document(new, console))
+    if patch || mergePatch { return try printPatch(old, new, console) }
+    let comparison = try Comparison(old, new)
+    let changes = ValueDifference(from: comparison.old, to: comparison.new, elementsBy: by).changes
+    if json {
+      let value: Value = [
+        "notes": .array(comparison.notes.map { .string($0) }), "changes": .array(changes.map(\.json)),
+      ]
+      try printJSON(value, console)
+    } else {
+      let text = DifferenceText(width: console.width, showsValues: values)
+      let lines = comparison.notes.map(\.onOneLine) + changes.map { text.line($0) }
+      if !lines.isEmpty { try console.write(Data((lines.joined(separator: "\n") + "\n").utf8)) }
+    }
+    return comparison.notes.isEmpty && changes.isEmpty ? 0 : 1
+  }
+
+  /// Patches are for JSON, so what they are made of is what JSON has of the files.
+  private func printPatch(_ old: Document, _ new: Document, _ console: Console) throws -> Int32 {
+    func json(_ document: Document) throws -> Value {
+      try ToolError.at(document.name) {
+        var tree = ObjectTree()
+        let value = try tree.tree(document.value)
+        return document.isJSON ? value : try value.asJSON()
+      }
+    }
+    let (before, after) = (try json(old), try json(new))
+    if patch {
+      try printJSON(JSONPatch(from: before, to: after).json, console)
+    } else {
+      let patch = JSONMergePatch.patch(from: before, to: after)
+      let rest = ValueDifference(from: JSONMergePatch.apply(patch, to: before), to: after, elementsBy: by).changes
+      guard rest.isEmpty else {
+        let paths = rest.prefix(5).map(\.path.description).joined(separator: ", ") + (rest.count > 5 ? " …" : "")
+        throw ToolError("a merge patch cannot say that a key holds null, as at \(paths) in \(new.name); --patch can")
+      }
+      try printJSON(patch, console)
+    }
+    return before == after ? 0 : 1
+  }
+
+  private func printJSON(_ value: Value, _ console: Console) throws {
+    try console.write(JSONWriter(isPretty: true).write(value) + Data("\n".utf8))
+  }
+}

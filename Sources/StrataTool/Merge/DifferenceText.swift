@@ -1,0 +1,49 @@
+internal import Foundation
+internal import StrataCore
+
+/// Differences as lines: a mark and a key path each.
+struct DifferenceText {
+  let width: Int
+  let showsValues: Bool
+
+  func line(_ change: ValueDifference.Change) -> String {
+    let mark =
+      switch change.kind {
+      case .added: "+"
+      case .removed: "-"
+      case .changed: "~"
+      case .reordered: "↕"
+      }
+    let head = mark + " " + change.path.description.onOneLine
+    guard showsValues else { return head }
+    let rest = max(width - head.count - 2, 20)
+    switch (change.old, change.new) {
+    case (let old?, let new?):
+      // The shorter one leaves its room to the other.
+      let (old, new) = (text(old), text(new))
+      let room = rest - 3
+      let left = min(old.count, max(room / 2, room - new.count))
+      return "\(head)  \(old.cut(to: left)) → \(new.cut(to: room - left))"
+    case (let value?, nil), (nil, let value?): return "\(head)  \(text(value).cut(to: rest))"
+    case (nil, nil): return head
+    }
+  }
+
+  private func text(_ value: Value) -> String {
+    guard let data = try? JSONWriter().write(value) else { return value.summary(mostCharacters: width) }
+    let text = String(decoding: data.prefix(8 * width), as: UTF8.self)
+    return (text + (data.count > 8 * width ? "…" : "")).onOneLine
+  }
+}
+
+extension ValueDifference.Change {
+  /// The change as JSON; a value that is absent has no key.
+  var json: Value {
+    var object = Object([
+      .init(key: "path", value: .string(path.description)), .init(key: "kind", value: .string(kind.rawValue)),
+    ])
+    object["old"] = old
+    object["new"] = new
+    return .object(object)
+  }
+}

@@ -1,0 +1,135 @@
+internal import Foundation
+internal import StrataCore
+
+/// Gives JSON the types that the values of an archive have at the same places.
+struct JSONTyping {
+  /// What stood in fields, by the name of the type and the key: for places where the example holds null.
+  private var fields: [String: [String: Value]] = [:]
+  /// Whether text that is no date where the archive has one is an error. Else it stays text.
+  let isStrict: Bool
+
+  /// - Parameter examples: values of archives, without graphs in them.
+  init(examples: [Value], isStrict: Bool) {
+    self.isStrict = isStrict
+    for example in examples { note(example) }
+  }
+
+  private mutating func note(_ value: Value) {
+    switch value {
+    case .record(let record):
+      for (key, value) in record.fields {
+        if !value.isNull, fields[record.typeName]?[key] == nil { fields[record.typeName, default: [:]][key] = value }
+        note(value)
+      }
+    case .object(let object): for entry in object.entries { note(entry.value) }
+    case .array(let elements), .set(let elements): for element in elements { note(element) }
+    case .map(let entries): for entry in entries { note(entry.value) }
+    default: break
+    }
+  }
+
+  /// The JSON value with the types of the example.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `typeMismatch` for text that does not spell what stands there.
+  func typed(_ json: Value, like example: Value?) throws -> Value { try typed(json, like: example, isStrict) }
+
+  private func typed(_ json: Value, like example: Value?, _ isStrict: Bool) throws -> Value {
+    guard let example else { return json }
+    switch (example, json) {
+    case (.record(let example), .object(let object)): return .record(try record(object, like: example, isStrict))
+    case (.object(let example), .object(let object)):
+      let common = Self.common(example.entries.map(\.value))
+      return .object(
+        Object(
+          try object.entries.map { entry in
+            let known = example[entry.key]
+            do {
+              let value = try typed(entry.value, like: known ?? common, isStrict && known != nil)
+              return .init(key: entry.key, value: value)
+            } catch { throw ArchiveError.at(.key(entry.key), error) }
+          }))
+    case (.array(let examples), .array(let elements)): return .array(try array(elements, like: examples, isStrict))
+    case (.set(let examples), .array(let elements)):
+      let common = Self.common(examples)
+      let members = try elements.map { try typed($0, like: common ?? examples.first, isStrict && common != nil) }
+      return .set(try CanonicalOrder.sorted(members) { try $0.write($1) })
+    case (.map(let examples), .array(let pairs)): return try map(pairs, like: examples, isStrict) ?? json
+    case (_, .string(let text)): return try scalar(text, like: example, isStrict) ?? json
+    case (.double, .int(let number)): return Double(exactly: number).map { .double($0) } ?? json
+    case (.float, .int(let number)): return Float(exactly: number).map { .float($0) } ?? json
+    case (.float, .double(let number)): return .float(Float(number))
+    case (.decimal, .int(let number)): return .decimal(Decimal(number))
+    case (.decimal, .double(let number)):
+      return Decimal(string: number.description, locale: nil).map { .decimal($0) } ?? json
+    default: return json
+    }
+  }
+
+  private func record(_ object: Object, like example: Record, _ isStrict: Bool) throws -> Record {
+    func value(_ key: String, _ json: Value) throws -> Value {
+      let own = example[key].flatMap { $0.isNull ? nil : $0 }
+      do { return try typed(json, like: own ?? fields[example.typeName]?[key], isStrict) } catch {
+        throw ArchiveError.at(.key(key), error)
+      }
+    }
+    // In the order of the example, with what is new behind.
+    let known = example.keys.compactMap { key in object[key].map { (key, $0) } }
+    let others = object.entries.filter { example[$0.key] == nil }.map { ($0.key, $0.value) }
+    var record = Record(
+      typeName: example.typeName, modelVersion: example.modelVersion,
+      object: Object(try (known + others).map { .init(key: $0.0, value: try value($0.0, $0.1)) }))
+    if !example.superclasses.isEmpty { record.superclasses = example.superclasses }
+    return record
+  }
+
+  /// Elements are like the one with the same id, else like the one at the same place, else like all of them.
+  private func array(_ elements: [Value], like examples: [Value], _ isStrict: Bool) throws -> [Value] {
+    let common = Self.common(examples)
+    let ids = examples.compactMap { example in example["id"].map { ($0, example) } }
+    let known = Dictionary(ids, uniquingKeysWith: { first, _ in first })
+    return try elements.enumerated().map { place, element in
+      let own = element["id"].flatMap { known[$0] } ?? (examples.indices.contains(place) ? examples[place] : nil)
+      do { return try typed(element, like: own ?? common, isStrict && common != nil) } catch {
+        throw ArchiveError.at(.index(place), error)
+      }
+    }
+  }
+
+  private func map(_ pairs: [Value], like examples: [Value.MapEntry], _ isStrict: Bool) throws -> Value? {
+    let (key, value) = (Self.common(examples.map(\.key)), Self.common(examples.map(\.value)))
+    var entries: [Value.MapEntry] = []
+    for pair in pairs {
+      guard case .array(let parts) = pair, parts.count == 2 else { return nil }
+      let typedKey = try typed(parts[0], like: key, isStrict)
+      let known = examples.first { $0.key == typedKey }?.value
+      entries.append(.init(key: typedKey, value: try typed(parts[1], like: known ?? value, isStrict)))
+    }
+    return .map(try CanonicalOrder.sorted(entries) { try $0.write($1.key) })
+  }
+
+  /// What a text spells; `nil` where the example is of a kind that JSON has itself.
+  private func scalar(_ text: String, like example: Value, _ isStrict: Bool) throws -> Value? {
+    let value: Value?
+    switch example {
+    case .date: value = ISO8601.date(from: text).map { .date($0) }
+    case .url: value = URL(string: text).map { .url($0) }
+    case .uuid: value = UUID(uuidString: text).map { .uuid($0) }
+    case .data: value = Data(base64Encoded: text).map { .data($0) }
+    default: return nil
+    }
+    guard value != nil || !isStrict else {
+      throw ArchiveError.mismatch(expected: "\(example.kind), as the local archive has it,", found: "other text")
+    }
+    return value
+  }
+
+  /// An example for all of the values; `nil` where they are of different kinds.
+  private static func common(_ values: [Value]) -> Value? {
+    func name(_ value: Value) -> String {
+      if case .record(let record) = value { "record " + record.typeName } else { value.kind }
+    }
+    let known = values.filter { !$0.isNull }
+    guard let first = known.first, known.allSatisfy({ name($0) == name(first) }) else { return nil }
+    return first
+  }
+}

@@ -1,0 +1,136 @@
+internal import ArgumentParser
+internal import Foundation
+internal import StrataCore
+
+struct MergeCommand: ToolCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "merge", abstract: "Merge two archives or JSON documents, three ways where their base is known.",
+    discussion: """
+      What came of it is told as a table: on standard output where --output names a file, else on standard error. The \
+      exit code is 0, 1 where conflicts remain, and 2 for a failure. Docs/Tool.md has an example.
+      """)
+
+  static var failureCode: Int32 { 2 }
+
+  enum Conflicts: String, CaseIterable, ExpressibleByArgument {
+    case local, server, fail
+  }
+
+  @Option(help: "What is here: an archive or a JSON document; - is standard input.")
+  var local: String
+
+  @Option(help: "What came in.")
+  var server: String?
+
+  @Option(help: "What came in, as a JSON Patch (RFC 6902) of the base, or without one of what is here.")
+  var serverPatch: String?
+
+  @Option(help: "What came in, as a JSON Merge Patch (RFC 7396).")
+  var serverMergePatch: String?
+
+  @Option(help: "What both started from.")
+  var base: String?
+
+  @Option(help: ArgumentHelp("What decides at a path, or everywhere; may be repeated.", valueName: "[path=]rule"))
+  var policy: [String] = []
+
+  @Option(help: "Which side counts where both changed a value and no rule decides; fail writes nothing.")
+  var conflicts: Conflicts?
+
+  @Flag(help: "The server's document is a part: that it lacks a key says nothing.")
+  var partial = false
+
+  @Option(name: .shortAndLong, help: "The file to write; - is standard output.")
+  var output = "-"
+
+  @Option(help: "json or strata; as the name of the output says, or else as the local document is.")
+  var format: String?
+
+  @Option(help: "Where to write what became of each key path, as a file.json.")
+  var report: String?
+
+  @Flag(help: "Show values in the table and in the report.")
+  var values = false
+
+  @Flag(name: .shortAndLong, help: "No table.")
+  var quiet = false
+
+  private func source() throws -> MergeInput.Source {
+    let sources = [
+      server.map { MergeInput.Source.document($0) }, serverPatch.map { .patch($0) },
+      serverMergePatch.map { .mergePatch($0) },
+    ].compactMap(\.self)
+    guard sources.count == 1 else {
+      throw ValidationError("one of --server, --server-patch and --server-merge-patch is needed.")
+    }
+    return sources[0]
+  }
+
+  private func policies() throws -> [PolicyArgument] {
+    let policies = try policy.map { try PolicyArgument($0) }
+    guard policies.count(where: { $0.path == nil }) < 2 else {
+      throw ValidationError("--policy names a rule for everything twice; put a path before one of them.")
+    }
+    return policies
+  }
+
+  func validate() throws {
+    _ = try source()
+    _ = try policies()
+    let inputs = [local, server, serverPatch, serverMergePatch, base].compactMap(\.self)
+    guard inputs.count(where: { $0 == "-" }) < 2 else { throw ValidationError("standard input can be read once only.") }
+    if output.isEmpty { throw ValidationError("--output needs a path.") }
+    if let format, MergedDocument.Format(rawValue: format) == nil {
+      throw ValidationError("--format is json or strata.")
+    }
+    if let report {
+      guard report.hasSuffix(".json") else { throw ValidationError("--report is a file.json.") }
+      guard report != output else { throw ValidationError("--report and --output are two files.") }
+    }
+  }
+
+  func run(on console: Console) throws -> Int32 {
+    let input = try MergeInput(local: local, base: base, server: source(), console)
+    let policies = try policies()
+    for path in policies.compactMap(\.path)
+    where ![input.localValue, input.server, input.base ?? .null].contains(where: { path.leadsSomewhere(in: $0) }) {
+      console.errorLine("note: --policy \(path.description.onOneLine): nothing stands there")
+    }
+    var options = MergeOptions(conflicts: conflicts == .server ? .takeServer : .keepLocal)
+    options.absence = partial ? .untouched : .removed
+    options.policy = policies.first { $0.path == nil }?.policy
+    options.policies = policies.compactMap { policy in policy.path.map { ($0, policy.policy) } }
+    let (value, report) = try Merger(options: options).merge(input.server, into: input.localValue, base: input.base)
+    let fails = conflicts == .fail && !report.conflicts.isEmpty
+    // All of it is worked out first, so that a failure leaves nothing behind.
+    let document = MergedDocument(value: value, form: input.local.form, objects: input.objects)
+    let data = try ToolError.at(output) {
+      try document.data(as: format.flatMap { .init(rawValue: $0) } ?? .init(path: output))
+    }
+    let account = try self.report.map { _ in try JSONWriter(isPretty: true).write(report.json(showsValues: values)) }
+    if !fails { try DataFile(output).write(data, console) }
+    if let path = self.report, let account { try DataFile(path).write(account + Data("\n".utf8), console) }
+    try tell(report, fails, console)
+    return report.conflicts.isEmpty || conflicts == .local || conflicts == .server ? 0 : 1
+  }
+
+  private func tell(_ report: MergeReport, _ fails: Bool, _ console: Console) throws {
+    if !quiet {
+      var lines = report.table(showsValues: values).split(separator: "\n").map { String($0).onOneLine }
+      if !report.entries.isEmpty { lines += ["", counts(report)] }
+      let text = Data((lines.joined(separator: "\n") + "\n").utf8)
+      if output == "-" || fails { console.writeError(text) } else { try console.write(text) }
+    }
+    if fails { console.errorLine("\(report.conflicts.count.counted("conflict")); nothing was merged") }
+  }
+
+  private func counts(_ report: MergeReport) -> String {
+    let counts = MergeReport.Outcome.allCases.map { outcome in
+      let count = report.entries.count { $0.outcome == outcome }
+      return outcome == .conflict ? count.counted("conflict") : "\(count.grouped) \(outcome)"
+    }
+    let isOpen = conflicts == nil && !report.conflicts.isEmpty
+    return counts.joined(separator: ", ")
+      + (isOpen ? "; there the local values stand, unless --policy or --conflicts says otherwise" : "")
+  }
+}

@@ -1,0 +1,114 @@
+internal import Foundation
+internal import StrataCore
+
+/// The documents of a merge, brought to the form of the local one.
+struct MergeInput {
+  /// Where the server's side comes from.
+  enum Source {
+    case document(String)
+    case patch(String)
+    case mergePatch(String)
+  }
+
+  let local: Document
+  let localValue: Value
+  let base: Value?
+  let server: Value
+  /// Which records were objects.
+  let objects: ObjectTree
+
+  init(local localPath: String, base basePath: String?, server source: Source, _ console: Console) throws {
+    var objects = ObjectTree()
+    func tree(_ document: Document) throws -> Value {
+      try ToolError.at(document.name) { try objects.tree(document.value) }
+    }
+    let local = try Self.document(localPath, console)
+    let localValue = try tree(local)
+    let baseDocument = try basePath.map { try Self.document($0, console) }
+    var base = try baseDocument.map(tree)
+    let examples = [localValue] + (baseDocument?.isJSON == false ? [base].compactMap(\.self) : [])
+    let typing = local.isJSON ? nil : JSONTyping(examples: examples, isStrict: true)
+    func brought(_ value: Value, _ document: Document) throws -> Value {
+      try ToolError.at(document.name) {
+        guard let typing else { return document.isJSON ? value : try value.asJSON() }
+        return document.isJSON ? try typing.typed(value, like: localValue) : value
+      }
+    }
+    if let document = baseDocument, let value = base {
+      base = try brought(value, document)
+      try Self.checkRoots(localValue, local.name, base ?? .null, document.name)
+    }
+    let serverPath: String
+    let server: Value
+    switch source {
+    case .document(let path):
+      let document = try Self.document(path, console)
+      (serverPath, server) = (path, try brought(tree(document), document))
+    case .patch(let path), .mergePatch(let path):
+      let json = try Self.patch(path, console)
+      let patch =
+        if case .patch = source { try ToolError.at(path) { try JSONPatch(json: json) } } else { nil as JSONPatch? }
+      // It says what became of what both started from, or else of the local side, which is then the base.
+      let origin = base ?? localValue
+      base = origin
+      serverPath = path
+      server = try ToolError.at(path) {
+        let before = typing == nil ? origin : try origin.asJSON()
+        let after = try patch?.applied(to: before) ?? JSONMergePatch.apply(json, to: before)
+        guard let typing else { return after }
+        return Self.keepingFields(of: origin, in: try typing.typed(after, like: origin))
+      }
+    }
+    try Self.checkRoots(localValue, local.name, server, DataFile(serverPath).name)
+    (self.local, self.localValue, self.base, self.server, self.objects) = (local, localValue, base, server, objects)
+  }
+
+  private static func document(_ path: String, _ console: Console) throws -> Document {
+    let document = try Document(path, console)
+    if case .propertyList = document.form {
+      throw ToolError("\(document.name): is a property list; convert makes an archive of it, which can be merged")
+    }
+    return document
+  }
+
+  private static func patch(_ path: String, _ console: Console) throws -> Value {
+    let document = try Document(path, console)
+    guard document.isJSON else { throw ToolError("\(document.name): a patch is a JSON document") }
+    return document.value
+  }
+
+  /// A record that lacks a field says nothing of it, so what a patch removes becomes null.
+  private static func keepingFields(of old: Value, in new: Value) -> Value {
+    switch (old, new) {
+    case (.record(let before), .record(var after)) where before.typeName == after.typeName:
+      for (key, value) in before.fields {
+        after[key] = after[key].map { keepingFields(of: value, in: $0) } ?? .null
+      }
+      return .record(after)
+    case (.object(let before), .object(let after)):
+      return .object(
+        Object(
+          after.entries.map { entry in
+            .init(
+              key: entry.key, value: before[entry.key].map { keepingFields(of: $0, in: entry.value) } ?? entry.value)
+          }))
+    default: return new
+    }
+  }
+
+  /// Documents of different kinds have nothing to merge: one would take the place of the other as a whole.
+  private static func checkRoots(_ local: Value, _ localName: String, _ other: Value, _ name: String) throws {
+    let (own, found) = (local.rootName, other.rootName)
+    guard own != found, local.isContainer || other.isContainer else { return }
+    throw ToolError("\(name): holds \(found), and \(localName) \(own); only documents of one kind can be merged")
+  }
+}
+
+extension Value {
+  fileprivate var isContainer: Bool {
+    switch self {
+    case .array, .set, .object, .map, .record: true
+    default: false
+    }
+  }
+}

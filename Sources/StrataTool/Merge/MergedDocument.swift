@@ -1,0 +1,69 @@
+internal import Foundation
+internal import StrataCore
+
+/// A merged value on its way to a file.
+struct MergedDocument {
+  enum Format: String, CaseIterable {
+    case json, strata
+
+    /// The format that a name asks for.
+    init?(path: String) {
+      guard let format = Self.allCases.first(where: { path.hasSuffix("." + $0.rawValue) }) else { return nil }
+      self = format
+    }
+  }
+
+  /// How many models a member of a stream holds at most.
+  private static let memberCount = 1000
+
+  let value: Value
+  /// The form of the local document.
+  let form: Document.Form
+  let objects: ObjectTree
+
+  func data(as format: Format?) throws -> Data {
+    switch (form, format) {
+    case (.archive(let stamp), nil), (.archive(let stamp), .strata): return try archive(stamp)
+    case (_, .strata):
+      return try ArchiveEncoder().archive(Stamp(typeName: Value.archiveTypeName)) { try $0.write(value) }
+    case (.json(let isPretty), _): return try text(isPretty: isPretty)
+    case (_, .json), (.propertyList, nil): return try text(isPretty: true)
+    }
+  }
+
+  private func text(isPretty: Bool) throws -> Data {
+    var data = try JSONWriter(isPretty: isPretty).write(value)
+    data.append(UInt8(ascii: "\n"))
+    return data
+  }
+
+  /// An archive that says of itself what the local one says.
+  private func archive(_ stamp: Stamp) throws -> Data {
+    var stamp = stamp
+    guard stamp.kind == .single else { return try stream(stamp) }
+    if case .array(let elements) = value, stamp.typeName.hasPrefix("[") { stamp.count = UInt64(elements.count) }
+    return try ArchiveEncoder().archive(stamp) { try $0.write(objects.graph(value)) }
+  }
+
+  private func stream(_ first: Stamp) throws -> Data {
+    guard case .array(let elements) = value else {
+      throw ArchiveError.mismatch(expected: "an array of the models of a stream", found: value.kind)
+    }
+    var stamp = first
+    var bytes: [UInt8] = []
+    var plainSize: UInt64 = 0
+    var rest = elements[...]
+    while !rest.isEmpty {
+      let models = rest.prefix(Self.memberCount).map { objects.graph($0) }
+      rest = rest.dropFirst(Self.memberCount)
+      let body = try ArchiveEncoder().encodeBody(Value.array(models))
+      (stamp.kind, stamp.count) = (.member, UInt64(models.count))
+      try Gzip.appendMember(body: body.bytes, stamp: stamp, to: &bytes)
+      stamp.sequenceNumber += 1
+      plainSize += UInt64(body.count)
+    }
+    (stamp.kind, stamp.count, stamp.plainSize) = (.end, UInt64(elements.count), plainSize)
+    try Gzip.appendMember(body: Data().bytes, stamp: stamp, to: &bytes)
+    return Data(bytes)
+  }
+}

@@ -1,0 +1,78 @@
+internal import StrataCore
+
+/// The objects of a graph in their places, and back.
+struct ObjectTree {
+  /// The types whose records were objects.
+  private(set) var types = Set<String>()
+
+  /// The value with the objects of its graphs in their places; a stream has a graph for each model.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `notEncodable` where objects are shared or in circles.
+  mutating func tree(_ value: Value) throws -> Value {
+    if case .array(let elements) = value { return .array(try elements.map { try tree($0) }) }
+    guard case .graph(let graph) = value else { return value }
+    for case .record(let record) in graph.objects { types.insert(record.typeName) }
+    return try graph.asTree()
+  }
+
+  /// The value with a graph of the records that are objects, where there are any.
+  func graph(_ value: Value) -> Value {
+    guard !types.isEmpty else { return value }
+    var objects: [Value] = []
+    let root = moved(value, &objects)
+    return objects.isEmpty ? value : .graph(ObjectGraph(objects: objects, root: root))
+  }
+
+  /// Objects get their numbers from the inside out, as models write them.
+  private func moved(_ value: Value, _ objects: inout [Value]) -> Value {
+    switch value {
+    case .array(let elements): return .array(elements.map { moved($0, &objects) })
+    case .set(let elements): return .set(elements.map { moved($0, &objects) })
+    case .object(let object):
+      return .object(Object(object.entries.map { .init(key: $0.key, value: moved($0.value, &objects)) }))
+    case .map(let entries):
+      return .map(entries.map { .init(key: moved($0.key, &objects), value: moved($0.value, &objects)) })
+    case .record(var record):
+      for (key, value) in record.fields { record[key] = moved(value, &objects) }
+      guard types.contains(record.typeName) else { return .record(record) }
+      objects.append(.record(record))
+      return .reference(objects.count - 1)
+    default: return value
+    }
+  }
+}
+
+extension ObjectGraph {
+  fileprivate func asTree() throws -> Value { try Value.graph(self).asTree() }
+
+  /// The graph as a tree for comparing: where an object stands once more, the path of its first place stands for it.
+  func unfolded() throws -> Value {
+    var places: [Int: MergePath] = [:]
+    var level = 0
+    func unfold(_ value: Value, _ path: [MergePath.Component]) throws -> Value {
+      switch value {
+      case .reference(let number):
+        if let first = places[number] { return ["same as": .string(first.description)] }
+        guard objects.indices.contains(number) else { return .null }
+        guard level < 256 else { throw ArchiveError.tooDeep(256) }
+        places[number] = MergePath(path)
+        level += 1
+        defer { level -= 1 }
+        return try unfold(objects[number], path)
+      case .array(let elements):
+        return .array(try elements.enumerated().map { try unfold($1, path + [.index($0)]) })
+      case .set(let elements): return .set(try elements.map { try unfold($0, path) })
+      case .object(let object):
+        return .object(
+          Object(try object.entries.map { .init(key: $0.key, value: try unfold($0.value, path + [.key($0.key)])) }))
+      case .map(let entries):
+        return .map(try entries.map { .init(key: try unfold($0.key, path), value: try unfold($0.value, path)) })
+      case .record(var record):
+        for (key, value) in record.fields { record[key] = try unfold(value, path + [.key(key)]) }
+        return .record(record)
+      default: return value
+      }
+    }
+    return try unfold(root, [])
+  }
+}

@@ -1,0 +1,59 @@
+internal import ArgumentParser
+internal import StrataCore
+
+/// What one `--policy` says: `labels[*].name=serverWins`, or `max` for everything.
+struct PolicyArgument {
+  /// `nil` stands for everything.
+  let path: MergeSelector?
+  let policy: MergePolicy
+
+  init(_ text: String) throws {
+    var end = text.startIndex
+    var isEscaped = false
+    while end < text.endIndex, isEscaped || text[end] != "=" {
+      isEscaped = !isEscaped && text[end] == "\\"
+      end = text.index(after: end)
+    }
+    let rule = end < text.endIndex ? String(text[text.index(after: end)...]) : text
+    guard let policy = MergePolicy(rule) else {
+      throw ValidationError(
+        "--policy: there is no rule “\(rule)”; the rules are \(MergePolicy.names.joined(separator: ", ")).")
+    }
+    self.policy = policy
+    guard end < text.endIndex else {
+      path = nil
+      return
+    }
+    let name = String(text[..<end])
+    guard !name.isEmpty else { throw ValidationError("--policy needs a path before the =; . is the whole document.") }
+    guard Self.hasStarsOnly(name) else {
+      throw ValidationError("--policy: elements of a list are [*], all of them; another bracket is \\[.")
+    }
+    path = MergeSelector(parsing: name)
+  }
+
+  /// Whether every bracket that opens is that of `[*]`.
+  private static func hasStarsOnly(_ path: String) -> Bool {
+    var rest = Substring(path)
+    while let character = rest.popFirst() {
+      if character == "\\" { _ = rest.popFirst() } else if character == "[", !rest.hasPrefix("*]") { return false }
+    }
+    return true
+  }
+}
+
+extension MergeSelector {
+  /// Whether something stands in the value where this leads to.
+  func leadsSomewhere(in value: Value, at path: [MergePath.Component] = []) -> Bool {
+    if matches(path) { return true }
+    switch value {
+    case .object(let object):
+      return object.entries.contains { leadsSomewhere(in: $0.value, at: path + [.key($0.key)]) }
+    case .record(let record):
+      return record.fields.contains { leadsSomewhere(in: $0.value, at: path + [.key($0.key)]) }
+    case .array(let elements), .set(let elements):
+      return elements.enumerated().contains { leadsSomewhere(in: $1, at: path + [.index($0)]) }
+    default: return false
+    }
+  }
+}

@@ -1,0 +1,230 @@
+import Foundation
+import StrataCore
+import Testing
+
+@Suite("strata merge")
+struct MergeTests {
+  let scratch: Scratch
+  let base: String
+  let local: String
+  let server: String
+
+  init() throws {
+    scratch = try Scratch()
+    base = try scratch.file(
+      "base.json",
+      #"{"title": "t", "votes": 10, "gone": 1, "labels": [{"id": 1, "name": "a"}, {"id": 2, "name": "b"}]}"#)
+    local = try scratch.file(
+      "local.json",
+      #"{"title": "mine", "votes": 12, "gone": 1, "labels": [{"id": 1, "name": "A"}, {"id": 2, "name": "b"}], "x": null}"#
+    )
+    server = try scratch.file(
+      "server.json", #"{"title": "theirs", "votes": 15, "labels": [{"id": 2, "name": "b"}, {"id": 3, "name": "c"}]}"#)
+  }
+
+  private func json(_ data: Data) throws -> Value { try JSONReader().read(data) }
+
+  @Test("three ways: what one side changed counts, and the rest is a conflict that keeps the local value")
+  func threeWays() throws {
+    let run = Run("merge", "--local", local, "--base", base, "--server", server)
+    #expect(run.code == 1)
+    #expect(
+      run.text
+        == #"{"title":"mine","votes":12,"labels":[{"id":1,"name":"A"},{"id":2,"name":"b"}],"x":null}"# + "\n")
+    #expect(
+      run.error == """
+        path    outcome   rule
+        title   conflict  recursive
+        votes   conflict  recursive
+        gone    server    only changed by the server
+        labels  conflict  recursive
+        x       local     only changed here
+
+        1 server, 1 local, 0 merged, 3 conflicts; there the local values stand, unless --policy or --conflicts says otherwise
+
+        """)
+    let again = Run("merge", "--local", local, "--base", base, "--server", server)
+    #expect(again.output == run.output && again.error == run.error)
+  }
+
+  @Test func policies() throws {
+    let run = Run(
+      "merge", "--local", local, "--base", base, "--server", server, "--policy", "byID(id)", "--policy",
+      "votes=sumOfDeltas", "--policy", "title=serverWins", "--policy", "labels=byID(id,delete)", "-o",
+      scratch.path("out.json"))
+    #expect(run.code == 0 && run.error.isEmpty, "\(run.error)")
+    #expect(run.text.contains("votes         merged   sumOfDeltas\n"), "\(run.text)")
+    #expect(
+      try json(scratch.data("out.json"))
+        == [
+          "title": "theirs", "votes": 17, "labels": [["id": 2, "name": "b"], ["id": 3, "name": "c"]], "x": .null,
+        ])
+  }
+
+  @Test("conflicts: the named side counts, or nothing is written but the report")
+  func conflicts() throws {
+    func run(_ side: String) -> Run {
+      Run(
+        "merge", "--local", local, "--base", base, "--server", server, "--conflicts", side, "-o",
+        scratch.path("out.json"), "--report", scratch.path("report.json"))
+    }
+    #expect(run("fail").code == 1)
+    #expect(try scratch.names == ["base.json", "local.json", "report.json", "server.json"])
+    let failure = run("fail")
+    #expect(failure.output.isEmpty && failure.error.hasSuffix("strata: 3 conflicts; nothing was merged\n"))
+    #expect(run("server").code == 0)
+    #expect(try json(scratch.data("out.json"))["title"] == "theirs")
+    #expect(run("local").code == 0)
+    #expect(try json(scratch.data("out.json"))["title"] == "mine")
+  }
+
+  @Test func reports() throws {
+    func report(_ more: String...) throws -> Value {
+      let run = Run(
+        ["merge", "--local", local, "--base", base, "--server", server, "-q", "--report", scratch.path("r.json")] + more
+      )
+      #expect(run.code == 1 && run.error.isEmpty)
+      return try json(scratch.data("r.json"))
+    }
+    let plain = try report()
+    #expect(plain["counts"] == ["server": 1, "local": 1, "merged": 0, "conflict": 3])
+    #expect(
+      plain["entries"]?.arrayValue?.first == ["path": "title", "outcome": "conflict", "rule": "recursive"])
+    #expect(
+      try report("--values")["entries"]?.arrayValue?.first
+        == [
+          "path": "title", "outcome": "conflict", "rule": "recursive", "base": "t", "local": "mine",
+          "server": "theirs", "result": "mine",
+        ])
+    let table = Run("merge", "--local", local, "--base", base, "--server", server, "--values")
+    #expect(table.error.contains("\"theirs\""))
+  }
+
+  @Test("without a base the server's values count, and what it lacks stays")
+  func twoWays() throws {
+    let run = Run("merge", "--local", local, "--server", server, "-q")
+    #expect(run.code == 0 && run.error.isEmpty)
+    let value = try json(run.output)
+    #expect(value["title"] == "theirs" && value["gone"] == 1 && value["labels"]?.arrayValue?.count == 2)
+    let same = Run("merge", "--local", local, "--server", local)
+    #expect(same.code == 0 && same.error == "no differences\n")
+  }
+
+  @Test("a part of a document removes nothing")
+  func partial() throws {
+    let part = try scratch.file("part.json", #"{"title": "theirs"}"#)
+    let whole = Run("merge", "--local", base, "--base", base, "--server", part, "-q")
+    #expect(try json(whole.output) == ["title": "theirs"])
+    let run = Run("merge", "--local", base, "--base", base, "--server", part, "-q", "--partial")
+    #expect(run.code == 0)
+    #expect(try json(run.output)["votes"] == 10 && json(run.output)["title"] == "theirs")
+  }
+
+  @Test("what diff prints as a patch makes the one document the other", arguments: ["", "merge-"])
+  func patches(kind: String) throws {
+    let patch = try scratch.file("patch.json", Run("diff", base, server, "--\(kind)patch").output)
+    let run = Run("merge", "--local", base, "--server-\(kind)patch", patch, "-o", scratch.path("out.json"))
+    #expect(run.code == 0, "\(run.error)")
+    #expect(Run("diff", scratch.path("out.json"), server).code == 0)
+    // Of the base, it is the server's side of a merge of three.
+    let three = Run("merge", "--local", local, "--base", base, "--server-\(kind)patch", patch)
+    let named = Run("merge", "--local", local, "--base", base, "--server", server)
+    #expect(three.code == 1 && three.output == named.output && three.error == named.error)
+  }
+
+  @Test("what diff prints as a patch makes the one of the other, whatever they are", arguments: 0..<40)
+  func randomPatches(seed: UInt64) throws {
+    var random = seed &* 0x9E37_79B9_7F4A_7C15 | 1
+    func next(_ bound: UInt64) -> UInt64 {
+      random ^= random << 13
+      random ^= random >> 7
+      random ^= random << 17
+      return random % bound
+    }
+    func value(_ depth: UInt64) -> Value {
+      switch next(depth > 3 ? 5 : 8) {
+      case 0: return .null
+      case 1: return .bool(next(2) == 0)
+      case 2: return .integer(next(4))
+      case 3: return .double(Double(next(4)) / 2)
+      case 4: return ["a", "b/c", "d~e", ""][Int(next(4))]
+      case 5, 6:
+        let keys = ["a", "b/c", "d~e", "", "0"].filter { _ in next(2) == 0 }
+        return .object(Object(keys.map { .init(key: $0, value: value(depth + 1)) }))
+      default: return .array((0..<next(5)).map { _ in value(depth + 1) })
+      }
+    }
+    func object() -> Value { ["x": value(0), "y": value(1), "list": .array((0..<next(6)).map { _ in value(2) })] }
+    let one = try scratch.file("1.json", JSONWriter().write(object()))
+    let two = try scratch.file("2.json", JSONWriter().write(object()))
+    let patch = try scratch.file("p.json", Run("diff", one, two, "--patch").output)
+    let run = Run("merge", "--local", one, "--server-patch", patch, "-q", "-o", scratch.path("3.json"))
+    #expect(run.code == 0, "seed \(seed): \(run.error)")
+    #expect(Run("diff", scratch.path("3.json"), two).text.isEmpty, "seed \(seed)")
+  }
+
+  @Test func failingPatches() throws {
+    let other = try scratch.file("p.json", #"[{"op": "test", "path": "/title", "value": "other"}]"#)
+    Run("merge", "--local", base, "--server-patch", other).expectFailure(code: 2, "p.json: ", "test failed")
+    let none = try scratch.file("n.json", #"[{"op": "remove", "path": "/none"}]"#)
+    Run("merge", "--local", base, "--server-patch", none).expectFailure(code: 2, "n.json: ", "no such place")
+    let bad = try scratch.file("b.json", #"{"op": "remove"}"#)
+    Run("merge", "--local", base, "--server-patch", bad).expectFailure(code: 2, "b.json: ", "array of operations")
+    let whole = try scratch.file("w.json", "[]")
+    Run("merge", "--local", base, "--server-merge-patch", whole).expectFailure(code: 2, "w.json: ", "one kind")
+  }
+
+  @Test("arrays at the root merge by identity where a policy says so")
+  func roots() throws {
+    let one = try scratch.file("1.json", #"[{"id": 1, "n": 1}, {"id": 2, "n": 2}]"#)
+    let two = try scratch.file("2.json", #"[{"id": 1, "n": 1}, {"id": 2, "n": 3}, {"id": 4}]"#)
+    let three = try scratch.file("3.json", #"[{"id": 1, "n": 5}, {"id": 2, "n": 2}, {"id": 3}]"#)
+    #expect(Run("merge", "--local", two, "--base", one, "--server", three, "-q").code == 1)
+    for policy in [".=byID(id)", "byID(id)"] {
+      let run = Run("merge", "--local", two, "--base", one, "--server", three, "-q", "--policy", policy)
+      #expect(run.code == 0)
+      #expect(try json(run.output) == [["id": 1, "n": 5], ["id": 2, "n": 3], ["id": 3], ["id": 4]])
+    }
+  }
+
+  @Test func unreadable() throws {
+    Run("merge", "--local", scratch.path("missing"), "--server", server).expectFailure(code: 2, "missing")
+    Run("merge", "--local", local, "--server", scratch.url.path).expectFailure(code: 2, "directory")
+    Run("merge", "--local", local, "--server", server, "--base", try scratch.file("empty", ""))
+      .expectFailure(code: 2, "empty: the file is empty")
+    Run("merge", "--local", try scratch.file("bad.json", "{"), "--server", server).expectFailure(code: 2, "bad.json: ")
+    let fixtures = Legacy.repository.appendingPathComponent("Fixtures/damaged").path
+    for name in ["flipped", "newer-format", "plain-gzip", "truncated"] {
+      Run("merge", "--local", local, "--server", "\(fixtures)/\(name).strata").expectFailure(
+        code: 2, "\(name).strata: ")
+    }
+    Run("merge", "--local", Legacy.path("settings.plist"), "--server", server).expectFailure(code: 2, "convert")
+    Run("merge", "--local", local, "--server", server, "-o", scratch.path("no/such/file"), "-q")
+      .expectFailure(code: 2, "no/such/file")
+    Run("merge", "--local", local, "--server", try scratch.file("list.json", "[]"))
+      .expectFailure(code: 2, "holds array", "object")
+  }
+
+  @Test func wrongUsage() {
+    Run("merge", "--local", local).expectFailure(code: 64, "--server")
+    Run("merge", "--server", server).expectFailure(code: 64, "--local")
+    Run("merge", "--local", local, "--server", server, "--server-patch", server).expectFailure(code: 64, "one of")
+    Run("merge", "--local", "-", "--server", "-").expectFailure(code: 64, "standard input")
+    Run("merge", "--local", local, "--server", server, "--policy", "title=newest")
+      .expectFailure(code: 64, "newest", "serverWins", "byID(key)")
+    Run("merge", "--local", local, "--server", server, "--policy", "=max").expectFailure(code: 64, "path")
+    Run("merge", "--local", local, "--server", server, "--policy", "labels[0].name=max").expectFailure(code: 64, "[*]")
+    Run("merge", "--local", local, "--server", server, "--policy", "max", "--policy", "min")
+      .expectFailure(code: 64, "twice")
+    Run("merge", "--local", local, "--server", server, "--conflicts", "maybe").expectFailure(code: 64, "conflicts")
+    Run("merge", "--local", local, "--server", server, "--format", "xml").expectFailure(code: 64, "--format")
+    Run("merge", "--local", local, "--server", server, "--report", "r.txt").expectFailure(code: 64, "--report")
+    Run("merge", "--local", local, "--server", server, "--report", "r.json", "-o", "r.json")
+      .expectFailure(code: 64, "two files")
+  }
+
+  @Test func policiesThatLeadNowhere() {
+    let run = Run("merge", "--local", local, "--server", server, "-q", "--policy", "labls[*].name=max")
+    #expect(run.code == 0 && run.error == "strata: note: --policy labls[*].name: nothing stands there\n")
+  }
+}
