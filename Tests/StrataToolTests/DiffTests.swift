@@ -122,6 +122,9 @@ struct DiffTests {
       #"{"at": "1970-01-02T01:00:00+01:00", "url": "https://a.b/c", "score": 3, "icon": "AAEC", "tags": ["b", "a"], "n": 8}"#
     )
     #expect(Run("diff", a, other).text == "~ n\n")
+    #expect(
+      try JSONReader().read(Run("diff", a, other, "--patch").output)
+        == [["op": "replace", "path": "/n", "value": 8]])
     let none = try scratch.file("c.json", #"{"at": "yesterday", "url": null}"#)
     #expect(Run("diff", a, none).text == "~ at\n~ url\n- score\n- icon\n- tags\n- n\n")
   }
@@ -186,7 +189,7 @@ struct DiffTests {
     Run("diff", "-", "-").expectFailure(code: 64, "standard input")
     Run("diff", old, new, "--by", "").expectFailure(code: 64, "--by")
     Run("diff", old, new, "--json", "--patch").expectFailure(code: 64, "one of")
-    Run("diff", old, new, "--patch", "--values").expectFailure(code: 64, "--values")
+    Run("diff", old, new, "--patch", "--merge-patch").expectFailure(code: 64, "one of")
   }
 
   @Test func standardInput() throws {

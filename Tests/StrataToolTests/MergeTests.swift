@@ -40,7 +40,7 @@ struct MergeTests {
         labels  conflict  recursive
         x       local     only changed here
 
-        1 server, 1 local, 0 merged, 3 conflicts; there the local values stand, unless --policy or --conflicts says otherwise
+        1 server, 1 local, 0 merged, 3 conflicts; the local values stand there (--policy or --conflicts decides)
 
         """)
     let again = Run("merge", "--local", local, "--base", base, "--server", server)

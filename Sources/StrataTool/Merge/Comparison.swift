@@ -8,16 +8,27 @@ struct Comparison {
   private(set) var notes: [String] = []
 
   init(_ old: Document, _ new: Document) throws {
-    self.old = try ToolError.at(old.name) { try Self.tree(old.value) }
-    self.new = try ToolError.at(new.name) { try Self.tree(new.value) }
-    // What JSON has no form for is compared as what it is where one side is an archive.
-    if old.isJSON, !new.isJSON {
-      self.old = try JSONTyping(examples: [self.new], isStrict: false).typed(self.old, like: self.new)
-    } else if new.isJSON, !old.isJSON {
-      self.new = try JSONTyping(examples: [self.old], isStrict: false).typed(self.new, like: self.old)
+    func tree(_ document: Document) throws -> Value {
+      try ToolError.at(document.name) { try Self.tree(document.value) }
     }
+    (self.old, self.new) = try Self.aligned((old, try tree(old)), (new, try tree(new)))
     alignVersions()
     alignRoots()
+  }
+
+  /// The values, where one of them is JSON with the types that the other one has at the same places: the same number or
+  /// date can be spelled in several ways.
+  static func aligned(
+    _ old: (document: Document, value: Value), _ new: (document: Document, value: Value)
+  ) throws -> (old: Value, new: Value) {
+    func typed(_ json: Value, like example: Value) throws -> Value {
+      try JSONTyping(examples: [example], isStrict: false).typed(json, like: example)
+    }
+    return switch (old.document.isJSON, new.document.isJSON) {
+    case (true, false): (try typed(old.value, like: new.value), new.value)
+    case (false, true): (old.value, try typed(new.value, like: old.value))
+    default: (old.value, new.value)
+    }
   }
 
   private static func tree(_ value: Value) throws -> Value {

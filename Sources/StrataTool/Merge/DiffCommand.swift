@@ -22,7 +22,7 @@ struct DiffCommand: ToolCommand {
   @Option(help: "The key that tells the elements of lists apart.")
   var by = "id"
 
-  @Flag(help: "Show values, cut to the width of the terminal.")
+  @Flag(help: "Show values, cut to the width of the terminal; JSON always has them.")
   var values = false
 
   @Flag(help: "Print the differences as JSON, with their values.")
@@ -40,7 +40,6 @@ struct DiffCommand: ToolCommand {
     if [json, patch, mergePatch].count(where: \.self) > 1 {
       throw ValidationError("one of --json, --patch and --merge-patch can be printed.")
     }
-    if values, patch || mergePatch || json { throw ValidationError("--values is for the lines; JSON always has them.") }
   }
 
   func run(on console: Console) throws -> Int32 {
@@ -63,14 +62,13 @@ struct DiffCommand: ToolCommand {
 
   /// Patches are for JSON, so what they are made of is what JSON has of the files.
   private func printPatch(_ old: Document, _ new: Document, _ console: Console) throws -> Int32 {
-    func json(_ document: Document) throws -> Value {
-      try ToolError.at(document.name) {
-        var tree = ObjectTree()
-        let value = try tree.tree(document.value)
-        return document.isJSON ? value : try value.asJSON()
-      }
+    func tree(_ document: Document) throws -> Value {
+      var objects = ObjectTree()
+      return try ToolError.at(document.name) { try objects.tree(document.value) }
     }
-    let (before, after) = (try json(old), try json(new))
+    let values = try Comparison.aligned((old, try tree(old)), (new, try tree(new)))
+    let before = try ToolError.at(old.name) { try values.old.asJSON() }
+    let after = try ToolError.at(new.name) { try values.new.asJSON() }
     if patch {
       try printJSON(JSONPatch(from: before, to: after).json, console)
     } else {

@@ -131,6 +131,6 @@ struct MergeCommand: ToolCommand {
     }
     let isOpen = conflicts == nil && !report.conflicts.isEmpty
     return counts.joined(separator: ", ")
-      + (isOpen ? "; there the local values stand, unless --policy or --conflicts says otherwise" : "")
+      + (isOpen ? "; the local values stand there (--policy or --conflicts decides)" : "")
   }
 }
