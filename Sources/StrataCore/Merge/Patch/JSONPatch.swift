@@ -252,7 +252,7 @@ extension Value {
     }
   }
 
-  /// Equality of RFC 6902 section 4.6: numbers by their value.
+  /// Equality of RFC 6902 section 4.6: numbers by their value, texts by their code points.
   fileprivate func isEqualJSON(_ other: Value) -> Bool {
     switch (self, other) {
     case (.array(let own), .array(let other)):
@@ -260,10 +260,8 @@ extension Value {
     case (.object(let own), .object(let other)):
       return own.count == other.count
         && own.entries.allSatisfy { entry in other[entry.key].map { entry.value.isEqualJSON($0) } ?? false }
-    default:
-      if self == other { return true }
-      guard case .string = self else { return ValueOrder.compare(self, other) == 0 }
-      return false
+    case (.string(let own), .string(let other)): return ExactKey.isSame(own, other)
+    default: return self == other || ValueOrder.compare(self, other) == 0
     }
   }
 }

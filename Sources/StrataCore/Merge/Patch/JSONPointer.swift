@@ -15,12 +15,13 @@ public struct JSONPointer: Sendable, Hashable, CustomStringConvertible {
     guard text.utf8.first == UInt8(ascii: "/") else {
       throw ArchiveError(.invalidJSON, "a JSON pointer is empty or begins with /")
     }
-    tokens = try text.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map { part in
-      var token = ""
+    // By code points: a slash with a combining mark behind it is one character to Swift, and divides all the same.
+    tokens = try text.unicodeScalars.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map { part in
+      var token = String.UnicodeScalarView()
       var rest = part
-      while let character = rest.popFirst() {
-        guard character == "~" else {
-          token.append(character)
+      while let scalar = rest.popFirst() {
+        guard scalar == "~" else {
+          token.append(scalar)
           continue
         }
         switch rest.popFirst() {
@@ -29,12 +30,23 @@ public struct JSONPointer: Sendable, Hashable, CustomStringConvertible {
         default: throw ArchiveError(.invalidJSON, "in a JSON pointer ~ is followed by 0 or 1")
         }
       }
-      return token
+      return String(token)
     }
   }
 
   public var description: String {
-    tokens.map { "/" + $0.replacing("~", with: "~0").replacing("/", with: "~1") }.joined()
+    var text = String.UnicodeScalarView()
+    for token in tokens {
+      text.append("/")
+      for scalar in token.unicodeScalars {
+        switch scalar {
+        case "~": text.append(contentsOf: "~0".unicodeScalars)
+        case "/": text.append(contentsOf: "~1".unicodeScalars)
+        default: text.append(scalar)
+        }
+      }
+    }
+    return String(text)
   }
 
   /// The place that a token names in an array (RFC 6901 section 4): digits without a zero in front.

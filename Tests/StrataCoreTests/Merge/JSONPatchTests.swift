@@ -1,0 +1,184 @@
+import Foundation
+import StrataCore
+import Testing
+
+private func value(_ text: String) throws -> Value { try JSONReader().read(Data(text.utf8)) }
+
+/// An example of RFC 6902: a document, a patch, and what comes of it; `nil` for an error.
+private struct Example: Sendable, CustomTestStringConvertible {
+  let testDescription: String
+  let document: String
+  let patch: String
+  let result: String?
+
+  init(_ name: String, _ document: String, _ patch: String, _ result: String?) {
+    (testDescription, self.document, self.patch, self.result) = (name, document, patch, result)
+  }
+
+  /// RFC 6902, appendix A.
+  static let appendix: [Example] = [
+    .init(
+      "A.1", #"{"foo": "bar"}"#, #"[{"op": "add", "path": "/baz", "value": "qux"}]"#, #"{"baz": "qux", "foo": "bar"}"#),
+    .init(
+      "A.2", #"{"foo": ["bar", "baz"]}"#, #"[{"op": "add", "path": "/foo/1", "value": "qux"}]"#,
+      #"{"foo": ["bar", "qux", "baz"]}"#),
+    .init("A.3", #"{"baz": "qux", "foo": "bar"}"#, #"[{"op": "remove", "path": "/baz"}]"#, #"{"foo": "bar"}"#),
+    .init(
+      "A.4", #"{"foo": ["bar", "qux", "baz"]}"#, #"[{"op": "remove", "path": "/foo/1"}]"#, #"{"foo": ["bar", "baz"]}"#),
+    .init(
+      "A.5", #"{"baz": "qux", "foo": "bar"}"#, #"[{"op": "replace", "path": "/baz", "value": "boo"}]"#,
+      #"{"baz": "boo", "foo": "bar"}"#),
+    .init(
+      "A.6", #"{"foo": {"bar": "baz", "waldo": "fred"}, "qux": {"corge": "grault"}}"#,
+      #"[{"op": "move", "from": "/foo/waldo", "path": "/qux/thud"}]"#,
+      #"{"foo": {"bar": "baz"}, "qux": {"corge": "grault", "thud": "fred"}}"#),
+    .init(
+      "A.7", #"{"foo": ["all", "grass", "cows", "eat"]}"#, #"[{"op": "move", "from": "/foo/1", "path": "/foo/3"}]"#,
+      #"{"foo": ["all", "cows", "eat", "grass"]}"#),
+    .init(
+      "A.8", #"{"baz": "qux", "foo": ["a", 2, "c"]}"#,
+      #"[{"op": "test", "path": "/baz", "value": "qux"}, {"op": "test", "path": "/foo/1", "value": 2}]"#,
+      #"{"baz": "qux", "foo": ["a", 2, "c"]}"#),
+    .init("A.9", #"{"baz": "qux"}"#, #"[{"op": "test", "path": "/baz", "value": "bar"}]"#, nil),
+    .init(
+      "A.10", #"{"foo": "bar"}"#, #"[{"op": "add", "path": "/child", "value": {"grandchild": {}}}]"#,
+      #"{"foo": "bar", "child": {"grandchild": {}}}"#),
+    .init(
+      "A.11", #"{"foo": "bar"}"#, #"[{"op": "add", "path": "/baz", "value": "qux", "xyz": 123}]"#,
+      #"{"foo": "bar", "baz": "qux"}"#),
+    .init("A.12", #"{"foo": "bar"}"#, #"[{"op": "add", "path": "/baz/bat", "value": "qux"}]"#, nil),
+    .init(
+      "A.13, which is refused", #"{"foo": "bar"}"#,
+      #"[{"op": "add", "path": "/baz", "value": "qux", "op": "remove"}]"#, nil),
+    .init(
+      "A.14", #"{"/": 9, "~1": 10}"#, #"[{"op": "test", "path": "/~01", "value": 10}]"#, #"{"/": 9, "~1": 10}"#),
+    .init("A.15", #"{"/": 9, "~1": 10}"#, #"[{"op": "test", "path": "/~01", "value": "10"}]"#, nil),
+    .init(
+      "A.16", #"{"foo": ["bar"]}"#, #"[{"op": "add", "path": "/foo/-", "value": ["abc", "def"]}]"#,
+      #"{"foo": ["bar", ["abc", "def"]]}"#),
+  ]
+
+  /// What section 4 says besides.
+  static let section4: [Example] = [
+    .init("add replaces a member", #"{"a": 1}"#, #"[{"op": "add", "path": "/a", "value": 2}]"#, #"{"a": 2}"#),
+    .init("add behind the end", #"[1]"#, #"[{"op": "add", "path": "/1", "value": 2}]"#, "[1, 2]"),
+    .init("add beyond the end", #"[1]"#, #"[{"op": "add", "path": "/2", "value": 2}]"#, nil),
+    .init("add for the whole", #"[1]"#, #"[{"op": "add", "path": "", "value": {"a": null}}]"#, #"{"a": null}"#),
+    .init("add null", #"{}"#, #"[{"op": "add", "path": "/a", "value": null}]"#, #"{"a": null}"#),
+    .init("add without a value", #"{}"#, #"[{"op": "add", "path": "/a"}]"#, nil),
+    .init("add into text", #"{"a": "b"}"#, #"[{"op": "add", "path": "/a/0", "value": 1}]"#, nil),
+    .init("remove what is not there", #"{"a": 1}"#, #"[{"op": "remove", "path": "/b"}]"#, nil),
+    .init("remove behind the end", #"[1]"#, #"[{"op": "remove", "path": "/-"}]"#, nil),
+    .init("remove the whole", #"[1]"#, #"[{"op": "remove", "path": ""}]"#, nil),
+    .init("replace what is not there", #"{"a": 1}"#, #"[{"op": "replace", "path": "/b", "value": 1}]"#, nil),
+    .init("replace behind the end", #"[1]"#, #"[{"op": "replace", "path": "/-", "value": 1}]"#, nil),
+    .init("replace the whole", #"[1]"#, #"[{"op": "replace", "path": "", "value": 7}]"#, "7"),
+    .init("move into itself", #"{"a": {"b": 1}}"#, #"[{"op": "move", "from": "/a", "path": "/a/b"}]"#, nil),
+    .init("move to where it is", #"{"a": 1}"#, #"[{"op": "move", "from": "/a", "path": "/a"}]"#, #"{"a": 1}"#),
+    .init("move a prefix of a name", #"{"a": 1}"#, #"[{"op": "move", "from": "/a", "path": "/ab"}]"#, #"{"ab": 1}"#),
+    .init("move over a value", #"{"a": 1, "b": 2}"#, #"[{"op": "move", "from": "/a", "path": "/b"}]"#, #"{"b": 1}"#),
+    .init(
+      "move out of an array", #"{"a": [1, 2]}"#, #"[{"op": "move", "from": "/a/0", "path": "/b"}]"#,
+      #"{"a": [2], "b": 1}"#),
+    .init("move nothing", #"{}"#, #"[{"op": "move", "from": "/a", "path": "/b"}]"#, nil),
+    .init("copy", #"{"a": [1]}"#, #"[{"op": "copy", "from": "/a", "path": "/a/0"}]"#, #"{"a": [[1], 1]}"#),
+    .init("copy to the end", #"[1]"#, #"[{"op": "copy", "from": "/0", "path": "/-"}]"#, "[1, 1]"),
+    .init("copy nothing", #"[1]"#, #"[{"op": "copy", "from": "/1", "path": "/0"}]"#, nil),
+    .init("zeros in front", #"[1, 2]"#, #"[{"op": "remove", "path": "/01"}]"#, nil),
+    .init("a sign", #"[1, 2]"#, #"[{"op": "remove", "path": "/+1"}]"#, nil),
+    .init("a place beyond all numbers", #"[1]"#, #"[{"op": "remove", "path": "/99999999999999999999"}]"#, nil),
+    .init("digits are names in objects", #"{"01": 1}"#, #"[{"op": "remove", "path": "/01"}]"#, "{}"),
+    .init("test numbers", #"[1, 10]"#, #"[{"op": "test", "path": "", "value": [1.0, 1e1]}]"#, "[1, 10]"),
+    .init(
+      "test nested", #"{"a": [{"b": 1, "c": null}]}"#,
+      #"[{"op": "test", "path": "/a/0", "value": {"c": null, "b": 1.0}}]"#, #"{"a": [{"b": 1, "c": null}]}"#),
+    .init("test another order", #"[1, 2]"#, #"[{"op": "test", "path": "", "value": [2, 1]}]"#, nil),
+    .init("test fewer members", #"{"a": 1, "b": 2}"#, #"[{"op": "test", "path": "", "value": {"a": 1}}]"#, nil),
+    .init("true is not 1", #"[true]"#, #"[{"op": "test", "path": "/0", "value": 1}]"#, nil),
+    .init("null is not false", #"[null]"#, #"[{"op": "test", "path": "/0", "value": false}]"#, nil),
+    .init("absent is not null", #"{}"#, #"[{"op": "test", "path": "/a", "value": null}]"#, nil),
+    .init("two spellings of one text", #"["\u00fc"]"#, #"[{"op": "test", "path": "/0", "value": "u\u0308"}]"#, nil),
+    .init(
+      "all or nothing", #"{"a": 1}"#, #"[{"op": "remove", "path": "/a"}, {"op": "test", "path": "/a", "value": 1}]"#,
+      nil),
+    .init("an unknown operation", #"{}"#, #"[{"op": "spam", "path": "/a"}]"#, nil),
+    .init("no operation", #"{}"#, #"[{"path": "/a"}]"#, nil),
+    .init("no path", #"{}"#, #"[{"op": "remove"}]"#, nil),
+    .init("no array", #"{}"#, #"{"op": "remove", "path": "/a"}"#, nil),
+    .init("no operations", #"{"a": 1}"#, "[]", #"{"a": 1}"#),
+  ]
+}
+
+@Suite("JSON patches")
+struct JSONPatchTests {
+  @Test("The examples of RFC 6902, appendix A", arguments: Example.appendix)
+  private func appendix(_ example: Example) throws { try check(example) }
+
+  @Test("What RFC 6902 says about each operation", arguments: Example.section4)
+  private func operations(_ example: Example) throws { try check(example) }
+
+  private func check(_ example: Example) throws {
+    let document = try value(example.document)
+    func applied() throws -> Value { try JSONPatch(parsing: Data(example.patch.utf8)).applied(to: document) }
+    if let result = example.result {
+      #expect(try applied() == value(result))
+    } else {
+      let error = #expect(throws: ArchiveError.self) { try applied() }
+      #expect(error?.code == .mergeFailed || error?.code == .invalidJSON)
+    }
+  }
+
+  @Test("Errors say which operation failed, and no values")
+  func errors() throws {
+    let patch = JSONPatch([.remove(JSONPointer(["a"])), .test(JSONPointer(["secret"]), "private")])
+    let error = #expect(throws: ArchiveError.self) { try patch.applied(to: ["a": 1, "secret": "other"]) }
+    #expect(error?.codingPath == [.index(1)] && error?.description.contains("private") == false)
+  }
+
+  @Test("The pointers of RFC 6901, section 5, lead to what stands there")
+  func pointers() throws {
+    let document = try value(
+      #"{"foo": ["bar", "baz"], "": 0, "a/b": 1, "c%d": 2, "e^f": 3, "g|h": 4, "i\\j": 5, "k\"l": 6, " ": 7, "m~n": 8}"#
+    )
+    let places: [(String, Value)] = [
+      ("", document), ("/foo", ["bar", "baz"]), ("/foo/0", "bar"), ("/", 0), ("/a~1b", 1), ("/c%d", 2), ("/e^f", 3),
+      ("/g|h", 4), ("/i\\j", 5), ("/k\"l", 6), ("/ ", 7), ("/m~0n", 8),
+    ]
+    for (text, expected) in places {
+      let pointer = try JSONPointer(parsing: text)
+      #expect(pointer.description == text)
+      #expect(try JSONPatch([.test(pointer, expected)]).applied(to: document) == document)
+    }
+  }
+
+  @Test("Pointers that are none", arguments: ["a", "a/b", "/~", "/~2", "/a~", "#/a", " /a"])
+  func noPointers(_ text: String) {
+    let error = #expect(throws: ArchiveError.self) { try JSONPointer(parsing: text) }
+    #expect(error?.code == .invalidJSON)
+  }
+
+  @Test("Any keys go through the text of a pointer, those that begin with a combining mark too")
+  func pointerText() throws {
+    let keys = ["", "/", "~", "~1", "\u{308}", "~\u{308}", "/\u{301}", "a/\u{301}b", "\r\n", "👩‍👩‍👧", "0", "-"]
+    for one in keys {
+      for other in keys {
+        let pointer = JSONPointer([one, other])
+        let again = try JSONPointer(parsing: pointer.description)
+        #expect(again == pointer && again.tokens.map { Array($0.utf8) } == [one, other].map { Array($0.utf8) })
+      }
+    }
+  }
+
+  @Test("Every operation goes through JSON, and so does a patch of records")
+  func text() throws {
+    let (here, there) = (JSONPointer(["a~/", "0"]), JSONPointer([]))
+    let patch = JSONPatch([
+      .add(here, .null), .remove(here), .replace(there, [1, "x"]), .move(from: here, to: there),
+      .copy(from: there, to: here), .test(here, ["k": 0.5]),
+    ])
+    #expect(try JSONPatch(parsing: JSONWriter().write(patch.json)) == patch)
+    let record = Value.record(Record(typeName: "T", modelVersion: 1, fields: [("a", 1), ("b", [1])]))
+    let changed = try JSONPatch([.replace(JSONPointer(["a"]), 2), .add(JSONPointer(["b", "-"]), 3)]).applied(to: record)
+    #expect(changed == .record(Record(typeName: "T", modelVersion: 1, fields: [("a", 2), ("b", [1, 3])])))
+  }
+}
