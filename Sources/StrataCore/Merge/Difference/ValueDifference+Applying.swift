@@ -3,17 +3,20 @@ extension ValueDifference {
   ///
   /// - Throws: ``ArchiveError`` with the code `mergeFailed` where the value does not have what was there before.
   public func applied(to value: Value) throws -> Value {
-    let root = Node(changes[...].map { ($0.path.components[...], $0) })
+    let root = Node(changes[...].map { ($0.path.components[...], $0) }, key)
     return try root.applied(to: value)
   }
 
   /// The changes below one path.
   private struct Node {
     var own: [Change] = []
+    /// The key that tells the elements of arrays apart.
+    let key: String
     /// In the order in which they were noted.
     var children: [(component: MergePath.Component, node: Node)] = []
 
-    init(_ changes: [(path: ArraySlice<MergePath.Component>, change: Change)]) {
+    init(_ changes: [(path: ArraySlice<MergePath.Component>, change: Change)], _ key: String) {
+      self.key = key
       var groups: [MergePath.Component: [(ArraySlice<MergePath.Component>, Change)]] = [:]
       var order: [MergePath.Component] = []
       for (path, change) in changes {
@@ -25,7 +28,7 @@ extension ValueDifference {
         if groups[first] == nil { order.append(first) }
         groups[first, default: []].append((path.dropFirst(), change))
       }
-      children = order.map { ($0, Node(groups[$0] ?? [])) }
+      children = order.map { ($0, Node(groups[$0] ?? [], key)) }
     }
 
     func applied(to value: Value) throws -> Value {
@@ -91,36 +94,28 @@ extension ValueDifference {
     }
 
     private func applied(to elements: [Value]) throws -> [Value] {
-      var key: String?
+      var isKeyed = false
       var places: [(place: Int, node: Node)] = []
       for (component, node) in children {
         switch component {
-        case .element(let name, _): key = name
+        case .element: isKeyed = true
         case .index(let place): places.append((place, node))
         default: throw Self.mismatch
         }
       }
       if let reordered = own.first(where: { $0.kind == .reordered })?.new?.arrayValue {
-        guard let key = key ?? keyOfOrder(elements, reordered) else { throw Self.mismatch }
-        let members = try byID(elements, key)
+        let members = try byID(elements)
         let known = Dictionary(members.map { ($0.id, $0.value) }, uniquingKeysWith: { first, _ in first })
         return try reordered.map { id in
           guard let element = known[id] else { throw Self.mismatch }
           return element
         }
       }
-      if let key { return try byID(elements, key).map(\.value) }
+      if isKeyed { return try byID(elements).map(\.value) }
       return try byPlace(elements, places)
     }
 
-    /// The key by which the elements were told apart, where nothing but their order changed.
-    private func keyOfOrder(_ elements: [Value], _ ids: [Value]) -> String? {
-      let keys = elements.first?.recordValue?.keys ?? elements.first?.objectValue?.keys ?? []
-      let wanted = Set(ids)
-      return keys.first { key in ValueDifference.ids(elements, key).map { Set($0) == wanted } ?? false }
-    }
-
-    private func byID(_ elements: [Value], _ key: String) throws -> [(id: Value, value: Value)] {
+    private func byID(_ elements: [Value]) throws -> [(id: Value, value: Value)] {
       guard let ids = ValueDifference.ids(elements, key) else { throw Self.mismatch }
       var nodes: [Value: Node] = [:]
       for case (.element(_, let id), let node) in children { nodes[id] = node }

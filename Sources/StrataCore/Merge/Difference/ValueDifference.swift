@@ -28,7 +28,8 @@ public struct ValueDifference: Sendable, Hashable {
   /// The differences, in the order of the old value, with what was added behind.
   public private(set) var changes: [Change] = []
 
-  private let key: String
+  /// The key that tells the elements of arrays apart.
+  let key: String
   private var path: [MergePath.Component] = []
 
   /// - Parameters:

@@ -52,6 +52,30 @@ public struct MergePath: Sendable, Hashable, CustomStringConvertible {
   }
 }
 
+extension MergePath.Component {
+  /// Keys count by their bytes: two spellings of one text are two keys of an object.
+  public static func == (left: Self, right: Self) -> Bool {
+    switch (left, right) {
+    case (.key(let one), .key(let other)): ExactKey.isSame(one, other)
+    case (.index(let one), .index(let other)): one == other
+    case (.element(let one, let id), .element(let other, let otherID)): ExactKey.isSame(one, other) && id == otherID
+    case (.value(let one), .value(let other)): one == other
+    default: false
+    }
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    switch self {
+    case .key(let key): hasher.combine(ExactKey(key))
+    case .index(let index): hasher.combine(index)
+    case .element(let key, let id):
+      hasher.combine(ExactKey(key))
+      hasher.combine(id)
+    case .value(let value): hasher.combine(value)
+    }
+  }
+}
+
 /// Which paths a policy is for: `labels[*].name`.
 ///
 /// Keys are divided by dots; `*` stands for any key and `[*]` for any element. `\` before a dot, a bracket, a star or a
@@ -100,7 +124,7 @@ public struct MergeSelector: Sendable, Hashable, ExpressibleByStringLiteral, Cus
     path.count == components.count
       && zip(components, path).allSatisfy { pattern, component in
         switch (pattern, component) {
-        case (.key(let wanted), .key(let key)): wanted == key
+        case (.key(let wanted), .key(let key)): ExactKey.isSame(wanted, key)
         case (.anyKey, .key), (.anyElement, .index), (.anyElement, .element), (.anyElement, .value): true
         default: false
         }
