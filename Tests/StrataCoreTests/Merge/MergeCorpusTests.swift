@@ -1,0 +1,179 @@
+import Foundation
+import StrataCore
+import Testing
+
+/// The folder of real documents, which is not part of the repository.
+private let corpus = ProcessInfo.processInfo.environment["STRATA_CORPUS"].map {
+  URL(fileURLWithPath: $0, isDirectory: true)
+}
+
+/// What one server said about one resource, one time after the other.
+private struct RecordedSequence: Decodable, Sendable, CustomTestStringConvertible {
+  let seq: String
+  let steps: Int
+  var testDescription: String { seq }
+
+  static let all: [RecordedSequence] = {
+    guard let url = corpus?.appending(path: "MERGE_SEQUENCES.json"), let data = try? Data(contentsOf: url) else {
+      return []
+    }
+    return (try? JSONDecoder().decode([RecordedSequence].self, from: data)) ?? []
+  }()
+
+  func documents() throws -> [Value] {
+    let folder = try #require(corpus).appending(path: seq, directoryHint: .isDirectory)
+    let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".json") }
+    return try names.sorted().map { try JSONReader().read(Data(contentsOf: folder.appending(path: $0))) }
+  }
+}
+
+/// A change that somebody makes here: another value under a key, or none.
+private struct Edit {
+  let path: [String]
+  let value: Value?
+  /// What was put behind the elements that were there.
+  var appended: Value?
+}
+
+extension Value {
+  fileprivate func at(_ path: some Collection<String>) -> Value? {
+    path.reduce(self as Value?) { $0?[$1] }
+  }
+
+  fileprivate func setting(_ value: Value?, at path: ArraySlice<String>) -> Value {
+    guard let key = path.first, case .object(var object) = self else { return self }
+    object[key] = path.count == 1 ? value : object[key]?.setting(value, at: path.dropFirst())
+    return .object(object)
+  }
+
+  fileprivate func applying(_ edits: [Edit]) -> Value {
+    edits.reduce(self) { $0.setting($1.value, at: $1.path[...]) }
+  }
+
+  /// The paths of the members of objects, down to a depth.
+  fileprivate func places(_ depth: Int, _ path: [String] = []) -> [[String]] {
+    guard depth > 0, case .object(let object) = self else { return [] }
+    return object.entries.flatMap { [path + [$0.key]] + $0.value.places(depth - 1, path + [$0.key]) }
+  }
+}
+
+@Suite("Replaying what servers said", .enabled(if: corpus != nil, "STRATA_CORPUS is not set"))
+struct MergeCorpusTests {
+  private static let mark: Value = "edited here"
+
+  private static let policies: [(options: MergeOptions, decides: Bool)] = [
+    (MergeOptions(), false), (MergeOptions(conflicts: .takeServer), false), (MergeOptions(policy: .serverWins), true),
+    (MergeOptions(policy: .localWins), true), (MergeOptions(policy: .lastWriter(by: "updated_at")), false),
+    (MergeOptions(policy: .byID("id")), false), (MergeOptions(policy: .max.orElse(.serverWins)), true),
+    (MergeOptions(policies: ["labels": .byID("id"), "assignees": .byID("id"), "*.labels": .byID("name")]), false),
+  ]
+
+  /// Another value than either side has.
+  private func edits(at path: [String], _ base: Value, _ server: Value) -> [Edit] {
+    // There is nothing to edit inside of what only the server has.
+    guard case .object? = base.at(path.dropLast()) else { return [] }
+    let old = base.at(path)
+    var edits = [Edit(path: path, value: Self.mark)]
+    if old != nil { edits.append(Edit(path: path, value: nil)) }
+    switch old {
+    case .string(let text): edits.append(Edit(path: path, value: .string(text + " edited")))
+    case .int(let number): edits.append(Edit(path: path, value: .int(number &+ 1_000_003)))
+    case .array(let elements):
+      edits.append(Edit(path: path, value: .array(elements + [Self.mark]), appended: Self.mark))
+    case .object: edits.append(Edit(path: path + ["edited_here"], value: 1))
+    default: break
+    }
+    return edits.filter { $0.value != server.at($0.path) }
+  }
+
+  /// Whether one path leads to or through the other.
+  private func areRelated(_ one: [String], _ other: [String]) -> Bool {
+    zip(one, other).allSatisfy { $0 == $1 }
+  }
+
+  private func expectServer(_ merged: Value?, _ server: Value?, _ path: [String], _ edits: [Edit], _ note: Comment) {
+    guard !edits.contains(where: { path.starts(with: $0.path) }) else { return }
+    let inside = edits.contains { $0.path.starts(with: path) }
+    guard inside, case .object(let own)? = merged, case .object(let other)? = server else {
+      // An edit inside of what the server removed or replaced stands in the report.
+      if !inside { #expect(merged == server, note) }
+      return
+    }
+    for key in Set(own.keys + other.keys) { expectServer(own[key], other[key], path + [key], edits, note) }
+  }
+
+  private func expectAccount(_ edit: Edit, _ merged: Value, _ report: MergeReport, _ note: Comment) {
+    if merged.at(edit.path) == edit.value { return }
+    if let appended = edit.appended, merged.at(edit.path)?.arrayValue?.contains(appended) == true { return }
+    let isTold = report.entries.contains { entry in
+      let keys = entry.path.components.compactMap { if case .key(let key) = $0 { key } else { nil as String? } }
+      return keys.count == entry.path.components.count && edit.path.starts(with: keys) && entry.outcome != .local
+    }
+    #expect(isTold, note)
+  }
+
+  @Test(
+    "MG-7, U-1: no edit gets lost without a line in the report, and all else is what the server said",
+    arguments: RecordedSequence.all)
+  private func editsSurvive(_ sequence: RecordedSequence) throws {
+    let documents = try sequence.documents()
+    #expect(documents.count == sequence.steps)
+    for (base, server) in zip(documents, documents.dropFirst()) {
+      let places = Set(base.places(3) + server.places(3))
+      let changed = places.filter { base.at($0) != server.at($0) }.sorted { $0.lexicographicallyPrecedes($1) }
+      let same = places.subtracting(changed).sorted { $0.lexicographicallyPrecedes($1) }
+      let unchanged = same.enumerated().filter { $0.offset % max(1, same.count / 12) == 0 }.map(\.element)
+      for (number, policy) in Self.policies.enumerated() {
+        let merger = Merger(options: policy.options)
+        #expect(try merger.merge(server, into: base, base: base).value == server)
+        let all = (changed + unchanged).flatMap { edits(at: $0, base, server) }
+        for (place, edit) in all.enumerated() where place % (number == 0 ? 2 : 24) == number {
+          let note: Comment = "\(edit.path) with \(policy.options.policy?.description ?? "policies \(number)")"
+          let local = base.applying([edit])
+          #expect(try merger.merge(base, into: local, base: base).value == local, note)
+          let (merged, report) = try merger.merge(server, into: local, base: base)
+          expectServer(merged, server, [], [edit], note)
+          expectAccount(edit, merged, report, note)
+          if policy.decides { #expect(report.conflicts.isEmpty, note) }
+          // Where only this side changed it, the edit stays.
+          if !changed.contains(where: { areRelated($0, edit.path) }) {
+            #expect(merged.at(edit.path) == edit.value && report.conflicts.isEmpty, note)
+          }
+          let again = try merger.merge(server, into: merged, base: server)
+          #expect(again.value == merged && again.report.conflicts.isEmpty, note)
+        }
+      }
+    }
+  }
+
+  @Test("MG-7: many edits at once, and each one is told of or there", arguments: RecordedSequence.all)
+  private func manyEdits(_ sequence: RecordedSequence) throws {
+    let documents = try sequence.documents()
+    let seed = UInt64.random(in: 0 ... .max)
+    var random = MergeRandom(seed: seed)
+    for (base, server) in zip(documents, documents.dropFirst()) {
+      let places = Set(base.places(3) + server.places(3)).sorted { $0.lexicographicallyPrecedes($1) }
+      for _ in 0..<8 {
+        var chosen: [Edit] = []
+        for place in places where random.below(max(2, places.count / 8)) == 0 {
+          // An edit inside of another one would be that one's.
+          guard !chosen.contains(where: { areRelated($0.path, place) }) else { continue }
+          if let edit = edits(at: place, base, server).randomElement(using: &random) { chosen.append(edit) }
+        }
+        let local = base.applying(chosen)
+        let (merged, report) = try Merger().merge(server, into: local, base: base)
+        let note: Comment = "seed \(seed), \(chosen.map(\.path))"
+        expectServer(merged, server, [], chosen, note)
+        for edit in chosen { expectAccount(edit, merged, report, note) }
+        // Without rules the local value stays, whatever the server says.
+        for edit in chosen where edit.appended == nil { #expect(merged.at(edit.path) == edit.value, note) }
+        let patch = JSONPatch(from: local, to: merged)
+        #expect(try patch.applied(to: local) == merged && JSONPatch(json: patch.json) == patch, note)
+        #expect(try ValueDifference(from: base, to: merged).applied(to: base) == merged, note)
+      }
+    }
+  }
+
+  @Test("The sequences are there")
+  func areThere() { #expect(RecordedSequence.all.count > 50) }
+}
