@@ -14,6 +14,10 @@ package struct ExactKey: Hashable, Sendable {
   /// Whether two keys have the same bytes.
   @inline(__always)
   package static func isSame(_ left: String, _ right: String) -> Bool {
-    left == right && left.utf8.elementsEqual(right.utf8)
+    guard left == right else { return false }
+    let isSame = left.utf8.withContiguousStorageIfAvailable { left in
+      right.utf8.withContiguousStorageIfAvailable { right in left.count == right.count && left.elementsEqual(right) }
+    }
+    return (isSame ?? nil) ?? left.utf8.elementsEqual(right.utf8)
   }
 }

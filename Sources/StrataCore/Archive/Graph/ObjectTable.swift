@@ -24,8 +24,8 @@ package final class ObjectTable {
   /// The fields of the object that is being made which wait for others.
   private var waiting: [(place: Int, value: Value)] = []
   private var unfinished: [Unfinished] = []
-  /// How many values there are in those that are no objects, each of these by its number and together.
-  private var sizes: [Int: Int] = [:]
+  /// How many values there are in each that is no object, and in all of them.
+  private var sizes: [Int] = []
   private var totalSize = 0
   /// How many values stood in for references, and how many references do so inside each other.
   private var expansions = 0
@@ -43,6 +43,7 @@ package final class ObjectTable {
     first = 0
     entries = neighbours.objects.map { .object($0) }
     count = entries.count
+    sizes = [Int](repeating: 0, count: count)
   }
 
   deinit {
@@ -56,13 +57,14 @@ package final class ObjectTable {
   /// Adds an object, and remembers which of its fields wait for others.
   func append(_ object: any Model) {
     entries.append(.object(object))
+    sizes.append(0)
     for field in waiting { unfinished.append(Unfinished(object: object, place: field.place, value: field.value)) }
     waiting.removeAll(keepingCapacity: true)
   }
 
   func append(_ value: Value) {
     let size = value.size
-    sizes[entries.count] = size
+    sizes.append(size)
     totalSize += size
     entries.append(.value(value))
     waiting.removeAll(keepingCapacity: true)
@@ -92,7 +94,7 @@ package final class ObjectTable {
       depth += 1
       defer { depth -= 1 }
       guard depth <= context.limits.depth else { throw ArchiveError.tooDeep(context.limits.depth) }
-      try expand(sizes[number] ?? 1)
+      try expand(sizes[number])
       return try T.make(from: value, in: context)
     }
   }
@@ -122,7 +124,7 @@ package final class ObjectTable {
       guard entries.indices.contains(number), !open.contains(number), open.count < Self.deepest else { return .null }
       switch entries[number] {
       case .value(let value):
-        try expand(sizes[number] ?? 1)
+        try expand(sizes[number])
         return try withoutReferences(value, inside: open + [number])
       case .object(let object): return try record(of: object, inside: [], open.count)
       }

@@ -32,6 +32,11 @@ enum FoundationRecord {
     }
   }
 
+  /// Whether the fields of a class stay what they are.
+  static func isPlain(_ typeName: String) -> Bool {
+    !typeName.hasPrefix("NS") && !typeName.hasPrefix("_NS") && !isKnown(typeName)
+  }
+
   private static let color = [
     "NSColorSpace": "colorSpace", "NSRGB": "rgb", "NSWhite": "white", "NSCMYK": "cmyk", "NSComponents": "components",
     "NSCustomColorSpace": "customColorSpace", "NSCatalogName": "catalogName", "NSColorName": "name",

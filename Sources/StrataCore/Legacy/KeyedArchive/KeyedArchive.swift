@@ -13,6 +13,8 @@ public import Foundation
 ///   collection that is met inside itself is an object of the graph too, since it has no end otherwise.
 /// - nil and `NSNull` are ``Value/null``; a key that was not encoded is absent.
 ///
+/// Objects of a class with the same keys have their fields in the order of the first of them.
+///
 /// Objects are numbered in the order in which a walk from the top keys first meets them: keys in the order of the file,
 /// and each object with all that it holds before the next.
 ///
@@ -92,7 +94,7 @@ public struct KeyedArchive: Sendable {
     _ propertyList: PropertyList, limits: ArchiveLimits = ArchiveLimits(), opensNested: Bool = false
   ) throws {
     let table = try KeyedTable(propertyList, limits: limits)
-    var walk = KeyedWalk(table, limits: limits, nested: opensNested ? KeyedNesting(propertyList) : nil)
+    var walk = try KeyedWalk(table, limits: limits, nested: opensNested ? KeyedNesting(propertyList) : nil)
     let values = try walk.run().values
     archiver = table.archiver
     version = table.version

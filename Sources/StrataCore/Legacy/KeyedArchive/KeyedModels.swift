@@ -1,6 +1,7 @@
 /// The models that the classes of a keyed archive stand for, and the records of their objects in today's names.
 struct KeyedModels {
   private var schemas: [String: ModelSchema] = [:]
+  private let known = KnownShapes()
   private let hints: (String) -> [String]
 
   /// - Parameters:
@@ -65,26 +66,42 @@ struct KeyedModels {
 
   /// Refuses a record that a newer version of its model wrote.
   func check(_ value: Value) throws {
-    guard case .record(let record) = value, let version = record.modelVersion, let schema = schema(of: record.typeName),
-      version > schema.modelVersion
+    guard case .record(let record) = value, let version = record.modelVersion,
+      let schema = form(of: record.shape).schema, version > schema.modelVersion
     else { return }
     throw ArchiveError.newer(version, schema)
   }
 
   /// A record by the name of its model, without its nulls: a key that holds nil leaves the field at its default.
   func record(_ record: Record, in context: DecodingContext) throws -> Record {
-    guard let schema = schema(of: record.typeName) else { return record }
-    if let representation = record[Self.representationKey], !schema.isEnumeration,
-      !schema.fields.contains(where: { ([$0.key] + $0.formerly).contains(Self.representationKey) })
-    {
+    let form = form(of: record.shape)
+    guard let schema = form.schema else { return record }
+    if form.isExternal, let representation = record[Self.representationKey] {
       do { return try self.record(of: representation, schema, record.modelVersion, in: context) } catch {
         throw ArchiveError.at(.key(Self.representationKey), error).inType(schema.name)
       }
     }
-    var result = record
-    for field in record.fields where field.value.isNull { result[field.key] = nil }
-    result.typeName = schema.name
-    return result
+    return form.withoutNulls(record.values)
+  }
+
+  /// What records of a shape become.
+  private func form(of shape: RecordShape) -> RecordForm {
+    if let form = known.last, form.shape === shape { return form }
+    let form = known.forms[ObjectIdentifier(shape)] ?? makeForm(of: shape)
+    known.last = form
+    return form
+  }
+
+  private func makeForm(of shape: RecordShape) -> RecordForm {
+    let schema = schema(of: shape.typeName)
+    let isExternal = schema.map { schema in
+      shape.place(of: Self.representationKey) != nil && !schema.isEnumeration
+        && !schema.fields.contains { ([$0.key] + $0.formerly).contains(Self.representationKey) }
+    }
+    let form = RecordForm(shape: shape, schema: schema, isExternal: isExternal ?? false)
+    // Data can hold shapes without end.
+    if known.forms.count < 1024 { known.forms[ObjectIdentifier(shape)] = form }
+    return form
   }
 
   private static let representationKey = "externalRepresentation"
@@ -109,5 +126,44 @@ struct KeyedModels {
       context.report.addUpgrade(of: schema.name, from: version, to: schema.modelVersion)
     }
     return record
+  }
+}
+
+/// The shapes that were met, and what records of them become.
+private final class KnownShapes {
+  var forms: [ObjectIdentifier: RecordForm] = [:]
+  var last: RecordForm?
+}
+
+/// What records of one shape become: those of a model, in its name and without nulls.
+private final class RecordForm {
+  let shape: RecordShape
+  let schema: ModelSchema?
+  /// Whether the records hold the old external representation.
+  let isExternal: Bool
+  /// The shape in the model's name.
+  private let named: RecordShape
+  /// The shapes that are left without nulls, by the places of these.
+  private var others: [UInt64: RecordShape] = [:]
+
+  init(shape: RecordShape, schema: ModelSchema?, isExternal: Bool) {
+    self.shape = shape
+    self.schema = schema
+    self.isExternal = isExternal
+    named = schema.map { shape.named($0.name, version: shape.modelVersion) } ?? shape
+  }
+
+  func withoutNulls(_ values: [Value]) -> Record {
+    guard values.contains(where: \.isNull) else { return Record(shape: named, values: values) }
+    var nulls: UInt64 = 0
+    for (place, value) in values.enumerated() where value.isNull { nulls |= 1 << UInt64(place & 63) }
+    let rest = values.filter { !$0.isNull }
+    // Wider records are rare, and their places do not fit.
+    if values.count <= 64, let known = others[nulls] { return Record(shape: known, values: rest) }
+    let keys = zip(named.keys, values).compactMap { $1.isNull ? nil : $0 }
+    let shape = RecordShape(
+      typeName: named.typeName, modelVersion: named.modelVersion, keys: keys, levels: named.levels)
+    if values.count <= 64, others.count < 256 { others[nulls] = shape }
+    return Record(shape: shape, values: rest)
   }
 }

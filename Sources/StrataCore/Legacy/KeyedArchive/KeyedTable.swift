@@ -9,7 +9,7 @@ struct KeyedClass: Sendable, Hashable {
 
 /// The property list of a keyed archive, looked at as objects by the numbers that references name.
 struct KeyedTable {
-  private let list: PropertyList
+  let list: PropertyList
   /// The objects by UID, as numbers of the property list.
   private let objects: [Int]
   let archiver: String
@@ -59,6 +59,8 @@ struct KeyedTable {
   }
 
   var count: Int { objects.count }
+  /// How many places there are.
+  var placeCount: Int { objects.count + list.objects.count }
 
   /// Bytes of all text and data in the property list, each counted once.
   var byteCount: Int {

@@ -18,24 +18,56 @@ struct KeyedWalk {
     let place: Int
     let form: Form
     /// The keys of the children; `nil` where they have places.
-    let keys: [String]?
-    /// The keys as they stand in the archive, where those are others.
-    var rawKeys: [String]?
-    let children: [Int]
-    var values: [Value] = []
+    let layout: KeyedLayout?
+    /// The children, as the property list has them: elements, or entries without the one of the class.
+    let elements: [Int]
+    let entries: [PropertyList.Entry]
+    let classEntry: Int
+    let count: Int
+    /// How many children have their values: in the order of the layout where there is one.
+    var done = 0
+    var values: [Value]
     /// How many levels of plain values stand around it, itself included.
     let depth: Int
     /// How many values it has inside, and in how many levels.
     var size = 1
     var height = 0
-    var bytes = 0
+    var bytes: Int
 
-    var nextComponent: ArchiveError.PathComponent? {
-      guard let keys else { return .index(values.count) }
-      guard keys.indices.contains(values.count) else { return nil }
-      if case .plain = form { return nil }
-      return .key(keys[values.count])
+    init(place: Int, form: Form, elements: [Int], depth: Int) {
+      self.place = place
+      self.form = form
+      layout = nil
+      self.elements = elements
+      entries = []
+      classEntry = .max
+      count = elements.count
+      values = []
+      values.reserveCapacity(count)
+      self.depth = depth
+      bytes = 0
     }
+
+    init(
+      place: Int, form: Form, layout: KeyedLayout, entries: [PropertyList.Entry], classEntry: Int? = nil, depth: Int
+    ) {
+      self.place = place
+      self.form = form
+      self.layout = layout
+      elements = []
+      self.entries = entries
+      self.classEntry = classEntry ?? .max
+      count = layout.keys.count
+      values = [Value](repeating: .null, count: count)
+      self.depth = depth
+      bytes = layout.keyBytes
+    }
+
+    /// The entry of a child.
+    func entry(_ child: Int) -> PropertyList.Entry { entries[child < classEntry ? child : child + 1] }
+
+    /// The number of the child that comes next.
+    var nextChild: Int { layout == nil ? elements[done] : entry(done).value }
   }
 
   private enum Form {
@@ -46,7 +78,7 @@ struct KeyedWalk {
     /// A value of a class of Foundation's.
     case plain(FoundationValue)
     /// An object with a number.
-    case record(Int, KeyedClass)
+    case record(Int, KeyedLayout.Plan)
   }
 
   /// A value that is made.
@@ -58,12 +90,21 @@ struct KeyedWalk {
     var bytes = 0
   }
 
+  /// What is known of a place.
+  private struct Mark {
+    /// The number of the object in the graph; -1 where it has none.
+    var number: Int32 = -1
+    /// Where the value stands among those that are made; -1 where it does not, -2 while it is being made.
+    var made: Int32 = -1
+  }
+
   private var frames: [Frame] = []
-  private var open: Set<Int> = []
-  private var numbers: [Int: Int] = [:]
-  private var made: [Int: Made] = [:]
+  private var marks: [Mark]
+  private var made: [Made] = []
   private var classes: [Int: KeyedClass] = [:]
-  private var shapes: [ShapeKey: RecordShape] = [:]
+  private var keyNumbers: KeyNumbers
+  /// Layouts, each in one of a fixed number of slots.
+  private var layouts = [KeyedLayout?](repeating: nil, count: 256)
   /// How many values stand for shared ones, and how many objects there are in all, in archives inside too.
   private var repeated = 0
   private var count: Int
@@ -71,51 +112,55 @@ struct KeyedWalk {
   /// How many bytes of text and data may still follow.
   private var bytesLeft: Int
 
-  private struct ShapeKey: Hashable {
-    let typeName: String
-    let version: Int?
-    let keys: [String]
-  }
-
-  init(_ table: KeyedTable, limits: ArchiveLimits, nested: KeyedNesting? = nil) {
+  init(_ table: KeyedTable, limits: ArchiveLimits, nested: KeyedNesting? = nil) throws {
     self.table = table
     self.limits = limits
     self.nested = nested
     count = table.count
-    depthLimit = min(limits.depth, 512)
     bytesLeft = PropertyListReader.mostBytes(of: table.byteCount)
+    depthLimit = min(limits.depth, 512)
+    guard table.placeCount <= Int(Int32.max) else { throw KeyedTable.tooMany(Int(Int32.max)) }
+    keyNumbers = KeyNumbers(count: table.list.objects.count)
+    marks = [Mark](repeating: Mark(), count: table.placeCount)
   }
 
   /// The values under the top keys, and in how many levels they stand.
   ///
   /// - Parameter depth: how many levels of plain values stand around the archive.
   mutating func run(inside depth: Int = 0) throws -> (values: Object, size: Int, height: Int) {
-    do { return try walk(inside: depth) } catch {
-      let path = frames.prefix(256).compactMap(\.nextComponent)
+    let rawKeys = table.top.map(\.key)
+    let keys = KeyedLayout.unescaped(rawKeys)
+    topForm.note(keys, rawKeys, inPlace: table.top.map { table.isInPlace($0.value) })
+    do { return try walk(keys, inside: depth) } catch {
+      let path = frames.prefix(256).compactMap { nextComponent(of: $0, keys) }
       throw path.reversed().reduce(ArchiveError.wrap(error)) { $0.prefixed(by: $1) }
     }
   }
 
-  private mutating func walk(inside depth: Int) throws -> (values: Object, size: Int, height: Int) {
+  private func nextComponent(of frame: Frame, _ topKeys: [String]) -> ArchiveError.PathComponent? {
+    if case .top = frame.form { return topKeys.indices.contains(frame.done) ? .key(topKeys[frame.done]) : nil }
+    guard let layout = frame.layout else { return .index(frame.done) }
+    if case .plain = frame.form { return nil }
+    guard frame.done < frame.count, let place = layout.place(of: keyNumbers[frame.entry(frame.done).key]) else {
+      return nil
+    }
+    return .key(layout.keys[place])
+  }
+
+  private mutating func walk(
+    _ keys: [String], inside depth: Int
+  ) throws -> (values: Object, size: Int, height: Int) {
     // The frame of the top stands for no object.
-    let rawKeys = table.top.map(\.key)
-    let keys = Self.unescaped(rawKeys)
-    topForm.note(keys, rawKeys, inPlace: table.top.map { table.isInPlace($0.value) })
-    frames.append(Frame(place: -1, form: .top, keys: keys, children: table.top.map(\.value), depth: depth))
-    while let place = frames.indices.last {
-      if frames[place].values.count < frames[place].children.count {
-        try visit(frames[place].children[frames[place].values.count], inside: frames[place].depth)
-        continue
+    frames.append(Frame(place: -1, form: .top, elements: table.top.map(\.value), depth: depth))
+    while let last = frames.indices.last {
+      if frames[last].done < frames[last].count {
+        try visit(frames[last].nextChild, inside: frames[last].depth)
+      } else if last == 0 {
+        let values = Object(zip(keys, frames[0].values).map { Object.Entry(key: $0, value: $1) })
+        return (values, frames[0].size, frames[0].height)
+      } else {
+        add(try finish(frames.removeLast()))
       }
-      let frame = frames[place]
-      if case .top = frame.form {
-        let entries = zip(keys, frame.values).map { Object.Entry(key: $0, value: $1) }
-        return (Object(entries), frame.size, frame.height)
-      }
-      let value = try finish(frame)
-      frames.removeLast()
-      open.remove(frame.place)
-      add(value)
     }
     return (Object(), 1, 0)
   }
@@ -125,7 +170,7 @@ struct KeyedWalk {
     guard nested != nil else { return nil }
     if let known = try known(place, inside: depth) { return known }
     guard let table = try nested?.table(of: data, limits: limits), let nested else { return nil }
-    var walk = KeyedWalk(table, limits: limits, nested: nested)
+    var walk = try KeyedWalk(table, limits: limits, nested: nested)
     walk.nested?.level += 1
     (walk.objects, walk.classesByName, walk.forms) = (objects, classesByName, forms)
     (walk.repeated, walk.count, walk.bytesLeft) = (repeated, count + table.count, bytesLeft)
@@ -138,17 +183,23 @@ struct KeyedWalk {
     self.nested?.level -= 1
     let value = found.values["root"] ?? .object(found.values)
     let made = Made(value: value, size: found.size, height: found.height + 1, bytes: bytes)
-    self.made[place] = made
+    remember(made, at: place)
     return made
   }
 
   /// Adds a value to the frame that waits for it.
   private mutating func add(_ made: Made) {
-    let place = frames.count - 1
-    frames[place].values.append(made.value)
-    frames[place].size += made.size
-    frames[place].bytes += made.bytes
-    frames[place].height = max(frames[place].height, made.height)
+    let last = frames.count - 1
+    if let layout = frames[last].layout {
+      let number = keyNumbers[frames[last].entry(frames[last].done).key]
+      if let place = layout.place(of: number) { frames[last].values[place] = made.value }
+    } else {
+      frames[last].values.append(made.value)
+    }
+    frames[last].done += 1
+    frames[last].size += made.size
+    frames[last].bytes += made.bytes
+    frames[last].height = max(frames[last].height, made.height)
   }
 
   /// Makes the value of what stands at a number of the property list, or opens a frame for it.
@@ -164,40 +215,39 @@ struct KeyedWalk {
     case .date(let value): add(Made(value: .date(value)))
     case .data(let value):
       guard value.count <= limits.stringLength else { throw tooLong(value.count) }
-      if let opened = try openNested(value, at: target.place, inside: depth) {
-        add(opened)
-      } else {
-        try spend(value.count)
-        add(Made(value: .data(value), bytes: value.count))
-      }
+      if let opened = try openNested(value, at: target.place, inside: depth) { return add(opened) }
+      try spend(value.count)
+      add(Made(value: .data(value), bytes: value.count))
     case .string(let value):
-      guard value.utf8.count <= limits.stringLength else { throw tooLong(value.utf8.count) }
-      try spend(value.utf8.count)
-      add(Made(value: .string(value), bytes: value.utf8.count))
+      let bytes = value.utf8.count
+      guard bytes <= limits.stringLength else { throw tooLong(bytes) }
+      try spend(bytes)
+      add(Made(value: .string(value), bytes: bytes))
     case .uid: throw ArchiveError(.damaged, "a reference leads to a reference")
-    case .array(let elements): try enter(target.place, .array, nil, elements, inside: depth)
-    case .set(let elements): try enter(target.place, .set, nil, elements, inside: depth)
+    case .array(let elements):
+      try enter(Frame(place: target.place, form: .array, elements: elements, depth: depth + 1))
+    case .set(let elements):
+      try enter(Frame(place: target.place, form: .set, elements: elements, depth: depth + 1))
     case .dictionary(let entries): try enter(target.place, entries, inside: depth)
     }
   }
 
   /// What is known of an object that was met before.
   private mutating func known(_ place: Int, inside depth: Int) throws -> Made? {
-    if let number = numbers[place] { return Made(value: .reference(number)) }
-    if let made = made[place] {
-      guard depth + made.height <= depthLimit else { throw ArchiveError.tooDeep(depthLimit) }
-      // What has nothing inside multiplies nothing.
-      let (sum, overflow) = repeated.addingReportingOverflow(made.size - 1)
-      let limit = max(1 << 20, 16 * count)
-      guard !overflow, sum <= limit else {
-        throw ArchiveError(.limitExceeded, "shared collections stand for more than \(limit) values", limit: .count)
-      }
-      repeated = sum
-      try spend(made.bytes)
-      return made
+    let mark = marks[place]
+    if mark.number >= 0 { return Made(value: .reference(Int(mark.number))) }
+    guard mark.made >= 0 else { return mark.made == -1 ? nil : Made(value: .reference(number(for: place))) }
+    let made = made[Int(mark.made)]
+    guard depth + made.height <= depthLimit else { throw ArchiveError.tooDeep(depthLimit) }
+    // What has nothing inside multiplies nothing.
+    let (sum, overflow) = repeated.addingReportingOverflow(made.size - 1)
+    let limit = max(1 << 20, 16 * count)
+    guard !overflow, sum <= limit else {
+      throw ArchiveError(.limitExceeded, "shared collections stand for more than \(limit) values", limit: .count)
     }
-    guard open.contains(place) else { return nil }
-    return Made(value: .reference(number(for: place)))
+    repeated = sum
+    try spend(made.bytes)
+    return made
   }
 
   /// Counts text and data, which many objects may share.
@@ -209,53 +259,81 @@ struct KeyedWalk {
     }
   }
 
+  private mutating func remember(_ made: Made, at place: Int) {
+    marks[place].made = Int32(self.made.count)
+    self.made.append(made)
+  }
+
   private mutating func number(for place: Int) -> Int {
     let number = objects.count
-    numbers[place] = number
+    marks[place].number = Int32(number)
     objects.append(.null)
     return number
   }
 
   private mutating func enter(_ place: Int, _ entries: [PropertyList.Entry], inside depth: Int) throws {
     if let known = try known(place, inside: depth) { return add(known) }
-    let members = try table.members(entries)
-    guard let classNumber = members.first(where: { $0.key == "$class" })?.value else {
-      for (key, _) in members where Self.isReserved(key) {
+    let layout = try layout(of: entries)
+    guard let classEntry = layout.classEntry(of: entries, keyNumbers) else {
+      if let key = layout.reservedKey {
         throw ArchiveError(
           .damaged, "an object without a $class has the key \(key); keys of its own begin with $$", path: [.key(key)])
       }
-      return try enter(place, .object, Self.unescaped(members.map(\.key)), members.map(\.value), inside: depth)
+      return try open(Frame(place: place, form: .object, layout: layout, entries: entries, depth: depth + 1))
     }
-    let found = try readClass(classNumber)
-    let fields = members.filter { $0.key != "$class" }
-    let rawKeys = fields.map(\.key)
-    let keys = Self.unescaped(rawKeys)
-    if let value = FoundationValue(found, keys: keys) {
-      return try enter(place, .plain(value), keys, fields.map(\.value), inside: depth)
+    let plan = try plan(of: layout, entries[classEntry].value)
+    if let value = plan.plain {
+      // A collection has its elements in an array of the property list, which is the level that counts.
+      return try open(
+        Frame(
+          place: place, form: .plain(value), layout: layout, entries: entries, classEntry: classEntry,
+          depth: value.isCollection ? depth : depth + 1))
     }
-    try spend(found.name.utf8.count)
-    try enter(place, .record(number(for: place), found), keys, fields.map(\.value), inside: 0)
-    if keys != rawKeys { frames[frames.count - 1].rawKeys = rawKeys }
+    try spend(plan.type.name.utf8.count)
+    let form = Form.record(number(for: place), plan)
+    try open(Frame(place: place, form: form, layout: layout, entries: entries, classEntry: classEntry, depth: 1))
   }
 
-  private mutating func enter(
-    _ place: Int, _ form: Form, _ keys: [String]?, _ children: [Int], inside depth: Int
-  ) throws {
-    if case .record = form {} else if let known = try known(place, inside: depth) { return add(known) }
-    guard children.count <= limits.count else { throw KeyedTable.tooMany(limits.count) }
-    var depth = depth + 1
-    // A collection has its elements in an array of the property list, which is the level that counts.
-    if case .plain(let value) = form, value.isCollection { depth -= 1 }
-    guard depth <= depthLimit else { throw ArchiveError.tooDeep(depthLimit) }
-    let keyBytes = keys?.reduce(0) { $0 + $1.utf8.count } ?? 0
-    try spend(keyBytes)
-    open.insert(place)
-    frames.append(
-      Frame(place: place, form: form, keys: keys, children: children, depth: depth, bytes: keyBytes))
+  private mutating func enter(_ frame: Frame) throws {
+    if let known = try known(frame.place, inside: frame.depth - 1) { return add(known) }
+    try open(frame)
   }
 
-  private mutating func readClass(_ number: Int) throws -> KeyedClass {
-    let target = try table.target(number)
+  private mutating func open(_ frame: Frame) throws {
+    guard frame.count <= limits.count else { throw KeyedTable.tooMany(limits.count) }
+    guard frame.depth <= depthLimit else { throw ArchiveError.tooDeep(depthLimit) }
+    try spend(frame.bytes)
+    if marks[frame.place].made == -1 { marks[frame.place].made = -2 }
+    frames.append(frame)
+  }
+
+  private mutating func layout(of entries: [PropertyList.Entry]) throws -> KeyedLayout {
+    var hash = UInt64(entries.count)
+    for entry in entries {
+      guard let number = keyNumbers.number(of: entry.key, in: table.list) else { return try newLayout(of: entries) }
+      // Sums do not depend on the order.
+      let mixed = UInt64(number + 1) &* 0x9E37_79B9_7F4A_7C15
+      hash &+= mixed ^ mixed >> 29
+    }
+    let slot = Int((hash ^ hash >> 23) & 0xFF)
+    if let known = layouts[slot], known.fits(entries, keyNumbers) { return known }
+    let layout = try newLayout(of: entries)
+    layouts[slot] = layout
+    return layout
+  }
+
+  /// - Throws: ``ArchiveError`` with the code `damaged` where a key is no string or stands twice.
+  private func newLayout(of entries: [PropertyList.Entry]) throws -> KeyedLayout {
+    _ = try table.members(entries)
+    return KeyedLayout(entries.map { keyNumbers[$0.key] }, keys: keyNumbers.keys)
+  }
+
+  private mutating func plan(of layout: KeyedLayout, _ classNumber: Int) throws -> KeyedLayout.Plan {
+    let target = try table.target(classNumber)
+    return try layout.plan(ofClassAt: target.place) { try readClass(target) }
+  }
+
+  private mutating func readClass(_ target: KeyedTable.Target) throws -> KeyedClass {
     if let known = classes[target.place] { return known }
     let found: KeyedClass
     do { found = try table.readClass(target.object) } catch { throw ArchiveError.at(.key("$class"), error) }
@@ -267,83 +345,92 @@ struct KeyedWalk {
   private mutating func finish(_ frame: Frame) throws -> Made {
     let value: Value
     switch frame.form {
-    case .record(let number, let type):
-      objects[number] = .record(try record(type, frame))
+    case .record(let number, let plan):
+      objects[number] = .record(try record(plan, frame))
       return Made(value: .reference(number))
-    case .array: value = .array(frame.values)
+    case .top, .array: value = .array(frame.values)
     case .set: value = .set(FoundationValue.unique(frame.values))
-    case .top, .object:
-      let entries = zip(frame.keys ?? [], frame.values).map { Object.Entry(key: $0, value: $1) }
-      value = .object(Object(uniqueEntries: entries))
+    case .object: value = .object(object(frame))
     case .plain(.data) where nestedIndex(frame) != nil: value = frame.values[nestedIndex(frame) ?? 0]
-    case .plain(let plain): value = try plain.make(KeyedFields(keys: frame.keys ?? [], values: frame.values))
+    case .plain(let plain):
+      value = try plain.make(KeyedFields(keys: frame.layout?.keys ?? [], values: frame.values))
     }
-    if let number = numbers[frame.place] {
-      objects[number] = value
-      return Made(value: .reference(number))
+    let number = marks[frame.place].number
+    if number >= 0 {
+      objects[Int(number)] = value
+      return Made(value: .reference(Int(number)))
     }
     var made = Made(value: value, size: frame.size, height: frame.height + 1, bytes: frame.bytes)
     if case .plain(let plain) = frame.form {
       if plain.isCollection || nestedIndex(frame) != nil { made.height = frame.height } else { made.size = 1 }
     }
-    self.made[frame.place] = made
+    remember(made, at: frame.place)
     return made
   }
 
   /// The place of an archive that was opened inside of a data object.
   private func nestedIndex(_ frame: Frame) -> Int? {
     guard nested != nil, case .plain(.data) = frame.form else { return nil }
-    return frame.keys?.firstIndex { $0 == "NS.data" || $0 == "NS.bytes" }.flatMap {
+    return frame.layout?.keys.firstIndex { $0 == "NS.data" || $0 == "NS.bytes" }.flatMap {
       if case .data = frame.values[$0] { nil } else { $0 }
     }
   }
 
-  private mutating func record(_ type: KeyedClass, _ frame: Frame) throws -> Record {
-    let keys = frame.keys ?? []
-    var fields = try FoundationRecord.fields(of: type.name, KeyedFields(keys: keys, values: frame.values))
-    let named = fields.keys
+  /// The entries in their own order, which no class shares.
+  private func object(_ frame: Frame) -> Object {
+    guard let layout = frame.layout else { return Object() }
+    let entries = (0..<frame.count).compactMap { child in
+      layout.place(of: keyNumbers[frame.entry(child).key])
+        .map { Object.Entry(key: layout.keys[$0], value: frame.values[$0]) }
+    }
+    return Object(uniqueEntries: entries)
+  }
+
+  private mutating func record(_ plan: KeyedLayout.Plan, _ frame: Frame) throws -> Record {
+    let keys = frame.layout?.keys ?? []
+    var fields = KeyedFields(keys: keys, values: frame.values)
+    var versionPlace = plan.versionPlace
+    if !plan.isPlainRecord {
+      fields = try FoundationRecord.fields(of: plan.type.name, fields)
+      versionPlace = fields.keys.firstIndex(of: KeyedLayout.versionKey)
+    }
     var version: Int?
-    if let place = fields.keys.firstIndex(of: Self.versionKey) {
-      fields.keys.remove(at: place)
+    if let place = versionPlace {
       guard let found = fields.values.remove(at: place).intValue, found >= 0 else {
         throw ArchiveError(
-          .damaged, "a model version is an integer of 0 or more", path: [.key(Self.versionKey)], typeName: type.name)
+          .damaged, "a model version is an integer of 0 or more", path: [.key(KeyedLayout.versionKey)],
+          typeName: plan.type.name)
       }
       version = found
     }
-    let key = ShapeKey(typeName: type.name, version: version, keys: fields.keys)
-    if let shape = shapes[key] { return Record(shape: shape, values: fields.values) }
-    let shape = RecordShape(typeName: type.name, modelVersion: version, keys: fields.keys)
-    // One object tells how all of its shape stand there.
-    if forms.count < 4096 || forms[type.name] != nil {
-      let rawKeys = frame.rawKeys ?? keys
-      forms[type.name, default: KeyedForm()].note(
-        FoundationRecord.parts(of: type.name).contains(where: named.contains) ? keys : named, rawKeys,
-        inPlace: zip(frame.children, frame.values).map { $1.isNull ? nil : table.isInPlace($0) })
+    if plan.isPlainRecord, let shape = plan.shape, shape.modelVersion == version {
+      return Record(shape: shape, values: fields.values)
     }
-    // Data can hold shapes without end.
-    if shapes.count < 1024 { shapes[key] = shape }
+    let names = fields.keys
+    if let versionPlace { fields.keys.remove(at: versionPlace) }
+    if let shape = plan.shape, shape.modelVersion == version, shape.keys == fields.keys {
+      return Record(shape: shape, values: fields.values)
+    }
+    note(plan, frame, names)
+    let shape = RecordShape(typeName: plan.type.name, modelVersion: version, keys: fields.keys)
+    plan.shape = shape
     return Record(shape: shape, values: fields.values)
   }
 
-  /// The key under which Mantle writes a model's version.
-  private static let versionKey = "MTLModelVersion"
-
-  /// Keys without the mark that the archiver gives to those that begin with `$`, which it needs for itself.
-  private static func unescaped(_ keys: [String]) -> [String] {
-    guard keys.contains(where: { $0.hasPrefix("$$") }) else { return keys }
-    let plain = Set(keys.map { ExactKey($0) })
-    // Values without a key have `$0`, `$1` …, which an escaped key must not take from them.
-    return keys.map { key in
-      guard key.hasPrefix("$$"), !plain.contains(ExactKey(String(key.dropFirst()))) else { return key }
-      return String(key.dropFirst())
+  /// Remembers the form of an object, which tells how all of its shape stand in the archive.
+  private mutating func note(_ plan: KeyedLayout.Plan, _ frame: Frame, _ names: [String]) {
+    let type = plan.type.name
+    // Data can hold classes without end.
+    guard let layout = frame.layout, forms.count < 4096 || forms[type] != nil else { return }
+    var inPlace = [Bool?](repeating: nil, count: frame.count)
+    for child in 0..<frame.count {
+      let entry = frame.entry(child)
+      guard let place = layout.place(of: keyNumbers[entry.key]), !frame.values[place].isNull else { continue }
+      inPlace[place] = table.isInPlace(entry.value)
     }
-  }
-
-  /// Whether only the archiver itself has a key: one `$` before anything but a number.
-  private static func isReserved(_ key: String) -> Bool {
-    guard key.hasPrefix("$"), !key.hasPrefix("$$") else { return false }
-    return key.count == 1 || !key.dropFirst().allSatisfy { $0.isASCII && $0.isNumber }
+    forms[type, default: KeyedForm()].note(
+      FoundationRecord.parts(of: type).contains(where: names.contains) ? layout.keys : names, layout.rawKeys,
+      inPlace: inPlace)
   }
 
   private func tooLong(_ length: Int) -> ArchiveError {

@@ -5,49 +5,75 @@ struct ReferenceOrder {
   private let graph: ObjectGraph
   /// The numbers of the objects in the graph, in the order.
   private(set) var numbers: [Int] = []
-  /// The place in the order of each object of the graph.
-  private var places: [Int: Int] = [:]
-  /// The object that led to each one; -1 is the root.
-  private var origins: [Int: Int] = [:]
+  /// The place in the order of each object of the graph; -1 where the root does not lead to it.
+  private var places: [Int]
+  /// The object that led to each one; -1 is the root, -2 none.
+  private var origins: [Int]
+  /// Whether the objects stand in the order already.
+  private var isInOrder = true
 
   /// - Complexity: linear in the size of what the value refers to. The stack does not grow with the graph.
   init(_ graph: ObjectGraph) {
     self.graph = graph
-    var steps = Self.references(in: graph.root).reversed().map { (number: $0, origin: -1, isLeaving: false) }
+    places = [Int](repeating: -1, count: graph.objects.count)
+    origins = [Int](repeating: -2, count: graph.objects.count)
+    var found: [Int] = []
+    Self.collect(graph.root, into: &found)
+    var steps = found.reversed().map { (number: $0, origin: -1, isLeaving: false) }
     while let step = steps.popLast() {
       if step.isLeaving {
         places[step.number] = numbers.count
+        if step.number != numbers.count { isInOrder = false }
         numbers.append(step.number)
         continue
       }
-      guard graph.objects.indices.contains(step.number), origins[step.number] == nil else { continue }
+      guard graph.objects.indices.contains(step.number), origins[step.number] == -2 else { continue }
       origins[step.number] = step.origin
       steps.append((step.number, step.origin, true))
-      for child in Self.references(in: graph.objects[step.number]).reversed() where origins[child] == nil {
+      found.removeAll(keepingCapacity: true)
+      Self.collect(graph.objects[step.number], into: &found)
+      for child in found.reversed() where !origins.indices.contains(child) || origins[child] == -2 {
         steps.append((child, step.number, false))
       }
     }
   }
 
   /// A value whose references name the places in the order.
-  func renumbered(_ value: Value) -> Value {
+  func renumbered(_ value: Value) -> Value { isInOrder ? value : changed(value) ?? value }
+
+  /// The value with other references; `nil` where it has none.
+  private func changed(_ value: Value) -> Value? {
     switch value {
-    case .reference(let number): .reference(places[number] ?? -1)
-    case .array(let elements): .array(elements.map(renumbered))
-    case .set(let elements): .set(elements.map(renumbered))
+    case .reference(let number): .reference(places.indices.contains(number) ? places[number] : -1)
+    case .array(let elements): changed(elements).map { .array($0) }
+    case .set(let elements): changed(elements).map { .set($0) }
     case .object(let object):
-      .object(Object(uniqueEntries: object.entries.map { .init(key: $0.key, value: renumbered($0.value)) }))
-    case .map(let entries): .map(entries.map { .init(key: renumbered($0.key), value: renumbered($0.value)) })
-    case .record(let record): .record(Record(shape: record.shape, values: record.values.map(renumbered)))
-    default: value
+      changed(object.entries.map(\.value)).map { values in
+        .object(Object(uniqueEntries: zip(object.entries, values).map { .init(key: $0.key, value: $1) }))
+      }
+    case .map(let entries):
+      .map(entries.map { .init(key: changed($0.key) ?? $0.key, value: changed($0.value) ?? $0.value) })
+    case .record(let record): changed(record.values).map { .record(Record(shape: record.shape, values: $0)) }
+    default: nil
     }
+  }
+
+  private func changed(_ values: [Value]) -> [Value]? {
+    var result: [Value]?
+    for (place, value) in values.enumerated() {
+      guard let new = changed(value) else { continue }
+      if result == nil { result = values }
+      result?[place] = new
+    }
+    return result
   }
 
   /// The way from the root to an object: a short one, for errors.
   func path(to number: Int) -> [ArchiveError.PathComponent] {
     var parts: [[ArchiveError.PathComponent]] = []
     var current = number
-    while let origin = origins[current], parts.count < 256 {
+    while origins.indices.contains(current), origins[current] > -2, parts.count < 256 {
+      let origin = origins[current]
       let value = origin < 0 ? graph.root : graph.objects[origin]
       parts.append(Self.path(to: current, in: value))
       current = origin
@@ -55,14 +81,20 @@ struct ReferenceOrder {
     return Array(parts.reversed().joined())
   }
 
-  private static func references(in value: Value) -> [Int] {
-    var found: [Int] = []
-    var rest = [value]
-    while let value = rest.popLast() {
-      if case .reference(let number) = value { found.append(number) }
-      rest.append(contentsOf: children(of: value).reversed().map(\.value))
+  /// Adds the numbers that references in a value name, in their order.
+  private static func collect(_ value: Value, into found: inout [Int]) {
+    switch value {
+    case .reference(let number): found.append(number)
+    case .array(let elements), .set(let elements): for element in elements { collect(element, into: &found) }
+    case .object(let object): for entry in object.entries { collect(entry.value, into: &found) }
+    case .record(let record): for value in record.values { collect(value, into: &found) }
+    case .map(let entries):
+      for entry in entries {
+        collect(entry.key, into: &found)
+        collect(entry.value, into: &found)
+      }
+    default: break
     }
-    return found
   }
 
   private static func path(to number: Int, in value: Value) -> [ArchiveError.PathComponent] {

@@ -112,9 +112,7 @@ struct BinaryPropertyList: ~Escapable {
     case 0xD:
       // All keys stand before all values.
       let count = try self.count(low, start, width: 2 * referenceSize)
-      let keys = try references(count)
-      let values = try references(count)
-      return .dictionary(zip(keys, values).map { PropertyList.Entry(key: $0, value: $1) })
+      return .dictionary(try entries(count))
     default: throw unknown(start)
     }
   }
@@ -153,13 +151,32 @@ struct BinaryPropertyList: ~Escapable {
     var numbers: [Int] = []
     numbers.reserveCapacity(count)
     for _ in 0..<count {
-      let number = try integer(referenceSize)
-      guard number < UInt64(objectCount) else {
-        throw ArchiveError.damaged("a reference names an object that does not exist", at: position - referenceSize)
-      }
-      numbers.append(Int(number))
+      numbers.append(try reference(at: position))
+      position += referenceSize
     }
     return numbers
+  }
+
+  private mutating func entries(_ count: Int) throws -> [PropertyList.Entry] {
+    var entries: [PropertyList.Entry] = []
+    entries.reserveCapacity(count)
+    for place in 0..<count {
+      let key = position + place * referenceSize
+      entries.append(
+        PropertyList.Entry(key: try reference(at: key), value: try reference(at: key + count * referenceSize)))
+    }
+    position += 2 * count * referenceSize
+    return entries
+  }
+
+  /// The reference at a place before the end of the objects.
+  private func reference(at place: Int) throws -> Int {
+    guard place <= end - referenceSize else { throw endOfObjects(place) }
+    let number = try unsigned(at: place, size: referenceSize)
+    guard number < UInt64(objectCount) else {
+      throw ArchiveError.damaged("a reference names an object that does not exist", at: place)
+    }
+    return Int(number)
   }
 
   // MARK: Bytes
@@ -213,6 +230,13 @@ struct BinaryPropertyList: ~Escapable {
   /// The integer at a place of the file.
   private func unsigned(at place: Int, size: Int) throws -> UInt64 {
     guard place >= 0, size <= bytes.byteCount - place else { throw endOfObjects(place) }
+    switch size {
+    case 1: return UInt64(bytes.unsafeLoad(fromByteOffset: place, as: UInt8.self))
+    case 2: return UInt64(UInt16(bigEndian: bytes.unsafeLoadUnaligned(fromByteOffset: place, as: UInt16.self)))
+    case 4: return UInt64(UInt32(bigEndian: bytes.unsafeLoadUnaligned(fromByteOffset: place, as: UInt32.self)))
+    case 8: return UInt64(bigEndian: bytes.unsafeLoadUnaligned(fromByteOffset: place, as: UInt64.self))
+    default: break
+    }
     var value: UInt64 = 0
     for offset in place..<place + size {
       value = value << 8 | UInt64(bytes.unsafeLoad(fromByteOffset: offset, as: UInt8.self))
