@@ -29,7 +29,7 @@ struct XMLPropertyList: ~Escapable {
   mutating func read() throws -> PropertyList {
     try tokenizer.skipProlog()
     var tag = try tokenizer.nextTag()
-    let isWrapped = tag.kind == .start && tag.name == "plist"
+    let isWrapped = tag.kind == .start && tag.name == .plist
     if isWrapped {
       guard !tag.isEmpty else { throw ArchiveError.damaged("the property list has no value", at: tag.start) }
       tag = try tokenizer.nextTag()
@@ -41,7 +41,7 @@ struct XMLPropertyList: ~Escapable {
     // A container that ended leaves nothing open.
     if isWrapped {
       let end = try tokenizer.nextTag()
-      guard end.kind == .end, end.name == "plist" else {
+      guard end.kind == .end, end.name == .plist else {
         throw ArchiveError.damaged("a property list has one value; \"</plist>\" must follow it", at: end.start)
       }
     }
@@ -52,50 +52,50 @@ struct XMLPropertyList: ~Escapable {
   private mutating func take(_ tag: XMLTokenizer.Tag) throws {
     if tag.kind == .end { return try close(tag) }
     switch tag.name {
-    case "dict", "array":
+    case .dict, .array:
       let number = try add(.null, tag)
       guard open.count < limits.depth else {
         throw ArchiveError(
           .limitExceeded, "the nesting goes deeper than \(limits.depth) levels", limit: .depth, byteOffset: tag.start)
       }
-      open.append(Container(number: number, isDictionary: tag.name == "dict", start: tag.start))
+      open.append(Container(number: number, isDictionary: tag.name == .dict, start: tag.start))
       if tag.isEmpty { try finish() }
-    case "key":
+    case .key:
       guard let last = open.indices.last, open[last].isDictionary, open[last].key == nil else {
         throw ArchiveError.damaged("a key stands where a value must stand", at: tag.start)
       }
       list.objects.append(.string(try tokenizer.text(of: tag)))
       open[last].key = list.objects.count - 1
-    case "true", "false":
+    case .true, .false:
       guard try tokenizer.text(of: tag).allSatisfy(\.isWhitespace) else {
         throw ArchiveError.damaged("a boolean has content", at: tag.start)
       }
-      _ = try add(.bool(tag.name == "true"), tag)
-    case "string": _ = try add(.string(try tokenizer.text(of: tag)), tag)
-    case "integer":
+      _ = try add(.bool(tag.name == .true), tag)
+    case .string: _ = try add(.string(try tokenizer.text(of: tag)), tag)
+    case .integer:
       let text = XMLScalars.trimmed(try tokenizer.text(of: tag))
       guard let value = XMLScalars.integer(text) else {
         throw ArchiveError.damaged("an integer is not written as one of up to 128 bits", at: tag.start)
       }
       _ = try add(.integer(value), tag)
-    case "real":
+    case .real:
       let text = XMLScalars.trimmed(try tokenizer.text(of: tag))
       guard let value = XMLScalars.real(text) else {
         throw ArchiveError.damaged("a real is not written as a number", at: tag.start)
       }
       _ = try add(.double(value), tag)
-    case "date":
+    case .date:
       let text = XMLScalars.trimmed(try tokenizer.text(of: tag))
       guard let value = XMLScalars.date(text) else {
         throw ArchiveError.damaged("a date is not written as YYYY-MM-DDThh:mm:ssZ", at: tag.start)
       }
       _ = try add(.date(value), tag)
-    case "data":
+    case .data:
       guard let value = XMLScalars.data(try tokenizer.text(of: tag)) else {
         throw ArchiveError.damaged("data is not written in base64", at: tag.start)
       }
       _ = try add(.data(value), tag)
-    default:
+    case .plist, .other:
       throw ArchiveError.damaged("an element is none of those that property lists have", at: tag.start)
     }
   }
@@ -121,7 +121,7 @@ struct XMLPropertyList: ~Escapable {
   }
 
   private mutating func close(_ tag: XMLTokenizer.Tag) throws {
-    guard let last = open.last, tag.name == (last.isDictionary ? "dict" : "array") else {
+    guard let last = open.last, tag.name == (last.isDictionary ? .dict : .array) else {
       throw ArchiveError.damaged("an end tag closes nothing that is open", at: tag.start)
     }
     guard last.key == nil else { throw ArchiveError.damaged("a key has no value", at: tag.start) }

@@ -2,20 +2,21 @@
 ///
 /// Document types are passed over and never read, so nothing is fetched and nothing expands.
 struct XMLTokenizer: ~Escapable {
+  /// The elements of property lists: no name of the data is kept.
+  enum Name {
+    case plist, dict, array, key, string, integer, real, `true`, `false`, date, data
+    case other
+  }
+
   struct Tag {
     enum Kind { case start, end }
     var kind: Kind
-    /// The name of an element of property lists, else empty: no name of the data is kept.
-    var name: String
+    var name: Name
     /// Whether the tag ends its element too.
     var isEmpty: Bool
     /// Where the tag starts.
     var start: Int
   }
-
-  private static let names = [
-    "plist", "dict", "array", "key", "string", "integer", "real", "true", "false", "date", "data",
-  ].map { (name: $0, bytes: Array($0.utf8)) }
 
   private let bytes: RawSpan
   private let limits: ArchiveLimits
@@ -31,7 +32,7 @@ struct XMLTokenizer: ~Escapable {
 
   /// Passes the byte order mark, the declaration, comments and the document type.
   mutating func skipProlog() throws {
-    _ = skip([0xEF, 0xBB, 0xBF])
+    if byte(0) == 0xEF, byte(1) == 0xBB, byte(2) == 0xBF { position = 3 }
     skipSpace()
     if starts("<?xml"), Self.isSpace(byte(position + 5)) { try skipDeclaration() }
     while true {
@@ -124,7 +125,7 @@ struct XMLTokenizer: ~Escapable {
 
   /// The tag that stands here.
   private mutating func tag() throws -> Tag {
-    var tag = Tag(kind: .start, name: "", isEmpty: false, start: position)
+    var tag = Tag(kind: .start, name: .other, isEmpty: false, start: position)
     position += 1
     if byte(position) == UInt8(ascii: "/") {
       tag.kind = .end
@@ -135,11 +136,11 @@ struct XMLTokenizer: ~Escapable {
       let hadSpace = Self.isSpace(byte(position))
       skipSpace()
       guard position < bytes.byteCount else { throw endOfText() }
-      if skip([UInt8(ascii: ">")]) { return tag }
+      if skip(UInt8(ascii: ">")) { return tag }
       if tag.kind == .start, byte(position) == UInt8(ascii: "/") {
         position += 1
         guard position < bytes.byteCount else { throw endOfText() }
-        guard skip([UInt8(ascii: ">")]) else { throw badTag() }
+        guard skip(UInt8(ascii: ">")) else { throw badTag() }
         tag.isEmpty = true
         return tag
       }
@@ -152,60 +153,109 @@ struct XMLTokenizer: ~Escapable {
     _ = try name()
     skipSpace()
     guard position < bytes.byteCount else { throw endOfText() }
-    guard skip([UInt8(ascii: "=")]) else { throw badTag() }
+    guard skip(UInt8(ascii: "=")) else { throw badTag() }
     skipSpace()
     guard position < bytes.byteCount else { throw endOfText() }
-    if skip([UInt8(ascii: "\"")]) {
+    if skip(UInt8(ascii: "\"")) {
       position = try find("\"", from: position) + 1
-    } else if skip([UInt8(ascii: "'")]) {
+    } else if skip(UInt8(ascii: "'")) {
       position = try find("'", from: position) + 1
     } else {
       throw badTag()
     }
   }
 
-  /// Passes a name, and tells it where property lists have such an element.
-  private mutating func name() throws -> String {
+  /// Passes a name, and tells which element of property lists has it.
+  private mutating func name() throws -> Name {
     let start = position
     while Self.isNameByte(byte(position)) { position += 1 }
     guard position > start else { throw position < bytes.byteCount ? badTag() : endOfText() }
-    guard position - start <= 7 else { return "" }
-    let found = (start..<position).map { byte($0) }
-    return Self.names.first { $0.bytes == found }?.name ?? ""
+    func matches(_ text: StaticString) -> Bool { self.matches(text, at: start) }
+    switch position - start {
+    case 3: return matches("key") ? .key : .other
+    case 4:
+      return matches("dict")
+        ? .dict
+        : matches("true") ? .true : matches("real") ? .real : matches("date") ? .date : matches("data") ? .data : .other
+    case 5: return matches("array") ? .array : matches("false") ? .false : matches("plist") ? .plist : .other
+    case 6: return matches("string") ? .string : .other
+    case 7: return matches("integer") ? .integer : .other
+    default: return .other
+    }
   }
 
   /// The text of an element whose start tag was read, up to and with its end tag.
   mutating func text(of tag: Tag) throws -> String {
     guard !tag.isEmpty else { return "" }
+    let start = position
+    skipPlainText()
+    if byte(position) == UInt8(ascii: "<"), byte(position + 1) == UInt8(ascii: "/") {
+      // Most texts are as they stand.
+      let end = position
+      try endText(of: tag)
+      guard end - start <= limits.stringLength else { throw tooLong(tag) }
+      return try string(of: bytes.extracting(start..<end), tag)
+    }
     var text: [UInt8] = []
+    append(start, to: &text)
     while true {
       guard position < bytes.byteCount else { throw endOfText() }
       let next = byte(position)
       switch next {
       case UInt8(ascii: "<"):
-        if skip(Array("<![CDATA[".utf8)) {
+        if starts("<![CDATA[") {
+          position += 9
           let end = try find("]]>", from: position)
           while position < end { try appendByte(to: &text, upTo: end) }
           position = end + 3
         } else if try !skipComment() {
-          let end = try self.tag()
-          guard end.kind == .end, end.name == tag.name else {
-            throw ArchiveError.damaged("an element stands in the text of another", at: end.start)
-          }
-          guard let string = text.withUnsafeBytes({ ByteBuffer.string($0) }) else {
-            throw ArchiveError.damaged("a text is not valid UTF-8", at: tag.start)
-          }
-          return string
+          try endText(of: tag)
+          return try string(of: text.span.bytes, tag)
         }
       case UInt8(ascii: "&"): text.append(contentsOf: try reference())
+      case 0x20...:
+        let start = position
+        skipPlainText()
+        append(start, to: &text)
       default: try appendByte(to: &text, upTo: bytes.byteCount)
       }
-      guard text.count <= limits.stringLength else {
-        throw ArchiveError(
-          .limitExceeded, "a text is longer than the limit of \(limits.stringLength) bytes",
-          limit: .stringLength, byteOffset: tag.start)
-      }
+      guard text.count <= limits.stringLength else { throw tooLong(tag) }
     }
+  }
+
+  /// Passes bytes that stand for themselves.
+  private mutating func skipPlainText() {
+    while position < bytes.byteCount {
+      let next = bytes.unsafeLoad(fromByteOffset: position, as: UInt8.self)
+      guard next >= 0x20, next != UInt8(ascii: "<"), next != UInt8(ascii: "&") else { return }
+      position += 1
+    }
+  }
+
+  /// Appends what was passed since `start`.
+  private func append(_ start: Int, to text: inout [UInt8]) {
+    bytes.extracting(start..<position).withUnsafeBytes { text.append(contentsOf: $0) }
+  }
+
+  /// Passes the tag that ends a text.
+  private mutating func endText(of tag: Tag) throws {
+    let end = try self.tag()
+    guard end.kind == .end, end.name == tag.name else {
+      throw ArchiveError.damaged("an element stands in the text of another", at: end.start)
+    }
+  }
+
+  private func string(of text: RawSpan, _ tag: Tag) throws -> String {
+    guard let string = text.withUnsafeBytes({ ByteBuffer.string($0) }) else {
+      throw ArchiveError.damaged("a text is not valid UTF-8", at: tag.start)
+    }
+    return string
+  }
+
+  private func tooLong(_ tag: Tag) -> ArchiveError {
+    ArchiveError(
+      .limitExceeded, "a text is longer than the limit of \(limits.stringLength) bytes",
+      limit: .stringLength, byteOffset: tag.start)
   }
 
   /// One byte of text. Both other ends of lines become line feeds (XML 1.0 §2.11).
@@ -231,7 +281,7 @@ struct XMLTokenizer: ~Escapable {
       position += 1
     }
     guard position < bytes.byteCount else { throw endOfText() }
-    guard skip([UInt8(ascii: ";")]) else {
+    guard skip(UInt8(ascii: ";")) else {
       throw ArchiveError.damaged("an ampersand starts no reference; a semicolon must end one", at: start)
     }
     switch String(decoding: name, as: UTF8.self) {
@@ -269,9 +319,9 @@ struct XMLTokenizer: ~Escapable {
     }
   }
 
-  private mutating func skip(_ expected: [UInt8]) -> Bool {
-    for offset in expected.indices where byte(position + offset) != expected[offset] { return false }
-    position += expected.count
+  private mutating func skip(_ expected: UInt8) -> Bool {
+    guard byte(position) == expected else { return false }
+    position += 1
     return true
   }
 
