@@ -1,0 +1,23 @@
+import StrataCore
+import Testing
+
+@Suite("Equality of objects")
+struct ObjectEqualityTests {
+  private func nested(_ depth: Int, _ value: Value, isSwapped: Bool = false) -> Value {
+    (0..<depth).reduce(value) { inner, _ in isSwapped ? ["b": inner, "a": 1] : ["a": 1, "b": inner] }
+  }
+
+  @Test("nested objects that differ are compared once a level", .timeLimit(.minutes(1)), arguments: [true, false])
+  func nesting(isSwapped: Bool) {
+    #expect(nested(200, 1) != nested(200, 2, isSwapped: isSwapped))
+    #expect(nested(200, 1) == nested(200, 1, isSwapped: isSwapped))
+  }
+
+  @Test func keys() {
+    #expect(["a": 1, "b": 2] as Value == ["b": 2, "a": 1])
+    #expect(["a": 1, "b": 2] as Value != ["b": 1, "a": 2])
+    #expect(["a": 1] as Value != ["a": 1, "b": 2])
+    // Two spellings of one text are two keys.
+    #expect(["\u{E9}": 1] as Value != ["e\u{301}": 1])
+  }
+}
