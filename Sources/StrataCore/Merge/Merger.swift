@@ -38,7 +38,9 @@ public struct Merger: Sendable {
     let upgrader = ValueUpgrader(catalog: catalog, owner: nil)
     func lifted(_ value: Value) throws -> Value { try upgrader.upgrade(value.asTree(), context) }
     var merger = ValueMerger(catalog: catalog, options: options, isBaseKnown: base != nil)
-    let sides = try merger.sides(base.map(lifted), lifted(local), lifted(server))
+    let own = try lifted(local)
+    let sides = try merger.sides(
+      base.map { try options.limited(lifted($0), within: own) }, own, options.limited(lifted(server), within: own))
     let merged: Value?
     do { merged = try merger.mergeRoot(sides) } catch let error as ArchiveError
       where error.code == .rejected
@@ -51,7 +53,9 @@ public struct Merger: Sendable {
     try report.checkConflicts(options, typeName: nil)
     let result = merged ?? .null
     let keys = (result.recordValue?.object ?? result.objectValue ?? Object()).keys
-    report.mergedKeys = (sides.server?.recordValue?.object ?? sides.server?.objectValue ?? Object()).keys
+    report.mergedKeys = (sides.server?.recordValue?.object ?? sides.server?.objectValue ?? Object()).keys.filter {
+      options.keys?.contains($0) ?? true
+    }
     report.changes = keys.compactMap { key in
       sides.local?[key] == result[key]
         ? nil : MergeReport.Change(key: key, old: sides.local?[key], new: result[key])
@@ -87,5 +91,21 @@ extension Value {
       }
     }
     return try expanded(graph.root)
+  }
+}
+
+extension MergeOptions {
+  /// A document with the keys to merge, and what the local one has under the others.
+  fileprivate func limited(_ value: Value, within local: Value) -> Value {
+    guard let keys else { return value }
+    switch (value, local) {
+    case (.object(let object), .object(var result)):
+      for key in keys { result[key] = object[key] }
+      return .object(result)
+    case (.record(let record), .record(var result)) where record.typeName == result.typeName:
+      for key in keys { result[key] = record[key] }
+      return .record(result)
+    default: return value
+    }
   }
 }

@@ -1,3 +1,5 @@
+import Foundation
+
 extension ObjectComparison {
   /// Whether two values are the same where references stand for what they name.
   ///
@@ -40,5 +42,63 @@ extension ObjectComparison {
       }
     }
     return true
+  }
+}
+
+extension Value {
+  /// The value with another one in place of each reference.
+  func mapReferences(_ replacement: (Int) throws -> Value) rethrows -> Value {
+    switch self {
+    case .reference(let number): return try replacement(number)
+    case .array(let elements): return .array(try elements.map { try $0.mapReferences(replacement) })
+    case .set(let elements): return .set(try elements.map { try $0.mapReferences(replacement) })
+    case .object(let object):
+      return .object(
+        Object(
+          uniqueEntries: try object.entries.map {
+            .init(key: $0.key, value: try $0.value.mapReferences(replacement))
+          }))
+    case .map(let entries):
+      return .map(
+        try entries.map {
+          .init(key: try $0.key.mapReferences(replacement), value: try $0.value.mapReferences(replacement))
+        })
+    case .record(let record):
+      return .record(
+        Record(shape: record.shape, values: try record.values.map { try $0.mapReferences(replacement) }))
+    default: return self
+    }
+  }
+}
+
+extension Value {
+  /// Whether this is the number that is not equal to itself.
+  var isNaN: Bool {
+    switch self {
+    case .double(let value): value.isNaN
+    case .float(let value): value.isNaN
+    case .decimal(let value): value.isNaN
+    default: false
+    }
+  }
+}
+
+extension ValueMerger {
+  /// What stands at a path of a record; `nil` where nothing does.
+  func value(at path: MergePath, in record: Record) throws -> Value? {
+    var current: Value? = .record(record)
+    for component in path.components {
+      guard let value = try current.map(opened) else { return nil }
+      switch (component, value) {
+      case (.key(let key), _): current = value[key]
+      case (.value(let key), .map(let entries)): current = entries.first { $0.key == key }?.value
+      case (.index(let place), .array(let elements)):
+        current = elements.indices.contains(place) ? elements[place] : nil
+      case (.element(let key, let id), .array(let elements)): current = try elements.first { try opened($0)[key] == id }
+      case (.value(let content), .array(let elements)): current = try elements.first { try opened($0) == content }
+      default: current = nil
+      }
+    }
+    return current
   }
 }

@@ -73,16 +73,17 @@ struct ValueMerger {
 
   private mutating func merge(_ sides: MergeSides, by policy: MergePolicy) throws -> Value? {
     let (base, local, server) = (sides.base, sides.local, sides.server)
-    switch policy.rule {
+    // Of several policies the first says how the value is merged, and the others what to do with a conflict.
+    switch policy.leading.rule {
     case .keepTarget:
       if !same(local, server) { note(sides, .local, policy, local) }
       return local
-    case .ifPresent(let policy):
+    case .ifPresent(let inner):
       if server?.isNull ?? true {
-        if !same(local, server) { note(sides, .local, "\(policy).ifPresent: nothing came", local) }
+        if !same(local, server) { note(sides, .local, "\(policy): nothing came", local) }
         return local
       }
-      return try merge(sides, by: policy)
+      return try merge(sides, by: policy.replacingLeading(by: inner))
     case .custom where !sides.isBaseKnown: return try resolve(sides, policy)
     case .sumOfDeltas where sides.isBaseKnown && !same(base, local) && !same(base, server):
       return try resolve(sides, policy)
@@ -107,9 +108,6 @@ struct ValueMerger {
       note(sides, .server, "absent here", server)
       return server
     }
-    if case .addWins = policy.rule, let merged = try mergeMembers(sides, policy, isGrowOnly: !sides.isBaseKnown) {
-      return merged.value
-    }
     return try resolve(sides, policy)
   }
 
@@ -124,9 +122,14 @@ struct ValueMerger {
   }
 
   private mutating func resolve(_ sides: MergeSides, _ policy: MergePolicy) throws -> Value? {
-    switch try policy.resolve(sides, times: times) {
-    case .conflict: return conflict(sides, policy)
-    case .value(let value):
+    for alternative in policy.alternatives {
+      switch alternative.rule {
+      case .union: if let merged = try mergeMembers(sides, policy, isGrowOnly: true) { return merged.value }
+      case .addWins:
+        if let merged = try mergeMembers(sides, policy, isGrowOnly: !sides.isBaseKnown) { return merged.value }
+      default: break
+      }
+      guard case .value(let value) = try alternative.resolve(sides, times: times) else { continue }
       if !same(sides.local, sides.server) || !same(sides.local, value) {
         let outcome: MergeReport.Outcome =
           same(value, sides.server) ? .server : same(value, sides.local) ? .local : .merged
@@ -134,6 +137,7 @@ struct ValueMerger {
       }
       return value
     }
+    return conflict(sides, policy)
   }
 
   /// What stands under a key beside the value, or beside what holds it: the nearest that either side has.
@@ -238,6 +242,7 @@ struct ValueMerger {
     switch (own, other) {
     case (.record(let own), .record(let other)):
       merged = .record(try mergeFields(base?.recordValue, own, other, inherited: policy))
+    case (.map, _), (_, .map): merged = try mergeMap(base, own, other, inherited: policy)
     case (.object(let own), .object(let other)):
       merged = .object(try mergeKeys(base?.objectValue, own, other, inherited: policy))
     default: return nil
@@ -252,7 +257,8 @@ struct ValueMerger {
 
   private func isNested(_ local: Value, _ server: Value) throws -> Bool {
     switch (local, server) {
-    case (.object, .object): return true
+    case (.object, .object), (.map, .map): return true
+    case (.map, .object(let object)), (.object(let object), .map): return object.isEmpty
     case (.record(let local), .record(let server)):
       guard local.typeName == server.typeName else { return false }
       guard local.modelVersion == server.modelVersion else {
@@ -375,6 +381,7 @@ struct ValueMerger {
   }
 
   mutating func note(_ sides: MergeSides, _ outcome: MergeReport.Outcome, _ rule: String, _ result: Value?) {
+    if outcome != .local, let result { adopt(result) }
     entries.append(
       MergeReport.Entry(
         path: MergePath(path), outcome: outcome, rule: rule, base: shown(sides.base), local: shown(sides.local),
@@ -401,7 +408,9 @@ struct ValueMerger {
   /// Whether two values are the same, objects by what they hold.
   func same(_ left: Value?, _ right: Value?) -> Bool {
     if left == right { return true }
-    guard !neighbours.objects.isEmpty, let left, let right else { return false }
+    guard let left, let right else { return false }
+    if left.isNaN, right.isNaN { return true }
+    guard !neighbours.objects.isEmpty else { return false }
     return (try? ObjectComparison.areEqual(left, right, in: neighbours, updates)) ?? false
   }
 }
@@ -418,36 +427,10 @@ extension MergePolicy {
     }
   }
   /// Whether the server's value never counts.
-  var keepsLocal: Bool { if case .keepTarget = rule { true } else { false } }
+  var keepsLocal: Bool { if case .keepTarget = leading.rule { true } else { false } }
 
   /// The policy of the field that another one looks at as the time of the model: the later time counts.
   func forTime(_ key: String) -> MergePolicy {
     if case .lastWriter(key) = rule { .max } else { self }
-  }
-}
-
-extension Value {
-  /// The value with another one in place of each reference.
-  func mapReferences(_ replacement: (Int) throws -> Value) rethrows -> Value {
-    switch self {
-    case .reference(let number): return try replacement(number)
-    case .array(let elements): return .array(try elements.map { try $0.mapReferences(replacement) })
-    case .set(let elements): return .set(try elements.map { try $0.mapReferences(replacement) })
-    case .object(let object):
-      return .object(
-        Object(
-          uniqueEntries: try object.entries.map {
-            .init(key: $0.key, value: try $0.value.mapReferences(replacement))
-          }))
-    case .map(let entries):
-      return .map(
-        try entries.map {
-          .init(key: try $0.key.mapReferences(replacement), value: try $0.value.mapReferences(replacement))
-        })
-    case .record(let record):
-      return .record(
-        Record(shape: record.shape, values: try record.values.map { try $0.mapReferences(replacement) }))
-    default: return self
-    }
   }
 }

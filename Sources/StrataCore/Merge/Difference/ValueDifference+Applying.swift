@@ -33,7 +33,7 @@ extension ValueDifference {
 
     func applied(to value: Value) throws -> Value {
       if let change = own.first(where: { $0.kind == .changed }), let new = change.new {
-        guard value == change.old else { throw Self.mismatch }
+        guard value == change.old || value.isNaN && change.old?.isNaN ?? false else { throw Self.mismatch }
         return new
       }
       switch value {

@@ -57,7 +57,7 @@ public struct ValueDifference: Sendable, Hashable {
   }
 
   private mutating func compare(_ old: Value, _ new: Value) {
-    guard old != new else { return }
+    guard old != new, !(old.isNaN && new.isNaN) else { return }
     switch (old, new) {
     case (.object(let old), .object(let new)): compare(old.entries, new.entries)
     case (.record(let before), .record(let after))

@@ -34,7 +34,8 @@ extension MergePolicy {
     case .lastWriter(let key):
       let (own, other) = times(key)
       return try later(sides, own, other)
-    case .ifPresent(let policy): return try policy.resolve(sides, times: times)
+    case .ifPresent(let policy):
+      return server?.isNull ?? true ? .value(local) : try policy.resolve(sides, times: times)
     case .orElse(let policy, let other):
       if case .value(let value) = try policy.resolve(sides, times: times) { return .value(value) }
       return try other.resolve(sides, times: times)
@@ -104,5 +105,21 @@ extension MergePolicy {
     if other.starts(with: own) { return other }
     let shared = own[base.count..<(zip(own, other).prefix { $0 == $1 }.count)]
     return other + own[(base.count + added(shared).count)...]
+  }
+}
+
+extension MergePolicy {
+  /// The policies in the order in which they are asked.
+  var alternatives: [MergePolicy] {
+    if case .orElse(let policy, let other) = rule { policy.alternatives + other.alternatives } else { [self] }
+  }
+
+  /// The one that is asked first.
+  var leading: MergePolicy { if case .orElse(let policy, _) = rule { policy.leading } else { self } }
+
+  /// The same policies with another one in the place of the first.
+  func replacingLeading(by new: MergePolicy) -> MergePolicy {
+    guard case .orElse(let policy, let other) = rule else { return new }
+    return policy.replacingLeading(by: new).orElse(other)
   }
 }

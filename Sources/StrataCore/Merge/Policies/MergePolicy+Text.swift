@@ -17,7 +17,7 @@ extension MergePolicy: CustomStringConvertible, LosslessStringConvertible {
     case .append: "append"
     case .lines: "lines"
     case .lastWriter(let key): "lastWriter(\(key))"
-    case .ifPresent(let policy): "\(policy).ifPresent"
+    case .ifPresent(let policy): policy.alternatives.count > 1 ? "(\(policy)).ifPresent" : "\(policy).ifPresent"
     case .orElse(let policy, let other): "\(policy)|\(other)"
     case .custom: "custom"
     case .resolver(let name, _): name
@@ -26,7 +26,12 @@ extension MergePolicy: CustomStringConvertible, LosslessStringConvertible {
 
   /// The policy that a text spells as ``description`` does; `nil` for any other. Own code has no text.
   public init?(_ description: String) {
-    if let bar = description.firstIndex(of: "|") {
+    var depth = 0
+    let bar = description.firstIndex { character in
+      depth += character == "(" ? 1 : character == ")" ? -1 : 0
+      return character == "|" && depth == 0
+    }
+    if let bar {
       guard let first = MergePolicy(String(description[..<bar])),
         let other = MergePolicy(String(description[description.index(after: bar)...]))
       else { return nil }
@@ -34,7 +39,9 @@ extension MergePolicy: CustomStringConvertible, LosslessStringConvertible {
       return
     }
     if description.hasSuffix(".ifPresent") {
-      guard let policy = MergePolicy(String(description.dropLast(10))) else { return nil }
+      var text = description.dropLast(10)
+      if text.hasPrefix("("), text.hasSuffix(")") { text = text.dropFirst().dropLast() }
+      guard let policy = MergePolicy(String(text)) else { return nil }
       self = policy.ifPresent
       return
     }
@@ -54,7 +61,7 @@ extension MergePolicy: CustomStringConvertible, LosslessStringConvertible {
   public static let names = [
     "automatic", "conflict", "serverWins", "localWins", "keepTarget", "recursive", "byID(key)",
     "byID(key,keep|delete|deleteUnlessEdited)", "lastWriter(key)", "max", "min", "sumOfDeltas", "union", "addWins",
-    "append", "lines", "policy.ifPresent", "policy|policy",
+    "append", "lines", "policy.ifPresent", "(policy|policy).ifPresent", "policy|policy",
   ]
 
   private static func named(_ name: String, _ arguments: [String]?) -> MergePolicy? {

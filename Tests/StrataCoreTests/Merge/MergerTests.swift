@@ -1,0 +1,188 @@
+import Foundation
+import StrataCore
+import Testing
+
+@Suite("Merging values without models")
+struct MergerTests {
+  @Test("Only the keys asked for are merged, and a key that nobody has does no harm")
+  func keys() throws {
+    let options = MergeOptions(keys: ["a", "gone", "nobody's"])
+    let local: Value = ["a": 1, "b": 1, "gone": 1, "mine": 1]
+    let server: Value = ["a": 2, "b": 2, "theirs": 2]
+    let base: Value = ["a": 1, "b": 0, "gone": 1]
+    let (merged, report) = try Merger(options: options).merge(server, into: local, base: base)
+    #expect(merged == ["a": 2, "b": 1, "mine": 1] && report.mergedKeys == ["a"])
+    #expect(report.changedKeys.sorted() == ["a", "gone"])
+    let twoWays = try Merger(options: options).merge(server, into: local)
+    #expect(twoWays.value == ["a": 2, "b": 1, "gone": 1, "mine": 1])
+  }
+
+  @Test("Absence removes what the base has, or says nothing, at every depth")
+  func absence() throws {
+    let base: Value = ["a": 1, "in": ["b": 1, "c": 1]]
+    let server: Value = ["in": ["c": 2]]
+    for absence in MergeOptions.Absence.allCases {
+      let merger = Merger(options: MergeOptions(absence: absence))
+      let (merged, report) = try merger.merge(server, into: base, base: base)
+      #expect(merged == (absence == .removed ? ["in": ["c": 2]] : ["a": 1, "in": ["b": 1, "c": 2]]))
+      #expect(report.entries.count == (absence == .removed ? 3 : 1))
+      // What was edited here and removed there.
+      let edited = try merger.merge(server, into: ["a": 5, "in": ["b": 1, "c": 1]], base: base)
+      #expect(edited.value["a"] == 5 && edited.report.conflicts.count == (absence == .removed ? 1 : 0))
+    }
+    #expect(try Merger().merge(server, into: base).value == ["a": 1, "in": ["b": 1, "c": 2]])
+  }
+
+  @Test("A conflict keeps the local value, takes the server's, or fails with the paths and no values")
+  func conflicts() throws {
+    let base: Value = ["a": ["b": 1], "secret": "x"]
+    let (local, server): (Value, Value) = (["a": ["b": 2], "secret": "here-x"], ["a": ["b": 3], "secret": "there-x"])
+    func merged(_ handling: MergeOptions.ConflictHandling) throws -> Value {
+      try Merger(options: MergeOptions(conflicts: handling)).merge(server, into: local, base: base).value
+    }
+    #expect(try merged(.keepLocal) == local && merged(.takeServer) == server)
+    let error = #expect(throws: ArchiveError.self) { try merged(.fail) }
+    #expect(error?.code == .mergeFailed && error?.reason.contains("a.b, secret") == true)
+    #expect(error?.description.contains("-x") == false)
+  }
+
+  @Test("Dictionaries whose keys are no strings are merged key by key, as objects are")
+  func maps() throws {
+    func map(_ entries: KeyValuePairs<Int, Value>) -> Value {
+      .map(entries.map { .init(key: .integer($0.key), value: $0.value) })
+    }
+    func merge(_ base: Value?, _ local: Value, _ server: Value, _ options: MergeOptions = MergeOptions()) throws
+      -> (value: Value?, report: MergeReport)
+    {
+      let base = base.map { ["m": $0] as Value }
+      let (value, report) = try Merger(options: options).merge(["m": server], into: ["m": local], base: base)
+      return (value["m"], report)
+    }
+    let base = map([1: "a", 2: "b", 3: ["x": 1]])
+    let local = map([1: "mine", 2: "b", 3: ["x": 1, "y": 2], 5: "new here"])
+    let server = map([1: "a", 3: ["x": 7], 4: "new there"])
+    let (merged, report) = try merge(base, local, server)
+    #expect(merged == map([1: "mine", 3: ["x": 7, "y": 2], 4: "new there", 5: "new here"]))
+    #expect(report.entries.map(\.path.description).sorted() == ["m[1]", "m[2]", "m[3].x", "m[3].y", "m[4]", "m[5]"])
+    #expect(report.conflicts.isEmpty)
+    let conflict = try merge(base, local, map([1: "theirs", 2: "b", 3: ["x": 1]]))
+    #expect(conflict.report.conflicts.map(\.path.description) == ["m[1]"])
+    let named = try merge(base, local, map([1: "theirs"]), MergeOptions(policies: ["m[*]": .serverWins]))
+    #expect(named.report.conflicts.isEmpty && named.value?.kind == "map")
+    // One side emptied it: an empty dictionary has no keys that could tell what it is.
+    for empty: Value in [.map([]), [:]] {
+      #expect(try merge(base, base, empty).value == empty && merge(base, empty, base).value == empty)
+      #expect(try merge(empty, empty, base).value == base && merge(empty, base, empty).value == base)
+      #expect(try merge(empty, map([1: 1]), map([2: 2])).value == map([1: 1, 2: 2]))
+    }
+    let whole = map([1: "a", 2: "b", 3: ["x": 7, "y": 2], 4: "new there", 5: "new here"])
+    #expect(try merge(nil, local, server).value == whole)
+  }
+
+  @Test("A number that is none is what it was, and no difference")
+  func notANumber() throws {
+    let nan: Value = .double(.nan)
+    let base: Value = ["a": nan, "b": 1]
+    let (merged, report) = try Merger().merge(["a": .float(.nan), "b": 2], into: base, base: base)
+    #expect(merged["b"] == 2 && report.entries.map(\.path.description) == ["b"])
+    let taken = try Merger().merge(["a": 7, "b": 1], into: base, base: base)
+    #expect(taken.value == ["a": 7, "b": 1] && taken.report.conflicts.isEmpty)
+    #expect(ValueDifference(from: base, to: base).isEmpty)
+    #expect(try ValueDifference(from: base, to: ["a": 3, "b": 1]).applied(to: base) == ["a": 3, "b": 1])
+  }
+
+  @Test("Whole documents may be arrays or single values")
+  func roots() throws {
+    let options = MergeOptions(policies: [".": .byID()])
+    let base: Value = [["id": 1, "a": 1], ["id": 2, "a": 1]]
+    let local: Value = [["id": 1, "a": 5], ["id": 2, "a": 1]]
+    let server: Value = [["id": 2, "a": 6], ["id": 1, "a": 1]]
+    #expect(
+      try Merger(options: options).merge(server, into: local, base: base).value == [
+        ["id": 2, "a": 6], ["id": 1, "a": 5],
+      ])
+    #expect(try Merger().merge(2, into: 1, base: 1).value == 2 && Merger().merge(1, into: 2, base: 1).value == 2)
+    #expect(try Merger().merge([1], into: ["a": 1], base: .null).report.conflicts.count == 1)
+  }
+}
+
+@Suite("Paths and reports of merging")
+struct MergeReportTests {
+  private func policy(_ selector: MergeSelector, decides document: Value) throws -> Bool {
+    func leaves(_ value: Value, _ new: Value) -> Value {
+      switch value {
+      case .object(let object): .object(Object(object.entries.map { .init(key: $0.key, value: leaves($0.value, new)) }))
+      default: new
+      }
+    }
+    var options = MergeOptions()
+    options.policies = [("*", .recursive), (selector, .serverWins)]
+    let merged = try Merger(options: options).merge(
+      leaves(document, 3), into: leaves(document, 2), base: leaves(document, 1))
+    return merged.report.conflicts.isEmpty
+  }
+
+  @Test("A selector names keys, any key and any element; a backslash takes what follows as it is")
+  func selectors() throws {
+    let yes: [(MergeSelector, Value)] = [
+      ("a", ["a": 1]), ("*", ["a": 1]), ("a.b", ["a": ["b": 1]]), ("a.*", ["a": ["b": 1]]), ("*.b", ["a": ["b": 1]]),
+      ("*.*", ["a": ["b": 1]]), ("a\\.b", ["a.b": 1]), ("\\*", ["*": 1]), ("a\\[*]", ["a[*]": 1]),
+      ("a\\\\b", ["a\\b": 1]),
+      ("*", ["*": 1]), ("ü", ["ü": 1]),
+    ]
+    for (selector, document) in yes { #expect(try policy(selector, decides: document), "\(selector)") }
+    let no: [(MergeSelector, Value)] = [
+      ("b", ["a": 1]), ("a.b", ["a.b": 1]), ("\\*", ["a": 1]), ("a.b.c", ["a": ["b": 1]]),
+      ("[*]", ["a": 1]), ("A", ["a": 1]),
+    ]
+    for (selector, document) in no { #expect(try !policy(selector, decides: document), "\(selector)") }
+    let list: MergeOptions = MergeOptions(policies: ["l": .byID(), "l[*].name": .serverWins, "l[*].*": .min])
+    func document(_ value: Value) -> Value { ["l": [["id": 1, "name": value, "n": value]]] }
+    #expect(
+      try Merger(options: list).merge(document(3), into: document(2), base: document(1)).value
+        == ["l": [["id": 1, "name": 2, "n": 2]]], "the last one that matches counts")
+  }
+
+  @Test("Paths as text: keys with dots, elements in brackets, and what divides them escaped")
+  func paths() {
+    func text(_ components: MergePath.Component...) -> String { MergePath(components).description }
+    #expect(MergePath().description == ".")
+    #expect(text(.key("a"), .key("b")) == "a.b" && text(.key("a"), .index(3), .key("b")) == "a[3].b")
+    #expect(text(.key("l"), .element(key: "id", id: 7), .key("n")) == "l[id=7].n")
+    #expect(text(.key("l"), .element(key: "id", id: "x")) == "l[id=\"x\"]" && text(.value(["k": 1])) == "[{\"k\":1}]")
+    #expect(text(.key("a.b[c]\\d=e")) == "a\\.b\\[c\\]\\\\d\\=e")
+    #expect(text(.value(.string(String(repeating: "x", count: 300)))) == "[(string)]")
+  }
+
+  @Test("Reports say what happened to each path, and no values unless asked for")
+  func reports() throws {
+    let options = MergeOptions(policies: ["both": .sumOfDeltas])
+    let (_, report) = try Merger(options: options).merge(
+      ["conflict": "their-secret", "here": 1, "there": "new-secret", "both": 3],
+      into: ["conflict": "own-secret", "here": 5, "there": 1, "both": 4],
+      base: ["conflict": "old-secret", "here": 1, "there": 1, "both": 1])
+    let table = report.table()
+    #expect(table == report.description && !table.contains("secret"))
+    #expect(
+      table == """
+        path      outcome   rule
+        conflict  conflict  recursive
+        here      local     only changed here
+        there     server    only changed by the server
+        both      merged    sumOfDeltas
+        """)
+    let open = report.table(showsValues: true)
+    #expect(
+      open.contains("\"own-secret\"") && open.contains("\"old-secret\"") && open.split(separator: "\n").count == 5)
+    let json = report.json()
+    #expect(json["counts"] == ["server": 1, "local": 1, "merged": 1, "conflict": 1])
+    #expect(json["entries"]?.arrayValue?.first == ["path": "conflict", "outcome": "conflict", "rule": "recursive"])
+    #expect(try !String(decoding: JSONWriter().write(json), as: UTF8.self).contains("secret"))
+    let shown = report.json(showsValues: true)["entries"]?.arrayValue
+    #expect(shown?[3]["result"] == 6 && shown?[0]["base"] == "old-secret" && shown?[0]["result"] == "own-secret")
+    #expect(MergeReport().description == "no differences" && MergeReport().json()["entries"] == [])
+    let added = try Merger().merge(["a": .string(String(repeating: "x", count: 99))], into: [:], base: [:]).report
+    #expect(added.json(showsValues: true)["entries"]?.arrayValue?.first?["base"] == nil)
+    #expect(added.table(showsValues: true).contains("—") && added.table(showsValues: true).contains("…"))
+  }
+}
