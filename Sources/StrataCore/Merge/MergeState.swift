@@ -22,9 +22,14 @@ public struct MergeState: Sendable, Hashable {
   /// A state in which the server had this.
   public init(base: Record?) { self.base = base }
 
-  mutating func take(_ report: MergeReport) {
-    let decided = Set(report.entries.map(\.path))
-    conflicts = conflicts.filter { !decided.contains($0.path) } + report.conflicts
+  /// Takes in new conflicts, and lets go of those that a rule decided or that are none any more.
+  ///
+  /// A server that says nothing new decides nothing: the conflict stays until somebody resolves it.
+  ///
+  /// - Parameter agree: whether both sides have the same at a path by now.
+  mutating func take(_ report: MergeReport, agree: (MergePath) -> Bool) {
+    let decided = Set(report.entries.filter { $0.outcome != .local || $0.base != $0.server }.map(\.path))
+    conflicts = conflicts.filter { !decided.contains($0.path) && !agree($0.path) } + report.conflicts
   }
 }
 

@@ -70,17 +70,30 @@ extension Model {
   ) throws -> MergeReport {
     let options = MergeOptions(policy: policy, keys: keys, validates: validates)
     if isOfSubclass || source.isOfSubclass { return try mergeDynamically(source.dynamicModel, options) }
-    let neighbours = ObjectNeighbours()
-    var own = try shallowRecord(neighbours)
-    let values = try source.shallowRecord(neighbours)
-    let shared = Set(Self.schema.allKeys).intersection(Source.schema.allKeys)
-    for key in shared { own[key] = values[key] }
-    let context = DecodingContext(source: .merge, includesExcluded: true, finishesModels: false)
-    let whole = try MergeCommit.made(Self.self, own, in: context, neighbours)
-    return try merge(whole, values, neighbours, present: shared, base: nil, options)
+    return try mergeShared(source, nil, options)
   }
 
   // MARK: Inside
+
+  /// Merges the keys that an object of another model declares too.
+  private mutating func mergeShared<Source: Model>(
+    _ source: Source, _ base: Self?, _ options: MergeOptions
+  ) throws -> MergeReport {
+    let neighbours = ObjectNeighbours()
+    _ = try shallowRecord(neighbours)
+    let whole = try overlaid(by: source, neighbours)
+    let shared = Set(Self.schema.allKeys).intersection(Source.schema.allKeys)
+    return try merge(whole, source.shallowRecord(neighbours), neighbours, present: shared, base: base, options)
+  }
+
+  /// An object with another one's values under the keys that both declare, and its own under the others.
+  private func overlaid<Source: Model>(by source: Source, _ neighbours: ObjectNeighbours) throws -> Self {
+    var own = try shallowRecord(neighbours)
+    let values = try source.shallowRecord(neighbours)
+    for key in Set(Self.schema.allKeys).intersection(Source.schema.allKeys) { own[key] = values[key] }
+    let context = DecodingContext(source: .merge, includesExcluded: true, finishesModels: false)
+    return try MergeCommit.made(Self.self, own, in: context, neighbours)
+  }
 
   private mutating func merge(_ source: Self, _ base: Self?, _ options: MergeOptions) throws -> MergeReport {
     if isOfSubclass || source.isOfSubclass { return try mergeDynamically(source.dynamicModel, options, base) }
@@ -97,16 +110,19 @@ extension Model {
   ) throws -> MergeReport {
     func merge<Target: Model, Source: Model>(_ target: Target, _ source: Source) throws -> MergeReport {
       var target = target
+      // A base of a class above has only a part of the fields; what it lacks was not edited.
+      let known = try base.map { base in
+        try (base.dynamicModel as? Target) ?? target.overlaid(by: base.dynamicModel, ObjectNeighbours())
+      }
       if let source = source as? Target {
         // An object of a subclass has every field of the target.
         let neighbours = ObjectNeighbours()
         _ = try target.shallowRecord(neighbours)
         return try target.merge(
           source, source.shallowRecord(neighbours), neighbours, present: Set(Target.schema.allKeys),
-          base: base?.dynamicModel as? Target, options)
+          base: known, options)
       }
-      return try target.mergeValues(
-        from: source, forKeys: options.keys, policy: options.policy, validates: options.validates)
+      return try target.mergeShared(source, known, options)
     }
     return try merge(dynamicModel, source)
   }
@@ -180,8 +196,15 @@ extension Model {
     }
     if let stateKey {
       var state = try mergeState ?? MergeState()
-      state.take(report)
-      state.base = try source.baseRecord(catalog)
+      state.take(report) { path in
+        let (own, other) = (try? merger.value(at: path, in: values), try? merger.value(at: path, in: sourceValues))
+        return merger.same(own, other)
+      }
+      // Where nothing was merged, the server's state stays the one that was merged last.
+      var known = try source.baseRecord(catalog)
+      let last = try (base ?? self).baseRecord(catalog)
+      for key in known.keys where !merged.contains(where: { $0.key == key }) { known[key] = last[key] }
+      state.base = known
       values[stateKey] = state.value
     }
     var updates = merger.updated.compactMap { number in merger.updates[number].map { (number: number, record: $0) } }

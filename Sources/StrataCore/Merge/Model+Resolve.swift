@@ -76,6 +76,12 @@ private struct PathEditor {
     case (.key(let key), .object(var object)?):
       object[key] = try set(new, at: path.dropFirst(), in: object[key])
       return .object(object)
+    case (.value(let key), .map(var entries)?):
+      let place = entries.firstIndex { $0.key == key }
+      let edited = try set(new, at: path.dropFirst(), in: place.map { entries[$0].value })
+      if let place { entries.remove(at: place) }
+      if let edited { entries.insert(.init(key: key, value: edited), at: place ?? entries.count) }
+      return .map(entries)
     case (_, .array(var elements)?):
       let place = try elements.firstIndex { try matches($0, step) }
       let edited = try set(new, at: path.dropFirst(), in: place.map { elements[$0] })

@@ -1,0 +1,132 @@
+import Foundation
+import Strata
+import Testing
+
+/// The folder of real documents, which is not part of the repository.
+private let corpus = ProcessInfo.processInfo.environment["STRATA_CORPUS"].map {
+  URL(fileURLWithPath: $0, isDirectory: true)
+}
+
+@Model(version: 1)
+private struct TrackedIssue: Equatable {
+  var id: Int
+  var number: Int
+  var title: String?
+  var state: IssueState?
+  var body: String?
+  @Field(json: "locked") var isLocked = false
+  var user: GitHubUser
+  @Field(merge: .byID()) var labels: [GitHubLabel] = []
+  @Field(merge: .byID()) var assignees: [GitHubUser] = []
+  var milestone: GitHubMilestone?
+  var comments: Int?
+  @Field(json: "updated_at") var updatedAt: Date?
+  @Field(json: "closed_at") var closedAt: Date?
+  var merging = MergeState()
+}
+
+@Model(version: 1)
+private struct TrackedRepository: Equatable {
+  var id: Int
+  var name: String?
+  var description: String?
+  var language: String?
+  @Field(json: "has_issues") var hasIssues: Bool?
+  @Field(json: "has_wiki") var hasWiki: Bool?
+  @Field(json: "stargazers_count") var stars: Int?
+  @Field(json: .path("updated_at", .dateOfEitherForm)) var updatedAt: Date?
+  @Field(json: .path("pushed_at", .dateOfEitherForm)) var pushedAt: Date?
+  var topics: [String]?
+  var merging = MergeState()
+}
+
+private struct Recording: Decodable, Sendable, CustomTestStringConvertible {
+  let seq: String
+  var testDescription: String { seq }
+
+  static let all: [Recording] = {
+    guard let url = corpus?.appending(path: "MERGE_SEQUENCES.json"), let data = try? Data(contentsOf: url) else {
+      return []
+    }
+    return (try? JSONDecoder().decode([Recording].self, from: data)) ?? []
+  }()
+
+  func documents() throws -> [Value] {
+    let folder = try #require(corpus).appending(path: seq, directoryHint: .isDirectory)
+    let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".json") }
+    return try names.sorted().map { try JSONReader().read(Data(contentsOf: folder.appending(path: $0))) }
+  }
+}
+
+@Suite(
+  "Refreshing models that remember, with edits in between", .enabled(if: corpus != nil, "STRATA_CORPUS is not set"))
+struct MergeReplayTests {
+  @Test("U-1: edits survive every refresh, the server's changes come in, and conflicts stay", arguments: Recording.all)
+  private func replay(_ recording: Recording) throws {
+    let documents = try recording.documents()
+    let keys = Set(try #require(documents.first?.objectValue).keys)
+    if keys.isSuperset(of: ["number", "title", "state", "comments_url", "user"]) {
+      try replay(TrackedIssue.self, documents, \.merging, texts: [\.title, \.body], dates: [\.updatedAt, \.closedAt]) {
+        issue in
+        issue.labels.append(GitHubLabel(id: -1, name: "edited here", color: "fff"))
+      } isThere: { issue in
+        issue.labels.contains { $0.id == -1 }
+      } undo: { issue in
+        issue.labels.removeAll { $0.id == -1 }
+      }
+    } else if keys.isSuperset(of: ["full_name", "private", "owner", "id"]) {
+      try replay(
+        TrackedRepository.self, documents, \.merging, texts: [\.name, \.description, \.language],
+        dates: [\.updatedAt, \.pushedAt]
+      ) { _ in
+      } isThere: { _ in
+        true
+      } undo: { _ in
+      }
+    }
+  }
+
+  private func replay<M: Model & Equatable>(
+    _ type: M.Type, _ documents: [Value], _ memory: WritableKeyPath<M, MergeState>,
+    texts: [WritableKeyPath<M, String?>], dates: [WritableKeyPath<M, Date?>],
+    edit: (inout M) -> Void, isThere: (M) -> Bool, undo: (inout M) -> Void
+  ) throws {
+    // What the server said up to each answer, which may be a part of all.
+    var said = try #require(documents[0].objectValue)
+    let servers = try documents.map { document in
+      for entry in try #require(document.objectValue).entries { said[entry.key] = entry.value }
+      return try M(fromJSON: .object(said))
+    }
+    var model = try M(fromJSON: documents[0])
+    let edited = texts.filter { text in servers.allSatisfy { $0[keyPath: text] == servers[0][keyPath: text] } }
+    for text in edited { model[keyPath: text] = "edited here" }
+    edit(&model)
+    let mark = Date(timeIntervalSince1970: 1)
+    var contested = Set<WritableKeyPath<M, Date?>>()
+    for (place, document) in documents.enumerated().dropFirst() {
+      for date in dates where servers[place][keyPath: date] != servers[place - 1][keyPath: date] {
+        model[keyPath: date] = mark
+        contested.insert(date)
+      }
+      try model.mergeValues(fromJSON: document)
+      #expect(edited.allSatisfy { model[keyPath: $0] == "edited here" } && isThere(model))
+      #expect(contested.allSatisfy { model[keyPath: $0] == mark } && model.mergeConflicts.count == contested.count)
+      // The same answer again says nothing new.
+      #expect(try model.mergeValues(fromJSON: document).isEmpty && model.mergeConflicts.count == contested.count)
+      let opened = try archived(model)
+      #expect(opened == model && opened.mergeConflicts == model.mergeConflicts)
+      model = opened
+      // Besides the edits, the model is what the server has.
+      var plain = model
+      for text in edited { plain[keyPath: text] = servers[place][keyPath: text] }
+      for date in contested { plain[keyPath: date] = servers[place][keyPath: date] }
+      undo(&plain)
+      plain[keyPath: memory] = servers[place][keyPath: memory]
+      #expect(plain == servers[place])
+    }
+    for conflict in model.mergeConflicts { try model.resolve(conflict, with: .server) }
+    #expect(model.mergeConflicts.isEmpty)
+    let last = try #require(servers.last)
+    #expect(contested.allSatisfy { model[keyPath: $0] == last[keyPath: $0] })
+  }
+}
