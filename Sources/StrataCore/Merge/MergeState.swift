@@ -6,7 +6,7 @@
 ///
 /// Then every merge has three sides without any book-keeping: the base is what the server had the last time, which is
 /// what `init(fromJSON:)` read or the last merge took in. Archives keep it, at the version of the model that wrote them,
-/// and it goes through the same steps when a newer version merges. JSON does not hold it, and equality leaves it out.
+/// and it goes through the same steps when a newer version merges. JSON does not hold it, and the equality of ``FieldEquatable`` leaves it out; what the compiler makes does not.
 ///
 /// The base is a copy of the model's fields, so archives grow by that much. Objects that refer to each other in circles
 /// cannot be kept so; give those models' merges their base.

@@ -1,5 +1,6 @@
 /// How somebody decides a conflict.
 public enum MergeResolution: Sendable, Hashable {
+  /// The value that the side had when they met.
   case base, local, server
   case value(Value)
 }

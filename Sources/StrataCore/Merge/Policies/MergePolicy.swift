@@ -30,7 +30,7 @@ public struct MergePolicy: Sendable {
   // MARK: One side
 
   /// What a field does that says nothing. Without a base the server's value counts, null too, as in Mantle. With one,
-  /// nested models and objects are merged key by key, arrays of models that name their identity by it
+  /// nested models, objects and dictionaries are merged key by key, arrays of models that name their identity by it
   /// (``MergeRules/identity``), and anything else that both sides changed is a conflict.
   public static var automatic: MergePolicy { MergePolicy(.automatic) }
 
@@ -92,7 +92,7 @@ public struct MergePolicy: Sendable {
 
   // MARK: Nested values
 
-  /// Nested models and objects key by key, by the policies of their own types; anything else as ``automatic``. From
+  /// Nested models, objects and dictionaries key by key, by the policies of their own types; anything else as ``automatic``. From
   /// JSON a partial object is enough.
   public static var recursive: MergePolicy { MergePolicy(.recursive) }
 
