@@ -118,6 +118,22 @@ public struct ArchiveWriter: ~Copyable {
     value.withUnsafeBytes { writeUnique($0, major: CBOR.Major.bytes) }
   }
 
+  /// Writes a string that stands elsewhere in UTF-8.
+  @inline(__always)
+  package mutating func write(text: RawSpan) { text.withUnsafeBytes { writeUnique($0, major: CBOR.Major.text) } }
+
+  /// Writes a string in UTF-8.
+  package mutating func write(text: [UInt8]) { text.withUnsafeBytes { writeUnique($0, major: CBOR.Major.text) } }
+
+  /// Writes data that stands elsewhere.
+  package mutating func write(bytes: RawSpan) { bytes.withUnsafeBytes { writeUnique($0, major: CBOR.Major.bytes) } }
+
+  /// Writes a URL without a base by its text.
+  package mutating func write(url text: RawSpan) {
+    buffer.append(0xD8, UInt8(truncatingIfNeeded: CBOR.Tag.url))
+    write(text: text)
+  }
+
   @inline(__always)
   private mutating func writeUnique(_ bytes: UnsafeRawBufferPointer, major: UInt8) {
     if usesReferences {
@@ -230,6 +246,9 @@ public struct ArchiveWriter: ~Copyable {
     buffer.appendHead(CBOR.Major.tag, CBOR.Tag.set)
     beginArray(count: count)
   }
+
+  /// Writes a tag; what it is for must follow.
+  package mutating func writeTag(_ tag: UInt64) { buffer.appendHead(CBOR.Major.tag, tag) }
 
   /// Starts a map; `count` pairs of key and value must follow, sorted by the encoded key.
   public mutating func beginMap(count: Int) {

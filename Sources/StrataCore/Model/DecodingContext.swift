@@ -108,13 +108,13 @@ public struct DecodingReport: Sendable, Hashable {
   /// Whether everything had today's versions.
   public var isEmpty: Bool { upgrades.isEmpty && typesWithoutVersion.isEmpty }
 
-  package mutating func addUpgrade(of typeName: String, from: Int, to: Int) {
+  package mutating func addUpgrade(of typeName: String, from: Int, to: Int, count: Int = 1) {
     if let place = upgrades.firstIndex(where: {
       $0.typeName == typeName && $0.fromVersion == from && $0.toVersion == to
     }) {
-      upgrades[place].count += 1
+      upgrades[place].count += count
     } else {
-      upgrades.append(Upgrade(typeName: typeName, fromVersion: from, toVersion: to, count: 1))
+      upgrades.append(Upgrade(typeName: typeName, fromVersion: from, toVersion: to, count: count))
     }
   }
 

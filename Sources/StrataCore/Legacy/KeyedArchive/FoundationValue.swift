@@ -19,7 +19,8 @@ enum FoundationValue {
     self = found
   }
 
-  private static func find(_ type: KeyedClass) -> FoundationValue? {
+  /// The kind by the class alone.
+  static func find(_ type: KeyedClass) -> FoundationValue? {
     if let found = names[type.name] { return found }
     // Foundation has private classes under its public ones. A program's own subclass is not among them.
     guard type.name.hasPrefix("_NS") || type.name.hasPrefix("__NS") || type.name.hasPrefix("Foundation.") else {
@@ -28,7 +29,8 @@ enum FoundationValue {
     return type.chain.lazy.compactMap { names[$0] }.first
   }
 
-  private func reads(_ keys: [String]) -> Bool {
+  /// Whether keys are those of a known encoding.
+  func reads(_ keys: [String]) -> Bool {
     switch self {
     case .string: keys.contains("NS.string") || keys.contains("NS.bytes")
     case .number: keys.contains { $0 == "NS.boolval" || $0 == "NS.intval" || $0 == "NS.dblval" }

@@ -104,7 +104,7 @@ struct KeyedModels {
     return form
   }
 
-  private static let representationKey = "externalRepresentation"
+  static let representationKey = "externalRepresentation"
 
   private func record(
     of representation: Value, _ schema: ModelSchema, _ version: Int?, in context: DecodingContext

@@ -8,6 +8,12 @@ enum KeyedTrial {
     let list = try isList ? Trial.attempt { try PropertyListReader().read(data) } : TableForm.keyedArchive(of: data)
     guard let list, let archive = try Trial.attempt({ try KeyedArchive(list) }) else { return }
     try archiveGraph(archive.graph)
+    if let bytes = isList ? data : try Trial.attempt({ try PropertyListWriter().write(list) }) {
+      try compareRoads(Form.self, bytes)
+      try compareRoads([Form].self, bytes)
+      try compareRoads([String: Form].self, bytes)
+      try compareRoads(Value.self, bytes)
+    }
     let decoder = ArchiveDecoder(subclasses: [Knot.self])
     _ = try Trial.attempt { try decoder.decode(Leaf.self, fromKeyed: archive) }
     _ = try Trial.attempt { try decoder.decode([Form].self, fromKeyed: archive) }
@@ -18,6 +24,22 @@ enum KeyedTrial {
     if let knots = try Trial.attempt({ try decoder.decode([String: Knot].self, fromKeyed: archive) }) {
       for knot in knots.values { try KnotTrial.run(knot) }
     }
+  }
+
+  /// Decoding bytes gives what decoding the archive of them gives, errors too.
+  static func compareRoads<T: Archivable>(_ type: T.Type, _ data: Data) throws {
+    let decoder = ArchiveDecoder()
+    func outcome(_ decode: (inout DecodingReport) throws -> T) throws -> String {
+      var report = DecodingReport()
+      do {
+        let value = try decode(&report)
+        return try "\(Array(ArchiveEncoder().encodeBody(value))) \(report)"
+      } catch let error as ArchiveError { return "\(error)" }
+    }
+    let long = try outcome { try decoder.decode(type, fromKeyed: KeyedArchive(data), report: &$0) }
+    try require(
+      try outcome { try decoder.decode(type, fromKeyed: data, report: &$0) } == long,
+      "bytes become the same \(T.archiveTypeName) by every road")
   }
 
   /// An archive of the graph holds what the graph does.

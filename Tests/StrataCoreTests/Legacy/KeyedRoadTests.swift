@@ -1,0 +1,158 @@
+import Foundation
+import StrataCore
+import Testing
+
+@Suite("Keyed archives: the short road over bytes")
+struct KeyedRoadTests {
+  /// A form with every kind of value that the short road knows.
+  private static func form(_ number: Int, children: [Form] = []) throws -> Form {
+    let url = try #require(URL(string: "https://example.org/\(number)"))
+    let base = Date(timeIntervalSinceReferenceDate: 12.5)
+    let record = Record(
+      typeName: "Form", modelVersion: 1,
+      fields: [
+        ("id", .int(Int64(number))), ("b", 200), ("r", 2.5), ("f", .float(1.25)), ("p", .decimal(12.75)),
+        ("n", "Grüße, 世界 👋"), ("o", number.isMultiple(of: 2) ? true : .null), ("u", .url(url)),
+        ("d", .data(Data([1, 2, 3]))), ("m", ["a": [1, .date(base), .uuid(UUID())], "b": "text"]),
+        ("login", number.isMultiple(of: 3) ? .null : "l"), ("k", ["one": 1, "two": 2]), ("t", .set(["x", "y"])),
+        ("c", .array(try children.map { try $0.value() })),
+      ])
+    return try ArchiveDecoder().form(record)
+  }
+
+  private static func archives() throws -> [Data] {
+    let forms = try (0..<6).map { try form($0, children: $0 == 1 ? [form(7), form(8)] : []) }
+    var inPlace = KeyedWriting()
+    inPlace.numbers = .inPlace
+    return [
+      try ArchiveEncoder().encodeKeyed(forms), try ArchiveEncoder().encodeKeyed(forms, options: inPlace),
+      try ArchiveEncoder().encodeKeyed(forms) { $0.modelVersion = nil },
+      try ArchiveEncoder().encodeKeyed(forms) { $0.modelVersion = 0 },
+      try ArchiveEncoder().encodeKeyed(forms) { $0["more"] = 5 },
+    ]
+  }
+
+  @Test("It is taken, and gives what the long road gives") func same() throws {
+    for data in try Self.archives() {
+      _ = try ArchiveDecoder().decodePlainly([Form].self, from: data, "root")
+      try KeyedTrial.compareRoads([Form].self, data)
+      try KeyedTrial.compareRoads(Value.self, data)
+    }
+  }
+
+  @Test("X-7: any damage of a bit is found as by the long road") func flips() throws {
+    let data = try ArchiveEncoder().encodeKeyed([Self.form(1), Self.form(2)])
+    for bit in 0..<data.count * 8 {
+      var flipped = data
+      flipped[bit / 8] ^= 1 << (bit % 8)
+      try KeyedTrial.compareRoads([Form].self, flipped)
+    }
+    for length in 0..<data.count { try KeyedTrial.compareRoads([Form].self, data.prefix(length)) }
+  }
+
+  @Test("X-7: random changes give what the long road gives", arguments: [UInt64.random(in: 0 ... .max)])
+  func changes(seed: UInt64) throws {
+    print("keyed archives by both roads: seed \(seed)")
+    var random = PropertyListRandom(state: seed)
+    for data in try Self.archives() {
+      for _ in 0..<500 {
+        var changed = data
+        for _ in 0..<Int.random(in: 1...4, using: &random) {
+          changed[Int.random(in: 0..<data.count, using: &random)] = UInt8.random(in: 0...255, using: &random)
+        }
+        try KeyedTrial.compareRoads([Form].self, changed)
+      }
+    }
+  }
+
+  /// What is unusual, and must not change what comes out.
+  private static let unusual: [(String, [Plist])] = [
+    ("a key twice", [["$class": .uid(2), "n": "a", "n": "b"], .type("Form")]),
+    ("a foreign key twice", [["$class": .uid(2), "z": 1, "z": 1], .type("Form")]),
+    ("a foreign key that refers to nothing", [["$class": .uid(2), "z": .uid(9)], .type("Form")]),
+    ("a newer version", [["$class": .uid(2), "MTLModelVersion": 2], .type("Form")]),
+    ("a version below 0", [["$class": .uid(2), "MTLModelVersion": -1], .type("Form")]),
+    ("numbers that stand for others", [["$class": .uid(2), "id": 2.0, "o": 1, "r": true, "b": true], .type("Form")]),
+    ("a number that is not whole", [["$class": .uid(2), "id": 2.5], .type("Form")]),
+    ("nil", [["$class": .uid(2), "id": .uid(0), "n": .uid(0)], .type("Form")]),
+    ("what nothing refers to", [["$class": .uid(2), "n": "a"], .type("Form"), "unused"]),
+    (
+      "a circle",
+      [
+        ["$class": .uid(2), "c": .uid(3)], .type("Form"), ["$class": .uid(4), "NS.objects": [.uid(1)]],
+        .type("NSArray"),
+      ]
+    ),
+    ("another class", [["$class": .uid(2), "c": .uid(3)], .type("Form"), ["$class": .uid(4)], .type("Other")]),
+    (
+      "a class that may be replaced",
+      [
+        ["$class": .uid(2), "n": "a"],
+        ["$classname": "Unknown", "$classes": ["Unknown"], "$classhints": ["Form"]],
+      ]
+    ),
+    ("an observed class", [["$class": .uid(2), "n": "a"], .type("NSKVONotifying_Form", "Form")]),
+    ("shared models", [["$class": .uid(2), "c": [.uid(3), .uid(3)]], .type("Form"), ["$class": .uid(2), "n": "a"]]),
+    ("an external representation", [["$class": .uid(2), "externalRepresentation": 1], .type("Form")]),
+    (
+      "an empty URL",
+      [
+        ["$class": .uid(2), "u": .uid(3)], .type("Form"),
+        ["$class": .uid(4), "NS.base": .uid(0), "NS.relative": ""], .type("NSURL"),
+      ]
+    ),
+    (
+      "a URL with a base",
+      [
+        ["$class": .uid(2), "u": .uid(3)], .type("Form"),
+        ["$class": .uid(4), "NS.base": .uid(5), "NS.relative": "x"], .type("NSURL"),
+        ["$class": .uid(4), "NS.base": .uid(0), "NS.relative": "https://a.b/"],
+      ]
+    ),
+    (
+      "a set with something twice",
+      [
+        ["$class": .uid(2), "t": .uid(3)], .type("Form"),
+        ["$class": .uid(4), "NS.objects": ["a", "a"]], .type("NSSet"),
+      ]
+    ),
+    (
+      "a dictionary with a key twice",
+      [
+        ["$class": .uid(2), "k": .uid(3)], .type("Form"),
+        ["$class": .uid(4), "NS.keys": ["a", "a"], "NS.objects": [1, 2]], .type("NSDictionary"),
+      ]
+    ),
+    (
+      "a model where any value may stand",
+      [
+        ["$class": .uid(2), "m": .uid(3)], .type("Form"),
+        ["$class": .uid(2), "n": "a"],
+      ]
+    ),
+    ("NSNull", [["$class": .uid(2), "n": .uid(3)], .type("Form"), ["$class": .uid(4)], .type("NSNull")]),
+  ]
+
+  @Test("What is unusual gives what the long road gives", arguments: unusual.indices) func strange(place: Int) throws {
+    let data = try PropertyListWriter().write(Plist.keyed(Self.unusual[place].1).table)
+    try KeyedTrial.compareRoads(Form.self, data)
+    try KeyedTrial.compareRoads(Value.self, data)
+  }
+
+  @Test("Shared arrays do not become any amount of work") func sharing() throws {
+    var shared: [Plist] = (2...40).map { .array(.init(repeating: .uid(UInt64($0)), count: 8)) }
+    shared.append("end")
+    let data = try PropertyListWriter().write(Plist.keyed(shared).table)
+    #expect(archiveFailure { _ = try ArchiveDecoder().decode(Value.self, fromKeyed: data) }?.limit == .count)
+  }
+}
+
+extension ArchiveDecoder {
+  fileprivate func form(_ record: Record) throws -> Form {
+    try Form.make(from: .record(record), in: DecodingContext())
+  }
+}
+
+extension Form {
+  fileprivate func value() throws -> Value { .record(try record()) }
+}
