@@ -130,6 +130,10 @@ struct KeyedRoadTests {
         ["$class": .uid(2), "n": "a"],
       ]
     ),
+    (
+      "a set where any value may stand",
+      [["$class": .uid(2), "m": .uid(3)], .type("Form"), ["$class": .uid(4), "NS.objects": ["a"]], .type("NSSet")]
+    ),
     ("NSNull", [["$class": .uid(2), "n": .uid(3)], .type("Form"), ["$class": .uid(4)], .type("NSNull")]),
   ]
 

@@ -37,7 +37,7 @@ extension ArchiveDecoder {
     guard subclasses.isEmpty, catalog.ambiguousNames.isEmpty, catalog.schemas.allSatisfy(KeyedModelPlan.reads) else {
       throw BinaryObjects.Surprise()
     }
-    var body = try KeyedBody(data.bytes, models: KeyedModels(catalog), limits: limits)
+    var body = try KeyedBody(data.bytes, catalog, limits: limits)
     try body.write(key, T.rootSchema)
     let value = try body.withBytes { bytes in
       var reader = ArchiveReader(

@@ -1,6 +1,9 @@
+import Foundation
+
 /// What objects of a class become in the body of an archive.
 enum KeyedBodyClass {
-  case model(KeyedModelPlan)
+  /// The number of a model.
+  case model(Int)
   case date, array, set, string, url, dictionary
   /// A plain value with nothing but scalars inside.
   case other(FoundationValue)
@@ -59,9 +62,54 @@ extension KeyedBody {
     guard FoundationRecord.isPlain(name), let schema = models.schema(of: name), !schema.isEnumeration else {
       throw Surprise()
     }
-    if let plan = plans[ObjectIdentifier(schema)] { return .model(plan) }
-    let plan = KeyedModelPlan(schema)
-    plans[ObjectIdentifier(schema)] = plan
-    return .model(plan)
+    return .model(self.number(of: schema))
+  }
+
+  /// Writes a dictionary whose keys are text.
+  mutating func writeMap(_ names: Target, _ elements: Target, _ model: Int) throws {
+    guard names.marker >> 4 == 0xA, elements.marker >> 4 == 0xA else { throw Surprise() }
+    let width = objects.referenceSize
+    let (keyStart, count) = try objects.content(at: names.offset, width: width)
+    let (start, valueCount) = try objects.content(at: elements.offset, width: width)
+    guard count == valueCount else { throw Surprise() }
+    meet(names.number, keyStart - names.offset + count * width)
+    meet(elements.number, start - elements.offset + count * width)
+    try follow(2 * count)
+    writer.beginMap(count: count)
+    for place in 0..<count {
+      let key = try target(objects.reference(at: keyStart + place * width))
+      guard !key.isNull else { throw Surprise() }
+      try writeText(key)
+      try write(target(objects.reference(at: start + place * width)), .other, model)
+    }
+    depth -= 1
+  }
+
+  /// Writes a plain value of a rarer class.
+  mutating func write(_ plain: FoundationValue, _ count: Int, _ values: Int, _ base: Int) throws {
+    guard count <= 8 else { throw Surprise() }
+    var fields = KeyedFields(keys: [], values: [])
+    for place in 0..<count where openKeys[base + place] != KeyedKeys.Known.type.rawValue {
+      let key = keys.texts[Int(openKeys[base + place])]
+      guard !key.hasPrefix("$"), !fields.keys.contains(key) else { throw Surprise() }
+      let target = try target(objects.reference(at: values + place * objects.referenceSize))
+      guard !target.isNull else { throw Surprise() }
+      fields.keys.append(key)
+      switch target.marker >> 4 {
+      case 0x0 where target.marker == 0x08 || target.marker == 0x09:
+        meet(target.number, 1)
+        fields.values.append(.bool(target.marker == 0x09))
+      case 0x1: fields.values.append(.int(try integer(at: target)))
+      case 0x2: fields.values.append(.double(try double(at: target)))
+      case 0x4:
+        let (start, count) = try bytes(of: target)
+        fields.values.append(.data(objects.bytes.extracting(start..<start + count).withUnsafeBytes { Data($0) }))
+      case 0x5, 0x6: fields.values.append(.string(try string(at: target)))
+      default: throw Surprise()
+      }
+    }
+    // The key of the class may stand once.
+    guard fields.keys.count == count - 1, plain.reads(fields.keys) else { throw Surprise() }
+    try writer.write(plain.make(fields))
   }
 }

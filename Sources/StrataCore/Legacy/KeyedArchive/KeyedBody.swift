@@ -9,28 +9,29 @@ struct KeyedBody: ~Copyable, ~Escapable {
   typealias Surprise = BinaryObjects.Surprise
 
   let objects: BinaryObjects
-  private let limits: ArchiveLimits
+  let limits: ArchiveLimits
   let models: KeyedModels
-  private var writer: ArchiveWriter
-  private var keys = KeyedKeys()
+  var writer: ArchiveWriter
+  var keys = KeyedKeys()
   var classes: [KeyedBodyClass] = []
   var classPlaces: [Int: Int] = [:]
   var lastClass = (number: -1, place: 0)
-  var plans: [ObjectIdentifier: KeyedModelPlan] = [:]
+  /// The models by their numbers, so that nothing is counted where it is only looked at.
+  private var plans: [KeyedModelPlan]
   /// What is known of each object of the property list: 0 where it was not met, 1 where it was, above that a key's number.
-  private var marks: [Int32]
+  var marks: [Int32]
   /// How many objects were met, and how many bytes they have.
   private var metCount = 0
   private var metSize = 0
   /// How many references may still be followed, and how many bytes be written: shared objects stand once for each
   /// reference, which could multiply without end.
-  private var rest: Int
+  var rest: Int
   private let mostBytes: Int
-  private var depth = 0
+  var depth = 0
   private var uids: (start: Int, count: Int) = (0, 0)
   private var text: [UInt8] = []
   /// The keys of the objects that are being written, and the values of their fields, each behind those around it.
-  private var openKeys: [Int32] = []
+  var openKeys: [Int32] = []
   private var openFields: [Target] = []
   private var upgrades: [(schema: ModelSchema, version: Int, count: Int)] = []
   private var missing: [ModelSchema] = []
@@ -45,13 +46,18 @@ struct KeyedBody: ~Copyable, ~Escapable {
   }
 
   @_lifetime(copy bytes)
-  init(_ bytes: RawSpan, models: KeyedModels, limits: ArchiveLimits) throws {
+  init(_ bytes: RawSpan, _ catalog: SchemaCatalog, limits: ArchiveLimits) throws {
     let objects = try BinaryObjects(bytes, limits: limits)
+    let models = try KeyedModels(catalog)
     // The long road counts levels in another way, which only matters where few are allowed.
     guard limits.depth >= Self.mostLevels else { throw Surprise() }
     self.objects = objects
     self.limits = limits
     self.models = models
+    let schemas = catalog.schemas
+    plans = schemas.map { schema in
+      KeyedModelPlan(schema) { inner in schemas.firstIndex { $0 === inner } ?? -1 }
+    }
     writer = ArchiveWriter(limits: limits)
     marks = [Int32](repeating: 0, count: objects.count)
     rest = 4 * bytes.byteCount
@@ -64,6 +70,7 @@ struct KeyedBody: ~Copyable, ~Escapable {
   ///
   /// - Parameter schema: the model that the value is or holds.
   mutating func write(_ key: String, _ schema: ModelSchema?) throws {
+    let model = if let schema { number(of: schema) } else { -1 }
     var members: [String: Int] = [:]
     for (key, value) in try entries(at: objects.root) { members[key] = value }
     guard members.count == 4, let archiver = members["$archiver"], let version = members["$version"],
@@ -79,29 +86,14 @@ struct KeyedBody: ~Copyable, ~Escapable {
     guard try name(objects.reference(at: uids.start)) == "$null" else { throw Surprise() }
     let topEntries = try entries(at: top)
     guard topEntries.count == 1, ExactKey.isSame(topEntries[0].key, key), !key.hasPrefix("$") else { throw Surprise() }
-    try write(target(topEntries[0].value), .other, schema)
+    try write(target(topEntries[0].value), .other, model)
     if metCount < objects.count { try checkOthers() }
     // Objects that lie over each other are for the long road.
     guard metSize <= objects.bytes.byteCount else { throw Surprise() }
   }
 
-  /// Checks what nothing refers to, since it may be damaged. Foundation leaves scalars there that it wrote before.
-  private mutating func checkOthers() throws {
-    for number in marks.indices where marks[number] == 0 {
-      let offset = try objects.offset(of: number)
-      let marker = objects.marker(at: offset)
-      let target = Target(number: number, offset: offset, marker: marker, isNull: false)
-      switch marker >> 4 {
-      case 0x8:
-        let size = Int(marker & 0xF) &+ 1
-        guard size <= 8 else { throw Surprise() }
-        try objects.check(size, at: offset)
-        meet(number, size &+ 1)
-      case 0xA, 0xD: throw Surprise()
-      default: try pass(target)
-      }
-    }
-  }
+  /// The number of a model; -1 where it is none of them.
+  func number(of schema: ModelSchema) -> Int { plans.firstIndex { $0.schema === schema } ?? -1 }
 
   /// What the models will not tell, since all records that were written have today's version.
   var report: DecodingReport {
@@ -188,7 +180,7 @@ struct KeyedBody: ~Copyable, ~Escapable {
     return try string(at: target)
   }
 
-  private mutating func string(at target: Target) throws -> String {
+  mutating func string(at target: Target) throws -> String {
     let isWide = target.marker >> 4 == 0x6
     let (start, count) = try objects.content(at: target.offset, width: isWide ? 2 : 1)
     guard count <= limits.stringLength else { throw Surprise() }
@@ -197,7 +189,7 @@ struct KeyedBody: ~Copyable, ~Escapable {
   }
 
   @inline(__always)
-  private mutating func integer(at target: Target) throws -> Int64 {
+  mutating func integer(at target: Target) throws -> Int64 {
     guard target.marker & 0xFC == 0x10 else { throw Surprise() }
     let size = 1 &<< Int(target.marker & 0x3)
     try objects.check(size, at: target.offset)
@@ -206,7 +198,7 @@ struct KeyedBody: ~Copyable, ~Escapable {
   }
 
   @inline(__always)
-  private mutating func double(at target: Target) throws -> Double {
+  mutating func double(at target: Target) throws -> Double {
     guard target.marker == 0x23 else { throw Surprise() }
     try objects.check(8, at: target.offset)
     meet(target.number, 9)
@@ -215,8 +207,8 @@ struct KeyedBody: ~Copyable, ~Escapable {
 
   // MARK: Values
 
-  private mutating func write(
-    _ target: Target, _ number: KeyedModelPlan.Number, _ schema: ModelSchema?
+  mutating func write(
+    _ target: Target, _ number: KeyedModelPlan.Number, _ model: Int
   ) throws {
     guard writer.buffer.count <= mostBytes else { throw Surprise() }
     if target.isNull { return writer.writeNull() }
@@ -262,14 +254,14 @@ struct KeyedBody: ~Copyable, ~Escapable {
       let (start, count) = try bytes(of: target)
       writer.write(bytes: objects.bytes.extracting(start..<start &+ count))
     case 0x5, 0x6: try writeText(target)
-    case 0xA: try writeArray(target, number, schema)
-    case 0xD: try writeObject(target, number, schema)
+    case 0xA: try writeArray(target, number, model)
+    case 0xD: try writeObject(target, number, model)
     default: throw Surprise()
     }
   }
 
   @inline(__always)
-  private mutating func bytes(of target: Target) throws -> (start: Int, count: Int) {
+  mutating func bytes(of target: Target) throws -> (start: Int, count: Int) {
     let (start, count) = try objects.content(at: target.offset, width: 1)
     guard count <= limits.stringLength else { throw Surprise() }
     meet(target.number, start &- target.offset &+ count)
@@ -277,7 +269,7 @@ struct KeyedBody: ~Copyable, ~Escapable {
   }
 
   @inline(__always)
-  private mutating func writeText(_ target: Target) throws {
+  mutating func writeText(_ target: Target) throws {
     if target.marker >> 4 == 0x5 {
       let (start, count) = try bytes(of: target)
       return writer.write(text: objects.bytes.extracting(start..<start &+ count))
@@ -292,7 +284,7 @@ struct KeyedBody: ~Copyable, ~Escapable {
   }
 
   private mutating func writeArray(
-    _ target: Target, _ number: KeyedModelPlan.Number, _ schema: ModelSchema?
+    _ target: Target, _ number: KeyedModelPlan.Number, _ model: Int
   ) throws {
     guard target.marker >> 4 == 0xA else { throw Surprise() }
     let width = objects.referenceSize
@@ -301,14 +293,14 @@ struct KeyedBody: ~Copyable, ~Escapable {
     try follow(count)
     writer.beginArray(count: count)
     for place in 0..<count {
-      try write(self.target(objects.reference(at: start &+ place &* width)), .other, schema)
+      try write(self.target(objects.reference(at: start &+ place &* width)), .other, model)
     }
     depth &-= 1
   }
 
   /// Goes one level deeper, to so many references.
   @inline(__always)
-  private mutating func follow(_ count: Int) throws {
+  mutating func follow(_ count: Int) throws {
     rest &-= count &+ 1
     depth &+= 1
     guard count <= limits.count, rest >= 0, depth <= Self.mostLevels else { throw Surprise() }
@@ -317,21 +309,22 @@ struct KeyedBody: ~Copyable, ~Escapable {
   // MARK: Objects of classes
 
   private mutating func writeObject(
-    _ target: Target, _ number: KeyedModelPlan.Number, _ schema: ModelSchema?
+    _ target: Target, _ number: KeyedModelPlan.Number, _ model: Int
   ) throws {
     let (type, count, values, base) = try open(target)
     switch type {
     case .model(let plan):
-      guard plan.schema === schema else { throw Surprise() }
+      guard plan == model, plan >= 0 else { throw Surprise() }
       try write(plan, count, values, base)
     case .date:
       let date = try double(at: self.target(value(.time, of: 2, count, values, base)))
       writer.write(Date(timeIntervalSinceReferenceDate: date))
     case .set:
       // What stands twice is refused by who reads it, and left to the long road so.
+      guard number == .set else { throw Surprise() }
       writer.writeTag(CBOR.Tag.set)
-      try writeArray(self.target(value(.objects, of: 2, count, values, base)), .other, schema)
-    case .array: try writeArray(self.target(value(.objects, of: 2, count, values, base)), .other, schema)
+      try writeArray(self.target(value(.objects, of: 2, count, values, base)), .other, model)
+    case .array: try writeArray(self.target(value(.objects, of: 2, count, values, base)), .other, model)
     case .string: try writeText(self.target(value(.string, of: 2, count, values, base)))
     case .url:
       guard try self.target(value(.base, of: 3, count, values, base)).isNull else { throw Surprise() }
@@ -343,7 +336,7 @@ struct KeyedBody: ~Copyable, ~Escapable {
       writer.write(url: objects.bytes.extracting(start..<start &+ length))
     case .dictionary:
       let names = try self.target(value(.keys, of: 3, count, values, base))
-      try writeMap(names, self.target(value(.objects, of: 3, count, values, base)), schema)
+      try writeMap(names, self.target(value(.objects, of: 3, count, values, base)), model)
     case .other(let plain): try write(plain, count, values, base)
     }
     openKeys.removeSubrange(base...)
@@ -352,7 +345,7 @@ struct KeyedBody: ~Copyable, ~Escapable {
 
   /// Goes into an object of a class, whose keys stand among the open ones then.
   @inline(__always)
-  private mutating func open(
+  mutating func open(
     _ target: Target
   ) throws -> (type: KeyedBodyClass, count: Int, values: Int, base: Int) {
     let width = objects.referenceSize
@@ -374,7 +367,7 @@ struct KeyedBody: ~Copyable, ~Escapable {
 
   /// The value under a known key of an object with so many entries.
   @inline(__always)
-  private func value(
+  func value(
     _ key: KeyedKeys.Known, of expected: Int, _ count: Int, _ values: Int, _ base: Int
   ) throws -> Int {
     guard count == expected else { throw Surprise() }
@@ -385,14 +378,16 @@ struct KeyedBody: ~Copyable, ~Escapable {
   }
 
   /// Writes a record of a model.
-  private mutating func write(_ plan: KeyedModelPlan, _ count: Int, _ values: Int, _ base: Int) throws {
+  private mutating func write(_ model: Int, _ count: Int, _ values: Int, _ base: Int) throws {
+    if plans[model].parts.count < keys.texts.count { plans[model].addParts(keys) }
+    let (fields, parts) = (plans[model].fields, plans[model].parts)
     let first = openFields.count
-    for _ in plan.fields { openFields.append(Target()) }
+    for _ in fields { openFields.append(Target()) }
     var (classCount, others) = (0, 0)
     var version: Int64?
     for place in 0..<count {
       let value = try objects.reference(at: values &+ place &* objects.referenceSize)
-      switch plan.part(Int(openKeys[base &+ place]), keys) {
+      switch parts[Int(openKeys[base &+ place])] {
       case .field(let field):
         guard openFields[first &+ field].number < 0 else { throw Surprise() }
         openFields[first &+ field] = try target(value)
@@ -408,19 +403,19 @@ struct KeyedBody: ~Copyable, ~Escapable {
       }
     }
     guard classCount == 1 else { throw Surprise() }
-    try note(version, plan)
+    try note(version, model)
     var present: UInt64 = 0
-    for place in plan.fields.indices {
+    for place in fields.indices {
       let target = openFields[first &+ place]
-      if target.number >= 0, !target.isNull || plan.fields[place].takesNull { present |= 1 &<< UInt64(place) }
+      if target.number >= 0, !target.isNull || fields[place].takesNull { present |= 1 &<< UInt64(place) }
     }
-    if present == ~0 &>> UInt64(64 &- plan.fields.count) {
-      try writer.beginRecord(plan.schema)
+    if present == ~0 &>> UInt64(64 &- fields.count) {
+      try writer.beginRecord(plans[model].schema)
     } else {
-      try writer.beginRecord(plan.shape(present))
+      try writer.beginRecord(plans[model].shape(present))
     }
-    for place in plan.fields.indices where present &>> UInt64(place) & 1 == 1 {
-      let field = plan.fields[place]
+    for place in fields.indices where present &>> UInt64(place) & 1 == 1 {
+      let field = fields[place]
       try write(openFields[first &+ place], field.number, field.model)
     }
     writer.leave()
@@ -429,102 +424,25 @@ struct KeyedBody: ~Copyable, ~Escapable {
 
   /// Notes an object of an older version, which has today's fields where no steps lead there.
   @inline(__always)
-  private mutating func note(_ version: Int64?, _ plan: KeyedModelPlan) throws {
+  private mutating func note(_ version: Int64?, _ model: Int) throws {
     let found = Int(version ?? 0)
-    guard version == nil || found != plan.schema.modelVersion else { return }
-    guard plan.schema.migration == nil, found >= 0, found <= plan.schema.modelVersion else { throw Surprise() }
-    if version == nil, !plan.misses {
-      plan.misses = true
-      missing.append(plan.schema)
-    }
-    guard found < plan.schema.modelVersion else { return }
-    if let upgrade = plan.upgrade, upgrade.version == found {
+    guard version == nil || found != plans[model].schema.modelVersion else { return }
+    if let upgrade = plans[model].upgrade, upgrade.version == found, version != nil || plans[model].misses {
       upgrades[upgrade.place].count &+= 1
       return
     }
-    plan.upgrade = (found, upgrades.count)
-    upgrades.append((plan.schema, found, 1))
-  }
-
-  /// Passes a value that no field takes: scalars, and lists of them.
-  private mutating func pass(_ target: Target) throws {
-    guard !target.isNull else { return }
-    switch target.marker >> 4 {
-    case 0x0 where target.marker == 0x08 || target.marker == 0x09: meet(target.number, 1)
-    case 0x1: _ = try integer(at: target)
-    case 0x2: _ = try double(at: target)
-    case 0x5, 0x6: _ = try string(at: target)
-    case 0xA:
-      let width = objects.referenceSize
-      let (start, count) = try objects.content(at: target.offset, width: width)
-      meet(target.number, start - target.offset + count * width)
-      try follow(count)
-      for place in 0..<count { try pass(self.target(objects.reference(at: start + place * width))) }
-      depth -= 1
-    case 0xD:
-      let (type, count, values, base) = try open(target)
-      switch type {
-      case .date: _ = try double(at: self.target(value(.time, of: 2, count, values, base)))
-      case .string: _ = try string(at: self.target(value(.string, of: 2, count, values, base)))
-      case .array:
-        let list = try self.target(value(.objects, of: 2, count, values, base))
-        guard list.marker >> 4 == 0xA else { throw Surprise() }
-        try pass(list)
-      case .url:
-        guard try self.target(value(.base, of: 3, count, values, base)).isNull else { throw Surprise() }
-        _ = try string(at: self.target(value(.relative, of: 3, count, values, base)))
-      default: throw Surprise()
-      }
-      openKeys.removeSubrange(base...)
-      depth -= 1
-    default: throw Surprise()
+    let schema = plans[model].schema
+    guard schema.migration == nil, found >= 0, found <= schema.modelVersion else { throw Surprise() }
+    if version == nil, !plans[model].misses {
+      plans[model].misses = true
+      missing.append(schema)
     }
-  }
-
-  /// Writes a dictionary whose keys are text.
-  private mutating func writeMap(_ names: Target, _ elements: Target, _ schema: ModelSchema?) throws {
-    guard names.marker >> 4 == 0xA, elements.marker >> 4 == 0xA else { throw Surprise() }
-    let width = objects.referenceSize
-    let (keyStart, count) = try objects.content(at: names.offset, width: width)
-    let (start, valueCount) = try objects.content(at: elements.offset, width: width)
-    guard count == valueCount else { throw Surprise() }
-    meet(names.number, keyStart - names.offset + count * width)
-    meet(elements.number, start - elements.offset + count * width)
-    try follow(2 * count)
-    writer.beginMap(count: count)
-    for place in 0..<count {
-      let key = try target(objects.reference(at: keyStart + place * width))
-      guard !key.isNull else { throw Surprise() }
-      try writeText(key)
-      try write(target(objects.reference(at: start + place * width)), .other, schema)
+    guard found < schema.modelVersion else { return }
+    if let upgrade = plans[model].upgrade, upgrade.version == found {
+      upgrades[upgrade.place].count &+= 1
+      return
     }
-    depth -= 1
-  }
-
-  /// Writes a plain value of a rarer class.
-  private mutating func write(_ plain: FoundationValue, _ count: Int, _ values: Int, _ base: Int) throws {
-    guard count <= 8 else { throw Surprise() }
-    var fields = KeyedFields(keys: [], values: [])
-    for place in 0..<count where openKeys[base + place] != KeyedKeys.Known.type.rawValue {
-      let key = keys.texts[Int(openKeys[base + place])]
-      guard !key.hasPrefix("$"), !fields.keys.contains(key) else { throw Surprise() }
-      let target = try target(objects.reference(at: values + place * objects.referenceSize))
-      guard !target.isNull else { throw Surprise() }
-      fields.keys.append(key)
-      switch target.marker >> 4 {
-      case 0x0 where target.marker == 0x08 || target.marker == 0x09:
-        meet(target.number, 1)
-        fields.values.append(.bool(target.marker == 0x09))
-      case 0x1: fields.values.append(.int(try integer(at: target)))
-      case 0x2: fields.values.append(.double(try double(at: target)))
-      case 0x4:
-        let (start, count) = try bytes(of: target)
-        fields.values.append(.data(objects.bytes.extracting(start..<start + count).withUnsafeBytes { Data($0) }))
-      case 0x5, 0x6: fields.values.append(.string(try string(at: target)))
-      default: throw Surprise()
-      }
-    }
-    guard plain.reads(fields.keys) else { throw Surprise() }
-    try writer.write(plain.make(fields))
+    plans[model].upgrade = (found, upgrades.count)
+    upgrades.append((schema, found, 1))
   }
 }

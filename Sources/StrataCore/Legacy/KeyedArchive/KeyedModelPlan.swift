@@ -1,5 +1,5 @@
 /// How objects of a keyed archive become records of a model in the body of an archive: found out once for each model.
-final class KeyedModelPlan {
+struct KeyedModelPlan {
   /// What an entry of an object is to a model.
   enum Part {
     /// The field at a place among those that archives hold.
@@ -11,13 +11,14 @@ final class KeyedModelPlan {
     case surprise
   }
 
-  /// The numbers that a field takes: keyed archives hold equal numbers once, so others may stand for them.
-  enum Number { case boolean, integer, double, other }
+  /// The numbers that a field takes: keyed archives hold equal numbers once, so others may stand for them. Sets are told
+  /// apart too: where any value may stand, the long road makes lists of them.
+  enum Number { case boolean, integer, double, set, other }
 
   struct Field {
     let number: Number
-    /// The model that the field holds, directly or in a collection.
-    let model: ModelSchema?
+    /// The number of the model that the field holds, directly or in a collection; -1 where it is none.
+    let model: Int
     /// Whether nil may stand in the field, and not only leave it at its default.
     let takesNull: Bool
   }
@@ -26,13 +27,14 @@ final class KeyedModelPlan {
   let fields: [Field]
   private let keys: [String]
   /// What keys are, by their numbers.
-  private var parts: [Part] = []
+  private(set) var parts: [Part] = []
   private var shapes: [UInt64: RecordShape] = [:]
   /// Whether an object without a version was met, and the place of the last kind of upgrade.
   var misses = false
   var upgrade: (version: Int, place: Int)?
 
-  init(_ schema: ModelSchema) {
+  /// - Parameter number: the number of a model among all.
+  init(_ schema: ModelSchema, number: (ModelSchema) -> Int) {
     self.schema = schema
     let archived = schema.fields.filter { $0.archive == .always }
     keys = archived.map(\.key)
@@ -40,7 +42,7 @@ final class KeyedModelPlan {
       let optional = field.type as? any OptionalType.Type
       return Field(
         number: Self.number(optional?.wrappedType ?? field.type),
-        model: (field.type as? any Archivable.Type)?.rootSchema,
+        model: (field.type as? any Archivable.Type)?.rootSchema.map(number) ?? -1,
         takesNull: optional != nil && field.makeDefault == nil)
     }
   }
@@ -55,17 +57,13 @@ final class KeyedModelPlan {
   private static func number(_ type: Any.Type) -> Number {
     if type == Bool.self { return .boolean }
     if type == Int.self || type is any FixedWidthInteger.Type { return .integer }
-    return type == Double.self ? .double : .other
+    if type == Double.self { return .double }
+    let name = (type as? any Archivable.Type)?.archiveTypeName ?? ""
+    return name.hasPrefix("Set<") ? .set : .other
   }
 
-  /// What the entry under a key is.
-  @inline(__always)
-  func part(_ key: Int, _ keys: borrowing KeyedKeys) -> Part {
-    if key >= parts.count { addParts(keys) }
-    return parts[key]
-  }
-
-  private func addParts(_ keys: borrowing KeyedKeys) {
+  /// Finds out what the keys are that were met since.
+  mutating func addParts(_ keys: borrowing KeyedKeys) {
     while parts.count < keys.texts.count { parts.append(part(keys.texts[parts.count])) }
   }
 
@@ -82,7 +80,7 @@ final class KeyedModelPlan {
   }
 
   /// The shape of records that have only some of the fields, given by the bits of their places.
-  func shape(_ places: UInt64) -> RecordShape {
+  mutating func shape(_ places: UInt64) -> RecordShape {
     if let known = shapes[places] { return known }
     let keys = keys.indices.filter { places >> UInt64($0) & 1 == 1 }.map { self.keys[$0] }
     let shape = RecordShape(typeName: schema.name, modelVersion: schema.modelVersion, keys: keys)

@@ -37,9 +37,8 @@ enum KeyedTrial {
       } catch let error as ArchiveError { return "\(error)" }
     }
     let long = try outcome { try decoder.decode(type, fromKeyed: KeyedArchive(data), report: &$0) }
-    try require(
-      try outcome { try decoder.decode(type, fromKeyed: data, report: &$0) } == long,
-      "bytes become the same \(T.archiveTypeName) by every road")
+    let short = try outcome { try decoder.decode(type, fromKeyed: data, report: &$0) }
+    try require(short == long, "bytes become the same \(T.archiveTypeName) by every road")
   }
 
   /// An archive of the graph holds what the graph does.
