@@ -3,10 +3,11 @@ import Foundation
 extension PropertyListReader {
   /// So many times may the references of a list be followed: what is shared stands once for each reference, and lists
   /// in which everything is shared again and again would fill any memory.
-  static let expansion = 16
+  private static let expansion = 2
 
-  /// How many bytes of text and data a value may have that is made of so many, since they may be shared too.
-  static func mostBytes(of count: Int) -> Int { max(1 << 26, expansion * count) }
+  /// How many bytes of text and data a value may have that is made of so many, since they may be shared too. These take
+  /// no memory before they are written.
+  static func mostBytes(of count: Int) -> Int { max(1 << 26, 16 * count) }
 
   /// The value of a plain property list.
   ///
@@ -16,8 +17,8 @@ extension PropertyListReader {
   ///
   /// - Throws: ``ArchiveError`` with code `damaged` where a number names no object or an object holds itself, and
   ///   `limitExceeded` where the nesting goes beyond ``ArchiveLimits/depth``, and beyond 2,048 levels whatever it is set
-  ///   to, or where sharing makes the value many times as large as the list (16 times, and more than 65,536 values or
-  /// 64 MiB of text and data).
+  ///   to, or where sharing makes the value many times as large as the list (twice, and more than 65,536 values;
+  ///   for text and data 16 times, and more than 64 MiB).
   /// - Complexity: linear in the size of the value.
   public func value(of list: PropertyList) throws -> Value {
     let depth = min(limits.depth, JSONReader.maximumDepth)
