@@ -194,8 +194,11 @@ final class KeyedTweet: NSObject, NSSecureCoding {
   let mentionedIDs: [Int]
   let mediaURLs: [URL]
   let retweeted: [KeyedTweet]
+  /// The version of the model, which is only written where it is given.
+  let modelVersion: Int?
 
-  init(_ value: Tweet) {
+  init(_ value: Tweet, modelVersion: Int? = nil) {
+    self.modelVersion = modelVersion
     id = value.id
     idText = value.idText
     text = value.text
@@ -220,7 +223,7 @@ final class KeyedTweet: NSObject, NSSecureCoding {
     mentionedNames = value.mentionedNames
     mentionedIDs = value.mentionedIDs
     mediaURLs = value.mediaURLs
-    retweeted = value.retweeted.map { KeyedTweet($0) }
+    retweeted = value.retweeted.map { KeyedTweet($0, modelVersion: modelVersion) }
   }
 
   init?(coder: NSCoder) {
@@ -293,6 +296,7 @@ final class KeyedTweet: NSObject, NSSecureCoding {
         as? [KeyedTweet]
     else { return nil }
     self.retweeted = retweeted
+    modelVersion = nil
   }
 
   func encode(with coder: NSCoder) {
@@ -321,6 +325,7 @@ final class KeyedTweet: NSObject, NSSecureCoding {
     coder.encode(mentionedIDs, forKey: "mentionedIDs")
     coder.encode(mediaURLs, forKey: "mediaURLs")
     coder.encode(retweeted, forKey: "retweeted")
+    if let modelVersion { coder.encode(modelVersion, forKey: "MTLModelVersion") }
   }
 
   var value: Tweet {

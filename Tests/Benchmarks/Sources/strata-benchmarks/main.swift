@@ -29,7 +29,7 @@ let notes = """
   Ratios are theirs / ours: how many times faster, or in size/ rows smaller, Strata is. Below 1 the peer is better.
   upgrade/decode is the time to open version 1 / the time to open today's version. grow/ is the time for a model among
   1,000,000 / the time for one among 1,000, and of a linked list of 100,000 objects / one of 1,000. In all of them a
-  smaller ratio is better.
+  smaller ratio is better. grow/legacy is a model among 10,000 of a keyed archive / one among 100.
   encode/ and decode/ are without compression; archive/ and unarchive/ have zlib at level 6 and memory
   level 9 behind both sides.
   Strata, JSON and property lists hold URL and Date; protobuf has neither: strings and doubles there.
@@ -44,6 +44,9 @@ func run(_ arguments: [String]) async throws {
   if arguments.count == 2, arguments[0] == StreamMemory.argument, let count = Int(arguments[1]) {
     return try await StreamMemory.run(count)
   }
+  if arguments.count == 2, arguments[0] == "--profile-legacy", let count = Int(arguments[1]) {
+    return try Runner.profileLegacy(count)
+  }
   let options = try Options(arguments)
   let runner = Runner(rounds: options.rounds, filter: options.filter)
   let tweets = try Corpus.tweets()
@@ -54,6 +57,7 @@ func run(_ arguments: [String]) async throws {
   try runner.compareGrowth()
   try runner.compareGraphs()
   try runner.compareMerging()
+  try runner.compareLegacy(tweets)
   for count in [1, 100, 1000, 10_000, 1_000_000] { try runner.compareSmall(count) }
   if let path = options.json {
     let encoder = JSONEncoder()

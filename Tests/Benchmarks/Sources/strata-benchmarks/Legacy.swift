@@ -1,0 +1,85 @@
+import Foundation
+import StrataCore
+
+// The classes that NSKeyedArchiver knows become the models that they were made of.
+
+extension Small: LegacyModel { static var legacyNames: [String] { ["strata_benchmarks.KeyedSmall"] } }
+extension Tweet: LegacyModel { static var legacyNames: [String] { ["strata_benchmarks.KeyedTweet"] } }
+extension User: LegacyModel { static var legacyNames: [String] { ["strata_benchmarks.KeyedUser"] } }
+extension Metadata: LegacyModel { static var legacyNames: [String] { ["strata_benchmarks.KeyedMetadata"] } }
+
+extension Runner {
+  /// Reading a keyed archive of Foundation into models, against NSKeyedUnarchiver with the same bytes.
+  func compareLegacy(_ tweets: [Tweet]) throws {
+    try compareLegacy(tweets, "tweets", "legacy/unarchiver/tweets") { tweets in
+      // Without a version, the records would count as the first one's and pass all steps.
+      .keyed(tweets, { KeyedTweet($0, modelVersion: Tweet.schema.modelVersion) }, { $0.value })
+    }
+    for count in [100, 1000, 10_000] {
+      try compareLegacy(Small.make(count), String(count), "legacy/unarchiver/small-\(count)") { .keyed($0) }
+    }
+    try compareLegacyGrowth()
+    try compareLegacyXML()
+  }
+
+  private func compareLegacy<M: Model & Equatable>(
+    _ models: [M], _ trial: String, _ row: String, _ makePeer: ([M]) -> Peer
+  ) throws {
+    guard wants(row) else { return }
+    guard KeyedTrial.survives(trial) else { return say("\(row): left out, since NSKeyedUnarchiver failed elsewhere") }
+    let peer = makePeer(models)
+    let data = try peer.encode()
+    let decoder = ArchiveDecoder()
+    guard try peer.isRight(data), try decoder.decode([M].self, fromKeyed: data) == models else {
+      throw Failure("\(row): both sides must give the source back")
+    }
+    try time(row) {
+      consume(try decoder.decode([M].self, fromKeyed: data))
+    } theirs: {
+      try peer.decode(data)
+    }
+  }
+
+  /// What a model costs among ten thousand, against what it costs among a hundred.
+  private func compareLegacyGrowth() throws {
+    guard wants("grow/legacy") else { return }
+    let (many, few) = (10_000, 100)
+    let manyBytes = try Peer.keyed(Small.make(many)).encode()
+    let fewBytes = try Peer.keyed(Small.make(few)).encode()
+    let decoder = ArchiveDecoder()
+    try time("grow/legacy", inverted: true, oursPer: many, theirsPer: few) {
+      consume(try decoder.decode([Small].self, fromKeyed: manyBytes))
+    } theirs: {
+      consume(try decoder.decode([Small].self, fromKeyed: fewBytes))
+    }
+  }
+
+  /// Reading property lists, against PropertyListSerialization.
+  private func compareLegacyXML() throws {
+    let reader = PropertyListReader()
+    for (name, format) in [("xml", PropertyListSerialization.PropertyListFormat.xml), ("binary", .binary)] {
+      guard wants("plist/\(name)") else { continue }
+      let models = Small.make(10_000)
+      let list = models.map { model -> [String: Any] in
+        [
+          "id": model.id, "name": model.name, "score": model.score, "isFlagged": model.isFlagged,
+          "createdAt": model.createdAt,
+        ]
+      }
+      let data = try PropertyListSerialization.data(fromPropertyList: list, format: format, options: 0)
+      guard try reader.readValue(data).arrayValue?.count == models.count else { throw Failure("plist/\(name)") }
+      say("plist/\(name): \(data.count) bytes")
+      try time("plist/\(name)") {
+        consume(try reader.readValue(data))
+      } theirs: {
+        consume(try PropertyListSerialization.propertyList(from: data, format: nil))
+      }
+    }
+  }
+
+  /// Reads one archive again and again, for a profiler.
+  static func profileLegacy(_ count: Int) throws {
+    let data = try Peer.keyed(Small.make(count)).encode()
+    for _ in 0..<500 { consume(try ArchiveDecoder().decode([Small].self, fromKeyed: data)) }
+  }
+}
