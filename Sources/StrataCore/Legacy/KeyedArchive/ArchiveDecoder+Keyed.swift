@@ -8,7 +8,7 @@ extension ArchiveDecoder {
   /// It gives what the method with a ``KeyedArchive`` gives, and is many times as fast where the archive is a binary
   /// property list, its objects are structures of today's fields, and there is no code to run on them.
   ///
-  /// - Throws: as ``KeyedArchive/init(_:limits:opensNested:)-(Data,_,_)``, and as the method with a ``KeyedArchive``.
+  /// - Throws: what opening a ``KeyedArchive`` throws, and as the method with one.
   /// - Complexity: linear in the size of the archive.
   public func decode<T: Archivable>(_ type: T.Type = T.self, fromKeyed data: Data, key: String = "root") throws -> T {
     var report = DecodingReport()
