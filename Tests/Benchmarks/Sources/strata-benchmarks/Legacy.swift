@@ -76,10 +76,4 @@ extension Runner {
       }
     }
   }
-
-  /// Reads one archive again and again, for a profiler.
-  static func profileLegacy(_ count: Int) throws {
-    let data = try Peer.keyed(Small.make(count)).encode()
-    for _ in 0..<500 { consume(try ArchiveDecoder().decode([Small].self, fromKeyed: data)) }
-  }
 }

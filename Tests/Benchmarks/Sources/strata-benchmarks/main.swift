@@ -44,9 +44,6 @@ func run(_ arguments: [String]) async throws {
   if arguments.count == 2, arguments[0] == StreamMemory.argument, let count = Int(arguments[1]) {
     return try await StreamMemory.run(count)
   }
-  if arguments.count == 2, arguments[0] == "--profile-legacy", let count = Int(arguments[1]) {
-    return try Runner.profileLegacy(count)
-  }
   let options = try Options(arguments)
   let runner = Runner(rounds: options.rounds, filter: options.filter)
   let tweets = try Corpus.tweets()
