@@ -1,0 +1,84 @@
+import Foundation
+import Strata
+import Testing
+
+/// The examples of README.md and Docs/Merging.md that need a model called `Issue`.
+private enum MergeExamples {
+  // Merging.md:begin
+  @Model(version: 1)
+  struct Issue {
+    let number: Int
+    var title: String
+    var merging = MergeState()
+  }
+  // Merging.md:end
+
+  static func remember(_ response: Data, _ refresh: Data) throws -> Issue {
+    // Merging.md:begin
+    var issue = try Issue(fromJSON: response)
+    issue.title = "My title"
+    try issue.mergeValues(fromJSON: refresh)
+    for conflict in issue.mergeConflicts {
+      try issue.resolve(conflict, with: .server)
+    }
+    // Merging.md:end
+    return issue
+  }
+
+  static func refresh(_ mine: Issue, _ refreshed: Issue, _ before: Issue) throws -> MergeReport {
+    var issue = mine
+    // README.md:begin
+    let report = try issue.mergeValues(from: refreshed, base: before)
+    // README.md:end
+    return report
+  }
+
+  static func open(_ data: Data) throws -> (KeyedArchive, Issue, Data) {
+    // README.md:begin
+    let archive = try KeyedArchive(data)
+    let issue = try ArchiveDecoder().decode(Issue.self, fromKeyed: data)
+    let back = try ArchiveEncoder().encodeKeyed(issue)
+    // README.md:end
+    return (archive, issue, back)
+  }
+}
+
+extension MergeExamples.Issue: LegacyModel {
+  // README.md:begin
+  static var legacyNames: [String] { ["GHIssue", "App.Issue"] }
+  // README.md:end
+}
+
+@Suite("README and Merging.md, examples")
+struct MergeReadmeTests {
+  @Test("The examples of merging and of old archives are these, and do what they say")
+  func examples() throws {
+    func json(_ title: String) -> Data { Data(#"{"number": 7, "title": "\#(title)"}"#.utf8) }
+    #expect(try MergeExamples.remember(json("a"), json("a")).title == "My title")
+    let resolved = try MergeExamples.remember(json("a"), json("theirs"))
+    #expect(resolved.title == "theirs" && resolved.mergeConflicts.isEmpty)
+    let issue = try MergeExamples.Issue(fromJSON: json("a"))
+    var mine = issue
+    mine.title = "mine"
+    #expect(try MergeExamples.refresh(mine, issue, issue).entries.map(\.outcome) == [.local])
+    let (archive, opened, back) = try MergeExamples.open(ArchiveEncoder().encodeKeyed(issue))
+    #expect(opened.title == "a" && archive.graph.objects.first?["title"] == "a")
+    #expect(try MergeExamples.open(back).1.number == 7)
+  }
+
+  @Test("The pages have the lines of the examples", arguments: ["README.md", "Merging.md"])
+  func pages(_ name: String) throws {
+    let here = URL(filePath: #filePath)
+    let root = here.appending(path: "../../../..").standardizedFileURL
+    let page = try String(
+      contentsOf: root.appending(path: name == "README.md" ? name : "Docs/\(name)"), encoding: .utf8)
+    let source = try String(contentsOf: here, encoding: .utf8)
+    let parts = source.components(separatedBy: "// \(name):").filter { $0.hasPrefix("begin\n") }
+    #expect(parts.count == (name == "README.md" ? 3 : 2))
+    for line in parts.joined(separator: "\n").split(separator: "\n") {
+      let line = line.trimmingCharacters(in: .whitespaces)
+      guard !line.isEmpty, line != "begin" else { continue }
+      #expect(page.contains(line), "\(name) has no line \(line)")
+    }
+  }
+}
