@@ -34,10 +34,10 @@ struct MergeTests {
     #expect(
       run.error == """
         path    outcome   rule
-        title   conflict  recursive
-        votes   conflict  recursive
+        title   conflict  both changed it
+        votes   conflict  both changed it
         gone    server    only changed by the server
-        labels  conflict  recursive
+        labels  conflict  both changed it
         x       local     only changed here
 
         1 server, 1 local, 0 merged, 3 conflicts; the local values stand there (--policy or --conflicts decides)
@@ -89,11 +89,11 @@ struct MergeTests {
     let plain = try report()
     #expect(plain["counts"] == ["server": 1, "local": 1, "merged": 0, "conflict": 3])
     #expect(
-      plain["entries"]?.arrayValue?.first == ["path": "title", "outcome": "conflict", "rule": "recursive"])
+      plain["entries"]?.arrayValue?.first == ["path": "title", "outcome": "conflict", "rule": "both changed it"])
     #expect(
       try report("--values")["entries"]?.arrayValue?.first
         == [
-          "path": "title", "outcome": "conflict", "rule": "recursive", "base": "t", "local": "mine",
+          "path": "title", "outcome": "conflict", "rule": "both changed it", "base": "t", "local": "mine",
           "server": "theirs", "result": "mine",
         ])
     let table = Run("merge", "--local", local, "--base", base, "--server", server, "--values")

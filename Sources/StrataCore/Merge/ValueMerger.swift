@@ -151,7 +151,8 @@ struct ValueMerger {
 
   mutating func conflict(_ sides: MergeSides, _ policy: MergePolicy) -> Value? {
     let value = options.conflicts == .takeServer ? sides.server : sides.local
-    note(sides, .conflict, policy, value)
+    // No rule was named, so the report says what happened.
+    note(sides, .conflict, policy.isAutomatic || policy.isRecursive ? "both changed it" : policy.description, value)
     return value
   }
 

@@ -166,7 +166,7 @@ struct MergeReportTests {
     #expect(
       table == """
         path      outcome   rule
-        conflict  conflict  recursive
+        conflict  conflict  both changed it
         here      local     only changed here
         there     server    only changed by the server
         both      merged    sumOfDeltas
@@ -176,7 +176,8 @@ struct MergeReportTests {
       open.contains("\"own-secret\"") && open.contains("\"old-secret\"") && open.split(separator: "\n").count == 5)
     let json = report.json()
     #expect(json["counts"] == ["server": 1, "local": 1, "merged": 1, "conflict": 1])
-    #expect(json["entries"]?.arrayValue?.first == ["path": "conflict", "outcome": "conflict", "rule": "recursive"])
+    #expect(
+      json["entries"]?.arrayValue?.first == ["path": "conflict", "outcome": "conflict", "rule": "both changed it"])
     #expect(try !String(decoding: JSONWriter().write(json), as: UTF8.self).contains("secret"))
     let shown = report.json(showsValues: true)["entries"]?.arrayValue
     #expect(shown?[3]["result"] == 6 && shown?[0]["base"] == "old-secret" && shown?[0]["result"] == "own-secret")
