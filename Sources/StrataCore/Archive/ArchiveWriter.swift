@@ -14,7 +14,7 @@ public struct ArchiveWriter: ~Copyable {
   /// What each record tag stands for. Equal content has one number, whatever object describes it.
   private var numbers: [RecordShape: Int] = [:]
   /// The shapes whose definitions stand in the bytes, with their numbers.
-  package var numberedShapes: [RecordShape: Int] { numbers }
+  package var definedShapes: [(number: Int, shape: RecordShape)] { numbers.map { ($0.value, $0.key) } }
   /// The schemas of the shapes that were written, where somebody asked for them.
   package private(set) var schemasOfShapes: [RecordShape: ModelSchema]?
   var depth = 0

@@ -97,7 +97,6 @@ extension ValueMerger {
         return conflict(sides, policy)
       }
       note(sides, .server, isBaseKnown ? "inserted by the server" : "absent here", server)
-      adopt(server)
       return server
     case (nil, nil): return nil
     }

@@ -11,14 +11,15 @@ struct ValueMerger {
   let options: MergeOptions
   /// Whether what both sides started from is known.
   let isBaseKnown: Bool
-  /// What the account is about: none is kept where nobody reads it.
+  /// What was decided so far, path by path.
   var entries: [MergeReport.Entry] = []
   /// What became of local objects, which stay themselves: their new fields, by number.
   private(set) var updates: [Int: Record] = [:]
   /// The numbers of the updates in the order in which they came up.
   private(set) var updated: [Int] = []
-  /// The local objects that stand for objects of the server's, and the objects of the server's that came in.
+  /// The local objects by the objects of the server's that they stand for.
   var matches: [Int: Int] = [:]
+  /// The objects of the server's that came in.
   private(set) var adopted = Set<Int>()
   var path: [MergePath.Component] = []
   /// The objects that are being merged, each inside the one before.
@@ -398,7 +399,7 @@ struct ValueMerger {
     }
   }
 
-  mutating func adopt(_ value: Value) {
+  private mutating func adopt(_ value: Value) {
     guard !neighbours.objects.isEmpty else { return }
     _ = value.mapReferences { number in
       adopted.insert(number)

@@ -127,8 +127,3 @@ extension ArchiveReader {
     return .short(word)
   }
 }
-
-extension ArchiveWriter {
-  /// The definitions of records that stand in the bytes.
-  var definedShapes: [(number: Int, shape: RecordShape)] { numberedShapes.map { ($0.value, $0.key) } }
-}
