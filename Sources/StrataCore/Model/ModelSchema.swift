@@ -64,11 +64,17 @@ public final class ModelSchema: Sendable {
     public let formerly: [String]
     /// The types of the associated values, so that models among them are found.
     public let payload: [Any.Type]
+    /// The keys of the associated values in archives, in the order of ``payload``: their labels, and for those without
+    /// one `_0`, `_1` by place. Empty where the declaration leaves them out.
+    public let labels: [String]
 
-    public init(_ name: String, formerly: [String] = [], payload: [Any.Type] = []) {
+    public init(
+      _ name: String, formerly: [String] = [], payload: [Any.Type] = [], labels: [String] = []
+    ) {
       self.name = name
       self.formerly = formerly
       self.payload = payload
+      self.labels = labels
     }
   }
 
@@ -192,6 +198,11 @@ public final class ModelSchema: Sendable {
       }
     }
     if Set(cases.map(\.name)).count < cases.count { return invalid("a case is declared twice") }
+    for info in cases where !info.labels.isEmpty && info.labels.count != info.payload.count {
+      return invalid(
+        "the case \(info.name) has \(info.payload.count) types and \(info.labels.count) labels; give each type its label, "
+          + "or leave the labels out")
+    }
     return nil
   }
 
