@@ -24,23 +24,23 @@ extension Model {
     let schema = Self.schema
     try schema.check()
     try schema.checkKeys(options.keys ?? [])
-    do {
-      var merge = try ModelMerge(self, options)
-      try merge.read(source, base, json)
-      let outcome = try merge.run()
-      return try merge.commit(outcome, into: &self)
-    } catch { throw Self.failure(error) }
+    var merge = try ModelMerge(self, options)
+    try merge.read(source, base, json)
+    let outcome: ModelMerge<Self>.Outcome
+    do { outcome = try merge.run() } catch { throw Self.failure(error) }
+    return try merge.commit(outcome, into: &self)
   }
 
   private static func failure(_ error: any Error) -> ArchiveError {
     let known = error as? ArchiveError
     switch known?.code {
-    case .rejected?, nil:
-      // What a policy threw is the cause, and not that it is no error of ours.
-      return ArchiveError(
-        .mergeFailed, "the values cannot be merged", path: known?.codingPath ?? [], typeName: schema.name,
-        underlying: known?.underlyingError ?? error)
-    default: return known ?? ArchiveError.wrap(error)
+    case .mergeFailed?, .missingValue?, .limitExceeded?: return known ?? ArchiveError.wrap(error)
+    default: break
     }
+    // What a policy threw is the cause, and not that it is no error of ours.
+    let cause = known?.code == .rejected ? known?.underlyingError ?? error : error
+    return ArchiveError(
+      .mergeFailed, "the values cannot be merged", path: known?.codingPath ?? [], typeName: schema.name,
+      underlying: cause)
   }
 }

@@ -44,7 +44,7 @@ extension ValueMerger {
           + "from one to the other", typeName: local.typeName, foundVersion: local.modelVersion,
         supportedVersion: server.modelVersion)
     }
-    guard let schema = catalog[local.typeName] else {
+    guard let schema = try catalog.schema(named: local.typeName) else {
       // One key may be the case of an enum.
       return local.keys.count != 1 || server.keys.count != 1 || local.keys == server.keys
     }
