@@ -3,16 +3,18 @@ import StrataCore
 import Testing
 
 extension MergeRandom {
-  fileprivate enum Form { case json, any }
+  /// What documents are made of: what JSON has, everything, or everything and what is not a number.
+  fileprivate enum Form { case json, any, nan }
 
   private mutating func scalar(_ form: Form) -> Value {
-    switch below(form == .json ? 7 : 9) {
+    switch below(form == .json ? 7 : form == .any ? 9 : 11) {
     case 0: .null
     case 1: .bool(below(2) == 0)
     case 2: .double(Double(below(4)) / 4)
     case 3, 4: .string(["", "a", "a.b", "ä", "[1]", "~1/0"][below(6)])
     case 7: .date(Date(timeIntervalSince1970: Double(below(3))))
     case 8: .data(Data([UInt8(below(3))]))
+    case 9, 10: below(3) == 0 ? .float(.nan) : .double(.nan)
     default: .integer(below(5))
     }
   }
@@ -22,7 +24,8 @@ extension MergeRandom {
   fileprivate mutating func document(_ form: Form, depth: Int = 3) -> Value {
     guard depth > 0 else { return scalar(form) }
     switch below(form == .json ? 7 : 10) {
-    case 0, 1: return scalar(form)
+    case 0: return scalar(form)
+    case 1: return below(2) == 0 ? scalar(form) : .array((0..<below(12)).map { _ in repeated(form) })
     case 2: return .array((0..<below(5)).map { _ in document(form, depth: depth - 1) })
     case 3:
       let ids = Array(0..<5).shuffled(using: &self).prefix(below(6))
@@ -35,6 +38,12 @@ extension MergeRandom {
     case 9: return .record(Record(typeName: "R", modelVersion: 1, fields: fields(form, depth)))
     default: return .object(Object(fields(form, depth).map { .init(key: $0.key, value: $0.value) }))
     }
+  }
+
+  /// One of few values, so that lists have it more than once.
+  private mutating func repeated(_ form: Form) -> Value {
+    let few: [Value] = [1, 2, ["a": 1], form == .nan ? .double(.nan) : 3]
+    return few[below(few.count)]
   }
 
   private mutating func fields(_ form: Form, _ depth: Int) -> [(key: String, value: Value)] {
@@ -59,11 +68,15 @@ extension MergeRandom {
       if below(5) == 0 { object[["a", "b", "ü", "new"][below(4)]] = document(form, depth: 1) }
       return .object(object)
     case .record(var record):
-      for key in record.keys where below(3) == 0 { record[key] = record[key].map { edited($0, form) } }
+      for key in record.keys where below(3) == 0 {
+        record[key] = form == .nan && below(5) == 0 ? nil : record[key].map { edited($0, form) }
+      }
+      if form == .nan, below(5) == 0 { record[["a", "", "new"][below(3)]] = document(form, depth: 1) }
       return .record(record)
     case .array(var elements):
       for place in elements.indices where below(4) == 0 { elements[place] = edited(elements[place], form) }
       if !elements.isEmpty, below(4) == 0 { elements.remove(at: below(elements.count)) }
+      if below(6) == 0 { elements.insert(repeated(form), at: below(elements.count + 1)) }
       if below(4) == 0 { elements.insert(element(below(7), form, 1), at: below(elements.count + 1)) }
       if below(6) == 0 { elements.shuffle(using: &self) }
       return .array(elements)
@@ -107,6 +120,21 @@ struct DocumentLawTests {
       let applied = try? difference.applied(to: old)
       #expect(applied == new, "case \(number), seed \(Self.seed)")
       #expect(try ValueDifference(from: old, to: old).applied(to: old) == old)
+    }
+  }
+
+  @Test("So it is with what is not a number inside, for patches too")
+  func differencesOfNaN() throws {
+    var random = MergeRandom(seed: Self.seed)
+    for number in 0..<Self.cases {
+      let old = random.document(.nan)
+      let new = random.below(3) == 0 ? random.document(.nan) : random.edited(old, .nan)
+      let difference = ValueDifference(from: old, to: new), patch = JSONPatch(from: old, to: new)
+      #expect(difference.isEmpty == patch.operations.isEmpty, "case \(number), seed \(Self.seed)")
+      for applied in [try? difference.applied(to: old), try? patch.applied(to: old)] {
+        let rest = applied.map { ValueDifference(from: $0, to: new) }
+        #expect(rest?.isEmpty == true, "case \(number), seed \(Self.seed)")
+      }
     }
   }
 

@@ -169,6 +169,76 @@ struct JSONPatchTests {
     }
   }
 
+  @Test("Two spellings of one text are two places")
+  func spellings() throws {
+    let (one, other) = (JSONPointer(["\u{fc}"]), JSONPointer(["u\u{308}"]))
+    #expect(one != other && Set([one, other]).count == 2 && one == JSONPointer(["\u{fc}"]))
+    let document: Value = ["\u{fc}": 1]
+    let moved = try JSONPatch([.move(from: one, to: other)]).applied(to: document)
+    #expect(moved.objectValue?.keys.map { Array($0.utf8) } == [Array("u\u{308}".utf8)])
+    let inside = JSONPatch([.add(other, [:]), .move(from: one, to: JSONPointer(other.tokens + ["a"]))])
+    #expect(try inside.applied(to: document)[other.tokens[0]] == ["a": 1])
+  }
+
+  @Test("Random operations on a long list do to it what they do to an array")
+  func longLists() throws {
+    var random = MergeRandom(seed: .random(in: 0 ... .max))
+    var expected = (0..<2500).map { Value.integer($0) }
+    let old = Value.array(expected)
+    var operations: [JSONPatch.Operation] = []
+    func place(_ number: Int) -> JSONPointer { JSONPointer([String(number)]) }
+    for number in 0..<6000 {
+      // More goes than comes at first, then the other way round.
+      let one = random.below(max(expected.count, 1)), value = Value.integer(-number)
+      switch random.below(8) {
+      case 0...(number < 3000 ? 3 : 1) where !expected.isEmpty:
+        operations.append(.remove(place(one)))
+        expected.remove(at: one)
+      case 4 where !expected.isEmpty:
+        let other = random.below(expected.count)
+        operations.append(.move(from: place(one), to: place(other)))
+        expected.insert(expected.remove(at: one), at: other)
+      case 5 where !expected.isEmpty:
+        operations.append(.copy(from: place(one), to: JSONPointer(["-"])))
+        expected.append(expected[one])
+      case 6 where !expected.isEmpty:
+        operations += [.test(place(one), expected[one]), .replace(place(one), value)]
+        expected[one] = value
+      default:
+        let there = random.below(expected.count + 1)
+        operations.append(.add(place(there), value))
+        expected.insert(value, at: there)
+      }
+    }
+    #expect(try JSONPatch(operations).applied(to: old) == .array(expected))
+  }
+
+  @Test("Random operations on the keys of an object do to it what they do to an object by itself")
+  func manyKeys() throws {
+    var random = MergeRandom(seed: .random(in: 0 ... .max))
+    for keyCount in [6, 12, 100] {
+      let old = Object((0..<keyCount / 2).map { .init(key: String($0), value: .integer($0)) })
+      var expected = old
+      var operations: [JSONPatch.Operation] = []
+      for number in 0..<3000 {
+        let key = String(random.below(keyCount)), value = Value.integer(-number)
+        let pointer = JSONPointer([key])
+        if let present = expected[key], random.below(2) == 0 {
+          operations += [.test(pointer, present), .remove(pointer)]
+          expected[key] = nil
+        } else {
+          operations.append(.add(pointer, value))
+          expected[key] = value
+        }
+      }
+      let result = try JSONPatch(operations).applied(to: .object(old))
+      #expect(result.objectValue?.entries == expected.entries)
+      let record = Value.record(Record(typeName: "R", modelVersion: 2, object: old))
+      let patched = try JSONPatch(operations).applied(to: record).recordValue
+      #expect(patched == Record(typeName: "R", modelVersion: 2, object: expected) && patched?.keys == expected.keys)
+    }
+  }
+
   @Test("Every operation goes through JSON, and so does a patch of records")
   func text() throws {
     let (here, there) = (JSONPointer(["a~/", "0"]), JSONPointer([]))

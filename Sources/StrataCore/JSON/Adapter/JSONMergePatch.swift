@@ -4,31 +4,56 @@ public enum JSONMergePatch {
   ///
   /// Objects are compared key by key, arrays and everything else as wholes. A null in an object of `new` cannot be
   /// said, since null removes; such a key is left out.
+  ///
+  /// - Complexity: linear in the size of both.
   public static func patch(from old: Value, to new: Value) -> Value {
-    guard case .object(let new) = new else { return new }
+    difference(from: old, to: new) ?? (new.objectValue == nil ? new : [:])
+  }
+
+  /// - Returns: `nil` where nothing needs to be said.
+  private static func difference(from old: Value, to new: Value) -> Value? {
+    guard case .object(let new) = new else { return old.isSame(as: new) ? nil : new }
     guard case .object(let old) = old else { return withoutNulls(.object(new)) }
+    guard !old.entries.isStored(like: new.entries) else { return nil }
+    let pairs = KeyPairs(old.entries, new.entries)
     var entries: [Object.Entry] = []
-    for entry in new.entries {
-      let before = old[entry.key]
+    for (entry, place) in zip(new.entries, pairs.olds) {
+      let before = place.map { old.entries[$0].value }
       if entry.value.isNull {
         if before?.isNull == false { entries.append(.init(key: entry.key, value: .null)) }
-      } else if before != entry.value {
-        entries.append(.init(key: entry.key, value: patch(from: before ?? .null, to: entry.value)))
+      } else if let value = difference(from: before ?? .null, to: entry.value) {
+        entries.append(.init(key: entry.key, value: value))
       }
     }
-    let kept = Set(new.keys.map { ExactKey($0) })
-    for key in old.keys where !kept.contains(ExactKey(key)) { entries.append(.init(key: key, value: .null)) }
-    return .object(Object(uniqueEntries: entries))
+    for (entry, place) in zip(old.entries, pairs.news) where place == nil {
+      entries.append(.init(key: entry.key, value: .null))
+    }
+    return entries.isEmpty ? nil : .object(Object(uniqueEntries: entries))
   }
 
   /// What a document becomes by a patch (RFC 7396, section 2).
+  ///
+  /// - Complexity: linear in the size of the patch and of the objects that it changes.
   public static func apply(_ patch: Value, to target: Value) -> Value {
     guard case .object(let patch) = patch else { return patch }
-    var result = target.objectValue ?? Object()
+    let entries = target.objectValue?.entries ?? []
+    var places = KeyPlaces(entries)
+    var values: [Value?] = entries.map(\.value)
+    var added: [Object.Entry] = []
+    var next = 0
     for entry in patch.entries {
-      result[entry.key] = entry.value.isNull ? nil : apply(entry.value, to: result[entry.key] ?? .null)
+      let place = places.place(of: entry.key, near: next)
+      if let place {
+        values[place] = entry.value.isNull ? nil : apply(entry.value, to: entries[place].value)
+        next = place + 1
+      } else if !entry.value.isNull {
+        added.append(.init(key: entry.key, value: apply(entry.value, to: .null)))
+      }
     }
-    return .object(result)
+    let kept = zip(entries, values).compactMap { entry, value in
+      value.map { Object.Entry(key: entry.key, value: $0) }
+    }
+    return .object(Object(uniqueEntries: kept + added))
   }
 
   private static func withoutNulls(_ value: Value) -> Value {

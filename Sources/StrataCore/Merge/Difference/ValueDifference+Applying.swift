@@ -2,6 +2,8 @@ extension ValueDifference {
   /// The old value with the differences in it: the new one.
   ///
   /// - Throws: ``ArchiveError`` with the code `mergeFailed` where the value does not have what was there before.
+  /// - Complexity: linear in the sizes of the value and of the difference, times the length of the paths; n log n in the
+  ///   members of sets and maps.
   public func applied(to value: Value) throws -> Value {
     let root = Node(changes[...].map { ($0.path.components[...], $0) }, key)
     return try root.applied(to: value)
@@ -17,7 +19,7 @@ extension ValueDifference {
 
     init(_ changes: [(path: ArraySlice<MergePath.Component>, change: Change)], _ key: String) {
       self.key = key
-      var groups: [MergePath.Component: [(ArraySlice<MergePath.Component>, Change)]] = [:]
+      var groups: [Step: [(ArraySlice<MergePath.Component>, Change)]] = [:]
       var order: [MergePath.Component] = []
       for (path, change) in changes {
         guard let first = path.first else {
@@ -25,55 +27,80 @@ extension ValueDifference {
           continue
         }
         // A place where something was removed and one where something was added are two.
-        if groups[first] == nil { order.append(first) }
-        groups[first, default: []].append((path.dropFirst(), change))
+        let step = Step(first)
+        if groups[step] == nil { order.append(first) }
+        groups[step, default: []].append((path.dropFirst(), change))
       }
-      children = order.map { ($0, Node(groups[$0] ?? [], key)) }
+      children = order.map { ($0, Node(groups[Step($0)] ?? [], key)) }
     }
 
     func applied(to value: Value) throws -> Value {
       if let change = own.first(where: { $0.kind == .changed }), let new = change.new {
-        guard value == change.old || value.isNaN && change.old?.isNaN ?? false else { throw Self.mismatch }
+        guard change.old.map(value.isSame) ?? false else { throw Self.mismatch }
         return new
       }
       switch value {
-      case .object(var object):
-        for (component, node) in children {
-          guard case .key(let key) = component else { throw Self.mismatch }
-          do { object[key] = try node.member(object[key]) } catch { throw ArchiveError.at(.key(key), error) }
-        }
-        return .object(object)
-      case .record(var record):
-        for (component, node) in children {
-          guard case .key(let key) = component else { throw Self.mismatch }
-          do { record[key] = try node.member(record[key]) } catch { throw ArchiveError.at(.key(key), error) }
-        }
-        return .record(record)
+      case .object(let object): return .object(Object(uniqueEntries: try applied(to: object.entries)))
+      case .record(let record): return .record(record.with(try applied(to: record.object.entries)))
       case .array(let elements): return .array(try applied(to: elements))
-      case .set(let members):
-        let removed = Set(children.flatMap { $0.node.own }.compactMap { $0.kind == .removed ? $0.old : nil })
-        let added = children.flatMap { $0.node.own }.compactMap { $0.kind == .added ? $0.new : nil }
-        guard removed.isSubset(of: members) else { throw Self.mismatch }
-        let values = members.filter { !removed.contains($0) } + added
-        return .set(try CanonicalOrder.sorted(values) { try $0.write($1) })
-      case .map(let entries):
-        var result = entries
-        for (component, node) in children {
-          guard case .value(let key) = component else { throw Self.mismatch }
-          let place = result.firstIndex { $0.key == key }
-          let value = try node.member(place.map { result[$0].value })
-          switch (place, value) {
-          case (let place?, let value?): result[place].value = value
-          case (let place?, nil): result.remove(at: place)
-          case (nil, let value?): result.append(.init(key: key, value: value))
-          case (nil, nil): break
-          }
-        }
-        return .map(try CanonicalOrder.sorted(result, by: { try $0.write($1.key) }))
+      case .set(let members): return .set(try applied(toMembers: members))
+      case .map(let entries): return .map(try applied(to: entries))
       default:
         guard own.isEmpty, children.isEmpty else { throw Self.mismatch }
         return value
       }
+    }
+
+    private func applied(to entries: [Object.Entry]) throws -> [Object.Entry] {
+      var places = KeyPlaces(entries)
+      var values: [Value?] = entries.map(\.value)
+      var added: [Object.Entry] = []
+      var next = 0
+      for (component, node) in children {
+        guard case .key(let key) = component else { throw Self.mismatch }
+        let place = places.place(of: key, near: next)
+        let value: Value?
+        do {
+          value = try node.member(place.map { entries[$0].value })
+        } catch { throw ArchiveError.at(.key(key), error) }
+        if let place {
+          values[place] = value
+          next = place + 1
+        } else if let value {
+          added.append(.init(key: key, value: value))
+        }
+      }
+      return zip(entries, values).compactMap { entry, value in value.map { .init(key: entry.key, value: $0) } } + added
+    }
+
+    private func applied(toMembers members: [Value]) throws -> [Value] {
+      let changes = children.flatMap(\.node.own)
+      let removed = Set(changes.compactMap { $0.kind == .removed ? $0.old.map { SameValue($0) } : nil })
+      let added = changes.compactMap { $0.kind == .added ? $0.new : nil }
+      guard removed.isSubset(of: members.map { SameValue($0) }) else { throw Self.mismatch }
+      let values = members.filter { !removed.contains(SameValue($0)) } + added
+      return try CanonicalOrder.sorted(values) { try $0.write($1) }
+    }
+
+    private func applied(to entries: [Value.MapEntry]) throws -> [Value.MapEntry] {
+      let places = Dictionary(
+        entries.enumerated().map { (SameValue($1.key), $0) }, uniquingKeysWith: { first, _ in first })
+      var values: [Value?] = entries.map(\.value)
+      var added: [Value.MapEntry] = []
+      for (component, node) in children {
+        guard case .value(let key) = component else { throw Self.mismatch }
+        let place = places[SameValue(key)]
+        let value = try node.member(place.map { entries[$0].value })
+        if let place {
+          values[place] = value
+        } else if let value {
+          added.append(.init(key: key, value: value))
+        }
+      }
+      let kept = zip(entries, values).compactMap { entry, value in
+        value.map { Value.MapEntry(key: entry.key, value: $0) }
+      }
+      return try CanonicalOrder.sorted(kept + added, by: { try $0.write($1.key) })
     }
 
     /// What becomes of a value that may be absent.
@@ -84,7 +111,7 @@ extension ValueDifference {
           guard value == nil else { throw Self.mismatch }
           return change.new
         case .removed:
-          guard value == change.old else { throw Self.mismatch }
+          guard let value, change.old.map(value.isSame) ?? false else { throw Self.mismatch }
           return nil
         case .changed, .reordered: break
         }
@@ -107,7 +134,7 @@ extension ValueDifference {
         let members = try byID(elements)
         let known = Dictionary(members.map { ($0.id, $0.value) }, uniquingKeysWith: { first, _ in first })
         return try reordered.map { id in
-          guard let element = known[id] else { throw Self.mismatch }
+          guard let element = known[SameValue(id)] else { throw Self.mismatch }
           return element
         }
       }
@@ -115,18 +142,18 @@ extension ValueDifference {
       return try byPlace(elements, places)
     }
 
-    private func byID(_ elements: [Value]) throws -> [(id: Value, value: Value)] {
+    private func byID(_ elements: [Value]) throws -> [(id: SameValue, value: Value)] {
       guard let ids = ValueDifference.ids(elements, key) else { throw Self.mismatch }
-      var nodes: [Value: Node] = [:]
-      for case (.element(_, let id), let node) in children { nodes[id] = node }
-      var result: [(id: Value, value: Value)] = []
+      var nodes: [SameValue: Node] = [:]
+      for case (.element(_, let id), let node) in children { nodes[SameValue(id)] = node }
+      var result: [(id: SameValue, value: Value)] = []
       for (id, element) in zip(ids, elements) {
         guard let value = try nodes[id].map({ try $0.member(element) }) ?? element else { continue }
         result.append((id, value))
       }
       let known = Set(ids)
-      for case (.element(_, let id), let node) in children where !known.contains(id) {
-        if let value = try node.member(nil) { result.append((id, value)) }
+      for case (.element(_, let id), let node) in children where !known.contains(SameValue(id)) {
+        if let value = try node.member(nil) { result.append((SameValue(id), value)) }
       }
       return result
     }
@@ -143,16 +170,39 @@ extension ValueDifference {
         guard elements.indices.contains(place) else { throw Self.mismatch }
         result[place] = try rest.member(elements[place])
       }
-      var kept = result.compactMap(\.self)
+      var rest = result.compactMap(\.self)[...]
+      var merged: [Value] = []
+      merged.reserveCapacity(rest.count + added.count)
       for (place, value) in added.sorted(by: { $0.place < $1.place }) {
-        guard place <= kept.count else { throw Self.mismatch }
-        kept.insert(value, at: place)
+        let passed = place - merged.count
+        guard passed >= 0, passed <= rest.count else { throw Self.mismatch }
+        merged += rest.prefix(passed)
+        rest = rest.dropFirst(passed)
+        merged.append(value)
       }
-      return kept
+      return merged + rest
     }
 
     private static var mismatch: ArchiveError {
       ArchiveError(.mergeFailed, "the value is another one than that which was compared")
+    }
+  }
+
+  /// A step of a path that is found again, also where it names what is not a number.
+  private enum Step: Hashable {
+    case key(ExactKey)
+    case index(Int)
+    case element(ExactKey, SameValue)
+    case value(SameValue)
+
+    init(_ component: MergePath.Component) {
+      self =
+        switch component {
+        case .key(let key): .key(ExactKey(key))
+        case .index(let place): .index(place)
+        case .element(let key, let id): .element(ExactKey(key), SameValue(id))
+        case .value(let value): .value(SameValue(value))
+        }
     }
   }
 }

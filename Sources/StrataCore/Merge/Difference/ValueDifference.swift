@@ -5,7 +5,7 @@
 ///
 /// Objects and records are compared key by key. Arrays whose elements all have a key that tells them apart are compared
 /// by it; those of equal length place by place; others by what was taken out and put in. Sets and maps are compared by
-/// members and keys. Everything else is one value.
+/// members and keys. Everything else is one value. What is not a number is the same as itself, wherever it stands.
 public struct ValueDifference: Sendable, Hashable {
   /// What became of a value.
   public enum Kind: String, Sendable, Hashable, CaseIterable {
@@ -36,8 +36,9 @@ public struct ValueDifference: Sendable, Hashable {
   ///   - old: the value before.
   ///   - new: the value after.
   ///   - key: the key that tells the elements of arrays apart.
-  /// - Complexity: linear in the size of both, but for arrays of different lengths without keys, which take the product
-  ///   of their length and the number of their differences; beyond 4,000 elements that differ they are one value.
+  /// - Complexity: linear in the size of both, but for arrays of different lengths without keys. What these have in front
+  ///   and at their ends alike is passed over; what lies between takes the product of its length and the number of its
+  ///   differences up to 4,000 elements, and n log n beyond, where an array of which less than half stays is one value.
   public init(from old: Value, to new: Value, elementsBy key: String = "id") {
     self.key = key
     compare(old, new)
@@ -50,101 +51,115 @@ public struct ValueDifference: Sendable, Hashable {
     changes.append(Change(path: MergePath(path), kind: kind, old: old, new: new))
   }
 
-  private mutating func inside(_ component: MergePath.Component, _ body: (inout ValueDifference) -> Void) {
+  private mutating func note(_ kind: Kind, _ old: Value?, _ new: Value?, at component: MergePath.Component) {
     path.append(component)
-    body(&self)
+    note(kind, old, new)
+    path.removeLast()
+  }
+
+  private mutating func compare(_ old: Value, _ new: Value, at component: MergePath.Component) {
+    path.append(component)
+    compare(old, new)
     path.removeLast()
   }
 
   private mutating func compare(_ old: Value, _ new: Value) {
-    guard old != new, !(old.isNaN && new.isNaN) else { return }
     switch (old, new) {
-    case (.object(let old), .object(let new)): compare(old.entries, new.entries)
+    case (.object(let before), .object(let after)): compare(before.entries, after.entries)
     case (.record(let before), .record(let after))
     where before.typeName == after.typeName && before.modelVersion == after.modelVersion:
       compare(before.object.entries, after.object.entries)
-    case (.array(let before), .array(let after)): compare(before, after, old, new)
-    case (.set(let before), .set(let after)):
-      let (olds, news) = (Set(before), Set(after))
-      for member in before where !news.contains(member) { inside(.value(member)) { $0.note(.removed, member, nil) } }
-      for member in after where !olds.contains(member) { inside(.value(member)) { $0.note(.added, nil, member) } }
-    case (.map(let before), .map(let after)):
-      let olds = Dictionary(before.map { ($0.key, $0.value) }, uniquingKeysWith: { first, _ in first })
-      let news = Dictionary(after.map { ($0.key, $0.value) }, uniquingKeysWith: { first, _ in first })
-      for entry in before {
-        inside(.value(entry.key)) {
-          if let value = news[entry.key] { $0.compare(entry.value, value) } else { $0.note(.removed, entry.value, nil) }
-        }
-      }
-      for entry in after where olds[entry.key] == nil {
-        inside(.value(entry.key)) { $0.note(.added, nil, entry.value) }
-      }
-    default: note(.changed, old, new)
+    case (.array(let before), .array(let after)): compare(before, after)
+    case (.set(let before), .set(let after)): compareMembers(before, after)
+    case (.map(let before), .map(let after)): compare(before, after)
+    default: if !old.isSame(as: new) { note(.changed, old, new) }
     }
   }
 
   private mutating func compare(_ old: [Object.Entry], _ new: [Object.Entry]) {
-    let olds = Set(old.map { ExactKey($0.key) })
-    let news = Dictionary(new.map { (ExactKey($0.key), $0.value) }, uniquingKeysWith: { first, _ in first })
-    for entry in old {
-      inside(.key(entry.key)) {
-        if let value = news[ExactKey(entry.key)] {
-          $0.compare(entry.value, value)
-        } else {
-          $0.note(.removed, entry.value, nil)
-        }
+    guard !old.isStored(like: new) else { return }
+    let pairs = KeyPairs(old, new)
+    for (entry, place) in zip(old, pairs.news) {
+      if let place {
+        compare(entry.value, new[place].value, at: .key(entry.key))
+      } else {
+        note(.removed, entry.value, nil, at: .key(entry.key))
       }
     }
-    for entry in new where !olds.contains(ExactKey(entry.key)) {
-      inside(.key(entry.key)) { $0.note(.added, nil, entry.value) }
+    for (entry, place) in zip(new, pairs.olds) where place == nil {
+      note(.added, nil, entry.value, at: .key(entry.key))
+    }
+  }
+
+  private mutating func compareMembers(_ before: [Value], _ after: [Value]) {
+    guard !before.isStored(like: after) else { return }
+    let olds = Set(before.map { SameValue($0) }), news = Set(after.map { SameValue($0) })
+    for member in before where !news.contains(SameValue(member)) { note(.removed, member, nil, at: .value(member)) }
+    for member in after where !olds.contains(SameValue(member)) { note(.added, nil, member, at: .value(member)) }
+  }
+
+  private mutating func compare(_ before: [Value.MapEntry], _ after: [Value.MapEntry]) {
+    let olds = Set(before.map { SameValue($0.key) })
+    let news = Dictionary(after.map { (SameValue($0.key), $0.value) }, uniquingKeysWith: { first, _ in first })
+    for entry in before {
+      if let value = news[SameValue(entry.key)] {
+        compare(entry.value, value, at: .value(entry.key))
+      } else {
+        note(.removed, entry.value, nil, at: .value(entry.key))
+      }
+    }
+    for entry in after where !olds.contains(SameValue(entry.key)) {
+      note(.added, nil, entry.value, at: .value(entry.key))
     }
   }
 
   // MARK: Arrays
 
-  private mutating func compare(_ before: [Value], _ after: [Value], _ old: Value, _ new: Value) {
+  private mutating func compare(_ before: [Value], _ after: [Value]) {
+    guard !before.isStored(like: after) else { return }
     if let olds = Self.ids(before, key), let news = Self.ids(after, key), !olds.isEmpty || !news.isEmpty {
       return compareByID(before, after, olds, news)
     }
     if before.count == after.count {
-      for (place, (old, new)) in zip(before, after).enumerated() { inside(.index(place)) { $0.compare(old, new) } }
+      for place in before.indices { compare(before[place], after[place], at: .index(place)) }
       return
     }
-    let start = zip(before, after).prefix { $0 == $1 }.count
-    let end = zip(before.dropFirst(start).reversed(), after.dropFirst(start).reversed()).prefix { $0 == $1 }.count
-    let (olds, news) = (before[start..<before.count - end], after[start..<after.count - end])
-    guard olds.count + news.count <= 4000 else { return note(.changed, old, new) }
-    let difference = Array(news).difference(from: Array(olds))
-    for case .remove(let place, let value, _) in difference.removals {
-      inside(.index(start + place)) { $0.note(.removed, value, nil) }
+    guard let difference = ElementDifference(before, after) else {
+      return note(.changed, .array(before), .array(after))
     }
-    for case .insert(let place, let value, _) in difference.insertions {
-      inside(.index(start + place)) { $0.note(.added, nil, value) }
-    }
+    for place in difference.removed { note(.removed, before[place], nil, at: .index(place)) }
+    for place in difference.added { note(.added, nil, after[place], at: .index(place)) }
   }
 
-  private mutating func compareByID(_ before: [Value], _ after: [Value], _ olds: [Value], _ news: [Value]) {
+  private mutating func compareByID(
+    _ before: [Value], _ after: [Value], _ olds: [SameValue], _ news: [SameValue]
+  ) {
     let kept = Dictionary(uniqueKeysWithValues: zip(news, after))
     let known = Set(olds)
     for (id, element) in zip(olds, before) {
-      inside(.element(key: key, id: id)) {
-        if let value = kept[id] { $0.compare(element, value) } else { $0.note(.removed, element, nil) }
+      let component = MergePath.Component.element(key: key, id: id.value)
+      if let value = kept[id] {
+        compare(element, value, at: component)
+      } else {
+        note(.removed, element, nil, at: component)
       }
     }
     for (id, element) in zip(news, after) where !known.contains(id) {
-      inside(.element(key: key, id: id)) { $0.note(.added, nil, element) }
+      note(.added, nil, element, at: .element(key: key, id: id.value))
     }
     // What was added stands behind what stayed, unless this says otherwise.
     let plain = olds.filter { kept[$0] != nil } + news.filter { !known.contains($0) }
-    if plain != news { note(.reordered, .array(olds), .array(news)) }
+    if plain != news { note(.reordered, .array(olds.map(\.value)), .array(news.map(\.value))) }
   }
 
   /// What tells the elements apart; `nil` where one has no key, or two the same.
-  static func ids(_ elements: [Value], _ key: String) -> [Value]? {
-    var seen = Set<Value>()
-    var ids: [Value] = []
+  static func ids(_ elements: [Value], _ key: String) -> [SameValue]? {
+    var seen = Set<SameValue>()
+    var ids: [SameValue] = []
     for element in elements {
-      guard let id = element[key], !id.isNull, seen.insert(id).inserted else { return nil }
+      guard let value = element[key], !value.isNull else { return nil }
+      let id = SameValue(value)
+      guard seen.insert(id).inserted else { return nil }
       ids.append(id)
     }
     return ids

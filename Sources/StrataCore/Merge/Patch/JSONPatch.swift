@@ -39,55 +39,84 @@ public struct JSONPatch: Sendable, Hashable {
 
   /// The document that the patch makes of another one: all operations, or an error.
   ///
-  /// Keys of records count as those of objects.
+  /// Keys of records count as those of objects. Numbers are compared by all of their digits: a test takes 1.0 for 1 and
+  /// `10e399` for `1e400`, and does not take 9007199254740993 for 9007199254740992.0. A floating-point number counts as
+  /// its shortest text, which is what JSON has of it.
   ///
+  /// - Parameter limits: ``ArchiveLimits/depth`` is how deep arrays and objects may be nested in the document, before and
+  ///   afterwards and in what an operation puts in; above ``JSONReader/maximumDepth`` it counts as that. The other limits
+  ///   have no meaning here.
   /// - Throws: ``ArchiveError`` with the code `mergeFailed` where a place does not exist, a test fails or a value is
-  ///   moved into itself, with the place of the operation in its path.
-  public func applied(to document: Value) throws -> Value {
-    var result = document
+  ///   moved into itself, and with the code `limitExceeded` where values are nested too deep, or where operations put in
+  ///   more than 1,048,576 values and more than 16 times as many as document and patch have, which copies of copies soon
+  ///   do. The place of the operation is in the path, unless the document was too deep before, or is by moves alone.
+  /// - Complexity: linear in the sizes of document, patch and what is copied, times the length of the paths. Putting in and
+  ///   taking out within an array costs about the square root of its length.
+  public func applied(to document: Value, limits: ArchiveLimits = ArchiveLimits()) throws -> Value {
+    var tree = try PatchTree(document, operations, depthLimit: min(limits.depth, JSONReader.maximumDepth))
     for (place, operation) in operations.enumerated() {
-      do { try operation.apply(to: &result) } catch { throw ArchiveError.at(.index(place), error) }
+      do { try operation.apply(to: &tree) } catch { throw ArchiveError.at(.index(place), error) }
     }
-    return result
+    return try tree.result()
   }
 
   /// A patch that makes `new` of `old`: keys and elements are added, removed and replaced where they differ.
   ///
+  /// What is not a number is the same as itself here, but JSON text cannot say it.
+  ///
   /// - Complexity: as ``ValueDifference``, whose rules for arrays without keys hold for all arrays here.
   public init(from old: Value, to new: Value) {
-    var operations: [Operation] = []
-    Self.compare(old, new, [], &operations)
-    self.operations = operations
+    var comparison = Comparison()
+    comparison.compare(old, new)
+    operations = comparison.operations
   }
 
-  private static func compare(_ old: Value, _ new: Value, _ path: [String], _ operations: inout [Operation]) {
-    guard old != new else { return }
-    switch (old, new) {
-    case (.object(let before), .object(let after)):
-      for key in before.keys where after[key] == nil { operations.append(.remove(JSONPointer(path + [key]))) }
-      for entry in after.entries {
-        guard let value = before[entry.key] else {
-          operations.append(.add(JSONPointer(path + [entry.key]), entry.value))
-          continue
-        }
-        compare(value, entry.value, path + [entry.key], &operations)
+  private struct Comparison {
+    var operations: [Operation] = []
+    private var path: [String] = []
+
+    private func pointer(_ token: String) -> JSONPointer { JSONPointer(path + [token]) }
+
+    private mutating func compare(_ old: Value, _ new: Value, at token: String) {
+      path.append(token)
+      compare(old, new)
+      path.removeLast()
+    }
+
+    mutating func compare(_ old: Value, _ new: Value) {
+      switch (old, new) {
+      case (.object(let before), .object(let after)): compare(before.entries, after.entries)
+      case (.array(let before), .array(let after)): compare(before, after)
+      default: if !old.isSame(as: new) { operations.append(.replace(JSONPointer(path), new)) }
       }
-    case (.array(let before), .array(let after)):
-      if before.count == after.count {
-        for (place, (old, new)) in zip(before, after).enumerated() {
-          compare(old, new, path + [String(place)], &operations)
+    }
+
+    private mutating func compare(_ before: [Object.Entry], _ after: [Object.Entry]) {
+      guard !before.isStored(like: after) else { return }
+      let pairs = KeyPairs(before, after)
+      for (entry, new) in zip(before, pairs.news) where new == nil { operations.append(.remove(pointer(entry.key))) }
+      for (entry, old) in zip(after, pairs.olds) {
+        if let old {
+          compare(before[old].value, entry.value, at: entry.key)
+        } else {
+          operations.append(.add(pointer(entry.key), entry.value))
         }
+      }
+    }
+
+    private mutating func compare(_ before: [Value], _ after: [Value]) {
+      guard !before.isStored(like: after) else { return }
+      guard before.count != after.count else {
+        for place in before.indices { compare(before[place], after[place], at: String(place)) }
         return
       }
-      guard before.count + after.count <= 4000 else { fallthrough }
-      let difference = after.difference(from: before)
-      for case .remove(let place, _, _) in difference.removals.reversed() {
-        operations.append(.remove(JSONPointer(path + [String(place)])))
+      guard let difference = ElementDifference(before, after) else {
+        operations.append(.replace(JSONPointer(path), .array(after)))
+        return
       }
-      for case .insert(let place, let value, _) in difference.insertions {
-        operations.append(.add(JSONPointer(path + [String(place)]), value))
-      }
-    default: operations.append(.replace(JSONPointer(path), new))
+      // From behind, so that what is taken out does not move what is yet to be.
+      for place in difference.removed.reversed() { operations.append(.remove(pointer(String(place)))) }
+      for place in difference.added { operations.append(.add(pointer(String(place)), after[place])) }
     }
   }
 }
@@ -138,130 +167,17 @@ extension JSONPatch.Operation {
     }
   }
 
-  fileprivate func apply(to document: inout Value) throws {
+  fileprivate func apply(to tree: inout PatchTree) throws {
     switch self {
-    case .add(let path, let value): try document.edit(path.tokens[...]) { try $0.add(value, $1) }
-    case .remove(let path): try document.edit(path.tokens[...]) { try $0.remove($1) }
-    case .replace(let path, let value): try document.edit(path.tokens[...]) { try $0.replace(value, $1) }
-    case .move(let from, let to):
-      if from == to {
-        _ = try document.value(at: from)
-        return
-      }
-      guard !to.tokens.starts(with: from.tokens) else {
-        throw ArchiveError(.mergeFailed, "a value cannot be moved into itself")
-      }
-      let value = try document.value(at: from)
-      try document.edit(from.tokens[...]) { try $0.remove($1) }
-      try document.edit(to.tokens[...]) { try $0.add(value, $1) }
-    case .copy(let from, let to):
-      let value = try document.value(at: from)
-      try document.edit(to.tokens[...]) { try $0.add(value, $1) }
+    case .add(let path, let value): try tree.add(value, at: path)
+    case .remove(let path): try tree.remove(path)
+    case .replace(let path, let value): try tree.replace(value, at: path)
+    case .move(let from, let to): try tree.move(from, to: to)
+    case .copy(let from, let to): try tree.copy(from, to: to)
     case .test(let path, let value):
-      guard try document.value(at: path).isEqualJSON(value) else {
+      guard try tree.isEqual(path, to: value) else {
         throw ArchiveError(.mergeFailed, "a test failed: the value there is another one")
       }
-    }
-  }
-}
-
-extension Value {
-  private static var noPlace: ArchiveError {
-    ArchiveError(.mergeFailed, "the document has no such place")
-  }
-
-  fileprivate func value(at pointer: JSONPointer) throws -> Value {
-    var value = self
-    for token in pointer.tokens { value = try value.member(token) }
-    return value
-  }
-
-  private func member(_ token: String) throws -> Value {
-    if case .array(let elements) = self {
-      guard let place = JSONPointer.place(token), elements.indices.contains(place) else { throw Self.noPlace }
-      return elements[place]
-    }
-    guard let value = self[token] else { throw Self.noPlace }
-    return value
-  }
-
-  /// Changes what holds the place; the whole document has no holder, which is what no token says.
-  fileprivate mutating func edit(
-    _ tokens: ArraySlice<String>, _ change: (inout Value, String?) throws -> Void
-  ) throws {
-    guard let first = tokens.first else { return try change(&self, nil) }
-    guard tokens.count > 1 else { return try change(&self, first) }
-    var child = try member(first)
-    try child.edit(tokens.dropFirst(), change)
-    try replace(child, first)
-  }
-
-  fileprivate mutating func add(_ value: Value, _ token: String?) throws {
-    guard let token else {
-      self = value
-      return
-    }
-    switch self {
-    case .object(var object):
-      object[token] = value
-      self = .object(object)
-    case .record(var record):
-      record[token] = value
-      self = .record(record)
-    case .array(var elements):
-      let place = token == "-" ? elements.count : JSONPointer.place(token)
-      guard let place, place <= elements.count else { throw Self.noPlace }
-      elements.insert(value, at: place)
-      self = .array(elements)
-    default: throw Self.noPlace
-    }
-  }
-
-  fileprivate mutating func remove(_ token: String?) throws {
-    guard let token else {
-      throw ArchiveError(.mergeFailed, "the whole document cannot be removed")
-    }
-    _ = try member(token)
-    switch self {
-    case .object(var object):
-      object[token] = nil
-      self = .object(object)
-    case .record(var record):
-      record[token] = nil
-      self = .record(record)
-    case .array(var elements):
-      guard let place = JSONPointer.place(token) else { throw Self.noPlace }
-      elements.remove(at: place)
-      self = .array(elements)
-    default: throw Self.noPlace
-    }
-  }
-
-  fileprivate mutating func replace(_ value: Value, _ token: String?) throws {
-    guard let token else {
-      self = value
-      return
-    }
-    _ = try member(token)
-    switch self {
-    case .array(var elements):
-      guard let place = JSONPointer.place(token) else { throw Self.noPlace }
-      elements[place] = value
-      self = .array(elements)
-    default: try add(value, token)
-    }
-  }
-
-  /// Equality of RFC 6902 section 4.6: numbers by their value, texts by their code points.
-  fileprivate func isEqualJSON(_ other: Value) -> Bool {
-    switch (self, other) {
-    case (.array(let own), .array(let other)):
-      return own.count == other.count && zip(own, other).allSatisfy { $0.isEqualJSON($1) }
-    case (.object(let own), .object(let other)):
-      return own.count == other.count
-        && own.entries.allSatisfy { entry in other[entry.key].map { entry.value.isEqualJSON($0) } ?? false }
-    case (.string(let own), .string(let other)): return ExactKey.isSame(own, other)
-    default: return self == other || ValueOrder.compare(self, other) == 0
     }
   }
 }

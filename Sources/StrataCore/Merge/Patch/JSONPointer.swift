@@ -57,3 +57,18 @@ public struct JSONPointer: Sendable, Hashable, CustomStringConvertible {
     return Int(token)
   }
 }
+
+extension JSONPointer {
+  /// Keys count by their bytes: two spellings of one text are two keys of an object.
+  public static func == (left: JSONPointer, right: JSONPointer) -> Bool {
+    left.tokens.count == right.tokens.count && right.isInside(left)
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(tokens.count)
+    for token in tokens { hasher.combine(ExactKey(token)) }
+  }
+
+  /// Whether this is a place in another one, or that itself.
+  func isInside(_ other: JSONPointer) -> Bool { tokens.starts(with: other.tokens, by: ExactKey.isSame) }
+}

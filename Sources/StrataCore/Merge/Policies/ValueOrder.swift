@@ -1,8 +1,11 @@
-import Foundation
-
 /// Which of two values is the greater one, for values that have an order.
 enum ValueOrder {
   /// -1, 0 or 1; `nil` where the values have no order.
+  ///
+  /// Numbers of all kinds are compared by all of their digits, texts by their scalars. What is not a number is below all
+  /// numbers.
+  ///
+  /// - Complexity: linear in the length of the values.
   static func compare(_ left: Value, _ right: Value) -> Int? {
     switch (left, right) {
     case (.string(let left), .string(let right)):
@@ -29,16 +32,16 @@ enum ValueOrder {
 
   private static func sign(_ isSmaller: Bool, _ isEqual: Bool) -> Int { isSmaller ? -1 : isEqual ? 0 : 1 }
 
+  /// What the two numbers are to each other, by all of their digits; see ``ExactNumber``.
   private static func compareNumbers(_ left: Value, _ right: Value) -> Int? {
     if let left = left.integer(as: Int128.self), let right = right.integer(as: Int128.self) {
       return sign(left < right, left == right)
     }
-    if case .decimal(let left) = left, case .decimal(let right) = right, left.isFinite, right.isFinite {
+    // Doubles stand in the order of their texts.
+    if case .double(let left) = left, case .double(let right) = right, !left.isNaN, !right.isNaN {
       return sign(left < right, left == right)
     }
-    guard let one = left.doubleValue, let other = right.doubleValue else { return nil }
-    // What is not a number is below all numbers.
-    if one.isNaN || other.isNaN { return sign(one.isNaN && !other.isNaN, one.isNaN && other.isNaN) }
-    return sign(one < other, one == other)
+    guard let left = ExactNumber(left), let right = ExactNumber(right) else { return nil }
+    return sign(left < right, left == right)
   }
 }

@@ -30,6 +30,8 @@ let notes = """
   upgrade/decode is the time to open version 1 / the time to open today's version. grow/ is the time for a model among
   1,000,000 / the time for one among 1,000, and of a linked list of 100,000 objects / one of 1,000. In all of them a
   smaller ratio is better. grow/legacy is a model among 10,000 of a keyed archive / one among 100.
+  grow/patch is an operation of a JSON Patch with one for each of 100,000 keys / of one with 1,000, and grow/patch-make
+  an operation of such a patch while it is made of two documents; with -list for the elements of a list.
   encode/ and decode/ are without compression; archive/ and unarchive/ have zlib at level 6 and memory
   level 9 behind both sides.
   Strata, JSON and property lists hold URL and Date; protobuf has neither: strings and doubles there.
@@ -54,6 +56,7 @@ func run(_ arguments: [String]) async throws {
   try runner.compareGrowth()
   try runner.compareGraphs()
   try runner.compareMerging()
+  try runner.comparePatches()
   try runner.compareLegacy(tweets)
   for count in [1, 100, 1000, 10_000, 1_000_000] { try runner.compareSmall(count) }
   if let path = options.json {

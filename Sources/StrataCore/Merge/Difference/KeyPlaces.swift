@@ -1,0 +1,67 @@
+/// Where the keys of entries stand, for who looks many of them up.
+struct KeyPlaces {
+  private let entries: [Object.Entry]
+  private var places: [ExactKey: Int]?
+
+  init(_ entries: [Object.Entry]) { self.entries = entries }
+
+  /// The place of a key; `nil` where there is none.
+  ///
+  /// - Parameter guess: where it may stand. Who asks for keys in their order needs nothing but this.
+  /// - Complexity: constant, but for the first key of many that does not stand where it was guessed.
+  mutating func place(of key: String, near guess: Int) -> Int? {
+    if entries.indices.contains(guess), ExactKey.isSame(entries[guess].key, key) { return guess }
+    if entries.count <= 8 { return entries.firstIndex { ExactKey.isSame($0.key, key) } }
+    if let places { return places[ExactKey(key)] }
+    let places = Dictionary(
+      entries.enumerated().map { (ExactKey($1.key), $0) }, uniquingKeysWith: { first, _ in first })
+    self.places = places
+    return places[ExactKey(key)]
+  }
+}
+
+/// Which entries of two objects belong together.
+struct KeyPairs {
+  /// For each new entry the place of the old one with its key.
+  private(set) var olds: [Int?] = []
+  /// For each old entry the place of the new one with its key.
+  private(set) var news: [Int?]
+
+  /// - Complexity: linear in the number of entries.
+  init(_ old: [Object.Entry], _ new: [Object.Entry]) {
+    var places = KeyPlaces(old)
+    news = [Int?](repeating: nil, count: old.count)
+    olds.reserveCapacity(new.count)
+    var next = 0
+    for (number, entry) in new.enumerated() {
+      let place = places.place(of: entry.key, near: next)
+      olds.append(place)
+      if let place {
+        news[place] = number
+        next = place + 1
+      }
+    }
+  }
+}
+
+extension Record {
+  /// The record with other fields: some of its own in their order, and others behind them.
+  ///
+  /// - Complexity: linear in the number of fields.
+  func with(_ fields: [Object.Entry]) -> Record {
+    var gone: [Int] = []
+    var next = 0
+    for (place, key) in shape.keys.enumerated() {
+      if next < fields.count, ExactKey.isSame(fields[next].key, key) { next += 1 } else { gone.append(place) }
+    }
+    let added = fields[next...].map(\.key)
+    // Records of a kind share their shape, also once a few fields have come or gone.
+    if gone.count + added.count <= 4 {
+      let left = gone.reversed().reduce(shape) { $0.removing(at: $1) }
+      return Record(shape: added.reduce(left) { $0.adding($1) }, values: fields.map(\.value))
+    }
+    let shape = RecordShape(
+      typeName: typeName, modelVersion: modelVersion, keys: fields.map(\.key), levels: superclasses)
+    return Record(shape: shape, values: fields.map(\.value))
+  }
+}

@@ -1,0 +1,167 @@
+import Foundation
+
+extension Value {
+  /// Whether two values are the same: equal, but that what is not a number is the same as itself.
+  ///
+  /// - Complexity: linear in the size of the smaller one; does not use the stack.
+  func isSame(as other: Value) -> Bool { Self.areEqual(self, other, Self.areSameScalars) }
+
+  /// Whether two values hold the same places, and equal values in them.
+  ///
+  /// - Parameter areEqual: whether two values are equal that hold no others, or others of different kinds.
+  static func areEqual(_ left: Value, _ right: Value, _ areEqual: (Value, Value) -> Bool) -> Bool {
+    var waiting: [(Value, Value)] = []
+    // What holds others waits for its turn, so that nesting does not use the stack.
+    func mayBeEqual(_ left: Value, _ right: Value) -> Bool {
+      guard left.holdsValues, right.holdsValues else { return areEqual(left, right) }
+      waiting.append((left, right))
+      return true
+    }
+    func haveEqual(_ left: [Object.Entry], _ right: [Object.Entry]) -> Bool {
+      guard left.count == right.count else { return false }
+      var places = KeyPlaces(right)
+      return left.enumerated().allSatisfy { number, entry in
+        places.place(of: entry.key, near: number).map { mayBeEqual(entry.value, right[$0].value) } ?? false
+      }
+    }
+    guard mayBeEqual(left, right) else { return false }
+    while let (left, right) = waiting.popLast() {
+      let isEqual =
+        switch (left, right) {
+        case (.array(let one), .array(let other)), (.set(let one), .set(let other)):
+          one.isStored(like: other) || one.count == other.count && zip(one, other).allSatisfy(mayBeEqual)
+        case (.object(let one), .object(let other)):
+          one.entries.isStored(like: other.entries) || haveEqual(one.entries, other.entries)
+        case (.record(let one), .record(let other)):
+          one.typeName == other.typeName && one.modelVersion == other.modelVersion
+            && haveEqual(one.object.entries, other.object.entries)
+        case (.map(let one), .map(let other)):
+          one.count == other.count
+            && zip(one, other).allSatisfy { mayBeEqual($0.key, $1.key) && mayBeEqual($0.value, $1.value) }
+        case (.graph(let one), .graph(let other)):
+          one.objects.count == other.objects.count && zip(one.objects, other.objects).allSatisfy(mayBeEqual)
+            && mayBeEqual(one.root, other.root)
+        default: false
+        }
+      guard isEqual else { return false }
+    }
+    return true
+  }
+
+  private static func areSameScalars(_ left: Value, _ right: Value) -> Bool {
+    switch (left, right) {
+    case (.double(let one), .double(let other)): one == other || one.isNaN && other.isNaN
+    case (.float(let one), .float(let other)): one == other || one.isNaN && other.isNaN
+    case (.decimal(let one), .decimal(let other)): one == other || one.isNaN && other.isNaN
+    default: left == right
+    }
+  }
+
+  /// Whether this may hold other values.
+  var holdsValues: Bool {
+    switch self {
+    case .array, .set, .object, .map, .record, .graph: true
+    default: false
+    }
+  }
+
+  /// Calls with each of the values that stand right inside.
+  func forEachInside(_ body: (Value) throws -> Void) rethrows {
+    switch self {
+    case .array(let elements), .set(let elements): try elements.forEach(body)
+    case .object(let object): for entry in object.entries { try body(entry.value) }
+    case .record(let record): try record.values.forEach(body)
+    case .map(let entries):
+      for entry in entries {
+        try body(entry.key)
+        try body(entry.value)
+      }
+    case .graph(let graph):
+      try graph.objects.forEach(body)
+      try body(graph.root)
+    default: break
+    }
+  }
+
+  /// How many values there are, this one and those inside counted.
+  ///
+  /// - Parameter depth: how many levels this one stands inside of.
+  /// - Throws: ``ArchiveError`` with the code `limitExceeded` where more levels than the limit are nested.
+  /// - Complexity: linear in that number; does not use the stack.
+  func size(atDepth depth: Int = 0, limit: Int = .max) throws -> Int {
+    guard holdsValues else {
+      guard depth <= limit else { throw ArchiveError.tooDeep(limit) }
+      return 1
+    }
+    var size = 1
+    var waiting = [(value: self, depth: depth)]
+    while let (value, depth) = waiting.popLast() {
+      guard depth < limit else { throw ArchiveError.tooDeep(limit) }
+      value.forEachInside { inside in
+        size += 1
+        if inside.holdsValues { waiting.append((inside, depth + 1)) }
+      }
+    }
+    return size
+  }
+}
+
+extension Array {
+  /// Whether two arrays are one in memory, so that nothing in them needs to be compared.
+  func isStored(like other: [Element]) -> Bool {
+    count == other.count
+      && withUnsafeBufferPointer { own in other.withUnsafeBufferPointer { own.baseAddress == $0.baseAddress } }
+  }
+}
+
+/// A value that is found again: what is not a number is the same as itself.
+struct SameValue: Hashable {
+  let value: Value
+  /// The value with marks for what is not a number; `nil` where everything is.
+  private let marked: Value?
+
+  init(_ value: Value) {
+    self.value = value
+    marked = value.hasNaN ? value.markingNaN : nil
+  }
+
+  static func == (left: SameValue, right: SameValue) -> Bool {
+    left.marked ?? left.value == right.marked ?? right.value
+  }
+
+  func hash(into hasher: inout Hasher) { hasher.combine(marked ?? value) }
+}
+
+extension Value {
+  fileprivate var hasNaN: Bool {
+    var waiting = [self]
+    var hasNaN = false
+    while let value = waiting.popLast(), !hasNaN {
+      switch value {
+      case .double(let number): hasNaN = number.isNaN
+      case .float(let number): hasNaN = number.isNaN
+      case .decimal(let number): hasNaN = number.isNaN
+      default: value.forEachInside { waiting.append($0) }
+      }
+    }
+    return hasNaN
+  }
+
+  /// The value with texts that no number has in place of what is not a number.
+  fileprivate var markingNaN: Value {
+    switch self {
+    case .double(let number) where number.isNaN: .number(NumberText(checked: "NaN"))
+    case .float(let number) where number.isNaN: .number(NumberText(checked: "float NaN"))
+    case .decimal(let number) where number.isNaN: .number(NumberText(checked: "decimal NaN"))
+    case .array(let elements): .array(elements.map(\.markingNaN))
+    case .set(let members): .set(members.map(\.markingNaN))
+    case .object(let object):
+      .object(Object(uniqueEntries: object.entries.map { .init(key: $0.key, value: $0.value.markingNaN) }))
+    case .record(let record): .record(Record(shape: record.shape, values: record.values.map(\.markingNaN)))
+    case .map(let entries): .map(entries.map { .init(key: $0.key.markingNaN, value: $0.value.markingNaN) })
+    case .graph(let graph):
+      .graph(ObjectGraph(objects: graph.objects.map(\.markingNaN), root: graph.root.markingNaN))
+    default: self
+    }
+  }
+}

@@ -1,0 +1,301 @@
+/// A document while a patch changes it.
+///
+/// Arrays and objects are taken apart where a path leads into them, once, and put together again at the end: so each
+/// operation looks keys up and changes what it names in place, however large the document is. They stand in one array
+/// and name each other by their places there, and nothing that works on them uses the stack.
+struct PatchTree {
+  /// What stands in a place.
+  enum Slot {
+    /// A value that no path has led into.
+    case value(Value)
+    /// The number of an array or an object that is taken apart.
+    case node(Int)
+  }
+
+  /// An array or an object.
+  private struct Node {
+    var elements = PatchElements()
+    /// The members of an object; `nil` for an array.
+    var members: PatchMembers?
+
+    /// Calls with each of the nodes that stand right inside.
+    func forEachNode(_ body: (Int) throws -> Void) rethrows {
+      try elements.forEach { if case .node(let number) = $0 { try body(number) } }
+      try members?.forEach { if case .node(let number) = $1 { try body(number) } }
+    }
+  }
+
+  private var root: Slot
+  private var nodes: [Node] = []
+  private let depthLimit: Int
+  private let operations: [JSONPatch.Operation]
+  private let documentSize: Int
+  /// How many values were put in.
+  private var madeSize = 0
+  /// How many may be put in, where it was asked for.
+  private var sizeLimit: Int?
+  /// A move takes what it moves as it is, without looking how deep that is nested.
+  private var hasMoved = false
+
+  /// - Throws: ``ArchiveError`` with the code `limitExceeded` where the document is nested too deep.
+  init(_ document: Value, _ operations: [JSONPatch.Operation], depthLimit: Int) throws {
+    documentSize = try document.size(limit: depthLimit)
+    root = .value(document)
+    self.operations = operations
+    self.depthLimit = depthLimit
+  }
+
+  /// The document as it is now.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `limitExceeded` where it is nested too deep.
+  func result() throws -> Value {
+    let result = try value(of: root)
+    if hasMoved { _ = try result.size(limit: depthLimit) }
+    return result
+  }
+
+  // MARK: Operations
+
+  mutating func add(_ value: Value, at path: JSONPointer) throws {
+    try count(value, at: path)
+    try put(.value(value), at: path)
+  }
+
+  mutating func remove(_ path: JSONPointer) throws { _ = try take(path) }
+
+  mutating func replace(_ value: Value, at path: JSONPointer) throws {
+    try count(value, at: path)
+    guard let last = path.tokens.last else {
+      root = .value(value)
+      return
+    }
+    let holder = try open(path)
+    set(.value(value), at: try place(last, in: holder), of: holder)
+  }
+
+  mutating func move(_ from: JSONPointer, to: JSONPointer) throws {
+    if from == to {
+      _ = try slot(from)
+      return
+    }
+    guard !to.isInside(from) else { throw ArchiveError(.mergeFailed, "a value cannot be moved into itself") }
+    let slot = try take(from)
+    try put(slot, at: to)
+    hasMoved = true
+  }
+
+  mutating func copy(_ from: JSONPointer, to: JSONPointer) throws {
+    let value = try value(of: slot(from))
+    try add(value, at: to)
+  }
+
+  /// Whether a place holds what is equal to a value by RFC 6902, section 4.6: numbers by their value, texts by their code
+  /// points.
+  mutating func isEqual(_ path: JSONPointer, to value: Value) throws -> Bool {
+    var waiting = [(try slot(path), value)]
+    while let (slot, value) = waiting.popLast() {
+      switch slot {
+      case .value(let own): guard own.isEqualJSON(value) else { return false }
+      case .node(let number): guard pair(nodes[number], value, &waiting) else { return false }
+      }
+    }
+    return true
+  }
+
+  /// Adds what stands in a node with what stands in the same places of a value.
+  ///
+  /// - Returns: whether they have the same places.
+  private func pair(_ node: Node, _ value: Value, _ waiting: inout [(Slot, Value)]) -> Bool {
+    let entries: [Object.Entry]
+    switch (value, node.members) {
+    case (.array(let elements), nil):
+      guard elements.count == node.elements.count else { return false }
+      var rest = elements[...]
+      node.elements.forEach { slot in if let element = rest.popFirst() { waiting.append((slot, element)) } }
+      return true
+    case (.object(let object), let members?) where members.record == nil: entries = object.entries
+    case (.record(let record), let members?)
+    where members.record?.typeName == record.typeName && members.record?.modelVersion == record.modelVersion:
+      entries = record.object.entries
+    default: return false
+    }
+    guard let members = node.members, members.count == entries.count else { return false }
+    for entry in entries {
+      guard let place = members.place(of: entry.key), let slot = members[place] else { return false }
+      waiting.append((slot, entry.value))
+    }
+    return true
+  }
+
+  // MARK: Limits
+
+  /// Counts a value that is put in.
+  private mutating func count(_ value: Value, at path: JSONPointer) throws {
+    madeSize += try value.size(atDepth: path.tokens.count, limit: depthLimit)
+    // Few patches put in so many values that those of the patch need to be counted.
+    guard madeSize > 1 << 20 else { return }
+    let limit = sizeLimit ?? max(1 << 20, 16 * (documentSize + operations.reduce(0) { $0 + $1.size }))
+    sizeLimit = limit
+    guard madeSize <= limit else {
+      throw ArchiveError(
+        .limitExceeded, "the operations put in more than \(limit) values; copies of copies grow without end",
+        limit: .count)
+    }
+  }
+
+  // MARK: Places
+
+  private static var noPlace: ArchiveError { ArchiveError(.mergeFailed, "the document has no such place") }
+
+  /// What stands at the end of a path.
+  private mutating func slot(_ path: JSONPointer) throws -> Slot {
+    guard let last = path.tokens.last else { return root }
+    let holder = try open(path)
+    return try slot(at: place(last, in: holder), of: holder)
+  }
+
+  /// The node that holds the end of a path. It is taken apart, and so is everything that holds it.
+  private mutating func open(_ path: JSONPointer) throws -> Int {
+    var holder = try opened(root)
+    root = .node(holder)
+    for token in path.tokens.dropLast() {
+      let place = try place(token, in: holder)
+      let slot = try slot(at: place, of: holder)
+      if case .node(let number) = slot {
+        holder = number
+        continue
+      }
+      let number = try opened(slot)
+      set(.node(number), at: place, of: holder)
+      holder = number
+    }
+    return holder
+  }
+
+  private mutating func opened(_ slot: Slot) throws -> Int {
+    switch slot {
+    case .node(let number): return number
+    case .value(.array(let elements)): nodes.append(Node(elements: PatchElements(elements)))
+    case .value(.object(let object)): nodes.append(Node(members: PatchMembers(object.entries)))
+    case .value(.record(let record)): nodes.append(Node(members: PatchMembers(record.object.entries, of: record)))
+    case .value: throw Self.noPlace
+    }
+    return nodes.count - 1
+  }
+
+  /// The place in a node that a token names.
+  private func place(_ token: String, in holder: Int) throws -> Int {
+    if let members = nodes[holder].members {
+      guard let place = members.place(of: token) else { throw Self.noPlace }
+      return place
+    }
+    guard let place = JSONPointer.place(token), place < nodes[holder].elements.count else { throw Self.noPlace }
+    return place
+  }
+
+  private func slot(at place: Int, of holder: Int) throws -> Slot {
+    guard let members = nodes[holder].members else { return nodes[holder].elements[place] }
+    guard let slot = members[place] else { throw Self.noPlace }
+    return slot
+  }
+
+  private mutating func set(_ slot: Slot, at place: Int, of holder: Int) {
+    if nodes[holder].members == nil {
+      nodes[holder].elements[place] = slot
+    } else {
+      nodes[holder].members?[place] = slot
+    }
+  }
+
+  private mutating func put(_ slot: Slot, at path: JSONPointer) throws {
+    guard let last = path.tokens.last else {
+      root = slot
+      return
+    }
+    let holder = try open(path)
+    guard nodes[holder].members == nil else {
+      nodes[holder].members?.put(slot, under: last)
+      return
+    }
+    let count = nodes[holder].elements.count
+    guard let place = last == "-" ? count : JSONPointer.place(last), place <= count else { throw Self.noPlace }
+    nodes[holder].elements.insert(slot, at: place)
+  }
+
+  private mutating func take(_ path: JSONPointer) throws -> Slot {
+    guard let last = path.tokens.last else {
+      throw ArchiveError(.mergeFailed, "the whole document cannot be removed")
+    }
+    let holder = try open(path)
+    let place = try place(last, in: holder)
+    let slot = try slot(at: place, of: holder)
+    if nodes[holder].members == nil {
+      nodes[holder].elements.remove(at: place)
+    } else {
+      nodes[holder].members?.remove(at: place)
+    }
+    return slot
+  }
+
+  // MARK: Values
+
+  /// The value of what stands in a place.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `limitExceeded` where nodes are nested too deep.
+  private func value(of slot: Slot) throws -> Value {
+    guard case .node(let top) = slot else { return value(slot, [:]) }
+    // Each node stands behind the one that holds it.
+    var order = [(number: top, depth: 1)]
+    var next = 0
+    while next < order.count {
+      let (number, depth) = order[next]
+      guard depth <= depthLimit else { throw ArchiveError.tooDeep(depthLimit) }
+      nodes[number].forEachNode { order.append(($0, depth + 1)) }
+      next += 1
+    }
+    var made: [Int: Value] = [:]
+    for (number, _) in order.reversed() {
+      guard let members = nodes[number].members else {
+        var elements: [Value] = []
+        elements.reserveCapacity(nodes[number].elements.count)
+        nodes[number].elements.forEach { elements.append(value($0, made)) }
+        made[number] = .array(elements)
+        continue
+      }
+      var entries: [Object.Entry] = []
+      entries.reserveCapacity(members.count)
+      members.forEach { entries.append(.init(key: $0, value: value($1, made))) }
+      made[number] = members.record.map { .record($0.with(entries)) } ?? .object(Object(uniqueEntries: entries))
+    }
+    return value(slot, made)
+  }
+
+  private func value(_ slot: Slot, _ made: [Int: Value]) -> Value {
+    switch slot {
+    case .value(let value): value
+    // Every node that is named was made before.
+    case .node(let number): made[number] ?? .null
+    }
+  }
+}
+
+extension JSONPatch.Operation {
+  /// How many values the operation has, itself counted.
+  fileprivate var size: Int {
+    switch self {
+    // Without a limit nothing is thrown.
+    case .add(_, let value), .replace(_, let value), .test(_, let value): 1 + ((try? value.size()) ?? 1)
+    case .remove, .move, .copy: 1
+    }
+  }
+}
+
+extension Value {
+  /// Equality of RFC 6902, section 4.6.
+  fileprivate func isEqualJSON(_ other: Value) -> Bool {
+    Self.areEqual(self, other) { left, right in
+      if case .string(let left) = left, case .string(let right) = right { return ExactKey.isSame(left, right) }
+      return left == right || ValueOrder.compare(left, right) == 0
+    }
+  }
+}

@@ -1,0 +1,130 @@
+import Foundation
+
+/// A number by its digits, so that nothing is rounded where numbers of different kinds are compared.
+///
+/// A floating-point number counts as its shortest text, which is what JSON has of it: 0.1 is the same number as a
+/// double, as a float, as a decimal and as text, and 1e23 is the integer with 23 zeros.
+struct ExactNumber: Comparable {
+  /// Not a number is below all numbers.
+  private enum Kind: Int, Comparable {
+    case notANumber, negativeInfinity, negative, zero, positive, infinity
+
+    static func < (left: Kind, right: Kind) -> Bool { left.rawValue < right.rawValue }
+  }
+
+  private var kind = Kind.zero
+  /// The digits in ASCII, behind `0.`; neither the first nor the last is a zero.
+  private var digits: [UInt8] = []
+  /// The power of ten that this fraction is multiplied by.
+  private var power = Power(0)
+
+  /// The number that a value is; `nil` where it is none.
+  ///
+  /// - Complexity: linear in the number of digits written, whatever the exponent.
+  init?(_ value: Value) {
+    switch value {
+    case .int(let number): self.init(text: number.description)
+    case .uint(let number): self.init(text: number.description)
+    case .wideInteger(let number):
+      self.init(text: (number.isNegative ? "-" : "") + number.magnitude.description)
+    case .float(let number): self.init(number) { $0.description }
+    case .double(let number): self.init(number) { $0.description }
+    case .decimal(let number):
+      if number.isNaN { self.init(.notANumber) } else { self.init(text: number.description) }
+    case .number(let number): self.init(text: number.text)
+    default: return nil
+    }
+  }
+
+  private init(_ kind: Kind) { self.kind = kind }
+
+  private init<T: BinaryFloatingPoint>(_ number: T, _ text: (T) -> String) {
+    if number.isNaN {
+      self.init(.notANumber)
+    } else if number.isInfinite {
+      self.init(number < 0 ? .negativeInfinity : .infinity)
+    } else {
+      self.init(text: text(number))
+    }
+  }
+
+  /// The number of a text that is one.
+  private init(text: String) {
+    var rest = text.utf8[...]
+    let isNegative = rest.first == UInt8(ascii: "-")
+    if isNegative { rest.removeFirst() }
+    var places = 0
+    var isBehindPoint = false
+    while let byte = rest.first, byte | 0x20 != UInt8(ascii: "e") {
+      rest.removeFirst()
+      if byte == UInt8(ascii: ".") {
+        isBehindPoint = true
+      } else if byte != UInt8(ascii: "0") || !digits.isEmpty {
+        digits.append(byte)
+        if !isBehindPoint { places += 1 }
+      } else if isBehindPoint {
+        places -= 1
+      }
+    }
+    while digits.last == UInt8(ascii: "0") { digits.removeLast() }
+    guard !digits.isEmpty else { return }
+    kind = isNegative ? .negative : .positive
+    power = Power(text: rest.dropFirst(), plus: places)
+  }
+
+  static func < (left: ExactNumber, right: ExactNumber) -> Bool {
+    guard left.kind == right.kind else { return left.kind < right.kind }
+    return left.kind == .negative ? right.isSmaller(than: left) : left.isSmaller(than: right)
+  }
+
+  /// Whether this has the smaller magnitude.
+  private func isSmaller(than other: ExactNumber) -> Bool {
+    power == other.power ? digits.lexicographicallyPrecedes(other.digits) : power < other.power
+  }
+}
+
+/// An exponent of any length.
+private struct Power: Comparable {
+  /// The exponent, or the largest or smallest number where it is beyond that.
+  private let clamped: Int
+  /// The digits of one that is beyond, without its sign.
+  private let digits: [UInt8]
+
+  init(_ power: Int) { self.init(power, []) }
+
+  private init(_ clamped: Int, _ digits: [UInt8]) { (self.clamped, self.digits) = (clamped, digits) }
+
+  /// The exponent of a text with a few places more, which are fewer than the text of the number has bytes.
+  init(text: Substring.UTF8View, plus places: Int) {
+    let isNegative = text.first == UInt8(ascii: "-")
+    let isSigned = isNegative || text.first == UInt8(ascii: "+")
+    var digits = Array(text.dropFirst(isSigned ? 1 : 0).drop { $0 == UInt8(ascii: "0") })
+    if digits.count <= 18 {
+      let magnitude = digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
+      self.init((isNegative ? -magnitude : magnitude) + places)
+      return
+    }
+    // The exponent is so far beyond the places that its sign stays.
+    var carry = isNegative ? -places : places
+    for place in digits.indices.reversed() where carry != 0 {
+      let sum = Int(digits[place] - UInt8(ascii: "0")) + carry
+      let digit = (sum % 10 + 10) % 10
+      digits[place] = UInt8(digit) + UInt8(ascii: "0")
+      carry = (sum - digit) / 10
+    }
+    if carry > 0 { digits.insert(contentsOf: carry.description.utf8, at: 0) }
+    digits = Array(digits.drop { $0 == UInt8(ascii: "0") })
+    let text = (isNegative ? "-" : "") + String(decoding: digits, as: UTF8.self)
+    if let small = Int(text), small != .min, small != .max {
+      self.init(small)
+      return
+    }
+    self.init(isNegative ? .min : .max, digits)
+  }
+
+  static func < (left: Power, right: Power) -> Bool {
+    guard left.clamped == right.clamped else { return left.clamped < right.clamped }
+    let (small, large) = left.clamped < 0 ? (right.digits, left.digits) : (left.digits, right.digits)
+    return small.count == large.count ? small.lexicographicallyPrecedes(large) : small.count < large.count
+  }
+}

@@ -1,0 +1,61 @@
+import Foundation
+import StrataCore
+
+extension Runner {
+  /// What an operation of a JSON Patch costs among a hundred thousand, against what it costs among a thousand.
+  func comparePatches() throws {
+    for (name, make) in [("", PatchedDocument.keyed), ("-list", PatchedDocument.list)] {
+      guard ["grow/patch" + name, "grow/patch-make" + name].contains(where: wants) else { continue }
+      let (many, few) = (try make(100_000), try make(1000))
+      try time(
+        "grow/patch" + name, inverted: true, oursPer: many.patch.operations.count,
+        theirsPer: few.patch.operations.count
+      ) {
+        consume(try many.patch.applied(to: many.old))
+      } theirs: {
+        consume(try few.patch.applied(to: few.old))
+      }
+      try time(
+        "grow/patch-make" + name, inverted: true, oursPer: many.patch.operations.count,
+        theirsPer: few.patch.operations.count
+      ) {
+        consume(JSONPatch(from: many.old, to: many.new))
+      } theirs: {
+        consume(JSONPatch(from: few.old, to: few.new))
+      }
+    }
+  }
+}
+
+/// A document, another one, and the patch between them, which has an operation for each key or element.
+private struct PatchedDocument {
+  let old: Value
+  let new: Value
+  let patch: JSONPatch
+
+  private init(_ old: Value, _ new: Value, _ count: Int) throws {
+    (self.old, self.new) = (old, new)
+    patch = JSONPatch(from: old, to: new)
+    guard patch.operations.count == count, try patch.applied(to: old) == new else {
+      throw Failure("a patch of \(count) operations did not make the new document")
+    }
+  }
+
+  /// An object of which one key in ten goes, one comes, and the others change.
+  static func keyed(_ count: Int) throws -> PatchedDocument {
+    func object(_ places: some Sequence<Int>, _ value: (Int) -> Value) -> Value {
+      .object(Object(places.map { .init(key: "key \($0)", value: value($0)) }))
+    }
+    let tenth = count / 10
+    return try PatchedDocument(
+      object(0..<count - tenth) { .integer($0) }, object(tenth..<count) { .integer($0 + 1) }, count)
+  }
+
+  /// A list of objects that all change inside.
+  static func list(_ count: Int) throws -> PatchedDocument {
+    func list(_ name: String) -> Value {
+      .array((0..<count).map { ["id": .integer($0), "name": .string("\(name) \($0)")] })
+    }
+    return try PatchedDocument(["list": list("old")], ["list": list("new")], count)
+  }
+}

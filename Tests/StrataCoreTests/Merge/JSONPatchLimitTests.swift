@@ -1,0 +1,102 @@
+import Foundation
+import StrataCore
+import Testing
+
+@Suite("JSON patches: limits")
+struct JSONPatchLimitTests {
+  private static func nested(_ depth: Int, _ inside: Value = 1) -> Value {
+    (0..<depth).reduce(inside) { value, level in level.isMultiple(of: 2) ? [value] : ["a": value] }
+  }
+
+  private static func pointer(_ depth: Int) -> JSONPointer { JSONPointer((0..<depth).map { _ in "a" }) }
+
+  private func limit(_ body: () throws -> Value) -> ArchiveLimits.Limit? {
+    let error = #expect(throws: ArchiveError.self) { _ = try body() }
+    #expect(error?.code == .limitExceeded)
+    return error?.limit
+  }
+
+  @Test("Copies of the whole into itself end at the depth, and say which operation it was")
+  func depth() throws {
+    let root = JSONPointer()
+    let patch = JSONPatch((0..<50_000).map { _ in .copy(from: root, to: JSONPointer(["a"])) })
+    let error = #expect(throws: ArchiveError.self) { _ = try patch.applied(to: [:]) }
+    #expect(error?.code == .limitExceeded && error?.limit == .depth && error?.codingPath == [.index(511)])
+    let fine = JSONPatch((0..<511).map { _ in .copy(from: root, to: JSONPointer(["a"])) })
+    #expect(try fine.applied(to: [:]) == (0..<511).reduce([:] as Value) { value, _ in ["a": value] })
+  }
+
+  @Test("Copies that double the document each time end before they fill the memory")
+  func size() throws {
+    let doubling = (0..<64).map { JSONPatch.Operation.copy(from: JSONPointer(), to: JSONPointer([String($0)])) }
+    #expect(limit { try JSONPatch(doubling).applied(to: [:]) } == .count)
+    let list = (0..<64).map { _ in JSONPatch.Operation.copy(from: JSONPointer(["0"]), to: JSONPointer(["0", "-"])) }
+    #expect(limit { try JSONPatch(list).applied(to: [[1]]) } == .count)
+    // Sixteen times what there is may be made of any document.
+    let large = Value.array((0..<100_000).map { .integer($0) })
+    let copies = (0..<15).map { JSONPatch.Operation.copy(from: JSONPointer(["a"]), to: JSONPointer([String($0)])) }
+    #expect(try JSONPatch(copies).applied(to: ["a": large]).objectValue?.count == 16)
+    #expect(limit { try JSONPatch(copies + copies).applied(to: ["a": large]) } == .count)
+  }
+
+  @Test("Values are nested as deep as JSON may be, whichever operation puts them there")
+  func deepValues() throws {
+    for operation in 0..<4 {
+      func applied(_ depth: Int) throws -> Value {
+        let deep = Self.nested(depth)
+        let document: Value = ["a": ["a": [:]], "b": deep]
+        let here = Self.pointer(3)
+        let patch: JSONPatch.Operation =
+          switch operation {
+          case 0: .add(here, deep)
+          case 1: .copy(from: JSONPointer(["b"]), to: here)
+          case 2: .move(from: JSONPointer(["b"]), to: here)
+          default: .replace(Self.pointer(2), ["a": deep])
+          }
+        return try JSONPatch([patch]).applied(to: document)
+      }
+      #expect(try applied(509)["a"]?["a"]?["a"] == Self.nested(509))
+      #expect(limit { try applied(510) } == .depth)
+    }
+  }
+
+  @Test("Moves that nest deeper and deeper are refused")
+  func moves() {
+    let document = Value.object(Object((0..<5000).map { .init(key: String($0), value: [:]) }))
+    let patch = JSONPatch(
+      (1..<5000).map { .move(from: JSONPointer([String($0 - 1)]), to: JSONPointer([String($0), "a"])) })
+    #expect(limit { try patch.applied(to: document) } == .depth)
+  }
+
+  @Test("A document beyond the depth is refused, and taken where the limit is raised")
+  func deepDocuments() throws {
+    let patch = JSONPatch([.add(JSONPointer(["a"]), 1)])
+    func document(_ depth: Int) -> Value { ["b": Self.nested(depth - 1)] }
+    #expect(try patch.applied(to: document(512))["a"] == 1)
+    #expect(limit { try patch.applied(to: document(513)) } == .depth)
+    #expect(limit { try JSONPatch().applied(to: document(2100)) } == .depth)
+    var limits = ArchiveLimits()
+    limits.depth = 600
+    #expect(try patch.applied(to: document(600), limits: limits)["a"] == 1)
+    limits.depth = 1_000_000
+    #expect(limit { try patch.applied(to: document(2100), limits: limits) } == .depth)
+  }
+
+  @Test("What is as deep as JSON may be is compared, patched and tested on half a stack")
+  func smallStack() async throws {
+    let (old, new) = (Self.nested(510, [1, .double(.nan)]), Self.nested(510, [2, .double(.nan)]))
+    let result: [Bool] = await withCheckedContinuation { continuation in
+      let thread = Thread {
+        let same = JSONPatch([.test(JSONPointer(), old)])
+        let patch = JSONPatch(from: old, to: new), difference = ValueDifference(from: old, to: new)
+        continuation.resume(returning: [
+          (try? patch.applied(to: old)) != nil, (try? difference.applied(to: old)) != nil,
+          (try? same.applied(to: old)) != nil, difference.changes.count == 1, patch.operations.count == 1,
+        ])
+      }
+      thread.stackSize = 4 << 20
+      thread.start()
+    }
+    #expect(result == [true, true, true, true, true])
+  }
+}

@@ -1,0 +1,108 @@
+import Foundation
+import StrataCore
+import Testing
+
+/// Documents so large that what takes the square of their size would not end in minutes.
+@Suite("Patches and differences of large documents")
+struct PatchGrowthTests {
+  private static let count = 40_000
+  private static let keys = (0..<count).map { "key \($0)" }
+
+  private static func object(_ value: (Int) -> Value?) -> Value {
+    .object(Object(keys.enumerated().compactMap { place, key in value(place).map { .init(key: key, value: $0) } }))
+  }
+
+  private static func record(_ value: (Int) -> Value?) -> Value {
+    .record(Record(typeName: "R", modelVersion: 1, object: object(value).objectValue ?? Object()))
+  }
+
+  @Test("A patch with an operation for each element of a list")
+  func lists() throws {
+    let old = Value.array((0..<Self.count).map { .integer($0) })
+    let operations = (0..<Self.count).map { place in
+      JSONPatch.Operation.replace(JSONPointer(["list", String(place)]), .integer(-place))
+    }
+    let tests = (0..<Self.count).map { place in
+      JSONPatch.Operation.test(JSONPointer(["list", String(place)]), .double(-Double(place)))
+    }
+    let patched = try JSONPatch(operations + tests).applied(to: ["list": old])
+    #expect(patched == ["list": .array((0..<Self.count).map { .integer(-$0) })])
+    let nested = try JSONPatch(
+      (0..<Self.count).map { .add(JSONPointer(["list", String($0), "more", "-"]), .integer($0)) }
+    ).applied(to: ["list": .array((0..<Self.count).map { ["id": .integer($0), "more": []] })])
+    #expect(nested == ["list": .array((0..<Self.count).map { ["id": .integer($0), "more": [.integer($0)]] })])
+  }
+
+  @Test("A patch that takes out and puts in at the front of a list")
+  func listFronts() throws {
+    let first = JSONPointer(["0"])
+    let old = Value.array((0..<Self.count).map { .integer($0) })
+    let removals = [JSONPatch.Operation](repeating: .remove(first), count: Self.count)
+    let additions = (0..<Self.count).map { JSONPatch.Operation.add(first, .integer($0)) }
+    #expect(try JSONPatch(removals).applied(to: old) == [])
+    let reversed = Value.array((0..<Self.count).reversed().map { .integer($0) })
+    #expect(try JSONPatch(removals + additions).applied(to: old) == reversed)
+    let rotations = (0..<Self.count).map { _ in JSONPatch.Operation.move(from: first, to: JSONPointer(["-"])) }
+    #expect(try JSONPatch(rotations).applied(to: old) == old)
+  }
+
+  @Test("A patch with operations for each key of an object and of a record")
+  func keyed() throws {
+    for make in [Self.object, Self.record] {
+      let old = make { .integer($0) }
+      let replaced = Self.keys.map { JSONPatch.Operation.replace(JSONPointer([$0]), "new") }
+      #expect(try JSONPatch(replaced).applied(to: old) == make { _ in "new" })
+      let tested = Self.keys.enumerated().map { JSONPatch.Operation.test(JSONPointer([$1]), .integer($0)) }
+      #expect(try JSONPatch(tested).applied(to: old) == old)
+      let removed = Self.keys.map { JSONPatch.Operation.remove(JSONPointer([$0])) }
+      let added = Self.keys.enumerated().map { JSONPatch.Operation.add(JSONPointer([$1]), .integer($0)) }
+      #expect(try JSONPatch(removed + added).applied(to: old) == old)
+      #expect(try JSONPatch(removed.dropLast()).applied(to: old) == make { $0 == Self.count - 1 ? .integer($0) : nil })
+    }
+  }
+
+  @Test("Differences of objects, records and maps, and what they make")
+  func differences() throws {
+    func map(_ value: (Int) -> Value?) -> Value {
+      .map((0..<Self.count).compactMap { key in value(key).map { .init(key: .integer(key), value: $0) } })
+    }
+    for (number, make) in [Self.object, Self.record, map].enumerated() {
+      let old = make { $0.isMultiple(of: 3) ? nil : .integer($0) }
+      let new = make { $0.isMultiple(of: 5) ? nil : .integer($0 / 7) }
+      let difference = ValueDifference(from: old, to: new)
+      #expect(try difference.applied(to: old) == new)
+      #expect(ValueDifference(from: old, to: old).isEmpty)
+      guard number == 0 else { continue }
+      #expect(try JSONPatch(from: old, to: new).applied(to: old) == new)
+      let patch = JSONMergePatch.patch(from: old, to: new)
+      #expect(JSONMergePatch.apply(patch, to: old) == new)
+    }
+  }
+
+  @Test("Keys in another order differ in nothing")
+  func order() {
+    let old = Self.object { .integer($0) }
+    let new = Value.object(Object((old.objectValue?.entries ?? []).reversed()))
+    #expect(ValueDifference(from: old, to: new).isEmpty && JSONPatch(from: old, to: new).operations.isEmpty)
+    #expect(JSONMergePatch.patch(from: old, to: new) == [:])
+  }
+
+  @Test("Of long lists of different lengths only what differs is replaced")
+  func longLists() throws {
+    let old = Value.array((0..<20_000).map { .integer($0) })
+    var elements = old.arrayValue ?? []
+    for place in stride(from: 19_990, to: 0, by: -10) { elements.remove(at: place) }
+    for place in stride(from: 17_000, to: 0, by: -7) { elements.insert(.integer(place % 100), at: place) }
+    let new = Value.array(elements)
+    let patch = JSONPatch(from: old, to: new), difference = ValueDifference(from: old, to: new)
+    #expect(try patch.applied(to: old) == new && difference.applied(to: old) == new)
+    #expect(patch.operations.count < 10_000 && difference.changes.count < 10_000)
+    let other = Value.array((30_000..<35_001).map { .integer($0) })
+    #expect(JSONPatch(from: old, to: other).operations == [.replace(JSONPointer(), other)])
+    #expect(ValueDifference(from: old, to: other).changes.map(\.kind) == [.changed])
+    // One element at either end of a list costs one operation, however long the list is.
+    let longer = Value.array([-1] + (0..<20_000).map { .integer($0) })
+    #expect(JSONPatch(from: old, to: longer).operations == [.add(JSONPointer(["0"]), -1)])
+    #expect(JSONPatch(from: longer, to: old).operations == [.remove(JSONPointer(["0"]))])
+  }
+}
