@@ -1,3 +1,5 @@
+import StrataCore
+
 extension MergeRandom {
   /// A random graph of a team: people who share their bosses, in circles too, and pets.
   mutating func graph() -> GraphMap {
@@ -83,5 +85,68 @@ extension MergeRandom {
       }
       map.objects[owner]?["pets"] = .references(pets)
     }
+  }
+}
+
+/// A graph as a server sends it in JSON.
+struct GraphDocument {
+  let json: Tree
+  /// What it says, which may be only a part of each object.
+  let map: GraphMap
+
+  /// - Parameters:
+  ///   - whole: the graph.
+  ///   - local: the objects that are known here; what is new is sent whole.
+  /// - Returns: `nil` where objects refer to each other in circles, which JSON cannot say.
+  init?(_ whole: GraphMap, knownHere local: GraphMap, _ random: inout MergeRandom) {
+    var map = whole
+    let isPart = random.isOnce(in: 2)
+    for (key, fields) in whole.objects.sorted(by: { $0.key < $1.key }) where isPart && local.objects[key] != nil {
+      for field in fields.keys.sorted() where field != "id" && random.isOnce(in: 4) { map.objects[key]?[field] = nil }
+    }
+    guard !map.hasCircles else { return nil }
+    map.objects = map.objects.filter { map.reachable(throughWeak: true).contains($0.key) }
+    var seen = Set<String>()
+    json = map.json("root", &seen, &random)
+    self.map = map
+  }
+}
+
+extension GraphMap {
+  fileprivate var hasCircles: Bool {
+    var open = Set<String>()
+    var done = Set<String>()
+    func leadsBack(_ key: String) -> Bool {
+      if open.contains(key) { return true }
+      guard done.insert(key).inserted else { return false }
+      open.insert(key)
+      defer { open.remove(key) }
+      return (objects[key] ?? [:]).values.contains { content in
+        switch content {
+        case .text: false
+        case .reference(let key): key.map { leadsBack($0) } ?? false
+        case .references(let keys): keys.contains { leadsBack($0) }
+        }
+      }
+    }
+    return leadsBack("root")
+  }
+
+  /// - Parameter seen: the objects that stand in the document already; they may come again with nothing but who they are.
+  fileprivate func json(_ key: String, _ seen: inout Set<String>, _ random: inout MergeRandom) -> Tree {
+    var object = Object()
+    let fields = objects[key] ?? [:]
+    let id: Tree? =
+      if case .text(let text)? = fields["id"] { text.flatMap { Int64($0) }.map { .int($0) } ?? .null } else { nil }
+    object["id"] = id
+    if !seen.insert(key).inserted, id?.isNull == false, random.isOnce(in: 2) { return .object(object) }
+    for (field, content) in fields.sorted(by: { $0.key < $1.key }) where field != "id" {
+      switch content {
+      case .text(let text): object[field] = text.map { .string($0) } ?? .null
+      case .reference(let key): object[field] = key.map { json($0, &seen, &random) } ?? .null
+      case .references(let keys): object[field] = .array(keys.map { json($0, &seen, &random) })
+      }
+    }
+    return .object(object)
   }
 }

@@ -7,12 +7,14 @@ private struct GraphOracle {
   let base: GraphMap?
   let local: GraphMap
   let server: GraphMap
+  /// Whether a null says that a weak reference leads nowhere; else it says nothing without a base.
+  let nullsClear: Bool
   private(set) var result = GraphMap()
   /// Whether the rules leave open what becomes of a member.
   private(set) var isOpen = false
 
-  init(base: GraphMap?, local: GraphMap, server: GraphMap) {
-    (self.base, self.local, self.server) = (base, local, server)
+  init(base: GraphMap?, local: GraphMap, server: GraphMap, nullsClear: Bool) {
+    (self.base, self.local, self.server, self.nullsClear) = (base, local, server, nullsClear)
     for key in Set(local.objects.keys).union(server.objects.keys) {
       guard let own = local.objects[key] else {
         result.objects[key] = server.objects[key]
@@ -33,7 +35,7 @@ private struct GraphOracle {
   ) -> GraphMap.Content? {
     guard let base else {
       // A weak reference that a whole graph lacks says nothing.
-      if field == "friend", theirs == .reference(nil) { return own }
+      if field == "friend", !nullsClear, theirs == .reference(nil) { return own }
       return theirs
     }
     let old = base.objects[key]?[field]
@@ -84,6 +86,8 @@ private struct GraphRound {
     let server: GraphMap
     /// An object that stands twice on the server, and the field that leads to the second instance.
     let twice: (key: String, field: String)?
+    /// What the server sends; `nil` where the instances themselves come.
+    let document: GraphDocument?
   }
 
   private var sides: Sides {
@@ -99,7 +103,9 @@ private struct GraphRound {
     let people = server.objects.keys.filter { $0.hasPrefix("P") && !$0.contains(".") }.sorted()
     let twice =
       people.isEmpty || !random.isOnce(in: 3) ? nil : (random.oneOf(people), random.oneOf(["boss", "lead", "keeper"]))
-    return Sides(base: base, local: edited(edits.local, seed ^ 0xB), server: server, twice: twice)
+    let local = edited(edits.local, seed ^ 0xB)
+    let document = random.isOnce(in: 2) ? GraphDocument(server, knownHere: local, &random) : nil
+    return Sides(base: base, local: local, server: server, twice: twice, document: document)
   }
 
   func failure(log: (String) -> Void = { _ in }) -> SimulationFailure? {
@@ -114,11 +120,22 @@ private struct GraphRound {
     log("base    \(isBaseKnown ? bases.map.description : "unknown")")
     log("local   \(locals.map.description)")
     log("server  \(servers.map.description)\(sides.twice.map { ", \($0.key) twice, by \($0.field)" } ?? "")")
-    let oracle = GraphOracle(base: isBaseKnown ? bases.map : nil, local: locals.map, server: servers.map)
+    if let document = sides.document { log("sent    \(document.json.story)") }
+    let oracle = GraphOracle(
+      base: isBaseKnown ? bases.map : nil, local: locals.map, server: sides.document?.map ?? servers.map,
+      nullsClear: sides.document != nil)
     guard !oracle.isOpen else { return nil }
     do {
       var target = local
-      let report = isBaseKnown ? try target.mergeValues(from: server, base: base) : try target.mergeValues(from: server)
+      let report: MergeReport
+      if let document = sides.document {
+        report = try target.mergeValues(
+          fromJSON: document.json, base: isBaseKnown ? base : nil, options: MergeOptions())
+      } else if isBaseKnown {
+        report = try target.mergeValues(from: server, base: base)
+      } else {
+        report = try target.mergeValues(from: server)
+      }
       try check(GraphInstances(target), oracle, bases, locals, servers, report)
       guard GraphInstances(base).map.objects == bases.map.objects else { throw SimulationFailure("base that changed") }
       guard GraphInstances(server).map.objects == servers.map.objects else {

@@ -71,10 +71,7 @@ extension Tree {
   var canonicalText: String {
     switch self {
     case .object(let object):
-      "{"
-        + object.entries.map { "\(Array($0.key.unicodeScalars.map(\.value))):\($0.value.canonicalText)" }.sorted()
-        .joined(
-          separator: ",") + "}"
+      "{" + object.entries.map { "\($0.key):\($0.value.canonicalText)" }.sorted().joined(separator: ",") + "}"
     case .array(let elements): "[" + elements.map(\.canonicalText).joined(separator: ",") + "]"
     case .double(let number): number.isNaN ? "NaN" : "\(number)"
     case .string(let text): "'\(text)'"

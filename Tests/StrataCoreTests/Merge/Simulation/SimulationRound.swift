@@ -132,6 +132,19 @@ private struct SimulationWorld {
     return .object(object)
   }
 
+  /// A part of a document that leaves no doubt about whose values these are: where the owner here is another one than the
+  /// server's was, a part that does not name its owner could be about either.
+  private func named(_ tree: Tree, for replica: SimulatedReplica) -> Tree {
+    guard case .object(var object) = tree, case .object(var owner)? = object["owner"], owner["id"] == nil else {
+      return tree
+    }
+    let path: FlatPath = ["owner", "id"]
+    if let base = replica.base, base[path] == replica.local[path] { return tree }
+    owner["id"] = server["owner"]?["id"]
+    object["owner"] = .object(owner)
+    return .object(object)
+  }
+
   /// A part of a document without the keys that do not matter.
   private func part(_ tree: Tree) -> Tree {
     .object(Object((tree.objectValue ?? Object()).entries.filter { !plainKeys.contains($0.key) }))
@@ -160,16 +173,16 @@ private struct SimulationWorld {
     case .sendWhole: try send(server, to: step.replica, "\(step)", log)
     case .sendPartial:
       let replica = replicas[step.replica]
-      let part = part(
-        random.partial(server, Self.shape) { path, name in
-          guard case .choice(name, _)? = replica.local[path] else { return true }
-          guard let known = replica.base?[path] else { return false }
-          if case .choice(name, _) = known { return false }
-          return true
-        })
-      try send(part, to: step.replica, "\(step)", log)
+      let whole = random.partial(server, Self.shape) { path, name in
+        guard case .choice(name, _)? = replica.local[path] else { return true }
+        guard let known = replica.base?[path] else { return false }
+        if case .choice(name, _) = known { return false }
+        return true
+      }
+      try send(named(part(whole), for: replica), to: step.replica, "\(step)", log)
     case .sendRecord:
-      let part = part(random.partial(server, Self.shape) { _, _ in true })
+      let whole = random.partial(server, Self.shape) { _, _ in true }
+      let part = named(part(whole), for: replicas[step.replica])
       log("\(step)  \(part.story)")
       guard case .record(let record) = part.archived(Self.shape) else { return }
       try replicas[step.replica].receive(part) { try $0.mergeValues(fromRecord: record) }

@@ -13,7 +13,7 @@ struct SimulationTests {
 
   @Test("Whatever is edited, sent, archived and resolved, the library says what the oracle says")
   func rounds() throws {
-    let seeds = SimulationSettings.seeds(150)
+    let seeds = SimulationSettings.seeds(300)
     var failures: [String: [(seed: UInt64, failure: SimulationFailure)]] = [:]
     for seed in seeds {
       guard let failure = SimulationRound(seed: seed).failure() else { continue }
