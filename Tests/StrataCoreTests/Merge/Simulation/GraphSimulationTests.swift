@@ -61,8 +61,9 @@ private struct GraphOracle {
 
   private func isEdited(_ key: String) -> Bool { local.objects[key] != base?.objects[key] }
 
+  /// Whether something that a member leads to was edited: whether that is an edit of the member, nobody says.
   private func isEditedInside(_ key: String) -> Bool {
-    local.objects.keys.contains { $0.hasPrefix("\(key).") && local.objects[$0] != base?.objects[$0] }
+    local.reachable(from: key, throughWeak: true).contains { local.objects[$0] != base?.objects[$0] }
   }
 }
 

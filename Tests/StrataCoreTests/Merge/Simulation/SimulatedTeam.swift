@@ -63,10 +63,10 @@ struct GraphMap {
   /// The fields of each object. `root` is the team.
   var objects: [String: [String: Content]] = [:]
 
-  /// The objects that the root leads to, and the fields by which they are held.
-  func reachable(throughWeak: Bool) -> Set<String> {
-    var found: Set<String> = ["root"]
-    var open = ["root"]
+  /// The objects that one leads to, itself among them.
+  func reachable(from start: String = "root", throughWeak: Bool) -> Set<String> {
+    var found: Set<String> = [start]
+    var open = [start]
     while let key = open.popLast() {
       for (field, content) in objects[key] ?? [:] where throughWeak || field != "friend" {
         let next: [String] =
