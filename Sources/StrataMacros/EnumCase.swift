@@ -16,8 +16,9 @@ struct EnumCase {
   var info: String {
     let former = formerly.map(\.description).joined(separator: ", ")
     let payload = types.map { "(\($0)).self" }.joined(separator: ", ")
+    let labels = values.map(\.key.literal).joined(separator: ", ")
     return "ModelSchema.CaseInfo(\(key.literal)\(formerly.isEmpty ? "" : ", formerly: [\(former)]")"
-      + (types.isEmpty ? ")" : ", payload: [\(payload)])")
+      + (types.isEmpty ? ")" : ", payload: [\(payload)], labels: [\(labels)])")
   }
 
   var writing: [String] {

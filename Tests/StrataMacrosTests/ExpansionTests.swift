@@ -452,9 +452,9 @@ import Testing
           Payment.self, name: "Payment", version: 2,
           cases: [
             ModelSchema.CaseInfo("cash"),
-            ModelSchema.CaseInfo("card", formerly: ["plastic"], payload: [(String).self, (Date?).self]),
-            ModelSchema.CaseInfo("both", payload: [(Payment).self, (Payment).self]),
-            ModelSchema.CaseInfo("default", payload: [(Int).self]),
+            ModelSchema.CaseInfo("card", formerly: ["plastic"], payload: [(String).self, (Date?).self], labels: ["number", "expiry"]),
+            ModelSchema.CaseInfo("both", payload: [(Payment).self, (Payment).self], labels: ["_0", "_1"]),
+            ModelSchema.CaseInfo("default", payload: [(Int).self], labels: ["in"]),
           ])
       }
 

@@ -136,7 +136,7 @@ struct ModelValidationTests {
 
   @Test("M-11, V-2: objects: copies are other objects, merges are all or nothing")
   func objects() throws {
-    var gauge = Gauge(id: 1, level: 5)
+    let gauge = Gauge(id: 1, level: 5)
     gauge.onChange = {}
     let copy = try gauge.copy(updating: \.level, to: 6)
     #expect(copy !== gauge && copy != gauge && gauge.level == 5 && copy.onChange == nil)

@@ -83,6 +83,15 @@ struct Tree: Equatable {
   ])
   func payloads(_ payment: Payment) throws { #expect(try archived(payment) == payment) }
 
+  @Test("The schema of an enum has the keys of its associated values, in the order of their types")
+  func labels() {
+    func labels<M: Model>(_ type: M.Type) -> [[String]] { type.schema.cases.map(\.labels) }
+    #expect(labels(Payment.self) == [[], ["number", "expiry"], ["_0", "_1"], ["in"]])
+    #expect(labels(Expression.self) == [["_0"], ["_0", "_1"], ["_0"]])
+    #expect(labels(Direction.self) == [[], [], []])
+    #expect(Payment.schema.cases.allSatisfy { $0.labels.count == $0.payload.count })
+  }
+
   enum Before {
     @Model(version: 1, name: "Way")
     enum Way: Equatable { case cash, card }

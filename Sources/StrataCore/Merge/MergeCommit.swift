@@ -1,34 +1,68 @@
 /// Puts the result of a merge into the object, and into objects that it refers to: all of it, or nothing.
 struct MergeCommit {
-  let neighbours: ObjectNeighbours
+  let graph: MergeGraph
+  let linking: ObjectLinking
   let validates: Bool
-  /// The new fields of objects that stay themselves, by number, in the order in which they came up.
-  var updates: [(number: Int, record: Record)]
+  /// Whether models are finished and validated.
+  let runsHooks: Bool
+  /// The number of the root where it is an object.
+  let rootNumber: Int?
 
-  /// - Parameter runsHooks: whether models are finished and validated.
-  func run<M: Model>(_ target: inout M, _ values: Record, runsHooks: Bool, adopts: (Record, Record) -> Bool) throws {
-    let before = try target.shallowRecord(neighbours)
-    var undo: [() throws -> Void] = []
+  /// What the models' own code made of fields when they were finished.
+  struct Finished {
+    let number: Int?
+    let before: Record
+    let after: Record
+  }
+
+  /// - Parameters:
+  ///   - target: the root.
+  ///   - before: its fields as they were.
+  ///   - mustAdopt: whether fields count as changed that compare as equal.
+  /// - Returns: the fields of the root as they are, and what models changed when they were finished.
+  func run<M: Model>(
+    _ target: inout M, _ before: Record, mustAdopt: Bool
+  ) throws -> (after: Record, finished: [Finished]) {
+    guard case .record(let values) = linking.root else {
+      throw ArchiveError(.mergeFailed, "the result is no model", typeName: M.schema.name)
+    }
+    try makeAdditions()
+    var undo: [(number: Int, record: Record)] = []
+    var finished: [Finished] = []
     do {
-      for update in updates {
-        undo.append(try Self.set(neighbours.objects[update.number], update.record, neighbours, in: unfinished))
+      let news = linking.additions.indices.map { firstAddition + $0 }
+      for update in linking.updates {
+        undo.append((update.number, update.before))
+        try set(update.number, update.record, update.before, in: unfinished)
       }
-      var result = try Self.made(M.self, values, in: unfinished, neighbours)
+      var result = try made(M.self, values, in: unfinished)
+      var after = values
       if runsHooks {
         // Hooks and rules see every object as it will be.
-        for update in updates {
-          undo.append(try Self.set(neighbours.objects[update.number], update.record, neighbours, in: finishing))
+        for update in linking.updates {
+          let record = try set(update.number, update.record, update.before, in: finishing)
+          if !record.isSame(as: update.record) {
+            finished.append(Finished(number: update.number, before: update.record, after: record))
+          }
         }
-        result = try Self.made(M.self, values, in: finishing, neighbours)
+        for (number, addition) in zip(news, linking.additions) {
+          try set(number, addition.record, addition.record, in: finishing)
+        }
+        result = try made(M.self, values, in: finishing)
+        after = try result.shallowRecord(graph.neighbours)
+        if !after.isSame(as: values) { finished.append(Finished(number: rootNumber, before: values, after: after)) }
       }
-      let after = try result.shallowRecord(neighbours)
-      try Self.checkConstants(of: M.schema, before, after)
-      if adopts(before, after) { try target.adoptFields(of: result) }
+      try checkConstants(of: M.schema, before, after)
+      if mustAdopt || !after.isSame(as: before) { try target.adoptFields(of: result) }
+      return (after, finished)
     } catch {
-      for step in undo.reversed() { try step() }
+      // What was set is set back, whatever else goes wrong: an object that took new fields takes its old ones.
+      for step in undo.reversed() { try restore(step.number, step.record) }
       throw error
     }
   }
+
+  private var firstAddition: Int { graph.neighbours.objects.count - linking.additions.count }
 
   private var unfinished: DecodingContext {
     DecodingContext(source: .merge, includesExcluded: true, finishesModels: false)
@@ -38,45 +72,90 @@ struct MergeCommit {
     DecodingContext(source: .merge, includesExcluded: true, validates: validates, collectsFailures: true)
   }
 
+  /// Makes the objects that are new here; fields that refer to one made later wait for it.
+  private func makeAdditions() throws {
+    guard !linking.additions.isEmpty else { return }
+    let table = ObjectTable(graph.neighbours, adding: linking.additions.count)
+    let context = unfinished
+    func make<M: Model>(_ type: M.Type, _ record: Record) throws -> M {
+      context.objects = table
+      let unknown = M.schema.keepsUnknownFields ? M.schema.unknownFields(of: record) : UnknownFields()
+      return try M.make(
+        slots: M.schema.allKeys.map { record[$0] }, unknownFields: unknown, in: context, isObjectFrame: true)
+    }
+    var objects: [any Model] = []
+    for addition in linking.additions {
+      do {
+        let object = try make(addition.type, addition.record)
+        table.append(object)
+        objects.append(object)
+      } catch { throw Self.failure(error, addition.type.schema) }
+    }
+    context.objects = table
+    try table.setWaiting(in: context)
+    for object in objects { _ = graph.neighbours.number(of: object) }
+  }
+
+  private func made<M: Model>(_ type: M.Type, _ values: Record, in context: DecodingContext) throws -> M {
+    try Self.made(type, values, graph, in: context)
+  }
+
   /// Makes a model of merged values.
   static func made<M: Model>(
-    _ type: M.Type, _ values: Record, in context: DecodingContext, _ neighbours: ObjectNeighbours
+    _ type: M.Type, _ values: Record, _ graph: MergeGraph, in context: DecodingContext
   ) throws -> M {
     do {
-      let model = try M.make(ofShallow: values, neighbours, in: context)
+      let model = try graph.make(M.self, values, in: context)
       try context.checkFailures(of: model)
       return model
-    } catch {
-      if let error = error as? ArchiveError, error.code == .invalid { throw error }
-      throw ArchiveError(
-        .mergeFailed, "a merged value is not what the field holds", path: (error as? ArchiveError)?.codingPath ?? [],
-        typeName: M.schema.name, underlying: error)
-    }
+    } catch { throw failure(error, M.schema) }
+  }
+
+  private static func failure(_ error: any Error, _ schema: ModelSchema) -> ArchiveError {
+    if let error = error as? ArchiveError, error.code == .invalid { return error }
+    return ArchiveError(
+      .mergeFailed, "a merged value is not what the field holds", path: (error as? ArchiveError)?.codingPath ?? [],
+      typeName: schema.name, underlying: error)
   }
 
   /// Gives an object new fields.
   ///
-  /// - Returns: what gives it its old ones again.
-  private static func set<M: Model>(
-    _ object: M, _ values: Record, _ neighbours: ObjectNeighbours, in context: DecodingContext
-  ) throws -> () throws -> Void {
-    // An object of a subclass is opened as what it is.
-    guard !object.isOfSubclass else { return try set(object.dynamicModel, values, neighbours, in: context) }
-    var target = object
-    let before = try object.shallowRecord(neighbours)
-    let plain = DecodingContext(source: .merge, includesExcluded: true, finishesModels: false)
-    let backup = try made(M.self, before, in: plain, neighbours)
-    let result = try made(M.self, values, in: context, neighbours)
-    try checkConstants(of: M.schema, before, result.shallowRecord(neighbours))
-    try target.adoptFields(of: result)
-    return { try target.adoptFields(of: backup) }
+  /// - Returns: what they are then.
+  @discardableResult
+  private func set(_ number: Int, _ values: Record, _ before: Record, in context: DecodingContext) throws -> Record {
+    func set<M: Model>(_ object: M) throws -> Record {
+      var target = object
+      let result = try made(M.self, values, in: context)
+      let after = context.finishesModels ? try result.shallowRecord(graph.neighbours) : values
+      try checkConstants(of: M.schema, before, after)
+      try target.adoptFields(of: result)
+      return after
+    }
+    return try set(graph.neighbours.objects[number].dynamicModel)
   }
 
-  private static func checkConstants(of schema: ModelSchema, _ before: Record, _ after: Record) throws {
-    for field in schema.fields where field.isConstant && before[field.key] != after[field.key] {
-      throw ArchiveError(
-        .mergeFailed, "a constant of an object cannot change; declare it with var or merge it with keepTarget",
-        path: [.key(field.key)], typeName: schema.name)
+  private func restore(_ number: Int, _ record: Record) throws {
+    func restore<M: Model>(_ object: M) throws {
+      var target = object
+      try target.adoptFields(of: graph.make(M.self, record, in: unfinished))
+    }
+    try restore(graph.neighbours.objects[number].dynamicModel)
+  }
+
+  private func checkConstants(of schema: ModelSchema, _ before: Record, _ after: Record) throws {
+    for field in schema.fields where field.isConstant {
+      let (old, new) = (before[field.key] ?? .null, after[field.key] ?? .null)
+      // A constant may refer to another object here that stands for the same one; it cannot be set, and stays.
+      if !old.isSame(as: new, linking.canonical) {
+        throw ArchiveError(
+          .mergeFailed, "a constant of an object cannot change; declare it with var or merge it with keepTarget",
+          path: [.key(field.key)], typeName: schema.name)
+      }
     }
   }
+}
+
+extension Record {
+  /// Whether two records are the same: what is not a number is the same as itself.
+  func isSame(as other: Record) -> Bool { Value.record(self).isSame(as: .record(other)) }
 }

@@ -14,6 +14,10 @@ public struct MergeRules: Sendable {
   /// The key that tells objects apart: arrays of them are merged by it where both sides changed them.
   public let identity: String?
 
+  /// A default that none of the fields which follow it can use, and an identity that the model does not declare, are
+  /// errors of the declaration, with the code `invalidSchema`. Of a class only the identity is checked: subclasses may
+  /// bring the fields.
+  ///
   /// - Parameters:
   ///   - policy: for fields that have none of their own.
   ///   - identity: the key that tells objects apart; `nil` where only ``MergePolicy/byID(_:missing:)`` says so.

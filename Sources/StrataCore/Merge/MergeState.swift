@@ -1,18 +1,24 @@
-/// What merging remembers from one time to the next: the last server's state that was merged, and what is unresolved.
+/// What merging remembers from one time to the next: what the server said so far, and what is unresolved.
 ///
 /// A model asks for it with a stored property of this type:
 ///
 ///     var merging = MergeState()
 ///
 /// Then every merge has three sides without any book-keeping: the base is what the server had the last time, which is
-/// what `init(fromJSON:)` read or the last merge took in. Archives keep it, at the version of the model that wrote them,
-/// and it goes through the same steps when a newer version merges. JSON does not hold it, and the equality of ``FieldEquatable`` leaves it out; what the compiler makes does not.
+/// what `init(fromJSON:)` read or the merges took in. Nothing that was only here becomes part of it, so it may lack keys:
+/// of these nobody knows what the server had. Archives keep it, and it goes through the steps of the models together with
+/// the model that remembers it. JSON does not hold it, and the equality of ``FieldEquatable`` leaves it out; what the
+/// compiler makes does not.
 ///
-/// The base is a copy of the model's fields, so archives grow by that much. Objects that refer to each other in circles
-/// cannot be kept so; give those models' merges their base.
+/// The base is a copy of the model's fields and of the objects that it refers to, so archives grow by that much.
 public struct MergeState: Sendable, Hashable {
-  /// The server's state that was merged last; `nil` before the first one.
+  /// What the server said so far, as far as it did; `nil` before the first merge.
+  ///
+  /// An object that is referred to once stands in its place. One that is referred to more often stands apart, and a record
+  /// of the type `strata.reference` in each place.
   public internal(set) var base: Record?
+  /// The objects that do not stand in their places.
+  var objects: [Record] = []
   /// The conflicts of earlier merges that nobody resolved yet, in the order in which they came up.
   public internal(set) var conflicts: [MergeReport.Entry] = []
 
@@ -22,14 +28,36 @@ public struct MergeState: Sendable, Hashable {
   /// A state in which the server had this.
   public init(base: Record?) { self.base = base }
 
-  /// Takes in new conflicts, and lets go of those that a rule decided or that are none any more.
+  /// The type of a record that stands for an object which stands apart: 0 is the model itself, and the others follow.
+  static let referenceName = "strata.reference"
+
+  static func reference(_ number: Int) -> Value {
+    .record(Record(typeName: referenceName, modelVersion: nil, fields: [("number", .integer(number))]))
+  }
+
+  /// The base as parts of a model at today's version.
+  func read(_ base: Record, _ type: any Model.Type, _ reader: PartReader) throws -> Value {
+    try reader.take(([base] + objects).map { .record($0) }, for: type)
+    return try reader.read(type, type.schema.isObject ? Self.rootReference : .record(base))
+  }
+
+  private static var rootReference: Value { reference(0) }
+
+  /// Takes in what a merge came to: what the server said, new conflicts, and that a rule decided old ones or that there are
+  /// none any more.
   ///
   /// A server that says nothing new decides nothing: the conflict stays until somebody resolves it.
-  ///
-  /// - Parameter agree: whether both sides have the same at a path by now.
-  mutating func take(_ report: MergeReport, agree: (MergePath) -> Bool) {
+  mutating func move(to server: ServerState, _ report: MergeReport, _ result: Record) throws {
     let decided = Set(report.entries.filter { $0.outcome != .local || $0.base != $0.server }.map(\.path))
-    conflicts = conflicts.filter { !decided.contains($0.path) && !agree($0.path) } + report.conflicts
+    let rest = conflicts.filter { !decided.contains($0.path) }
+    if !rest.isEmpty {
+      let agreeing = try server.agreements(rest.map(\.path), with: result)
+      conflicts = zip(rest, agreeing).filter { !$1 }.map(\.0)
+    } else {
+      conflicts = []
+    }
+    conflicts += report.conflicts
+    (base, objects) = try server.remembered()
   }
 }
 
@@ -37,20 +65,24 @@ extension MergeState: Archivable {
   public func write(to writer: inout ArchiveWriter) throws { try writer.write(value) }
 
   var value: Value {
-    [
-      "base": base.map { .record($0) } ?? .null,
-      "conflicts": .array(
-        conflicts.map { entry in
-          var object = Object([
-            .init(key: "path", value: .array(entry.path.components.map(\.value))),
-            .init(key: "rule", value: .string(entry.rule)),
-          ])
-          object["base"] = entry.base
-          object["local"] = entry.local
-          object["server"] = entry.server
-          return .object(object)
-        }),
-    ]
+    var object = Object([
+      .init(key: "base", value: base.map { .record($0) } ?? .null),
+      .init(
+        key: "conflicts",
+        value: .array(
+          conflicts.map { entry in
+            var object = Object([
+              .init(key: "path", value: .array(entry.path.components.map(\.value))),
+              .init(key: "rule", value: .string(entry.rule)),
+            ])
+            object["base"] = entry.base
+            object["local"] = entry.local
+            object["server"] = entry.server
+            return .object(object)
+          })),
+    ])
+    if !objects.isEmpty { object["objects"] = .array(objects.map { .record($0) }) }
+    return .object(object)
   }
 
   public static func make(from value: Value, in context: DecodingContext) throws -> MergeState {
@@ -60,6 +92,12 @@ extension MergeState: Archivable {
       throw ArchiveError.mismatch(expected: "what merging remembers", found: value.kind)
     }
     var state = MergeState(base: object["base"]?.recordValue)
+    state.objects = try (object["objects"]?.arrayValue ?? []).map { object in
+      guard case .record(let record) = object else {
+        throw ArchiveError(.damaged, "an object that merging remembers is a record")
+      }
+      return record
+    }
     state.conflicts = try (object["conflicts"]?.arrayValue ?? []).map { conflict in
       guard let path = conflict["path"]?.arrayValue, let rule = conflict["rule"]?.stringValue else {
         throw ArchiveError(.damaged, "a conflict has a path and a rule")
@@ -100,43 +138,24 @@ extension MergePath.Component {
 
 extension ModelSchema {
   /// The key of the field in which merging remembers something; `nil` where there is none.
-  var mergeStateKey: String? { fields.first { $0.type is MergeState.Type }?.key }
-}
-
-extension Record {
-  /// The record without what merging remembers in it, at any depth.
-  func withoutMergeState(_ catalog: SchemaCatalog) -> Record {
-    guard catalog.schemas.contains(where: { $0.mergeStateKey != nil }) else { return self }
-    var result = self
-    if let key = catalog[typeName]?.mergeStateKey { result[key] = nil }
-    result.values = result.values.map { $0.withoutMergeState(catalog) }
-    return result
-  }
-}
-
-extension Value {
-  fileprivate func withoutMergeState(_ catalog: SchemaCatalog) -> Value {
-    switch self {
-    case .record(let record): return .record(record.withoutMergeState(catalog))
-    case .array(let elements): return .array(elements.map { $0.withoutMergeState(catalog) })
-    case .object(let object):
-      return .object(
-        Object(uniqueEntries: object.entries.map { .init(key: $0.key, value: $0.value.withoutMergeState(catalog)) }))
-    default: return self
-    }
-  }
+  var mergeStateKey: String? { remembersMerges ? fields.first { $0.type is MergeState.Type }?.key : nil }
 }
 
 extension Model {
   /// Takes the object as it is for the server's state, from which later edits start.
   mutating func rememberAsBase() throws {
     guard let key = Self.schema.mergeStateKey else { return }
+    let graph = MergeGraph()
+    let number = Self.schema.isObject ? graph.neighbours.number(of: self) : nil
+    var values = try number.map { try graph.record($0) } ?? shallowRecord(graph.neighbours)
     var catalog = SchemaCatalog()
     Self.collectSchemas(into: &catalog)
-    let neighbours = ObjectNeighbours()
-    var values = try shallowRecord(neighbours)
-    values[key] = MergeState(base: try baseRecord(catalog)).value
+    var state = MergeState()
+    (state.base, state.objects) = try RememberedGraph(catalog, number.map { .reference($0) } ?? .record(values)) {
+      try graph.record($0)
+    }.encoded()
+    values[key] = state.value
     let context = DecodingContext(source: .merge, includesExcluded: true, finishesModels: false)
-    try adoptFields(of: MergeCommit.made(Self.self, values, in: context, neighbours))
+    try adoptFields(of: graph.make(Self.self, values, in: context))
   }
 }

@@ -49,20 +49,23 @@ public struct Merger: Sendable {
         .mergeFailed, "the values cannot be merged", path: error.codingPath, underlying: error.underlyingError)
     }
     var report = MergeReport()
-    report.entries = merger.entries
+    report.entries = merger.notes.map(\.entry)
     try report.checkConflicts(options, typeName: nil)
     let result = merged ?? .null
-    let keys = (result.recordValue?.object ?? result.objectValue ?? Object()).keys
-    report.mergedKeys = (sides.server?.recordValue?.object ?? sides.server?.objectValue ?? Object()).keys.filter {
-      options.keys?.contains($0) ?? true
+    func entries(_ value: Value?) -> [Object.Entry] { (value?.recordValue?.object ?? value?.objectValue)?.entries ?? [] }
+    func lookup(_ entries: [Object.Entry]) -> [ExactKey: Value] {
+      Dictionary(entries.map { (ExactKey($0.key), $0.value) }, uniquingKeysWith: { first, _ in first })
     }
-    report.changes = keys.compactMap { key in
-      sides.local?[key] == result[key]
-        ? nil : MergeReport.Change(key: key, old: sides.local?[key], new: result[key])
+    let wanted = options.keys.map { Set($0.map { ExactKey($0) }) }
+    report.mergedKeys = entries(sides.server).map(\.key).filter { wanted?.contains(ExactKey($0)) ?? true }
+    let (olds, news) = (entries(sides.local), entries(result))
+    let (before, after) = (lookup(olds), lookup(news))
+    report.changes = news.compactMap { entry in
+      let old = before[ExactKey(entry.key)]
+      return old.map { $0.isSame(as: entry.value) } ?? false
+        ? nil : MergeReport.Change(key: entry.key, old: old, new: entry.value)
     }
-    let removed = (sides.local?.recordValue?.object ?? sides.local?.objectValue ?? Object()).entries
-    let kept = Set(keys.map { ExactKey($0) })
-    report.changes += removed.filter { !kept.contains(ExactKey($0.key)) }.map {
+    report.changes += olds.filter { after[ExactKey($0.key)] == nil }.map {
       MergeReport.Change(key: $0.key, old: $0.value, new: nil)
     }
     return (result, report)

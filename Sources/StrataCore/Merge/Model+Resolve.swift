@@ -1,113 +1,148 @@
 /// How somebody decides a conflict.
 public enum MergeResolution: Sendable, Hashable {
   /// The value that the side had when they met.
-  case base, local, server
+  case base, server
+  /// What is here now, also where it was edited since.
+  case local
   case value(Value)
 }
 
 extension Model {
   /// The conflicts of earlier merges that nobody resolved yet; empty where the model has no ``MergeState``.
-  public var mergeConflicts: [MergeReport.Entry] { (try? mergeState?.conflicts) ?? [] }
+  ///
+  /// Where an older version of the model wrote them, they have been through its steps.
+  public var mergeConflicts: [MergeReport.Entry] {
+    let state = try? mergeState
+    // A property cannot throw; conflicts whose values no step can upgrade are shown as they were archived, and resolving
+    // one throws.
+    return (try? state?.lifted(for: Self.self).conflicts) ?? state?.conflicts ?? []
+  }
 
   /// Decides a conflict: the value takes its place, and the model no longer remembers the conflict.
   ///
+  /// An object that the value stands for is the one here with its identity, where there is one.
+  ///
   /// - Parameters:
   ///   - conflict: one of ``mergeConflicts``, or of a report's ``MergeReport/conflicts``.
-  ///   - resolution: the side that is right, or another value, in the type of the field.
+  ///   - resolution: the side that is right, or another value, in the type of the field. ``MergeResolution/local`` leaves
+  ///     what is here now.
   /// - Throws: ``ArchiveError`` with the code `mergeFailed` where the path no longer leads anywhere or the value is not
-  ///   what the field holds, and `invalid` where the result breaks a rule. The object is then as it was.
+  ///   what the field holds, and `invalid` where the result breaks a rule. Every object is then as it was.
   public mutating func resolve(_ conflict: MergeReport.Entry, with resolution: MergeResolution) throws {
     if isOfSubclass {
       func resolve<M: Model>(_ object: M) throws {
         var object = object
-        try object.resolve(conflict, with: resolution)
+        try object.resolveItself(conflict, resolution)
       }
       return try resolve(dynamicModel)
     }
-    let value: Value? =
-      switch resolution {
-      case .base: conflict.base
-      case .local: conflict.local
-      case .server: conflict.server
-      case .value(let value): value
-      }
-    let neighbours = ObjectNeighbours()
-    var values = try shallowRecord(neighbours)
+    try resolveItself(conflict, resolution)
+  }
+
+  /// What merging remembers of this object; `nil` where the model does not ask for it.
+  var mergeState: MergeState? {
+    get throws {
+      guard let key = Self.schema.mergeStateKey else { return nil }
+      let record = try shallowRecord(ObjectNeighbours())
+      return try MergeState.make(from: record[key] ?? .null, in: DecodingContext())
+    }
+  }
+
+  private mutating func resolveItself(_ conflict: MergeReport.Entry, _ resolution: MergeResolution) throws {
+    let graph = MergeGraph()
+    let number = Self.schema.isObject ? graph.neighbours.number(of: self) : nil
+    let before = try number.map { try graph.record($0) } ?? shallowRecord(graph.neighbours)
+    var editor = PathEditor { try graph.record($0) }
+    var values = before
+    if resolution != .local {
+      let value: Value? =
+        switch resolution {
+        case .base: conflict.base
+        case .local: nil
+        case .server: conflict.server
+        case .value(let value): value
+        }
+      do {
+        let root = number.map { Value.reference($0) } ?? .record(before)
+        let located = try value.map { try LocalObjects(graph, root).located($0) }
+        let edited = try editor.set(located, at: conflict.path.components[...], in: .record(before))
+        guard case .record(let record)? = edited else { throw PathEditor.lost }
+        values = record
+      } catch { throw ArchiveError.wrap(error).inType(Self.schema.name) }
+    }
     var catalog = SchemaCatalog()
     Self.collectSchemas(into: &catalog)
-    var editor = PathEditor(neighbours: neighbours)
-    do {
-      guard case .record(let edited)? = try editor.set(value, at: conflict.path.components[...], in: .record(values))
-      else { throw PathEditor.lost }
-      values = edited
-    } catch { throw ArchiveError.wrap(error).inType(Self.schema.name) }
-    if let key = Self.schema.mergeStateKey, var state = try mergeState {
+    if let number { values = editor.updates.removeValue(forKey: number) ?? values }
+    if let key = Self.schema.mergeStateKey, var state = try mergeState?.lifted(for: Self.self) {
       state.conflicts.removeAll { $0.path == conflict.path }
       values[key] = state.value
     }
+    let updates = try editor.updates.sorted { $0.key < $1.key }.map { number, record in
+      ObjectLinking.Update(number: number, before: try graph.record(number), record: record)
+    }
+    let linking = try ObjectLinking(graph, nil, root: .record(values), updates: updates) { _ in before }
     let commit = MergeCommit(
-      neighbours: neighbours, validates: true, updates: editor.updates.map { (number: $0.key, record: $0.value) })
-    try commit.run(&self, values, runsHooks: catalog.finishesModels) { _, _ in true }
+      graph: graph, linking: linking, validates: true, runsHooks: catalog.finishesModels, rootNumber: number)
+    _ = try commit.run(&self, before, mustAdopt: true)
   }
 }
 
-/// Puts a value in its place in nested values and objects.
-private struct PathEditor {
-  let neighbours: ObjectNeighbours
-  /// The new fields of objects on the way.
-  var updates: [Int: Record] = [:]
+extension Model where Self: AnyObject {
+  /// Decides a conflict: the value takes its place, and the object no longer remembers the conflict.
+  public func resolve(_ conflict: MergeReport.Entry, with resolution: MergeResolution) throws {
+    func resolve<M: Model>(_ object: M) throws {
+      var object = object
+      try object.resolveItself(conflict, resolution)
+    }
+    try resolve(dynamicModel)
+  }
+}
 
-  static var lost: ArchiveError {
-    ArchiveError(.mergeFailed, "the path of the conflict no longer leads to a value")
+/// Finds the objects here that values of a report stand for.
+private struct LocalObjects {
+  private struct Identity: Hashable {
+    let typeName: String
+    let value: Value
   }
 
-  /// - Parameter path: the rest of the way.
-  mutating func set(_ new: Value?, at path: ArraySlice<MergePath.Component>, in value: Value?) throws -> Value? {
-    guard let step = path.first else { return new }
-    if case .reference(let number)? = value {
-      let record = try updates[number] ?? neighbours.objects[number].shallowRecord(neighbours)
-      guard case .record(let edited)? = try set(new, at: path, in: .record(record)) else { throw Self.lost }
-      updates[number] = edited
-      return value
-    }
-    switch (step, value) {
-    case (.key(let key), .record(var record)?):
-      record[key] = try set(new, at: path.dropFirst(), in: record[key])
-      return .record(record)
-    case (.key(let key), .object(var object)?):
-      object[key] = try set(new, at: path.dropFirst(), in: object[key])
-      return .object(object)
-    case (.value(let key), .map(var entries)?):
-      let place = entries.firstIndex { $0.key == key }
-      let edited = try set(new, at: path.dropFirst(), in: place.map { entries[$0].value })
-      if let place { entries.remove(at: place) }
-      if let edited { entries.insert(.init(key: key, value: edited), at: place ?? entries.count) }
-      return .map(entries)
-    case (_, .array(var elements)?):
-      let place = try elements.firstIndex { try matches($0, step) }
-      let edited = try set(new, at: path.dropFirst(), in: place.map { elements[$0] })
-      switch (place, edited) {
-      case (let place?, let edited?): elements[place] = edited
-      case (let place?, nil): elements.remove(at: place)
-      case (nil, let edited?):
-        guard path.count == 1 else { throw Self.lost }
-        elements.append(edited)
-      case (nil, nil): break
+  private let graph: MergeGraph
+  private var numbers: [Identity: Int] = [:]
+  private var keys: [String: String] = [:]
+
+  init(_ graph: MergeGraph, _ root: Value) throws {
+    self.graph = graph
+    var waiting: [Int] = []
+    var seen = Set<Int>()
+    func visit(_ value: Value) { value.forEachReference { if seen.insert($0).inserted { waiting.append($0) } } }
+    visit(root)
+    while let number = waiting.popLast() {
+      let record = try graph.record(number)
+      let schema = graph.schema(number)
+      if let key = schema.identityKey, let id = record[key], !id.isNull {
+        for name in [schema.name] + schema.superclasses.map(\.name) {
+          keys[name] = key
+          numbers[Identity(typeName: name, value: id)] = number
+        }
       }
-      return .array(elements)
-    default: throw Self.lost
+      visit(.record(record))
     }
   }
 
-  private func matches(_ element: Value, _ step: MergePath.Component) throws -> Bool {
-    var opened = element
-    if case .reference(let number) = element {
-      opened = .record(try updates[number] ?? neighbours.objects[number].shallowRecord(neighbours))
-    }
-    return switch step {
-    case .element(let key, let id): opened[key] == id
-    case .value(let content): opened == content
-    default: false
+  func located(_ value: Value) throws -> Value {
+    switch value {
+    case .record(let record):
+      if let key = keys[record.typeName], let id = record[key],
+        let number = numbers[Identity(typeName: record.typeName, value: id)]
+      {
+        return .reference(number)
+      }
+      return .record(Record(shape: record.shape, values: try record.values.map(located)))
+    case .array(let elements): return .array(try elements.map(located))
+    case .object(let object):
+      return .object(
+        Object(uniqueEntries: try object.entries.map { .init(key: $0.key, value: try located($0.value)) }))
+    case .map(let entries): return .map(try entries.map { .init(key: $0.key, value: try located($0.value)) })
+    default: return value
     }
   }
 }

@@ -16,14 +16,17 @@ extension ValueMerger {
     private var numbers: [Identity: Int] = [:]
     private(set) var components: [MergePath.Component] = []
 
-    mutating func elements(_ values: [Value], _ key: String?, unique: Bool, _ open: (Value) throws -> Value) rethrows
-      -> Elements
-    {
+    /// - Parameters:
+    ///   - open: the fields of an object that an element refers to.
+    ///   - content: what tells an element without a key apart.
+    mutating func elements(
+      _ values: [Value], _ key: String?, unique: Bool, _ open: (Value) throws -> Value, _ content: (Value) -> Value
+    ) throws -> Elements {
       var result = Elements()
       var occurrences: [Value: Int] = [:]
       for element in values {
         let id = try key.flatMap { try open(element)[$0] }.flatMap { $0.isNull ? nil : $0 }
-        let content = try id ?? open(element)
+        let content = id ?? content(element)
         let occurrence = occurrences[content, default: 0]
         occurrences[content] = occurrence + 1
         if unique, occurrence > 0 { continue }
@@ -39,6 +42,17 @@ extension ValueMerger {
     }
   }
 
+  /// The fields of what a reference names; any other value as it is.
+  private func opened(_ value: Value) throws -> Value {
+    if case .reference(let number) = value { .record(try graph.record(number)) } else { value }
+  }
+
+  /// What tells an element from others that has no key: an object is itself.
+  private func contentOf(_ value: Value) -> Value {
+    guard let matching else { return value }
+    return value.mapReferences { .reference(matching.canonical($0)) }
+  }
+
   // MARK: By identity
 
   /// Merges the elements of two arrays by identity; `nil` where the values are no arrays.
@@ -48,21 +62,23 @@ extension ValueMerger {
     guard case .array(let own)? = sides.local, case .array(let other)? = sides.server else { return nil }
     var identities = Identities()
     let open = { [self] (value: Value) in try opened(value) }
-    let local = try identities.elements(own, key, unique: false, open)
-    let server = try identities.elements(other, key, unique: false, open)
-    let base = try identities.elements(sides.base?.arrayValue ?? [], key, unique: false, open)
+    let content = { [self] (value: Value) in contentOf(value) }
+    let local = try identities.elements(own, key, unique: false, open, content)
+    let server = try identities.elements(other, key, unique: false, open, content)
+    let base = try identities.elements(sides.base?.arrayValue ?? [], key, unique: false, open, content)
     var result: [Int: Value] = [:]
     for number in local.numbers + server.numbers.filter({ local.values[$0] == nil }) {
       path.append(identities.components[number])
       defer { path.removeLast() }
-      let element = self.sides(base.values[number], local.values[number], server.values[number])
+      let element = self.sides(
+        base.values[number], local.values[number], server.values[number], isBaseKnown: sides.isBaseKnown)
       do { result[number] = try mergeElement(element, missing, policy) } catch {
         throw ArchiveError.at(.index(server.numbers.firstIndex(of: number) ?? 0), error)
       }
     }
     let surviving = Set(result.keys)
     let order = ListOrder(base: base.numbers, local: local.numbers, server: server.numbers)
-    let places = isBaseKnown ? order.merged(surviving) : order.following(surviving)
+    let places = sides.isBaseKnown ? order.merged(surviving) : order.following(surviving)
     noteOrder(sides, order, surviving, places, policy)
     return .array(places.compactMap { result[$0] })
   }
@@ -73,14 +89,14 @@ extension ValueMerger {
     switch (sides.local, sides.server) {
     case (let local?, let server?):
       if same(local, server), !countsEqualChanges || same(sides.base, local) { return local }
-      if let merged = try mergeNested(sides, local, server, .recursive) { return merged }
+      if let merged = try mergeNested(sides, local, server, .recursive, isMatched: true) { return merged }
       return try merge(sides, .automatic)
     case (let local?, nil):
-      if isBaseKnown, sides.base == nil {
+      if sides.isBaseKnown, sides.base == nil {
         note(sides, .local, "inserted here", local)
         return local
       }
-      let isEdited = isBaseKnown && !same(sides.base, local)
+      let isEdited = try sides.isBaseKnown && isEdited(sides.base, local, .local)
       guard missing == .keep || missing == .deleteUnlessEdited && isEdited else {
         note(sides, .server, "\(policy): the server no longer has it", nil)
         return nil
@@ -88,16 +104,17 @@ extension ValueMerger {
       note(
         sides, .local, "\(policy): the server no longer has it" + (isEdited ? ", and it was edited here" : ""), local)
       return local
-    case (nil, let server?):
-      if isBaseKnown, sides.base != nil {
-        if same(sides.base, server) {
+    case (nil, _?):
+      let sides = try completed(sides)
+      if sides.isBaseKnown, sides.base != nil {
+        guard try isEdited(sides.base, sides.server, .server) else {
           note(sides, .local, "removed here", nil)
           return nil
         }
         return conflict(sides, policy)
       }
-      note(sides, .server, isBaseKnown ? "inserted by the server" : "absent here", server)
-      return server
+      note(sides, .server, sides.isBaseKnown ? "inserted by the server" : "absent here", sides.server)
+      return sides.server
     case (nil, nil): return nil
     }
   }
@@ -131,9 +148,10 @@ extension ValueMerger {
     if elements(sides.server) == nil, !(sides.server?.isNull ?? true) { return nil }
     var identities = Identities()
     let open = { [self] (value: Value) in try opened(value) }
-    let local = try identities.elements(own, nil, unique: true, open)
-    let server = try identities.elements(other, nil, unique: true, open)
-    let base = try identities.elements(elements(sides.base) ?? [], nil, unique: true, open)
+    let content = { [self] (value: Value) in contentOf(value) }
+    let local = try identities.elements(own, nil, unique: true, open, content)
+    let server = try identities.elements(other, nil, unique: true, open, content)
+    let base = try identities.elements(elements(sides.base) ?? [], nil, unique: true, open, content)
     var surviving = Set(local.numbers).union(server.numbers)
     if !isGrowOnly {
       surviving = surviving.filter {
@@ -141,11 +159,11 @@ extension ValueMerger {
       }
     }
     let order = ListOrder(base: base.numbers, local: local.numbers, server: server.numbers)
-    let places = isBaseKnown ? order.merged(surviving) : order.following(surviving)
+    let places = sides.isBaseKnown ? order.merged(surviving) : order.following(surviving)
     let values = places.compactMap { local.values[$0] ?? server.values[$0] }
     let isSet = if case .set? = sides.local ?? sides.server { true } else { false }
     // Objects have no bytes of their own to be sorted by; the archive sorts them by their content.
-    let isSorted = isSet && neighbours.objects.isEmpty
+    let isSorted = isSet && !values.contains(where: \.hasReferences)
     let sorted = isSorted ? try CanonicalOrder.sorted(values) { try $0.write($1) } : values
     let result: Value = isSet ? .set(sorted) : .array(sorted)
     if !same(sides.local, sides.server) || !same(sides.local, result) {

@@ -1,53 +1,93 @@
 /// Merges values by policy, nested ones by the policies of their own types, and keeps account of it.
+///
+/// What the server says is a tree in which any key of any model may be absent, and absent never touches. Objects are not
+/// looked into where they are referred to: each is merged once, by itself (``mergeObjects()``), and a reference is
+/// compared by what it is matched to.
 struct ValueMerger {
-  private struct Pair: Hashable {
-    let local: Value
-    let server: Value
-  }
-
-  let catalog: SchemaCatalog
-  /// The objects that references name.
-  let neighbours: ObjectNeighbours
+  var catalog: SchemaCatalog
   let options: MergeOptions
-  /// Whether what both sides started from is known.
+  /// Whether what both sides started from is known, as far as anything of it is.
   let isBaseKnown: Bool
-  /// What was decided so far, path by path.
-  var entries: [MergeReport.Entry] = []
+  /// How much what comes in says.
+  let incoming: Incoming
+  let graph: MergeGraph
+  /// Which objects stand for each other; `nil` where there are none.
+  var matching: ObjectMatching?
+  /// What was decided so far, in its order.
+  var notes: [MergeNote] = []
   /// What became of local objects, which stay themselves: their new fields, by number.
-  private(set) var updates: [Int: Record] = [:]
+  var updates: [Int: Record] = [:]
   /// The numbers of the updates in the order in which they came up.
-  private(set) var updated: [Int] = []
-  /// The local objects by the objects of the server's that they stand for.
-  var matches: [Int: Int] = [:]
-  /// The objects of the server's that came in.
-  private(set) var adopted = Set<Int>()
+  var updated: [Int] = []
+  /// The entities that the server says something about, in the order in which they came up, and which they are.
+  var pending: [Int] = []
+  var queued = Set<Int>()
+  /// What was decided for the paths that lead through each entity.
+  var selectorsByObject: [Int: [Selection]] = [:]
+  /// What is named for paths that begin where ``path`` does.
+  var selectors: [Selection]
+  /// The entity whose fields are merged; `nil` at a root that is no object.
+  var object: Int?
   var path: [MergePath.Component] = []
-  /// The objects that are being merged, each inside the one before.
-  private var open = Set<Pair>()
-  private let depthLimit = ArchiveLimits().depth
-  private var depth = 0
+  let depthLimit = ArchiveLimits().depth
+  var depth = 0
   /// Whether a field adds up what both sides did to it, so that what looks the same may not be.
   let countsEqualChanges: Bool
   private var knownTraits: [ObjectIdentifier: Traits] = [:]
   /// What holds the value that is being merged, from the outside in.
-  private var owners: [(local: Value, server: Value)] = []
+  var owners: [(local: Value, server: Value)] = []
+  /// The entities that changed since the base, found when somebody asks.
+  var knownEdits: [ObjectMatching.Side: Set<Int>] = [:]
+  /// What the program has and what came in, for finding the way to an object.
+  var roots: [Value] = []
+  /// Whether the base is a whole model, so that an object that it lacks was not there.
+  var isBaseWhole = true
+
+  /// How much what comes in says.
+  struct Incoming {
+    /// Whether it is a whole model, in which a field that JSON does not hold has what the program put there.
+    var isWhole = false
+    /// Whether it may lack keys of models.
+    var hasParts = false
+    /// Whether a key that a dictionary lacks was removed on purpose.
+    var removesAbsentKeys = false
+  }
+
+  /// A policy that a call names for a path, as far as the path is still to go.
+  struct Selection {
+    let components: ArraySlice<MergeSelector.Component>
+    let policy: MergePolicy
+    /// Which of the call's policies it is: the last one wins.
+    let order: Int
+  }
 
   init(
-    catalog: SchemaCatalog, neighbours: ObjectNeighbours = ObjectNeighbours(), options: MergeOptions,
-    isBaseKnown: Bool
+    catalog: SchemaCatalog, graph: MergeGraph = MergeGraph(), options: MergeOptions, isBaseKnown: Bool,
+    incoming: Incoming = Incoming()
   ) {
     self.catalog = catalog
-    self.neighbours = neighbours
+    self.graph = graph
     self.options = options
     self.isBaseKnown = isBaseKnown
+    self.incoming = incoming
+    selectors = options.policies.enumerated().map { order, named in
+      Selection(components: named.path.components[...], policy: named.policy, order: order)
+    }
     countsEqualChanges =
       isBaseKnown
       && (options.policy?.isSum ?? false || options.policies.contains { $0.policy.isSum }
         || catalog.schemas.contains { $0.fields.contains { $0.merge.isSum } })
   }
 
-  func sides(_ base: Value?, _ local: Value?, _ server: Value?) -> MergeSides {
-    MergeSides(base: isBaseKnown ? base : nil, isBaseKnown: isBaseKnown, local: local, server: server)
+  func sides(_ base: Value?, _ local: Value?, _ server: Value?, isBaseKnown: Bool? = nil) -> MergeSides {
+    let isKnown = isBaseKnown ?? self.isBaseKnown
+    return MergeSides(base: isKnown ? base : nil, isBaseKnown: isKnown, local: local, server: server)
+  }
+
+  /// The policy that the call names for the place at hand.
+  var selectedPolicy: MergePolicy? {
+    guard !selectors.isEmpty else { return nil }
+    return selectors.filter { MergeSelector.matches($0.components, path) }.max { $0.order < $1.order }?.policy
   }
 
   // MARK: One value
@@ -59,11 +99,11 @@ struct ValueMerger {
   ///   - declared: the policy of the field or of what holds the value.
   mutating func merge(_ sides: MergeSides, _ declared: MergePolicy) throws -> Value? {
     guard sides.isBaseKnown || sides.server != nil else { return sides.local }
-    let named = options.policy(at: path)
+    let named = selectedPolicy
     var policy = named ?? options.policy ?? declared
     if case .key(let key)? = path.last { policy = policy.forTime(key) }
     // The policy of a call is for what has no fields: of nested models, each field follows it.
-    if named == nil, options.policy != nil, isBaseKnown || declared.isRecursive, !policy.keepsLocal,
+    if named == nil, options.policy != nil, sides.isBaseKnown || declared.isRecursive, !policy.keepsLocal,
       let local = sides.local, let server = sides.server, countsEqualChanges || !same(local, server),
       let merged = try mergeNested(sides, local, server, declared.isRecursive ? .recursive : .automatic)
     {
@@ -85,6 +125,13 @@ struct ValueMerger {
         return local
       }
       return try merge(sides, by: policy.replacingLeading(by: inner))
+    default: break
+    }
+    if incoming.hasParts, let server, isPart(server) {
+      if let merged = try mergePart(sides, server, policy) { return merged.value }
+      return try merge(completed(sides), by: policy)
+    }
+    switch policy.leading.rule {
     case .custom where !sides.isBaseKnown: return try resolve(sides, policy)
     case .sumOfDeltas where sides.isBaseKnown && !same(base, local) && !same(base, server):
       return try resolve(sides, policy)
@@ -93,15 +140,17 @@ struct ValueMerger {
     default: break
     }
     let isSame = same(local, server)
-    if isSame, !countsEqualChanges || !isBaseKnown || same(base, local) { return local }
+    if isSame, !countsEqualChanges || !sides.isBaseKnown || same(base, local) { return local }
     if let merged = try mergeInside(sides, policy) { return merged.value }
     if isSame { return local }
     if sides.isBaseKnown {
-      if same(base, server) {
+      // What nobody knows of the base counts as what is here.
+      let base = try isBaseWhole ? base : base.map { try overlaid($0, over: [local], fillsIn: false) }
+      if try isUnchanged(base, server, .server) {
         note(sides, .local, "only changed here", local)
         return local
       }
-      if same(base, local) {
+      if try isUnchanged(base, local, .local) {
         note(sides, .server, "only changed by the server", server)
         return server
       }
@@ -114,8 +163,8 @@ struct ValueMerger {
 
   /// Merges whole documents: objects and records by what they hold, whatever the policy of the call.
   mutating func mergeRoot(_ sides: MergeSides) throws -> Value? {
-    if options.policy(at: []) == nil, let local = sides.local, let server = sides.server,
-      let merged = try mergeNested(sides, local, server, .recursive)
+    if selectedPolicy == nil, let local = sides.local, let server = sides.server,
+      let merged = try mergeNested(sides, local, server, .recursive, isMatched: true)
     {
       return merged
     }
@@ -163,15 +212,16 @@ struct ValueMerger {
   }
 
   /// Merges containers from within, where the policy does; `nil` where it does not.
-  private mutating func mergeInside(_ sides: MergeSides, _ policy: MergePolicy) throws -> Merged? {
+  mutating func mergeInside(_ sides: MergeSides, _ policy: MergePolicy) throws -> Merged? {
     guard let local = sides.local, let server = sides.server else { return nil }
     switch policy.rule {
     case .byID(let key, let missing): return try mergeElements(sides, key, missing, policy).map { Merged(value: $0) }
     case .recursive, .automatic, .conflict:
-      let isAutomatic = if case .recursive = policy.rule { false } else { true }
-      if isAutomatic, !sides.isBaseKnown { return nil }
-      if let value = try mergeNested(sides, local, server, policy) { return Merged(value: value) }
-      if case .automatic = policy.rule, let key = identity(local) ?? identity(server) {
+      let isRecursive = if case .recursive = policy.rule { true } else { false }
+      if isRecursive || sides.isBaseKnown || holdsModels(local) || holdsModels(server) {
+        if let value = try mergeNested(sides, local, server, policy) { return Merged(value: value) }
+      }
+      if case .automatic = policy.rule, let key = identityKey(ofElements: local) ?? identityKey(ofElements: server) {
         return try mergeElements(sides, key, .deleteUnlessEdited, .byID(key)).map { Merged(value: $0) }
       }
       return nil
@@ -180,200 +230,62 @@ struct ValueMerger {
     }
   }
 
-  /// The key by which the models in an array are told apart, as their type says.
-  private mutating func identity(_ value: Value) -> String? {
-    guard case .array(let elements) = value, let first = elements.first else { return nil }
-    let typeName: String? =
-      switch first {
-      case .record(let record): record.typeName
-      case .reference(let number): type(of: neighbours.objects[number]).schema.name
-      default: nil
-      }
-    guard let typeName, let schema = catalog[typeName] else { return nil }
-    return rules(of: schema)?.identity
+  /// Whether a value is a model, or a dictionary of models.
+  private func holdsModels(_ value: Value) -> Bool {
+    switch value {
+    case .record(let record): catalog[record.typeName] != nil
+    case .object(let object): object.entries.contains { if case .record = $0.value { true } else { false } }
+    case .map(let entries): entries.contains { if case .record = $0.value { true } else { false } }
+    default: false
+    }
   }
 
-  mutating func rules(of schema: ModelSchema) -> MergeRules? { traits(of: schema).rules }
+  // MARK: Models
+
+  /// The key by which the models in an array are told apart.
+  mutating func identityKey(ofElements value: Value) -> String? {
+    guard case .array(let elements) = value, let first = elements.first else { return nil }
+    switch first {
+    case .record(let record): return catalog[record.typeName].flatMap { traits(of: $0).identityKey }
+    case .reference(let number): return traits(of: graph.schema(number)).identityKey
+    default: return nil
+    }
+  }
 
   /// What a model says about merging, found once: asking a type what it conforms to takes its time.
-  private mutating func traits(of schema: ModelSchema) -> Traits {
+  mutating func traits(of schema: ModelSchema) -> Traits {
     let identity = ObjectIdentifier(schema)
     if let known = knownTraits[identity] { return known }
     let traits = Traits(
       rules: (schema.type as? any Mergeable.Type)?.mergeRules, hooks: schema.type as? any ValueMerging.Type,
+      identityKey: schema.identityKey,
       fields: Dictionary(
         schema.fields.map { (ExactKey($0.key), $0) }, uniquingKeysWith: { first, _ in first }))
     knownTraits[identity] = traits
     return traits
   }
 
-  private struct Traits {
+  struct Traits {
     let rules: MergeRules?
     let hooks: (any ValueMerging.Type)?
+    let identityKey: String?
     let fields: [ExactKey: FieldInfo]
   }
 
-  // MARK: Nested values
-
-  /// The fields of what a reference names, as they are by now; any other value as it is.
-  func opened(_ value: Value) throws -> Value {
-    guard case .reference(let number) = value else { return value }
-    if let record = updates[number] { return .record(record) }
-    return .record(try neighbours.objects[number].shallowRecord(neighbours))
-  }
-
-  /// Merges models and objects key by key; `nil` where the values are none of one type.
-  mutating func mergeNested(
-    _ sides: MergeSides, _ local: Value, _ server: Value, _ policy: MergePolicy
-  ) throws -> Value? {
-    let (own, other) = (try opened(local), try opened(server))
-    guard try isNested(own, other) else { return nil }
-    // Objects that refer to each other come up again inside themselves, where the local one stays.
-    if case .reference(let target) = local {
-      guard open.insert(Pair(local: local, server: server)).inserted else { return local }
-      if case .reference(let source) = server, matches[source] == nil { matches[source] = target }
-    }
-    guard depth < depthLimit else { throw ArchiveError.tooDeep(depthLimit) }
-    depth += 1
-    defer {
-      depth -= 1
-      open.remove(Pair(local: local, server: server))
-    }
-    let base = try sides.base.map(opened)
-    let merged: Value
-    switch (own, other) {
-    case (.record(let own), .record(let other)):
-      merged = .record(try mergeFields(base?.recordValue, own, other, inherited: policy))
-    case (.map, _), (_, .map): merged = try mergeMap(base, own, other, inherited: policy)
-    case (.object(let own), .object(let other)):
-      merged = .object(try mergeKeys(base?.objectValue, own, other, inherited: policy))
-    default: return nil
-    }
-    guard case .reference(let number) = local else { return merged }
-    // The local object stays itself.
-    if merged != own, case .record(let record) = merged {
-      if updates.updateValue(record, forKey: number) == nil { updated.append(number) }
-    }
-    return local
-  }
-
-  private func isNested(_ local: Value, _ server: Value) throws -> Bool {
-    switch (local, server) {
-    case (.object, .object), (.map, .map): return true
-    case (.map, .object(let object)), (.object(let object), .map): return object.isEmpty
-    case (.record(let local), .record(let server)):
-      guard local.typeName == server.typeName else { return false }
-      guard local.modelVersion == server.modelVersion else {
-        throw ArchiveError(
-          .unsupportedVersion,
-          "the two sides have different versions of a model; name the model, which has the steps "
-            + "from one to the other", typeName: local.typeName, foundVersion: local.modelVersion,
-          supportedVersion: server.modelVersion)
-      }
-      if let schema = catalog[local.typeName] { return !schema.isEnumeration }
-      // One key may be the case of an enum.
-      return local.keys.count != 1 || server.keys.count != 1 || local.keys == server.keys
-    default: return false
-    }
-  }
-
-  /// Merges the fields of two records of one type; what one of them lacks is left alone.
-  mutating func mergeFields(
-    _ base: Record?, _ local: Record, _ server: Record, inherited: MergePolicy, skipping skipped: Set<String> = [],
-    only wanted: Set<String>? = nil
-  ) throws -> Record {
-    var result = local
-    let schema = try catalog.schema(named: server.typeName)
-    let traits = if let schema { traits(of: schema) } else { nil as Traits? }
-    owners.append((.record(local), .record(server)))
-    defer { owners.removeLast() }
-    var handled = skipped
-    if skipped.isEmpty, wanted == nil, let type = traits?.hooks {
-      handled = try runHooks(type, &result, server)
-    }
-    for (key, value) in server.fields where !handled.contains(key) && wanted?.contains(key) ?? true {
-      let field = traits?.fields[ExactKey(key)]
-      if field?.type is MergeState.Type { continue }
-      path.append(.key(key))
-      defer { path.removeLast() }
-      let policy = Self.policy(field?.merge, traits?.rules?.policy, inherited, isTyped: schema != nil)
-      do {
-        result[key] = try merge(sides(base?[key], result[key], value), policy)
-      } catch { throw ArchiveError.at(.key(key), error) }
-    }
-    return result
-  }
-
   mutating func policy(of field: FieldInfo, _ schema: ModelSchema, inherited: MergePolicy) -> MergePolicy {
-    Self.policy(field.merge, rules(of: schema)?.policy, inherited, isTyped: true)
+    policy(field, traits(of: schema).rules?.policy, inherited, isTyped: true)
   }
 
   /// The policy of a field: its own, else its type's, else what holds the record hands on.
-  private static func policy(
-    _ own: MergePolicy?, _ ofType: MergePolicy?, _ inherited: MergePolicy, isTyped: Bool
+  func policy(
+    _ field: FieldInfo?, _ ofType: MergePolicy?, _ inherited: MergePolicy, isTyped: Bool
   ) -> MergePolicy {
-    if let own, !own.isAutomatic { return own }
+    if let own = field?.merge, !own.isAutomatic { return own }
     if let ofType, !ofType.isAutomatic { return ofType }
-    if case .conflict = inherited.rule { return inherited }
-    return isTyped ? own ?? .automatic : inherited.isRecursive ? .recursive : .automatic
-  }
-
-  /// Merges the entries of two objects. What the server lacks was removed where the base has it.
-  private mutating func mergeKeys(
-    _ base: Object?, _ local: Object, _ server: Object, inherited: MergePolicy
-  ) throws -> Object {
-    let (bases, own, others) = (Self.lookup(base), Self.lookup(local), Self.lookup(server))
-    owners.append((.object(local), .object(server)))
-    defer { owners.removeLast() }
-    let policy: MergePolicy =
-      if case .conflict = inherited.rule { inherited } else { inherited.isRecursive ? .recursive : .automatic }
-    var entries: [Object.Entry] = []
-    let keys = local.keys + server.keys.filter { own[ExactKey($0)] == nil }
-    for key in keys + (base?.keys ?? []).filter({ own[ExactKey($0)] == nil && others[ExactKey($0)] == nil }) {
-      let name = ExactKey(key)
-      let sides = sides(bases[name], own[name], others[name])
-      if sides.server == nil, !isBaseKnown || options.absence == .untouched {
-        if let value = sides.local { entries.append(.init(key: key, value: value)) }
-        continue
-      }
-      path.append(.key(key))
-      defer { path.removeLast() }
-      do {
-        if let value = try merge(sides, policy) {
-          entries.append(.init(key: key, value: value))
-        }
-      } catch { throw ArchiveError.at(.key(key), error) }
-    }
-    return Object(uniqueEntries: entries)
-  }
-
-  private static func lookup(_ object: Object?) -> [ExactKey: Value] {
-    Dictionary((object?.entries ?? []).map { (ExactKey($0.key), $0.value) }, uniquingKeysWith: { first, _ in first })
-  }
-
-  /// Lets a model inside merge the keys that it merges itself.
-  private mutating func runHooks(
-    _ type: any ValueMerging.Type, _ local: inout Record, _ server: Record
-  ) throws -> Set<String> {
-    func run<M: ValueMerging>(_ type: M.Type) throws -> (Record, Set<String>) {
-      let context = DecodingContext(source: .merge, includesExcluded: true, finishesModels: false)
-      var model = try M.make(ofShallow: local, neighbours, in: context)
-      let source = try M.make(ofShallow: server, neighbours, in: context)
-      let handled = try M.schema.allKeys.filter { key in
-        guard server[key] != nil else { return false }
-        do { return try model.mergeValue(forKey: key, from: source) } catch { throw ArchiveError.at(.key(key), error) }
-      }
-      return (handled.isEmpty ? local : try model.shallowRecord(neighbours), Set(handled))
-    }
-    let before = local
-    let handled: Set<String>
-    (local, handled) = try run(type)
-    for key in handled.sorted() where !same(before[key], local[key]) || !same(before[key], server[key]) {
-      path.append(.key(key))
-      note(sides(nil, before[key], server[key]), .merged, "mergeValue(forKey:from:)", local[key])
-      path.removeLast()
-    }
-    return handled
+    if !inherited.isAutomatic, !inherited.isRecursive { return inherited }
+    // What JSON never holds is no server's business: a whole model has there what the program put in.
+    if incoming.isWhole, field?.json.isNowhere ?? false { return .keepTarget }
+    return isTyped ? .automatic : inherited.isRecursive ? .recursive : .automatic
   }
 
   // MARK: Account
@@ -383,38 +295,39 @@ struct ValueMerger {
   }
 
   mutating func note(_ sides: MergeSides, _ outcome: MergeReport.Outcome, _ rule: String, _ result: Value?) {
-    if outcome != .local, let result { adopt(result) }
-    entries.append(
-      MergeReport.Entry(
-        path: MergePath(path), outcome: outcome, rule: rule, base: shown(sides.base), local: shown(sides.local),
-        server: shown(sides.server), result: shown(result)))
+    notes.append(MergeNote(object: object, path: path, outcome: outcome, rule: rule, sides: sides, result: result))
   }
 
-  /// A value as a report holds it: what it refers to stands in it, one level deep.
-  private func shown(_ value: Value?) -> Value? {
-    guard let value, !neighbours.objects.isEmpty else { return value }
-    return value.mapReferences { number in
-      guard let record = try? neighbours.objects[number].shallowRecord(neighbours) else { return .null }
-      return Value.record(record).mapReferences { _ in .null }
-    }
-  }
-
-  private mutating func adopt(_ value: Value) {
-    guard !neighbours.objects.isEmpty else { return }
-    _ = value.mapReferences { number in
-      adopted.insert(number)
-      return .null
-    }
-  }
-
-  /// Whether two values are the same, objects by what they hold.
+  /// Whether two values are the same; references are compared by what they are matched to.
   func same(_ left: Value?, _ right: Value?) -> Bool {
     if left == right { return true }
     guard let left, let right else { return false }
-    if left.isNaN, right.isNaN { return true }
-    guard !neighbours.objects.isEmpty else { return false }
-    return (try? ObjectComparison.areEqual(left, right, in: neighbours, updates)) ?? false
+    guard let matching else { return left.isSame(as: right) }
+    return left.isSame(as: right) { matching.canonical($0) }
   }
+}
+
+/// What was decided at one place.
+struct MergeNote {
+  /// The entity from which the path leads away; `nil` for a root that is no object.
+  let object: Int?
+  let path: [MergePath.Component]
+  let outcome: MergeReport.Outcome
+  let rule: String
+  let sides: MergeSides
+  let result: Value?
+
+  /// The entry of a report where there are no objects.
+  var entry: MergeReport.Entry {
+    MergeReport.Entry(
+      path: MergePath(path), outcome: outcome, rule: rule, base: sides.base, local: sides.local, server: sides.server,
+      result: result)
+  }
+}
+
+extension JSONField {
+  /// Whether JSON neither gives the field nor holds it.
+  var isNowhere: Bool { if case .absent = source { !isRead && !isWritten } else { false } }
 }
 
 extension MergePolicy {

@@ -54,6 +54,8 @@ public final class ModelSchema: Sendable {
   package var typeIdentity: ObjectIdentifier { ObjectIdentifier(type) }
   private let objectsAnswer = Atomic<Int>(0)
   private let jsonAnswer = Atomic<Int>(0)
+  /// Whether the declaration is known to be right.
+  private let isChecked = Atomic<Bool>(false)
 
   /// One case of an enum with payloads.
   public struct CaseInfo: Sendable {
@@ -62,18 +64,25 @@ public final class ModelSchema: Sendable {
     public let formerly: [String]
     /// The types of the associated values, so that models among them are found.
     public let payload: [Any.Type]
+    /// The keys of the associated values in archives, in the order of ``payload``: their labels, and for those without
+    /// one `_0`, `_1` by place. Empty where the declaration leaves them out.
+    public let labels: [String]
 
-    public init(_ name: String, formerly: [String] = [], payload: [Any.Type] = []) {
+    public init(
+      _ name: String, formerly: [String] = [], payload: [Any.Type] = [], labels: [String] = []
+    ) {
       self.name = name
       self.formerly = formerly
       self.payload = payload
+      self.labels = labels
     }
   }
 
   /// The schema of a model.
   ///
-  /// Mistakes (a key twice, a chain with a gap) are thrown by the first encoding or decoding, as errors with the
-  /// code `invalidSchema` or `invalidMigration`: the first save of a development build shows them.
+  /// Mistakes (a key twice, a chain with a gap, a policy that is for other types) are thrown by the first encoding,
+  /// decoding or merge, as errors with the code `invalidSchema` or `invalidMigration`: the first save of a development
+  /// build shows them.
   ///
   /// - Parameters:
   ///   - type: the model. Where it conforms to ``Migratable`` or ``ValueDecoding``, its steps and hooks count.
@@ -189,18 +198,31 @@ public final class ModelSchema: Sendable {
       }
     }
     if Set(cases.map(\.name)).count < cases.count { return invalid("a case is declared twice") }
+    for info in cases where !info.labels.isEmpty && info.labels.count != info.payload.count {
+      return invalid(
+        "the case \(info.name) has \(info.payload.count) types and \(info.labels.count) labels; give each type its label, "
+          + "or leave the labels out")
+    }
     return nil
   }
 
   /// Throws what is wrong with the declaration.
   ///
-  /// - Throws: ``ArchiveError`` with the code `invalidSchema` or `invalidMigration`.
-  public func check() throws { if let problem { throw problem } }
+  /// - Throws: ``ArchiveError`` with the code `invalidSchema` or `invalidMigration`; also for a policy of merging that can
+  ///   do nothing for its field.
+  /// - Complexity: that of reading one number, once the declaration was found to be right.
+  public func check() throws {
+    if isChecked.load(ordering: .relaxed) { return }
+    if let problem = problem ?? MergePolicyCheck.problem(of: self) { throw problem }
+    isChecked.store(true, ordering: .relaxed)
+  }
+
+  private var isRight: Bool { isChecked.load(ordering: .relaxed) || (try? check()) != nil }
 
   /// Whether records of a shape can be read field by field, without looking keys up.
   package func reads(_ shape: RecordShape, includingExcluded: Bool) -> Bool {
     let today = includingExcluded ? fullShape : archivedShape
-    return hook == nil && cases.isEmpty && problem == nil && shape.modelVersion == modelVersion
+    return hook == nil && cases.isEmpty && isRight && shape.modelVersion == modelVersion
       && shape.keys == today.keys && isNamed(shape.typeName) && hasTodaysLevels(shape)
   }
 

@@ -137,7 +137,7 @@ struct MergeFailureTests {
     var failures = 0
     for number in 0..<1000 {
       let base = Board.random(&random), server = Board.random(&random)
-      var target = Board.random(&random)
+      let target = Board.random(&random)
       let (object, before, theirs) = (target, target.snapshot, server.snapshot)
       let options = options(["title", "last", "pieces[*].name", "pieces"][random.below(4)], &random)
       do { _ = try target.mergeValues(from: server, base: base, options: options) } catch {

@@ -68,6 +68,20 @@ struct DictionaryTests {
     }
   }
 
+  @Test("A case has a label for each type of its payload, or none at all")
+  func labels() throws {
+    func schema(_ labels: String...) -> ModelSchema {
+      ModelSchema(
+        Payment.self, name: "Labels", version: 1, cases: [.init("a", payload: [Int.self, Post.self], labels: labels)])
+    }
+    try schema().check()
+    try schema("x", "_1").check()
+    for schema in [schema("x"), schema("x", "y", "z")] {
+      let error = try #require(throws: ArchiveError.self) { try schema.check() }
+      #expect(error.code == .invalidSchema && error.reason.contains("case a has 2 types"))
+    }
+  }
+
   @Test("M-3, M-4: the dictionary holds every field, transitory and excluded ones too, and null for nil")
   func everyField() throws {
     let expected: [String: Value] = [

@@ -78,11 +78,11 @@ extension Folder: FieldEquatable {}
 
   @Test("MG-5, MG-6: merging between classes of a hierarchy takes the fields that both have")
   func mergeHierarchy() throws {
-    var animal = Animal(name: "Cat")
+    let animal = Animal(name: "Cat")
     let dog = Dog(name: "Rex", breed: "Pug")
     try animal.mergeValues(from: dog)
     #expect(animal.name == "Rex")
-    var target: Animal = Puppy(name: "Bit", breed: "Pug", weeks: 7)
+    let target: Animal = Puppy(name: "Bit", breed: "Pug", weeks: 7)
     try target.mergeValues(from: Animal(name: "Bob"))
     let puppy = try #require(target as? Puppy)
     #expect(puppy.name == "Bob" && puppy.breed == "Pug" && puppy.weeks == 7)
@@ -91,7 +91,7 @@ extension Folder: FieldEquatable {}
   }
 
   @Test func mergeKeepsTheObjectsThatAreReferredTo() throws {
-    var folder = Folder(name: "a")
+    let folder = Folder(name: "a")
     let file = File(title: "x")
     folder.files = [file]
     file.folder = folder
@@ -120,7 +120,7 @@ extension Folder: FieldEquatable {}
       second.text = text
       return first
     }
-    var target = ring("old")
+    let target = ring("old")
     let source = ring("new")
     try target.mergeValues(from: source)
     #expect(target.next?.text == "new")

@@ -192,7 +192,7 @@ struct MergeShapeTests {
   @Test("MG-5, MG-6: with a base, objects of classes above and below merge what both sides changed")
   func hierarchy() throws {
     func merged(_ server: Animal, _ base: Animal, _ options: MergeOptions = MergeOptions()) throws -> Dog? {
-      var target: Animal = Dog(name: "mine", breed: "Pug")
+      let target: Animal = Dog(name: "mine", breed: "Pug")
       try target.mergeValues(from: server, base: base, options: options)
       return target as? Dog
     }
@@ -217,7 +217,7 @@ struct MergeShapeTests {
     let lead = Teammate(id: 1, name: "l")
     lead.project = server
     server.lead = lead
-    var local = TeamProject(id: 1, name: "p")
+    let local = TeamProject(id: 1, name: "p")
     try local.mergeValues(from: server)
     #expect(local.lead?.name == "l" && local.lead?.project === local && lead.project === server)
     #expect(local.lead !== lead)
@@ -226,7 +226,7 @@ struct MergeShapeTests {
     theirs.byName["x"] = file
     theirs.favourite = file
     theirs.box = Wrapping(file: file)
-    var mine = Folder(name: "f")
+    let mine = Folder(name: "f")
     try mine.mergeValues(from: theirs)
     #expect(mine.byName["x"]?.folder === mine && mine.favourite === mine.byName["x"])
     #expect(mine.box?.file === mine.favourite && file.folder === theirs)
@@ -332,7 +332,7 @@ struct MergeMemoryTests {
   @Test("Objects remember as values do")
   func objects() throws {
     func json(_ text: String, _ stars: Int) -> Data { Data(#"{"id": 1, "text": "\#(text)", "stars": \#(stars)}"#.utf8) }
-    var note = try TrackedNote(fromJSON: json("a", 0))
+    let note = try TrackedNote(fromJSON: json("a", 0))
     let object = note
     note.text = "mine"
     try note.mergeValues(fromJSON: json("a", 2))

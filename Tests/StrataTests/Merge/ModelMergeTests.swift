@@ -43,7 +43,7 @@ struct Watcher {
   }
 
   @Test func classes() throws {
-    var target = Person(id: 1, name: "old")
+    let target = Person(id: 1, name: "old")
     let same = target
     let friend = Person(id: 2, name: "friend")
     target.friend = friend

@@ -13,7 +13,7 @@ struct ObjectMergeTests {
 
   @Test("MG-7, U-16: instances stay themselves, new ones come in and belong here")
   func identity() throws {
-    var local = project(["a", "b", "c"])
+    let local = project(["a", "b", "c"])
     let (first, second) = (local.members[0], local.members[1])
     let server = project(["A", "b", "c", "d"])
     server.members.remove(at: 2)
@@ -30,7 +30,7 @@ struct ObjectMergeTests {
   @Test("With a base, edits on both sides of one instance come together")
   func threeWays() throws {
     let base = project(["a", "b"])
-    var local = project(["a", "b"])
+    let local = project(["a", "b"])
     let member = local.members[1]
     member.name = "mine"
     let server = project(["A", "b"])
@@ -40,7 +40,7 @@ struct ObjectMergeTests {
 
   @Test("A failure leaves every instance as it was")
   func atomic() throws {
-    var local = project(["a", "b"])
+    let local = project(["a", "b"])
     let members = local.members
     let server = project(["A", ""])
     server.name = "other"

@@ -17,7 +17,7 @@ package final class ObjectTable {
   /// The number of the first object, in a body that holds other graphs before this one.
   let first: Int
   /// How many objects there will be.
-  let count: Int
+  private(set) var count: Int
   /// The numbers that the objects have in the body.
   var numbers: Range<Int> { first..<first + count }
   private let types: [String: any Model.Type]
@@ -38,12 +38,21 @@ package final class ObjectTable {
   }
 
   /// A table of objects that exist, for taking them apart and putting them together.
-  package init(_ neighbours: ObjectNeighbours) {
+  ///
+  /// - Parameter adding: how many will be made that fields may refer to before.
+  package init(_ neighbours: ObjectNeighbours, adding: Int = 0) {
     types = [:]
     first = 0
     entries = neighbours.objects.map { .object($0) }
-    count = entries.count
-    sizes = [Int](repeating: 0, count: count)
+    count = entries.count + adding
+    sizes = [Int](repeating: 0, count: entries.count)
+  }
+
+  /// Adds an object that exists.
+  func adopt(_ object: any Model) {
+    entries.append(.object(object))
+    sizes.append(0)
+    count = max(count, entries.count)
   }
 
   deinit {

@@ -119,7 +119,6 @@ extension JSONAdapter where Root: Model {
   public func merge(
     _ json: Value, into root: inout Root, base: Root? = nil, options: MergeOptions
   ) throws -> MergeReport {
-    let context = context(.first, finishesModels: false)
-    return try root.merge(fromJSON: json, base: base, options, in: context)
+    try root.fold(.json(json), base, options, in: context(.first, finishesModels: false).json)
   }
 }

@@ -86,8 +86,13 @@ extension JSONLenience {
 }
 
 /// Tells arrays apart at run time.
-protocol ArrayType { static func valid(_ elements: [Value], in context: DecodingContext) -> [Value] }
+protocol ArrayType {
+  static var elementType: Any.Type { get }
+  static func valid(_ elements: [Value], in context: DecodingContext) -> [Value]
+}
 extension Array: ArrayType {
+  static var elementType: Any.Type { Element.self }
+
   /// The elements of which one of the array's can be made, as archives hold them: so they are not read as JSON again,
   /// which would double the work with every level of nesting.
   static func valid(_ elements: [Value], in context: DecodingContext) -> [Value] {

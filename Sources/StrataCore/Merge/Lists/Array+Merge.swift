@@ -1,3 +1,5 @@
+public import Foundation
+
 extension Array where Element: Model {
   /// Folds a list of models into this one by identity: elements that both have are merged, what the server inserted comes
   /// in, and the order is the server's, with what was inserted or moved here in its place.
@@ -21,12 +23,40 @@ extension Array where Element: Model {
     from source: [Element], by key: String? = nil, missing: MissingElements = .deleteUnlessEdited,
     base: [Element]? = nil, options: MergeOptions = MergeOptions()
   ) throws -> MergeReport {
-    let schema = Element.schema
-    let rules = (Element.self as? any Mergeable.Type)?.mergeRules
-    let key = key ?? rules?.identity ?? "id"
-    try schema.checkKeys([key] + (options.keys.map { _ in ["(the keys of one model)"] } ?? []))
+    let key = try Self.identityKey(key, options)
     if let report = try mergeByBytes(source, key, missing, base, options) { return report }
-    return try mergeThroughModels(source, MergePolicy.byID(key, missing: missing), base, options)
+    return try mergeThroughModels(
+      .model(MergedList(elements: source)), MergePolicy.byID(key, missing: missing), base, options)
+  }
+
+  /// Folds a JSON array into this list by identity, as `mergeValues(from:by:)` does; of elements that are here, only the keys
+  /// that the document holds are touched.
+  ///
+  /// - Throws: as `mergeValues(fromJSON:)` of a model; `typeMismatch` where the document is no array.
+  @discardableResult
+  public mutating func mergeValues(
+    fromJSON json: Data, by key: String? = nil, missing: MissingElements = .deleteUnlessEdited,
+    base: [Element]? = nil, options: MergeOptions = MergeOptions()
+  ) throws -> MergeReport {
+    try mergeValues(fromJSON: JSONReader().read(json), by: key, missing: missing, base: base, options: options)
+  }
+
+  /// Folds a JSON array into this list that was read before.
+  @discardableResult
+  public mutating func mergeValues(
+    fromJSON json: Value, by key: String? = nil, missing: MissingElements = .deleteUnlessEdited,
+    base: [Element]? = nil, options: MergeOptions = MergeOptions()
+  ) throws -> MergeReport {
+    let key = try Self.identityKey(key, options)
+    return try mergeThroughModels(
+      .json(["elements": json]), MergePolicy.byID(key, missing: missing), base, options)
+  }
+
+  private static func identityKey(_ key: String?, _ options: MergeOptions) throws -> String {
+    let key = key ?? Element.schema.identityKey ?? "id"
+    try Element.schema.check()
+    try Element.schema.checkKeys([key] + (options.keys.map { _ in ["(the keys of one model)"] } ?? []))
+    return key
   }
 
   /// Merges without making models of what did not change; `nil` where that cannot be.
@@ -54,9 +84,8 @@ extension Array where Element: Model {
         case .server(let place) where !catalog.finishesModels: return sides[1][place]
         case .server(let place):
           let values = try sides[1][place].shallowRecord(ObjectNeighbours())
-          return try MergeCommit.made(Element.self, values, in: context, ObjectNeighbours())
-        case .made(let values):
-          return try MergeCommit.made(Element.self, values, in: context, ObjectNeighbours())
+          return try MergeCommit.made(Element.self, values, MergeGraph(), in: context)
+        case .made(let values): return try MergeCommit.made(Element.self, values, MergeGraph(), in: context)
         }
       } catch { throw ArchiveError.at(.index(place), error) }
     }
@@ -74,7 +103,7 @@ extension Array where Element: Model {
 
   /// Merges the lists as fields of models.
   private mutating func mergeThroughModels(
-    _ source: [Element], _ policy: MergePolicy, _ base: [Element]?, _ options: MergeOptions
+    _ source: MergeSource, _ policy: MergePolicy, _ base: [Element]?, _ options: MergeOptions
   ) throws -> MergeReport {
     var options = options
     options.policies =
@@ -82,14 +111,7 @@ extension Array where Element: Model {
       + options.policies.map { (MergeSelector(parsing: "elements" + $0.path.description), $0.policy) }
     var target = MergedList(elements: self)
     var report: MergeReport
-    do {
-      report =
-        if let base {
-          try target.mergeValues(
-            from: MergedList(elements: source), base: MergedList(elements: base), options: options)
-        } else {
-          try target.mergeValues(from: MergedList(elements: source), options: options)
-        }
+    do { report = try target.fold(source, base.map { MergedList(elements: $0) }, options)
     } catch let error as ArchiveError { throw error.withoutFirstKey.inType(Element.schema.name) }
     report.entries = report.entries.map(\.withoutFirstKey)
     report.isChangedInside = !report.changes.isEmpty

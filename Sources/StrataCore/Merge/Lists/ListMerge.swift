@@ -42,7 +42,8 @@ struct ListMerge {
     self.isBaseKnown = isBaseKnown
     self.options = options
     self.catalog = catalog
-    var merger = ValueMerger(catalog: catalog, options: options, isBaseKnown: isBaseKnown)
+    var merger = ValueMerger(
+      catalog: catalog, options: options, isBaseKnown: isBaseKnown, incoming: .init(isWhole: true))
     let policies = schema.fields.map { field in
       field.type is MergeState.Type ? nil : merger.policy(of: field, schema, inherited: .recursive)
     }
@@ -78,9 +79,9 @@ struct ListMerge {
 
     /// Takes over what the merger accounted for.
     mutating func collect() {
-      guard !merger.entries.isEmpty else { return }
-      notes += merger.entries.map { .entry($0) }
-      merger.entries.removeAll(keepingCapacity: true)
+      guard !merger.notes.isEmpty else { return }
+      notes += merger.notes.map { .entry($0.entry) }
+      merger.notes.removeAll(keepingCapacity: true)
     }
   }
 
@@ -100,7 +101,9 @@ struct ListMerge {
   ) throws -> Result? {
     var own = List(side: 0, ranges: local), other = List(side: 1, ranges: server), old = List(side: 2, ranges: base)
     var state = State(
-      merger: ValueMerger(catalog: catalog, options: options, isBaseKnown: isBaseKnown), fieldsOf: fieldsOf)
+      merger: ValueMerger(
+        catalog: catalog, options: options, isBaseKnown: isBaseKnown, incoming: .init(isWhole: true)),
+      fieldsOf: fieldsOf)
     var result = Result()
     let isTold: Bool = try bytes.withReader { reader in
       try mergeAligned(&own, &other, &old, &result, &state, &reader)

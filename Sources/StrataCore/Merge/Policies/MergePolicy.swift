@@ -8,6 +8,10 @@
 /// Policies are values: a field has one, a type, a path of one call; ``ifPresent`` and ``orElse(_:)`` make new ones.
 /// Their ``description`` is what reports and the command line call them. ``claims`` says which laws each one keeps.
 ///
+/// A policy of a field that can do nothing for its type, as ``lines`` for a number, is an error of the declaration: the
+/// first encoding, decoding or merge of the model throws ``ArchiveError`` with the code `invalidSchema`. Fields of the type
+/// ``Value``, and of types that archive themselves in a way of their own, may have any. Policies of one call are not checked.
+///
 /// The names are those of the field: last writer, sum of deltas (PN-counter), union (G-set) and add-wins (OR-set) as in
 /// Shapiro et al., "A comprehensive study of convergent and commutative replicated data types", 2011.
 public struct MergePolicy: Sendable {

@@ -11,14 +11,33 @@ public struct MergePath: Sendable, Hashable, CustomStringConvertible {
     case value(Value)
   }
 
-  /// The steps; none is the whole.
-  public var components: [Component]
+  /// Where the object stands that the steps below lead away from; `nil` where they begin at the root.
+  private var origin: (places: ObjectPlaces, object: Int)?
+  private var steps: [Component]
 
-  public init(_ components: [Component] = []) { self.components = components }
+  public init(_ components: [Component] = []) { steps = components }
+
+  /// A path that begins at an object of a graph, whose own path it shares with all others that do.
+  init(_ components: [Component], from object: Int, in places: ObjectPlaces) {
+    steps = components
+    if places.count(of: object) > 0 { origin = (places, object) }
+  }
+
+  /// The steps; none is the whole.
+  ///
+  /// - Complexity: linear in their number.
+  public var components: [Component] {
+    get { (origin.map { $0.places.components(to: $0.object) } ?? []) + steps }
+    set { (origin, steps) = (nil, newValue) }
+  }
+
+  /// How many steps there are.
+  var count: Int { (origin.map { $0.places.count(of: $0.object) } ?? 0) + steps.count }
 
   /// The steps as text: keys with dots between them, elements in brackets; `.` where there are none. A key with a dot,
   /// a bracket or a backslash in it has a backslash before each of them.
   public var description: String {
+    let components = components
     guard !components.isEmpty else { return "." }
     var text = ""
     for component in components {
@@ -35,7 +54,10 @@ public struct MergePath: Sendable, Hashable, CustomStringConvertible {
   }
 
   /// The first key, which is a field of the model that was merged.
-  var firstKey: String? { if case .key(let key)? = components.first { key } else { nil } }
+  var firstKey: String? {
+    let first = origin.flatMap { $0.places.firstStep(to: $0.object) } ?? steps.first
+    return if case .key(let key)? = first { key } else { nil }
+  }
 
   private static func escaped(_ key: String) -> String {
     var text = ""
@@ -49,6 +71,29 @@ public struct MergePath: Sendable, Hashable, CustomStringConvertible {
   private static func text(of value: Value) -> String {
     guard let data = try? JSONWriter().write(value), data.count <= 200 else { return "(\(value.kind))" }
     return String(decoding: data, as: UTF8.self)
+  }
+}
+
+extension MergePath {
+  public static func == (left: Self, right: Self) -> Bool {
+    if let one = left.origin, let other = right.origin, one.places === other.places, one.object == other.object {
+      return left.steps == right.steps
+    }
+    return left.count == right.count && left.fingerprint == right.fingerprint && left.components == right.components
+  }
+
+  public func hash(into hasher: inout Hasher) { hasher.combine(fingerprint) }
+
+  /// A number that is made step by step, so that a path which begins at an object has that of all its steps at once.
+  private var fingerprint: Int {
+    steps.reduce(origin.map { $0.places.fingerprint(of: $0.object) } ?? 0, Self.fingerprint)
+  }
+
+  static func fingerprint(_ before: Int, _ step: Component) -> Int {
+    var hasher = Hasher()
+    hasher.combine(before)
+    hasher.combine(step)
+    return hasher.finalize()
   }
 }
 
@@ -120,7 +165,10 @@ public struct MergeSelector: Sendable, Hashable, ExpressibleByStringLiteral, Cus
 
   public init(stringLiteral value: String) { self.init(parsing: value) }
 
-  package func matches(_ path: [MergePath.Component]) -> Bool {
+  package func matches(_ path: [MergePath.Component]) -> Bool { Self.matches(components[...], path) }
+
+  /// Whether the rest of a pattern is one of a path.
+  static func matches(_ components: ArraySlice<Component>, _ path: [MergePath.Component]) -> Bool {
     path.count == components.count
       && zip(components, path).allSatisfy { pattern, component in
         switch (pattern, component) {
@@ -129,5 +177,19 @@ public struct MergeSelector: Sendable, Hashable, ExpressibleByStringLiteral, Cus
         default: false
         }
       }
+  }
+}
+
+extension MergePath {
+  /// The path without the values that tell elements apart, for messages of errors.
+  var keysOnly: String {
+    MergePath(
+      components.map { component in
+        switch component {
+        case .element, .value: .index(-1)
+        default: component
+        }
+      }
+    ).description.replacing("[-1]", with: "[*]")
   }
 }

@@ -1,0 +1,31 @@
+/// A list whose elements can come in parts.
+protocol PartialList {
+  static var partType: any Archivable.Type { get }
+}
+
+extension Array: PartialList where Element: Archivable {
+  static var partType: any Archivable.Type { Element.self }
+}
+
+/// A dictionary whose values can come in parts.
+protocol PartialDictionary {
+  static var partType: any Archivable.Type { get }
+  /// The key that JSON or an archive holds, as a value of the dictionary.
+  static func partKey(_ key: Value, in context: DecodingContext) throws -> Value
+}
+
+extension Dictionary: PartialDictionary where Key: Archivable, Value: Archivable {
+  static var partType: any Archivable.Type { Value.self }
+
+  static func partKey(_ key: StrataCore.Value, in context: DecodingContext) throws -> StrataCore.Value {
+    try makeKey(key, context).archivedValue(includingExcluded: true)
+  }
+}
+
+extension ModelSchema {
+  /// The key by which models of the type are told apart: what their rules name, else a field called `id`; `nil` where
+  /// there is neither.
+  var identityKey: String? {
+    (type as? any Mergeable.Type)?.mergeRules.identity ?? (allKeys.contains("id") ? "id" : nil)
+  }
+}

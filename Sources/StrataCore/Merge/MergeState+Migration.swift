@@ -1,0 +1,115 @@
+extension MergeState {
+  /// The conflicts as today's versions of the models have them: their paths and values go through the same steps as the base,
+  /// of which they are changes.
+  ///
+  /// - Throws: as upgrading the base does.
+  func lifted(for type: any Model.Type) throws -> MergeState {
+    guard !conflicts.isEmpty, let base else { return self }
+    var catalog = SchemaCatalog()
+    type.collectSchemas(into: &catalog)
+    guard ([base] + objects).contains(where: { $0.isOutdated(catalog) }) else { return self }
+    let graph = MergeGraph()
+    var kept: [MergeReport.Entry] = []
+    var changed: [MergeReport.Entry] = []
+    for conflict in conflicts {
+      // What has no place in the base cannot be upgraded with it.
+      if (try? raw([conflict], \.local)) == nil { kept.append(conflict) } else { changed.append(conflict) }
+    }
+    func side(_ value: KeyPath<MergeReport.Entry, Value?>) throws -> Value {
+      let (root, objects) = try raw(changed, value)
+      let reader = PartReader(graph, DecodingContext(includesExcluded: true, finishesModels: false))
+      try reader.take(objects.map { .record($0) }, for: type)
+      return try reader.read(type, type.schema.isObject ? .reference(0) : root)
+    }
+    let sides = (try side(\.base), try side(\.local), try side(\.server))
+    let trees = try [sides.0, sides.1, sides.2].map { try tree($0, graph, 0) }
+    let paths = changed.map(\.path.components)
+    func values(_ tree: Value, _ paths: [[MergePath.Component]]) throws -> [Value?] {
+      try PathValues.find(paths.map { $0[...] }, in: tree) { _ in base }
+    }
+    var result: [MergeReport.Entry] = []
+    func add(_ paths: [[MergePath.Component]], _ rules: [String]) throws -> [[MergePath.Component]] {
+      let found = (try values(trees[0], paths), try values(trees[1], paths), try values(trees[2], paths))
+      var taken: [[MergePath.Component]] = []
+      for (place, path) in paths.enumerated() {
+        let (old, own, other) = (found.0[place], found.1[place], found.2[place])
+        guard own != other else { continue }
+        result.append(
+          MergeReport.Entry(
+            path: MergePath(path), outcome: .conflict, rule: rules[place], base: old, local: own, server: other,
+            result: own))
+        taken.append(path)
+      }
+      return taken
+    }
+    let same = try add(paths, changed.map(\.rule))
+    let key = paths.joined().lazy.compactMap { if case .element(let key, _) = $0 { key } else { nil } }.first
+    let moved = ValueDifference(from: trees[1], to: trees[2], elementsBy: key ?? "id").changes.map(\.path.components)
+    let rest = moved.filter { path in !same.contains { path.starts(with: $0) } }
+    _ = try add(rest, rest.map { _ in "both changed it" })
+    var state = self
+    state.conflicts = kept + result
+    return state
+  }
+
+  /// The base as it was archived, with one side's values where the conflicts are.
+  private func raw(
+    _ conflicts: [MergeReport.Entry], _ value: KeyPath<MergeReport.Entry, Value?>
+  ) throws -> (root: Value, objects: [Record]) {
+    guard let base else { throw PathEditor.lost }
+    let all = ([base] + objects).map(Self.withReferences)
+    var editor = PathEditor { number in
+      guard all.indices.contains(number) else { throw PathEditor.lost }
+      return all[number]
+    }
+    for conflict in conflicts {
+      _ = try editor.set(conflict[keyPath: value], at: conflict.path.components[...], in: .reference(0))
+    }
+    let edited = all.indices.map { editor.updates[$0] ?? all[$0] }
+    return (.record(edited[0]), edited)
+  }
+
+  /// A record with references instead of the records that stand for them.
+  private static func withReferences(_ record: Record) -> Record {
+    Record(shape: record.shape, values: record.values.map(withReferences))
+  }
+
+  private static func withReferences(_ value: Value) -> Value {
+    switch value {
+    case .record(let record):
+      if record.typeName == referenceName, let number = record["number"]?.intValue { return .reference(number) }
+      return .record(withReferences(record))
+    case .array(let elements): return .array(elements.map(withReferences))
+    case .object(let object):
+      return .object(Object(uniqueEntries: object.entries.map { .init(key: $0.key, value: withReferences($0.value)) }))
+    case .map(let entries): return .map(entries.map { .init(key: $0.key, value: withReferences($0.value)) })
+    default: return value
+    }
+  }
+
+  /// A value with objects in their places; a cycle ends in null.
+  private func tree(_ value: Value, _ graph: MergeGraph, _ depth: Int) throws -> Value {
+    try value.mapReferences { number in
+      depth < 32 ? try tree(.record(graph.record(number)), graph, depth + 1) : .null
+    }
+  }
+}
+
+extension Record {
+  fileprivate func isOutdated(_ catalog: SchemaCatalog) -> Bool {
+    if let schema = catalog[typeName], schema.name != typeName || modelVersion ?? 0 < schema.modelVersion { return true }
+    return values.contains { $0.isOutdated(catalog) }
+  }
+}
+
+extension Value {
+  fileprivate func isOutdated(_ catalog: SchemaCatalog) -> Bool {
+    switch self {
+    case .record(let record): record.isOutdated(catalog)
+    case .array(let elements): elements.contains { $0.isOutdated(catalog) }
+    case .object(let object): object.entries.contains { $0.value.isOutdated(catalog) }
+    case .map(let entries): entries.contains { $0.value.isOutdated(catalog) }
+    default: false
+    }
+  }
+}

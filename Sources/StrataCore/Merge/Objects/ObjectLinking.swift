@@ -1,0 +1,144 @@
+/// Sets references after a merge: to the local object that stands for what they lead to, or to a copy of one that is new
+/// here. Objects of the server's and of the base stay what they are, and nobody here refers to them.
+struct ObjectLinking {
+  /// A local object with its new fields.
+  struct Update {
+    let number: Int
+    let before: Record
+    var record: Record
+  }
+
+  /// An object that is new here.
+  struct Addition {
+    let entity: Int
+    let type: any Model.Type
+    var record: Record
+  }
+
+  private let graph: MergeGraph
+  private let matching: ObjectMatching?
+  private(set) var root: Value
+  private(set) var updates: [Update] = []
+  /// The new objects, in the order in which they can be made: those that constants refer to come first.
+  private(set) var additions: [Addition] = []
+  private var numbers: [Int: Int] = [:]
+  /// The new fields of local objects.
+  private let fields: [Int: Record]
+
+  /// - Parameters:
+  ///   - root: what became of the root.
+  ///   - complete: the fields of an entity that is new here.
+  init(
+    _ graph: MergeGraph, _ matching: ObjectMatching?, root: Value, updates: [Update],
+    complete: (Int) throws -> Record
+  ) throws {
+    self.graph = graph
+    self.matching = matching
+    self.root = root
+    self.updates = updates
+    fields = Dictionary(updates.map { ($0.number, $0.record) }, uniquingKeysWith: { $1 })
+    guard matching != nil else { return }
+    try findAdditions(complete)
+    sortAdditions()
+    let first = graph.neighbours.objects.count
+    for (place, addition) in additions.enumerated() { numbers[addition.entity] = first + place }
+    self.root = linked(root)
+    for place in self.updates.indices {
+      self.updates[place].record.values = self.updates[place].record.values.map(linked)
+    }
+    for place in additions.indices { additions[place].record.values = additions[place].record.values.map(linked) }
+  }
+
+  /// The value with references to local objects.
+  func linked(_ value: Value) -> Value {
+    guard value.hasReferences else { return value }
+    return value.mapReferences { number in
+      switch standIn(number) {
+      case .local(let local): .reference(local)
+      case .new(let entity): numbers[entity].map { .reference($0) } ?? .null
+      }
+    }
+  }
+
+  /// What references to one object are told by.
+  func canonical(_ number: Int) -> Int { matching?.canonical(number) ?? number }
+
+  private enum StandIn {
+    case local(Int)
+    case new(Int)
+  }
+
+  private func standIn(_ number: Int) -> StandIn {
+    // What no side had was made by the model's own code.
+    guard let matching, let entity = matching.entity(of: number) else { return .local(number) }
+    let locals = matching.entities[entity][.local]
+    guard let first = locals.first else { return .new(entity) }
+    guard number != first, locals.contains(number) else { return .local(first) }
+    // Two objects here for one of the server's become one, where nothing of either is lost by that.
+    return .local(hasSameFields(number, first) ? first : number)
+  }
+
+  private func hasSameFields(_ one: Int, _ other: Int) -> Bool {
+    guard let matching, let left = fields[one] ?? (try? graph.record(one)), let right = fields[other] ?? (try? graph.record(other))
+    else { return false }
+    return Value.record(left).isSame(as: .record(right)) { matching.canonical($0) }
+  }
+
+  // MARK: New objects
+
+  private mutating func findAdditions(_ complete: (Int) throws -> Record) throws {
+    var found = Set<Int>()
+    var waiting: [Int] = []
+    func visit(_ value: Value) {
+      value.forEachReference { number in
+        if case .new(let entity) = standIn(number), found.insert(entity).inserted { waiting.append(entity) }
+      }
+    }
+    visit(root)
+    for update in updates { for value in update.record.values { visit(value) } }
+    var next = 0
+    while next < waiting.count, let matching {
+      let entity = waiting[next]
+      next += 1
+      let record = try complete(entity)
+      let members = matching.entities[entity]
+      let number = members[.server].first { $0 >= 0 } ?? members[.server].first ?? members[.base].first
+      guard let number else { continue }
+      additions.append(Addition(entity: entity, type: graph.type(number), record: record))
+      for value in record.values { visit(value) }
+    }
+  }
+
+  /// A constant is set when the object is made, so what it refers to must exist by then; anything else can wait.
+  private mutating func sortAdditions() {
+    guard additions.contains(where: { $0.type.schema.fields.contains(where: \.isConstant) }) else { return }
+    let places = Dictionary(additions.enumerated().map { ($1.entity, $0) }, uniquingKeysWith: { first, _ in first })
+    func needs(_ place: Int) -> [Int] {
+      var result: [Int] = []
+      for field in additions[place].type.schema.fields where field.isConstant {
+        additions[place].record[field.key]?.forEachReference { number in
+          if case .new(let entity) = standIn(number), let other = places[entity] { result.append(other) }
+        }
+      }
+      return result
+    }
+    var order: [Int] = []
+    var state = [Int](repeating: 0, count: additions.count)
+    for start in additions.indices where state[start] == 0 {
+      var stack = [(place: start, needs: needs(start)[...])]
+      state[start] = 1
+      while let top = stack.last {
+        if let next = top.needs.first {
+          stack[stack.count - 1].needs = top.needs.dropFirst()
+          guard state[next] == 0 else { continue }
+          state[next] = 1
+          stack.append((next, needs(next)[...]))
+        } else {
+          order.append(top.place)
+          stack.removeLast()
+        }
+      }
+    }
+    additions = order.map { additions[$0] }
+  }
+}

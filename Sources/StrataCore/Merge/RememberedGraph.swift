@@ -1,0 +1,114 @@
+/// What the server has as records that an archive can hold inside of a model: objects in their places where one thing refers
+/// to them, and apart where several do, or where they would stand too deep.
+struct RememberedGraph {
+  private let catalog: SchemaCatalog
+  private let root: Value
+  private let canonical: (Int) -> Int
+  private let record: (Int) throws -> Record
+  /// Objects deeper than this stand apart.
+  private static let deepest = 16
+
+  /// - Parameters:
+  ///   - canonical: what references to one object are told by.
+  ///   - record: the fields of an object.
+  init(
+    _ catalog: SchemaCatalog, _ root: Value, canonical: @escaping (Int) -> Int = { $0 },
+    _ record: @escaping (Int) throws -> Record
+  ) {
+    self.catalog = catalog
+    self.root = root
+    self.canonical = canonical
+    self.record = record
+  }
+
+  func encoded() throws -> (base: Record, objects: [Record]) {
+    var counts: [Int: Int] = [:]
+    var order: [(number: Int, depth: Int)] = []
+    var rootRecord = Record(typeName: "", modelVersion: nil)
+    var rootObject: Int?
+    switch root {
+    case .reference(let number):
+      rootRecord = plain(try record(number))
+      rootObject = canonical(number)
+    case .record(let fields): rootRecord = plain(fields)
+    default: break
+    }
+    var depths: [Int: Int] = [:]
+    func visit(_ fields: Record, _ depth: Int) {
+      Value.record(fields).forEachReference { number in
+        let object = canonical(number)
+        counts[object, default: 0] += 1
+        guard object != rootObject, depths[object] == nil else { return }
+        depths[object] = depth
+        order.append((number, depth))
+      }
+    }
+    visit(rootRecord, 1)
+    var fields: [Int: Record] = [:]
+    var next = 0
+    while next < order.count {
+      let (number, depth) = order[next]
+      next += 1
+      let found = plain(try record(number))
+      fields[canonical(number)] = found
+      visit(found, depth + 1)
+    }
+    // The objects that stand apart have their numbers in the order in which they come up.
+    var apart: [Int: Int] = [:]
+    var numbers: [Int] = []
+    for (number, depth) in order where counts[canonical(number), default: 0] > 1 || depth % Self.deepest == 0 {
+      apart[canonical(number)] = apart.count + 1
+      numbers.append(canonical(number))
+    }
+    func encoded(_ record: Record) -> Record {
+      Record(
+        shape: record.shape,
+        values: record.values.map { value in
+          value.mapReferences { number in
+            let object = canonical(number)
+            if object == rootObject { return MergeState.reference(0) }
+            if let place = apart[object] { return MergeState.reference(place) }
+            return fields[object].map { .record(encoded($0)) } ?? .null
+          }
+        })
+    }
+    return (encoded(rootRecord), numbers.compactMap { fields[$0].map(encoded) })
+  }
+
+  /// The fields that are remembered: not what archives leave out or what merging remembers itself, at any depth. A set of
+  /// objects is left out: nothing tells its members apart.
+  private func plain(_ record: Record) -> Record {
+    var result = record
+    if let schema = catalog[record.typeName], !schema.isEnumeration {
+      for field in schema.fields where field.archive == .excluded || field.type is MergeState.Type { result[field.key] = nil }
+    }
+    for (key, value) in zip(result.keys, result.values) {
+      if value.hasSetOfReferences { result[key] = nil } else { result[key] = plain(value) }
+    }
+    return result
+  }
+
+  private func plain(_ value: Value) -> Value {
+    switch value {
+    case .record(let record): .record(plain(record))
+    case .array(let elements): .array(elements.map(plain))
+    case .object(let object):
+      .object(Object(uniqueEntries: object.entries.map { .init(key: $0.key, value: plain($0.value)) }))
+    case .map(let entries): .map(entries.map { .init(key: $0.key, value: plain($0.value)) })
+    default: value
+    }
+  }
+}
+
+extension Value {
+  fileprivate var hasSetOfReferences: Bool {
+    switch self {
+    case .set: hasReferences
+    case .array(let elements): elements.contains(where: \.hasSetOfReferences)
+    case .object(let object): object.entries.contains { $0.value.hasSetOfReferences }
+    case .map(let entries): entries.contains { $0.value.hasSetOfReferences }
+    case .record(let record): record.values.contains(where: \.hasSetOfReferences)
+    default: false
+    }
+  }
+}

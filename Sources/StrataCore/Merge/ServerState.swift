@@ -1,0 +1,148 @@
+/// What the server said so far: the base with what came in over it.
+struct ServerState {
+  private var merger: ValueMerger
+  private let server: Value
+  private let base: Value?
+  private let wanted: Set<String>?
+  private let stateKey: String
+  private var root: Record
+  private var known: [Int: Record] = [:]
+
+  /// - Parameters:
+  ///   - wanted: the keys that were merged; of others nothing counts. All unless given.
+  ///   - stateKey: the key under which the model remembers this.
+  init(_ merger: ValueMerger, _ server: Value, _ base: Value?, wanted: Set<String>?, state stateKey: String) throws {
+    self.merger = merger
+    self.server = server
+    self.base = base
+    self.wanted = wanted
+    self.stateKey = stateKey
+    root = Record(typeName: "", modelVersion: nil)
+    root = try rootFields()
+  }
+
+  private mutating func rootFields() throws -> Record {
+    func fields(_ value: Value?) throws -> (Record, ModelSchema)? {
+      switch value {
+      case .reference(let number)?: (try merger.graph.record(number), merger.graph.schema(number))
+      case .record(let record)?: merger.catalog[record.typeName].map { (record, $0) }
+      default: nil
+      }
+    }
+    let old = try fields(base)?.0
+    guard let (found, schema) = try fields(server) else { return old ?? Record(typeName: "", modelVersion: nil) }
+    var says = found
+    if case .reference(let number) = server, let entity = merger.matching?.entity(of: number) {
+      says = try merger.serverRecord(of: entity) ?? says
+    }
+    if let wanted { for key in says.keys where !wanted.contains(key) { says[key] = nil } }
+    says[stateKey] = nil
+    return try merger.overlaid(says, schema, over: old.map { [$0] } ?? [], fillsIn: false)
+  }
+
+  /// The fields of an object as far as the server said them.
+  private mutating func record(_ number: Int) throws -> Record {
+    guard let matching = merger.matching, let entity = matching.entity(of: number) else {
+      return try merger.graph.record(number)
+    }
+    if let known = known[entity] { return known }
+    let old = try matching.entities[entity][.base].first.map { try merger.graph.record($0) }
+    var result = old
+    if let says = try merger.serverRecord(of: entity) {
+      result = try merger.overlaid(says, merger.graph.schema(number), over: old.map { [$0] } ?? [], fillsIn: false)
+    }
+    let found = try result ?? merger.graph.record(number)
+    known[entity] = found
+    return found
+  }
+
+  private var rootEntity: Int? {
+    guard case .reference(let number) = server else { return nil }
+    return merger.matching?.entity(of: number)
+  }
+
+  /// The state as it is archived.
+  func remembered() throws -> (base: Record, objects: [Record]) {
+    var copy = self
+    let matching = merger.matching
+    let rootEntity = rootEntity
+    let root: Value = if case .reference = server { server } else { .record(self.root) }
+    return try RememberedGraph(merger.catalog, root, canonical: { matching?.entity(of: $0) ?? $0 }) { number in
+      if let rootEntity, matching?.entity(of: number) == rootEntity { return copy.root }
+      return try copy.record(number)
+    }.encoded()
+  }
+
+  // MARK: Agreement
+
+  /// For each path, whether the result has there what the server has.
+  func agreements(_ paths: [MergePath], with result: Record) throws -> [Bool] {
+    var copy = self
+    let matching = merger.matching
+    let rootEntity = rootEntity
+    let steps = paths.map { $0.components[...] }
+    let own = try PathValues.find(steps, in: .record(result)) { number in
+      if let rootEntity, matching?.entity(of: number) == rootEntity { return result }
+      guard let entity = matching?.entity(of: number), let local = matching?.entities[entity][.local].first else {
+        return try copy.merger.graph.record(number)
+      }
+      return try copy.merger.updates[local] ?? copy.merger.graph.record(local)
+    }
+    let other = try PathValues.find(steps, in: .record(root)) { number in
+      if let rootEntity, matching?.entity(of: number) == rootEntity { return copy.root }
+      return try copy.record(number)
+    }
+    return zip(own, other).map { merger.same($0, $1) }
+  }
+}
+
+/// Finds what stands at many paths of one value; what is alike in the paths is walked once.
+enum PathValues {
+  /// - Parameter record: the fields of an object.
+  /// - Returns: for each path what stands there; `nil` where nothing does.
+  static func find(
+    _ paths: [ArraySlice<MergePath.Component>], in root: Value, _ record: (Int) throws -> Record
+  ) throws -> [Value?] {
+    var result = [Value?](repeating: nil, count: paths.count)
+    func visit(_ numbers: [Int], _ depth: Int, _ value: Value) throws {
+      var inner: [Int] = []
+      for number in numbers {
+        if paths[number].count == depth { result[number] = value } else { inner.append(number) }
+      }
+      guard !inner.isEmpty else { return }
+      var opened = value
+      if case .reference(let number) = value { opened = .record(try record(number)) }
+      var groups: [MergePath.Component: [Int]] = [:]
+      for number in inner { groups[paths[number][paths[number].startIndex + depth], default: []].append(number) }
+      var elements: [MergePath.Component: Value] = [:]
+      if let values = opened.arrayValue {
+        let keys = Set(groups.keys.compactMap { if case .element(let key, _) = $0 { ExactKey(key) } else { nil } })
+        let hasContent = groups.keys.contains { if case .value = $0 { true } else { false } }
+        for (place, element) in values.enumerated() {
+          elements[.index(place)] = element
+          guard !keys.isEmpty || hasContent else { continue }
+          var fields = element
+          if case .reference(let number) = element { fields = .record(try record(number)) }
+          for key in keys {
+            if let id = fields[key.text] {
+              let step = MergePath.Component.element(key: key.text, id: id)
+              if elements[step] == nil { elements[step] = element }
+            }
+          }
+          if hasContent, elements[.value(fields)] == nil { elements[.value(fields)] = element }
+        }
+      } else if case .map(let entries) = opened {
+        for entry in entries { elements[.value(entry.key)] = entry.value }
+      } else if case .object(let object) = opened {
+        for entry in object.entries { elements[.key(entry.key)] = entry.value }
+      }
+      for (step, members) in groups {
+        var next = elements[step]
+        if case .key(let key) = step, case .record(let record) = opened { next = record[key] }
+        if let next { try visit(members, depth + 1, next) }
+      }
+    }
+    try visit(Array(paths.indices), 0, root)
+    return result
+  }
+}

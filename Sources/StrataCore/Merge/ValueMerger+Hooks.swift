@@ -1,0 +1,82 @@
+/// The models that a merge was asked for, which have what no field holds, too.
+struct RootModels {
+  let target: any Model
+  /// The source, where it is a whole model of the target's type.
+  let source: (any Model)?
+}
+
+extension ValueMerger {
+  /// Lets a model merge the keys that it merges itself.
+  ///
+  /// - Returns: these keys.
+  mutating func runHooks(
+    _ type: any ValueMerging.Type, _ local: inout Record, _ server: Record, _ base: Record?, _ wanted: Set<String>?,
+    _ models: RootModels?
+  ) throws -> Set<String> {
+    func run<M: ValueMerging>(_ type: M.Type) throws -> (Record, Set<String>) {
+      let context = DecodingContext(source: .merge, includesExcluded: true, finishesModels: false)
+      // An object is made anew, a value is copied as it is.
+      var model: M
+      if let target = models?.target as? M, !M.schema.isObject { model = target } else {
+        model = try graph.make(M.self, local, in: context)
+      }
+      let source: M
+      if let whole = models?.source as? M { source = whole } else {
+        source = try graph.make(M.self, realized(overlaid(server, M.schema, over: [local], fillsIn: true)), in: context)
+      }
+      let handled = try M.schema.allKeys.filter { key in
+        guard server[key] != nil, wanted?.contains(key) ?? true else { return false }
+        do { return try model.mergeValue(forKey: key, from: source) } catch { throw ArchiveError.at(.key(key), error) }
+      }
+      return (handled.isEmpty ? local : try model.shallowRecord(graph.neighbours), Set(handled))
+    }
+    let before = local
+    let handled: Set<String>
+    (local, handled) = try run(type)
+    for key in handled.sorted() where !same(before[key], local[key]) || !same(before[key], server[key]) {
+      path.append(.key(key))
+      note(sides(nil, before[key], server[key], isBaseKnown: false), .merged, "mergeValue(forKey:from:)", local[key])
+      path.removeLast()
+    }
+    return handled
+  }
+
+  /// A model of a part: what it does not say is as in another record; objects in it are made anew.
+  mutating func realizedModel<M: Model>(_ type: M.Type, _ part: Value, over known: Record) throws -> M {
+    var record = known
+    switch part {
+    case .reference(let number): record = try graph.record(number)
+    case .record(let found): record = found
+    default: break
+    }
+    if !M.schema.isEnumeration { record = try overlaid(record, M.schema, over: [known], fillsIn: true) }
+    let context = DecodingContext(source: .merge, includesExcluded: true, finishesModels: false)
+    return try graph.make(M.self, realized(record), in: context)
+  }
+
+  /// A record whose references lead to objects that exist: parts of a document are the objects that they stand for.
+  private mutating func realized(_ record: Record) throws -> Record {
+    var inside: Set<Int> = []
+    return Record(shape: record.shape, values: try record.values.map { try realized($0, &inside) })
+  }
+
+  private mutating func realized(_ value: Value, _ inside: inout Set<Int>) throws -> Value {
+    guard value.hasReferences else { return value }
+    return try value.mapReferences { number in
+      guard number < 0 else { return .reference(number) }
+      if let known = matching?.entity(of: number).flatMap({ matching?.entities[$0][.local].first }) {
+        return .reference(known)
+      }
+      // One that is new, as the document has it; a cycle among new ones ends in null.
+      guard inside.insert(number).inserted, inside.count < depthLimit else { return .null }
+      defer { inside.remove(number) }
+      func made<M: Model>(_ type: M.Type) throws -> Int {
+        let record = try overlaid(graph.record(number), M.schema, over: [], fillsIn: true)
+        let whole = Record(shape: record.shape, values: try record.values.map { try realized($0, &inside) })
+        let context = DecodingContext(source: .merge, includesExcluded: true, finishesModels: false)
+        return graph.neighbours.number(of: try graph.make(M.self, whole, in: context))
+      }
+      return .reference(try made(graph.type(number)))
+    }
+  }
+}

@@ -1,0 +1,164 @@
+extension ValueMerger {
+  /// Merges models, objects and dictionaries key by key; `nil` where the values are none of one kind, or models with two
+  /// identities.
+  ///
+  /// - Parameter isMatched: whether it is known that both are the same, whatever tells them apart.
+  mutating func mergeNested(
+    _ sides: MergeSides, _ local: Value, _ server: Value, _ policy: MergePolicy, isMatched: Bool = false
+  ) throws -> Value? {
+    switch (local, server) {
+    case (.object, .object), (.map, .map), (.record, .record): break
+    case (.map, .object(let object)), (.object(let object), .map): guard object.isEmpty else { return nil }
+    default: return nil
+    }
+    guard depth < depthLimit else { throw ArchiveError.tooDeep(depthLimit) }
+    depth += 1
+    defer { depth -= 1 }
+    switch (local, server) {
+    case (.record(let own), .record(let other)):
+      guard try isOneModel(own, other, isMatched: isMatched) else { return nil }
+      var base = sides.base?.recordValue
+      let isCase = catalog[own.typeName]?.isEnumeration ?? false
+      if let known = base {
+        let isSame = try known.typeName == own.typeName && (isCase ? known.keys == own.keys : isOneModel(known, own))
+        if !isSame { base = nil }
+      }
+      if isCase {
+        return .record(try mergePayload(base, sides.isBaseKnown, own, other, policy))
+      }
+      return .record(
+        try mergeFields(base, isBaseKnown: sides.isBaseKnown, own, other, inherited: policy))
+    case (.object(let own), .object(let other)):
+      return .object(try mergeKeys(sides, sides.base?.objectValue, own, other, inherited: policy))
+    default: return try mergeMap(sides, local, server, inherited: policy)
+    }
+  }
+
+  /// Whether two records are of one model, and nothing tells them apart.
+  private mutating func isOneModel(_ local: Record, _ server: Record, isMatched: Bool = false) throws -> Bool {
+    guard local.typeName == server.typeName else { return false }
+    guard local.modelVersion == server.modelVersion else {
+      throw ArchiveError(
+        .unsupportedVersion,
+        "the two sides have different versions of a model; name the model, which has the steps "
+          + "from one to the other", typeName: local.typeName, foundVersion: local.modelVersion,
+        supportedVersion: server.modelVersion)
+    }
+    guard let schema = catalog[local.typeName] else {
+      // One key may be the case of an enum.
+      return local.keys.count != 1 || server.keys.count != 1 || local.keys == server.keys
+    }
+    if schema.isEnumeration { return incoming.hasParts && local.keys == server.keys && isPart(.record(server)) }
+    if isMatched { return true }
+    guard let key = traits(of: schema).identityKey, let own = local[key], let other = server[key], !own.isNull,
+      !other.isNull
+    else { return true }
+    return same(own, other)
+  }
+
+  /// Merges the fields of two records of one type; what the server's lacks is left alone.
+  ///
+  /// - Parameters:
+  ///   - base: the fields that both started from; `nil` where the model was not there then.
+  ///   - isBaseKnown: whether that is known. Of a record that lacks keys, nothing is known about these.
+  ///   - schema: the target's, where the record does not say enough.
+  ///   - wanted: the keys to merge; all unless given.
+  ///   - models: the models themselves, where the caller has them.
+  mutating func mergeFields(
+    _ base: Record?, isBaseKnown: Bool, _ local: Record, _ server: Record, schema known: ModelSchema? = nil,
+    inherited: MergePolicy, only wanted: Set<String>? = nil, models: RootModels? = nil
+  ) throws -> Record {
+    var result = local
+    let schema = try known ?? catalog.schema(named: local.typeName)
+    let traits = schema.map { self.traits(of: $0) }
+    owners.append((.record(local), .record(server)))
+    defer { owners.removeLast() }
+    var handled = Set<String>()
+    if let type = traits?.hooks {
+      handled = try runHooks(type, &result, server, base, wanted, models)
+    }
+    for (key, value) in zip(server.keys, server.values) where !handled.contains(key) && wanted?.contains(key) ?? true {
+      let field = traits?.fields[ExactKey(key)]
+      if let schema, field == nil {
+        // A key that this program does not know, or one of a subclass.
+        guard schema.keepsUnknownFields, !(catalog[server.typeName]?.allKeys.contains(key) ?? false) else { continue }
+      }
+      if field?.type is MergeState.Type { continue }
+      let isKnown = isBaseKnown && (base == nil || base?[key] != nil || field == nil)
+      // Where nobody knows whether it was cleared, an object without an owner says nothing about it.
+      if let field, field.archive == .conditional, value.isNull, !isKnown, incoming.isWhole { continue }
+      path.append(.key(key))
+      defer { path.removeLast() }
+      let policy = self.policy(field, traits?.rules?.policy, inherited, isTyped: schema != nil)
+      do {
+        if !policy.keepsLocal || options.policy != nil || !selectors.isEmpty { enqueue(value) }
+        result[key] = try merge(sides(base?[key], result[key], value, isBaseKnown: isKnown), policy)
+      } catch { throw ArchiveError.at(.key(key), error) }
+    }
+    return result
+  }
+
+  /// Merges the associated values of one case; what the server's lacks is left alone.
+  private mutating func mergePayload(
+    _ base: Record?, _ isBaseKnown: Bool, _ local: Record, _ server: Record, _ policy: MergePolicy
+  ) throws -> Record {
+    guard let key = server.keys.first, case .object(var result)? = local[key], case .object(let values)? = server[key]
+    else { return local }
+    let old = base?[key]?.objectValue
+    path.append(.key(key))
+    defer { path.removeLast() }
+    for entry in values.entries {
+      path.append(.key(entry.key))
+      defer { path.removeLast() }
+      do {
+        enqueue(entry.value)
+        let sides = sides(
+          old?[entry.key], result[entry.key], entry.value, isBaseKnown: isBaseKnown && (old == nil || old?[entry.key] != nil))
+        result[entry.key] = try merge(sides, policy.isRecursive ? .automatic : policy)
+      } catch { throw ArchiveError.at(.key(entry.key), error) }
+    }
+    return Record(shape: local.shape, values: [.object(result)])
+  }
+
+  /// Merges the entries of two objects. What the server lacks was removed where the base has it.
+  private mutating func mergeKeys(
+    _ sides: MergeSides, _ base: Object?, _ local: Object, _ server: Object, inherited: MergePolicy
+  ) throws -> Object {
+    func lookup(_ object: Object?) -> [ExactKey: Value] {
+      Dictionary((object?.entries ?? []).map { (ExactKey($0.key), $0.value) }, uniquingKeysWith: { first, _ in first })
+    }
+    let (bases, own, others) = (lookup(base), lookup(local), lookup(server))
+    owners.append((.object(local), .object(server)))
+    defer { owners.removeLast() }
+    let policy = inherited.handedOn
+    var entries: [Object.Entry] = []
+    let keys = local.keys + server.keys.filter { own[ExactKey($0)] == nil }
+    for key in keys + (base?.keys ?? []).filter({ own[ExactKey($0)] == nil && others[ExactKey($0)] == nil }) {
+      let name = ExactKey(key)
+      let inner = self.sides(bases[name], own[name], others[name], isBaseKnown: sides.isBaseKnown)
+      path.append(.key(key))
+      defer { path.removeLast() }
+      do {
+        if let value = try mergeEntry(inner, policy, inherited) { entries.append(.init(key: key, value: value)) }
+      } catch { throw ArchiveError.at(.key(key), error) }
+    }
+    return Object(uniqueEntries: entries)
+  }
+
+  /// Merges what stands under one key of a dictionary.
+  mutating func mergeEntry(_ sides: MergeSides, _ policy: MergePolicy, _ inherited: MergePolicy) throws -> Value? {
+    guard sides.server == nil else { return try merge(sides, policy) }
+    if sides.isBaseKnown { return options.absence == .untouched && !incoming.removesAbsentKeys ? sides.local : try merge(sides, policy) }
+    // Without a base, the server's keys are those that count, unless only what both have is merged.
+    guard let local = sides.local, inherited.isAutomatic || incoming.removesAbsentKeys, options.absence == .removed
+    else { return sides.local }
+    note(sides, .server, "the server no longer has it", nil)
+    _ = local
+    return nil
+  }
+}
+
+extension MergePolicy {
+  /// What a container hands on to what it holds.
+  var handedOn: MergePolicy { isRecursive || isAutomatic ? (isRecursive ? .recursive : .automatic) : self }
+}

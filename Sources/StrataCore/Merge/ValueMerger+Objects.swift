@@ -1,0 +1,292 @@
+extension ValueMerger {
+  // MARK: Which objects are merged
+
+  /// Remembers the objects that the server's value leads to: each is merged once, whatever leads to it.
+  mutating func enqueue(_ value: Value) {
+    guard let matching else { return }
+    value.forEachReference { number in
+      if let entity = matching.entity(of: number), queued.insert(entity).inserted { pending.append(entity) }
+    }
+  }
+
+  /// Merges the objects that came up, and those that come up on the way.
+  mutating func mergeObjects() throws {
+    var next = 0
+    while next < pending.count, let matching {
+      let entity = pending[next]
+      next += 1
+      let members = matching.entities[entity]
+      guard let server = try serverRecord(of: entity) else { continue }
+      guard !members[.local].isEmpty else {
+        for value in server.values { enqueue(value) }
+        continue
+      }
+      do { try merge(entity, server) } catch { throw located(error, entity) }
+    }
+  }
+
+  private mutating func merge(_ entity: Int, _ server: Record) throws {
+    guard let members = matching?.entities[entity] else { return }
+    let base = try members[.base].first.map { try graph.record($0) }
+    let locals = members[.local].filter { !members[.server].contains($0) }
+    let outer = (object, selectors)
+    (object, selectors, path) = (entity, selectorsByObject[entity] ?? [], [])
+    defer { (object, selectors) = outer }
+    // Where it is known what was edited here, several objects for one are merged as one.
+    let common = try base.flatMap { base in locals.count > 1 ? try localRecord(locals, base) : nil }
+    var done: Record?
+    for number in locals {
+      let local = try graph.record(number)
+      var merged: Record
+      if let common, let done, done.shape === common.shape, done.shape === local.shape { merged = done } else {
+        merged = try mergeFields(
+          base, isBaseKnown: isBaseKnown && (base != nil || isBaseWhole), common ?? local, server,
+          schema: graph.schema(number), inherited: .automatic)
+        done = merged
+      }
+      guard !merged.isSame(as: local) else { continue }
+      if updates.updateValue(merged, forKey: number) == nil { updated.append(number) }
+    }
+  }
+
+  /// What was edited here in any of several objects with one identity; where they were edited differently, what the first of
+  /// them has. `nil` where they are of different classes.
+  private mutating func localRecord(_ numbers: [Int], _ base: Record) throws -> Record? {
+    var result = try graph.record(numbers[0])
+    for number in numbers.dropFirst() {
+      let other = try graph.record(number)
+      guard other.typeName == result.typeName else { return nil }
+      for (key, value) in zip(other.keys, other.values) where !same(base[key], value) && !same(result[key], value) {
+        if same(base[key], result[key]) {
+          result[key] = value
+        } else {
+          path = [.key(key)]
+          note(
+            sides(base[key], value, nil), .merged, "another object here with the same identity was edited, too", result[key])
+          path = []
+        }
+      }
+    }
+    return result
+  }
+
+  /// What the server says about an entity: of several parts of a document all that they say, where they differ what is
+  /// news. `nil` where it says nothing.
+  mutating func serverRecord(of entity: Int) throws -> Record? {
+    guard let matching, let first = matching.entities[entity][.server].first else { return nil }
+    let members = matching.entities[entity][.server]
+    var result = try graph.record(first)
+    guard members.count > 1 else { return result }
+    let base = try (matching.entities[entity][.base].first ?? matching.entities[entity][.local].first).map {
+      try graph.record($0)
+    }
+    for number in members.dropFirst() {
+      let other = try graph.record(number)
+      for (key, value) in zip(other.keys, other.values) {
+        guard let known = result[key] else {
+          result[key] = value
+          continue
+        }
+        if same(known, base?[key]), !same(known, value) { result[key] = value }
+      }
+    }
+    return result
+  }
+
+  // MARK: What changed
+
+  /// Whether one side has what the base has. An object without an identity belongs to its place, so a change of it is one
+  /// of the place.
+  mutating func isUnchanged(_ base: Value?, _ value: Value?, _ side: ObjectMatching.Side) throws -> Bool {
+    guard same(base, value) else { return false }
+    guard let matching, case .reference(let number)? = value, let entity = matching.entity(of: number),
+      !matching.entities[entity].hasIdentity
+    else { return true }
+    return try !edits(side).contains(entity)
+  }
+
+  /// Whether an element of a list is another than in the base: itself, or the object that it refers to.
+  mutating func isEdited(_ base: Value?, _ value: Value?, _ side: ObjectMatching.Side) throws -> Bool {
+    guard same(base, value) else { return true }
+    guard let matching, case .reference(let number)? = value, let entity = matching.entity(of: number) else {
+      return false
+    }
+    return try edits(side).contains(entity)
+  }
+
+  /// The entities of which one side has other fields than the base, and those that hold one without an identity which has.
+  mutating func edits(_ side: ObjectMatching.Side) throws -> Set<Int> {
+    guard let matching else { return [] }
+    if let known = knownEdits[side] { return known }
+    var result = try ownEdits(side)
+    var owners: [Int: [Int]] = [:]
+    for (entity, members) in matching.entities.enumerated() {
+      guard let number = members[side].first else { continue }
+      for value in try graph.record(number).values {
+        value.forEachReference { inner in
+          guard let held = matching.entity(of: inner), !matching.entities[held].hasIdentity else { return }
+          owners[held, default: []].append(entity)
+        }
+      }
+    }
+    var rest = Array(result)
+    while let entity = rest.popLast() {
+      for owner in owners[entity] ?? [] where result.insert(owner).inserted { rest.append(owner) }
+    }
+    knownEdits[side] = result
+    return result
+  }
+
+  /// The entities of which one side has other fields than the base.
+  func ownEdits(_ side: ObjectMatching.Side) throws -> Set<Int> {
+    guard let matching else { return [] }
+    var result = Set<Int>()
+    for (entity, members) in matching.entities.enumerated() {
+      guard let base = members[.base].first, let number = members[side].first else { continue }
+      let (old, new) = (try graph.record(base), try graph.record(number))
+      let differs = zip(new.keys, new.values).contains { key, value in
+        old[key].map { !same($0, value) } ?? false
+      }
+      if differs { result.insert(entity) }
+    }
+    return result
+  }
+
+  /// The fields of an entity that is new here: what the server says, and else what the base has or defaults.
+  mutating func newRecord(of entity: Int) throws -> Record {
+    let base = try (matching?.entities[entity][.base].first).map { try graph.record($0) }
+    guard let server = try serverRecord(of: entity), let number = matching?.entities[entity][.server].first else {
+      guard let base else { throw ArchiveError(.mergeFailed, "a reference leads to no object") }
+      return base
+    }
+    guard number < 0 else { return server }
+    do {
+      return try overlaid(server, graph.schema(number), over: base.map { [$0] } ?? [], fillsIn: true)
+    } catch { throw located(error, entity) }
+  }
+
+  // MARK: Policies for paths
+
+  /// Finds the objects that the call's policies for paths lead through, on whichever way.
+  mutating func selectObjects(from roots: [Value]) throws {
+    guard let matching else { return }
+    var found: [Int: [Selection]] = [:]
+    var seen: [Int: Set<[Int]>] = [:]
+    for selection in selectors {
+      var waiting = roots.map { ($0, selection.components) }
+      while let (value, components) = waiting.popLast() {
+        guard let first = components.first else { continue }
+        var inner = value
+        if case .reference(let number) = value {
+          if let entity = matching.entity(of: number) {
+            // A path can come back to an object, but never with as many steps to go.
+            if seen[entity, default: []].insert([selection.order, components.count]).inserted {
+              found[entity, default: []].append(
+                Selection(components: components, policy: selection.policy, order: selection.order))
+            } else if entity != 0 {
+              continue
+            }
+          }
+          inner = .record(try graph.record(number))
+        }
+        let rest = components.dropFirst()
+        switch (first, inner) {
+        case (.key(let key), .record), (.key(let key), .object): if let value = inner[key] { waiting.append((value, rest)) }
+        case (.anyKey, .record(let record)): waiting += record.values.map { ($0, rest) }
+        case (.anyKey, .object(let object)): waiting += object.entries.map { ($0.value, rest) }
+        case (.anyElement, .array(let elements)), (.anyElement, .set(let elements)): waiting += elements.map { ($0, rest) }
+        case (.anyElement, .map(let entries)): waiting += entries.map { ($0.value, rest) }
+        default: break
+        }
+      }
+    }
+    selectorsByObject = found
+  }
+
+  // MARK: Paths
+
+  /// The path of each object that a value leads to, the shortest way in the order of the fields; references back to an
+  /// owner count last.
+  ///
+  /// - Parameters:
+  ///   - byPlace: whether elements are named by their places.
+  ///   - record: the fields of an object.
+  func ways(
+    from root: Value, byPlace: Bool = false, _ record: (Int) throws -> Record
+  ) throws -> [(object: Int, owner: Int?, steps: [MergePath.Component])] {
+    guard let matching else { return [] }
+    var ways: [(object: Int, owner: Int?, steps: [MergePath.Component])] = []
+    var seen = Set<Int>()
+    typealias Way = (number: Int, owner: Int?, steps: [MergePath.Component])
+    var queue: [Way] = []
+    var later: [Way] = []
+    func add(_ value: Value, _ owner: Int?, _ steps: [MergePath.Component], _ key: String?, isBack: Bool) throws {
+      switch value {
+      case .reference(let number):
+        if isBack { later.append((number, owner, steps)) } else { queue.append((number, owner, steps)) }
+      case .record(let record):
+        guard record.values.contains(where: \.hasReferences) else { return }
+        let schema = catalog[record.typeName]
+        for (place, (name, value)) in zip(record.keys, record.values).enumerated() where value.hasReferences {
+          let field = schema.flatMap { $0.fields.indices.contains(place) ? $0.fields[place] : nil }
+          let isLast = field.map { $0.key == name && ($0.archive == .conditional || $0.storage == .transitory) } ?? false
+          try add(value, owner, steps + [.key(name)], listKey(record.typeName, name, value), isBack: isBack || isLast)
+        }
+      case .array(let elements), .set(let elements):
+        for (index, element) in elements.enumerated() {
+          let inner: Value
+          if case .reference(let number) = element { inner = .record(try record(number)) } else { inner = element }
+          var step = MergePath.Component.index(index)
+          if !byPlace, let key, let id = inner[key], !id.isNull { step = .element(key: key, id: id) }
+          try add(element, owner, steps + [step], nil, isBack: isBack)
+        }
+      case .object(let object):
+        for entry in object.entries { try add(entry.value, owner, steps + [.key(entry.key)], nil, isBack: isBack) }
+      case .map(let entries):
+        for entry in entries { try add(entry.value, owner, steps + [.value(entry.key)], nil, isBack: isBack) }
+      default: break
+      }
+    }
+    try add(root, nil, [], nil, isBack: false)
+    var next = 0
+    while true {
+      if next == queue.count {
+        guard !later.isEmpty else { break }
+        queue += later
+        later.removeAll()
+      }
+      let way = queue[next]
+      next += 1
+      let entity = matching.entity(of: way.number) ?? way.number
+      guard seen.insert(entity).inserted else { continue }
+      ways.append((entity, way.owner, way.steps))
+      try add(.record(try record(way.number)), entity, [], nil, isBack: false)
+    }
+    return ways
+  }
+
+  /// The key that tells the elements of a field's array apart.
+  func listKey(_ typeName: String, _ key: String, _ value: Value) -> String? {
+    let field = catalog[typeName]?.fields.first { $0.key == key }
+    if case .byID(let key, _)? = field?.merge.leading.rule { return key }
+    let element = if case .array(let elements) = value { elements.first } else { value as Value? }
+    switch element {
+    case .reference(let number)?: return graph.schema(number).identityKey
+    case .record(let record)?: return catalog[record.typeName]?.identityKey
+    default: return nil
+    }
+  }
+
+  /// An error with the path of an object in front of it.
+  private func located(_ error: any Error, _ entity: Int) -> any Error {
+    // Where the path cannot be found, the error itself still says what is wrong.
+    let known = roots.flatMap { (try? ways(from: $0, byPlace: true) { try graph.record($0) }) ?? [] }
+    return ObjectPlaces(known).components(to: entity).reversed().reduce(error) { error, step in
+      switch step {
+      case .key(let key): ArchiveError.at(.key(key), error)
+      case .index(let index): ArchiveError.at(.index(index), error)
+      case .element, .value: ArchiveError.at(.key("(key)"), error)
+      }
+    }
+  }
+}

@@ -1,0 +1,178 @@
+extension ValueMerger {
+  /// Whether a value lacks keys of a model, at any depth.
+  func isPart(_ value: Value) -> Bool {
+    switch value {
+    case .record(let record):
+      guard let schema = catalog[record.typeName] else { return record.values.contains(where: isPart) }
+      if schema.isEnumeration {
+        guard let name = record.keys.first, case .object(let payload)? = record[name],
+          let info = schema.cases.first(where: { $0.name == name })
+        else { return false }
+        return payload.count < info.payload.count || payload.entries.contains { isPart($0.value) }
+      }
+      return record.values.count < schema.fields.count || schema.allKeys.contains { record[$0] == nil }
+        || record.values.contains(where: isPart)
+    case .array(let elements): return elements.contains(where: isPart)
+    case .object(let object): return object.entries.contains { isPart($0.value) }
+    case .map(let entries): return entries.contains { isPart($0.value) }
+    default: return false
+    }
+  }
+
+  /// Merges a value of which only parts came in with what is here; `nil` where it stands for itself.
+  mutating func mergePart(_ sides: MergeSides, _ server: Value, _ policy: MergePolicy) throws -> Merged? {
+    guard let local = sides.local else { return nil }
+    switch (policy.leading.rule, server) {
+    case (.custom, _), (.resolver, _): return nil
+    case (_, .record):
+      return try mergeNested(sides, local, server, policy.leading).map { Merged(value: $0) }
+    default: return try mergeInside(sides, policy.leading)
+    }
+  }
+
+  /// The sides with all of the server's value: what it does not say is what is here, or what the base has, where these are
+  /// the same model; what is new has its defaults.
+  mutating func completed(_ sides: MergeSides) throws -> MergeSides {
+    var result = sides
+    result.server = try sides.server.map { try completed($0, over: [sides.local, sides.base]) }
+    return result
+  }
+
+  /// A value with all keys of its models.
+  ///
+  /// - Parameter known: what absent keys are taken from; the first that is the same model counts.
+  /// - Throws: ``ArchiveError`` with the code `missingValue` where a key is in none of them and has no default.
+  mutating func completed(_ value: Value, over known: [Value?]) throws -> Value {
+    guard incoming.hasParts, isPart(value) else { return value }
+    return try overlaid(value, over: known, fillsIn: true)
+  }
+
+  /// A value with what others know under the keys that it lacks.
+  ///
+  /// - Parameter fillsIn: whether keys that none of them has get their defaults.
+  mutating func overlaid(_ value: Value, over known: [Value?], fillsIn: Bool) throws -> Value {
+    switch value {
+    case .record(let record):
+      guard let schema = catalog[record.typeName] else { return value }
+      if schema.isEnumeration { return .record(try payload(record, schema, known, fillsIn)) }
+      let others = known.compactMap { $0?.recordValue }.filter { isSameModel(record, $0, schema) }
+      return .record(try overlaid(record, schema, over: others, fillsIn: fillsIn))
+    case .array(let elements):
+      let lists = known.compactMap { $0?.arrayValue }
+      guard let key = identityKey(ofElements: value), !lists.isEmpty else {
+        return .array(try each(elements) { _, element in [] })
+      }
+      let lookups = lists.map { list in
+        Dictionary(list.compactMap { element in element[key].map { ($0, element) } }, uniquingKeysWith: { first, _ in first })
+      }
+      return .array(try each(elements) { _, element in lookups.map { lookup in element[key].flatMap { lookup[$0] } } })
+    case .object(let object):
+      let others = known.map { $0?.objectValue }
+      return .object(
+        Object(
+          uniqueEntries: try object.entries.map { entry in
+            do {
+              let value = try overlaid(entry.value, over: others.map { $0?[entry.key] }, fillsIn: fillsIn)
+              return .init(key: entry.key, value: value)
+            } catch { throw ArchiveError.at(.key(entry.key), error) }
+          }))
+    case .map(let entries):
+      let lookups = known.map { value in
+        Dictionary((value?.mapEntries ?? []).map { ($0.key, $0.value) }, uniquingKeysWith: { first, _ in first })
+      }
+      return .map(
+        try entries.map { entry in
+          .init(
+            key: entry.key,
+            value: try overlaid(entry.value, over: lookups.map { $0[entry.key] }, fillsIn: fillsIn))
+        })
+    default: return value
+    }
+    func each(_ elements: [Value], _ known: (Int, Value) -> [Value?]) throws -> [Value] {
+      try elements.enumerated().map { place, element in
+        do { return try overlaid(element, over: known(place, element), fillsIn: fillsIn) } catch {
+          throw ArchiveError.at(.index(place), error)
+        }
+      }
+    }
+  }
+
+  /// The fields of a model with what other records of it have under the keys that it lacks.
+  mutating func overlaid(
+    _ record: Record, _ schema: ModelSchema, over others: [Record], fillsIn: Bool
+  ) throws -> Record {
+    var keys: [String] = []
+    var values: [Value] = []
+    keys.reserveCapacity(schema.fields.count)
+    values.reserveCapacity(schema.fields.count)
+    for field in schema.fields {
+      let olds = others.compactMap { $0[field.key] }
+      do {
+        if let value = record[field.key] {
+          values.append(try overlaid(value, over: olds, fillsIn: fillsIn))
+        } else if let value = olds.first {
+          values.append(value)
+        } else if fillsIn {
+          guard let value = try field.makeDefault?() ?? (field.isOptional ? .null : nil) else {
+            throw ArchiveError(
+              .missingValue,
+              "the object is new here, and the key is absent; give the field a default, or name an object that is here")
+          }
+          values.append(value)
+        } else {
+          continue
+        }
+      } catch { throw ArchiveError.at(.key(field.key), error).inType(schema.name) }
+      keys.append(field.key)
+    }
+    let isWhole = keys.count == schema.fields.count
+    let full = schema.fullShape
+    var result = Record(
+      shape: isWhole
+        ? full
+        : RecordShape(typeName: full.typeName, modelVersion: full.modelVersion, keys: keys, levels: full.levels),
+      values: values)
+    for other in [record] + others {
+      for (key, value) in zip(other.keys, other.values) where full.place(of: key) == nil && result[key] == nil {
+        result[key] = value
+      }
+    }
+    return result
+  }
+
+  private mutating func payload(
+    _ record: Record, _ schema: ModelSchema, _ known: [Value?], _ fillsIn: Bool
+  ) throws -> Record {
+    guard let name = record.keys.first, case .object(let values)? = record[name],
+      let info = schema.cases.first(where: { $0.name == name }), info.labels.count == info.payload.count
+    else { return record }
+    let others = known.compactMap { $0?.recordValue }.filter { $0.typeName == record.typeName }.compactMap {
+      $0[name]?.objectValue
+    }
+    var entries: [Object.Entry] = []
+    for (label, type) in zip(info.labels, info.payload) {
+      let olds = others.map { $0[label] }
+      do {
+        if let value = values[label] {
+          entries.append(.init(key: label, value: try overlaid(value, over: olds, fillsIn: fillsIn)))
+        } else if let value = olds.compactMap(\.self).first {
+          entries.append(.init(key: label, value: value))
+        } else if fillsIn {
+          guard type is any OptionalType.Type else {
+            throw ArchiveError(.missingValue, "the case is new here, and an associated value is absent")
+          }
+          entries.append(.init(key: label, value: .null))
+        }
+      } catch { throw ArchiveError.at(.key(name), ArchiveError.at(.key(label), error)).inType(schema.name) }
+    }
+    return Record(shape: record.shape, values: [.object(Object(uniqueEntries: entries))])
+  }
+
+  private mutating func isSameModel(_ one: Record, _ other: Record, _ schema: ModelSchema) -> Bool {
+    guard one.typeName == other.typeName else { return false }
+    guard let key = traits(of: schema).identityKey, let left = one[key], let right = other[key], !left.isNull,
+      !right.isNull
+    else { return true }
+    return same(left, right)
+  }
+}

@@ -1,0 +1,11 @@
+/// A model that merges some of its fields itself.
+public protocol ValueMerging: Model {
+  /// Merges one key.
+  ///
+  /// The receiver is a copy: when anything fails later, the object that the merge was called on is unchanged.
+  ///
+  /// `source` is the whole source. Where only parts of it came in, keys that it lacks have the target's values.
+  ///
+  /// - Returns: whether the key was dealt with; else its policy decides.
+  mutating func mergeValue(forKey key: String, from source: Self) throws -> Bool
+}

@@ -1,0 +1,341 @@
+import Foundation
+import StrataCore
+import Testing
+
+/// What a schema with one field says of its declaration.
+private func problem<T>(_ policy: MergePolicy, _ type: T.Type) -> ArchiveError? {
+  problem([FieldInfo("field", T.self, merge: policy)])
+}
+
+private func problem(_ fields: [FieldInfo]) -> ArchiveError? {
+  failure { try ModelSchema(Int.self, name: "Sheet", version: 1, fields: fields).check() }
+}
+
+private func failure(_ work: () throws -> Void) -> ArchiveError? {
+  do { try work() } catch { return error as? ArchiveError }
+  return nil
+}
+
+private struct Piece: DescribedModel, Equatable {
+  var id: Int
+  var name: String
+
+  static let fields = Fields(
+    Piece.self, version: 1, Field("id", \.id), Field("name", \.name), make: { Piece(id: $0, name: $1) })
+}
+
+private enum Outline: EnumModel {
+  case round
+  static let schema = ModelSchema(Outline.self, name: "Outline", version: 1, cases: [.init("round")])
+  func encodeCase(to writer: inout ArchiveWriter) throws {
+    try writer.beginCase(Self.schema, "round", count: 0)
+    writer.endCase()
+  }
+  static func make(case name: String, payload: CasePayload) throws -> Outline? { name == "round" ? .round : nil }
+}
+
+private enum Grade: Int, Archivable { case low, high }
+private enum Mood: String, Archivable { case good, bad }
+private struct Names: RawRepresentable, Archivable { var rawValue: [String] }
+private struct Measure: Codable { var width = 0 }
+private enum Unit: String, Codable { case metre }
+
+/// Archives itself in a way of its own.
+private struct Own: Archivable {
+  func write(to writer: inout ArchiveWriter) throws { writer.writeNull() }
+  static func make(from value: Value, in context: DecodingContext) throws -> Own { Own() }
+}
+
+/// A kind of field with the policies that are for it, and not for every type.
+struct FieldKindCase: Sendable, CustomTestStringConvertible {
+  let testDescription: String
+  let fitting: Set<String>
+  let problem: @Sendable (MergePolicy) -> ArchiveError?
+  let problemOfOptional: @Sendable (MergePolicy) -> ArchiveError?
+  /// Base, local and server: what both sides changed.
+  let samples: [[Value]]
+
+  init<T>(_ type: T.Type, _ fitting: String..., samples: [Value]...) {
+    testDescription = "\(type)"
+    self.fitting = Set(fitting)
+    problem = { StrataCoreTests.problem($0, T.self) }
+    problemOfOptional = { StrataCoreTests.problem($0, T??.self) }
+    self.samples = samples
+  }
+
+  static let special: [MergePolicy] = [
+    .recursive, .byID("id"), .byID("id", missing: .keep), .byID("nope"), .max, .min, .sumOfDeltas, .union, .addWins,
+    .append, .lines,
+  ]
+  static let plain: [MergePolicy] = [
+    .automatic, .conflict, .serverWins, .localWins, .keepTarget, .takeSourceIfPresent, .lastWriter(by: "at"),
+    .custom { $1 ?? $0 }, .resolving("own") { $0.server },
+  ]
+
+  static let all: [FieldKindCase] = {
+    let date = Value.date(Date(timeIntervalSince1970: 0))
+    let dates: [Value] = [date, .date(Date(timeIntervalSince1970: 5)), .date(Date(timeIntervalSince1970: 9))]
+    let lists: [Value] = [["a"], ["a", "b"], ["a", "c"]]
+    let sets: [Value] = [.set(["a"]), .set(["a", "b"]), .set(["a", "c"])]
+    let objects: [Value] = [["a": 1, "b": 1], ["a": 2, "b": 1], ["a": 1, "b": 2]]
+    let lines: [Value] = ["a\nb\nc\n", "A\nb\nc\n", "a\nb\nC\n"]
+    let added: [Value] = ["a", "ab", "ac"]
+    func records(_ name: String, _ key: String) -> [Value] {
+      func record(_ one: Value, _ other: Value) -> Value {
+        var record = Record(typeName: name, modelVersion: 1)
+        record[key] = one
+        if name == "Piece" { record["name"] = other }
+        return .record(record)
+      }
+      return [record(1, "a"), record(2, "a"), record(name == "Piece" ? 1 : 3, "b")]
+    }
+    return [
+      FieldKindCase(Int.self, "max", "min", "sumOfDeltas", samples: [1, 2, 3]),
+      FieldKindCase(UInt8.self, "max", "min", "sumOfDeltas", samples: [1, 2, 3]),
+      FieldKindCase(Int128.self, "max", "min", "sumOfDeltas", samples: [1, 2, 3]),
+      FieldKindCase(Double.self, "max", "min", "sumOfDeltas", samples: [1.5, 2.5, 3.5]),
+      FieldKindCase(Float.self, "max", "min", "sumOfDeltas", samples: [.float(1), .float(2), .float(3)]),
+      FieldKindCase(Decimal.self, "max", "min", "sumOfDeltas", samples: [.decimal(1), .decimal(2), .decimal(3)]),
+      FieldKindCase(Grade.self, "max", "min", "sumOfDeltas", samples: [0, 1, 2]),
+      FieldKindCase(Bool.self, "max", "min", samples: [.null, true, false]),
+      FieldKindCase(Date.self, "max", "min", samples: dates),
+      FieldKindCase(String.self, "max", "min", "append", "lines", samples: lines, added),
+      FieldKindCase(Mood.self, "max", "min", "append", "lines", samples: lines, added),
+      FieldKindCase(Data.self, samples: [.data(Data([1])), .data(Data([2])), .data(Data([3]))]),
+      FieldKindCase(URL.self),
+      FieldKindCase(UUID.self, samples: [.uuid(UUID()), .uuid(UUID()), .uuid(UUID())]),
+      FieldKindCase([String].self, "union", "addWins", "append", samples: lists),
+      FieldKindCase([[Piece]].self, "union", "addWins", "append", samples: lists),
+      FieldKindCase([Outline].self, "union", "addWins", "append", samples: lists),
+      FieldKindCase(Names.self, "union", "addWins", "append", samples: lists),
+      FieldKindCase([Piece].self, "union", "addWins", "append", "byID(id)", "byID(id,keep)", samples: lists),
+      FieldKindCase([Piece?].self, "union", "addWins", "append", "byID(id)", "byID(id,keep)", samples: lists),
+      FieldKindCase(
+        [[String: Int]].self, "union", "addWins", "append", "byID(id)", "byID(id,keep)", "byID(nope)", samples: lists),
+      FieldKindCase(
+        [[Mood: Int]].self, "union", "addWins", "append", "byID(id)", "byID(id,keep)", "byID(nope)", samples: lists),
+      FieldKindCase([[Int: Int]].self, "union", "addWins", "append", samples: lists),
+      FieldKindCase(
+        [Value].self, "union", "addWins", "append", "byID(id)", "byID(id,keep)", "byID(nope)", samples: lists),
+      FieldKindCase(
+        [Measure].self, "union", "addWins", "append", "byID(id)", "byID(id,keep)", "byID(nope)", samples: lists),
+      FieldKindCase(
+        [Own].self, "union", "addWins", "append", "byID(id)", "byID(id,keep)", "byID(nope)", samples: lists),
+      FieldKindCase(Set<String>.self, "union", "addWins", samples: sets),
+      FieldKindCase([String: Int].self, "recursive", samples: objects),
+      FieldKindCase([Int: [Piece]].self, "recursive", samples: objects),
+      FieldKindCase(Piece.self, "recursive", samples: records("Piece", "id")),
+      FieldKindCase(Outline.self, samples: records("Outline", "round")),
+    ]
+  }()
+
+  static let unknown: [FieldKindCase] = [
+    FieldKindCase(Value.self), FieldKindCase(Measure.self), FieldKindCase(Unit.self), FieldKindCase(Own.self),
+  ]
+}
+
+@Suite("Declarations of policies")
+struct PolicyDeclarationTests {
+  @Test("A policy that can do nothing for its field is an error of the declaration", arguments: FieldKindCase.all)
+  func fields(_ kind: FieldKindCase) {
+    for policy in FieldKindCase.special {
+      let fits = kind.fitting.contains(policy.description)
+      let made = [policy, policy.ifPresent, policy.orElse(.serverWins), MergePolicy.conflict.orElse(policy).ifPresent]
+      for policy in made {
+        for error in [kind.problem(policy), kind.problemOfOptional(policy)] {
+          #expect((error == nil) == fits, "\(policy): \(error.map { "\($0)" } ?? "accepted")")
+          guard let error else { continue }
+          #expect(error.code == .invalidSchema && error.key == "field" && error.typeName == "Sheet")
+        }
+      }
+      // The reason names the policy itself.
+      if !fits { #expect(kind.problem(policy.ifPresent)?.reason.contains("the policy \(policy) ") == true) }
+    }
+    for policy in FieldKindCase.plain { #expect(kind.problem(policy) == nil, "\(policy)") }
+  }
+
+  @Test("Where nobody knows what a field holds, every policy may stand", arguments: FieldKindCase.unknown)
+  func unknown(_ kind: FieldKindCase) {
+    for policy in FieldKindCase.special + FieldKindCase.plain { #expect(kind.problem(policy) == nil, "\(policy)") }
+  }
+
+  @Test(
+    "What is refused is a conflict whatever both sides did, and what is accepted decides something",
+    arguments: FieldKindCase.all.filter { !$0.samples.isEmpty })
+  func evidence(_ kind: FieldKindCase) throws {
+    // By identity anything in an array can be merged: by its content, where it has no such key.
+    for policy in FieldKindCase.special where !policy.description.hasPrefix("byID") {
+      let decides = try kind.samples.contains { values in
+        let merger = Merger(options: MergeOptions(policies: ["v": policy]), models: [Piece.self, Outline.self])
+        let (_, report) = try merger.merge(["v": values[2]], into: ["v": values[1]], base: ["v": values[0]])
+        return !report.entries.isEmpty && report.entries.allSatisfy { $0.outcome != .conflict }
+      }
+      #expect(decides == kind.fitting.contains(policy.description), "\(policy)")
+    }
+  }
+
+  @Test("The error says what is wrong and what would be right")
+  func reasons() {
+    #expect(
+      problem(.lines.orElse(.serverWins), Int?.self)?.description
+        == "the policy lines is for texts, and the field holds Int; what fits is max, min, sumOfDeltas or a policy for "
+        + "every type, as serverWins (at field) [Sheet]")
+    #expect(
+      problem(.byID("x"), [Piece].self)?.reason
+        == "the policy byID(x) tells elements apart by x, which Piece does not declare; its keys are id, name")
+    #expect(
+      problem(.byID("x"), [String].self)?.reason
+        == "the policy byID(x) tells models apart by x, and the elements are of the type String; what fits is union, "
+        + "addWins or append")
+    #expect(
+      problem(.byID(), Piece.self)?.reason
+        == "the policy byID(id) is for arrays of models, and the field holds the model Piece; what fits is recursive or "
+        + "a policy for every type, as serverWins")
+    #expect(
+      problem(.byID("x"), [Outline].self)?.reason
+        == "the policy byID(x) tells elements apart by x, which the enum Outline cannot have")
+    #expect(
+      problem(.max, UUID.self)?.reason
+        == "the policy max is for numbers, booleans, dates and texts, and the field holds UUID; what fits is a policy "
+        + "for every type, as serverWins")
+    let error = problem([
+      FieldInfo("a", Int.self, merge: .union.orElse(.lines)), FieldInfo("b", Int.self),
+      FieldInfo("c", Set<Int>.self, merge: .append),
+    ])
+    #expect(error?.all.map(\.key) == ["a", "a", "c"])
+  }
+
+  // MARK: Times
+
+  @Test("A time must have an order where the model declares it; elsewhere what holds the model may have it")
+  func times() {
+    func check<T>(_ type: T.Type) -> ArchiveError? {
+      problem([FieldInfo("at", T.self), FieldInfo("title", String.self, merge: .lastWriter(by: "at"))])
+    }
+    #expect(check(Date.self) == nil && check(Date?.self) == nil && check(Int.self) == nil && check(Value.self) == nil)
+    #expect(check(String.self) == nil && check(Mood.self) == nil && check(Measure.self) == nil)
+    #expect(check([Date].self)?.key == "title" && check(UUID?.self)?.key == "title" && check(Piece.self) != nil)
+    #expect(
+      check(Set<Int>.self)?.reason
+        == "the policy lastWriter(at) compares what at holds, and Set<Int> has no order; name a date, a number or a text"
+    )
+    #expect(problem(.lastWriter(by: "elsewhere"), String.self) == nil)
+    #expect(problem([FieldInfo("at", Date.self, merge: .lastWriter(by: "at"))]) == nil)
+  }
+
+  // MARK: Rules of a type
+
+  private struct Ruled: Mergeable {
+    static let mergeRules = MergeRules(default: .union.orElse(.lines), identity: "number")
+    static let schema = ModelSchema(Ruled.self, name: "Ruled", version: 1)
+    init(fields reader: inout ArchiveReader) throws {}
+    func encodeFields(to writer: inout ArchiveWriter) throws {}
+    static func make(case name: String, payload: CasePayload) throws -> Ruled? { nil }
+  }
+
+  private final class RuledObject: Mergeable {
+    static let mergeRules = MergeRules(default: .lines)
+    static let schema = ModelSchema(RuledObject.self, name: "RuledObject", version: 1)
+    init(fields reader: inout ArchiveReader) throws {}
+    func encodeFields(to writer: inout ArchiveWriter) throws {}
+    static func make(case name: String, payload: CasePayload) throws -> Self? { nil }
+  }
+
+  @Test("The rules of a type name a key that it has, and a default that some field of it can follow")
+  func rules() {
+    func check(_ fields: FieldInfo...) -> ArchiveError? {
+      failure { try ModelSchema(Ruled.self, name: "Ruled", version: 1, fields: fields).check() }
+    }
+    let number = FieldInfo("number", Int.self)
+    let (tags, text) = (FieldInfo("tags", [String].self), FieldInfo("text", String.self))
+    #expect(check(number, tags, text) == nil)
+    let identity = check(tags, text)
+    #expect(
+      identity?.reason
+        == "the merge rules name the identity number, which Ruled does not declare; its keys are tags, text")
+    #expect(identity?.code == .invalidSchema && identity?.typeName == "Ruled" && identity?.key == nil)
+    // Each part must fit a field, but not each field a part.
+    #expect(
+      check(number, text)?.reason
+        == "the merge rules' default union is for arrays and sets, and no field that follows it holds such; leave it "
+        + "out, or name a policy that fits one of them")
+    #expect(check(number, tags)?.reason.contains("default lines is for texts") == true)
+    #expect(check(number, FieldInfo("any", Value.self)) == nil)
+    // Fields that have their own policies follow no default; where none does, nothing is wrong.
+    #expect(check(number, text, FieldInfo("tags", [String].self, merge: .append)) != nil)
+    #expect(check(FieldInfo("number", Int.self, merge: .max), FieldInfo("text", String.self, merge: .lines)) == nil)
+    // A subclass may have the field that a default is for.
+    let object = ModelSchema(RuledObject.self, name: "RuledObject", version: 1, fields: [number])
+    #expect(failure { try object.check() } == nil)
+  }
+
+  // MARK: When
+
+  private struct Wrong: DescribedModel {
+    var pieces: [Piece] = []
+
+    static let fields = Fields(
+      Wrong.self, version: 1, Field("pieces", \.pieces, merge: .byID("number"), default: []),
+      make: { Wrong(pieces: $0) })
+  }
+
+  private struct WrongHolder: DescribedModel {
+    var wrong: Wrong
+
+    static let fields = Fields(WrongHolder.self, version: 1, Field("wrong", \.wrong), make: { WrongHolder(wrong: $0) })
+  }
+
+  @Test("The first encoding, decoding or merge says so, also of a model inside")
+  func first() throws {
+    let shape = RecordShape(typeName: "Wrong", modelVersion: 1, keys: ["pieces"])
+    let record = Record(shape: shape, values: [.array([])])
+    let archive = try ArchiveEncoder().encode(Value.record(record))
+    var (wrong, holder) = (Wrong(), WrongHolder(wrong: Wrong()))
+    let errors = [
+      failure { _ = try ArchiveEncoder().encode(wrong) }, failure { _ = try ArchiveEncoder().encode(holder) },
+      failure { _ = try ArchiveDecoder().decode(Wrong.self, from: archive) },
+      failure { _ = try Wrong(fromJSON: Data("{}".utf8)) }, failure { _ = try wrong.jsonData() },
+      failure { _ = try wrong.mergeValues(from: Wrong()) },
+      failure { _ = try wrong.mergeValues(fromJSON: Data("{}".utf8)) },
+      failure { _ = try holder.mergeValues(from: WrongHolder(wrong: Wrong())) },
+      failure { _ = try Wrong(dictionary: [:]) },
+      failure { _ = try Merger(models: [Wrong.self]).merge(.record(record), into: .record(record)) },
+    ]
+    for (place, error) in errors.enumerated() {
+      #expect(error?.code == .invalidSchema && error?.typeName == "Wrong" && error?.key == "pieces", "\(place)")
+    }
+  }
+
+  /// Holds itself, and a model that holds it.
+  private struct Knot: DescribedModel, Equatable {
+    var id: Int
+    var knots: [Knot] = []
+    var rope: Rope?
+
+    static let fields = Fields(
+      Knot.self, version: 1, Field("id", \.id), Field("knots", \.knots, merge: .byID()),
+      Field("rope", \.rope, merge: .recursive), make: { Knot(id: $0, knots: $1, rope: $2) })
+  }
+
+  private struct Rope: DescribedModel, Equatable {
+    var knots: [Knot] = []
+
+    static let fields = Fields(
+      Rope.self, version: 1, Field("knots", \.knots, merge: .byID("id")), make: { Rope(knots: $0) })
+  }
+
+  @Test("Models that hold themselves and each other are checked, by many tasks at once")
+  func circles() async throws {
+    let knot = Knot(id: 1, knots: [Knot(id: 2, rope: Rope(knots: [Knot(id: 3)]))])
+    try await withThrowingTaskGroup(of: Bool.self) { group in
+      for number in 0..<100 {
+        group.addTask {
+          if number.isMultiple(of: 2) { try Rope.schema.check() } else { try Knot.schema.check() }
+          let archive = try ArchiveEncoder().encode(knot)
+          return try ArchiveDecoder().decode(Knot.self, from: archive) == knot
+        }
+      }
+      for try await isSame in group { #expect(isSame) }
+    }
+  }
+}
