@@ -71,12 +71,15 @@ let package = Package(
   ]
 )
 
-// For the thread sanitizer: the library and its tests, without the macro, whose own dependency takes minutes to build a
-// second time. See `.ci/run`.
-if Context.environment["STRATA_THREAD_SANITIZER"] != nil {
+// The library and its tests without the macro, whose own dependency takes minutes to build a second time: for the thread
+// sanitizer (see `.ci/run`), and for the simulation of merges (see `Tests/merge-simulation.sh`).
+let isSanitized = Context.environment["STRATA_THREAD_SANITIZER"] != nil
+if isSanitized || Context.environment["STRATA_CORE"] != nil {
   package.products = []
   package.dependencies = []
   package.targets.removeAll { !["CZlib", "StrataCore", "StrataCoreTests"].contains($0.name) }
+}
+if isSanitized {
   package.targets.append(.target(name: "SanitizedMutex", path: "Tests/SanitizedMutex"))
   package.targets.first { $0.name == "StrataCoreTests" }?.dependencies.append("SanitizedMutex")
 }

@@ -1,0 +1,258 @@
+import StrataCore
+
+/// What merging must come to, found in another way than the library's: every side is a map from paths to values, and each
+/// path is decided by the values that stand there and the rule of the field.
+///
+/// The order of a list where both sides may have changed it is left open: see ``openLists``.
+struct OracleMerge {
+  /// What no rule decides; `nil` where a side has nothing.
+  struct Conflict {
+    var base: Tree?
+    var local: Tree?
+    var server: Tree?
+  }
+
+  /// What the base says about a path.
+  private enum Origin {
+    /// Nobody knows what stood there.
+    case unknown
+    /// Nothing stood there.
+    case absent
+    case known(FlatLeaf)
+  }
+
+  let shape: Shape
+  /// The server's state that the edits started from, as far as it is known; `nil` where it is not.
+  let base: Flat?
+  let local: Flat
+  /// What came in; keys of models may be absent.
+  let incoming: Flat
+  private(set) var result: Flat
+  private(set) var conflicts: [FlatPath: Conflict] = [:]
+  /// The lists whose order both sides had a say in.
+  private(set) var openLists: [FlatPath] = []
+  /// The places at which the base had another object than both sides have.
+  private var foreign: [FlatPath] = []
+
+  init(base: Flat?, local: Flat, incoming: Flat, shape: Shape = .model(.document)) {
+    (self.base, self.local, self.incoming, self.shape) = (base, local, incoming, shape)
+    result = local
+    visit([], shape)
+  }
+
+  private func origin(_ path: FlatPath) -> Origin {
+    guard let base else { return .unknown }
+    if foreign.contains(where: { $0.count < path.count && path.starts(with: $0) }) { return .absent }
+    if let leaf = base[path] { return .known(leaf) }
+    guard !path.isEmpty else { return .unknown }
+    let parent = Array(path.dropLast())
+    switch origin(parent) {
+    case .unknown: return .unknown
+    case .known(.model): return .unknown
+    case .known(.choice), .known(.list), .known(.dictionary), .known(.null), .known(.value), .absent: return .absent
+    }
+  }
+
+  /// The identity of an object; `nil` where it has none, or does not say.
+  private func identity(_ flat: Flat?, _ path: FlatPath, _ model: ModelShape) -> String? {
+    guard let key = model.identity, let flat, case .value(let id)? = flat[path + [key]] else { return nil }
+    return id.canonicalText
+  }
+
+  private func areDifferent(_ one: Flat?, _ other: Flat?, _ path: FlatPath, _ model: ModelShape) -> Bool {
+    guard let one = identity(one, path, model), let other = identity(other, path, model) else { return false }
+    return one != other
+  }
+
+  // MARK: Deciding
+
+  private mutating func visit(_ path: FlatPath, _ shape: Shape) {
+    guard let server = incoming[path] else { return }
+    switch (shape, local[path], server) {
+    case (.leaf(let rule), _, _): decide(path, rule)
+    case (.model(let model), .model?, .model):
+      if areDifferent(local, incoming, path, model) { return whole(path, shape) }
+      if areDifferent(base, local, path, model) || areDifferent(base, incoming, path, model) { foreign.append(path) }
+      for child in incoming.children(path, shape) { visit(child.path, child.shape) }
+    case (.list(let model), .list(let own)?, .list(let other)):
+      members(path, own, other, .model(model), isList: true)
+    case (.dictionary(let inside), .dictionary(let own)?, .dictionary(let other)):
+      members(path, own, other, inside, isList: false)
+    case (.choice(_, let cases), .choice(let own, _)?, .choice(let other, let labels))
+    where own == other && labels.count < cases[other]?.count ?? 0:
+      for child in incoming.children(path, shape) { visit(child.path, child.shape) }
+    default: whole(path, shape)
+    }
+  }
+
+  private mutating func members(_ path: FlatPath, _ own: [String], _ other: [String], _ inside: Shape, isList: Bool) {
+    var gone = Set<String>()
+    for name in own + other.filter({ !own.contains($0) }) {
+      let place = path + [name]
+      switch (local[place], incoming[place]) {
+      case (_?, _?): visit(place, inside)
+      case (_?, nil):
+        switch origin(place) {
+        case .unknown: gone.insert(name)
+        case .absent: break
+        case .known:
+          if !isEdited(place, inside) {
+            gone.insert(name)
+          } else if !isList {
+            conflict(place, inside, server: nil)
+          }
+        }
+      case (nil, _?):
+        if case .known = origin(place) {
+          gone.insert(name)
+          if isNews(place, inside) { conflict(place, inside, server: arriving(place, inside)) }
+        } else {
+          result.put(arriving(place, inside), place, inside)
+        }
+      case (nil, nil): break
+      }
+    }
+    for name in gone { result.put(nil, path + [name], inside) }
+    let added = other.filter { !own.contains($0) && !gone.contains($0) }
+    let survivors = own.filter { !gone.contains($0) } + added
+    guard isList else { return result.mark(path, .dictionary(survivors.sorted())) }
+    if case .known(.list) = origin(path) {
+      openLists.append(path)
+      result.mark(path, .list(survivors))
+    } else {
+      result.mark(path, .list(other.filter { survivors.contains($0) } + survivors.filter { !other.contains($0) }))
+    }
+  }
+
+  /// A value that no key is looked at in.
+  private mutating func whole(_ path: FlatPath, _ shape: Shape) {
+    let server = arriving(path, shape)
+    guard local.text(path, shape) != server?.canonicalText else { return }
+    switch origin(path) {
+    case .unknown: result.put(server, path, shape)
+    case .absent, .known:
+      if !isNews(path, shape) { return }
+      if isEdited(path, shape) { return conflict(path, shape, server: server) }
+      result.put(server, path, shape)
+    }
+  }
+
+  private mutating func decide(_ path: FlatPath, _ rule: Shape.Rule) {
+    let shape = Shape.leaf(rule)
+    guard let server = incoming.tree(path, shape) else { return }
+    let own = local.tree(path, shape)
+    func isSame(_ one: Tree?, _ other: Tree?) -> Bool { one?.canonicalText == other?.canonicalText }
+    var before: Tree?
+    switch origin(path) {
+    case .unknown:
+      switch rule {
+      case .automatic, .serverWins, .sumOfDeltas: result.put(server, path, shape)
+      case .localWins: break
+      case .max: result.put(greater(own, server), path, shape)
+      case .conflict: if !isSame(own, server) { conflict(path, shape, server: server) }
+      }
+      return
+    case .absent: break
+    case .known: before = base?.tree(path, shape)
+    }
+    if rule == .sumOfDeltas, !isSame(before, own), !isSame(before, server) {
+      let sum = (own?.intValue ?? 0) + (server.intValue ?? 0) - (before?.intValue ?? 0)
+      return result.put(.integer(sum), path, shape)
+    }
+    if isSame(own, server) || isSame(before, server) { return }
+    if isSame(before, own) { return result.put(server, path, shape) }
+    switch rule {
+    case .serverWins: result.put(server, path, shape)
+    case .localWins: break
+    case .max: result.put(greater(own, server), path, shape)
+    case .automatic, .conflict, .sumOfDeltas: conflict(path, shape, server: server)
+    }
+  }
+
+  private func greater(_ own: Tree?, _ server: Tree) -> Tree {
+    guard let number = own?.intValue else { return server }
+    return .integer(max(number, server.intValue ?? number))
+  }
+
+  private mutating func conflict(_ path: FlatPath, _ shape: Shape, server: Tree?) {
+    var before: Tree?
+    if case .known = origin(path) { before = base?.tree(path, shape) }
+    conflicts[path] = Conflict(base: before, local: local.tree(path, shape), server: server)
+  }
+
+  // MARK: What a side did
+
+  /// Whether the local value is another one than the base's, as far as that is known.
+  private func isEdited(_ path: FlatPath, _ shape: Shape) -> Bool {
+    guard case .known(let leaf) = origin(path) else { return local[path] != nil }
+    guard leaf == local[path] else { return true }
+    return base?.children(path, shape).contains { isEdited($0.path, $0.shape) } ?? false
+      || isLarger(local, path, shape)
+  }
+
+  /// Whether a container has members that the base lacks; keys of models that it lacks are not known.
+  private func isLarger(_ flat: Flat, _ path: FlatPath, _ shape: Shape) -> Bool {
+    guard case .model? = flat[path] else {
+      return flat.children(path, shape).contains { base?[$0.path] == nil || isLarger(flat, $0.path, $0.shape) }
+    }
+    return flat.children(path, shape).contains { base?[$0.path] != nil && isLarger(flat, $0.path, $0.shape) }
+  }
+
+  /// Whether what came in is another value than the base's, where it says something.
+  private func isNews(_ path: FlatPath, _ shape: Shape) -> Bool {
+    guard let base, case .known = origin(path) else { return true }
+    return OracleBase.overlaid(base, by: incoming, path, shape)?.canonicalText != base.text(path, shape)
+  }
+
+  /// What came in as a whole value: over what the base has of the same object, and with defaults for the rest.
+  private func arriving(_ path: FlatPath, _ shape: Shape) -> Tree? {
+    var value = incoming.tree(path, shape)
+    if let base, case .known = origin(path) { value = OracleBase.overlaid(base, by: incoming, path, shape) }
+    return value?.completed(shape)
+  }
+}
+
+/// What a replica remembers of the server's state.
+enum OracleBase {
+  /// The old base with what came in over it: `nil` was not known before.
+  static func next(_ base: Flat?, _ incoming: Flat, _ shape: Shape = .model(.document)) -> Flat {
+    guard let base, let tree = overlaid(base, by: incoming, [], shape) else { return incoming }
+    return Flat(tree, shape)
+  }
+
+  /// The value at a path of the base with what came in over it; what is absent there is left alone.
+  static func overlaid(_ base: Flat, by incoming: Flat, _ path: FlatPath, _ shape: Shape) -> Tree? {
+    guard let leaf = incoming[path] else { return base.tree(path, shape) }
+    let whole = incoming.tree(path, shape)
+    switch (shape, base[path], leaf) {
+    case (.model(let model), .model?, .model):
+      if let key = model.identity, case .value(let one)? = base[path + [key]],
+        case .value(let other)? = incoming[path + [key]], one.canonicalText != other.canonicalText
+      {
+        return whole
+      }
+      return .object(
+        Object(
+          model.fields.compactMap { field in
+            overlaid(base, by: incoming, path + [field.key], field.shape).map { .init(key: field.key, value: $0) }
+          }))
+    case (.list(let model), .list?, .list(let names)):
+      return .array(names.compactMap { overlaid(base, by: incoming, path + [$0], .model(model)) })
+    case (.dictionary(let inside), .dictionary?, .dictionary(let names)):
+      return .object(
+        Object(
+          names.compactMap { name in
+            overlaid(base, by: incoming, path + [name], inside).map { .init(key: name, value: $0) }
+          }))
+    case (.choice(_, let cases), .choice(let own, let labels)?, .choice(let other, let others))
+    where own == other && others.count < cases[other]?.count ?? 0:
+      let all = Set(labels).union(others).sorted()
+      let payload = all.compactMap { label in
+        (incoming.tree(path + [other, label], .leaf(.automatic)) ?? base.tree(path + [other, label], .leaf(.automatic)))
+          .map { Object.Entry(key: label, value: $0) }
+      }
+      return .object(Object([.init(key: other, value: .object(Object(payload)))]))
+    default: return whole
+    }
+  }
+}

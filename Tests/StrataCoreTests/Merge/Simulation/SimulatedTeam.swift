@@ -1,0 +1,217 @@
+import StrataCore
+
+/// The root of a graph of objects. It has no identity, and neither has the guest: they are told by their places.
+final class SimulatedTeam: DescribedModel {
+  var name: String
+  var lead: SimulatedPerson?
+  var guest: SimulatedPerson?
+  var members: [SimulatedPerson]
+
+  init(name: String, lead: SimulatedPerson?, guest: SimulatedPerson?, members: [SimulatedPerson]) {
+    (self.name, self.lead, self.guest, self.members) = (name, lead, guest, members)
+  }
+
+  static let fields = Fields(
+    SimulatedTeam.self, name: "Team", version: 1, Field("name", \.name), Field("lead", \.lead),
+    Field("guest", \.guest), Field("members", \.members, default: []),
+    make: { SimulatedTeam(name: $0, lead: $1, guest: $2, members: $3) })
+}
+
+/// An object with identity that others share, in circles too.
+final class SimulatedPerson: DescribedModel {
+  let id: Int?
+  var name: String
+  var email: String?
+  var boss: SimulatedPerson?
+  weak var friend: SimulatedPerson?
+  var pets: [SimulatedPet]
+
+  init(
+    id: Int?, name: String, email: String?, boss: SimulatedPerson? = nil, friend: SimulatedPerson? = nil,
+    pets: [SimulatedPet] = []
+  ) {
+    (self.id, self.name, self.email, self.boss, self.friend, self.pets) = (id, name, email, boss, friend, pets)
+  }
+
+  static let fields = Fields(
+    SimulatedPerson.self, name: "TeamPerson", version: 1, Field("id", \.id), Field("name", \.name),
+    Field("email", \.email), Field("boss", \.boss), Field("friend", \.friend, archive: .conditional),
+    Field("pets", \.pets, default: []),
+    make: { SimulatedPerson(id: $0, name: $1, email: $2, boss: $3, friend: $4, pets: $5) })
+}
+
+/// An object without identity.
+final class SimulatedPet: DescribedModel {
+  var name: String
+  var keeper: SimulatedPerson?
+
+  init(name: String, keeper: SimulatedPerson?) { (self.name, self.keeper) = (name, keeper) }
+
+  static let fields = Fields(
+    SimulatedPet.self, name: "TeamPet", version: 1, Field("name", \.name), Field("keeper", \.keeper),
+    make: { SimulatedPet(name: $0, keeper: $1) })
+}
+
+/// A graph of objects as a map: each object under its identity or its place, with what its fields hold.
+struct GraphMap {
+  enum Content: Equatable {
+    case text(String?)
+    case reference(String?)
+    case references([String])
+  }
+
+  /// The fields of each object. `root` is the team.
+  var objects: [String: [String: Content]] = [:]
+
+  /// The objects that one leads to, itself among them.
+  func reachable(from start: String = "root", throughWeak: Bool) -> Set<String> {
+    var found: Set<String> = [start]
+    var open = [start]
+    while let key = open.popLast() {
+      for (field, content) in objects[key] ?? [:] where throughWeak || field != "friend" {
+        let next: [String] =
+          switch content {
+          case .text: []
+          case .reference(let key): [key].compactMap(\.self)
+          case .references(let keys): keys
+          }
+        for key in next where found.insert(key).inserted { open.append(key) }
+      }
+    }
+    return found
+  }
+
+  /// The map without what nothing leads to. A weak reference holds nothing.
+  func trimmed(holding held: Set<String> = []) -> GraphMap {
+    var result = self
+    let strong = reachable(throughWeak: false)
+    for (key, fields) in result.objects {
+      if case .reference(let friend?)? = fields["friend"], !strong.contains(friend), !held.contains(friend) {
+        result.objects[key]?["friend"] = .reference(nil)
+      }
+    }
+    let all = result.reachable(throughWeak: true)
+    result.objects = result.objects.filter { all.contains($0.key) }
+    return result
+  }
+
+  static func text(of content: Content?) -> String {
+    switch content {
+    case .text(let text)?: text.map { "'\($0)'" } ?? "null"
+    case .reference(let key)?: "→ \(key ?? "nil")"
+    case .references(let keys)?: "→ \(keys.joined(separator: ", "))"
+    case nil: "–"
+    }
+  }
+
+  var description: String {
+    objects.sorted { $0.key < $1.key }.map { key, fields in
+      "\(key){"
+        + fields.sorted { $0.key < $1.key }.map { "\($0.key): \(Self.text(of: $0.value))" }.joined(separator: "; ")
+        + "}"
+    }.joined(separator: " ")
+  }
+}
+
+/// The instances of a graph, by the keys that the map has.
+struct GraphInstances {
+  private(set) var map = GraphMap()
+  private(set) var instances: [String: AnyObject] = [:]
+  /// Objects that a second instance stands for, which is only right on the server.
+  private(set) var duplicated = Set<String>()
+  /// The second instances themselves.
+  private(set) var duplicates: [AnyObject] = []
+
+  init(_ team: SimulatedTeam) {
+    instances["root"] = team
+    // The objects with identity are found first, so that a place is one inside of them.
+    map.objects["root"] = [
+      "name": .text(team.name), "lead": reference(team.lead, "root.lead"),
+      "guest": reference(team.guest, "root.guest"),
+      "members": .references(
+        team.members.enumerated().map { place, person in visit(person, "root.members[\(place)]") }),
+    ]
+  }
+
+  private mutating func reference(_ person: SimulatedPerson?, _ place: String) -> GraphMap.Content {
+    .reference(person.map { visit($0, place) })
+  }
+
+  private mutating func visit(_ person: SimulatedPerson, _ place: String) -> String {
+    let key = person.id.map { "P\($0)" } ?? place
+    if let known = instances[key] {
+      if known !== person {
+        duplicated.insert(key)
+        duplicates.append(person)
+      }
+      return key
+    }
+    instances[key] = person
+    map.objects[key] = [:]
+    var fields: [String: GraphMap.Content] = [
+      "id": .text(person.id.map { "\($0)" }), "name": .text(person.name), "email": .text(person.email),
+    ]
+    fields["boss"] = reference(person.boss, "\(key).boss")
+    fields["friend"] = reference(person.friend, "\(key).friend")
+    fields["pets"] = .references(
+      person.pets.enumerated().map { number, pet in
+        let place = "\(key).pets[\(number)]"
+        instances[place] = pet
+        map.objects[place] = ["name": .text(pet.name), "keeper": reference(pet.keeper, "\(place).keeper")]
+        return place
+      })
+    map.objects[key] = fields
+    return key
+  }
+
+  /// Takes circles apart, so that the objects go.
+  func release() {
+    for object in Array(instances.values) + duplicates {
+      (object as? SimulatedPerson)?.boss = nil
+      (object as? SimulatedPerson)?.pets = []
+      (object as? SimulatedPet)?.keeper = nil
+    }
+  }
+}
+
+extension GraphMap {
+  /// Objects as the map says.
+  ///
+  /// - Parameter twice: references to this object from these fields lead to an instance of their own with the same
+  ///   content.
+  func instantiated(twice: (key: String, field: String)? = nil) -> SimulatedTeam {
+    func text(_ key: String, _ field: String) -> String? {
+      if case .text(let text)? = objects[key]?[field] { text } else { nil }
+    }
+    func keys(_ key: String, _ field: String) -> [String] {
+      switch objects[key]?[field] {
+      case .reference(let key)?: [key].compactMap(\.self)
+      case .references(let keys)?: keys
+      default: []
+      }
+    }
+    func made(_ key: String) -> SimulatedPerson {
+      SimulatedPerson(id: text(key, "id").flatMap { Int($0) }, name: text(key, "name") ?? "", email: text(key, "email"))
+    }
+    var people: [String: SimulatedPerson] = [:]
+    for (key, fields) in objects where fields["pets"] != nil { people[key] = made(key) }
+    let second = twice.map { made($0.key) }
+    func person(_ owner: String, _ field: String) -> SimulatedPerson? {
+      guard let key = keys(owner, field).first else { return nil }
+      if let twice, twice.key == key, twice.field == field { return second }
+      return people[key]
+    }
+    func fill(_ object: SimulatedPerson, _ key: String) {
+      object.boss = person(key, "boss")
+      object.friend = keys(key, "friend").first.flatMap { people[$0] }
+      object.pets = keys(key, "pets").map { pet in
+        SimulatedPet(name: text(pet, "name") ?? "", keeper: person(pet, "keeper"))
+      }
+    }
+    for (key, object) in people { fill(object, key) }
+    if let second, let twice { fill(second, twice.key) }
+    return SimulatedTeam(
+      name: text("root", "name") ?? "", lead: person("root", "lead"), guest: person("root", "guest"),
+      members: keys("root", "members").compactMap { people[$0] })
+  }
+}

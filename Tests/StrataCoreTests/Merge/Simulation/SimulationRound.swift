@@ -1,0 +1,281 @@
+import Foundation
+import StrataCore
+
+/// One step of a round; what it does follows from its own seed and from how things stand.
+struct SimulationStep: CustomStringConvertible {
+  enum Kind: String, CaseIterable {
+    case edit, editServer, sendWhole, sendPartial, sendRecord, sendModel, sendMergePatch, sendPatch, archive, migrate
+    case resolve, push
+  }
+
+  let kind: Kind
+  let replica: Int
+  let seed: UInt64
+  /// How many edits it makes.
+  var count = 1
+
+  var description: String {
+    switch kind {
+    case .edit: "edit \(replica) (\(count))"
+    case .editServer: "edit the server (\(count))"
+    default: "\(kind.rawValue) \(replica)"
+    }
+  }
+}
+
+/// A round: two replicas and a server that start with something and go through some steps.
+struct SimulationRound {
+  let seed: UInt64
+  var steps: [SimulationStep]
+  /// Fields that have their defaults everywhere and always.
+  var plainKeys = Set<String>()
+
+  init(seed: UInt64) {
+    var random = MergeRandom(seed: seed)
+    self.seed = seed
+    let weights: [(SimulationStep.Kind, Int)] = [
+      (.edit, 8), (.editServer, 6), (.sendWhole, 3), (.sendPartial, 4), (.sendRecord, 2), (.sendModel, 1),
+      (.sendMergePatch, 2), (.sendPatch, 2), (.archive, 1), (.migrate, 1), (.resolve, 2), (.push, 2),
+    ]
+    let kinds = weights.flatMap { Array(repeating: $0.0, count: $0.1) }
+    steps = (0..<3 + random.below(10)).map { _ in
+      let kind = random.oneOf(kinds)
+      return SimulationStep(kind: kind, replica: random.below(2), seed: random.next(), count: 1 + random.below(4))
+    }
+  }
+
+  /// Goes through the steps.
+  ///
+  /// - Parameters:
+  ///   - isOracleAlone: whether the library is left out.
+  ///   - log: told what each step does.
+  /// - Returns: what is wrong; `nil` where all is as it must be.
+  func failure(isOracleAlone: Bool = false, log: (String) -> Void = { _ in }) -> SimulationFailure? {
+    do {
+      var world = try SimulationWorld(self, isOracleAlone: isOracleAlone, log: log)
+      for step in steps { try world.run(step, log: log) }
+      try world.finish(log: log)
+      return nil
+    } catch let failure as SimulationFailure {
+      return failure
+    } catch { return SimulationFailure("error", [], "\(error)") }
+  }
+
+  /// The smallest round that fails in the same way, as far as leaving out and doing less leads there.
+  func shrunk(_ failure: SimulationFailure) -> SimulationRound {
+    var smallest = self
+    func isSame(_ round: SimulationRound) -> Bool { round.failure()?.signature == failure.signature }
+    var isSmaller = true
+    while isSmaller {
+      isSmaller = false
+      for place in smallest.steps.indices.reversed() {
+        var round = smallest
+        round.steps.remove(at: place)
+        if isSame(round) { (smallest, isSmaller) = (round, true) }
+      }
+      for place in smallest.steps.indices where smallest.steps[place].count > 1 {
+        var round = smallest
+        round.steps[place].count -= 1
+        if isSame(round) { (smallest, isSmaller) = (round, true) }
+      }
+    }
+    for key in ModelShape.document.fields.map(\.key) {
+      var round = smallest
+      round.plainKeys.insert(key)
+      if isSame(round) { smallest = round }
+    }
+    return smallest
+  }
+
+  /// The steps as they go, for somebody who looks into a failure.
+  var story: String {
+    var lines: [String] = []
+    let failure = failure { lines.append($0) }
+    if let failure { lines.append("→ \(failure)") }
+    return lines.joined(separator: "\n")
+  }
+}
+
+/// The server and the replicas while a round goes on.
+private struct SimulationWorld {
+  private static let shape = Shape.model(.document)
+
+  private var server: Tree
+  private var replicas: [SimulatedReplica]
+  private let allowsNaN: Bool
+  private let plainKeys: Set<String>
+
+  init(_ round: SimulationRound, isOracleAlone: Bool, log: (String) -> Void) throws {
+    var random = MergeRandom(seed: round.seed ^ 0x5EED)
+    allowsNaN = random.isOnce(in: 4)
+    plainKeys = round.plainKeys
+    let start = random.tree(.model(.document), "element", allowsNaN: allowsNaN, isJSON: true)
+    server = Self.plain(start, plainKeys)
+    log("the server starts with \(Self.text(server))")
+    let isKnown = (0..<2).map { _ in !random.isOnce(in: 5) }
+    replicas = []
+    for number in 0..<2 {
+      if !isKnown[number] { log("replica \(number) does not know what the server has") }
+      let isPart = isKnown[number] && random.isOnce(in: 6)
+      let sent = isPart ? part(random.partial(server, Self.shape) { _, _ in true }) : server
+      if isPart { log("replica \(number) starts with the part \(sent.story)") }
+      replicas.append(try SimulatedReplica(sent, isFromServer: isKnown[number], isOracleAlone: isOracleAlone))
+    }
+  }
+
+  /// The document with defaults under some keys.
+  private static func plain(_ tree: Tree, _ keys: Set<String>) -> Tree {
+    var object = tree.objectValue ?? Object()
+    for field in ModelShape.document.fields where keys.contains(field.key) && object[field.key] != nil {
+      object[field.key] = field.initial
+    }
+    return .object(object)
+  }
+
+  /// A part of a document that leaves no doubt about whose values these are: where the owner here is another one than the
+  /// server's was, a part that does not name its owner could be about either.
+  private func named(_ tree: Tree, for replica: SimulatedReplica) -> Tree {
+    guard case .object(var object) = tree, case .object(var owner)? = object["owner"], owner["id"] == nil else {
+      return tree
+    }
+    let path: FlatPath = ["owner", "id"]
+    if let base = replica.base, base[path] == replica.local[path] { return tree }
+    owner["id"] = server["owner"]?["id"]
+    object["owner"] = .object(owner)
+    return .object(object)
+  }
+
+  /// A part of a document without the keys that do not matter.
+  private func part(_ tree: Tree) -> Tree {
+    .object(Object((tree.objectValue ?? Object()).entries.filter { !plainKeys.contains($0.key) }))
+  }
+
+  /// A whole document as text, without the fields that have their defaults.
+  private static func text(_ tree: Tree) -> String {
+    Tree.object(
+      Object(
+        (tree.objectValue ?? Object()).entries.filter { entry in
+          ModelShape.document.field(entry.key)?.initial.canonicalText != entry.value.canonicalText
+        })
+    ).story
+  }
+
+  mutating func run(_ step: SimulationStep, log: (String) -> Void) throws {
+    var random = MergeRandom(seed: step.seed)
+    switch step.kind {
+    case .edit:
+      let edited = change(replicas[step.replica].tree, step.count, &random, isJSON: false)
+      try replicas[step.replica].edit(edited)
+      log("\(step)  → \(Self.text(replicas[step.replica].tree))")
+    case .editServer:
+      server = change(server, step.count, &random, isJSON: true)
+      log("\(step)  → \(Self.text(server))")
+    case .sendWhole: try send(server, to: step.replica, "\(step)", log)
+    case .sendPartial:
+      let replica = replicas[step.replica]
+      let whole = random.partial(server, Self.shape) { path, name in
+        guard case .choice(name, _)? = replica.local[path] else { return true }
+        guard let known = replica.base?[path] else { return false }
+        if case .choice(name, _) = known { return false }
+        return true
+      }
+      try send(named(part(whole), for: replica), to: step.replica, "\(step)", log)
+    case .sendRecord:
+      let whole = random.partial(server, Self.shape) { _, _ in true }
+      let part = named(part(whole), for: replicas[step.replica])
+      log("\(step)  \(part.story)")
+      guard case .record(let record) = part.archived(Self.shape) else { return }
+      try replicas[step.replica].receive(part) { try $0.mergeValues(fromRecord: record) }
+    case .sendModel:
+      log("\(step)")
+      let value = server.completed(Self.shape).archived(Self.shape)
+      let model = try SimulatedDocument.make(from: value, in: DecodingContext())
+      try replicas[step.replica].receive(server) { try $0.mergeValues(from: model) }
+    case .sendMergePatch, .sendPatch: try sendPatch(step, &random, log)
+    case .archive:
+      log("\(step)")
+      try replicas[step.replica].archive()
+    case .migrate:
+      log("\(step)")
+      try replicas[step.replica].migrate()
+    case .resolve:
+      let resolution = random.oneOf([MergeResolution.server, .server, .base, .local])
+      log("\(step) \(resolution)")
+      try replicas[step.replica].resolve(random.below(100), with: resolution)
+    case .push: try push(step.replica, log)
+    }
+  }
+
+  private func change(_ tree: Tree, _ count: Int, _ random: inout MergeRandom, isJSON: Bool) -> Tree {
+    // Each edit has a seed of its own, so that fewer edits are the first of them.
+    (0..<count).reduce(tree) { tree, _ in
+      var own = MergeRandom(seed: random.next())
+      return Self.plain(own.edited(tree, Self.shape, "", allowsNaN: allowsNaN, isJSON: isJSON), plainKeys)
+    }
+  }
+
+  private mutating func send(_ document: Tree, to replica: Int, _ name: String, _ log: (String) -> Void) throws {
+    log("\(name)  \(document.canonicalText == server.canonicalText ? "everything" : document.story)")
+    try replicas[replica].receive(document) { model in
+      guard !document.hasNaN else { return try model.mergeValues(fromJSON: document) }
+      return try model.mergeValues(fromJSON: JSONWriter().write(document))
+    }
+  }
+
+  private mutating func sendPatch(
+    _ step: SimulationStep, _ random: inout MergeRandom, _ log: (String) -> Void
+  ) throws {
+    // JSON has no NaN, and a patch needs to know all that it changes.
+    guard let base = replicas[step.replica].wholeBase, !base.hasNaN, !server.hasNaN else {
+      return try send(server, to: step.replica, "send \(step.replica)", log)
+    }
+    if step.kind == .sendMergePatch {
+      let patch = TreePatch.merging(base, server, Self.shape)
+      log("\(step)  \(patch.story)")
+      try replicas[step.replica].receive(server) {
+        try $0.mergeValues(applyingMergePatch: JSONWriter().write(patch))
+      }
+    } else {
+      let patch = JSONPatch(TreePatch.operations(base, server, Self.shape, [], &random))
+      log("\(step)  \(patch.json.story)")
+      try replicas[step.replica].receive(server) { try $0.mergeValues(applying: patch) }
+    }
+  }
+
+  private mutating func push(_ replica: Int, _ log: (String) -> Void) throws {
+    server = replicas[replica].json
+    try send(server, to: replica, "push \(replica), and back", log)
+  }
+
+  /// Resolves all conflicts and exchanges everything: then all have the same.
+  mutating func finish(log: (String) -> Void) throws {
+    // Three times is enough for what both replicas have to say to each other.
+    for _ in 0..<3 {
+      for sender in replicas.indices {
+        for receiver in replicas.indices {
+          try send(server, to: receiver, "send \(receiver) at the end", log)
+          while !replicas[receiver].conflicts.isEmpty {
+            log("resolve \(receiver) at the end")
+            try replicas[receiver].resolve(0, with: .server)
+          }
+        }
+        try push(sender, log)
+      }
+      if difference == nil { return }
+    }
+    for receiver in replicas.indices { try send(server, to: receiver, "send \(receiver) at the very end", log) }
+    if let path = difference { throw SimulationFailure("replica that is not the server at the end", path) }
+  }
+
+  /// Where a replica has something else than the server.
+  private var difference: FlatPath? {
+    // Sums count what comes back once more, so they never come to rest.
+    func compared(_ tree: Tree) -> Flat {
+      var object = tree.objectValue ?? Object()
+      object["count"] = nil
+      return Flat(.object(object), Self.shape)
+    }
+    let flat = compared(server)
+    return replicas.lazy.compactMap { Flat.differences(compared($0.json), flat).first }.first
+  }
+}
