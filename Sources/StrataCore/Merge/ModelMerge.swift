@@ -277,10 +277,13 @@ struct ModelMerge<M: Model> {
       let sides = MergeSides(
         base: matching.entities[entity][.base].first.map { .reference($0) }, local: .reference(number),
         server: matching.entities[entity][.server].first.map { .reference($0) })
+      // It has no place any more, so what tells it apart stands for its path.
+      let schema = graph.schema(number)
+      guard let key = schema.identityKey, let id = try graph.record(number)[key], !id.isNull else { continue }
       merger.notes.append(
         MergeNote(
-          object: entity, path: [], outcome: .server, rule: "edited here, and nothing refers to it any more",
-          sides: sides, result: nil))
+          object: nil, path: [.key(schema.name), .element(key: key, id: id)], outcome: .server,
+          rule: "edited here, and nothing refers to it any more", sides: sides, result: nil))
     }
   }
 

@@ -59,7 +59,11 @@ extension ValueMerger {
   mutating func mergeElements(
     _ sides: MergeSides, _ key: String, _ missing: MissingElements, _ policy: MergePolicy
   ) throws -> Value? {
-    guard case .array(let own)? = sides.local, case .array(let other)? = sides.server else { return nil }
+    guard case .array(let own)? = sides.local, case .array(var other)? = sides.server else { return nil }
+    if incoming.hasParts {
+      // An element without a key is told apart by its content, so all of it must be there.
+      other = try other.map { try opened($0)[key]?.isNull ?? true ? completed($0, over: []) : $0 }
+    }
     var identities = Identities()
     let open = { [self] (value: Value) in try opened(value) }
     let content = { [self] (value: Value) in contentOf(value) }

@@ -8,7 +8,7 @@ extension ValueMerger {
         guard let name = record.keys.first, case .object(let payload)? = record[name],
           let info = schema.cases.first(where: { $0.name == name })
         else { return false }
-        return payload.count < info.payload.count || payload.entries.contains { isPart($0.value) }
+        return payload.count < info.payload.count || info.labels.isEmpty || payload.entries.contains { isPart($0.value) }
       }
       return record.values.count < schema.fields.count || schema.allKeys.contains { record[$0] == nil }
         || record.values.contains(where: isPart)
@@ -144,10 +144,19 @@ extension ValueMerger {
     _ record: Record, _ schema: ModelSchema, _ known: [Value?], _ fillsIn: Bool
   ) throws -> Record {
     guard let name = record.keys.first, case .object(let values)? = record[name],
-      let info = schema.cases.first(where: { $0.name == name }), info.labels.count == info.payload.count
+      let info = schema.cases.first(where: { $0.name == name })
     else { return record }
     let others = known.compactMap { $0?.recordValue }.filter { $0.typeName == record.typeName }.compactMap {
       $0[name]?.objectValue
+    }
+    guard !info.labels.isEmpty else {
+      // A case that does not name its values: what another one has of them, in its order.
+      let missing = (others.first?.entries ?? []).filter { values[$0.key] == nil }
+      let keys = others.first?.keys ?? []
+      let all = values.entries + missing
+      let order = keys.compactMap { key in all.first { ExactKey.isSame($0.key, key) } }
+      let rest = all.filter { entry in !keys.contains { ExactKey.isSame($0, entry.key) } }
+      return Record(shape: record.shape, values: [.object(Object(uniqueEntries: order + rest))])
     }
     var entries: [Object.Entry] = []
     for (label, type) in zip(info.labels, info.payload) {

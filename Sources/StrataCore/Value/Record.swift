@@ -88,7 +88,7 @@ public struct Record: Sendable {
   @discardableResult
   public mutating func rename(_ key: String, to newKey: String) -> Bool {
     guard shape.place(of: key) != nil else { return false }
-    guard key != newKey else { return true }
+    guard !ExactKey.isSame(key, newKey) else { return true }
     self[newKey] = nil
     guard let place = shape.place(of: key) else { return false }
     shape = shape.renaming(at: place, to: newKey)
@@ -110,7 +110,7 @@ extension Record: Hashable {
     guard left.typeName == right.typeName, left.modelVersion == right.modelVersion,
       left.values.count == right.values.count
     else { return false }
-    if left.shape === right.shape || left.keys == right.keys { return left.values == right.values }
+    if left.shape === right.shape || left.shape.hasSameKeys(as: right.shape) { return left.values == right.values }
     return left.fields.allSatisfy { right[$0.key] == $0.value }
   }
 

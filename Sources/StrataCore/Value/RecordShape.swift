@@ -134,7 +134,7 @@ extension RecordShape: Hashable {
         && left.hasSameKeys(as: right)
   }
 
-  private func hasSameKeys(as other: RecordShape) -> Bool {
+  package func hasSameKeys(as other: RecordShape) -> Bool {
     keys.count == other.keys.count && zip(keys, other.keys).allSatisfy { ExactKey.isSame($0, $1) }
   }
 

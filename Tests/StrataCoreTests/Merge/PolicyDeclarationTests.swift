@@ -87,7 +87,8 @@ struct FieldKindCase: Sendable, CustomTestStringConvertible {
         if name == "Piece" { record["name"] = other }
         return .record(record)
       }
-      return [record(1, "a"), record(2, "a"), record(name == "Piece" ? 1 : 3, "b")]
+      // A piece with another id would be another piece.
+      return name == "Piece" ? [record(1, "a"), record(1, "a"), record(1, "b")] : [record(1, "a"), record(2, "a"), record(3, "b")]
     }
     return [
       FieldKindCase(Int.self, "max", "min", "sumOfDeltas", samples: [1, 2, 3]),

@@ -99,8 +99,11 @@ extension Folder: FieldEquatable {}
     source.files = [file, File(title: "y")]
     let report = try folder.mergeValues(from: source)
     #expect(report.changedKeys == ["files"])
-    #expect(folder.files[0] === file && folder.files[1] === source.files[1])
-    #expect(try folder.mergeValues(from: source).isEmpty)
+    // What is new here is a copy: the source stays its own.
+    #expect(folder.files[0] === file && folder.files[1] !== source.files[1] && folder.files[1].title == "y")
+    let again = try folder.mergeValues(from: source)
+    print(again.table(showsValues: true), again)
+    #expect(again.isEmpty)
   }
 
   @Model(version: 1)

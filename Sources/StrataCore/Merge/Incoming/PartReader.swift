@@ -249,20 +249,29 @@ final class PartReader {
     let record = context.source == .merge ? record : try schema.upgraded(record, in: context)
     guard let key = record.keys.first, record.keys.count == 1, case .object(let payload)? = record[key],
       let values = try self.payload(schema, key, payload, nil)
-    else { return try whole(type, .record(record)) }
+    else { return try present(whole(type, .record(record)), record) }
     return values
   }
 
   private func jsonCase(_ record: Record, _ type: any Model.Type, _ json: Value, _ before: Record?) throws -> Value {
     guard let key = record.keys.first, case .object(let payload)? = record[key] else { return try whole(type, json) }
     let old = before.flatMap { $0.keys.first == key ? $0[key]?.objectValue : nil }
-    return try self.payload(type.schema, key, payload, old) ?? whole(type, json)
+    return try self.payload(type.schema, key, payload, old) ?? present(whole(type, json), record)
+  }
+
+  /// Of the associated values of a case whose types are not declared, those that came in.
+  private func present(_ made: Value, _ record: Record) throws -> Value {
+    guard case .record(let whole) = made, let key = whole.keys.first, case .object(let values)? = whole[key],
+      let name = record.keys.first, case .object(let payload)? = record[name]
+    else { return made }
+    let entries = values.entries.filter { payload[$0.key] != nil }
+    return .record(Record(shape: whole.shape, values: [.object(Object(uniqueEntries: entries))]))
   }
 
   /// The associated values that are there; `nil` where the case or their types are not known.
   private func payload(_ schema: ModelSchema, _ key: String, _ payload: Object, _ before: Object?) throws -> Value? {
     guard let name = schema.caseName(key), let info = schema.cases.first(where: { $0.name == name }),
-      info.labels.count == info.payload.count
+      info.labels.count == info.payload.count, !info.labels.isEmpty || payload.isEmpty
     else { return nil }
     var entries: [Object.Entry] = []
     for (label, type) in zip(info.labels, info.payload) {

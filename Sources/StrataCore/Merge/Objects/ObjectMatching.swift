@@ -123,7 +123,10 @@ struct ObjectMatching {
     while next < queue.count {
       let number = queue[next]
       next += 1
+      // An object that both sides refer to is the same on both, and so is what it leads to.
+      let isShared = side == .server && numbers[number].map { entities[$0][.local].contains(number) } ?? false
       try add(number, side)
+      if isShared { continue }
       visit(.record(try graph.record(number)), graph.schema(number))
     }
   }

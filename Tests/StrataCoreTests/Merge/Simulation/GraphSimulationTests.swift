@@ -127,7 +127,7 @@ private struct GraphRound {
       nullsClear: sides.document != nil)
     guard !oracle.isOpen else { return nil }
     do {
-      var target = local
+      let target = local
       let report: MergeReport
       if let document = sides.document {
         report = try target.mergeValues(
