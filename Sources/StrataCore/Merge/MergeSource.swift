@@ -1,4 +1,4 @@
-public import Foundation
+import Foundation
 
 /// What is folded into a model: whichever form it comes in, it becomes a tree in which anything may be absent.
 enum MergeSource {

@@ -48,13 +48,18 @@ public struct MergeState: Sendable, Hashable {
   ///
   /// A server that says nothing new decides nothing: the conflict stays until somebody resolves it.
   mutating func move(to server: ServerState, _ report: MergeReport, _ result: Record) throws {
-    let decided = Set(report.entries.filter { $0.outcome != .local || $0.base != $0.server }.map(\.path))
-    let rest = conflicts.filter { !decided.contains($0.path) }
-    if !rest.isEmpty {
+    if !conflicts.isEmpty {
+      // What was decided about a value was decided about all that is in it.
+      let decided = Set(
+        report.entries.filter { entry in
+          entry.outcome != .local || !(entry.base.map { old in entry.server.map { old.isSame(as: $0) } ?? false } ?? (entry.server == nil))
+        }.map(\.path.components))
+      let rest = conflicts.filter { conflict in
+        let steps = conflict.path.components
+        return !(0...steps.count).contains { decided.contains(Array(steps.prefix($0))) }
+      }
       let agreeing = try server.agreements(rest.map(\.path), with: result)
       conflicts = zip(rest, agreeing).filter { !$1 }.map(\.0)
-    } else {
-      conflicts = []
     }
     conflicts += report.conflicts
     (base, objects) = try server.remembered()

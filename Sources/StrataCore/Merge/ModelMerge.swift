@@ -16,6 +16,7 @@ struct ModelMerge<M: Model> {
   private var source: (any Model)?
   private var state: MergeState?
   private var isBaseWhole = true
+  private var isBaseRemembered = false
 
   /// What a merge comes to, before anything is changed.
   struct Outcome {
@@ -36,7 +37,12 @@ struct ModelMerge<M: Model> {
     rootNumber = number
     let fields = try number.map { [graph] in try graph.record($0) } ?? target.shallowRecord(graph.neighbours)
     before = fields
-    if let key = schema.mergeStateKey { state = try MergeState.make(from: fields[key] ?? .null, in: DecodingContext()) }
+    guard let key = schema.mergeStateKey else { return }
+    state = try MergeState.make(from: fields[key] ?? .null, in: DecodingContext())
+    do { state = try state?.lifted(for: M.self) } catch {
+      throw ArchiveError(
+        .mergeFailed, "the conflicts of earlier merges cannot be read today", typeName: schema.name, underlying: error)
+    }
   }
 
   private var local: Value { rootNumber.map { .reference($0) } ?? .record(before) }
@@ -144,6 +150,7 @@ struct ModelMerge<M: Model> {
         .mergeFailed, "what the server had when it was merged last cannot be read today", typeName: schema.name,
         underlying: error)
     }
+    isBaseRemembered = true
     guard let record = try base.flatMap(fields) else { return }
     isBaseWhole = schema.archivedKeys.allSatisfy { record[$0] != nil || $0 == schema.mergeStateKey }
   }
@@ -168,6 +175,7 @@ struct ModelMerge<M: Model> {
     merger.matching = matching
     merger.roots = [local, server]
     merger.isBaseWhole = isBaseWhole
+    merger.isBaseRemembered = isBaseRemembered
     if !merger.selectors.isEmpty { try merger.selectObjects(from: [local, server]) }
     let result = try mergeRoot(&merger)
     try merger.mergeObjects()

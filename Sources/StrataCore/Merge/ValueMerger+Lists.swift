@@ -60,16 +60,22 @@ extension ValueMerger {
     _ sides: MergeSides, _ key: String, _ missing: MissingElements, _ policy: MergePolicy
   ) throws -> Value? {
     guard case .array(let own)? = sides.local, case .array(var other)? = sides.server else { return nil }
-    if incoming.hasParts {
-      // An element without a key is told apart by its content, so all of it must be there.
-      other = try other.map { try opened($0)[key]?.isNull ?? true ? completed($0, over: []) : $0 }
+    var old = sides.base?.arrayValue ?? []
+    // An element without a key is told apart by its content, so all of it must be there.
+    if incoming.hasParts { other = try other.map { try opened($0)[key]?.isNull ?? true ? completed($0, over: []) : $0 } }
+    if isBaseRemembered {
+      // What the server never said of one cannot tell it apart.
+      old = try old.map { element in
+        guard try opened(element)[key]?.isNull ?? true, isPart(element) else { return element }
+        return (try? overlaid(element, over: [], fillsIn: true)) ?? element
+      }
     }
     var identities = Identities()
     let open = { [self] (value: Value) in try opened(value) }
     let content = { [self] (value: Value) in contentOf(value) }
     let local = try identities.elements(own, key, unique: false, open, content)
     let server = try identities.elements(other, key, unique: false, open, content)
-    let base = try identities.elements(sides.base?.arrayValue ?? [], key, unique: false, open, content)
+    let base = try identities.elements(old, key, unique: false, open, content)
     var result: [Int: Value] = [:]
     for number in local.numbers + server.numbers.filter({ local.values[$0] == nil }) {
       path.append(identities.components[number])
@@ -100,7 +106,7 @@ extension ValueMerger {
         note(sides, .local, "inserted here", local)
         return local
       }
-      let isEdited = try sides.isBaseKnown && isEdited(sides.base, local, .local)
+      let isEdited = try sides.isBaseKnown && isEdited(comparable(sides.base, to: [local]), local, .local)
       guard missing == .keep || missing == .deleteUnlessEdited && isEdited else {
         note(sides, .server, "\(policy): the server no longer has it", nil)
         return nil
@@ -111,7 +117,7 @@ extension ValueMerger {
     case (nil, _?):
       let sides = try completed(sides)
       if sides.isBaseKnown, sides.base != nil {
-        guard try isEdited(sides.base, sides.server, .server) else {
+        guard try isEdited(comparable(sides.base, to: [sides.server]), sides.server, .server) else {
           note(sides, .local, "removed here", nil)
           return nil
         }

@@ -8,7 +8,7 @@ extension ValueMerger {
         guard let name = record.keys.first, case .object(let payload)? = record[name],
           let info = schema.cases.first(where: { $0.name == name })
         else { return false }
-        return payload.count < info.payload.count || info.labels.isEmpty || payload.entries.contains { isPart($0.value) }
+        return payload.count < info.payload.count || info.labels.isEmpty && !payload.isEmpty || payload.entries.contains { isPart($0.value) }
       }
       return record.values.count < schema.fields.count || schema.allKeys.contains { record[$0] == nil }
         || record.values.contains(where: isPart)
@@ -28,6 +28,22 @@ extension ValueMerger {
       return try mergeNested(sides, local, server, policy.leading).map { Merged(value: $0) }
     default: return try mergeInside(sides, policy.leading)
     }
+  }
+
+  /// The server's value, which is about the model that the server had there where it does not say which one it is.
+  mutating func named(_ sides: MergeSides) -> Value? {
+    guard incoming.hasParts, sides.isBaseKnown, case .record(var server)? = sides.server,
+      case .record(let base)? = sides.base, base.typeName == server.typeName, let schema = catalog[server.typeName],
+      let key = traits(of: schema).identityKey, server[key] == nil, let id = base[key]
+    else { return sides.server }
+    server[key] = id
+    return .record(server)
+  }
+
+  /// The base with what it lacks as it is elsewhere: what nobody knows of it counts as unchanged.
+  mutating func comparable(_ base: Value?, to others: [Value?]) throws -> Value? {
+    guard isBaseRemembered, let base, isPart(base) else { return base }
+    return try overlaid(base, over: others, fillsIn: false)
   }
 
   /// The sides with all of the server's value: what it does not say is what is here, or what the base has, where these are

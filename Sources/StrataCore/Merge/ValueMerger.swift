@@ -40,8 +40,10 @@ struct ValueMerger {
   var knownEdits: [ObjectMatching.Side: Set<Int>] = [:]
   /// What the program has and what came in, for finding the way to an object.
   var roots: [Value] = []
-  /// Whether the base is a whole model, so that an object that it lacks was not there.
+  /// Whether the base has all that the server has, so that an object that it lacks was not there.
   var isBaseWhole = true
+  /// Whether the base is what a model remembers, which may lack keys of models at any depth.
+  var isBaseRemembered = false
 
   /// How much what comes in says.
   struct Incoming {
@@ -112,8 +114,9 @@ struct ValueMerger {
     return try merge(sides, by: policy)
   }
 
-  private mutating func merge(_ sides: MergeSides, by policy: MergePolicy) throws -> Value? {
-    let (base, local, server) = (sides.base, sides.local, sides.server)
+  /// - Parameter isWhole: whether the server's value is known to be all there.
+  private mutating func merge(_ sides: MergeSides, by policy: MergePolicy, isWhole: Bool = false) throws -> Value? {
+    let (base, local, server) = (sides.base, sides.local, named(sides))
     // Of several policies the first says how the value is merged, and the others what to do with a conflict.
     switch policy.leading.rule {
     case .keepTarget:
@@ -124,12 +127,14 @@ struct ValueMerger {
         if !same(local, server) { note(sides, .local, "\(policy): nothing came", local) }
         return local
       }
-      return try merge(sides, by: policy.replacingLeading(by: inner))
+      return try merge(sides, by: policy.replacingLeading(by: inner), isWhole: isWhole)
     default: break
     }
-    if incoming.hasParts, let server, isPart(server) {
+    if incoming.hasParts, !isWhole, let server, isPart(server) {
+      var sides = sides
+      sides.server = server
       if let merged = try mergePart(sides, server, policy) { return merged.value }
-      return try merge(completed(sides), by: policy)
+      return try merge(completed(sides), by: policy, isWhole: true)
     }
     switch policy.leading.rule {
     case .custom where !sides.isBaseKnown: return try resolve(sides, policy)
@@ -144,8 +149,7 @@ struct ValueMerger {
     if let merged = try mergeInside(sides, policy) { return merged.value }
     if isSame { return local }
     if sides.isBaseKnown {
-      // What nobody knows of the base counts as what is here.
-      let base = try isBaseWhole ? base : base.map { try overlaid($0, over: [local], fillsIn: false) }
+      let base = try comparable(base, to: [local, server])
       if try isUnchanged(base, server, .server) {
         note(sides, .local, "only changed here", local)
         return local

@@ -87,8 +87,7 @@ struct FieldKindCase: Sendable, CustomTestStringConvertible {
         if name == "Piece" { record["name"] = other }
         return .record(record)
       }
-      // A piece with another id would be another piece.
-      return name == "Piece" ? [record(1, "a"), record(1, "a"), record(1, "b")] : [record(1, "a"), record(2, "a"), record(3, "b")]
+      return [record(1, "a"), record(2, "a"), record(name == "Piece" ? 1 : 3, "b")]
     }
     return [
       FieldKindCase(Int.self, "max", "min", "sumOfDeltas", samples: [1, 2, 3]),
@@ -125,7 +124,8 @@ struct FieldKindCase: Sendable, CustomTestStringConvertible {
       FieldKindCase(Set<String>.self, "union", "addWins", samples: sets),
       FieldKindCase([String: Int].self, "recursive", samples: objects),
       FieldKindCase([Int: [Piece]].self, "recursive", samples: objects),
-      FieldKindCase(Piece.self, "recursive", samples: records("Piece", "id")),
+      // Without samples: a piece with another id would be another piece.
+      FieldKindCase(Piece.self, "recursive"),
       FieldKindCase(Outline.self, samples: records("Outline", "round")),
     ]
   }()

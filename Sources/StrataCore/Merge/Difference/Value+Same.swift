@@ -6,10 +6,27 @@ extension Value {
   /// - Complexity: linear in the size of the smaller one; does not use the stack.
   func isSame(as other: Value) -> Bool { Self.areEqual(self, other, Self.areSameScalars) }
 
+  /// Whether two values are the same where references stand for objects.
+  ///
+  /// - Parameter canonical: what references to one object are told by.
+  func isSame(as other: Value, _ canonical: (Int) -> Int) -> Bool {
+    Self.areEqual(self, other) { one, other in
+      guard case (.reference(let left), .reference(let right)) = (one, other) else { return Self.areSameScalars(one, other) }
+      return left == right || canonical(left) == canonical(right)
+    } members: {
+      // The order of objects follows what they hold, which is not what is compared.
+      $0.hasReferences ? $0.mapReferences { .reference(canonical($0)) } : $0
+    }
+  }
+
   /// Whether two values hold the same places, and equal values in them.
   ///
-  /// - Parameter areEqual: whether two values are equal that hold no others, or others of different kinds.
-  static func areEqual(_ left: Value, _ right: Value, _ areEqual: (Value, Value) -> Bool) -> Bool {
+  /// - Parameters:
+  ///   - areEqual: whether two values are equal that hold no others, or others of different kinds.
+  ///   - members: what the members of a set are told by, where these are not in an order of their own.
+  static func areEqual(
+    _ left: Value, _ right: Value, _ areEqual: (Value, Value) -> Bool, members: (Value) -> Value = { $0 }
+  ) -> Bool {
     var waiting: [(Value, Value)] = []
     // What holds others waits for its turn, so that nesting does not use the stack.
     func mayBeEqual(_ left: Value, _ right: Value) -> Bool {
@@ -28,6 +45,8 @@ extension Value {
     while let (left, right) = waiting.popLast() {
       let isEqual =
         switch (left, right) {
+        case (.set(let one), .set(let other)) where left.hasReferences:
+          one.count == other.count && Set(one.map(members)) == Set(other.map(members))
         case (.array(let one), .array(let other)), (.set(let one), .set(let other)):
           one.isStored(like: other) || one.count == other.count && zip(one, other).allSatisfy(mayBeEqual)
         case (.object(let one), .object(let other)):

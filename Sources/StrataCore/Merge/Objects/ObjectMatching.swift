@@ -1,5 +1,3 @@
-import Foundation
-
 /// Which objects of base, local and server stand for each other: those of one type with one identity; and where there is
 /// none, those at one place.
 ///
@@ -360,58 +358,6 @@ extension Value {
     case .map(let entries): entries
     case .object(let object): object.entries.map { MapEntry(key: .string($0.key), value: $0.value) }
     default: nil
-    }
-  }
-
-  /// Whether this is the number that is not equal to itself.
-  var isNaN: Bool {
-    switch self {
-    case .double(let value): value.isNaN
-    case .float(let value): value.isNaN
-    case .decimal(let value): value.isNaN
-    default: false
-    }
-  }
-
-  /// Whether two values are the same: what is not a number is the same as itself.
-  ///
-  /// - Parameter canonical: what references are compared by.
-  func isSame(as other: Value, _ canonical: (Int) -> Int = { $0 }) -> Bool {
-    switch (self, other) {
-    case (.reference(let one), .reference(let other)): return one == other || canonical(one) == canonical(other)
-    case (.record(let one), .record(let other)):
-      guard one.typeName == other.typeName, one.modelVersion == other.modelVersion, one.values.count == other.values.count
-      else { return false }
-      if one.shape === other.shape || one.keys == other.keys {
-        return zip(one.values, other.values).allSatisfy { $0.isSame(as: $1, canonical) }
-      }
-      return zip(one.keys, one.values).allSatisfy { key, value in
-        other[key].map { value.isSame(as: $0, canonical) } ?? false
-      }
-    case (.array(let one), .array(let other)):
-      return one.count == other.count && zip(one, other).allSatisfy { $0.isSame(as: $1, canonical) }
-    case (.set(let one), .set(let other)):
-      guard one.count == other.count else { return false }
-      if zip(one, other).allSatisfy({ $0.isSame(as: $1, canonical) }) { return true }
-      // The order of objects follows what they hold, which is not what is compared.
-      guard hasReferences else { return false }
-      func members(_ elements: [Value]) -> Set<Value> {
-        Set(elements.map { $0.mapReferences { .reference(canonical($0)) } })
-      }
-      return members(one) == members(other)
-    case (.object(let one), .object(let other)):
-      guard one.count == other.count else { return false }
-      if zip(one.entries, other.entries).allSatisfy({ ExactKey.isSame($0.key, $1.key) }) {
-        return zip(one.entries, other.entries).allSatisfy { $0.value.isSame(as: $1.value, canonical) }
-      }
-      let lookup = Dictionary(other.entries.map { (ExactKey($0.key), $0.value) }, uniquingKeysWith: { first, _ in first })
-      return one.entries.allSatisfy { entry in
-        lookup[ExactKey(entry.key)].map { entry.value.isSame(as: $0, canonical) } ?? false
-      }
-    case (.map(let one), .map(let other)):
-      return one.count == other.count
-        && zip(one, other).allSatisfy { $0.key.isSame(as: $1.key, canonical) && $0.value.isSame(as: $1.value, canonical) }
-    default: return self == other || (isNaN && other.isNaN)
     }
   }
 }

@@ -45,6 +45,8 @@ struct OracleMerge {
     if foreign.contains(where: { $0.count < path.count && path.starts(with: $0) }) { return .absent }
     if let leaf = base[path] { return .known(leaf) }
     guard !path.isEmpty else { return .unknown }
+    // A payload may be known in part.
+    if path.count > 1, case .choice(path[path.count - 2], _)? = base[Array(path.dropLast(2))] { return .unknown }
     let parent = Array(path.dropLast())
     switch origin(parent) {
     case .unknown: return .unknown
@@ -192,7 +194,12 @@ struct OracleMerge {
 
   /// Whether a container has members that the base lacks; keys of models that it lacks are not known.
   private func isLarger(_ flat: Flat, _ path: FlatPath, _ shape: Shape) -> Bool {
-    guard case .model? = flat[path] else {
+    var isKnownInPart = false
+    switch flat[path] {
+    case .model?, .choice?: isKnownInPart = true
+    default: break
+    }
+    guard isKnownInPart else {
       return flat.children(path, shape).contains { base?[$0.path] == nil || isLarger(flat, $0.path, $0.shape) }
     }
     return flat.children(path, shape).contains { base?[$0.path] != nil && isLarger(flat, $0.path, $0.shape) }

@@ -89,7 +89,12 @@ struct SimulatedDocument: DescribedModel, Migratable {
     case mail(address: String)
 
     static let schema = ModelSchema(
-      Shipment.self, name: "Shipment", version: 1, cases: [.init("none"), .init("parcel"), .init("mail")])
+      Shipment.self, name: "Shipment", version: 1,
+      cases: [
+        .init("none"), .init("parcel", payload: [Int.self, String?.self], labels: ["weight", "note"]),
+        // A declaration may leave labels out.
+        .init("mail"),
+      ])
 
     func encodeCase(to writer: inout ArchiveWriter) throws {
       switch self {

@@ -299,7 +299,8 @@ struct SimulatedReplica {
       case .key(let key): key
       case .index(let place): "[\(place)]"
       case .element(let key, let id): "[\(key)=\(id.canonicalText)]"
-      case .value(let content): "[=\(Value(archived: content).canonicalText)]"
+      // What a server sent lacks what JSON never has; the element has it.
+      case .value(let content): "[=\(Value(archived: content).completed(.model(.item)).canonicalText)]"
       }
     }
   }

@@ -81,10 +81,25 @@ struct GraphMap {
     return found
   }
 
-  /// The map without what nothing leads to. A weak reference holds nothing.
+  /// What an object refers to and holds.
+  private func held(by key: String) -> [String] {
+    (objects[key] ?? [:]).flatMap { field, content -> [String] in
+      switch content {
+      case .text: []
+      case .reference(let key): field == "friend" ? [] : [key].compactMap(\.self)
+      case .references(let keys): keys
+      }
+    }
+  }
+
+  /// The map without what nothing leads to. A weak reference holds nothing, but a circle holds itself.
   func trimmed(holding held: Set<String> = []) -> GraphMap {
     var result = self
-    let strong = reachable(throughWeak: false)
+    var strong = reachable(throughWeak: false)
+    for key in reachable(throughWeak: true) where !strong.contains(key) {
+      let next = self.held(by: key).map { reachable(from: $0, throughWeak: false) }
+      if next.contains(where: { $0.contains(key) }) { strong.formUnion(next.reduce(Set([key])) { $0.union($1) }) }
+    }
     for (key, fields) in result.objects {
       if case .reference(let friend?)? = fields["friend"], !strong.contains(friend), !held.contains(friend) {
         result.objects[key]?["friend"] = .reference(nil)

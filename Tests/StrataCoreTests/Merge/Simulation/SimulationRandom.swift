@@ -138,7 +138,8 @@ extension MergeRandom {
             .init(key: $0.key, value: partial($0.value, inside, path + [$0.key], completes: completes))
           }))
     case (.choice, .object(let object)):
-      guard let entry = object.entries.first, let payload = entry.value.objectValue, !completes(path, entry.key),
+      guard let entry = object.entries.first, let payload = entry.value.objectValue, payload.count > 1,
+        !completes(path, entry.key),
         isOnce(in: 2)
       else { return value }
       let kept = payload.entries.filter { _ in below(2) == 0 }
