@@ -265,7 +265,9 @@ struct ModelMerge<M: Model> {
     guard let matching = merger.matching, base != nil || merger.notes.contains(where: { $0.object != nil }) else {
       return (ObjectPlaces([]), [])
     }
-    var ways = try merger.ways(from: rootNumber.map { .reference($0) } ?? .record(result)) { number in
+    var known = Set<ValueMerger.Way>()
+    let before = try merger.ways(from: local, found: { known.insert($0) }, { try graph.record($0) })
+    var ways = try merger.ways(from: rootNumber.map { .reference($0) } ?? .record(result), known: known) { number in
       if number == rootNumber { return result }
       guard let entity = matching.entity(of: number) else { return try graph.record(number) }
       let locals = matching.entities[entity][.local]
@@ -273,7 +275,7 @@ struct ModelMerge<M: Model> {
       return try merger.updates[own] ?? graph.record(own)
     }
     let reachable = Set(ways.map(\.object))
-    ways += try merger.ways(from: local) { try graph.record($0) }.filter { !reachable.contains($0.object) }
+    ways += before.filter { !reachable.contains($0.object) }
     return (ObjectPlaces(ways), reachable)
   }
 

@@ -8,7 +8,7 @@ extension ValueMerger {
   /// Gives each identity a number; what stands twice in one list is told apart by how often it stood before.
   private struct Identities {
     private struct Identity: Hashable {
-      let value: Value
+      let value: SameValue
       let occurrence: Int
       let isKeyed: Bool
     }
@@ -23,14 +23,15 @@ extension ValueMerger {
       _ values: [Value], _ key: String?, unique: Bool, _ open: (Value) throws -> Value, _ content: (Value) -> Value
     ) throws -> Elements {
       var result = Elements()
-      var occurrences: [Value: Int] = [:]
+      var occurrences: [SameValue: Int] = [:]
       for element in values {
         let id = try key.flatMap { try open(element)[$0] }.flatMap { $0.isNull ? nil : $0 }
         let content = id ?? content(element)
-        let occurrence = occurrences[content, default: 0]
-        occurrences[content] = occurrence + 1
+        let told = SameValue(content)
+        let occurrence = occurrences[told, default: 0]
+        occurrences[told] = occurrence + 1
         if unique, occurrence > 0 { continue }
-        let identity = Identity(value: content, occurrence: occurrence, isKeyed: id != nil)
+        let identity = Identity(value: told, occurrence: occurrence, isKeyed: id != nil)
         let number = numbers[identity] ?? numbers.count
         if numbers.updateValue(number, forKey: identity) == nil {
           components.append(id.flatMap { id in key.map { .element(key: $0, id: id) } } ?? .value(content))
@@ -106,7 +107,7 @@ extension ValueMerger {
         note(sides, .local, "inserted here", local)
         return local
       }
-      let isEdited = try sides.isBaseKnown && isEdited(comparable(sides.base, to: [local]), local, .local)
+      let isEdited = try sides.isBaseKnown && isEditedElement(sides, .local)
       guard missing == .keep || missing == .deleteUnlessEdited && isEdited else {
         note(sides, .server, "\(policy): the server no longer has it", nil)
         return nil
@@ -115,9 +116,10 @@ extension ValueMerger {
         sides, .local, "\(policy): the server no longer has it" + (isEdited ? ", and it was edited here" : ""), local)
       return local
     case (nil, _?):
+      let isNews = try isEditedElement(sides, .server)
       let sides = try completed(sides)
       if sides.isBaseKnown, sides.base != nil {
-        guard try isEdited(comparable(sides.base, to: [sides.server]), sides.server, .server) else {
+        guard isNews else {
           note(sides, .local, "removed here", nil)
           return nil
         }

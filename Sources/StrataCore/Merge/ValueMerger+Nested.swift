@@ -48,7 +48,13 @@ extension ValueMerger {
       // One key may be the case of an enum.
       return local.keys.count != 1 || server.keys.count != 1 || local.keys == server.keys
     }
-    if schema.isEnumeration { return incoming.hasParts && local.keys == server.keys && isPart(.record(server)) }
+    if schema.isEnumeration {
+      guard incoming.hasParts, let key = local.keys.first, local.keys == server.keys else { return false }
+      // A case that does not name its values has those that it has here.
+      let names = schema.cases.contains { $0.name == key && !$0.labels.isEmpty }
+      if !names, let own = local[key]?.objectValue, let other = server[key]?.objectValue { return other.count < own.count }
+      return isPart(.record(server))
+    }
     if isMatched { return true }
     guard let key = traits(of: schema).identityKey, let own = local[key], let other = server[key], !own.isNull,
       !other.isNull

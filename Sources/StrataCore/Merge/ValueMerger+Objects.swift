@@ -95,22 +95,12 @@ extension ValueMerger {
 
   // MARK: What changed
 
-  /// Whether one side has what the base has. An object without an identity belongs to its place, so a change of it is one
-  /// of the place.
-  mutating func isUnchanged(_ base: Value?, _ value: Value?, _ side: ObjectMatching.Side) throws -> Bool {
-    guard same(base, value) else { return false }
-    guard let matching, case .reference(let number)? = value, let entity = matching.entity(of: number),
-      !matching.entities[entity].hasIdentity
-    else { return true }
-    return try !edits(side).contains(entity)
-  }
-
   /// Whether an element of a list is another than in the base: itself, or the object that it refers to.
-  mutating func isEdited(_ base: Value?, _ value: Value?, _ side: ObjectMatching.Side) throws -> Bool {
-    guard same(base, value) else { return true }
-    guard let matching, case .reference(let number)? = value, let entity = matching.entity(of: number) else {
-      return false
-    }
+  mutating func isEditedElement(_ sides: MergeSides, _ side: ObjectMatching.Side) throws -> Bool {
+    let value = side == .local ? sides.local : sides.server
+    guard let matching, case .reference(let number)? = value, same(sides.base, value),
+      let entity = matching.entity(of: number)
+    else { return try side == .local ? isEdited(value, since: sides.base) : isNews(value, since: sides.base) }
     return try edits(side).contains(entity)
   }
 
@@ -205,25 +195,36 @@ extension ValueMerger {
 
   // MARK: Paths
 
-  /// The path of each object that a value leads to, the shortest way in the order of the fields; references back to an
-  /// owner count last.
+  /// A reference: what holds it, the steps to it from there, and what it leads to.
+  struct Way: Hashable {
+    let object: Int
+    let owner: Int?
+    let steps: [MergePath.Component]
+  }
+
+  /// The path of each object that a value leads to, the shortest way in the order of the fields. References back to an owner
+  /// count last, and before them those that were not there before: a path is one that a reader knows.
   ///
   /// - Parameters:
+  ///   - known: the references that were there before; all unless given.
   ///   - byPlace: whether elements are named by their places.
+  ///   - found: takes in each reference.
   ///   - record: the fields of an object.
   func ways(
-    from root: Value, byPlace: Bool = false, _ record: (Int) throws -> Record
+    from root: Value, known: Set<Way>? = nil, byPlace: Bool = false, found: (Way) -> Void = { _ in },
+    _ record: (Int) throws -> Record
   ) throws -> [(object: Int, owner: Int?, steps: [MergePath.Component])] {
     guard let matching else { return [] }
     var ways: [(object: Int, owner: Int?, steps: [MergePath.Component])] = []
     var seen = Set<Int>()
-    typealias Way = (number: Int, owner: Int?, steps: [MergePath.Component])
-    var queue: [Way] = []
-    var later: [Way] = []
+    var queue: [(number: Int, way: Way)] = []
+    var later = queue
     func add(_ value: Value, _ owner: Int?, _ steps: [MergePath.Component], _ key: String?, isBack: Bool) throws {
       switch value {
       case .reference(let number):
-        if isBack { later.append((number, owner, steps)) } else { queue.append((number, owner, steps)) }
+        let way = Way(object: matching.entity(of: number) ?? number, owner: owner, steps: steps)
+        found(way)
+        if isBack || !(known?.contains(way) ?? true) { later.append((number, way)) } else { queue.append((number, way)) }
       case .record(let record):
         guard record.values.contains(where: \.hasReferences) else { return }
         let schema = catalog[record.typeName]
@@ -255,12 +256,11 @@ extension ValueMerger {
         queue += later
         later.removeAll()
       }
-      let way = queue[next]
+      let (number, way) = queue[next]
       next += 1
-      let entity = matching.entity(of: way.number) ?? way.number
-      guard seen.insert(entity).inserted else { continue }
-      ways.append((entity, way.owner, way.steps))
-      try add(.record(try record(way.number)), entity, [], nil, isBack: false)
+      guard seen.insert(way.object).inserted else { continue }
+      ways.append((way.object, way.owner, way.steps))
+      try add(.record(try record(number)), way.object, [], nil, isBack: false)
     }
     return ways
   }

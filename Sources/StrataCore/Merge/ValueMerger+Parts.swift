@@ -40,10 +40,33 @@ extension ValueMerger {
     return .record(server)
   }
 
-  /// The base with what it lacks as it is elsewhere: what nobody knows of it counts as unchanged.
-  mutating func comparable(_ base: Value?, to others: [Value?]) throws -> Value? {
-    guard isBaseRemembered, let base, isPart(base) else { return base }
-    return try overlaid(base, over: others, fillsIn: false)
+  /// Whether a local value is another one than the base's, as far as that is known.
+  mutating func isEdited(_ local: Value?, since base: Value?) throws -> Bool {
+    guard isBaseRemembered, let base, isPart(base) else { return !same(base, local) }
+    return try !same(overlaid(base, over: [local], fillsIn: false), local)
+  }
+
+  /// Whether the server's value says something that the base does not have.
+  mutating func isNews(_ server: Value?, since base: Value?) throws -> Bool {
+    guard !same(base, server) else { return false }
+    guard let base, let server, isBaseRemembered || incoming.hasParts, isPart(base) || isPart(server) else { return true }
+    return try !same(overlaid(saying(server), over: [base], fillsIn: false), base)
+  }
+
+  /// A value without what JSON never holds: a whole model has there what the program put in.
+  private func saying(_ value: Value) -> Value {
+    guard incoming.isWhole else { return value }
+    switch value {
+    case .record(var record):
+      guard let schema = catalog[record.typeName], !schema.isEnumeration else { return value }
+      for field in schema.fields where field.json.isNowhere { record[field.key] = nil }
+      return .record(Record(shape: record.shape, values: record.values.map(saying)))
+    case .array(let elements): return .array(elements.map(saying))
+    case .object(let object):
+      return .object(Object(uniqueEntries: object.entries.map { .init(key: $0.key, value: saying($0.value)) }))
+    case .map(let entries): return .map(entries.map { .init(key: $0.key, value: saying($0.value)) })
+    default: return value
+    }
   }
 
   /// The sides with all of the server's value: what it does not say is what is here, or what the base has, where these are

@@ -114,8 +114,8 @@ struct ValueMerger {
     return try merge(sides, by: policy)
   }
 
-  /// - Parameter isWhole: whether the server's value is known to be all there.
-  private mutating func merge(_ sides: MergeSides, by policy: MergePolicy, isWhole: Bool = false) throws -> Value? {
+  /// - Parameter said: what the server said, where its value was completed since.
+  private mutating func merge(_ sides: MergeSides, by policy: MergePolicy, said: Value? = nil) throws -> Value? {
     let (base, local, server) = (sides.base, sides.local, named(sides))
     // Of several policies the first says how the value is merged, and the others what to do with a conflict.
     switch policy.leading.rule {
@@ -127,14 +127,14 @@ struct ValueMerger {
         if !same(local, server) { note(sides, .local, "\(policy): nothing came", local) }
         return local
       }
-      return try merge(sides, by: policy.replacingLeading(by: inner), isWhole: isWhole)
+      return try merge(sides, by: policy.replacingLeading(by: inner), said: said)
     default: break
     }
-    if incoming.hasParts, !isWhole, let server, isPart(server) {
+    if incoming.hasParts, said == nil, let server, isPart(server) {
       var sides = sides
       sides.server = server
       if let merged = try mergePart(sides, server, policy) { return merged.value }
-      return try merge(completed(sides), by: policy, isWhole: true)
+      return try merge(completed(sides), by: policy, said: server)
     }
     switch policy.leading.rule {
     case .custom where !sides.isBaseKnown: return try resolve(sides, policy)
@@ -149,12 +149,11 @@ struct ValueMerger {
     if let merged = try mergeInside(sides, policy) { return merged.value }
     if isSame { return local }
     if sides.isBaseKnown {
-      let base = try comparable(base, to: [local, server])
-      if try isUnchanged(base, server, .server) {
+      if try !isNews(said ?? server, since: base) {
         note(sides, .local, "only changed here", local)
         return local
       }
-      if try isUnchanged(base, local, .local) {
+      if try !isEdited(local, since: base) {
         note(sides, .server, "only changed by the server", server)
         return server
       }

@@ -14,9 +14,9 @@ final class PartReader {
   /// Parts whose fields are read later, so that a long list of objects takes no stack.
   private var waiting: [() throws -> Void] = []
   private var depth = 0
-  /// Whether the value that is read next is an element of a list: all that is there of it is kept, since nobody knows yet
-  /// which of it tells it from the others.
-  private var isElement = false
+  /// How many lists the value stands in: all that is there of an element is kept, since nobody knows yet which of it tells
+  /// it from the others.
+  private var listDepth = 0
   private var shapes: [ObjectIdentifier: [[Bool]: RecordShape]] = [:]
 
   private struct Conversion: Hashable {
@@ -93,9 +93,10 @@ final class PartReader {
 
   private func list(_ type: any Archivable.Type, _ elements: [Value], _ before: Value?) throws -> Value {
     let olds = before?.arrayValue.map { PatchedElements($0, type, context) }
+    listDepth += 1
+    defer { listDepth -= 1 }
     return .array(
       try elements.enumerated().map { place, element in
-        isElement = true
         do { return try part(type, element, olds?.counterpart(of: element, at: place, of: elements.count)) } catch {
           throw ArchiveError.at(.index(place), error)
         }
@@ -195,8 +196,6 @@ final class PartReader {
   /// What JSON holds of a model.
   private func jsonFields(_ json: Value, of type: any Model.Type, _ before: Value?) throws -> Value {
     let schema = type.schema
-    let keepsAll = isElement
-    isElement = false
     let plan = context.json.plan(of: schema)
     let slots = try plan.read(json, in: context, suppliesMissing: false)
     let olds = try before.map { try plan.read($0, in: context, suppliesMissing: false).values }
@@ -207,7 +206,7 @@ final class PartReader {
         switch (old, new) {
         case (nil, nil): continue
         case (_?, nil): values[place] = try part(field.type, .null, nil)
-        case (let old?, let new?) where old == new && !keepsAll: continue
+        case (let old?, let new?) where old == new && listDepth == 0: continue
         case (_, let new?): values[place] = try part(field.type, new, old)
         }
       } catch let error as ArchiveError where field.unknown == .useDefault && error.isUnknownCaseHere {

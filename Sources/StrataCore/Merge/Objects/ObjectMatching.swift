@@ -18,6 +18,8 @@ struct ObjectMatching {
     var base: Value?
     var local: Value?
     var server: Value?
+    /// Whether the server's is one of several objects for one.
+    var isRepeated = false
   }
 
   private struct Identity: Hashable {
@@ -175,9 +177,9 @@ struct ObjectMatching {
         try join(base, local, isRoot: true)
         try join(server, local, isRoot: true)
       } else if case .reference? = base {
-        try join(server, base, isRoot: false)
+        try join(server, base, isRoot: false, isRepeated: place.isRepeated)
       } else {
-        try join(server, local, isRoot: false)
+        try join(server, local, isRoot: false, isRepeated: place.isRepeated)
       }
     }
     try join(local, base, isRoot: isRoot)
@@ -185,7 +187,7 @@ struct ObjectMatching {
   }
 
   /// Makes one entity of two objects at one place, where they can be the same.
-  private mutating func join(_ one: Value?, _ other: Value?, isRoot: Bool) throws {
+  private mutating func join(_ one: Value?, _ other: Value?, isRoot: Bool, isRepeated: Bool = false) throws {
     guard case .reference(let left)? = one, case .reference(let right)? = other, let first = numbers[left],
       let second = numbers[right]
     else { return }
@@ -196,7 +198,7 @@ struct ObjectMatching {
       else { return }
       for side in Side.allCases where !entities[first][side].isEmpty && !entities[second][side].isEmpty {
         // Several parts of a document may be about one object.
-        guard side == .server, (entities[first][side] + entities[second][side]).contains(where: { $0 < 0 }) else { return }
+        guard side == .server, isRepeated || (entities[first][side] + entities[second][side]).contains(where: { $0 < 0 }) else { return }
       }
     }
     for side in Side.allCases {
@@ -225,7 +227,8 @@ struct ObjectMatching {
         guard let number = numbers.indices.contains(index) ? numbers[index] : numbers.first else { return nil }
         return .record(try graph.record(number))
       }
-      places.append(Place(base: try field(.base), local: try field(.local), server: try field(.server)))
+      places.append(
+        Place(base: try field(.base), local: try field(.local), server: try field(.server), isRepeated: sides[Side.server.rawValue] > 1))
     }
   }
 
@@ -258,7 +261,8 @@ struct ObjectMatching {
     let records = (place.base?.recordValue, place.local?.recordValue, place.server?.recordValue)
     guard let pattern = records.2 ?? records.1 ?? records.0 else { return }
     for key in pattern.keys {
-      let inner = Place(base: records.0?[key], local: records.1?[key], server: records.2?[key])
+      let inner = Place(
+        base: records.0?[key], local: records.1?[key], server: records.2?[key], isRepeated: place.isRepeated)
       if case .array(let elements)? = inner.server ?? inner.local, let first = elements.first {
         try self.elements(inner, listKey(pattern.typeName, key, first))
       } else {
@@ -273,7 +277,9 @@ struct ObjectMatching {
     }
     let (base, local, server) = (lookup(place.base), lookup(place.local), lookup(place.server))
     for entry in (place.server ?? place.local)?.mapEntries ?? [] {
-      places.append(Place(base: base[entry.key], local: local[entry.key], server: server[entry.key]))
+      places.append(
+        Place(
+          base: base[entry.key], local: local[entry.key], server: server[entry.key], isRepeated: place.isRepeated))
     }
   }
 
@@ -292,17 +298,19 @@ struct ObjectMatching {
         return result
       }
       let (olds, mine, theirs) = (try lookup(base), try lookup(local), try lookup(server))
-      for (id, element) in theirs { places.append(Place(base: olds[id], local: mine[id], server: element)) }
+      for (id, element) in theirs {
+        places.append(Place(base: olds[id], local: mine[id], server: element, isRepeated: place.isRepeated))
+      }
       for (id, element) in mine where theirs[id] == nil && olds[id] != nil {
         places.append(Place(base: olds[id], local: element, server: nil))
       }
       return
     }
     let fillsGaps = if case .set? = place.local ?? place.server { false } else { true }
-    if let base, let server { try align(base, server, fillsGaps) { Place(base: $0, local: nil, server: $1) } }
-    if let base, let local { try align(base, local, fillsGaps) { Place(base: $0, local: $1, server: nil) } }
+    if let base, let server { try align(base, server, fillsGaps) { Place(base: $0, server: $1, isRepeated: place.isRepeated) } }
+    if let base, let local { try align(base, local, fillsGaps) { Place(base: $0, local: $1) } }
     if place.base == nil, let local, let server {
-      try align(local, server, fillsGaps) { Place(base: nil, local: $0, server: $1) }
+      try align(local, server, fillsGaps) { Place(local: $0, server: $1, isRepeated: place.isRepeated) }
     }
   }
 
@@ -311,12 +319,12 @@ struct ObjectMatching {
   ) throws {
     let left = try one.map(content), right = try other.map(content)
     var start = 0
-    while start < min(left.count, right.count), left[start] == right[start] {
+    while start < min(left.count, right.count), left[start].isSame(as: right[start]) {
       places.append(place(one[start], other[start]))
       start += 1
     }
     var end = 0
-    while end < min(left.count, right.count) - start, left[left.count - 1 - end] == right[right.count - 1 - end] {
+    while end < min(left.count, right.count) - start, left[left.count - 1 - end].isSame(as: right[right.count - 1 - end]) {
       places.append(place(one[left.count - 1 - end], other[right.count - 1 - end]))
       end += 1
     }
@@ -325,10 +333,10 @@ struct ObjectMatching {
       for index in lefts { places.append(place(one[index], other[index])) }
       return
     }
-    var known: [Value: [Int]] = [:]
-    for index in rights.reversed() { known[right[index], default: []].append(index) }
+    var known: [SameValue: [Int]] = [:]
+    for index in rights.reversed() { known[SameValue(right[index]), default: []].append(index) }
     for index in lefts {
-      if let match = known[left[index]]?.popLast() { places.append(place(one[index], other[match])) }
+      if let match = known[SameValue(left[index])]?.popLast() { places.append(place(one[index], other[match])) }
     }
   }
 
