@@ -63,16 +63,18 @@ struct ModelMerge<M: Model> {
       guard patch.objectValue != nil else {
         throw ArchiveError.mismatch(expected: "a merge patch that is an object", found: patch.kind).inType(schema.name)
       }
-      try read(patch: { JSONMergePatch.apply(patch, to: $0) }, of: base, in: jsonContext)
+      try read(patch: { JSONMergePatch.apply(patch, to: $0) }, of: base, addsNulls: true, in: jsonContext)
     case .patch(let patch): try read(patch: { try patch.applied(to: $0) }, of: base, in: jsonContext)
     case .archive(let data): try read(archive: ArchiveDecoder().decodeValue(from: data))
     case .record(let record): try read(archive: .record(record))
     }
   }
 
-  private mutating func part(_ value: Value, since before: Value? = nil, in context: DecodingContext) throws -> Value {
+  private mutating func part(
+    _ value: Value, since before: Value? = nil, addsNulls: Bool = false, in context: DecodingContext
+  ) throws -> Value {
     incoming.hasParts = true
-    return try PartReader(graph, context).read(M.self, value, since: before)
+    return try PartReader(graph, context, addsNulls: addsNulls).read(M.self, value, since: before)
   }
 
   private mutating func read(_ model: any Model) throws {
@@ -113,7 +115,7 @@ struct ModelMerge<M: Model> {
 
   /// Reads what a patch changes: what is the same before and after is left alone, and what is gone is null.
   private mutating func read(
-    patch: (Value) throws -> Value, of base: (any Model)?, in context: DecodingContext
+    patch: (Value) throws -> Value, of base: (any Model)?, addsNulls: Bool = false, in context: DecodingContext
   ) throws {
     incoming.removesAbsentKeys = true
     let origin = try base?.dynamicModel ?? remembered() ?? target
@@ -123,7 +125,7 @@ struct ModelMerge<M: Model> {
       throw ArchiveError(
         .mergeFailed, "the patch makes something else than an object of the model", typeName: schema.name)
     }
-    server = try part(after, since: before, in: context)
+    server = try part(after, since: before, addsNulls: addsNulls, in: context)
   }
 
   /// The model that the server had; what it did not say is as it is here.

@@ -102,9 +102,10 @@ extension ValueMerger {
         return .array(try each(elements) { _, element in [] })
       }
       let lookups = lists.map { list in
-        Dictionary(list.compactMap { element in element[key].map { ($0, element) } }, uniquingKeysWith: { first, _ in first })
+        Dictionary(zip(Self.keys(of: list, key), list).compactMap { key, element in key.map { ($0, element) } }) { $1 }
       }
-      return .array(try each(elements) { _, element in lookups.map { lookup in element[key].flatMap { lookup[$0] } } })
+      let keys = Self.keys(of: elements, key)
+      return .array(try each(elements) { place, _ in lookups.map { lookup in keys[place].flatMap { lookup[$0] } } })
     case .object(let object):
       let others = known.map { $0?.objectValue }
       return .object(
@@ -133,6 +134,22 @@ extension ValueMerger {
           throw ArchiveError.at(.index(place), error)
         }
       }
+    }
+  }
+
+  /// What tells an element from the others of its list: its key, and how often that stood before.
+  private struct ElementKey: Hashable {
+    let id: Value
+    let occurrence: Int
+  }
+
+  private static func keys(of elements: [Value], _ key: String) -> [ElementKey?] {
+    var occurrences: [Value: Int] = [:]
+    return elements.map { element in
+      guard let id = element[key], !id.isNull else { return nil }
+      let occurrence = occurrences[id, default: 0]
+      occurrences[id] = occurrence + 1
+      return ElementKey(id: id, occurrence: occurrence)
     }
   }
 

@@ -305,7 +305,7 @@ struct ValueMerger {
   func same(_ left: Value?, _ right: Value?) -> Bool {
     if left == right { return true }
     guard let left, let right else { return false }
-    guard let matching else { return left.isSame(as: right) }
+    guard let matching else { return left.isSame(as: right) { $0 } }
     return left.isSame(as: right) { matching.canonical($0) }
   }
 }

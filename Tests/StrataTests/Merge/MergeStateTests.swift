@@ -61,4 +61,33 @@ struct MergeStateTests {
     let report = try lifted.mergeValues(fromJSON: Data(#"{"title": "a", "stars": 4}"#.utf8))
     #expect(lifted.title == "mine" && lifted.stars == 4 && report.conflicts.isEmpty)
   }
+
+  @Test("MG-16: conflicts of an older version go through the steps with the model: a rename, and an element's")
+  func migrated() throws {
+    func record(_ summary: String) -> Record {
+      Record(
+        typeName: "TrackedTask", modelVersion: 1,
+        fields: [("id", 1), ("summary", .string(summary)), ("stars", 0), ("steps", [])])
+    }
+    let conflict: Value = [
+      "path": ["summary"], "rule": "both changed it", "base": "a", "local": "mine", "server": "theirs",
+    ]
+    var fields = record("mine").fields
+    fields.append(("merging", ["base": .record(record("theirs")), "conflicts": [conflict]]))
+    let old = Record(typeName: "TrackedTask", modelVersion: 1, fields: fields)
+    func opened() throws -> TrackedTask {
+      try ArchiveDecoder().decode(TrackedTask.self, from: ArchiveEncoder().encode(old))
+    }
+    var task = try opened()
+    let found = try #require(task.mergeConflicts.first)
+    #expect(found.path.description == "title" && found.local == "mine" && found.server == "theirs" && found.base == "a")
+    try task.resolve(found, with: .server)
+    #expect(task.title == "theirs" && task.mergeConflicts.isEmpty)
+    // It stays one, at its new place, through merges that say nothing about it.
+    var other = try opened()
+    try other.mergeValues(fromJSON: Data(#"{"stars": 2}"#.utf8))
+    #expect(other.mergeConflicts.map(\.path.description) == ["title"] && other.merging.base?["title"] == "theirs")
+    try other.mergeValues(fromJSON: Data(#"{"title": "mine"}"#.utf8))
+    #expect(other.mergeConflicts.isEmpty && other.title == "mine")
+  }
 }

@@ -6,12 +6,15 @@ extension Value {
   /// - Complexity: linear in the size of the smaller one; does not use the stack.
   func isSame(as other: Value) -> Bool { Self.areEqual(self, other, Self.areSameScalars) }
 
-  /// Whether two values are the same where references stand for objects.
+  /// Whether two values are the same where references stand for objects. What is not a number is the same as any other
+  /// that is none: sides of a merge may spell it in types of their own.
   ///
   /// - Parameter canonical: what references to one object are told by.
   func isSame(as other: Value, _ canonical: (Int) -> Int) -> Bool {
     Self.areEqual(self, other) { one, other in
-      guard case (.reference(let left), .reference(let right)) = (one, other) else { return Self.areSameScalars(one, other) }
+      guard case (.reference(let left), .reference(let right)) = (one, other) else {
+        return Self.areSameScalars(one, other) || one.isNotANumber && other.isNotANumber
+      }
       return left == right || canonical(left) == canonical(right)
     } members: {
       // The order of objects follows what they hold, which is not what is compared.
@@ -73,6 +76,15 @@ extension Value {
     case (.float(let one), .float(let other)): one == other || one.isNaN && other.isNaN
     case (.decimal(let one), .decimal(let other)): one == other || one.isNaN && other.isNaN
     default: left == right
+    }
+  }
+
+  private var isNotANumber: Bool {
+    switch self {
+    case .double(let number): number.isNaN
+    case .float(let number): number.isNaN
+    case .decimal(let number): number.isNaN
+    default: false
     }
   }
 

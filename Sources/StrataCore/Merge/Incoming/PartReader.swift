@@ -17,6 +17,9 @@ final class PartReader {
   /// How many lists the value stands in: all that is there of an element is kept, since nobody knows yet which of it tells
   /// it from the others.
   private var listDepth = 0
+  /// Whether an object that a patch adds says null of what it lacks: a merge patch cannot say it in another way (RFC 7396,
+  /// section 1).
+  private let addsNulls: Bool
   private var shapes: [ObjectIdentifier: [[Bool]: RecordShape]] = [:]
 
   private struct Conversion: Hashable {
@@ -24,10 +27,13 @@ final class PartReader {
     let type: ObjectIdentifier
   }
 
-  /// - Parameter context: says where the values come from: JSON, an archive, or a merge for the fields of another model.
-  init(_ graph: MergeGraph, _ context: DecodingContext) {
+  /// - Parameters:
+  ///   - context: says where the values come from: JSON, an archive, or a merge for the fields of another model.
+  ///   - addsNulls: whether what comes in was made by a merge patch.
+  init(_ graph: MergeGraph, _ context: DecodingContext, addsNulls: Bool = false) {
     self.graph = graph
     self.context = context
+    self.addsNulls = addsNulls
   }
 
   /// Reads the root.
@@ -204,7 +210,10 @@ final class PartReader {
       let (old, new) = (olds?[place], slots.values[place])
       do {
         switch (old, new) {
-        case (nil, nil): continue
+        case (nil, nil):
+          if addsNulls, before == nil, listDepth == 0, field.json.isRead, field.type is any OptionalType.Type {
+            values[place] = .null
+          }
         case (_?, nil): values[place] = try part(field.type, .null, nil)
         case (let old?, let new?) where old == new && listDepth == 0: continue
         case (_, let new?): values[place] = try part(field.type, new, old)

@@ -255,7 +255,7 @@ private struct GraphRound {
 
 @Suite("Simulation: graphs of objects")
 struct GraphSimulationTests {
-  @Test("Each object is merged once, stays itself, and refers to what stands here")
+  @Test("MG-11, MG-12, MG-13, MG-17: each object is merged once, stays itself, and refers to what stands here")
   func rounds() throws {
     let seeds = SimulationSettings.seeds(600)
     var failures: [String: [(seed: UInt64, failure: SimulationFailure)]] = [:]
