@@ -47,13 +47,14 @@ public struct MergeState: Sendable, Hashable {
   /// none any more.
   ///
   /// A server that says nothing new decides nothing: the conflict stays until somebody resolves it.
-  mutating func move(to server: ServerState, _ report: MergeReport, _ result: Record) throws {
+  ///
+  /// - Parameter news: where the server said something new, or a rule decided.
+  mutating func move(
+    to server: ServerState, _ report: MergeReport, news: [MergePath], _ result: Record
+  ) throws {
     if !conflicts.isEmpty {
       // What was decided about a value was decided about all that is in it.
-      let decided = Set(
-        report.entries.filter { entry in
-          entry.outcome != .local || !(entry.base.map { old in entry.server.map { old.isSame(as: $0) } ?? false } ?? (entry.server == nil))
-        }.map(\.path.components))
+      let decided = Set(news.map(\.components))
       let rest = conflicts.filter { conflict in
         let steps = conflict.path.components
         return !(0...steps.count).contains { decided.contains(Array(steps.prefix($0))) }

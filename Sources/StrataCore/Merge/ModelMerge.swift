@@ -190,7 +190,8 @@ struct ModelMerge<M: Model> {
     var values = result
     if let key = schema.mergeStateKey {
       var state = state ?? MergeState()
-      try state.move(to: ServerState(merger, server, base, wanted: wanted, state: key), report, result)
+      let news = zip(merger.notes, report.entries).filter { $0.0.isNews }.map { $1.path }
+      try state.move(to: ServerState(merger, server, base, wanted: wanted, state: key), report, news: news, result)
       values[key] = state.value
     }
     let updates = try merger.updated.map { number in

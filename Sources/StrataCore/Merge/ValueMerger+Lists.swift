@@ -120,7 +120,7 @@ extension ValueMerger {
       let sides = try completed(sides)
       if sides.isBaseKnown, sides.base != nil {
         guard isNews else {
-          note(sides, .local, "removed here", nil)
+          note(sides, .local, "removed here", nil, isNews: false)
           return nil
         }
         return conflict(sides, policy)

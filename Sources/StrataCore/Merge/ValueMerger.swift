@@ -150,7 +150,7 @@ struct ValueMerger {
     if isSame { return local }
     if sides.isBaseKnown {
       if try !isNews(said ?? server, since: base) {
-        note(sides, .local, "only changed here", local)
+        note(sides, .local, "only changed here", local, isNews: false)
         return local
       }
       if try !isEdited(local, since: base) {
@@ -297,8 +297,14 @@ struct ValueMerger {
     note(sides, outcome, policy.description, result)
   }
 
-  mutating func note(_ sides: MergeSides, _ outcome: MergeReport.Outcome, _ rule: String, _ result: Value?) {
-    notes.append(MergeNote(object: object, path: path, outcome: outcome, rule: rule, sides: sides, result: result))
+  /// - Parameter isNews: whether the server says something that it did not say before.
+  mutating func note(
+    _ sides: MergeSides, _ outcome: MergeReport.Outcome, _ rule: String, _ result: Value?, isNews: Bool = true
+  ) {
+    notes.append(
+      MergeNote(
+        object: object, path: path, outcome: outcome, rule: rule, sides: sides, result: result,
+        isNews: isNews && (outcome != .local || !same(sides.base, sides.server))))
   }
 
   /// Whether two values are the same; references are compared by what they are matched to.
@@ -319,6 +325,8 @@ struct MergeNote {
   let rule: String
   let sides: MergeSides
   let result: Value?
+  /// Whether the server says something that it did not say before, or a rule decided.
+  var isNews = true
 
   /// The entry of a report where there are no objects.
   var entry: MergeReport.Entry {

@@ -204,14 +204,20 @@ final class PartReader {
     let schema = type.schema
     let plan = context.json.plan(of: schema)
     let slots = try plan.read(json, in: context, suppliesMissing: false)
-    let olds = try before.map { try plan.read($0, in: context, suppliesMissing: false).values }
+    var olds = try before.map { try plan.read($0, in: context, suppliesMissing: false).values }
+    // Another object than before: all that is said of it is news.
+    if let key = schema.identityKey, let place = schema.fields.firstIndex(where: { $0.key == key }),
+      let old = olds?[place], let new = slots.values[place], old != new
+    {
+      olds = nil
+    }
     var values = [Value?](repeating: nil, count: schema.fields.count)
     for (place, field) in schema.fields.enumerated() {
       let (old, new) = (olds?[place], slots.values[place])
       do {
         switch (old, new) {
         case (nil, nil):
-          if addsNulls, before == nil, listDepth == 0, field.json.isRead, field.type is any OptionalType.Type {
+          if addsNulls, olds == nil, listDepth == 0, field.json.isRead, field.type is any OptionalType.Type {
             values[place] = .null
           }
         case (_?, nil): values[place] = try part(field.type, .null, nil)

@@ -193,11 +193,11 @@ private struct GraphRound {
     var told: [String: Int] = [:]
     // An edit that went with its object has a line of its own, beside that of the reference.
     for entry in report.entries where !entry.rule.hasPrefix("edited here") {
-      var places = Set<String>()
-      for graph in [before.map, after.map] {
-        if let place = Self.place(entry.path.components[...], "root", graph) { places.insert(place) }
+      // A path is one of the result; what is no longer in it stands where it stood before.
+      let steps = entry.path.components[...]
+      if let place = Self.place(steps, "root", after.map) ?? Self.place(steps, "root", before.map) {
+        told[place, default: 0] += 1
       }
-      for place in places { told[place, default: 0] += 1 }
     }
     for (key, fields) in before.map.objects {
       guard let now = after.map.objects[key] else { continue }
