@@ -25,7 +25,8 @@ extension MergeState {
     let trees = try [sides.0, sides.1, sides.2].map { try tree($0, graph, 0) }
     let paths = changed.map(\.path.components)
     func values(_ tree: Value, _ paths: [[MergePath.Component]]) throws -> [Value?] {
-      try PathValues.find(paths.map { $0[...] }, in: tree) { _ in base }
+      var ambiguous = Set<Int>()
+      return try PathValues.find(paths.map { $0[...] }, in: tree, ambiguous: &ambiguous) { _ in base }
     }
     var result: [MergeReport.Entry] = []
     func add(_ paths: [[MergePath.Component]], _ rules: [String]) throws -> [[MergePath.Component]] {

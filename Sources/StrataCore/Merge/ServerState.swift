@@ -81,27 +81,32 @@ struct ServerState {
     let matching = merger.matching
     let rootEntity = rootEntity
     let steps = paths.map { $0.components[...] }
-    let own = try PathValues.find(steps, in: .record(result)) { number in
+    var ambiguous = Set<Int>()
+    let own = try PathValues.find(steps, in: .record(result), ambiguous: &ambiguous) { number in
       if let rootEntity, matching?.entity(of: number) == rootEntity { return result }
       guard let entity = matching?.entity(of: number), let local = matching?.entities[entity][.local].first else {
         return try copy.merger.graph.record(number)
       }
       return try copy.merger.updates[local] ?? copy.merger.graph.record(local)
     }
-    let other = try PathValues.find(steps, in: .record(root)) { number in
+    let other = try PathValues.find(steps, in: .record(root), ambiguous: &ambiguous) { number in
       if let rootEntity, matching?.entity(of: number) == rootEntity { return copy.root }
       return try copy.record(number)
     }
-    return zip(own, other).map { merger.same($0, $1) }
+    return zip(own, other).enumerated().map { place, sides in
+      !ambiguous.contains(place) && merger.same(sides.0, sides.1)
+    }
   }
 }
 
 /// Finds what stands at many paths of one value; what is alike in the paths is walked once.
 enum PathValues {
-  /// - Parameter record: the fields of an object.
+  /// - Parameters:
+  ///   - ambiguous: takes in the numbers of the paths that lead to one of several elements with one key.
+  ///   - record: the fields of an object.
   /// - Returns: for each path what stands there; `nil` where nothing does.
   static func find(
-    _ paths: [ArraySlice<MergePath.Component>], in root: Value, _ record: (Int) throws -> Record
+    _ paths: [ArraySlice<MergePath.Component>], in root: Value, ambiguous: inout Set<Int>, _ record: (Int) throws -> Record
   ) throws -> [Value?] {
     var result = [Value?](repeating: nil, count: paths.count)
     func visit(_ numbers: [Int], _ depth: Int, _ value: Value) throws {
@@ -126,7 +131,7 @@ enum PathValues {
           for key in keys {
             if let id = fields[key.text] {
               let step = MergePath.Component.element(key: key.text, id: id)
-              if elements[step] == nil { elements[step] = element }
+              if elements[step] == nil { elements[step] = element } else { ambiguous.formUnion(groups[step] ?? []) }
             }
           }
           if hasContent, elements[.value(fields)] == nil { elements[.value(fields)] = element }

@@ -44,13 +44,13 @@ extension ValueMerger {
   }
 
   /// The fields of what a reference names; any other value as it is.
-  private func opened(_ value: Value) throws -> Value {
+  private static func opened(_ value: Value, _ graph: MergeGraph) throws -> Value {
     if case .reference(let number) = value { .record(try graph.record(number)) } else { value }
   }
 
   /// What tells an element from others that has no key: an object is itself.
-  private func contentOf(_ value: Value) -> Value {
-    guard let matching else { return value }
+  private static func content(_ value: Value, _ matching: ObjectMatching?) -> Value {
+    guard let matching, value.hasReferences else { return value }
     return value.mapReferences { .reference(matching.canonical($0)) }
   }
 
@@ -63,17 +63,18 @@ extension ValueMerger {
     guard case .array(let own)? = sides.local, case .array(var other)? = sides.server else { return nil }
     var old = sides.base?.arrayValue ?? []
     // An element without a key is told apart by its content, so all of it must be there.
-    if incoming.hasParts { other = try other.map { try opened($0)[key]?.isNull ?? true ? completed($0, over: []) : $0 } }
+    if incoming.hasParts { other = try other.map { try Self.opened($0, graph)[key]?.isNull ?? true ? completed($0, over: []) : $0 } }
     if isBaseRemembered {
       // What the server never said of one cannot tell it apart.
       old = try old.map { element in
-        guard try opened(element)[key]?.isNull ?? true, isPart(element) else { return element }
+        guard try Self.opened(element, graph)[key]?.isNull ?? true, isPart(element) else { return element }
         return (try? overlaid(element, over: [], fillsIn: true)) ?? element
       }
     }
     var identities = Identities()
-    let open = { [self] (value: Value) in try opened(value) }
-    let content = { [self] (value: Value) in contentOf(value) }
+    // Without the merger in them: while a closure holds its account, each line would copy all of it.
+    let open = { [graph] (value: Value) in try Self.opened(value, graph) }
+    let content = { [matching] (value: Value) in Self.content(value, matching) }
     let local = try identities.elements(own, key, unique: false, open, content)
     let server = try identities.elements(other, key, unique: false, open, content)
     let base = try identities.elements(old, key, unique: false, open, content)
@@ -141,9 +142,9 @@ extension ValueMerger {
     }
     let (isOwn, isOther) = (stands(order.local), stands(order.server))
     guard !isOwn || !isOther else { return }
+    // Where elements stand says nothing about what is in them.
     note(
-      sides, isOther ? .server : isOwn ? .local : .merged, "\(policy): the order of the elements",
-      nil)
+      sides, isOther ? .server : isOwn ? .local : .merged, "\(policy): the order of the elements", nil, isNews: false)
   }
 
   // MARK: By content
@@ -159,8 +160,9 @@ extension ValueMerger {
     if elements(sides.local) == nil, !(sides.local?.isNull ?? true) { return nil }
     if elements(sides.server) == nil, !(sides.server?.isNull ?? true) { return nil }
     var identities = Identities()
-    let open = { [self] (value: Value) in try opened(value) }
-    let content = { [self] (value: Value) in contentOf(value) }
+    // Without the merger in them: while a closure holds its account, each line would copy all of it.
+    let open = { [graph] (value: Value) in try Self.opened(value, graph) }
+    let content = { [matching] (value: Value) in Self.content(value, matching) }
     let local = try identities.elements(own, nil, unique: true, open, content)
     let server = try identities.elements(other, nil, unique: true, open, content)
     let base = try identities.elements(elements(sides.base) ?? [], nil, unique: true, open, content)

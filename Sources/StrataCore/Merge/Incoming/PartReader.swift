@@ -204,12 +204,11 @@ final class PartReader {
     let schema = type.schema
     let plan = context.json.plan(of: schema)
     let slots = try plan.read(json, in: context, suppliesMissing: false)
-    var olds = try before.map { try plan.read($0, in: context, suppliesMissing: false).values }
-    // Another object than before: all that is said of it is news.
-    if let key = schema.identityKey, let place = schema.fields.firstIndex(where: { $0.key == key }),
-      let old = olds?[place], let new = slots.values[place], old != new
-    {
-      olds = nil
+    let olds = try before.map { try plan.read($0, in: context, suppliesMissing: false).values }
+    // Of another object than before, and of an element, all that is there is news.
+    var keepsAll = listDepth > 0
+    if let key = schema.identityKey, let place = schema.fields.firstIndex(where: { $0.key == key }) {
+      keepsAll = keepsAll || olds?[place] != slots.values[place]
     }
     var values = [Value?](repeating: nil, count: schema.fields.count)
     for (place, field) in schema.fields.enumerated() {
@@ -221,7 +220,7 @@ final class PartReader {
             values[place] = .null
           }
         case (_?, nil): values[place] = try part(field.type, .null, nil)
-        case (let old?, let new?) where old == new && listDepth == 0: continue
+        case (let old?, let new?) where old == new && !keepsAll: continue
         case (_, let new?): values[place] = try part(field.type, new, old)
         }
       } catch let error as ArchiveError where field.unknown == .useDefault && error.isUnknownCaseHere {

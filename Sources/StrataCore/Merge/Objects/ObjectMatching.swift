@@ -329,19 +329,28 @@ struct ObjectMatching {
       end += 1
     }
     let (lefts, rights) = (start..<left.count - end, start..<right.count - end)
-    if fillsGaps, lefts.count == rights.count {
-      for index in lefts { places.append(place(one[index], other[index])) }
-      return
-    }
     var known: [SameValue: [Int]] = [:]
     for index in rights.reversed() { known[SameValue(right[index]), default: []].append(index) }
+    var taken = Set<Int>()
+    var rest: [Int] = []
     for index in lefts {
-      if let match = known[SameValue(left[index])]?.popLast() { places.append(place(one[index], other[match])) }
+      if lefts.count != rights.count, let match = known[SameValue(left[index])]?.popLast() {
+        places.append(place(one[index], other[match]))
+        taken.insert(match)
+      } else {
+        rest.append(index)
+      }
     }
+    guard fillsGaps else { return }
+    for (index, match) in zip(rest, rights.filter { !taken.contains($0) }) { places.append(place(one[index], other[match])) }
   }
 
-  /// What an element looks like by itself: the objects that it refers to do not count.
-  private func content(_ element: Value) throws -> Value { try opened(element).mapReferences { _ in .null } }
+  /// What an element looks like by itself, with what tells the objects apart that it refers to.
+  private func content(_ element: Value) throws -> Value {
+    try opened(element).mapReferences { number in
+      numbers[number].flatMap { entities[$0].hasIdentity ? .reference($0) : nil } ?? .null
+    }
+  }
 
   private func opened(_ value: Value) throws -> Value {
     if case .reference(let number) = value { .record(try graph.record(number)) } else { value }

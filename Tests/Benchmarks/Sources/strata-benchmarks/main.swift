@@ -56,6 +56,7 @@ func run(_ arguments: [String]) async throws {
   try runner.compareGrowth()
   try runner.compareGraphs()
   try runner.compareMerging()
+  try runner.compareMergingOfGraphs()
   try runner.comparePatches()
   try runner.compareLegacy(tweets)
   for count in [1, 100, 1000, 10_000, 1_000_000] { try runner.compareSmall(count) }
