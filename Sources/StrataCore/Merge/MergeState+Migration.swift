@@ -98,7 +98,9 @@ extension MergeState {
 
 extension Record {
   fileprivate func isOutdated(_ catalog: SchemaCatalog) -> Bool {
-    if let schema = catalog[typeName], schema.name != typeName || modelVersion ?? 0 < schema.modelVersion { return true }
+    if let schema = catalog[typeName], schema.name != typeName || modelVersion ?? 0 < schema.modelVersion {
+      return true
+    }
     return values.contains { $0.isOutdated(catalog) }
   }
 }

@@ -52,7 +52,9 @@ public struct Merger: Sendable {
     report.entries = merger.notes.map(\.entry)
     try report.checkConflicts(options, typeName: nil)
     let result = merged ?? .null
-    func entries(_ value: Value?) -> [Object.Entry] { (value?.recordValue?.object ?? value?.objectValue)?.entries ?? [] }
+    func entries(_ value: Value?) -> [Object.Entry] {
+      (value?.recordValue?.object ?? value?.objectValue)?.entries ?? []
+    }
     func lookup(_ entries: [Object.Entry]) -> [ExactKey: Value] {
       Dictionary(entries.map { (ExactKey($0.key), $0.value) }, uniquingKeysWith: { first, _ in first })
     }

@@ -39,6 +39,15 @@ extension Model {
     try resolveItself(conflict, resolution)
   }
 
+  /// Says that the server has taken this object as it is: it is the base of later merges, and no conflict is kept.
+  ///
+  /// To be called when a push was answered with success. Without it the next answer tells as much, but for
+  /// ``MergePolicy/sumOfDeltas``: what the server sends back counts like what it counted itself. Without a
+  /// ``MergeState`` nothing happens.
+  ///
+  /// - Throws: ``ArchiveError`` where a field cannot be encoded, or a class does not take over fields.
+  public mutating func acceptedByServer() throws { try rememberOpened() }
+
   /// What merging remembers of this object; `nil` where the model does not ask for it.
   var mergeState: MergeState? {
     get throws {
@@ -95,6 +104,22 @@ extension Model where Self: AnyObject {
       try object.resolveItself(conflict, resolution)
     }
     try resolve(dynamicModel)
+  }
+
+  /// Says that the server has taken this object as it is: it is the base of later merges, and no conflict is kept.
+  public func acceptedByServer() throws {
+    var object = self
+    try object.rememberOpened()
+  }
+}
+
+extension Model {
+  fileprivate mutating func rememberOpened() throws {
+    func remember<M: Model>(_ object: M) throws {
+      var object = object
+      try object.rememberAsBase()
+    }
+    if isOfSubclass { try remember(dynamicModel) } else { try rememberAsBase() }
   }
 }
 

@@ -85,7 +85,8 @@ struct ModelMerge<M: Model> {
       server = try root(model)
     } else {
       let record = try model.shallowRecord(graph.neighbours)
-      server = try part(.record(record), in: DecodingContext(source: .merge, includesExcluded: true, finishesModels: false))
+      server = try part(
+        .record(record), in: DecodingContext(source: .merge, includesExcluded: true, finishesModels: false))
     }
   }
 

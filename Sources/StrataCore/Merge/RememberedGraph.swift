@@ -80,7 +80,9 @@ struct RememberedGraph {
   private func plain(_ record: Record) -> Record {
     var result = record
     if let schema = catalog[record.typeName], !schema.isEnumeration {
-      for field in schema.fields where field.archive == .excluded || field.type is MergeState.Type { result[field.key] = nil }
+      for field in schema.fields where field.archive == .excluded || field.type is MergeState.Type {
+        result[field.key] = nil
+      }
     }
     for (key, value) in zip(result.keys, result.values) {
       if value.hasSetOfReferences { result[key] = nil } else { result[key] = plain(value) }

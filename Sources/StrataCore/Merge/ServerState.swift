@@ -106,7 +106,8 @@ enum PathValues {
   ///   - record: the fields of an object.
   /// - Returns: for each path what stands there; `nil` where nothing does.
   static func find(
-    _ paths: [ArraySlice<MergePath.Component>], in root: Value, ambiguous: inout Set<Int>, _ record: (Int) throws -> Record
+    _ paths: [ArraySlice<MergePath.Component>], in root: Value, ambiguous: inout Set<Int>,
+    _ record: (Int) throws -> Record
   ) throws -> [Value?] {
     var result = [Value?](repeating: nil, count: paths.count)
     func visit(_ numbers: [Int], _ depth: Int, _ value: Value) throws {

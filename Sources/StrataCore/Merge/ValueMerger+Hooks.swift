@@ -17,11 +17,15 @@ extension ValueMerger {
       let context = DecodingContext(source: .merge, includesExcluded: true, finishesModels: false)
       // An object is made anew, a value is copied as it is.
       var model: M
-      if let target = models?.target as? M, !M.schema.isObject { model = target } else {
+      if let target = models?.target as? M, !M.schema.isObject {
+        model = target
+      } else {
         model = try graph.make(M.self, local, in: context)
       }
       let source: M
-      if let whole = models?.source as? M { source = whole } else {
+      if let whole = models?.source as? M {
+        source = whole
+      } else {
         source = try graph.make(M.self, realized(overlaid(server, M.schema, over: [local], fillsIn: true)), in: context)
       }
       let handled = try M.schema.allKeys.filter { key in

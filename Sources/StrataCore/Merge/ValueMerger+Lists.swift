@@ -63,7 +63,9 @@ extension ValueMerger {
     guard case .array(let own)? = sides.local, case .array(var other)? = sides.server else { return nil }
     var old = sides.base?.arrayValue ?? []
     // An element without a key is told apart by its content, so all of it must be there.
-    if incoming.hasParts { other = try other.map { try Self.opened($0, graph)[key]?.isNull ?? true ? completed($0, over: []) : $0 } }
+    if incoming.hasParts {
+      other = try other.map { try Self.opened($0, graph)[key]?.isNull ?? true ? completed($0, over: []) : $0 }
+    }
     if isBaseRemembered {
       // What the server never said of one cannot tell it apart.
       old = try old.map { element in

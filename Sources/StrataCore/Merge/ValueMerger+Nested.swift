@@ -52,7 +52,9 @@ extension ValueMerger {
       guard incoming.hasParts, let key = local.keys.first, local.keys == server.keys else { return false }
       // A case that does not name its values has those that it has here.
       let names = schema.cases.contains { $0.name == key && !$0.labels.isEmpty }
-      if !names, let own = local[key]?.objectValue, let other = server[key]?.objectValue { return other.count < own.count }
+      if !names, let own = local[key]?.objectValue, let other = server[key]?.objectValue {
+        return other.count < own.count
+      }
       return isPart(.record(server))
     }
     if isMatched { return true }
@@ -119,7 +121,8 @@ extension ValueMerger {
       do {
         enqueue(entry.value)
         let sides = sides(
-          old?[entry.key], result[entry.key], entry.value, isBaseKnown: isBaseKnown && (old == nil || old?[entry.key] != nil))
+          old?[entry.key], result[entry.key], entry.value,
+          isBaseKnown: isBaseKnown && (old == nil || old?[entry.key] != nil))
         result[entry.key] = try merge(sides, policy.isRecursive ? .automatic : policy)
       } catch { throw ArchiveError.at(.key(entry.key), error) }
     }
@@ -154,7 +157,9 @@ extension ValueMerger {
   /// Merges what stands under one key of a dictionary.
   mutating func mergeEntry(_ sides: MergeSides, _ policy: MergePolicy, _ inherited: MergePolicy) throws -> Value? {
     guard sides.server == nil else { return try merge(sides, policy) }
-    if sides.isBaseKnown { return options.absence == .untouched && !incoming.removesAbsentKeys ? sides.local : try merge(sides, policy) }
+    if sides.isBaseKnown {
+      return options.absence == .untouched && !incoming.removesAbsentKeys ? sides.local : try merge(sides, policy)
+    }
     // Without a base, the server's keys are those that count, unless only what both have is merged.
     guard let local = sides.local, inherited.isAutomatic || incoming.removesAbsentKeys, options.absence == .removed
     else { return sides.local }

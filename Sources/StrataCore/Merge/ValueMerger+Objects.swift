@@ -38,7 +38,9 @@ extension ValueMerger {
     for number in locals {
       let local = try graph.record(number)
       var merged: Record
-      if let common, let done, done.shape === common.shape, done.shape === local.shape { merged = done } else {
+      if let common, let done, done.shape === common.shape, done.shape === local.shape {
+        merged = done
+      } else {
         merged = try mergeFields(
           base, isBaseKnown: isBaseKnown && (base != nil || isBaseWhole), common ?? local, server,
           schema: graph.schema(number), inherited: .automatic)
@@ -62,7 +64,8 @@ extension ValueMerger {
         } else {
           path = [.key(key)]
           note(
-            sides(base[key], value, nil), .merged, "another object here with the same identity was edited, too", result[key])
+            sides(base[key], value, nil), .merged, "another object here with the same identity was edited, too",
+            result[key])
           path = []
         }
       }
@@ -181,10 +184,12 @@ extension ValueMerger {
         }
         let rest = components.dropFirst()
         switch (first, inner) {
-        case (.key(let key), .record), (.key(let key), .object): if let value = inner[key] { waiting.append((value, rest)) }
+        case (.key(let key), .record), (.key(let key), .object):
+          if let value = inner[key] { waiting.append((value, rest)) }
         case (.anyKey, .record(let record)): waiting += record.values.map { ($0, rest) }
         case (.anyKey, .object(let object)): waiting += object.entries.map { ($0.value, rest) }
-        case (.anyElement, .array(let elements)), (.anyElement, .set(let elements)): waiting += elements.map { ($0, rest) }
+        case (.anyElement, .array(let elements)), (.anyElement, .set(let elements)):
+          waiting += elements.map { ($0, rest) }
         case (.anyElement, .map(let entries)): waiting += entries.map { ($0.value, rest) }
         default: break
         }
@@ -224,13 +229,18 @@ extension ValueMerger {
       case .reference(let number):
         let way = Way(object: matching.entity(of: number) ?? number, owner: owner, steps: steps)
         found(way)
-        if isBack || !(known?.contains(way) ?? true) { later.append((number, way)) } else { queue.append((number, way)) }
+        if isBack || !(known?.contains(way) ?? true) {
+          later.append((number, way))
+        } else {
+          queue.append((number, way))
+        }
       case .record(let record):
         guard record.values.contains(where: \.hasReferences) else { return }
         let schema = catalog[record.typeName]
         for (place, (name, value)) in zip(record.keys, record.values).enumerated() where value.hasReferences {
           let field = schema.flatMap { $0.fields.indices.contains(place) ? $0.fields[place] : nil }
-          let isLast = field.map { $0.key == name && ($0.archive == .conditional || $0.storage == .transitory) } ?? false
+          let isLast =
+            field.map { $0.key == name && ($0.archive == .conditional || $0.storage == .transitory) } ?? false
           try add(value, owner, steps + [.key(name)], listKey(record.typeName, name, value), isBack: isBack || isLast)
         }
       case .array(let elements), .set(let elements):

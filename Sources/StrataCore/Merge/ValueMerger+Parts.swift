@@ -8,7 +8,8 @@ extension ValueMerger {
         guard let name = record.keys.first, case .object(let payload)? = record[name],
           let info = schema.cases.first(where: { $0.name == name })
         else { return false }
-        return payload.count < info.payload.count || info.labels.isEmpty && !payload.isEmpty || payload.entries.contains { isPart($0.value) }
+        return payload.count < info.payload.count || info.labels.isEmpty && !payload.isEmpty
+          || payload.entries.contains { isPart($0.value) }
       }
       return record.values.count < schema.fields.count || schema.allKeys.contains { record[$0] == nil }
         || record.values.contains(where: isPart)
@@ -49,7 +50,9 @@ extension ValueMerger {
   /// Whether the server's value says something that the base does not have.
   mutating func isNews(_ server: Value?, since base: Value?) throws -> Bool {
     guard !same(base, server) else { return false }
-    guard let base, let server, isBaseRemembered || incoming.hasParts, isPart(base) || isPart(server) else { return true }
+    guard let base, let server, isBaseRemembered || incoming.hasParts, isPart(base) || isPart(server) else {
+      return true
+    }
     return try !same(overlaid(saying(server), over: [base], fillsIn: false), base)
   }
 

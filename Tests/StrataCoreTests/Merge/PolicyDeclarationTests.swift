@@ -137,7 +137,8 @@ struct FieldKindCase: Sendable, CustomTestStringConvertible {
 
 @Suite("Declarations of policies")
 struct PolicyDeclarationTests {
-  @Test("MG-19: a policy that can do nothing for its field is an error of the declaration", arguments: FieldKindCase.all)
+  @Test(
+    "MG-19: a policy that can do nothing for its field is an error of the declaration", arguments: FieldKindCase.all)
   func fields(_ kind: FieldKindCase) {
     for policy in FieldKindCase.special {
       let fits = kind.fitting.contains(policy.description)

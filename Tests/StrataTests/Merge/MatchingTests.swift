@@ -110,7 +110,10 @@ struct MatchingTests {
 
   @Test("Graphs with a remembered base, shared objects and cycles")
   func remembered() throws {
-    let local = try Crew(fromJSON: json(#"{"name": "c", "captain": {"id": 1, "name": "Ada"}, "sailors": [{"id": 1, "name": "Ada"}, {"id": 2, "name": "Bob", "boss": {"id": 1, "name": "Ada"}}]}"#))
+    let local = try Crew(
+      fromJSON: json(
+        #"{"name": "c", "captain": {"id": 1, "name": "Ada"}, "sailors": [{"id": 1, "name": "Ada"}, {"id": 2, "name": "Bob", "boss": {"id": 1, "name": "Ada"}}]}"#
+      ))
     local.sailors[0].name = "mine"
     try local.mergeValues(fromJSON: json(#"{"name": "d", "sailors": [{"id": 1, "mail": "m"}, {"id": 2}]}"#))
     #expect(local.name == "d" && local.sailors[0].name == "mine" && local.sailors[0].mail == "m")

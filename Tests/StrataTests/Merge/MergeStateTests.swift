@@ -2,6 +2,12 @@ import Foundation
 import Strata
 import Testing
 
+@Model(version: 1)
+private struct CountedItem {
+  @Field(merge: .sumOfDeltas) var count = 0
+  var merging = MergeState()
+}
+
 @Suite("Merging that remembers its base")
 struct MergeStateTests {
   private func json(_ title: String, stars: Int = 0) -> Data {
@@ -89,5 +95,22 @@ struct MergeStateTests {
     #expect(other.mergeConflicts.map(\.path.description) == ["title"] && other.merging.base?["title"] == "theirs")
     try other.mergeValues(fromJSON: Data(#"{"title": "mine"}"#.utf8))
     #expect(other.mergeConflicts.isEmpty && other.title == "mine")
+  }
+
+  @Test("What the server has taken is the base: counters that come back count once")
+  func accepted() throws {
+    var item = try CountedItem(fromJSON: Data(#"{"count": 10}"#.utf8))
+    item.count = 12
+    try item.acceptedByServer()
+    try item.mergeValues(fromJSON: Data(#"{"count": 12}"#.utf8))
+    #expect(item.count == 12 && item.merging.base?["count"] == 12)
+    let crew = Crew(name: "a")
+    crew.sailors = [Sailor(id: 1, name: "Ada")]
+    crew.captain = crew.sailors[0]
+    crew.sailors[0].boss = crew.sailors[0]
+    try crew.acceptedByServer()
+    crew.sailors[0].name = "mine"
+    try crew.mergeValues(fromJSON: Data(#"{"sailors": [{"id": 1, "name": "Ada", "mail": "m"}]}"#.utf8))
+    #expect(crew.captain?.name == "mine" && crew.captain?.mail == "m" && crew.mergeConflicts.isEmpty)
   }
 }

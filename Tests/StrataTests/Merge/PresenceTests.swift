@@ -38,7 +38,8 @@ struct PresenceTests {
         {"members": [{"id": 2, "name": "Bert"}, {"id": 1}], "guests": [{"id": 3, "mail": null}],
          "byName": {"ada": {"mail": "new"}}, "byNumber": {"7": {"zip": null}}}
         """#), base: base)
-    #expect(local.members == [Contact(2, "Bert", mail: "bob@x", note: "m"), Contact(1, "Ada", mail: "ada@x", note: "n")])
+    #expect(
+      local.members == [Contact(2, "Bert", mail: "bob@x", note: "m"), Contact(1, "Ada", mail: "ada@x", note: "n")])
     #expect(local.guests == [Contact(3, "Cid", mail: nil, note: "g")])
     #expect(local.byName["ada"] == Contact(1, "Ada", mail: "new", note: "n"))
     #expect(local.byNumber[7] == PostalAddress(city: "Bern", lines: ["a": "1", "b": "2"], isChecked: true))
@@ -82,7 +83,8 @@ struct PresenceTests {
     #expect(mine == [Contact(2, "Bert", mail: "bob@x", note: "m"), Contact(1, "Ada B.", mail: "a", note: "n")])
   }
 
-  @Test("MG-10: null clears at any depth, also where the base is known, and the base follows", arguments: [false, true])
+  @Test(
+    "MG-10: null clears at any depth, also where the base is known, and the base follows", arguments: [false, true])
   func null(_ isPatch: Bool) throws {
     let whole = #"{"title": "t", "address": {"city": "Bern", "zip": "3000", "lines": {"a": "1", "b": "2"}}}"#
     var local = try Household(fromJSON: json(whole))
@@ -98,7 +100,8 @@ struct PresenceTests {
     #expect(local.merging.base?["address"]?["zip"] == .null)
     #expect(local.merging.base?["address"]?["city"] == "Bern")
     // The server's next state says so, too: nothing is left to do.
-    let report = try local.mergeValues(fromJSON: json(#"{"address": {"city": "Bern", "zip": null, "lines": {"b": "2"}}}"#))
+    let report = try local.mergeValues(
+      fromJSON: json(#"{"address": {"city": "Bern", "zip": null, "lines": {"b": "2"}}}"#))
     #expect(report.isEmpty && report.conflicts.isEmpty && local.address?.zip == nil && local.address?.city == "mine")
   }
 
@@ -117,11 +120,13 @@ struct PresenceTests {
   func otherType() throws {
     var local = house
     local.nick = "mine"
-    let source = HouseholdSummary(title: "new", nick: "theirs", owner: ContactSummary(id: 1, name: "Ada B."), parcel: nil)
+    let source = HouseholdSummary(
+      title: "new", nick: "theirs", owner: ContactSummary(id: 1, name: "Ada B."), parcel: nil)
     try local.mergeValues(from: HouseholdSummary(title: "new", nick: "theirs", owner: source.owner, parcel: .letter))
     #expect(local.title == "new" && local.nick == "mine" && local.parcel == .letter)
     #expect(local.owner == Contact(1, "Ada B.", mail: "ada@x", note: "n", address: bern))
-    try local.mergeValues(from: HouseholdSummary(title: "new", nick: "", owner: ContactSummary(id: 5, name: "E"), parcel: .letter))
+    try local.mergeValues(
+      from: HouseholdSummary(title: "new", nick: "", owner: ContactSummary(id: 5, name: "E"), parcel: .letter))
     #expect(local.owner == Contact(5, "E"))
   }
 

@@ -111,7 +111,8 @@ extension Array where Element: Model {
       + options.policies.map { (MergeSelector(parsing: "elements" + $0.path.description), $0.policy) }
     var target = MergedList(elements: self)
     var report: MergeReport
-    do { report = try target.fold(source, base.map { MergedList(elements: $0) }, options)
+    do {
+      report = try target.fold(source, base.map { MergedList(elements: $0) }, options)
     } catch let error as ArchiveError { throw error.withoutFirstKey.inType(Element.schema.name) }
     report.entries = report.entries.map(\.withoutFirstKey)
     report.isChangedInside = !report.changes.isEmpty

@@ -79,7 +79,8 @@ struct ObjectLinking {
   }
 
   private func hasSameFields(_ one: Int, _ other: Int) -> Bool {
-    guard let matching, let left = fields[one] ?? (try? graph.record(one)), let right = fields[other] ?? (try? graph.record(other))
+    guard let matching, let left = fields[one] ?? (try? graph.record(one)),
+      let right = fields[other] ?? (try? graph.record(other))
     else { return false }
     return Value.record(left).isSame(as: .record(right)) { matching.canonical($0) }
   }

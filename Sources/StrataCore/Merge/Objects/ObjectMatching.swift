@@ -198,7 +198,9 @@ struct ObjectMatching {
       else { return }
       for side in Side.allCases where !entities[first][side].isEmpty && !entities[second][side].isEmpty {
         // Several parts of a document may be about one object.
-        guard side == .server, isRepeated || (entities[first][side] + entities[second][side]).contains(where: { $0 < 0 }) else { return }
+        guard side == .server,
+          isRepeated || (entities[first][side] + entities[second][side]).contains(where: { $0 < 0 })
+        else { return }
       }
     }
     for side in Side.allCases {
@@ -228,7 +230,9 @@ struct ObjectMatching {
         return .record(try graph.record(number))
       }
       places.append(
-        Place(base: try field(.base), local: try field(.local), server: try field(.server), isRepeated: sides[Side.server.rawValue] > 1))
+        Place(
+          base: try field(.base), local: try field(.local), server: try field(.server),
+          isRepeated: sides[Side.server.rawValue] > 1))
     }
   }
 
@@ -238,7 +242,9 @@ struct ObjectMatching {
     guard schema.fields.contains(where: \.isConstant) else { return false }
     let (own, other) = (try graph.record(left), try graph.record(right))
     for field in schema.fields where field.isConstant {
-      guard let one = own[field.key], let two = other[field.key], !one.hasReferences, !two.hasReferences else { continue }
+      guard let one = own[field.key], let two = other[field.key], !one.hasReferences, !two.hasReferences else {
+        continue
+      }
       if !one.isSame(as: two) { return true }
     }
     return false
@@ -246,7 +252,9 @@ struct ObjectMatching {
 
   /// Matches what stands at the same places inside of values that are no objects themselves.
   private mutating func inside(_ place: Place) throws {
-    if case .reference(let number)? = place.server ?? place.local, let entity = numbers[number] { return try visit(entity) }
+    if case .reference(let number)? = place.server ?? place.local, let entity = numbers[number] {
+      return try visit(entity)
+    }
     let values = [place.base, place.local, place.server].compactMap(\.self)
     guard values.count > 1, values.contains(where: \.hasReferences) else { return }
     switch values[0] {
@@ -307,7 +315,9 @@ struct ObjectMatching {
       return
     }
     let fillsGaps = if case .set? = place.local ?? place.server { false } else { true }
-    if let base, let server { try align(base, server, fillsGaps) { Place(base: $0, server: $1, isRepeated: place.isRepeated) } }
+    if let base, let server {
+      try align(base, server, fillsGaps) { Place(base: $0, server: $1, isRepeated: place.isRepeated) }
+    }
     if let base, let local { try align(base, local, fillsGaps) { Place(base: $0, local: $1) } }
     if place.base == nil, let local, let server {
       try align(local, server, fillsGaps) { Place(local: $0, server: $1, isRepeated: place.isRepeated) }
@@ -324,7 +334,9 @@ struct ObjectMatching {
       start += 1
     }
     var end = 0
-    while end < min(left.count, right.count) - start, left[left.count - 1 - end].isSame(as: right[right.count - 1 - end]) {
+    while end < min(left.count, right.count) - start,
+      left[left.count - 1 - end].isSame(as: right[right.count - 1 - end])
+    {
       places.append(place(one[left.count - 1 - end], other[right.count - 1 - end]))
       end += 1
     }
@@ -342,7 +354,9 @@ struct ObjectMatching {
       }
     }
     guard fillsGaps else { return }
-    for (index, match) in zip(rest, rights.filter { !taken.contains($0) }) { places.append(place(one[index], other[match])) }
+    for (index, match) in zip(rest, rights.filter { !taken.contains($0) }) {
+      places.append(place(one[index], other[match]))
+    }
   }
 
   /// What an element looks like by itself, with what tells the objects apart that it refers to.

@@ -37,7 +37,11 @@ extension Runner {
         consume(try merge(local))
       }
     }
-    try time(name, inverted: true, oursPer: sizes[0], theirsPer: sizes[1]) { try runs[0]() } theirs: { try runs[1]() }
+    try time(name, inverted: true, oursPer: sizes[0], theirsPer: sizes[1]) {
+      try runs[0]()
+    } theirs: {
+      try runs[1]()
+    }
   }
 }
 

@@ -167,7 +167,8 @@ struct SimulatedReplica {
     let plain = path.map(Self.withoutOccurrence)
     let entry = document?.mergeConflicts.first { Self.path($0.path) == plain }
     // Of several elements with one key a path means the first, so a decision here could be about another one.
-    let isOneOfSeveral = plain != path || conflicts.keys.contains { $0 != path && $0.map(Self.withoutOccurrence) == plain }
+    let isOneOfSeveral =
+      plain != path || conflicts.keys.contains { $0 != path && $0.map(Self.withoutOccurrence) == plain }
     if let entry, !isOneOfSeveral {
       let server = entry.server.map { Value(archived: $0) }
       guard server?.canonicalText == known.server?.canonicalText else {
@@ -186,7 +187,7 @@ struct SimulatedReplica {
     do { if let entry { try document?.resolve(entry, with: resolution) } } catch {
       throw SimulationFailure("error of resolving", path, "\(resolution): \(error)")
     }
-    conflicts[path] = nil
+    conflicts = conflicts.filter { $0.key.map(Self.withoutOccurrence) != plain }
     local = expected
     try checkValues(expected, "after resolving with \(resolution)")
     try checkConflicts("after resolving")

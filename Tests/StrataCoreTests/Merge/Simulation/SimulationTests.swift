@@ -11,7 +11,9 @@ struct SimulationTests {
     }
   }
 
-  @Test("MG-9, MG-10, MG-15, MG-16, MG-17: whatever is edited, sent, archived and resolved, the library says what the oracle says")
+  @Test(
+    "MG-9, MG-10, MG-15, MG-16, MG-17: whatever is edited, sent, archived and resolved, the library says what the oracle says"
+  )
   func rounds() throws {
     let seeds = SimulationSettings.seeds(300)
     var failures: [String: [(seed: UInt64, failure: SimulationFailure)]] = [:]
