@@ -45,7 +45,8 @@ extension MergeState {
     }
     let same = try add(paths, changed.map(\.rule))
     let key = paths.joined().lazy.compactMap { if case .element(let key, _) = $0 { key } else { nil } }.first
-    let moved = ValueDifference(from: trees[1], to: trees[2], elementsBy: key ?? "id").changes.map(\.path.components)
+    let moved = ValueDifference(from: trees[1], to: trees[2], elementsBy: key ?? "id").changes
+      .filter { $0.kind != .reordered }.map(\.path.components)
     let rest = moved.filter { path in !same.contains { path.starts(with: $0) } }
     _ = try add(rest, rest.map { _ in "both changed it" })
     var state = self

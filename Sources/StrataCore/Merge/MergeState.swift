@@ -48,19 +48,19 @@ public struct MergeState: Sendable, Hashable {
   ///
   /// A server that says nothing new decides nothing: the conflict stays until somebody resolves it.
   ///
-  /// - Parameter news: where the server said something new, or a rule decided.
+  /// - Parameter decided: where a rule decided.
   mutating func move(
-    to server: ServerState, _ report: MergeReport, news: [MergePath], _ result: Record
+    to server: ServerState, _ report: MergeReport, decided: [MergePath], _ result: Record
   ) throws {
     if !conflicts.isEmpty {
       // What was decided about a value was decided about all that is in it.
-      let decided = Set(news.map(\.components))
+      let decided = Set(decided.map(\.components))
       let rest = conflicts.filter { conflict in
         let steps = conflict.path.components
         return !(0...steps.count).contains { decided.contains(Array(steps.prefix($0))) }
       }
-      let agreeing = try server.agreements(rest.map(\.path), with: result)
-      conflicts = zip(rest, agreeing).filter { !$1 }.map(\.0)
+      let ended = try server.ended(rest.map(\.path), with: result)
+      conflicts = zip(rest, ended).filter { !$1 }.map(\.0)
     }
     conflicts += report.conflicts
     (base, objects) = try server.remembered()

@@ -191,8 +191,9 @@ struct ModelMerge<M: Model> {
     var values = result
     if let key = schema.mergeStateKey {
       var state = state ?? MergeState()
-      let news = zip(merger.notes, report.entries).filter { $0.0.isNews }.map { $1.path }
-      try state.move(to: ServerState(merger, server, base, wanted: wanted, state: key), report, news: news, result)
+      let decided = zip(merger.notes, report.entries).filter { $0.0.decides }.map { $1.path }
+      try state.move(
+        to: ServerState(merger, server, base, wanted: wanted, state: key), report, decided: decided, result)
       values[key] = state.value
     }
     let updates = try merger.updated.map { number in
@@ -279,8 +280,19 @@ struct ModelMerge<M: Model> {
       return try merger.updates[own] ?? graph.record(own)
     }
     let reachable = Set(ways.map(\.object))
-    ways += before.filter { !reachable.contains($0.object) }
+    for way in before where !reachable.contains(way.object) { ways.append(try lost(way, matching)) }
     return (ObjectPlaces(ways), reachable)
+  }
+
+  /// The path of an object that is no longer in the result: what tells it apart, since other objects stand where it stood.
+  private func lost(
+    _ way: (object: Int, owner: Int?, steps: [MergePath.Component]), _ matching: ObjectMatching
+  ) throws -> (object: Int, owner: Int?, steps: [MergePath.Component]) {
+    guard matching.entities.indices.contains(way.object), let number = matching.entities[way.object][.local].first
+    else { return way }
+    let schema = graph.schema(number)
+    guard let key = schema.identityKey, let id = try graph.record(number)[key], !id.isNull else { return way }
+    return (way.object, nil, [.key(schema.name), .element(key: key, id: id)])
   }
 
   /// Says which edited objects nothing refers to any more: the edits go with them.
@@ -291,13 +303,12 @@ struct ModelMerge<M: Model> {
       let sides = MergeSides(
         base: matching.entities[entity][.base].first.map { .reference($0) }, local: .reference(number),
         server: matching.entities[entity][.server].first.map { .reference($0) })
-      // It has no place any more, so what tells it apart stands for its path.
-      let schema = graph.schema(number)
-      guard let key = schema.identityKey, let id = try graph.record(number)[key], !id.isNull else { continue }
+      // One without an identity belongs to its place, which has a line.
+      guard matching.entities[entity].hasIdentity else { continue }
       merger.notes.append(
         MergeNote(
-          object: nil, path: [.key(schema.name), .element(key: key, id: id)], outcome: .server,
-          rule: "edited here, and nothing refers to it any more", sides: sides, result: nil))
+          object: entity, path: [], outcome: .server, rule: "edited here, and nothing refers to it any more",
+          sides: sides, result: nil))
     }
   }
 

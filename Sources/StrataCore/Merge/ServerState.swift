@@ -73,28 +73,38 @@ struct ServerState {
     }.encoded()
   }
 
-  // MARK: Agreement
+  // MARK: Conflicts
 
-  /// For each path, whether the result has there what the server has.
-  func agreements(_ paths: [MergePath], with result: Record) throws -> [Bool] {
+  /// For each path, whether a conflict there is none any more: the server said something new there, or the result has what
+  /// the server has.
+  func ended(_ paths: [MergePath], with result: Record) throws -> [Bool] {
     var copy = self
     let matching = merger.matching
     let rootEntity = rootEntity
     let steps = paths.map { $0.components[...] }
     var ambiguous = Set<Int>()
+    func isRoot(_ number: Int) -> Bool { rootEntity != nil && matching?.entity(of: number) == rootEntity }
     let own = try PathValues.find(steps, in: .record(result), ambiguous: &ambiguous) { number in
-      if let rootEntity, matching?.entity(of: number) == rootEntity { return result }
+      if isRoot(number) { return result }
       guard let entity = matching?.entity(of: number), let local = matching?.entities[entity][.local].first else {
         return try copy.merger.graph.record(number)
       }
       return try copy.merger.updates[local] ?? copy.merger.graph.record(local)
     }
-    let other = try PathValues.find(steps, in: .record(root), ambiguous: &ambiguous) { number in
-      if let rootEntity, matching?.entity(of: number) == rootEntity { return copy.root }
-      return try copy.record(number)
+    let new = try PathValues.find(steps, in: .record(root), ambiguous: &ambiguous) { number in
+      isRoot(number) ? copy.root : try copy.record(number)
     }
-    return zip(own, other).enumerated().map { place, sides in
-      !ambiguous.contains(place) && merger.same(sides.0, sides.1)
+    let old = try base.map { base in
+      try PathValues.find(steps, in: base, ambiguous: &ambiguous) { number in
+        guard let entity = matching?.entity(of: number), let old = matching?.entities[entity][.base].first else {
+          return try copy.merger.graph.record(number)
+        }
+        return try copy.merger.graph.record(old)
+      }
+    }
+    return paths.indices.map { place in
+      guard !ambiguous.contains(place) else { return false }
+      return merger.same(own[place], new[place]) || old.map { !merger.same($0[place], new[place]) } ?? true
     }
   }
 }

@@ -123,7 +123,7 @@ extension ValueMerger {
       let sides = try completed(sides)
       if sides.isBaseKnown, sides.base != nil {
         guard isNews else {
-          note(sides, .local, "removed here", nil, isNews: false)
+          note(sides, .local, "removed here", nil)
           return nil
         }
         return conflict(sides, policy)
@@ -146,7 +146,7 @@ extension ValueMerger {
     guard !isOwn || !isOther else { return }
     // Where elements stand says nothing about what is in them.
     note(
-      sides, isOther ? .server : isOwn ? .local : .merged, "\(policy): the order of the elements", nil, isNews: false)
+      sides, isOther ? .server : isOwn ? .local : .merged, "\(policy): the order of the elements", nil, decides: false)
   }
 
   // MARK: By content

@@ -20,7 +20,9 @@ extension ValueMerger {
       var base = sides.base?.recordValue
       let isCase = catalog[own.typeName]?.isEnumeration ?? false
       if let known = base {
-        let isSame = try known.typeName == own.typeName && (isCase ? known.keys == own.keys : isOneModel(known, own))
+        let isSame =
+          try known.typeName == own.typeName
+          && (isCase ? known.keys == own.keys : isOneModel(known, own) && isOneModel(known, other))
         if !isSame { base = nil }
       }
       if isCase {

@@ -150,7 +150,7 @@ struct ValueMerger {
     if isSame { return local }
     if sides.isBaseKnown {
       if try !isNews(said ?? server, since: base) {
-        note(sides, .local, "only changed here", local, isNews: false)
+        note(sides, .local, "only changed here", local)
         return local
       }
       if try !isEdited(local, since: base) {
@@ -297,14 +297,14 @@ struct ValueMerger {
     note(sides, outcome, policy.description, result)
   }
 
-  /// - Parameter isNews: whether the server says something that it did not say before.
+  /// - Parameter decides: whether this decides what stands at the path and inside of it.
   mutating func note(
-    _ sides: MergeSides, _ outcome: MergeReport.Outcome, _ rule: String, _ result: Value?, isNews: Bool = true
+    _ sides: MergeSides, _ outcome: MergeReport.Outcome, _ rule: String, _ result: Value?, decides: Bool = true
   ) {
     notes.append(
       MergeNote(
         object: object, path: path, outcome: outcome, rule: rule, sides: sides, result: result,
-        isNews: isNews && (outcome != .local || !same(sides.base, sides.server))))
+        decides: decides && outcome != .local))
   }
 
   /// Whether two values are the same; references are compared by what they are matched to.
@@ -325,8 +325,8 @@ struct MergeNote {
   let rule: String
   let sides: MergeSides
   let result: Value?
-  /// Whether the server says something that it did not say before, or a rule decided.
-  var isNews = true
+  /// Whether this decides what stands at the path and inside of it.
+  var decides = true
 
   /// The entry of a report where there are no objects.
   var entry: MergeReport.Entry {

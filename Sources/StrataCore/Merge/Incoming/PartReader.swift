@@ -269,7 +269,8 @@ final class PartReader {
   private func jsonCase(_ record: Record, _ type: any Model.Type, _ json: Value, _ before: Record?) throws -> Value {
     guard let key = record.keys.first, case .object(let payload)? = record[key] else { return try whole(type, json) }
     let old = before.flatMap { $0.keys.first == key ? $0[key]?.objectValue : nil }
-    return try self.payload(type.schema, key, payload, old) ?? present(whole(type, json), record)
+    let adds = addsNulls && old == nil && listDepth == 0
+    return try self.payload(type.schema, key, payload, old, adds: adds) ?? present(whole(type, json), record)
   }
 
   /// Of the associated values of a case whose types are not declared, those that came in.
@@ -282,7 +283,11 @@ final class PartReader {
   }
 
   /// The associated values that are there; `nil` where the case or their types are not known.
-  private func payload(_ schema: ModelSchema, _ key: String, _ payload: Object, _ before: Object?) throws -> Value? {
+  ///
+  /// - Parameter adds: whether the case was added by a merge patch.
+  private func payload(
+    _ schema: ModelSchema, _ key: String, _ payload: Object, _ before: Object?, adds: Bool = false
+  ) throws -> Value? {
     guard let name = schema.caseName(key), let info = schema.cases.first(where: { $0.name == name }),
       info.labels.count == info.payload.count, !info.labels.isEmpty || payload.isEmpty
     else { return nil }
@@ -290,7 +295,8 @@ final class PartReader {
     for (label, type) in zip(info.labels, info.payload) {
       do {
         switch (before?[label], payload[label]) {
-        case (nil, nil): continue
+        case (nil, nil):
+          if adds, type is any OptionalType.Type { entries.append(.init(key: label, value: .null)) }
         case (_?, nil): entries.append(.init(key: label, value: try part(type, .null, nil)))
         case (let old, let new?): entries.append(.init(key: label, value: try part(type, new, old)))
         }

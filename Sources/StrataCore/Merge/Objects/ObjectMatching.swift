@@ -268,7 +268,9 @@ struct ObjectMatching {
   private mutating func fields(_ place: Place) throws {
     let records = (place.base?.recordValue, place.local?.recordValue, place.server?.recordValue)
     guard let pattern = records.2 ?? records.1 ?? records.0 else { return }
-    for key in pattern.keys {
+    // What the server says nothing about stands for what the base had all the same.
+    let others = (records.1?.keys ?? []).filter { records.2?[$0] == nil && records.2 != nil }
+    for key in pattern.keys + others {
       let inner = Place(
         base: records.0?[key], local: records.1?[key], server: records.2?[key], isRepeated: place.isRepeated)
       if case .array(let elements)? = inner.server ?? inner.local, let first = elements.first {
@@ -284,7 +286,8 @@ struct ObjectMatching {
       Dictionary((value?.mapEntries ?? []).map { ($0.key, $0.value) }, uniquingKeysWith: { first, _ in first })
     }
     let (base, local, server) = (lookup(place.base), lookup(place.local), lookup(place.server))
-    for entry in (place.server ?? place.local)?.mapEntries ?? [] {
+    let others = (place.local?.mapEntries ?? []).filter { server[$0.key] == nil && place.server != nil }
+    for entry in ((place.server ?? place.local)?.mapEntries ?? []) + others {
       places.append(
         Place(
           base: base[entry.key], local: local[entry.key], server: server[entry.key], isRepeated: place.isRepeated))
