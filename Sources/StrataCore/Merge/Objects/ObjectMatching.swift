@@ -88,6 +88,11 @@ struct ObjectMatching {
       try match(place, isRoot: isRoot)
       isRoot = false
     }
+    // What has an identity is matched wherever it stands, and what it holds without one stands at its places.
+    for entity in entities.indices {
+      try visit(entity)
+      while let place = places.popLast() { try match(place, isRoot: false) }
+    }
   }
 
   private mutating func addRoot(_ root: Place) throws {
