@@ -148,7 +148,7 @@ extension Model {
   /// where that is known, and of this object's where it is not.
   ///
   /// - Throws: as `mergeValues(fromJSON:)`; also `mergeFailed` where an operation cannot be applied, for instance where
-  ///   a test fails, and `limitExceeded` as ``JSONPatch/applied(to:)``.
+  ///   a test fails, and `limitExceeded` as ``JSONPatch/applied(to:limits:)``.
   @discardableResult
   public mutating func mergeValues(
     applying patch: JSONPatch, base: Self? = nil, options: MergeOptions = MergeOptions()

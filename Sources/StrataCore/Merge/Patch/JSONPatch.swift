@@ -43,9 +43,11 @@ public struct JSONPatch: Sendable, Hashable {
   /// `10e399` for `1e400`, and does not take 9007199254740993 for 9007199254740992.0. A floating-point number counts as
   /// its shortest text, which is what JSON has of it.
   ///
-  /// - Parameter limits: ``ArchiveLimits/depth`` is how deep arrays and objects may be nested in the document, before and
-  ///   afterwards and in what an operation puts in; above ``JSONReader/maximumDepth`` it counts as that. The other limits
-  ///   have no meaning here.
+  /// - Parameters:
+  ///   - document: the document before; it stays as it is.
+  ///   - limits: ``ArchiveLimits/depth`` is how deep arrays and objects may be nested in the document, before and
+  ///     afterwards and in what an operation puts in; above ``JSONReader/maximumDepth`` it counts as that. The other
+  ///     limits have no meaning here.
   /// - Throws: ``ArchiveError`` with the code `mergeFailed` where a place does not exist, a test fails or a value is
   ///   moved into itself, and with the code `limitExceeded` where values are nested too deep, or where operations put in
   ///   more than 1,048,576 values and more than 16 times as many as document and patch have, which copies of copies soon
