@@ -24,11 +24,21 @@ extension Model {
     let schema = Self.schema
     try schema.check()
     try schema.checkKeys(options.keys ?? [])
+    var (report, additions) = try folded(source, base, options, json)
+    // Nothing of the merge holds the new objects any more.
+    for addition in additions where addition.object == nil { report.letGo(addition) }
+    return report
+  }
+
+  private mutating func folded(
+    _ source: MergeSource, _ base: (any Model)?, _ options: MergeOptions, _ json: JSONReading
+  ) throws -> (MergeReport, [NewObject]) {
     var merge = try ModelMerge(self, options)
     try merge.read(source, base, json)
     let outcome: ModelMerge<Self>.Outcome
     do { outcome = try merge.run() } catch { throw Self.failure(error) }
-    return try merge.commit(outcome, into: &self)
+    let report = try merge.commit(outcome, into: &self)
+    return (report, merge.additions(outcome))
   }
 
   private static func failure(_ error: any Error) -> ArchiveError {
@@ -42,5 +52,23 @@ extension Model {
     return ArchiveError(
       .mergeFailed, "the values cannot be merged", path: known?.codingPath ?? [], typeName: schema.name,
       underlying: cause)
+  }
+}
+
+/// An object that a merge made, and where it stands.
+struct NewObject {
+  weak let object: AnyObject?
+  let path: MergePath
+}
+
+extension MergeReport {
+  /// Says that a new object is gone again: only a weak reference led to it.
+  fileprivate mutating func letGo(_ addition: NewObject) {
+    let told = entries.last { $0.path == addition.path }
+    entries.removeAll { $0.path == addition.path }
+    entries.append(
+      Entry(
+        path: addition.path, outcome: .local, rule: "new, and only a weak reference leads to it, so it was let go of",
+        base: told?.base, local: told?.local, server: told?.server, result: nil))
   }
 }

@@ -267,7 +267,7 @@ struct ModelMerge<M: Model> {
   private func places(
     _ merger: ValueMerger, _ result: Record
   ) throws -> (all: ObjectPlaces, reachable: Set<Int>) {
-    guard let matching = merger.matching, base != nil || merger.notes.contains(where: { $0.object != nil }) else {
+    guard let matching = merger.matching, base != nil || !merger.notes.isEmpty else {
       return (ObjectPlaces([]), [])
     }
     var known = Set<ValueMerger.Way>()
@@ -370,6 +370,20 @@ struct ModelMerge<M: Model> {
       report.isChangedInside = true
     }
     return report
+  }
+
+  /// The objects that were made, without holding them.
+  func additions(_ outcome: Outcome) -> [NewObject] {
+    let first = graph.neighbours.objects.count
+    let additions = outcome.linking.additions
+    guard !additions.isEmpty else { return [] }
+    return additions.compactMap { addition in
+      guard let number = outcome.linking.number(of: addition.entity), number < first else { return nil }
+      func object<Object: Model>(_ model: Object) -> AnyObject? { Object.schema.isObject ? model as AnyObject : nil }
+      return NewObject(
+        object: object(graph.neighbours.objects[number]), path: MergePath([], from: addition.entity, in: outcome.places)
+      )
+    }
   }
 
   /// What a model's own code changed after the merge.

@@ -37,7 +37,7 @@ struct ServerState {
     }
     if let wanted { for key in says.keys where !wanted.contains(key) { says[key] = nil } }
     says[stateKey] = nil
-    return try merger.overlaid(says, schema, over: old.map { [$0] } ?? [], fillsIn: false)
+    return try merger.overlaid(said(says), schema, over: old.map { [$0] } ?? [], fillsIn: false)
   }
 
   /// The fields of an object as far as the server said them.
@@ -49,11 +49,17 @@ struct ServerState {
     let old = try matching.entities[entity][.base].first.map { try merger.graph.record($0) }
     var result = old
     if let says = try merger.serverRecord(of: entity) {
-      result = try merger.overlaid(says, merger.graph.schema(number), over: old.map { [$0] } ?? [], fillsIn: false)
+      result = try merger.overlaid(
+        said(says), merger.graph.schema(number), over: old.map { [$0] } ?? [], fillsIn: false)
     }
     let found = try result ?? merger.graph.record(number)
     known[entity] = found
     return found
+  }
+
+  /// What the server said of a record: not what JSON never holds.
+  private func said(_ record: Record) -> Record {
+    if case .record(let said) = merger.saying(.record(record)) { said } else { record }
   }
 
   private var rootEntity: Int? {

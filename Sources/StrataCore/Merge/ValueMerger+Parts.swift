@@ -57,7 +57,7 @@ extension ValueMerger {
   }
 
   /// A value without what JSON never holds: a whole model has there what the program put in.
-  private func saying(_ value: Value) -> Value {
+  func saying(_ value: Value) -> Value {
     guard incoming.isWhole else { return value }
     switch value {
     case .record(var record):

@@ -95,6 +95,27 @@ struct MatchingTests {
     #expect(local.guest?.name == "Guest")
     try local.mergeValues(fromJSON: json(#"{"guest": null}"#))
     #expect(local.guest == nil)
+    // Nothing but a weak reference would hold it.
+    let sailor = Sailor(id: 1, name: "Ada")
+    let report = try sailor.mergeValues(fromJSON: json(#"{"crew": {"name": "new"}, "boss": {"id": 2, "name": "Bob"}}"#))
+    #expect(sailor.crew == nil && sailor.boss?.name == "Bob")
+    let line = try #require(report.entries.first { $0.path.description == "crew" })
+    #expect(line.result == nil && line.outcome == .local && line.rule.contains("weak") && report.entries.count == 2)
+  }
+
+  @Test("MG-13: a thousand conflicts are kept and looked through by their number, not by its square")
+  func manyConflicts() throws {
+    func crew(_ name: String) -> Crew {
+      let crew = Crew(name: "c")
+      crew.sailors = (0..<3000).map { Sailor(id: $0, name: name) }
+      return crew
+    }
+    let local = crew("base")
+    try local.acceptedByServer()
+    for sailor in local.sailors { sailor.name = "mine" }
+    try local.mergeValues(from: crew("theirs"))
+    try local.mergeValues(from: crew("theirs"))
+    #expect(local.mergeConflicts.count == 3000 && local.sailors[7].name == "mine")
   }
 
   @Test("MG-9: weak references back stay where parts of elements come in")

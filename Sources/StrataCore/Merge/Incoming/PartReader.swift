@@ -98,7 +98,7 @@ final class PartReader {
   }
 
   private func list(_ type: any Archivable.Type, _ elements: [Value], _ before: Value?) throws -> Value {
-    let olds = before?.arrayValue.map { PatchedElements($0, type, context) }
+    var olds = before?.arrayValue.map { PatchedElements($0, type, context) }
     listDepth += 1
     defer { listDepth -= 1 }
     return .array(
@@ -350,7 +350,14 @@ final class PartReader {
 private struct PatchedElements {
   private let elements: [Value]
   private let identity: ((Value) -> Value?)?
-  private var places: [Value: Int] = [:]
+  private var places: [Key: Int] = [:]
+  /// How often each identity stood in the new list so far.
+  private var occurrences: [Value: Int] = [:]
+
+  private struct Key: Hashable {
+    let id: Value
+    let occurrence: Int
+  }
 
   init(_ elements: [Value], _ type: any Archivable.Type, _ context: DecodingContext) {
     self.elements = elements
@@ -363,14 +370,20 @@ private struct PatchedElements {
     let plan = context.json.plan(of: schema)
     // An element that cannot be read has no identity here; reading it for the merge says what is wrong with it.
     identity = { try? plan.read($0, in: context, suppliesMissing: false).values[place] }
+    var occurrences: [Value: Int] = [:]
     for (place, element) in elements.enumerated() {
-      if let id = identity?(element), !id.isNull, places[id] == nil { places[id] = place }
+      guard let id = identity?(element), !id.isNull else { continue }
+      places[Key(id: id, occurrence: occurrences[id, default: 0])] = place
+      occurrences[id, default: 0] += 1
     }
   }
 
-  /// The element that a new one was; `nil` where nobody knows.
-  func counterpart(of element: Value, at place: Int, of count: Int) -> Value? {
-    if let id = identity?(element), !id.isNull { return places[id].map { elements[$0] } }
+  /// The element that a new one was; `nil` where nobody knows. Asked for each of the new list in its order.
+  mutating func counterpart(of element: Value, at place: Int, of count: Int) -> Value? {
+    if let id = identity?(element), !id.isNull {
+      defer { occurrences[id, default: 0] += 1 }
+      return places[Key(id: id, occurrence: occurrences[id, default: 0])].map { elements[$0] }
+    }
     return count == elements.count ? elements[place] : nil
   }
 }

@@ -60,6 +60,9 @@ struct ObjectLinking {
     }
   }
 
+  /// The number of an object that is new here.
+  func number(of entity: Int) -> Int? { numbers[entity] }
+
   /// What references to one object are told by.
   func canonical(_ number: Int) -> Int { matching?.canonical(number) ?? number }
 

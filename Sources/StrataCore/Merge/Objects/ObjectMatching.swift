@@ -335,6 +335,11 @@ struct ObjectMatching {
   private mutating func align(
     _ one: [Value], _ other: [Value], _ fillsGaps: Bool, _ place: (Value, Value) -> Place
   ) throws {
+    // Of a part nobody knows what it looks like.
+    if fillsGaps, try other.contains(where: isPart) {
+      for (left, right) in zip(one, other) { places.append(place(left, right)) }
+      return
+    }
     let left = try one.map(content), right = try other.map(content)
     var start = 0
     while start < min(left.count, right.count), left[start].isSame(as: right[start]) {
@@ -365,6 +370,11 @@ struct ObjectMatching {
     for (index, match) in zip(rest, rights.filter { !taken.contains($0) }) {
       places.append(place(one[index], other[match]))
     }
+  }
+
+  private func isPart(_ element: Value) throws -> Bool {
+    guard case .reference(let number) = element, number < 0 else { return false }
+    return try graph.record(number).values.count < graph.schema(number).fields.count
   }
 
   /// What an element looks like by itself, with what tells the objects apart that it refers to.
