@@ -165,6 +165,20 @@ struct MatchingTests {
     #expect(report.entries.count == 1 && local.sailors[0].name == "mine")
   }
 
+  @Test("Objects that a document nests deeply are matched, and too deep ones are an error")
+  func deepDocuments() throws {
+    func document(_ depth: Int) -> Data {
+      let opening = (0..<depth).map { #"{"id": \#($0), "name": "n", "boss": "# }.joined()
+      return json(opening + "null" + String(repeating: "}", count: depth))
+    }
+    let sailor = Sailor(id: 0, name: "a", boss: Sailor(id: 1, name: "b"))
+    let boss = sailor.boss
+    try sailor.mergeValues(fromJSON: document(400))
+    #expect(sailor.boss === boss && boss?.name == "n" && boss?.boss?.boss?.id == 3)
+    let error = #expect(throws: ArchiveError.self) { try sailor.mergeValues(fromJSON: document(600)) }
+    #expect(error?.code == .limitExceeded && sailor.boss === boss)
+  }
+
   @Test("A list of 20,000 linked objects is merged without a deep stack")
   func chain() throws {
     func chain(_ texts: (Int) -> String) -> (ChainPart, [ChainPart]) {
