@@ -47,7 +47,18 @@ extension MergeState {
     let key = paths.joined().lazy.compactMap { if case .element(let key, _) = $0 { key } else { nil } }.first
     let moved = ValueDifference(from: trees[1], to: trees[2], elementsBy: key ?? "id").changes
       .filter { $0.kind != .reordered }.map(\.path.components)
-    let rest = moved.filter { path in !same.contains { path.starts(with: $0) } }
+    // What stays at its path needs no other one: in a list a difference may name the same element by its place.
+    func list(_ path: [MergePath.Component]) -> [MergePath.Component]? {
+      let keys = Array(path.prefix { if case .key = $0 { true } else { false } })
+      return keys.count < path.count ? keys : nil
+    }
+    let lists = Set(same.compactMap(list))
+    let rest =
+      same.count == paths.count
+      ? []
+      : moved.filter { path in
+        !same.contains { path.starts(with: $0) } && list(path).map { !lists.contains($0) } ?? true
+      }
     _ = try add(rest, rest.map { _ in "both changed it" })
     var state = self
     state.conflicts = kept + result
