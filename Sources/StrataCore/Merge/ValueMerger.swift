@@ -116,7 +116,9 @@ struct ValueMerger {
 
   /// - Parameter said: what the server said, where its value was completed since.
   private mutating func merge(_ sides: MergeSides, by policy: MergePolicy, said: Value? = nil) throws -> Value? {
-    let (base, local, server) = (sides.base, sides.local, named(sides))
+    var sides = sides
+    sides.server = named(sides)
+    let (base, local, server) = (sides.base, sides.local, sides.server)
     // Of several policies the first says how the value is merged, and the others what to do with a conflict.
     switch policy.leading.rule {
     case .keepTarget:
@@ -131,8 +133,6 @@ struct ValueMerger {
     default: break
     }
     if incoming.hasParts, said == nil, let server, isPart(server) {
-      var sides = sides
-      sides.server = server
       if let merged = try mergePart(sides, server, policy) { return merged.value }
       return try merge(completed(sides), by: policy, said: server)
     }
