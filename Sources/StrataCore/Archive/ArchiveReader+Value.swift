@@ -83,11 +83,11 @@ extension ArchiveReader {
     }
     leave()
     if pairs.isEmpty {
-      guard Object.keysAreUnique(entries) else { throw ArchiveError.damaged("a key stands twice", at: start) }
+      guard Object.keysAreUnique(entries) else { throw ArchiveError.damaged("a duplicate key", at: start) }
       return .object(Object(uniqueEntries: entries))
     }
     guard Set(pairs.map(\.key)).count == pairs.count else {
-      throw ArchiveError.damaged("a key stands twice", at: start)
+      throw ArchiveError.damaged("a duplicate key", at: start)
     }
     return .map(pairs)
   }
@@ -109,7 +109,7 @@ extension ArchiveReader {
     case CBOR.Tag.set:
       let elements = try readElements(try readArrayCount())
       guard Set(elements).count == elements.count else {
-        throw ArchiveError.damaged("an element of a set stands twice", at: start)
+        throw ArchiveError.damaged("a duplicate element of a set", at: start)
       }
       return .set(elements)
     case CBOR.Tag.positiveInteger, CBOR.Tag.negativeInteger:

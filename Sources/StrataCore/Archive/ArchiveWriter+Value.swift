@@ -66,7 +66,7 @@ extension ArchiveWriter {
     let sorted = try CanonicalOrder.encoded(entries, of: graphObjects) { try $0.write($1.key) }
     for (earlier, later) in zip(sorted, sorted.dropFirst())
     where earlier.bytes == later.bytes && later.element.key == later.element.key {
-      throw ArchiveError(.notEncodable, "a key of a map stands twice; each may stand once")
+      throw ArchiveError(.notEncodable, "a duplicate key of a map; each may be there once")
     }
     beginMap(count: sorted.count)
     for item in sorted {

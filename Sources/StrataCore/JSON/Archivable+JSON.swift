@@ -153,7 +153,7 @@ extension Dictionary where Key: Archivable, Value: Archivable {
     try element.forEachMember { text, element in
       let key = try (text as? Key) ?? makeKey(.string(text), context)
       guard result.updateValue(try Value.make(fromJSON: element, in: context), forKey: key) == nil else {
-        throw ArchiveError(.invalidJSON, "a key stands twice; each may stand once")
+        throw ArchiveError(.invalidJSON, "a duplicate key; each may be there once")
       }
     }
     return result
@@ -174,7 +174,7 @@ extension JSONElement {
       guard keys.contains(ExactKey(key)) else { return }
       guard !entries.contains(where: { ExactKey.isSame($0.key, key) }) else {
         throw ArchiveError(
-          .invalidJSON, "a key that a field reads stands twice in an object; each may stand once",
+          .invalidJSON, "a duplicate key that a field reads in an object; each may be there once",
           byteOffset: member.byteOffset)
       }
       entries.append(Object.Entry(key: key, value: try member.value()))

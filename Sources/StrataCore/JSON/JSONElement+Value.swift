@@ -2,13 +2,20 @@ extension JSONElement {
   /// The value with everything in it.
   ///
   /// - Parameter duplicateKeys: what to do where an object has a key twice; it is refused unless set.
-  /// - Throws: ``ArchiveError`` with the code `invalidJSON` and the path of the object where a key that stands twice is
+  /// - Throws: ``ArchiveError`` with the code `invalidJSON` and the path of the object where a duplicate key is
   ///   refused.
   /// - Complexity: linear in the size of the value. Nothing depends on the depth of the call stack.
   public func value(duplicateKeys: JSONReader.DuplicateKeys = .refuse) throws -> Value {
     if !token.isContainer { return scalar(at: place) }
     var builder = JSONValueBuilder(duplicateKeys: duplicateKeys)
     return try builder.value(of: self)
+  }
+
+  /// The value with everything in it, where of duplicate keys the last one counts; and whether there is any.
+  func lastValue() throws -> (value: Value, hasDuplicates: Bool) {
+    if !token.isContainer { return (scalar(at: place), false) }
+    var builder = JSONValueBuilder(duplicateKeys: .lastWins)
+    return (try builder.value(of: self), builder.hasDuplicates)
   }
 
   /// The value of anything but an array or an object.
@@ -51,6 +58,7 @@ private struct JSONValueBuilder {
   }
 
   let duplicateKeys: JSONReader.DuplicateKeys
+  private(set) var hasDuplicates = false
   var keys = KeyCache()
   var marks: [UInt64] = []
 
@@ -91,11 +99,13 @@ private struct JSONValueBuilder {
   private mutating func object(_ frame: Frame, _ outer: [Frame], _ root: JSONElement) throws -> Object {
     if hasUniqueKeys(frame, root) { return Object(uniqueEntries: frame.entries) }
     let object = Object(frame.entries)
-    guard duplicateKeys == .refuse, object.count < frame.entries.count else { return object }
+    guard object.count < frame.entries.count else { return object }
+    hasDuplicates = true
+    guard duplicateKeys == .refuse else { return object }
     var path = outer.map { $0.isObject ? .key($0.key) : ArchiveError.PathComponent.index($0.elements.count) }
     path.append(.key(twice(frame.entries)))
     throw ArchiveError(
-      .invalidJSON, "a key stands twice in an object; each may stand once", path: path,
+      .invalidJSON, "a duplicate key in an object; each may be there once", path: path,
       byteOffset: root.tokens[frame.token].offset)
   }
 
@@ -104,7 +114,7 @@ private struct JSONValueBuilder {
     return entries.first { !seen.insert(ExactKey($0.key)).inserted }?.key ?? ""
   }
 
-  /// Whether no key stands twice, as far as that is cheap to tell.
+  /// Whether there are no duplicate keys, as far as that is cheap to tell.
   private mutating func hasUniqueKeys(_ frame: Frame, _ root: JSONElement) -> Bool {
     let count = frame.entries.count
     if count < 2 { return true }

@@ -128,7 +128,7 @@ public struct JSONElement: ~Escapable {
     }
   }
 
-  /// Calls `body` with each key and value of an object, in order; with every one where a key stands twice.
+  /// Calls `body` with each key and value of an object, in order; with every one of duplicates.
   ///
   /// - Throws: ``ArchiveError`` with the code `typeMismatch` where this is no object, and what `body` throws, with the
   ///   key in front of its path.

@@ -45,7 +45,7 @@ struct JSONKeys: Sendable {
 
   /// Where the values of the fields stand in an object: the places of their tokens, and -1 for what is absent.
   ///
-  /// - Throws: ``ArchiveError`` with the code `invalidJSON` for a key that stands twice, and `typeMismatch` for a path
+  /// - Throws: ``ArchiveError`` with the code `invalidJSON` for a duplicate key, and `typeMismatch` for a path
   ///   that leads through something else than an object.
   func places(in object: JSONElement, of plan: JSONPlan) throws -> [Int] {
     var places = Array(repeating: -1, count: entries.count)
@@ -54,7 +54,7 @@ struct JSONKeys: Sendable {
     match(object, 0, &places, &failure, &twice)
     if let twice {
       throw error(
-        .invalidJSON, "a key that a field reads stands twice in an object; each may stand once", twice, object, plan)
+        .invalidJSON, "a duplicate key that a field reads in an object; each may be there once", twice, object, plan)
     }
     if let failure {
       let found = object.element(at: failure.place).kindName

@@ -88,15 +88,9 @@ extension MergeState {
   }
 
   private static func withReferences(_ value: Value) -> Value {
-    switch value {
-    case .record(let record):
+    value.mapRecords { record in
       if record.typeName == referenceName, let number = record["number"]?.intValue { return .reference(number) }
       return .record(withReferences(record))
-    case .array(let elements): return .array(elements.map(withReferences))
-    case .object(let object):
-      return .object(Object(uniqueEntries: object.entries.map { .init(key: $0.key, value: withReferences($0.value)) }))
-    case .map(let entries): return .map(entries.map { .init(key: $0.key, value: withReferences($0.value)) })
-    default: return value
     }
   }
 

@@ -38,10 +38,8 @@ public struct MergeState: Sendable, Hashable {
   /// The base as parts of a model at today's version.
   func read(_ base: Record, _ type: any Model.Type, _ reader: PartReader) throws -> Value {
     try reader.take(([base] + objects).map { .record($0) }, for: type)
-    return try reader.read(type, type.schema.isObject ? Self.rootReference : .record(base))
+    return try reader.read(type, type.schema.isObject ? Self.reference(0) : .record(base))
   }
-
-  private static var rootReference: Value { reference(0) }
 
   /// Takes in what a merge came to: what the server said, new conflicts, and that a rule decided old ones or that there are
   /// none any more.
@@ -113,32 +111,6 @@ extension MergeState: Archivable {
         base: conflict["base"], local: conflict["local"], server: conflict["server"], result: conflict["local"])
     }
     return state
-  }
-}
-
-extension MergePath.Component {
-  /// A step as an archive holds it.
-  var value: Value {
-    switch self {
-    case .key(let key): .string(key)
-    case .index(let index): .integer(index)
-    case .element(let key, let id): ["key": .string(key), "id": id]
-    case .value(let value): ["value": value]
-    }
-  }
-
-  init(_ value: Value) throws {
-    if let key = value.stringValue {
-      self = .key(key)
-    } else if let index = value.intValue {
-      self = .index(index)
-    } else if let key = value["key"]?.stringValue, let id = value["id"] {
-      self = .element(key: key, id: id)
-    } else if let value = value["value"] {
-      self = .value(value)
-    } else {
-      throw ArchiveError(.damaged, "a step of a path is a key, a place or what tells an element apart")
-    }
   }
 }
 

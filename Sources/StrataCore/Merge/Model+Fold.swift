@@ -8,12 +8,9 @@ extension Model {
   mutating func fold(
     _ source: MergeSource, _ base: Self?, _ options: MergeOptions, in json: JSONReading = JSONReading()
   ) throws -> MergeReport {
-    guard !isOfSubclass else {
-      func fold<M: Model>(_ object: M) throws -> MergeReport {
-        var object = object
-        return try object.foldItself(source, base, options, json)
-      }
-      return try fold(dynamicModel)
+    if isOfSubclass {
+      var object = dynamicModel
+      return try object.foldItself(source, base, options, json)
     }
     return try foldItself(source, base, options, json)
   }
@@ -26,7 +23,7 @@ extension Model {
     try schema.checkKeys(options.keys ?? [])
     var (report, additions) = try folded(source, base, options, json)
     // Nothing of the merge holds the new objects any more.
-    for addition in additions where addition.object == nil { report.letGo(addition) }
+    report.letGo(additions.filter { $0.object == nil }.map(\.path))
     return report
   }
 
@@ -62,13 +59,23 @@ struct NewObject {
 }
 
 extension MergeReport {
-  /// Says that a new object is gone again: only a weak reference led to it.
-  fileprivate mutating func letGo(_ addition: NewObject) {
-    let told = entries.last { $0.path == addition.path }
-    entries.removeAll { $0.path == addition.path }
-    entries.append(
-      Entry(
-        path: addition.path, outcome: .local, rule: "new, and only a weak reference leads to it, so it was let go of",
-        base: told?.base, local: told?.local, server: told?.server, result: nil))
+  /// Says that new objects are gone again: only weak references led to them.
+  ///
+  /// - Parameter paths: where they stood.
+  fileprivate mutating func letGo(_ paths: [MergePath]) {
+    guard !paths.isEmpty else { return }
+    var all = Set(paths)
+    var told: [MergePath: Entry] = [:]
+    var rest: [Entry] = []
+    for entry in entries {
+      if all.contains(entry.path) { told[entry.path] = entry } else { rest.append(entry) }
+    }
+    entries =
+      rest
+      + paths.filter { all.remove($0) != nil }.map { path in
+        Entry(
+          path: path, outcome: .local, rule: "new, and only a weak reference leads to it, so it was let go of",
+          base: told[path]?.base, local: told[path]?.local, server: told[path]?.server, result: nil)
+      }
   }
 }

@@ -30,11 +30,8 @@ extension Model {
   ///   what the field holds, and `invalid` where the result breaks a rule. Every object is then as it was.
   public mutating func resolve(_ conflict: MergeReport.Entry, with resolution: MergeResolution) throws {
     if isOfSubclass {
-      func resolve<M: Model>(_ object: M) throws {
-        var object = object
-        try object.resolveItself(conflict, resolution)
-      }
-      return try resolve(dynamicModel)
+      var object = dynamicModel
+      return try object.resolveItself(conflict, resolution)
     }
     try resolveItself(conflict, resolution)
   }
@@ -46,7 +43,13 @@ extension Model {
   /// ``MergeState`` nothing happens.
   ///
   /// - Throws: ``ArchiveError`` where a field cannot be encoded, or a class does not take over fields.
-  public mutating func acceptedByServer() throws { try rememberOpened() }
+  public mutating func acceptedByServer() throws {
+    if isOfSubclass {
+      var object = dynamicModel
+      return try object.rememberAsBase()
+    }
+    try rememberAsBase()
+  }
 
   /// What merging remembers of this object; `nil` where the model does not ask for it.
   var mergeState: MergeState? {
@@ -73,7 +76,8 @@ extension Model {
         }
       do {
         let root = number.map { Value.reference($0) } ?? .record(before)
-        let located = try value.map { try LocalObjects(graph, root).located($0) }
+        let objects = try LocalObjects(graph, root)
+        let located = value.map(objects.located)
         let edited = try editor.set(located, at: conflict.path.components[...], in: .record(before))
         guard case .record(let record)? = edited else { throw PathEditor.lost }
         values = record
@@ -99,27 +103,14 @@ extension Model {
 extension Model where Self: AnyObject {
   /// Decides a conflict: the value takes its place, and the object no longer remembers the conflict.
   public func resolve(_ conflict: MergeReport.Entry, with resolution: MergeResolution) throws {
-    func resolve<M: Model>(_ object: M) throws {
-      var object = object
-      try object.resolveItself(conflict, resolution)
-    }
-    try resolve(dynamicModel)
+    var object = dynamicModel
+    try object.resolveItself(conflict, resolution)
   }
 
   /// Says that the server has taken this object as it is: it is the base of later merges, and no conflict is kept.
   public func acceptedByServer() throws {
-    var object = self
-    try object.rememberOpened()
-  }
-}
-
-extension Model {
-  fileprivate mutating func rememberOpened() throws {
-    func remember<M: Model>(_ object: M) throws {
-      var object = object
-      try object.rememberAsBase()
-    }
-    if isOfSubclass { try remember(dynamicModel) } else { try rememberAsBase() }
+    var object = dynamicModel
+    try object.rememberAsBase()
   }
 }
 
@@ -153,21 +144,14 @@ private struct LocalObjects {
     }
   }
 
-  func located(_ value: Value) throws -> Value {
-    switch value {
-    case .record(let record):
+  func located(_ value: Value) -> Value {
+    value.mapRecords { record in
       if let key = keys[record.typeName], let id = record[key],
         let number = numbers[Identity(typeName: record.typeName, value: id)]
       {
         return .reference(number)
       }
-      return .record(Record(shape: record.shape, values: try record.values.map(located)))
-    case .array(let elements): return .array(try elements.map(located))
-    case .object(let object):
-      return .object(
-        Object(uniqueEntries: try object.entries.map { .init(key: $0.key, value: try located($0.value)) }))
-    case .map(let entries): return .map(try entries.map { .init(key: $0.key, value: try located($0.value)) })
-    default: return value
+      return .record(Record(shape: record.shape, values: record.values.map(located)))
     }
   }
 }

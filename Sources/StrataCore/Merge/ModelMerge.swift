@@ -2,21 +2,21 @@ import Foundation
 
 /// One merge of a model with what comes in: reads the sides, merges them, and says what happened.
 struct ModelMerge<M: Model> {
-  private let options: MergeOptions
-  private let schema = M.schema
-  private let graph = MergeGraph()
-  private let target: M
+  let options: MergeOptions
+  let schema = M.schema
+  let graph = MergeGraph()
+  let target: M
   /// The target as it is: its fields, and itself where it is an object.
-  private let before: Record
-  private let rootNumber: Int?
+  let before: Record
+  let rootNumber: Int?
   private let wanted: Set<String>?
-  private var server: Value = .null
-  private var base: Value?
-  private var incoming = ValueMerger.Incoming()
-  private var source: (any Model)?
-  private var state: MergeState?
-  private var isBaseWhole = true
-  private var isBaseRemembered = false
+  var server: Value = .null
+  var base: Value?
+  var incoming = ValueMerger.Incoming()
+  var source: (any Model)?
+  var state: MergeState?
+  var isBaseWhole = true
+  var isBaseRemembered = false
 
   /// What a merge comes to, before anything is changed.
   struct Outcome {
@@ -24,8 +24,6 @@ struct ModelMerge<M: Model> {
     var report: MergeReport
     let places: ObjectPlaces
     let catalog: SchemaCatalog
-    let matching: ObjectMatching?
-    let takesUnknownFields: Bool
   }
 
   init(_ target: M, _ options: MergeOptions) throws {
@@ -45,126 +43,7 @@ struct ModelMerge<M: Model> {
     }
   }
 
-  private var local: Value { rootNumber.map { .reference($0) } ?? .record(before) }
-
-  // MARK: Reading
-
-  /// Reads what comes in, and the base.
-  mutating func read(_ source: MergeSource, _ base: (any Model)?, _ json: JSONReading) throws {
-    let jsonContext = DecodingContext(source: .json, finishesModels: false)
-    jsonContext.json = json
-    try readBase(base)
-    switch source {
-    case .model(let model): try read(model.dynamicModel)
-    case .text(let text): server = try part(Self.value(ofText: text), in: jsonContext)
-    case .json(let value): server = try part(value, in: jsonContext)
-    case .mergePatch(let data):
-      let patch = try JSONReader().read(data)
-      guard patch.objectValue != nil else {
-        throw ArchiveError.mismatch(expected: "a merge patch that is an object", found: patch.kind).inType(schema.name)
-      }
-      try read(patch: { JSONMergePatch.apply(patch, to: $0) }, of: base, addsNulls: true, in: jsonContext)
-    case .patch(let patch): try read(patch: { try patch.applied(to: $0) }, of: base, in: jsonContext)
-    case .archive(let data): try read(archive: ArchiveDecoder().decodeValue(from: data))
-    case .record(let record): try read(archive: .record(record))
-    }
-  }
-
-  private mutating func part(
-    _ value: Value, since before: Value? = nil, addsNulls: Bool = false, in context: DecodingContext
-  ) throws -> Value {
-    incoming.hasParts = true
-    return try PartReader(graph, context, addsNulls: addsNulls).read(M.self, value, since: before)
-  }
-
-  private mutating func read(_ model: any Model) throws {
-    incoming.isWhole = true
-    let type = Swift.type(of: model)
-    source = model is M ? model : nil
-    if type.isSubtype(of: M.self) || M.isSubtype(of: type) {
-      server = try root(model)
-    } else {
-      let record = try model.shallowRecord(graph.neighbours)
-      server = try part(
-        .record(record), in: DecodingContext(source: .merge, includesExcluded: true, finishesModels: false))
-    }
-  }
-
-  private func root(_ model: any Model) throws -> Value {
-    func root<Root: Model>(_ model: Root) throws -> Value {
-      Root.schema.isObject
-        ? .reference(graph.neighbours.number(of: model)) : .record(try model.shallowRecord(graph.neighbours))
-    }
-    return try root(model)
-  }
-
-  private mutating func read(archive value: Value) throws {
-    switch value {
-    case .record, .graph: break
-    default: throw ArchiveError.mismatch(expected: "a record of \(schema.name)", found: value.kind)
-    }
-    server = try part(value, in: DecodingContext(includesExcluded: true, finishesModels: false))
-  }
-
-  private static func value(ofText text: Data) throws -> Value {
-    try JSONReader().withRoot(of: text, depthLimit: JSONReader.maximumDepth) { root in
-      // Of two values for one field, nobody knows which one another reader of the same text took.
-      if root.kind == .object { _ = try M.schema.jsonPlan.keys.places(in: root, of: M.schema.jsonPlan) }
-      return try root.value(duplicateKeys: .lastWins)
-    }
-  }
-
-  /// Reads what a patch changes: what is the same before and after is left alone, and what is gone is null.
-  private mutating func read(
-    patch: (Value) throws -> Value, of base: (any Model)?, addsNulls: Bool = false, in context: DecodingContext
-  ) throws {
-    incoming.removesAbsentKeys = true
-    let origin = try base?.dynamicModel ?? remembered() ?? target
-    let before = try JSONReader().read(origin.jsonData())
-    let after = try patch(before)
-    guard case .object = after else {
-      throw ArchiveError(
-        .mergeFailed, "the patch makes something else than an object of the model", typeName: schema.name)
-    }
-    server = try part(after, since: before, addsNulls: addsNulls, in: context)
-  }
-
-  /// The model that the server had; what it did not say is as it is here.
-  private func remembered() throws -> M? {
-    guard let base else { return nil }
-    var catalog = SchemaCatalog()
-    M.collectSchemas(into: &catalog)
-    var merger = ValueMerger(
-      catalog: catalog, graph: graph, options: options, isBaseKnown: false, incoming: .init(hasParts: true))
-    return try merger.realizedModel(M.self, base, over: before)
-  }
-
-  private mutating func readBase(_ known: (any Model)?) throws {
-    if let known {
-      base = try root(known.dynamicModel)
-      return
-    }
-    guard let state, let record = state.base else { return }
-    do {
-      let reader = PartReader(graph, DecodingContext(includesExcluded: true, finishesModels: false))
-      base = try state.read(record, M.self, reader)
-    } catch {
-      throw ArchiveError(
-        .mergeFailed, "what the server had when it was merged last cannot be read today", typeName: schema.name,
-        underlying: error)
-    }
-    isBaseRemembered = true
-    guard let record = try base.flatMap(fields) else { return }
-    isBaseWhole = schema.archivedKeys.allSatisfy { record[$0] != nil || $0 == schema.mergeStateKey }
-  }
-
-  private func fields(_ value: Value) throws -> Record? {
-    switch value {
-    case .reference(let number): try graph.record(number)
-    case .record(let record): record
-    default: nil
-    }
-  }
+  var local: Value { rootNumber.map { .reference($0) } ?? .record(before) }
 
   // MARK: Merging
 
@@ -185,8 +64,8 @@ struct ModelMerge<M: Model> {
     let places = try places(merger, result)
     try noteLostEdits(&merger, places.reachable)
     var report = MergeReport()
-    report.entries = merger.notes.map { entry($0, merger, places.all) }
-    report.mergedKeys = mergedKeys(merger)
+    report.entries = try merger.notes.map { try entry($0, merger, places.all) }
+    report.mergedKeys = try mergedKeys()
     try report.checkConflicts(options, typeName: schema.name)
     var values = result
     if let key = schema.mergeStateKey {
@@ -204,24 +83,20 @@ struct ModelMerge<M: Model> {
     let linking = try ObjectLinking(graph, matching, root: .record(values), updates: updates) { entity in
       try completing.newRecord(of: entity)
     }
-    return Outcome(
-      linking: linking, report: report, places: places.all, catalog: catalog, matching: matching,
-      takesUnknownFields: schema.keepsUnknownFields)
+    return Outcome(linking: linking, report: report, places: places.all, catalog: catalog)
   }
 
   private func matched(_ catalog: inout SchemaCatalog) throws -> ObjectMatching? {
     // A value that holds no objects has none to match.
     guard schema.holdsObjects || !graph.isEmpty else { return nil }
-    let known = catalog
-    let finder = ValueMerger(catalog: known, graph: graph, options: options, isBaseKnown: false)
-    var matching = ObjectMatching(graph, rootStructure: rootNumber == nil ? schema : nil) { typeName, key, element in
-      finder.listKey(typeName, key, .array([element]))
-    }
-    let keeps = options.policies.isEmpty && options.policy == nil
-    try matching.match(.init(base: base, local: local, server: server)) { [wanted, schema] owner, key in
-      if owner === schema, let wanted, !wanted.contains(key) { return false }
-      guard let field = owner.fields.first(where: { $0.key == key }) else { return true }
-      return !(field.type is MergeState.Type) && !(keeps && field.merge.keepsLocal)
+    var matching = ObjectMatching(graph, catalog, rootStructure: rootNumber == nil ? schema : nil)
+    // A policy of the call may merge what the field's own keeps.
+    let mergesKept = !options.policies.isEmpty || options.policy != nil
+    try matching.match(.init(base: base, local: local, server: server)) { [wanted, schema] owner in
+      let traits = owner.mergeTraits
+      let skipped = mergesKept ? traits.stateKeys : traits.keptKeys
+      guard owner === schema, let wanted else { return skipped }
+      return skipped.union(owner.allKeys.filter { !wanted.contains($0) })
     }
     var types = Set<ObjectIdentifier>()
     for object in graph.neighbours.objects where types.insert(ObjectIdentifier(Swift.type(of: object))).inserted {
@@ -254,93 +129,11 @@ struct ModelMerge<M: Model> {
       only: wanted, models: RootModels(target: target, source: source))
   }
 
-  private func mergedKeys(_ merger: ValueMerger) -> [String] {
-    guard !schema.isEnumeration, let says = try? fields(server) else { return [] }
+  private func mergedKeys() throws -> [String] {
+    guard !schema.isEnumeration, let says = try fields(server) else { return [] }
     return schema.fields.filter {
       says[$0.key] != nil && wanted?.contains($0.key) ?? true && $0.key != schema.mergeStateKey
     }.map(\.key)
-  }
-
-  // MARK: The report
-
-  /// Where the objects of the result stand; those that are no longer in it, where they stood before.
-  private func places(
-    _ merger: ValueMerger, _ result: Record
-  ) throws -> (all: ObjectPlaces, reachable: Set<Int>) {
-    guard let matching = merger.matching, base != nil || !merger.notes.isEmpty else {
-      return (ObjectPlaces([]), [])
-    }
-    var known = Set<ValueMerger.Way>()
-    let before = try merger.ways(from: local, found: { known.insert($0) }, { try graph.record($0) })
-    var ways = try merger.ways(from: rootNumber.map { .reference($0) } ?? .record(result), known: known) { number in
-      if number == rootNumber { return result }
-      guard let entity = matching.entity(of: number) else { return try graph.record(number) }
-      let locals = matching.entities[entity][.local]
-      let own = locals.contains(number) ? number : locals.first ?? number
-      return try merger.updates[own] ?? graph.record(own)
-    }
-    let reachable = Set(ways.map(\.object))
-    for way in before where !reachable.contains(way.object) { ways.append(try lost(way, matching)) }
-    return (ObjectPlaces(ways), reachable)
-  }
-
-  /// The path of an object that is no longer in the result: what tells it apart, since other objects stand where it stood.
-  private func lost(
-    _ way: (object: Int, owner: Int?, steps: [MergePath.Component]), _ matching: ObjectMatching
-  ) throws -> (object: Int, owner: Int?, steps: [MergePath.Component]) {
-    guard matching.entities.indices.contains(way.object), let number = matching.entities[way.object][.local].first
-    else { return way }
-    let schema = graph.schema(number)
-    guard let key = schema.identityKey, let id = try graph.record(number)[key], !id.isNull else { return way }
-    return (way.object, nil, [.key(schema.name), .element(key: key, id: id)])
-  }
-
-  /// Says which edited objects nothing refers to any more: the edits go with them.
-  private func noteLostEdits(_ merger: inout ValueMerger, _ reachable: Set<Int>) throws {
-    guard base != nil, let matching = merger.matching else { return }
-    for entity in try merger.ownEdits(.local).sorted() where !reachable.contains(entity) {
-      guard let number = matching.entities[entity][.local].first, number != rootNumber else { continue }
-      let sides = MergeSides(
-        base: matching.entities[entity][.base].first.map { .reference($0) }, local: .reference(number),
-        server: matching.entities[entity][.server].first.map { .reference($0) })
-      // One without an identity belongs to its place, which has a line.
-      guard matching.entities[entity].hasIdentity else { continue }
-      merger.notes.append(
-        MergeNote(
-          object: entity, path: [], outcome: .server, rule: "edited here, and nothing refers to it any more",
-          sides: sides, result: nil))
-    }
-  }
-
-  private func entry(_ note: MergeNote, _ merger: ValueMerger, _ places: ObjectPlaces) -> MergeReport.Entry {
-    let path = note.object.map { MergePath(note.path, from: $0, in: places) } ?? MergePath(note.path)
-    return MergeReport.Entry(
-      path: path, outcome: note.outcome, rule: note.rule, base: shown(note.sides.base, merger, false),
-      local: shown(note.sides.local, merger, false), server: shown(note.sides.server, merger, false),
-      result: shown(note.result, merger, true))
-  }
-
-  /// A value as a report holds it: objects stand in it as records, one level deep, with what tells further ones apart.
-  private func shown(_ value: Value?, _ merger: ValueMerger, _ isResult: Bool) -> Value? {
-    guard let value, value.hasReferences else { return value }
-    func record(_ number: Int) -> Record? {
-      var number = number
-      if isResult, let entity = merger.matching?.entity(of: number), let matching = merger.matching {
-        let locals = matching.entities[entity][.local]
-        if !locals.contains(number) { number = locals.first ?? number }
-      }
-      if isResult, let update = merger.updates[number] { return update }
-      // An object that was merged could be read.
-      return try? graph.record(number)
-    }
-    return value.mapReferences { number in
-      guard let fields = record(number) else { return .null }
-      return Value.record(fields).mapReferences { inner in
-        guard let key = graph.schema(inner).identityKey, let id = record(inner)?[key], !id.isNull else { return .null }
-        let schema = graph.schema(inner)
-        return .record(Record(typeName: schema.name, modelVersion: schema.modelVersion, fields: [(key, id)]))
-      }
-    }
   }
 
   // MARK: Committing
@@ -350,7 +143,7 @@ struct ModelMerge<M: Model> {
     let commit = MergeCommit(
       graph: graph, linking: outcome.linking, validates: options.validates, runsHooks: outcome.catalog.finishesModels,
       rootNumber: rootNumber)
-    let (after, finished) = try commit.run(&target, before, mustAdopt: outcome.takesUnknownFields)
+    let (after, finished) = try commit.run(&target, before, mustAdopt: schema.keepsUnknownFields)
     var report = outcome.report
     for change in finished { report.entries += entries(of: change, outcome) }
     // A key counts as changed, too, where an object that it refers to has other fields now.
@@ -363,11 +156,11 @@ struct ModelMerge<M: Model> {
       return isSame && !changedInside.contains(field.key) || field.key == schema.mergeStateKey
         ? nil : MergeReport.Change(key: field.key, old: old, new: new)
     }
-    let unknown = Set(before.keys + after.keys).subtracting(schema.allKeys)
-    if schema.isEnumeration, !before.isSame(as: after) || !unknown.allSatisfy({ before[$0] == after[$0] }) {
-      report.isChangedInside = true
-    } else if unknown.contains(where: { before[$0] != after[$0] }) {
-      report.isChangedInside = true
+    // What is no field: the case of an enum, and keys that the model does not declare.
+    let others = Set(before.keys + after.keys).subtracting(schema.allKeys)
+    report.isChangedInside = others.contains { key in
+      let (old, new) = (before[key], after[key])
+      return old.map { old in new.map { !old.isSame(as: $0) } ?? true } ?? (new != nil)
     }
     return report
   }
@@ -388,7 +181,7 @@ struct ModelMerge<M: Model> {
 
   /// What a model's own code changed after the merge.
   private func entries(of change: MergeCommit.Finished, _ outcome: Outcome) -> [MergeReport.Entry] {
-    let entity = change.number.flatMap { outcome.matching?.entity(of: $0) }
+    let entity = change.number.flatMap { outcome.linking.entity(of: $0) }
     return zip(change.after.keys, change.after.values).compactMap { key, value in
       let old = change.before[key]
       guard old.map({ !$0.isSame(as: value) }) ?? true, key != schema.mergeStateKey else { return nil }

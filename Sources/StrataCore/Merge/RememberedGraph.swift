@@ -85,21 +85,11 @@ struct RememberedGraph {
       }
     }
     for (key, value) in zip(result.keys, result.values) {
-      if value.hasSetOfReferences { result[key] = nil } else { result[key] = plain(value) }
+      if value.hasSetOfReferences { result[key] = nil } else { result[key] = value.mapRecords { .record(plain($0)) } }
     }
     return result
   }
 
-  private func plain(_ value: Value) -> Value {
-    switch value {
-    case .record(let record): .record(plain(record))
-    case .array(let elements): .array(elements.map(plain))
-    case .object(let object):
-      .object(Object(uniqueEntries: object.entries.map { .init(key: $0.key, value: plain($0.value)) }))
-    case .map(let entries): .map(entries.map { .init(key: $0.key, value: plain($0.value)) })
-    default: value
-    }
-  }
 }
 
 extension Value {

@@ -5,11 +5,10 @@ extension ValueMerger {
     var values: [Int: Value] = [:]
   }
 
-  /// Gives each identity a number; what stands twice in one list is told apart by how often it stood before.
+  /// Gives what tells elements apart a number, the same in all lists.
   private struct Identities {
     private struct Identity: Hashable {
-      let value: SameValue
-      let occurrence: Int
+      let key: ElementKey
       let isKeyed: Bool
     }
 
@@ -23,15 +22,12 @@ extension ValueMerger {
       _ values: [Value], _ key: String?, unique: Bool, _ open: (Value) throws -> Value, _ content: (Value) -> Value
     ) throws -> Elements {
       var result = Elements()
-      var occurrences: [SameValue: Int] = [:]
+      var keys = ElementKeys()
       for element in values {
         let id = try key.flatMap { try open(element)[$0] }.flatMap { $0.isNull ? nil : $0 }
         let content = id ?? content(element)
-        let told = SameValue(content)
-        let occurrence = occurrences[told, default: 0]
-        occurrences[told] = occurrence + 1
-        if unique, occurrence > 0 { continue }
-        let identity = Identity(value: told, occurrence: occurrence, isKeyed: id != nil)
+        let identity = Identity(key: keys.key(for: content), isKeyed: id != nil)
+        if unique, identity.key.occurrence > 0 { continue }
         let number = numbers[identity] ?? numbers.count
         if numbers.updateValue(number, forKey: identity) == nil {
           components.append(id.flatMap { id in key.map { .element(key: $0, id: id) } } ?? .value(content))
@@ -41,11 +37,6 @@ extension ValueMerger {
       }
       return result
     }
-  }
-
-  /// The fields of what a reference names; any other value as it is.
-  private static func opened(_ value: Value, _ graph: MergeGraph) throws -> Value {
-    if case .reference(let number) = value { .record(try graph.record(number)) } else { value }
   }
 
   /// What tells an element from others that has no key: an object is itself.
@@ -64,18 +55,19 @@ extension ValueMerger {
     var old = sides.base?.arrayValue ?? []
     // An element without a key is told apart by its content, so all of it must be there.
     if incoming.hasParts {
-      other = try other.map { try Self.opened($0, graph)[key]?.isNull ?? true ? completed($0, over: []) : $0 }
+      other = try other.map { try graph.opened($0)[key]?.isNull ?? true ? completed($0, over: []) : $0 }
     }
     if isBaseRemembered {
       // What the server never said of one cannot tell it apart.
       old = try old.map { element in
-        guard try Self.opened(element, graph)[key]?.isNull ?? true, isPart(element) else { return element }
+        guard try graph.opened(element)[key]?.isNull ?? true, isPart(element) else { return element }
+        // Where a value that has no default is missing, too, the element is told apart by what there is of it.
         return (try? overlaid(element, over: [], fillsIn: true)) ?? element
       }
     }
     var identities = Identities()
     // Without the merger in them: while a closure holds its account, each line would copy all of it.
-    let open = { [graph] (value: Value) in try Self.opened(value, graph) }
+    let open = { [graph] (value: Value) in try graph.opened(value) }
     let content = { [matching] (value: Value) in Self.content(value, matching) }
     let local = try identities.elements(own, key, unique: false, open, content)
     let server = try identities.elements(other, key, unique: false, open, content)
@@ -163,7 +155,7 @@ extension ValueMerger {
     if elements(sides.server) == nil, !(sides.server?.isNull ?? true) { return nil }
     var identities = Identities()
     // Without the merger in them: while a closure holds its account, each line would copy all of it.
-    let open = { [graph] (value: Value) in try Self.opened(value, graph) }
+    let open = { [graph] (value: Value) in try graph.opened(value) }
     let content = { [matching] (value: Value) in Self.content(value, matching) }
     let local = try identities.elements(own, nil, unique: true, open, content)
     let server = try identities.elements(other, nil, unique: true, open, content)

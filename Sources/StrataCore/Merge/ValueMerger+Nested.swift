@@ -60,7 +60,7 @@ extension ValueMerger {
       return isPart(.record(server))
     }
     if isMatched { return true }
-    guard let key = traits(of: schema).identityKey, let own = local[key], let other = server[key], !own.isNull,
+    guard let key = schema.identityKey, let own = local[key], let other = server[key], !own.isNull,
       !other.isNull
     else { return true }
     return same(own, other)
@@ -80,7 +80,7 @@ extension ValueMerger {
   ) throws -> Record {
     var result = local
     let schema = try known ?? catalog.schema(named: local.typeName)
-    let traits = schema.map { self.traits(of: $0) }
+    let traits = schema?.mergeTraits
     owners.append((.record(local), .record(server)))
     defer { owners.removeLast() }
     var handled = Set<String>()
@@ -163,10 +163,9 @@ extension ValueMerger {
       return options.absence == .untouched && !incoming.removesAbsentKeys ? sides.local : try merge(sides, policy)
     }
     // Without a base, the server's keys are those that count, unless only what both have is merged.
-    guard let local = sides.local, inherited.isAutomatic || incoming.removesAbsentKeys, options.absence == .removed
+    guard sides.local != nil, inherited.isAutomatic || incoming.removesAbsentKeys, options.absence == .removed
     else { return sides.local }
     note(sides, .server, "the server no longer has it", nil)
-    _ = local
     return nil
   }
 }

@@ -26,29 +26,39 @@ extension ValueMerger {
   }
 
   private mutating func merge(_ entity: Int, _ server: Record) throws {
-    guard let members = matching?.entities[entity] else { return }
-    let base = try members[.base].first.map { try graph.record($0) }
-    let locals = members[.local].filter { !members[.server].contains($0) }
+    guard let matching else { return }
+    let base = try matching.entities[entity][.base].first.map { try graph.record($0) }
+    let locals = matching.entities[entity][.local].filter { !matching.isMember($0, of: .server) }
     let outer = (object, selectors)
     (object, selectors, path) = (entity, selectorsByObject[entity] ?? [], [])
     defer { (object, selectors) = outer }
     // Where it is known what was edited here, several objects for one are merged as one.
     let common = try base.flatMap { base in locals.count > 1 ? try localRecord(locals, base) : nil }
-    var done: Record?
+    var first: (local: Record, merged: Record, notes: Range<Int>)?
     for number in locals {
-      let local = try graph.record(number)
-      var merged: Record
-      if let common, let done, done.shape === common.shape, done.shape === local.shape {
-        merged = done
+      let local = try graph.record(number), own = common ?? local
+      let merged: Record
+      if let first, first.local.shape === own.shape, same(.record(first.local), .record(own)) {
+        merged = first.merged
       } else {
+        let start = notes.count
         merged = try mergeFields(
-          base, isBaseKnown: isBaseKnown && (base != nil || isBaseWhole), common ?? local, server,
-          schema: graph.schema(number), inherited: .automatic)
-        done = merged
+          base, isBaseKnown: isBaseKnown && (base != nil || isBaseWhole), own, server, schema: graph.schema(number),
+          inherited: .automatic)
+        if let first { dropNotes(from: start, like: first.notes) } else { first = (own, merged, start..<notes.count) }
       }
       guard !merged.isSame(as: local) else { continue }
       if updates.updateValue(merged, forKey: number) == nil { updated.append(number) }
     }
+  }
+
+  /// Takes back what was told of another object for the same entity before: the same values under the same path.
+  private mutating func dropNotes(from start: Int, like known: Range<Int>) {
+    let known = Dictionary(grouping: notes[known], by: \.path)
+    let news = notes[start...].filter { note in
+      !(known[note.path] ?? []).contains { same($0.sides.local, note.sides.local) && same($0.result, note.result) }
+    }
+    notes.replaceSubrange(start..., with: news)
   }
 
   /// What was edited here in any of several objects with one identity; where they were edited differently, what the first of
@@ -241,7 +251,10 @@ extension ValueMerger {
           let field = schema.flatMap { $0.fields.indices.contains(place) ? $0.fields[place] : nil }
           let isLast =
             field.map { $0.key == name && ($0.archive == .conditional || $0.storage == .transitory) } ?? false
-          try add(value, owner, steps + [.key(name)], listKey(record.typeName, name, value), isBack: isBack || isLast)
+          let element = if case .array(let elements) = value, let first = elements.first { first } else { value }
+          try add(
+            value, owner, steps + [.key(name)], graph.listKey(record.typeName, name, element, in: catalog),
+            isBack: isBack || isLast)
         }
       case .array(let elements), .set(let elements):
         for (index, element) in elements.enumerated() {
@@ -273,18 +286,6 @@ extension ValueMerger {
       try add(.record(try record(number)), way.object, [], nil, isBack: false)
     }
     return ways
-  }
-
-  /// The key that tells the elements of a field's array apart.
-  func listKey(_ typeName: String, _ key: String, _ value: Value) -> String? {
-    let field = catalog[typeName]?.fields.first { $0.key == key }
-    if case .byID(let key, _)? = field?.merge.leading.rule { return key }
-    let element = if case .array(let elements) = value { elements.first } else { value as Value? }
-    switch element {
-    case .reference(let number)?: return graph.schema(number).identityKey
-    case .record(let record)?: return catalog[record.typeName]?.identityKey
-    default: return nil
-    }
   }
 
   /// An error with the path of an object in front of it.

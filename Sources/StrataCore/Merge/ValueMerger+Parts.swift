@@ -35,7 +35,7 @@ extension ValueMerger {
   mutating func named(_ sides: MergeSides) -> Value? {
     guard incoming.hasParts, sides.isBaseKnown, case .record(var server)? = sides.server,
       case .record(let base)? = sides.base, base.typeName == server.typeName, let schema = catalog[server.typeName],
-      let key = traits(of: schema).identityKey, server[key] == nil, let id = base[key]
+      let key = schema.identityKey, server[key] == nil, let id = base[key]
     else { return sides.server }
     server[key] = id
     return .record(server)
@@ -59,16 +59,11 @@ extension ValueMerger {
   /// A value without what JSON never holds: a whole model has there what the program put in.
   func saying(_ value: Value) -> Value {
     guard incoming.isWhole else { return value }
-    switch value {
-    case .record(var record):
-      guard let schema = catalog[record.typeName], !schema.isEnumeration else { return value }
+    return value.mapRecords { record in
+      guard let schema = catalog[record.typeName], !schema.isEnumeration else { return .record(record) }
+      var record = record
       for field in schema.fields where field.json.isNowhere { record[field.key] = nil }
       return .record(Record(shape: record.shape, values: record.values.map(saying)))
-    case .array(let elements): return .array(elements.map(saying))
-    case .object(let object):
-      return .object(Object(uniqueEntries: object.entries.map { .init(key: $0.key, value: saying($0.value)) }))
-    case .map(let entries): return .map(entries.map { .init(key: $0.key, value: saying($0.value)) })
-    default: return value
     }
   }
 
@@ -104,10 +99,14 @@ extension ValueMerger {
       guard let key = identityKey(ofElements: value), !lists.isEmpty else {
         return .array(try each(elements) { _, element in [] })
       }
-      let lookups = lists.map { list in
-        Dictionary(zip(Self.keys(of: list, key), list).compactMap { key, element in key.map { ($0, element) } }) { $1 }
+      func keys(of elements: [Value]) -> [ElementKey?] {
+        var keys = ElementKeys()
+        return elements.map { element in element[key].flatMap { $0.isNull ? nil : keys.key(for: $0) } }
       }
-      let keys = Self.keys(of: elements, key)
+      let lookups = lists.map { list in
+        Dictionary(zip(keys(of: list), list).compactMap { key, element in key.map { ($0, element) } }) { $1 }
+      }
+      let keys = keys(of: elements)
       return .array(try each(elements) { place, _ in lookups.map { lookup in keys[place].flatMap { lookup[$0] } } })
     case .object(let object):
       let others = known.map { $0?.objectValue }
@@ -137,22 +136,6 @@ extension ValueMerger {
           throw ArchiveError.at(.index(place), error)
         }
       }
-    }
-  }
-
-  /// What tells an element from the others of its list: its key, and how often that stood before.
-  private struct ElementKey: Hashable {
-    let id: Value
-    let occurrence: Int
-  }
-
-  private static func keys(of elements: [Value], _ key: String) -> [ElementKey?] {
-    var occurrences: [Value: Int] = [:]
-    return elements.map { element in
-      guard let id = element[key], !id.isNull else { return nil }
-      let occurrence = occurrences[id, default: 0]
-      occurrences[id] = occurrence + 1
-      return ElementKey(id: id, occurrence: occurrence)
     }
   }
 
@@ -238,7 +221,7 @@ extension ValueMerger {
 
   private mutating func isSameModel(_ one: Record, _ other: Record, _ schema: ModelSchema) -> Bool {
     guard one.typeName == other.typeName else { return false }
-    guard let key = traits(of: schema).identityKey, let left = one[key], let right = other[key], !left.isNull,
+    guard let key = schema.identityKey, let left = one[key], let right = other[key], !left.isNull,
       !right.isNull
     else { return true }
     return same(left, right)

@@ -33,7 +33,6 @@ struct ValueMerger {
   var depth = 0
   /// Whether a field adds up what both sides did to it, so that what looks the same may not be.
   let countsEqualChanges: Bool
-  private var knownTraits: [ObjectIdentifier: Traits] = [:]
   /// What holds the value that is being merged, from the outside in.
   var owners: [(local: Value, server: Value)] = []
   /// The entities that changed since the base, found when somebody asks.
@@ -246,37 +245,13 @@ struct ValueMerger {
   // MARK: Models
 
   /// The key by which the models in an array are told apart.
-  mutating func identityKey(ofElements value: Value) -> String? {
+  func identityKey(ofElements value: Value) -> String? {
     guard case .array(let elements) = value, let first = elements.first else { return nil }
-    switch first {
-    case .record(let record): return catalog[record.typeName].flatMap { traits(of: $0).identityKey }
-    case .reference(let number): return traits(of: graph.schema(number)).identityKey
-    default: return nil
-    }
+    return graph.schema(of: first, in: catalog)?.identityKey
   }
 
-  /// What a model says about merging, found once: asking a type what it conforms to takes its time.
-  mutating func traits(of schema: ModelSchema) -> Traits {
-    let identity = ObjectIdentifier(schema)
-    if let known = knownTraits[identity] { return known }
-    let traits = Traits(
-      rules: (schema.type as? any Mergeable.Type)?.mergeRules, hooks: schema.type as? any ValueMerging.Type,
-      identityKey: schema.identityKey,
-      fields: Dictionary(
-        schema.fields.map { (ExactKey($0.key), $0) }, uniquingKeysWith: { first, _ in first }))
-    knownTraits[identity] = traits
-    return traits
-  }
-
-  struct Traits {
-    let rules: MergeRules?
-    let hooks: (any ValueMerging.Type)?
-    let identityKey: String?
-    let fields: [ExactKey: FieldInfo]
-  }
-
-  mutating func policy(of field: FieldInfo, _ schema: ModelSchema, inherited: MergePolicy) -> MergePolicy {
-    policy(field, traits(of: schema).rules?.policy, inherited, isTyped: true)
+  func policy(of field: FieldInfo, _ schema: ModelSchema, inherited: MergePolicy) -> MergePolicy {
+    policy(field, schema.mergeTraits.rules?.policy, inherited, isTyped: true)
   }
 
   /// The policy of a field: its own, else its type's, else what holds the record hands on.
@@ -313,26 +288,6 @@ struct ValueMerger {
     guard let left, let right else { return false }
     guard let matching else { return left.isSame(as: right) { $0 } }
     return left.isSame(as: right) { matching.canonical($0) }
-  }
-}
-
-/// What was decided at one place.
-struct MergeNote {
-  /// The entity from which the path leads away; `nil` for a root that is no object.
-  let object: Int?
-  let path: [MergePath.Component]
-  let outcome: MergeReport.Outcome
-  let rule: String
-  let sides: MergeSides
-  let result: Value?
-  /// Whether this decides what stands at the path and inside of it.
-  var decides = true
-
-  /// The entry of a report where there are no objects.
-  var entry: MergeReport.Entry {
-    MergeReport.Entry(
-      path: MergePath(path), outcome: outcome, rule: rule, base: sides.base, local: sides.local, server: sides.server,
-      result: result)
   }
 }
 

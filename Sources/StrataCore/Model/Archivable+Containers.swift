@@ -100,7 +100,7 @@ extension Set: Archivable where Element: Archivable {
     for (index, value) in values.enumerated() {
       do {
         guard set.insert(try Element.make(from: value, in: context)).inserted || takesArrays else {
-          throw ArchiveError(.damaged, "an element of a set stands twice")
+          throw ArchiveError(.damaged, "a duplicate element of a set")
         }
       } catch { throw ArchiveError.at(.index(index), error) }
     }
@@ -134,8 +134,8 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
         guard result.updateValue(try Value.make(from: value, in: context), forKey: try makeKey(key, context)) == nil
         else {
           throw context.source == .json
-            ? ArchiveError(.invalidJSON, "a key stands twice; each may stand once")
-            : ArchiveError(.damaged, "a key stands twice")
+            ? ArchiveError(.invalidJSON, "a duplicate key; each may be there once")
+            : ArchiveError(.damaged, "a duplicate key")
         }
       } catch {
         let error = ArchiveError.at(.key(key.stringValue ?? "(key)"), error)

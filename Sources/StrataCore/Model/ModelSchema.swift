@@ -49,6 +49,7 @@ public final class ModelSchema: Sendable {
   package let remembersMerges: Bool
   private let formerCases: [String: String]
   private let insideCache = Mutex<SchemaCatalog?>(nil)
+  private let mergeTraitsCache = Mutex<MergeTraits?>(nil)
   private let problem: ArchiveError?
   package let type: Any.Type
   package var typeIdentity: ObjectIdentifier { ObjectIdentifier(type) }
@@ -215,6 +216,15 @@ public final class ModelSchema: Sendable {
     if isChecked.load(ordering: .relaxed) { return }
     if let problem = problem ?? MergePolicyCheck.problem(of: self) { throw problem }
     isChecked.store(true, ordering: .relaxed)
+  }
+
+  /// What the model says about merging.
+  var mergeTraits: MergeTraits {
+    if let known = mergeTraitsCache.withLock({ $0 }) { return known }
+    // Outside of the lock: a model's own declaration may ask for its schema.
+    let traits = MergeTraits(self)
+    mergeTraitsCache.withLock { $0 = traits }
+    return traits
   }
 
   private var isRight: Bool { isChecked.load(ordering: .relaxed) || (try? check()) != nil }

@@ -13,7 +13,7 @@ public struct Object: Sendable {
     }
   }
 
-  /// The entries in their order. No key stands twice.
+  /// The entries in their order. There are no duplicate keys.
   public private(set) var entries: [Entry]
 
   /// An object without entries.
@@ -40,7 +40,7 @@ public struct Object: Sendable {
     self.entries = kept
   }
 
-  /// The entries of a reader that has already refused keys that stand twice.
+  /// The entries of a reader that has already refused duplicate keys.
   package init(uniqueEntries: [Entry]) { entries = uniqueEntries }
 
   public var count: Int { entries.count }

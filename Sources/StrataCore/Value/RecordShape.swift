@@ -29,7 +29,7 @@ package final class RecordShape: Sendable {
     places = Dictionary(keys.enumerated().map { (ExactKey($1), $0) }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// Whether no key stands twice.
+  /// Whether there are no duplicate keys.
   package var keysAreUnique: Bool { places.count == keys.count }
 
   package func place(of key: String) -> Int? { places[ExactKey(key)] }

@@ -320,7 +320,7 @@ struct KeyedBody: ~Copyable, ~Escapable {
       let date = try double(at: self.target(value(.time, of: 2, count, values, base)))
       writer.write(Date(timeIntervalSinceReferenceDate: date))
     case .set:
-      // What stands twice is refused by who reads it, and left to the long road so.
+      // Duplicates are refused by who reads it, and left to the long road so.
       guard number == .set else { throw Surprise() }
       writer.writeTag(CBOR.Tag.set)
       try writeArray(self.target(value(.objects, of: 2, count, values, base)), .other, model)

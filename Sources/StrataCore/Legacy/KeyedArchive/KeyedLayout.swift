@@ -78,7 +78,7 @@ final class KeyedLayout {
   /// The key under which Mantle writes a model's version.
   static let versionKey = "MTLModelVersion"
 
-  /// A layout of keys by their numbers, none of which stands twice.
+  /// A layout of keys by their numbers, without duplicates.
   init(_ numbers: [Int], keys: [String]) {
     classNumber = numbers.first { keys[$0] == "$class" } ?? -1
     let others = numbers.filter { [classNumber] in $0 != classNumber }

@@ -322,7 +322,7 @@ struct KeyedWalk {
     return layout
   }
 
-  /// - Throws: ``ArchiveError`` with the code `damaged` where a key is no string or stands twice.
+  /// - Throws: ``ArchiveError`` with the code `damaged` where a key is no string or a duplicate.
   private func newLayout(of entries: [PropertyList.Entry]) throws -> KeyedLayout {
     _ = try table.members(entries)
     return KeyedLayout(entries.map { keyNumbers[$0.key] }, keys: keyNumbers.keys)

@@ -114,6 +114,22 @@ extension Value {
     }
   }
 
+  /// The value with others in place of those that stand right inside, of one kind and in their order.
+  func mapInside(_ replacement: (Value) throws -> Value) rethrows -> Value {
+    switch self {
+    case .array(let elements): .array(try elements.map(replacement))
+    case .set(let members): .set(try members.map(replacement))
+    case .object(let object):
+      .object(Object(uniqueEntries: try object.entries.map { .init(key: $0.key, value: try replacement($0.value)) }))
+    case .record(let record): .record(Record(shape: record.shape, values: try record.values.map(replacement)))
+    case .map(let entries):
+      .map(try entries.map { .init(key: try replacement($0.key), value: try replacement($0.value)) })
+    case .graph(let graph):
+      .graph(ObjectGraph(objects: try graph.objects.map(replacement), root: try replacement(graph.root)))
+    default: self
+    }
+  }
+
   /// How many values there are, this one and those inside counted.
   ///
   /// - Parameter depth: how many levels this one stands inside of.
@@ -139,10 +155,7 @@ extension Value {
 
 extension Array {
   /// Whether two arrays are one in memory, so that nothing in them needs to be compared.
-  func isStored(like other: [Element]) -> Bool {
-    count == other.count
-      && withUnsafeBufferPointer { own in other.withUnsafeBufferPointer { own.baseAddress == $0.baseAddress } }
-  }
+  func isStored(like other: [Element]) -> Bool { span.isIdentical(to: other.span) }
 }
 
 /// A value that is found again: what is not a number is the same as itself.
@@ -184,15 +197,7 @@ extension Value {
     case .double(let number) where number.isNaN: .number(NumberText(checked: "NaN"))
     case .float(let number) where number.isNaN: .number(NumberText(checked: "float NaN"))
     case .decimal(let number) where number.isNaN: .number(NumberText(checked: "decimal NaN"))
-    case .array(let elements): .array(elements.map(\.markingNaN))
-    case .set(let members): .set(members.map(\.markingNaN))
-    case .object(let object):
-      .object(Object(uniqueEntries: object.entries.map { .init(key: $0.key, value: $0.value.markingNaN) }))
-    case .record(let record): .record(Record(shape: record.shape, values: record.values.map(\.markingNaN)))
-    case .map(let entries): .map(entries.map { .init(key: $0.key.markingNaN, value: $0.value.markingNaN) })
-    case .graph(let graph):
-      .graph(ObjectGraph(objects: graph.objects.map(\.markingNaN), root: graph.root.markingNaN))
-    default: self
+    default: mapInside(\.markingNaN)
     }
   }
 }

@@ -4,7 +4,7 @@
 /// parts of the graph, so that each can be matched with the one that stands for it.
 final class PartReader {
   private let graph: MergeGraph
-  private let context: DecodingContext
+  let context: DecodingContext
   /// Objects of an archive's graph, or of what a model remembers, and the parts that were made of them.
   private var objects: [Value] = []
   private var parts: [Int: Int] = [:]
@@ -16,10 +16,10 @@ final class PartReader {
   private var depth = 0
   /// How many lists the value stands in: all that is there of an element is kept, since nobody knows yet which of it tells
   /// it from the others.
-  private var listDepth = 0
+  var listDepth = 0
   /// Whether an object that a patch adds says null of what it lacks: a merge patch cannot say it in another way (RFC 7396,
   /// section 1).
-  private let addsNulls: Bool
+  let addsNulls: Bool
   private var shapes: [ObjectIdentifier: [[Bool]: RecordShape]] = [:]
 
   private struct Conversion: Hashable {
@@ -68,7 +68,7 @@ final class PartReader {
 
   // MARK: Values
 
-  private func part(_ type: Any.Type, _ value: Value, _ before: Value?) throws -> Value {
+  func part(_ type: Any.Type, _ value: Value, _ before: Value?) throws -> Value {
     if let type = type as? any OptionalType.Type {
       return value.isNull ? .null : try part(type.wrappedType, value, before.flatMap { $0.isNull ? nil : $0 })
     }
@@ -85,7 +85,7 @@ final class PartReader {
   }
 
   /// A value that is all there, in the type of its field.
-  private func whole(_ type: Any.Type, _ value: Value) throws -> Value {
+  func whole(_ type: Any.Type, _ value: Value) throws -> Value {
     if let type = type as? any Archivable.Type {
       if context.source == .merge { context.objects = graph.table }
       return try type.make(from: value, in: context).archivedValue(
@@ -130,7 +130,7 @@ final class PartReader {
         let key = try type.partKey(pair.key, in: context)
         guard seen.insert(key).inserted else {
           throw ArchiveError(
-            context.source == .json ? .invalidJSON : .damaged, "a key stands twice; each may stand once")
+            context.source == .json ? .invalidJSON : .damaged, "a duplicate key; each may be there once")
         }
         pairs[place] = (key, try part(type.partType, pair.value, pair.key.stringValue.flatMap { olds?[$0] }))
       } catch { throw ArchiveError.at(.key(pair.key.stringValue ?? "(key)"), error) }
@@ -255,57 +255,6 @@ final class PartReader {
     return self.record(schema, values, unknown)
   }
 
-  // MARK: Cases
-
-  private func archivedCase(_ record: Record, _ type: any Model.Type) throws -> Value {
-    let schema = type.schema
-    let record = context.source == .merge ? record : try schema.upgraded(record, in: context)
-    guard let key = record.keys.first, record.keys.count == 1, case .object(let payload)? = record[key],
-      let values = try self.payload(schema, key, payload, nil)
-    else { return try present(whole(type, .record(record)), record) }
-    return values
-  }
-
-  private func jsonCase(_ record: Record, _ type: any Model.Type, _ json: Value, _ before: Record?) throws -> Value {
-    guard let key = record.keys.first, case .object(let payload)? = record[key] else { return try whole(type, json) }
-    let old = before.flatMap { $0.keys.first == key ? $0[key]?.objectValue : nil }
-    let adds = addsNulls && old == nil && listDepth == 0
-    return try self.payload(type.schema, key, payload, old, adds: adds) ?? present(whole(type, json), record)
-  }
-
-  /// Of the associated values of a case whose types are not declared, those that came in.
-  private func present(_ made: Value, _ record: Record) throws -> Value {
-    guard case .record(let whole) = made, let key = whole.keys.first, case .object(let values)? = whole[key],
-      let name = record.keys.first, case .object(let payload)? = record[name]
-    else { return made }
-    let entries = values.entries.filter { payload[$0.key] != nil }
-    return .record(Record(shape: whole.shape, values: [.object(Object(uniqueEntries: entries))]))
-  }
-
-  /// The associated values that are there; `nil` where the case or their types are not known.
-  ///
-  /// - Parameter adds: whether the case was added by a merge patch.
-  private func payload(
-    _ schema: ModelSchema, _ key: String, _ payload: Object, _ before: Object?, adds: Bool = false
-  ) throws -> Value? {
-    guard let name = schema.caseName(key), let info = schema.cases.first(where: { $0.name == name }),
-      info.labels.count == info.payload.count, !info.labels.isEmpty || payload.isEmpty
-    else { return nil }
-    var entries: [Object.Entry] = []
-    for (label, type) in zip(info.labels, info.payload) {
-      do {
-        switch (before?[label], payload[label]) {
-        case (nil, nil):
-          if adds, type is any OptionalType.Type { entries.append(.init(key: label, value: .null)) }
-        case (_?, nil): entries.append(.init(key: label, value: try part(type, .null, nil)))
-        case (let old, let new?): entries.append(.init(key: label, value: try part(type, new, old)))
-        }
-      } catch { throw ArchiveError.at(.key(label), error).inType(schema.name) }
-    }
-    return .record(
-      Record(shape: schema.caseShapes[name] ?? schema.fullShape, values: [.object(Object(uniqueEntries: entries))]))
-  }
-
   // MARK: Objects
 
   /// What stands for an object that a reference names.
@@ -343,55 +292,5 @@ final class PartReader {
     converted[key] = part
     waiting.append { [self] in graph.set(try fields(graph.record(number), of: schema), of: part) }
     return .reference(part)
-  }
-}
-
-/// The elements of a list before a patch, by what tells them apart.
-private struct PatchedElements {
-  private let elements: [Value]
-  private let identity: ((Value) -> Value?)?
-  private var places: [Key: Int] = [:]
-  /// How often each identity stood in the new list so far.
-  private var occurrences: [Value: Int] = [:]
-
-  private struct Key: Hashable {
-    let id: Value
-    let occurrence: Int
-  }
-
-  init(_ elements: [Value], _ type: any Archivable.Type, _ context: DecodingContext) {
-    self.elements = elements
-    guard let schema = (type as? any Model.Type)?.schema, let key = schema.identityKey,
-      let place = schema.fields.firstIndex(where: { $0.key == key })
-    else {
-      identity = nil
-      return
-    }
-    let plan = context.json.plan(of: schema)
-    // An element that cannot be read has no identity here; reading it for the merge says what is wrong with it.
-    identity = { try? plan.read($0, in: context, suppliesMissing: false).values[place] }
-    var occurrences: [Value: Int] = [:]
-    for (place, element) in elements.enumerated() {
-      guard let id = identity?(element), !id.isNull else { continue }
-      places[Key(id: id, occurrence: occurrences[id, default: 0])] = place
-      occurrences[id, default: 0] += 1
-    }
-  }
-
-  /// The element that a new one was; `nil` where nobody knows. Asked for each of the new list in its order.
-  mutating func counterpart(of element: Value, at place: Int, of count: Int) -> Value? {
-    if let id = identity?(element), !id.isNull {
-      defer { occurrences[id, default: 0] += 1 }
-      return places[Key(id: id, occurrence: occurrences[id, default: 0])].map { elements[$0] }
-    }
-    return count == elements.count ? elements[place] : nil
-  }
-}
-
-extension Model {
-  /// Whether objects of this type are of another one, too.
-  static func isSubtype(of other: any Model.Type) -> Bool {
-    func isKind<M: Model>(_ other: M.Type) -> Bool { Self.self is M.Type }
-    return isKind(other)
   }
 }

@@ -21,11 +21,3 @@ extension Dictionary: PartialDictionary where Key: Archivable, Value: Archivable
     try makeKey(key, context).archivedValue(includingExcluded: true)
   }
 }
-
-extension ModelSchema {
-  /// The key by which models of the type are told apart: what their rules name, else a field called `id`; `nil` where
-  /// there is neither.
-  var identityKey: String? {
-    (type as? any Mergeable.Type)?.mergeRules.identity ?? (allKeys.contains("id") ? "id" : nil)
-  }
-}

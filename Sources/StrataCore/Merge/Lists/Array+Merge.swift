@@ -38,7 +38,8 @@ extension Array where Element: Model {
     fromJSON json: Data, by key: String? = nil, missing: MissingElements = .deleteUnlessEdited,
     base: [Element]? = nil, options: MergeOptions = MergeOptions()
   ) throws -> MergeReport {
-    try mergeValues(fromJSON: JSONReader().read(json), by: key, missing: missing, base: base, options: options)
+    let elements = try PartText(reading: JSONReading()).value(of: json, for: Self.self)
+    return try mergeValues(fromJSON: elements, by: key, missing: missing, base: base, options: options)
   }
 
   /// Folds a JSON array into this list that was read before.

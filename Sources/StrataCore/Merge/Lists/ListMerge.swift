@@ -42,7 +42,7 @@ struct ListMerge {
     self.isBaseKnown = isBaseKnown
     self.options = options
     self.catalog = catalog
-    var merger = ValueMerger(
+    let merger = ValueMerger(
       catalog: catalog, options: options, isBaseKnown: isBaseKnown, incoming: .init(isWhole: true))
     let policies = schema.fields.map { field in
       field.type is MergeState.Type ? nil : merger.policy(of: field, schema, inherited: .recursive)

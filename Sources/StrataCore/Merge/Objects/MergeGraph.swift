@@ -35,6 +35,28 @@ final class MergeGraph {
 
   func schema(_ number: Int) -> ModelSchema { type(number).schema }
 
+  /// The schema of a model or of the object that a reference names; `nil` for anything else.
+  func schema(of value: Value, in catalog: SchemaCatalog) -> ModelSchema? {
+    switch value {
+    case .reference(let number): schema(number)
+    case .record(let record): catalog[record.typeName]
+    default: nil
+    }
+  }
+
+  /// The key that tells the elements of a field's array apart: what its policy names, else what the type of one of them
+  /// is told apart by.
+  func listKey(_ typeName: String, _ key: String, _ element: Value, in catalog: SchemaCatalog) -> String? {
+    let field = catalog[typeName]?.mergeTraits.fields[ExactKey(key)]
+    if case .byID(let key, _)? = field?.merge.leading.rule { return key }
+    return schema(of: element, in: catalog)?.identityKey
+  }
+
+  /// The fields of what a reference names; any other value as it is.
+  func opened(_ value: Value) throws -> Value {
+    if case .reference(let number) = value { .record(try record(number)) } else { value }
+  }
+
   /// Adds an object of which a document says something.
   func add(_ record: Record, of type: any Model.Type) -> Int {
     parts.append(Part(record: record, type: type))
@@ -46,7 +68,7 @@ final class MergeGraph {
 
   /// The objects that exist, for making models whose fields refer to them.
   var table: ObjectTable {
-    let table = knownTable ?? ObjectTable(neighbours, adding: 0)
+    let table = knownTable ?? ObjectTable(neighbours)
     for object in neighbours.objects[table.entries.count...] { table.adopt(object) }
     knownTable = table
     return table
@@ -64,42 +86,59 @@ final class MergeGraph {
 
 extension Value {
   /// The numbers of the objects that a value refers to, in its order, each as often as it does.
-  func forEachReference(_ body: (Int) -> Void) {
-    switch self {
-    case .reference(let number): body(number)
-    case .array(let elements), .set(let elements): for element in elements { element.forEachReference(body) }
-    case .object(let object): for entry in object.entries { entry.value.forEachReference(body) }
-    case .map(let entries):
-      for entry in entries {
-        entry.key.forEachReference(body)
-        entry.value.forEachReference(body)
-      }
-    case .record(let record): for value in record.values { value.forEachReference(body) }
-    default: break
+  func forEachReference(_ body: (Int) throws -> Void) rethrows {
+    if case .reference(let number) = self {
+      try body(number)
+    } else {
+      try forEachInside { try $0.forEachReference(body) }
     }
   }
 
   /// The value with another one in place of each reference; sets stay sets.
   func mapReferences(_ replacement: (Int) throws -> Value) rethrows -> Value {
-    switch self {
-    case .reference(let number): return try replacement(number)
-    case .array(let elements): return .array(try elements.map { try $0.mapReferences(replacement) })
-    case .set(let elements): return .set(try elements.map { try $0.mapReferences(replacement) })
-    case .object(let object):
-      return .object(
-        Object(
-          uniqueEntries: try object.entries.map {
-            .init(key: $0.key, value: try $0.value.mapReferences(replacement))
-          }))
-    case .map(let entries):
-      return .map(
-        try entries.map {
-          .init(key: try $0.key.mapReferences(replacement), value: try $0.value.mapReferences(replacement))
-        })
-    case .record(let record):
-      return .record(
-        Record(shape: record.shape, values: try record.values.map { try $0.mapReferences(replacement) }))
-    default: return self
+    if case .reference(let number) = self {
+      try replacement(number)
+    } else {
+      try mapInside { try $0.mapReferences(replacement) }
     }
+  }
+
+  /// The value with another one in place of each outermost record. Keys of maps and members of sets, which are told apart by
+  /// all that they have, stay.
+  func mapRecords(_ replacement: (Record) throws -> Value) rethrows -> Value {
+    switch self {
+    case .record(let record): try replacement(record)
+    case .array, .object: try mapInside { try $0.mapRecords(replacement) }
+    case .map(let entries): .map(try entries.map { .init(key: $0.key, value: try $0.value.mapRecords(replacement)) })
+    default: self
+    }
+  }
+
+  var hasReferences: Bool {
+    switch self {
+    case .reference: true
+    case .array(let elements), .set(let elements): elements.contains(where: \.hasReferences)
+    case .object(let object): object.entries.contains { $0.value.hasReferences }
+    case .map(let entries): entries.contains { $0.key.hasReferences || $0.value.hasReferences }
+    case .record(let record): record.values.contains(where: \.hasReferences)
+    default: false
+    }
+  }
+
+  /// The pairs of a dictionary; `nil` for anything else.
+  var mapEntries: [MapEntry]? {
+    switch self {
+    case .map(let entries): entries
+    case .object(let object): object.entries.map { MapEntry(key: .string($0.key), value: $0.value) }
+    default: nil
+    }
+  }
+}
+
+extension Model {
+  /// Whether objects of this type are of another one, too.
+  static func isSubtype(of other: any Model.Type) -> Bool {
+    func isKind<M: Model>(_ other: M.Type) -> Bool { Self.self is M.Type }
+    return isKind(other)
   }
 }

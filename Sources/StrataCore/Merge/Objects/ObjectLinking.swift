@@ -39,21 +39,21 @@ struct ObjectLinking {
     fields = Dictionary(updates.map { ($0.number, $0.record) }, uniquingKeysWith: { $1 })
     guard matching != nil else { return }
     try findAdditions(complete)
-    sortAdditions()
+    try sortAdditions()
     let first = graph.neighbours.objects.count
     for (place, addition) in additions.enumerated() { numbers[addition.entity] = first + place }
-    self.root = linked(root)
+    self.root = try linked(root)
     for place in self.updates.indices {
-      self.updates[place].record.values = self.updates[place].record.values.map(linked)
+      self.updates[place].record.values = try self.updates[place].record.values.map(linked)
     }
-    for place in additions.indices { additions[place].record.values = additions[place].record.values.map(linked) }
+    for place in additions.indices { additions[place].record.values = try additions[place].record.values.map(linked) }
   }
 
   /// The value with references to local objects.
-  func linked(_ value: Value) -> Value {
+  func linked(_ value: Value) throws -> Value {
     guard value.hasReferences else { return value }
-    return value.mapReferences { number in
-      switch standIn(number) {
+    return try value.mapReferences { number in
+      switch try standIn(number) {
       case .local(let local): .reference(local)
       case .new(let entity): numbers[entity].map { .reference($0) } ?? .null
       }
@@ -63,6 +63,9 @@ struct ObjectLinking {
   /// The number of an object that is new here.
   func number(of entity: Int) -> Int? { numbers[entity] }
 
+  /// The entity that an object belongs to.
+  func entity(of number: Int) -> Int? { matching?.entity(of: number) }
+
   /// What references to one object are told by.
   func canonical(_ number: Int) -> Int { matching?.canonical(number) ?? number }
 
@@ -71,20 +74,19 @@ struct ObjectLinking {
     case new(Int)
   }
 
-  private func standIn(_ number: Int) -> StandIn {
+  private func standIn(_ number: Int) throws -> StandIn {
     // What no side had was made by the model's own code.
     guard let matching, let entity = matching.entity(of: number) else { return .local(number) }
     let locals = matching.entities[entity][.local]
     guard let first = locals.first else { return .new(entity) }
-    guard number != first, locals.contains(number) else { return .local(first) }
+    guard number != first, matching.isMember(number, of: .local) else { return .local(first) }
     // Two objects here for one of the server's become one, where nothing of either is lost by that.
-    return .local(hasSameFields(number, first) ? first : number)
+    return .local(try hasSameFields(number, first) ? first : number)
   }
 
-  private func hasSameFields(_ one: Int, _ other: Int) -> Bool {
-    guard let matching, let left = fields[one] ?? (try? graph.record(one)),
-      let right = fields[other] ?? (try? graph.record(other))
-    else { return false }
+  private func hasSameFields(_ one: Int, _ other: Int) throws -> Bool {
+    guard let matching else { return false }
+    let left = try fields[one] ?? graph.record(one), right = try fields[other] ?? graph.record(other)
     return Value.record(left).isSame(as: .record(right)) { matching.canonical($0) }
   }
 
@@ -93,13 +95,13 @@ struct ObjectLinking {
   private mutating func findAdditions(_ complete: (Int) throws -> Record) throws {
     var found = Set<Int>()
     var waiting: [Int] = []
-    func visit(_ value: Value) {
-      value.forEachReference { number in
-        if case .new(let entity) = standIn(number), found.insert(entity).inserted { waiting.append(entity) }
+    func visit(_ value: Value) throws {
+      try value.forEachReference { number in
+        if case .new(let entity) = try standIn(number), found.insert(entity).inserted { waiting.append(entity) }
       }
     }
-    visit(root)
-    for update in updates { for value in update.record.values { visit(value) } }
+    try visit(root)
+    for update in updates { for value in update.record.values { try visit(value) } }
     var next = 0
     while next < waiting.count, let matching {
       let entity = waiting[next]
@@ -109,19 +111,19 @@ struct ObjectLinking {
       let number = members[.server].first { $0 >= 0 } ?? members[.server].first ?? members[.base].first
       guard let number else { continue }
       additions.append(Addition(entity: entity, type: graph.type(number), record: record))
-      for value in record.values { visit(value) }
+      for value in record.values { try visit(value) }
     }
   }
 
   /// A constant is set when the object is made, so what it refers to must exist by then; anything else can wait.
-  private mutating func sortAdditions() {
+  private mutating func sortAdditions() throws {
     guard additions.contains(where: { $0.type.schema.fields.contains(where: \.isConstant) }) else { return }
     let places = Dictionary(additions.enumerated().map { ($1.entity, $0) }, uniquingKeysWith: { first, _ in first })
-    func needs(_ place: Int) -> [Int] {
+    func needs(_ place: Int) throws -> [Int] {
       var result: [Int] = []
       for field in additions[place].type.schema.fields where field.isConstant {
-        additions[place].record[field.key]?.forEachReference { number in
-          if case .new(let entity) = standIn(number), let other = places[entity] { result.append(other) }
+        try additions[place].record[field.key]?.forEachReference { number in
+          if case .new(let entity) = try standIn(number), let other = places[entity] { result.append(other) }
         }
       }
       return result
@@ -129,14 +131,14 @@ struct ObjectLinking {
     var order: [Int] = []
     var state = [Int](repeating: 0, count: additions.count)
     for start in additions.indices where state[start] == 0 {
-      var stack = [(place: start, needs: needs(start)[...])]
+      var stack = [(place: start, needs: try needs(start)[...])]
       state[start] = 1
       while let top = stack.last {
         if let next = top.needs.first {
           stack[stack.count - 1].needs = top.needs.dropFirst()
           guard state[next] == 0 else { continue }
           state[next] = 1
-          stack.append((next, needs(next)[...]))
+          stack.append((next, try needs(next)[...]))
         } else {
           order.append(top.place)
           stack.removeLast()

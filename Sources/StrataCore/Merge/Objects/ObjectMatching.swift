@@ -3,14 +3,24 @@
 ///
 /// What belongs together is an entity. One side may have several objects of it: a document that names one twice.
 struct ObjectMatching {
-  enum Side: Int, CaseIterable { case base, local, server }
+  enum Side: Int, CaseIterable {
+    case base, local, server
+
+    fileprivate var bit: UInt8 { 1 << UInt8(rawValue) }
+  }
 
   struct Entity {
     /// The objects of each side, by side.
-    var members: [[Int]] = [[], [], []]
-    var hasIdentity = false
+    fileprivate(set) var members: [[Int]] = [[], [], []]
+    fileprivate(set) var hasIdentity = false
+    /// The types of the members, each once.
+    fileprivate var types: [ObjectIdentifier: any Model.Type] = [:]
+    /// How many members each side had when their fields were looked at last.
+    fileprivate var visited = [0, 0, 0]
 
     subscript(side: Side) -> [Int] { members[side.rawValue] }
+
+    fileprivate var count: Int { members.reduce(0) { $0 + $1.count } }
   }
 
   /// The same place on each side; `nil` where nothing stands there.
@@ -20,6 +30,8 @@ struct ObjectMatching {
     var server: Value?
     /// Whether the server's is one of several objects for one.
     var isRepeated = false
+    /// Whether base and local were matched with each other before.
+    var isKnownHere = false
   }
 
   private struct Identity: Hashable {
@@ -28,45 +40,43 @@ struct ObjectMatching {
     let value: Value
   }
 
+  /// Where an object belongs: its entity, and the sides that have it.
+  private struct Membership {
+    var entity: Int
+    /// A bit for each side.
+    var sides: UInt8 = 0
+  }
+
   let graph: MergeGraph
-  /// The key that tells the elements of an array apart, by the type and the key that hold it and one of the elements.
-  private let listKey: (_ typeName: String, _ key: String, _ element: Value) -> String?
+  let catalog: SchemaCatalog
   private(set) var entities: [Entity] = []
-  private var numbers: [Int: Int] = [:]
+  private var memberships: [Int: Membership] = [:]
   private var identified: [Identity: [Int]] = [:]
-  private var identityKeys: [ObjectIdentifier: String?] = [:]
-  private var places: [Place] = []
-  /// How many members each entity had when its fields were looked at last.
-  private var visited: [Int: Int] = [:]
+  /// What is still to be matched.
+  var places: [Place] = []
   /// The schema of a root that is no object.
   private let rootStructure: ModelSchema?
 
-  init(
-    _ graph: MergeGraph, rootStructure: ModelSchema?,
-    listKey: @escaping (_ typeName: String, _ key: String, _ element: Value) -> String?
-  ) {
+  init(_ graph: MergeGraph, _ catalog: SchemaCatalog, rootStructure: ModelSchema?) {
     self.graph = graph
+    self.catalog = catalog
     self.rootStructure = rootStructure
-    self.listKey = listKey
   }
 
   /// The entity that an object belongs to; `nil` for one that came up later.
-  func entity(of number: Int) -> Int? { numbers[number] }
+  func entity(of number: Int) -> Int? { memberships[number]?.entity }
 
   /// What references to an object are compared by: the number of its entity, or one of its own.
-  func canonical(_ number: Int) -> Int { numbers[number] ?? Int.min / 2 + number }
+  func canonical(_ number: Int) -> Int { memberships[number]?.entity ?? Int.min / 2 + number }
 
-  mutating func identityKey(of schema: ModelSchema) -> String? {
-    if let known = identityKeys[ObjectIdentifier(schema)] { return known }
-    let key = schema.identityKey
-    identityKeys[ObjectIdentifier(schema)] = key
-    return key
-  }
+  /// Whether a side has an object.
+  func isMember(_ number: Int, of side: Side) -> Bool { (memberships[number]?.sides ?? 0) & side.bit != 0 }
 
-  /// What tells a record from others of its type; `nil` where it has nothing that does.
-  mutating func identity(of record: Record, _ schema: ModelSchema) -> Value? {
-    guard let key = identityKey(of: schema), let value = record[key], !value.isNull else { return nil }
-    return value
+  /// What tells an object from others of its type; `nil` where it has nothing that does.
+  private func identity(of number: Int) throws -> Identity? {
+    let schema = graph.schema(number)
+    guard let key = schema.identityKey, let value = try graph.record(number)[key], !value.isNull else { return nil }
+    return Identity(family: schema.superclasses.last?.name ?? schema.name, value: value)
   }
 
   // MARK: Matching
@@ -75,12 +85,12 @@ struct ObjectMatching {
   ///
   /// - Parameters:
   ///   - root: the root of each side. They stand for each other, whatever tells them apart.
-  ///   - isMerged: whether a field takes part, by the schema that declares it: what the server has elsewhere is not looked at.
-  mutating func match(_ root: Place, isMerged: (ModelSchema, String) -> Bool) throws {
+  ///   - skippedKeys: the keys of fields that take no part: what the server has there is not looked at.
+  mutating func match(_ root: Place, skippedKeys: (ModelSchema) -> Set<String>) throws {
     try addRoot(root)
     for (side, value) in zip(Side.allCases, [root.base, root.local, root.server]) {
       guard let value else { continue }
-      try add(value, side, isMerged)
+      try add(value, side, skippedKeys)
     }
     places = [root]
     var isRoot = true
@@ -93,30 +103,34 @@ struct ObjectMatching {
       try visit(entity)
       while let place = places.popLast() { try match(place, isRoot: false) }
     }
+    // What a document says first comes first, in whichever order its parts were found to be about one object.
+    for entity in entities.indices where entities[entity][.server].count > 1 {
+      guard entities[entity][.server].allSatisfy({ $0 < 0 }) else { continue }
+      entities[entity].members[Side.server.rawValue].sort(by: >)
+    }
   }
 
   private mutating func addRoot(_ root: Place) throws {
-    var entity = Entity()
+    var hasRoot = false
     for (side, value) in zip(Side.allCases, [root.base, root.local, root.server]) {
       guard case .reference(let number)? = value else { continue }
-      entity.members[side.rawValue] = [number]
-      numbers[number] = 0
-      let schema = graph.schema(number)
-      guard let id = identity(of: try graph.record(number), schema) else { continue }
-      entity.hasIdentity = true
-      let identity = Identity(family: schema.superclasses.last?.name ?? schema.name, value: id)
+      if !hasRoot { entities.append(Entity()) }
+      hasRoot = true
+      insert(number, side, into: 0)
+      guard let identity = try identity(of: number) else { continue }
+      entities[0].hasIdentity = true
       if !(identified[identity] ?? []).contains(0) { identified[identity, default: []].append(0) }
     }
-    if !entity.members.allSatisfy(\.isEmpty) { entities.append(entity) }
   }
 
   /// Adds all objects that one side leads to, those with an identity to the entity that has it.
-  private mutating func add(_ root: Value, _ side: Side, _ isMerged: (ModelSchema, String) -> Bool) throws {
+  private mutating func add(_ root: Value, _ side: Side, _ skippedKeys: (ModelSchema) -> Set<String>) throws {
     var queue: [Int] = []
     var seen = Set<Int>()
     func visit(_ value: Value, _ schema: ModelSchema?) {
       if case .record(let record) = value, side == .server, let schema {
-        for (key, value) in zip(record.keys, record.values) where isMerged(schema, key) {
+        let skipped = skippedKeys(schema)
+        for (key, value) in zip(record.keys, record.values) where skipped.isEmpty || !skipped.contains(key) {
           value.forEachReference { if seen.insert($0).inserted { queue.append($0) } }
         }
       } else {
@@ -129,7 +143,7 @@ struct ObjectMatching {
       let number = queue[next]
       next += 1
       // An object that both sides refer to is the same on both, and so is what it leads to.
-      let isShared = side == .server && numbers[number].map { entities[$0][.local].contains(number) } ?? false
+      let isShared = side == .server && isMember(number, of: .local)
       try add(number, side)
       if isShared { continue }
       visit(.record(try graph.record(number)), graph.schema(number))
@@ -141,35 +155,33 @@ struct ObjectMatching {
   }
 
   private mutating func add(_ number: Int, _ side: Side) throws {
-    if let known = numbers[number] {
-      // One object may be on several sides.
-      if !entities[known][side].contains(number) { entities[known].members[side.rawValue].append(number) }
-      return
-    }
-    let schema = graph.schema(number)
-    var entity = Entity()
-    if let id = identity(of: try graph.record(number), schema) {
-      entity.hasIdentity = true
-      let identity = Identity(family: schema.superclasses.last?.name ?? schema.name, value: id)
-      for candidate in identified[identity] ?? [] where isRelated(number, candidate) {
-        numbers[number] = candidate
-        entities[candidate].members[side.rawValue].append(number)
-        return
+    // One object may be on several sides.
+    if let known = memberships[number] { return insert(number, side, into: known.entity) }
+    let entity = entities.count
+    if let identity = try identity(of: number) {
+      if let known = identified[identity]?.first(where: { isRelated(number, $0) }) {
+        return insert(number, side, into: known)
       }
-      identified[identity, default: []].append(entities.count)
+      identified[identity, default: []].append(entity)
+      entities.append(Entity(hasIdentity: true))
+    } else {
+      entities.append(Entity())
     }
-    numbers[number] = entities.count
-    entity.members[side.rawValue] = [number]
-    entities.append(entity)
+    insert(number, side, into: entity)
+  }
+
+  private mutating func insert(_ number: Int, _ side: Side, into entity: Int) {
+    guard !isMember(number, of: side) else { return }
+    memberships[number, default: Membership(entity: entity)].sides |= side.bit
+    let type = graph.type(number)
+    entities[entity].types[ObjectIdentifier(type)] = type
+    entities[entity].members[side.rawValue].append(number)
   }
 
   /// Whether an object can be the same as those of an entity: one of the classes inherits from the other.
   private func isRelated(_ number: Int, _ entity: Int) -> Bool {
     let type = graph.type(number)
-    return entities[entity].members.joined().allSatisfy { member in
-      let other = graph.type(member)
-      return type.isSubtype(of: other) || other.isSubtype(of: type)
-    }
+    return entities[entity].types.values.allSatisfy { $0 == type || type.isSubtype(of: $0) || $0.isSubtype(of: type) }
   }
 
   // MARK: By place
@@ -193,8 +205,8 @@ struct ObjectMatching {
 
   /// Makes one entity of two objects at one place, where they can be the same.
   private mutating func join(_ one: Value?, _ other: Value?, isRoot: Bool, isRepeated: Bool = false) throws {
-    guard case .reference(let left)? = one, case .reference(let right)? = other, let first = numbers[left],
-      let second = numbers[right]
+    guard case .reference(let left)? = one, case .reference(let right)? = other, let first = entity(of: left),
+      let second = entity(of: right)
     else { return }
     guard first != second else { return try visit(first) }
     if !isRoot {
@@ -203,41 +215,50 @@ struct ObjectMatching {
       else { return }
       for side in Side.allCases where !entities[first][side].isEmpty && !entities[second][side].isEmpty {
         // Several parts of a document may be about one object.
-        guard side == .server,
-          isRepeated || (entities[first][side] + entities[second][side]).contains(where: { $0 < 0 })
-        else { return }
+        guard side == .server, isRepeated || isPart(entities[first]) || isPart(entities[second]) else { return }
       }
     }
-    for side in Side.allCases {
-      for number in entities[second][side] {
-        numbers[number] = first
-        if !entities[first][side].contains(number) { entities[first].members[side.rawValue].append(number) }
-      }
-    }
-    entities[first].hasIdentity = entities[first].hasIdentity || entities[second].hasIdentity
-    entities[second].members = [[], [], []]
-    visited[first] = nil
-    try visit(first)
+    // The smaller one moves, but the root stays what it is.
+    let isFirstKept = first == 0 || second != 0 && entities[first].count >= entities[second].count
+    try unite(isFirstKept ? first : second, with: isFirstKept ? second : first)
   }
 
-  /// Looks at the fields of an entity once more whenever it has got more members.
-  private mutating func visit(_ entity: Int) throws {
-    let members = entities[entity].members
-    let count = members.reduce(0) { $0 + $1.count }
-    guard visited[entity] != count else { return }
-    visited[entity] = count
-    let sides = members.map(\.count)
-    guard sides.count(where: { $0 > 0 }) > 1 else { return }
-    for index in 0..<(sides.max() ?? 0) {
+  private mutating func unite(_ kept: Int, with moved: Int) throws {
+    for side in Side.allCases {
+      for number in entities[moved][side] { memberships[number]?.entity = kept }
+      entities[kept].members[side.rawValue] += entities[moved][side]
+    }
+    entities[kept].types.merge(entities[moved].types) { known, _ in known }
+    entities[kept].hasIdentity = entities[kept].hasIdentity || entities[moved].hasIdentity
+    entities[moved] = Entity()
+    try visit(kept)
+  }
+
+  /// Whether what the server says of an entity came in as parts.
+  private func isPart(_ entity: Entity) -> Bool { entity[.server].first.map { $0 < 0 } ?? false }
+
+  /// Looks at the fields of an entity whenever it has got more members.
+  mutating func visit(_ entity: Int) throws {
+    let (members, visited) = (entities[entity].members, entities[entity].visited)
+    let counts = members.map(\.count)
+    guard counts != visited else { return }
+    entities[entity].visited = counts
+    guard counts.count(where: { $0 > 0 }) > 1 else { return }
+    // Each member stands beside one of each other side, the first where there are no more: a side that comes in stands
+    // beside all.
+    let isNew = zip(visited, counts).contains { $0 == 0 && $1 > 0 }
+    let news = isNew ? [0..<(counts.max() ?? 0)] : zip(visited, counts).map { $0..<$1 }
+    for index in news.joined() {
       func field(_ side: Side) throws -> Value? {
         let numbers = members[side.rawValue]
         guard let number = numbers.indices.contains(index) ? numbers[index] : numbers.first else { return nil }
         return .record(try graph.record(number))
       }
+      let isKnownHere = index > 0 && index >= counts[Side.base.rawValue] && index >= counts[Side.local.rawValue]
       places.append(
         Place(
           base: try field(.base), local: try field(.local), server: try field(.server),
-          isRepeated: sides[Side.server.rawValue] > 1))
+          isRepeated: counts[Side.server.rawValue] > 1, isKnownHere: isKnownHere))
     }
   }
 
@@ -253,160 +274,5 @@ struct ObjectMatching {
       if !one.isSame(as: two) { return true }
     }
     return false
-  }
-
-  /// Matches what stands at the same places inside of values that are no objects themselves.
-  private mutating func inside(_ place: Place) throws {
-    if case .reference(let number)? = place.server ?? place.local, let entity = numbers[number] {
-      return try visit(entity)
-    }
-    let values = [place.base, place.local, place.server].compactMap(\.self)
-    guard values.count > 1, values.contains(where: \.hasReferences) else { return }
-    switch values[0] {
-    case .record: try fields(place)
-    case .object, .map: try entries(place)
-    case .array, .set: try elements(place, nil)
-    default: return
-    }
-  }
-
-  private mutating func fields(_ place: Place) throws {
-    let records = (place.base?.recordValue, place.local?.recordValue, place.server?.recordValue)
-    guard let pattern = records.2 ?? records.1 ?? records.0 else { return }
-    // What the server says nothing about stands for what the base had all the same.
-    let others = (records.1?.keys ?? []).filter { records.2?[$0] == nil && records.2 != nil }
-    for key in pattern.keys + others {
-      let inner = Place(
-        base: records.0?[key], local: records.1?[key], server: records.2?[key], isRepeated: place.isRepeated)
-      if case .array(let elements)? = inner.server ?? inner.local, let first = elements.first {
-        try self.elements(inner, listKey(pattern.typeName, key, first))
-      } else {
-        places.append(inner)
-      }
-    }
-  }
-
-  private mutating func entries(_ place: Place) throws {
-    func lookup(_ value: Value?) -> [Value: Value] {
-      Dictionary((value?.mapEntries ?? []).map { ($0.key, $0.value) }, uniquingKeysWith: { first, _ in first })
-    }
-    let (base, local, server) = (lookup(place.base), lookup(place.local), lookup(place.server))
-    let others = (place.local?.mapEntries ?? []).filter { server[$0.key] == nil && place.server != nil }
-    for entry in ((place.server ?? place.local)?.mapEntries ?? []) + others {
-      places.append(
-        Place(
-          base: base[entry.key], local: local[entry.key], server: server[entry.key], isRepeated: place.isRepeated))
-    }
-  }
-
-  // MARK: Lists
-
-  /// Matches elements: those with one key, those that look the same in their order, and between them those that stand at
-  /// one place.
-  private mutating func elements(_ place: Place, _ key: String?) throws {
-    let base = place.base?.arrayValue, local = place.local?.arrayValue, server = place.server?.arrayValue
-    if let key {
-      func lookup(_ elements: [Value]?) throws -> [Value: Value] {
-        var result: [Value: Value] = [:]
-        for element in elements ?? [] {
-          if let id = try opened(element)[key], !id.isNull, result[id] == nil { result[id] = element }
-        }
-        return result
-      }
-      let (olds, mine, theirs) = (try lookup(base), try lookup(local), try lookup(server))
-      for (id, element) in theirs {
-        places.append(Place(base: olds[id], local: mine[id], server: element, isRepeated: place.isRepeated))
-      }
-      for (id, element) in mine where theirs[id] == nil && olds[id] != nil {
-        places.append(Place(base: olds[id], local: element, server: nil))
-      }
-      return
-    }
-    let fillsGaps = if case .set? = place.local ?? place.server { false } else { true }
-    if let base, let server {
-      try align(base, server, fillsGaps) { Place(base: $0, server: $1, isRepeated: place.isRepeated) }
-    }
-    if let base, let local { try align(base, local, fillsGaps) { Place(base: $0, local: $1) } }
-    if place.base == nil, let local, let server {
-      try align(local, server, fillsGaps) { Place(local: $0, server: $1, isRepeated: place.isRepeated) }
-    }
-  }
-
-  private mutating func align(
-    _ one: [Value], _ other: [Value], _ fillsGaps: Bool, _ place: (Value, Value) -> Place
-  ) throws {
-    // Of a part nobody knows what it looks like.
-    if fillsGaps, try other.contains(where: isPart) {
-      for (left, right) in zip(one, other) { places.append(place(left, right)) }
-      return
-    }
-    let left = try one.map(content), right = try other.map(content)
-    var start = 0
-    while start < min(left.count, right.count), left[start].isSame(as: right[start]) {
-      places.append(place(one[start], other[start]))
-      start += 1
-    }
-    var end = 0
-    while end < min(left.count, right.count) - start,
-      left[left.count - 1 - end].isSame(as: right[right.count - 1 - end])
-    {
-      places.append(place(one[left.count - 1 - end], other[right.count - 1 - end]))
-      end += 1
-    }
-    let (lefts, rights) = (start..<left.count - end, start..<right.count - end)
-    var known: [SameValue: [Int]] = [:]
-    for index in rights.reversed() { known[SameValue(right[index]), default: []].append(index) }
-    var taken = Set<Int>()
-    var rest: [Int] = []
-    for index in lefts {
-      if lefts.count != rights.count, let match = known[SameValue(left[index])]?.popLast() {
-        places.append(place(one[index], other[match]))
-        taken.insert(match)
-      } else {
-        rest.append(index)
-      }
-    }
-    guard fillsGaps else { return }
-    for (index, match) in zip(rest, rights.filter { !taken.contains($0) }) {
-      places.append(place(one[index], other[match]))
-    }
-  }
-
-  private func isPart(_ element: Value) throws -> Bool {
-    guard case .reference(let number) = element, number < 0 else { return false }
-    return try graph.record(number).values.count < graph.schema(number).fields.count
-  }
-
-  /// What an element looks like by itself, with what tells the objects apart that it refers to.
-  private func content(_ element: Value) throws -> Value {
-    try opened(element).mapReferences { number in
-      numbers[number].flatMap { entities[$0].hasIdentity ? .reference($0) : nil } ?? .null
-    }
-  }
-
-  private func opened(_ value: Value) throws -> Value {
-    if case .reference(let number) = value { .record(try graph.record(number)) } else { value }
-  }
-}
-
-extension Value {
-  var hasReferences: Bool {
-    switch self {
-    case .reference: true
-    case .array(let elements), .set(let elements): elements.contains(where: \.hasReferences)
-    case .object(let object): object.entries.contains { $0.value.hasReferences }
-    case .map(let entries): entries.contains { $0.key.hasReferences || $0.value.hasReferences }
-    case .record(let record): record.values.contains(where: \.hasReferences)
-    default: false
-    }
-  }
-
-  /// The pairs of a dictionary; `nil` for anything else.
-  var mapEntries: [MapEntry]? {
-    switch self {
-    case .map(let entries): entries
-    case .object(let object): object.entries.map { MapEntry(key: .string($0.key), value: $0.value) }
-    default: nil
-    }
   }
 }

@@ -1,0 +1,50 @@
+extension PartReader {
+  func archivedCase(_ record: Record, _ type: any Model.Type) throws -> Value {
+    let schema = type.schema
+    let record = context.source == .merge ? record : try schema.upgraded(record, in: context)
+    guard let key = record.keys.first, record.keys.count == 1, case .object(let payload)? = record[key],
+      let values = try self.payload(schema, key, payload, nil)
+    else { return try present(whole(type, .record(record)), record) }
+    return values
+  }
+
+  func jsonCase(_ record: Record, _ type: any Model.Type, _ json: Value, _ before: Record?) throws -> Value {
+    guard let key = record.keys.first, case .object(let payload)? = record[key] else { return try whole(type, json) }
+    let old = before.flatMap { $0.keys.first == key ? $0[key]?.objectValue : nil }
+    let adds = addsNulls && old == nil && listDepth == 0
+    return try self.payload(type.schema, key, payload, old, adds: adds) ?? present(whole(type, json), record)
+  }
+
+  /// Of the associated values of a case whose types are not declared, those that came in.
+  private func present(_ made: Value, _ record: Record) throws -> Value {
+    guard case .record(let whole) = made, let key = whole.keys.first, case .object(let values)? = whole[key],
+      let name = record.keys.first, case .object(let payload)? = record[name]
+    else { return made }
+    let entries = values.entries.filter { payload[$0.key] != nil }
+    return .record(Record(shape: whole.shape, values: [.object(Object(uniqueEntries: entries))]))
+  }
+
+  /// The associated values that are there; `nil` where the case or their types are not known.
+  ///
+  /// - Parameter adds: whether the case was added by a merge patch.
+  private func payload(
+    _ schema: ModelSchema, _ key: String, _ payload: Object, _ before: Object?, adds: Bool = false
+  ) throws -> Value? {
+    guard let name = schema.caseName(key), let info = schema.cases.first(where: { $0.name == name }),
+      info.labels.count == info.payload.count, !info.labels.isEmpty || payload.isEmpty
+    else { return nil }
+    var entries: [Object.Entry] = []
+    for (label, type) in zip(info.labels, info.payload) {
+      do {
+        switch (before?[label], payload[label]) {
+        case (nil, nil):
+          if adds, type is any OptionalType.Type { entries.append(.init(key: label, value: .null)) }
+        case (_?, nil): entries.append(.init(key: label, value: try part(type, .null, nil)))
+        case (let old, let new?): entries.append(.init(key: label, value: try part(type, new, old)))
+        }
+      } catch { throw ArchiveError.at(.key(label), error).inType(schema.name) }
+    }
+    return .record(
+      Record(shape: schema.caseShapes[name] ?? schema.fullShape, values: [.object(Object(uniqueEntries: entries))]))
+  }
+}

@@ -1,0 +1,61 @@
+import Foundation
+
+/// Reads JSON text that is for a type, of which anything may be absent. Of two values for one field nobody knows which one
+/// another reader of the same text took, so these are refused at any depth, as decoding does.
+struct PartText {
+  let reading: JSONReading
+
+  /// - Throws: ``ArchiveError`` with the code `invalidJSON` for text that is no JSON, and with its path for a key that
+  ///   stands twice and is read.
+  func value(of text: Data, for type: Any.Type) throws -> Value {
+    try JSONReader().withRoot(of: text, depthLimit: JSONReader.maximumDepth) { root in
+      let (value, hasDuplicates) = try root.lastValue()
+      if hasDuplicates { try check(root, type) }
+      return value
+    }
+  }
+
+  private func check(_ element: JSONElement, _ type: Any.Type) throws {
+    if let type = type as? any OptionalType.Type {
+      if !element.isNull { try check(element, type.wrappedType) }
+    } else if let type = type as? any Model.Type, !type.schema.isEnumeration, element.kind == .object {
+      try checkFields(element, reading.plan(of: type.schema))
+    } else if let type = type as? any PartialList.Type, element.kind == .array {
+      try element.forEachElement { try check($0, type.partType) }
+    } else if let type = type as? any PartialDictionary.Type, element.kind == .object {
+      var keys = Set<ExactKey>()
+      try element.forEachMember { key, value in
+        guard keys.insert(ExactKey(key)).inserted else { throw Self.duplicate(value) }
+        try check(value, type.partType)
+      }
+    } else {
+      _ = try element.value()
+    }
+  }
+
+  private func checkFields(_ object: JSONElement, _ plan: JSONPlan) throws {
+    guard reading.unknownKeys == .ignore, let others = plan.otherKeys else {
+      _ = try object.value()
+      return
+    }
+    let places = try plan.keys.places(in: object, of: plan)
+    for (entry, place) in zip(plan.entries, places) where place >= 0 {
+      do { try check(object.element(at: place), entry.field.type) } catch {
+        throw ArchiveError.at(.key(entry.field.key), error)
+      }
+    }
+    guard !others.isEmpty else { return }
+    // What a field makes a value of by itself is read as a whole.
+    var keys = Set<ExactKey>()
+    try object.forEachMember { name, value in
+      let key = ExactKey(name)
+      guard others.contains(key) else { return }
+      guard keys.insert(key).inserted else { throw Self.duplicate(value) }
+      _ = try value.value()
+    }
+  }
+
+  private static func duplicate(_ value: JSONElement) -> ArchiveError {
+    ArchiveError(.invalidJSON, "a duplicate key in an object; each may be there once", byteOffset: value.byteOffset)
+  }
+}

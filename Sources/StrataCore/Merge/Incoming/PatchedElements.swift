@@ -1,0 +1,32 @@
+/// The elements of a list before a patch, by what tells them apart.
+struct PatchedElements {
+  private let elements: [Value]
+  private let identity: ((Value) -> Value?)?
+  private var places: [ElementKey: Int] = [:]
+  /// The keys of the new list so far.
+  private var keys = ElementKeys()
+
+  init(_ elements: [Value], _ type: any Archivable.Type, _ context: DecodingContext) {
+    self.elements = elements
+    guard let schema = (type as? any Model.Type)?.schema, let key = schema.identityKey,
+      let place = schema.fields.firstIndex(where: { $0.key == key })
+    else {
+      identity = nil
+      return
+    }
+    let plan = context.json.plan(of: schema)
+    // An element that cannot be read has no identity here; reading it for the merge says what is wrong with it.
+    identity = { try? plan.read($0, in: context, suppliesMissing: false).values[place] }
+    var keys = ElementKeys()
+    for (place, element) in elements.enumerated() {
+      guard let id = identity?(element), !id.isNull else { continue }
+      places[keys.key(for: id)] = place
+    }
+  }
+
+  /// The element that a new one was; `nil` where nobody knows. Asked for each of the new list in its order.
+  mutating func counterpart(of element: Value, at place: Int, of count: Int) -> Value? {
+    if let id = identity?(element), !id.isNull { return places[keys.key(for: id)].map { elements[$0] } }
+    return count == elements.count ? elements[place] : nil
+  }
+}

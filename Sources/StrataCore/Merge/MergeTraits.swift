@@ -1,0 +1,27 @@
+/// What a model says about merging, found once for each type: asking a type what it conforms to takes its time.
+package struct MergeTraits: Sendable {
+  let rules: MergeRules?
+  let hooks: (any ValueMerging.Type)?
+  /// The key by which models of the type are told apart: what their rules name, else a field called `id`; `nil` where
+  /// there is neither.
+  let identityKey: String?
+  let fields: [ExactKey: FieldInfo]
+  /// The keys of fields in which merging remembers something.
+  let stateKeys: Set<String>
+  /// The keys of fields that no merge changes, and of those in ``stateKeys``.
+  let keptKeys: Set<String>
+
+  init(_ schema: ModelSchema) {
+    rules = (schema.type as? any Mergeable.Type)?.mergeRules
+    hooks = schema.type as? any ValueMerging.Type
+    identityKey = rules?.identity ?? (schema.allKeys.contains("id") ? "id" : nil)
+    fields = Dictionary(schema.fields.map { (ExactKey($0.key), $0) }, uniquingKeysWith: { first, _ in first })
+    stateKeys = Set(schema.fields.filter { $0.type is MergeState.Type }.map(\.key))
+    keptKeys = stateKeys.union(schema.fields.filter(\.merge.keepsLocal).map(\.key))
+  }
+}
+
+extension ModelSchema {
+  /// The key by which models of the type are told apart; `nil` where there is none.
+  var identityKey: String? { mergeTraits.identityKey }
+}

@@ -1,0 +1,79 @@
+extension ModelMerge {
+  /// Where the objects of the result stand; those that are no longer in it, where they stood before.
+  func places(
+    _ merger: ValueMerger, _ result: Record
+  ) throws -> (all: ObjectPlaces, reachable: Set<Int>) {
+    guard let matching = merger.matching, base != nil || !merger.notes.isEmpty else {
+      return (ObjectPlaces([]), [])
+    }
+    var known = Set<ValueMerger.Way>()
+    let before = try merger.ways(from: local, found: { known.insert($0) }, { try graph.record($0) })
+    var ways = try merger.ways(from: rootNumber.map { .reference($0) } ?? .record(result), known: known) { number in
+      if number == rootNumber { return result }
+      guard let entity = matching.entity(of: number) else { return try graph.record(number) }
+      let own = matching.isMember(number, of: .local) ? number : matching.entities[entity][.local].first ?? number
+      return try merger.updates[own] ?? graph.record(own)
+    }
+    let reachable = Set(ways.map(\.object))
+    for way in before where !reachable.contains(way.object) { ways.append(try lost(way, matching)) }
+    return (ObjectPlaces(ways), reachable)
+  }
+
+  /// The path of an object that is no longer in the result: what tells it apart, since other objects stand where it stood.
+  private func lost(
+    _ way: (object: Int, owner: Int?, steps: [MergePath.Component]), _ matching: ObjectMatching
+  ) throws -> (object: Int, owner: Int?, steps: [MergePath.Component]) {
+    guard matching.entities.indices.contains(way.object), let number = matching.entities[way.object][.local].first
+    else { return way }
+    let schema = graph.schema(number)
+    guard let key = schema.identityKey, let id = try graph.record(number)[key], !id.isNull else { return way }
+    return (way.object, nil, [.key(schema.name), .element(key: key, id: id)])
+  }
+
+  /// Says which edited objects nothing refers to any more: the edits go with them.
+  func noteLostEdits(_ merger: inout ValueMerger, _ reachable: Set<Int>) throws {
+    guard base != nil, let matching = merger.matching else { return }
+    for entity in try merger.ownEdits(.local).sorted() where !reachable.contains(entity) {
+      guard let number = matching.entities[entity][.local].first, number != rootNumber else { continue }
+      let sides = MergeSides(
+        base: matching.entities[entity][.base].first.map { .reference($0) }, local: .reference(number),
+        server: matching.entities[entity][.server].first.map { .reference($0) })
+      // One without an identity belongs to its place, which has a line.
+      guard matching.entities[entity].hasIdentity else { continue }
+      merger.notes.append(
+        MergeNote(
+          object: entity, path: [], outcome: .server, rule: "edited here, and nothing refers to it any more",
+          sides: sides, result: nil))
+    }
+  }
+
+  func entry(_ note: MergeNote, _ merger: ValueMerger, _ places: ObjectPlaces) throws -> MergeReport.Entry {
+    let path = note.object.map { MergePath(note.path, from: $0, in: places) } ?? MergePath(note.path)
+    return MergeReport.Entry(
+      path: path, outcome: note.outcome, rule: note.rule, base: try shown(note.sides.base, merger),
+      local: try shown(note.sides.local, merger), server: try shown(note.sides.server, merger),
+      result: try shown(note.result, merger, isResult: true))
+  }
+
+  /// A value as a report holds it: objects stand in it as records, one level deep, with what tells further ones apart.
+  private func shown(_ value: Value?, _ merger: ValueMerger, isResult: Bool = false) throws -> Value? {
+    guard let value, value.hasReferences else { return value }
+    func record(_ number: Int) throws -> Record {
+      var number = number
+      if isResult, let matching = merger.matching, let entity = matching.entity(of: number),
+        !matching.isMember(number, of: .local)
+      {
+        number = matching.entities[entity][.local].first ?? number
+      }
+      if isResult, let update = merger.updates[number] { return update }
+      return try graph.record(number)
+    }
+    return try value.mapReferences { number in
+      try Value.record(record(number)).mapReferences { inner in
+        let schema = graph.schema(inner)
+        guard let key = schema.identityKey, let id = try record(inner)[key], !id.isNull else { return .null }
+        return .record(Record(typeName: schema.name, modelVersion: schema.modelVersion, fields: [(key, id)]))
+      }
+    }
+  }
+}

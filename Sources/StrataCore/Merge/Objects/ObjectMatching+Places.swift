@@ -1,0 +1,145 @@
+extension ObjectMatching {
+  /// Matches what stands at the same places inside of values that are no objects themselves.
+  mutating func inside(_ place: Place) throws {
+    if case .reference(let number)? = place.server ?? place.local, let entity = entity(of: number) {
+      return try visit(entity)
+    }
+    let values = [place.base, place.local, place.server].compactMap(\.self)
+    guard values.count > 1, values.contains(where: \.hasReferences) else { return }
+    switch values[0] {
+    case .record: try fields(place)
+    case .object, .map: try entries(place)
+    case .array, .set: try elements(place, nil)
+    default: return
+    }
+  }
+
+  private mutating func fields(_ place: Place) throws {
+    let records = (place.base?.recordValue, place.local?.recordValue, place.server?.recordValue)
+    guard let pattern = records.2 ?? records.1 ?? records.0 else { return }
+    // What the server says nothing about stands for what the base had all the same.
+    let others = place.isKnownHere ? [] : (records.1?.keys ?? []).filter { records.2?[$0] == nil && records.2 != nil }
+    for key in pattern.keys + others {
+      let inner = Place(
+        base: records.0?[key], local: records.1?[key], server: records.2?[key], isRepeated: place.isRepeated,
+        isKnownHere: place.isKnownHere)
+      if case .array(let elements)? = inner.server ?? inner.local, let first = elements.first {
+        try self.elements(inner, graph.listKey(pattern.typeName, key, first, in: catalog))
+      } else {
+        places.append(inner)
+      }
+    }
+  }
+
+  private mutating func entries(_ place: Place) throws {
+    func lookup(_ value: Value?) -> [Value: Value] {
+      Dictionary((value?.mapEntries ?? []).map { ($0.key, $0.value) }, uniquingKeysWith: { first, _ in first })
+    }
+    let (base, local, server) = (lookup(place.base), lookup(place.local), lookup(place.server))
+    let others =
+      place.isKnownHere ? [] : (place.local?.mapEntries ?? []).filter { server[$0.key] == nil && place.server != nil }
+    for entry in ((place.server ?? place.local)?.mapEntries ?? []) + others {
+      places.append(
+        Place(
+          base: base[entry.key], local: local[entry.key], server: server[entry.key], isRepeated: place.isRepeated,
+          isKnownHere: place.isKnownHere))
+    }
+  }
+
+  // MARK: Lists
+
+  /// Matches elements: those with one key, those that look the same in their order, and between them those that stand at
+  /// one place.
+  private mutating func elements(_ place: Place, _ key: String?) throws {
+    let base = place.base?.arrayValue, local = place.local?.arrayValue, server = place.server?.arrayValue
+    if let key {
+      // Objects with an identity are matched wherever they stand.
+      if case .reference(let number)? = (server ?? local)?.first, graph.schema(number).identityKey == key { return }
+      return try elements(place, key, base ?? [], local ?? [], server ?? [])
+    }
+    let fillsGaps = if case .set? = place.local ?? place.server { false } else { true }
+    if let base, let server {
+      try align(base, server, fillsGaps) { Place(base: $0, server: $1, isRepeated: place.isRepeated) }
+    }
+    if !place.isKnownHere, let base, let local { try align(base, local, fillsGaps) { Place(base: $0, local: $1) } }
+    if place.base == nil, let local, let server {
+      try align(local, server, fillsGaps) { Place(local: $0, server: $1, isRepeated: place.isRepeated) }
+    }
+  }
+
+  private mutating func elements(
+    _ place: Place, _ key: String, _ base: [Value], _ local: [Value], _ server: [Value]
+  ) throws {
+    func keys(of elements: [Value]) throws -> [ElementKey?] {
+      var keys = ElementKeys()
+      return try elements.map { try graph.opened($0)[key].flatMap { $0.isNull ? nil : keys.key(for: $0) } }
+    }
+    func lookup(_ elements: [Value]) throws -> [ElementKey: Value] {
+      let pairs = zip(try keys(of: elements), elements).compactMap { key, element in key.map { ($0, element) } }
+      return Dictionary(pairs) { first, _ in first }
+    }
+    let (olds, mine, theirs) = (try lookup(base), try lookup(local), try lookup(server))
+    for case (let id?, let element) in zip(try keys(of: server), server) {
+      places.append(
+        Place(
+          base: olds[id], local: mine[id], server: element, isRepeated: place.isRepeated, isKnownHere: place.isKnownHere
+        ))
+    }
+    guard !place.isKnownHere else { return }
+    for case (let id?, let element) in zip(try keys(of: local), local) where theirs[id] == nil && olds[id] != nil {
+      places.append(Place(base: olds[id], local: element))
+    }
+  }
+
+  private mutating func align(
+    _ one: [Value], _ other: [Value], _ fillsGaps: Bool, _ place: (Value, Value) -> Place
+  ) throws {
+    // Of a part nobody knows what it looks like.
+    if fillsGaps, try other.contains(where: isPart) {
+      for (left, right) in zip(one, other) { places.append(place(left, right)) }
+      return
+    }
+    let left = try one.map(content), right = try other.map(content)
+    var start = 0
+    while start < min(left.count, right.count), left[start].isSame(as: right[start]) {
+      places.append(place(one[start], other[start]))
+      start += 1
+    }
+    var end = 0
+    while end < min(left.count, right.count) - start,
+      left[left.count - 1 - end].isSame(as: right[right.count - 1 - end])
+    {
+      places.append(place(one[left.count - 1 - end], other[right.count - 1 - end]))
+      end += 1
+    }
+    let (lefts, rights) = (start..<left.count - end, start..<right.count - end)
+    var known: [SameValue: [Int]] = [:]
+    for index in rights.reversed() { known[SameValue(right[index]), default: []].append(index) }
+    var taken = Set<Int>()
+    var rest: [Int] = []
+    for index in lefts {
+      if lefts.count != rights.count, let match = known[SameValue(left[index])]?.popLast() {
+        places.append(place(one[index], other[match]))
+        taken.insert(match)
+      } else {
+        rest.append(index)
+      }
+    }
+    guard fillsGaps else { return }
+    for (index, match) in zip(rest, rights.filter { !taken.contains($0) }) {
+      places.append(place(one[index], other[match]))
+    }
+  }
+
+  private func isPart(_ element: Value) throws -> Bool {
+    guard case .reference(let number) = element, number < 0 else { return false }
+    return try graph.record(number).values.count < graph.schema(number).fields.count
+  }
+
+  /// What an element looks like by itself, with what tells the objects apart that it refers to.
+  private func content(_ element: Value) throws -> Value {
+    try graph.opened(element).mapReferences { number in
+      entity(of: number).flatMap { entities[$0].hasIdentity ? .reference($0) : nil } ?? .null
+    }
+  }
+}
