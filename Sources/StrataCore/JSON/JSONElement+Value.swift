@@ -76,8 +76,9 @@ private struct JSONValueBuilder {
         } else {
           value = .array(frame.elements)
         }
-        guard let last = outer.popLast() else { return value }
-        frame = last
+        // Moved and not copied: a list that two frames held would be copied for each of its elements.
+        if outer.isEmpty { return value }
+        frame = outer.removeLast()
         frame.add(value)
         continue
       }

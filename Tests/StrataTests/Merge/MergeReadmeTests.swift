@@ -43,6 +43,34 @@ private enum MergeExamples {
   }
 }
 
+/// The example of Docs/MergingObjects.md.
+private enum ObjectExamples {
+  // MergingObjects.md:begin
+  @Model(version: 1)
+  final class Crew {
+    var captain: Sailor?
+    @Field(merge: .byID()) var sailors: [Sailor] = []
+    init() {}
+  }
+
+  @Model(version: 1)
+  final class Sailor {
+    let id: Int
+    var name: String
+    var mail: String?
+    var boss: Sailor?
+    weak var crew: Crew?
+    init(id: Int, name: String) { (self.id, self.name) = (id, name) }
+  }
+  // MergingObjects.md:end
+
+  static func merge(_ crew: Crew, _ refreshed: Crew) throws {
+    // MergingObjects.md:begin
+    try crew.mergeValues(from: refreshed)
+    // MergingObjects.md:end
+  }
+}
+
 extension MergeExamples.Issue: LegacyModel {
   // README.md:begin
   static var legacyNames: [String] { ["GHIssue", "App.Issue"] }
@@ -66,7 +94,20 @@ struct MergeReadmeTests {
     #expect(try MergeExamples.open(back).1.number == 7)
   }
 
-  @Test("The pages have the lines of the examples", arguments: ["README.md", "Merging.md"])
+  @Test("The example of Docs/MergingObjects.md does what it says")
+  func objects() throws {
+    let crew = ObjectExamples.Crew(), refreshed = ObjectExamples.Crew()
+    let (ada, bob) = (ObjectExamples.Sailor(id: 1, name: "Ada"), ObjectExamples.Sailor(id: 2, name: "Bob"))
+    (crew.sailors, crew.captain) = ([ada, bob], ada)
+    refreshed.sailors = [ObjectExamples.Sailor(id: 1, name: "Ada"), ObjectExamples.Sailor(id: 2, name: "Bob")]
+    refreshed.captain = refreshed.sailors[1]
+    try ObjectExamples.merge(crew, refreshed)
+    #expect(crew.captain === bob && ada.name == "Ada" && crew.sailors[0] === ada)
+    try crew.mergeValues(fromJSON: Data(#"{"captain": {"id": 2, "name": "Bob B."}}"#.utf8))
+    #expect(crew.captain === bob && bob.name == "Bob B." && ada.name == "Ada")
+  }
+
+  @Test("The pages have the lines of the examples", arguments: ["README.md", "Merging.md", "MergingObjects.md"])
   func pages(_ name: String) throws {
     let here = URL(filePath: #filePath)
     let root = here.appending(path: "../../../..").standardizedFileURL
