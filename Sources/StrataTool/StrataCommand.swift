@@ -7,6 +7,6 @@ struct StrataCommand: ParsableCommand {
     abstract: "Versioned archives: make them, open them, look into them, merge them.",
     subcommands: [
       TourCommand.self, EncodeCommand.self, DecodeCommand.self, InspectCommand.self, VerifyCommand.self,
-      ConvertCommand.self, DiffCommand.self, MergeCommand.self,
+      SalvageCommand.self, ConvertCommand.self, DiffCommand.self, MergeCommand.self,
     ])
 }

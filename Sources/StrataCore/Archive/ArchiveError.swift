@@ -20,6 +20,8 @@ public struct ArchiveError: Error, Sendable {
     case invalidJSON, invalidMapping
     // Files
     case fileSystem
+    /// Another writer has the file.
+    case fileInUse
   }
 
   /// A step from the outside in: a key or a place in an array.

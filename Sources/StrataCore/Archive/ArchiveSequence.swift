@@ -5,12 +5,20 @@ public import Foundation
 ///     for try await issue in ArchiveSequence(Issue.self, from: url) { … }
 ///
 /// Each model is upgraded like any other. Damage is noticed at the member where it lies, after the models before it
-/// were delivered; a stream without an end throws `truncated` after the last model.
+/// were delivered; a stream without an end throws `truncated` after the last model. Or it is passed over, and the iterator
+/// tells what is missing:
+///
+///     var issues = ArchiveSequence(Issue.self, from: url, damage: .skips).makeAsyncIterator()
+///     while let issue = try issues.next() { … }
+///     for gap in issues.gaps { print(gap) }
+///
+/// Beside a writer that appends to the file at the same time, the stream ends where it did before that one began.
 public struct ArchiveSequence<Element: Archivable>: AsyncSequence {
   private let url: URL
   private let limits: ArchiveLimits
   private let validates: Bool
   private let subclasses: [any Model.Type]
+  private let damage: StreamDamage
 
   /// The models of a file. It is opened with the first model.
   ///
@@ -20,10 +28,12 @@ public struct ArchiveSequence<Element: Archivable>: AsyncSequence {
   ///   - limits: what the file may claim.
   ///   - validates: whether models must keep their rules (see ``Validating``).
   ///   - subclasses: as ``ArchiveDecoder/subclasses``.
+  ///   - damage: what happens where bytes of the file cannot be read.
   public init(
     _ type: Element.Type = Element.self, from url: URL, limits: ArchiveLimits = ArchiveLimits(),
-    validates: Bool = true, subclasses: [any Model.Type] = []
+    validates: Bool = true, subclasses: [any Model.Type] = [], damage: StreamDamage = .fails
   ) {
+    self.damage = damage
     self.url = url
     self.limits = limits
     self.validates = validates
@@ -31,25 +41,31 @@ public struct ArchiveSequence<Element: Archivable>: AsyncSequence {
   }
 
   public func makeAsyncIterator() -> Iterator {
-    Iterator(url: url, decoder: ArchiveDecoder(limits: limits, validates: validates, subclasses: subclasses))
+    Iterator(
+      url: url, decoder: ArchiveDecoder(limits: limits, validates: validates, subclasses: subclasses), damage: damage)
   }
 
   /// Reads one model after the other. Its ``next()`` also serves where there is no concurrency.
   public struct Iterator: AsyncIteratorProtocol {
     private let url: URL
     private let decoder: ArchiveDecoder
+    private let damage: StreamDamage
     private var source: Source?
     private var batch: [Element] = []
     private var place = 0
     private var isFinished = false
 
-    init(url: URL, decoder: ArchiveDecoder) {
+    init(url: URL, decoder: ArchiveDecoder, damage: StreamDamage) {
       self.url = url
       self.decoder = decoder
+      self.damage = damage
     }
 
     /// What was upgraded so far.
     public var report: DecodingReport { source?.report ?? DecodingReport() }
+
+    /// What could not be read so far and was passed over, in the order of the file.
+    public var gaps: [StreamGap] { source?.gaps ?? [] }
 
     /// The next model, or `nil` at the end.
     ///
@@ -58,7 +74,7 @@ public struct ArchiveSequence<Element: Archivable>: AsyncSequence {
       while place == batch.count {
         if isFinished { return nil }
         do {
-          let source = try source ?? Source(url, decoder, Element.rootSchema)
+          let source = try source ?? Source(url, decoder, Element.rootSchema, damage)
           self.source = source
           batch = try source.nextBatch(Element.self) ?? []
           place = 0
@@ -75,17 +91,15 @@ public struct ArchiveSequence<Element: Archivable>: AsyncSequence {
 
   /// The open file. A class, so that copies of an iterator share it.
   private final class Source {
-    private var reader: MemberReader
+    private var members: StreamMembers
     private let context: DecodingContext
     private let schema: ModelSchema?
-    private var number: UInt64 = 0
-    private var total: (count: UInt64, plainSize: UInt64) = (0, 0)
-    private var endsHere = false
 
     var report: DecodingReport { context.report }
+    var gaps: [StreamGap] { members.gaps }
 
-    init(_ url: URL, _ decoder: ArchiveDecoder, _ schema: ModelSchema?) throws {
-      reader = try MemberReader(url: url, limits: decoder.limits)
+    init(_ url: URL, _ decoder: ArchiveDecoder, _ schema: ModelSchema?, _ damage: StreamDamage) throws {
+      members = try StreamMembers(of: url, limits: decoder.limits, damage: damage)
       context = DecodingContext(
         limits: decoder.limits, validates: decoder.validates, collectsFailures: true)
       context.subclasses = decoder.subclasses
@@ -94,43 +108,26 @@ public struct ArchiveSequence<Element: Archivable>: AsyncSequence {
 
     /// The models of the next member that has any; `nil` at the end of the stream.
     func nextBatch<T: Archivable>(_ type: T.Type) throws -> [T]? {
-      while let (stamp, body) = try reader.next() {
-        try check(stamp)
-        number &+= 1
-        endsHere = stamp.kind == .end
-        guard !endsHere else { continue }
-        var archive = ArchiveReader(body.span.bytes, context: context)
-        try archive.beginBody()
-        let models = try archive.readRoots(T.self)
-        try archive.endBody()
-        try context.checkFailures(of: models)
-        guard UInt64(models.count) == stamp.count else {
-          throw ArchiveError(.damaged, "a member does not hold as many models as its stamp says")
+      while true {
+        let models = try members.next { [context, schema] stamp, body in
+          guard stamp.kind != .single else {
+            throw ArchiveError(
+              .typeMismatch, "this archive holds one value; read it with ArchiveDecoder", typeName: stamp.typeName)
+          }
+          try schema?.check(stamp)
+          guard stamp.kind == .member else { return [T]() }
+          var archive = ArchiveReader(body.span.bytes, context: context)
+          try archive.beginBody()
+          let models = try archive.readRoots(T.self)
+          try archive.endBody()
+          try context.checkFailures(of: models)
+          return models
+        } count: {
+          $0.count
         }
-        total.count += stamp.count
-        total.plainSize += stamp.plainSize
+        guard let models else { return nil }
         if !models.isEmpty { return models }
       }
-      guard endsHere else {
-        throw number == 0
-          ? ArchiveError(.notAnArchive, "the file is empty; an archive has at least a header", byteOffset: 0)
-          : ArchiveError(.truncated, "the stream has no end: the file was cut, or its writer did not finish")
-      }
-      return nil
-    }
-
-    private func check(_ stamp: Stamp) throws {
-      guard stamp.kind != .single else {
-        throw ArchiveError(
-          .typeMismatch, "this archive holds one value; read it with ArchiveDecoder", typeName: stamp.typeName)
-      }
-      guard stamp.sequenceNumber == number else {
-        throw ArchiveError(.damaged, "a member of the stream is missing or out of order")
-      }
-      if stamp.kind == .end, (stamp.count, stamp.plainSize) != total {
-        throw ArchiveError(.damaged, "the end of the stream does not agree with its members")
-      }
-      try schema?.check(stamp)
     }
   }
 }

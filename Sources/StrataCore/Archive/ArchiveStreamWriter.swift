@@ -7,7 +7,9 @@ public import Foundation
 ///     try writer.finish()
 ///
 /// A new stream takes the place of an old file only when it is finished. Appending leaves every byte of the file as
-/// it is and adds members behind them; a writer that goes away unfinished takes its own bytes back.
+/// it is and adds members behind them; a writer that goes away unfinished takes its own bytes back. A writer has the file
+/// for itself from its beginning to its end, among all processes that write with this type; readers beside it see what was
+/// there before.
 public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
   /// A member is closed when its body has so many bytes: enough for deflate to find what repeats, and little enough
   /// to be held in memory and read alone.
@@ -22,11 +24,17 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
 
   /// Starts a stream that replaces the file when it is finished.
   ///
-  /// - Throws: ``ArchiveError`` with the code `fileSystem`.
+  /// - Parameters:
+  ///   - url: the file. No other stream is written to it meanwhile.
+  ///   - waiting: how long to wait for another writer of the file.
+  ///   - compression: how much time compressing may take.
+  ///   - limits: what the stream may hold; the limits that hold while encoding.
+  /// - Throws: ``ArchiveError`` with the code `fileSystem`, and `fileInUse` where another writer has the file.
   public init(
-    creating url: URL, compression: CompressionLevel = .balanced, limits: ArchiveLimits = ArchiveLimits()
+    creating url: URL, waiting: Duration = .zero, compression: CompressionLevel = .balanced,
+    limits: ArchiveLimits = ArchiveLimits()
   ) throws {
-    file = try StreamFile(replacing: url)
+    file = try StreamFile(replacing: url, waiting: waiting)
     self.compression = compression
     writer = ArchiveWriter(limits: limits, minimumCapacity: Self.memberSize + (64 << 10))
     next = Self.stamp(0)
@@ -36,33 +44,54 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
 
   /// Goes on with a stream that is there.
   ///
-  /// With `recovering`, what a crash left behind the last end of the stream is cut off; without it such a file is
-  /// refused.
+  /// The stream is read through first, since nothing is acknowledged behind damage.
   ///
-  /// - Throws: ``ArchiveError`` with the code `fileSystem`; `typeMismatch` where the file holds another type or no
-  ///   stream; `newerModel` where a newer program wrote it; `truncated` where it has no end.
+  /// A writer that was killed, or a machine that lost power, leaves bytes behind the last end of the stream, and such a file
+  /// is refused. With `recovering` they are cut off, if they are what such a writer leaves: the whole stream before them
+  /// reads well, they break off at the end of the file, and no member follows. They are kept beside the file, as
+  /// `NAME.cut`, until this writer has finished. Anything else is damage: see ``ArchiveSalvage``.
+  ///
+  /// - Parameters:
+  ///   - url: the file. No other stream is written to it meanwhile.
+  ///   - recovering: whether to cut off what a writer left behind the last end.
+  ///   - verifying: whether the checksums of all members are checked. Without it only the first header and the last end are
+  ///     looked at, so that the cost does not grow with the file.
+  ///   - waiting: how long to wait for another writer of the file.
+  ///   - compression: how much time compressing may take.
+  ///   - limits: what the stream may hold.
+  /// - Throws: ``ArchiveError`` with the code `fileSystem`; `fileInUse` where another writer has the file; `typeMismatch`
+  ///   where the file holds another type or no stream; `newerModel` where a newer program wrote it; `truncated` where it has
+  ///   no end; `damaged`, `limitExceeded` or whatever else reading it throws. The file is then as it was.
+  /// - Complexity: linear in the size of the file where it is verified or recovered, else constant.
   public init(
-    appendingTo url: URL, recovering: Bool = false, compression: CompressionLevel = .balanced,
-    limits: ArchiveLimits = ArchiveLimits()
+    appendingTo url: URL, recovering: Bool = false, verifying: Bool = true, waiting: Duration = .zero,
+    compression: CompressionLevel = .balanced, limits: ArchiveLimits = ArchiveLimits()
   ) throws {
-    let first = try MemberReader.stamp(ofFile: url)
+    let file = try WriterLock.take(url, waiting: waiting) { try OpenFile(appending: $0) }
+    let first = try MemberReader.stamp(of: file)
     guard first.kind != .single, first.typeName == Self.stamp(0).typeName else {
       throw ArchiveError(
         .typeMismatch, "the file is no stream of \(Element.archiveTypeName)", typeName: first.typeName)
     }
-    var end = try MemberReader.endStamp(ofFile: url)
-    let file = try OpenFile(appending: url)
     var size = try file.status().size
-    let isCut = end == nil
-    if isCut, recovering { (end, size) = try Self.lastEnd(of: url, limits) }
+    var end = try MemberReader.endStamp(of: file, at: size)
+    var cut: CutBytes?
+    if let end {
+      try Element.rootSchema?.check(end)
+      if verifying { try StreamRecovery(of: url, limits).check() }
+    } else if recovering {
+      let found = try StreamRecovery(of: url, limits).lastEnd()
+      // Not before: a stream that is refused stays as it is.
+      try Element.rootSchema?.check(found.stamp)
+      cut = try CutBytes(of: file, from: found.offset, to: size, beside: url)
+      try file.truncate(to: found.offset)
+      (end, size) = (found.stamp, found.offset)
+    }
     guard let end else {
       throw ArchiveError(
         .truncated, "the stream has no end: its last writer did not finish; append with recovering to cut that off")
     }
-    try Element.rootSchema?.check(end)
-    // Not before: a stream that is refused stays as it is.
-    if isCut { try file.truncate(to: size) }
-    self.file = StreamFile(growing: file, from: size)
+    self.file = StreamFile(growing: file, at: url, from: size, cut: cut)
     self.compression = compression
     writer = ArchiveWriter(limits: limits, minimumCapacity: Self.memberSize + (64 << 10))
     next = Self.stamp(end.sequenceNumber &+ 1)
@@ -106,16 +135,6 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
     Stamp(
       kind: .member, sequenceNumber: number, typeName: Element.archiveTypeName,
       modelVersion: Element.rootSchema?.modelVersion, fingerprint: Element.rootSchema?.fingerprint ?? 0)
-  }
-
-  private static func lastEnd(of url: URL, _ limits: ArchiveLimits) throws -> (Stamp?, Int) {
-    var reader = try MemberReader(url: url, limits: limits)
-    var last: Stamp?
-    var size = 0
-    while let (stamp, _) = try? reader.next(), stamp.kind != .single {
-      if stamp.kind == .end { (last, size) = (stamp, reader.offset) }
-    }
-    return (last, size)
   }
 
   private mutating func beginMember() {

@@ -6,9 +6,7 @@ package import Foundation
 /// After an error the reader stands still, and every further call gives the same error.
 package struct MemberReader: ~Copyable {
   /// The least that is asked of the system at once while inflating.
-  private static let readSize = 64 << 10
-  /// Enough for most headers, type names included.
-  private static let headerReadSize = 512
+  static let readSize = 64 << 10
 
   private let file: OpenFile
   private let limits: ArchiveLimits
@@ -19,12 +17,39 @@ package struct MemberReader: ~Copyable {
   private var failure: (any Error)?
   /// Where in the file the next member begins.
   package private(set) var offset = 0
+  /// Where in the file the next reading begins; `nil` for a pipe, which has no places.
+  private var position: Int?
+  /// Where the file ends for this reader.
+  private let bound: Int
 
-  /// Opens a file.
+  /// Opens a file. What an appender adds from now on is not read: beside one that is at work, a stream ends with its last
+  /// complete end.
   package init(url: URL, limits: ArchiveLimits = ArchiveLimits()) throws {
-    file = try OpenFile(reading: url)
+    let file = try OpenFile(reading: url)
+    let isRegular = try file.status().isRegular
+    bound = try isRegular ? Self.completeSize(of: file) ?? .max : .max
+    position = isRegular ? 0 : nil
     self.limits = limits
+    self.file = file
   }
+
+  /// Opens a file of which all is read, whoever writes to it, or the bytes of a range.
+  init(wholeOf url: URL, limits: ArchiveLimits, in range: Range<Int> = 0..<Int.max) throws {
+    let file = try OpenFile(reading: url)
+    position = try file.status().isRegular ? range.lowerBound : nil
+    bound = range.upperBound
+    offset = range.lowerBound
+    self.limits = limits
+    self.file = file
+  }
+
+  /// Whether the file has places, so that one can go on behind damage.
+  package var isSeekable: Bool { position != nil }
+  /// Up to where the file was read.
+  var reach: Int { position ?? offset }
+
+  /// Where the file ends for this reader.
+  func size() throws -> Int { min(bound, try file.status().size) }
 
   /// The next member; `nil` where the file ends behind a member, or is empty.
   ///
@@ -40,7 +65,23 @@ package struct MemberReader: ~Copyable {
     }
   }
 
-  private mutating func readMember() throws -> (stamp: Stamp, body: [UInt8]) {
+  /// The first member of a file that ends inside of it: its stamp, and as much of its body as there is, which no checksum
+  /// stands for.
+  ///
+  /// - Throws: as ``next()``, but for the end of the file; `truncated` where the header breaks off.
+  mutating func nextCut() throws -> (stamp: Stamp, body: [UInt8]) {
+    let header = try readHeader()
+    return try InflateStream.withStream { stream in
+      var inflater = try BodyInflater(
+        stamp: header.stamp, limits: limits, stream: stream, inputHint: buffer.count, fileOffset: offset)
+      while try !inflater.isFinished && fill(atLeast: 1) {
+        start += try inflater.feed(buffer.span.bytes.extracting(start..<end))
+      }
+      return (header.stamp, inflater.body)
+    }
+  }
+
+  private mutating func readHeader() throws -> GzipHeader {
     // Where the file ends early, the header says so itself.
     _ = try fill(atLeast: GzipHeader.fixedSize)
     let length = try GzipHeader.length(
@@ -49,6 +90,11 @@ package struct MemberReader: ~Copyable {
     let header = try GzipHeader(
       at: 0, in: buffer.span.bytes.extracting(start..<end), fileOffset: offset)
     start += header.length
+    return header
+  }
+
+  private mutating func readMember() throws -> (stamp: Stamp, body: [UInt8]) {
+    let header = try readHeader()
     return try InflateStream.withStream { stream in
       var inflater = try BodyInflater(
         stamp: header.stamp, limits: limits, stream: stream, inputHint: buffer.count, fileOffset: offset)
@@ -80,46 +126,48 @@ package struct MemberReader: ~Copyable {
       start = 0
     }
     while end < count {
-      let step = try file.readSome(into: &buffer, from: end)
+      let step = try file.readSome(into: &buffer, from: end, most: bound - (position ?? 0), at: position)
       if step == 0 { return false }
       end += step
+      position = position.map { $0 + step }
     }
     return true
   }
-}
 
-extension MemberReader {
-  /// The stamp of a file's first member. Reads 512 bytes, more only where the header is longer.
-  package static func stamp(ofFile url: URL) throws -> Stamp {
-    try firstHeader(of: OpenFile(reading: url)).stamp
-  }
+  // MARK: Behind damage
 
-  /// The stamp of the member that ends a stream, read from the tail of the file.
+  /// How many bytes of headers are checked for each byte of a file, at most, where members are looked for.
+  private static let mostSearching = 64
+
+  /// Goes on behind damage: to the next member whose header reads well.
   ///
-  /// Such a member is as long as the first member's header and ten bytes more, since both name the same type.
-  /// Its header and its trailer are checked; the members in between are not.
-  ///
-  /// - Returns: `nil` where the file does not end so: it is no stream, or it was cut or damaged at its end.
-  /// - Throws: What ``stamp(ofFile:)`` throws.
-  package static func endStamp(ofFile url: URL) throws -> Stamp? {
-    let file = try OpenFile(reading: url)
-    let first = try firstHeader(of: file)
-    let length = first.length + Gzip.emptyBody.count + Gzip.trailerSize
-    let size = try file.status().size
-    guard size >= length else { return nil }
-    let tail = try file.readBytes(at: size - length, count: length)
-    guard tail.count == length,
-      let last = try? GzipHeader(at: 0, in: tail.span.bytes, fileOffset: size - length),
-      last.length == first.length, last.stamp.kind == .end, last.stamp.typeName == first.stamp.typeName,
-      tail[last.length...].elementsEqual(Gzip.emptyBody + [UInt8](repeating: 0, count: Gzip.trailerSize))
-    else { return nil }
-    return last.stamp
-  }
-
-  private static func firstHeader(of file: borrowing OpenFile) throws -> GzipHeader {
-    var bytes = try file.readBytes(at: 0, count: headerReadSize)
-    let length = try GzipHeader.length(at: 0, in: bytes.span.bytes, fileOffset: 0)
-    if length > bytes.count { bytes = try file.readBytes(at: 0, count: length) }
-    return try GzipHeader(at: 0, in: bytes.span.bytes, fileOffset: 0)
+  /// - Parameter start: where to look from; a place in the file, which must not be a pipe.
+  /// - Returns: whether there is one; ``offset`` is then its place, and ``next()`` reads it.
+  /// - Throws: ``ArchiveError`` with the code `fileSystem`, and `limitExceeded` for a file that is made to have many places
+  ///   which look like members.
+  /// - Complexity: linear in the bytes that are passed over.
+  package mutating func seek(from start: Int) throws -> Bool {
+    let size = try size()
+    var place = start
+    var work = 0
+    while place < size {
+      let bytes = try file.readBytes(at: place, count: min(Self.readSize, size - place))
+      guard bytes.count >= GzipHeader.fixedSize else { return false }
+      for index in 0..<bytes.count - 3 where GzipHeader.mayBegin(bytes, at: index) {
+        let head = try file.readBytes(at: place + index, count: min(GzipHeader.largestWritten, size - place - index))
+        work += head.count
+        guard work <= (size - start) * Self.mostSearching + GzipHeader.largestWritten else {
+          throw ArchiveError(
+            .limitExceeded, "too many places of the file look like members of an archive and are none",
+            byteOffset: place + index)
+        }
+        // Compressed bytes can look like a header, and then are none.
+        guard (try? GzipHeader(at: 0, in: head.span.bytes, fileOffset: place + index)) != nil else { continue }
+        (offset, position, self.start, end, failure) = (place + index, place + index, 0, 0, nil)
+        return true
+      }
+      place += bytes.count - 3
+    }
+    return false
   }
 }

@@ -13,6 +13,9 @@ extension ValueMerger {
     }
 
     private var numbers: [Identity: Int] = [:]
+    /// What several elements of one list are told by.
+    private(set) var duplicates = Set<SameValue>()
+    private(set) var ids: [SameValue] = []
     private(set) var components: [MergePath.Component] = []
 
     /// - Parameters:
@@ -28,8 +31,10 @@ extension ValueMerger {
         let content = id ?? content(element)
         let identity = Identity(key: keys.key(for: content), isKeyed: id != nil)
         if unique, identity.key.occurrence > 0 { continue }
+        if identity.key.occurrence > 0 { duplicates.insert(identity.key.id) }
         let number = numbers[identity] ?? numbers.count
         if numbers.updateValue(number, forKey: identity) == nil {
+          ids.append(identity.key.id)
           components.append(id.flatMap { id in key.map { .element(key: $0, id: id) } } ?? .value(content))
         }
         result.numbers.append(number)
@@ -75,7 +80,13 @@ extension ValueMerger {
     var result: [Int: Value] = [:]
     for number in local.numbers + server.numbers.filter({ local.values[$0] == nil }) {
       path.append(identities.components[number])
-      defer { path.removeLast() }
+      // A path does not tell which of several it is about, so what happens to one decides no conflict about another.
+      let isUnclear = identities.duplicates.contains(identities.ids[number])
+      if isUnclear { unclearDepth += 1 }
+      defer {
+        path.removeLast()
+        if isUnclear { unclearDepth -= 1 }
+      }
       let element = self.sides(
         base.values[number], local.values[number], server.values[number], isBaseKnown: sides.isBaseKnown)
       do { result[number] = try mergeElement(element, missing, policy) } catch {

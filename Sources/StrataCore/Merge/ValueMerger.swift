@@ -29,6 +29,8 @@ struct ValueMerger {
   /// The entity whose fields are merged; `nil` at a root that is no object.
   var object: Int?
   var path: [MergePath.Component] = []
+  /// How many elements around the value share their path with others.
+  var unclearDepth = 0
   let depthLimit = ArchiveLimits().depth
   var depth = 0
   /// Whether a field adds up what both sides did to it, so that what looks the same may not be.
@@ -279,7 +281,7 @@ struct ValueMerger {
     notes.append(
       MergeNote(
         object: object, path: path, outcome: outcome, rule: rule, sides: sides, result: result,
-        decides: decides && outcome != .local))
+        decides: decides && outcome != .local && unclearDepth == 0))
   }
 
   /// Whether two values are the same; references are compared by what they are matched to.

@@ -15,7 +15,8 @@ struct BodyInflater {
   private let fileOffset: Int
   private var crc: UInt32 = 0
   private var inputSize = 0
-  private var body: [UInt8] = []
+  /// What was inflated so far.
+  private(set) var body: [UInt8] = []
   /// Whether the deflate data is complete.
   private(set) var isFinished = false
 

@@ -5,6 +5,9 @@ package struct GzipHeader: Sendable {
   /// The longest header that the format allows.
   package static let largestSize = fixedSize + 0xFFFF + checksumSize
 
+  /// The longest header that is written.
+  static let largestWritten = fixedSize + Stamp.longestTypeName + 64 + checksumSize
+
   private static let checksumSize = 2
   private static let magic: (UInt8, UInt8) = (0x1F, 0x8B)
   private static let deflateMethod: UInt8 = 8
@@ -30,6 +33,12 @@ package struct GzipHeader: Sendable {
     bytes.append(contentsOf: extra)
     bytes.appendLittleEndian(UInt16(truncatingIfNeeded: Checksum.crc32(of: bytes.span.bytes)))
     return bytes
+  }
+
+  /// Whether the first four bytes of a header stand at a place; these must be there.
+  static func mayBegin(_ bytes: [UInt8], at place: Int) -> Bool {
+    bytes[place] == magic.0 && bytes[place + 1] == magic.1 && bytes[place + 2] == deflateMethod
+      && bytes[place + 3] == flags
   }
 
   /// Reads the first ``fixedSize`` bytes of a header and tells how long the whole of it is.

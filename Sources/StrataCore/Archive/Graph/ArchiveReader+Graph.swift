@@ -28,6 +28,18 @@ extension ArchiveReader {
     return elements
   }
 
+  /// Reads the elements of a stream's member as values.
+  package mutating func readRootValues() throws -> [Value] {
+    let count = try beginArray()
+    var elements: [Value] = []
+    elements.reserveCapacity(Swift.min(count, 1024))
+    do {
+      while elements.count < count { elements.append(try readValue()) }
+    } catch { throw self.error(error, atIndex: elements.count) }
+    endArray()
+    return elements
+  }
+
   /// Passes the head of a graph and tells how many objects follow; `nil`, with nothing passed, where there is none.
   private mutating func beginGraph() throws -> Int? {
     guard bytes.byteCount &- position >= 4, try peekByte() == 0xD8,

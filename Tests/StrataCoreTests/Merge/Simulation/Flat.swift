@@ -118,6 +118,14 @@ struct Flat {
     }
   }
 
+  /// The paths that several elements of a list share, but for the number behind them.
+  var duplicates: [FlatPath] {
+    leaves.flatMap { path, leaf -> [FlatPath] in
+      guard case .list(let names) = leaf else { return [] }
+      return names.filter { $0.hasSuffix("]#1") }.map { path + [String($0.dropLast(2))] }
+    }
+  }
+
   /// All paths at which two maps differ, in order.
   static func differences(_ one: Flat, _ other: Flat) -> [FlatPath] {
     Set(one.leaves.keys).union(other.leaves.keys).filter { one.leaves[$0] != other.leaves[$0] }.sorted {

@@ -30,6 +30,8 @@ struct SimulatedReplica {
   private(set) var local: Flat
   private(set) var base: Flat?
   private(set) var conflicts: [FlatPath: OracleMerge.Conflict] = [:]
+  /// What several elements of a list are called, on any side of the last merge.
+  private var shared = Set<FlatPath>()
 
   /// - Parameters:
   ///   - isFromServer: whether it is what a server sent, or something that was made here and has no base.
@@ -143,6 +145,7 @@ struct SimulatedReplica {
     } else {
       Self.order(oracle, &expected, incoming)
     }
+    shared = [before, incoming, expected, base].compactMap(\.self).reduce(into: []) { $0.formUnion($1.duplicates) }
     let oldBase = base
     let newBase = OracleBase.next(base, incoming)
     base = newBase
@@ -182,7 +185,7 @@ struct SimulatedReplica {
     if !isReachable || isOneOfSeveral || resolution == .base && known.base == nil { resolution = .local }
     var expected = local
     if resolution != .local {
-      expected.set(resolution == .server ? known.server : known.base, path, shape)
+      expected.set((resolution == .server ? known.server : known.base)?.completed(shape), path, shape)
     }
     do { if let entry { try document?.resolve(entry, with: resolution) } } catch {
       throw SimulationFailure("error of resolving", path, "\(resolution): \(error)")
@@ -214,9 +217,7 @@ struct SimulatedReplica {
     }
     let others = found.subtracting(expected).filter { path in
       // Where a key stands twice, a conflict is rather kept: its path does not say which element it is about.
-      !path.indices.contains { place in
-        path[place].hasPrefix("[") && local[Array(path[..<place]) + [path[place] + "#1"]] != nil
-      }
+      !path.indices.contains { shared.contains(Array(path[...$0])) }
     }
     if let path = others.min(by: { $0.lexicographicallyPrecedes($1) }) {
       throw SimulationFailure("conflict too many \(when)", path)

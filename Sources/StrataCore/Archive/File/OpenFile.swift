@@ -18,7 +18,7 @@ package struct OpenFile: ~Copyable {
   private let path: String
 
   deinit {
-    if descriptor >= 0 { _ = close(descriptor) }
+    if descriptor >= 0 { Self.closed(descriptor) }
   }
 
   // MARK: Opening
@@ -29,12 +29,23 @@ package struct OpenFile: ~Copyable {
     let descriptor = try Self.opened(path, named: path, to: "read", O_RDONLY)
     // Opening a folder is allowed, and only reading it would fail.
     var status = stat()
-    guard fstat(descriptor, &status) != 0 || !FileStatus(status).isFolder else {
-      _ = close(descriptor)
+    guard SystemCall.make(.status, { fstat(descriptor, &status) }) == 0 else {
+      let number = errno
+      Self.closed(descriptor)
+      throw Self.failure("read", path, number)
+    }
+    guard !FileStatus(status).isFolder else {
+      Self.closed(descriptor)
       throw Self.failure("read", path, EISDIR)
     }
     self.descriptor = descriptor
     self.path = path
+  }
+
+  /// Opens what lies at a path, where that is a file and no link, in order to lock it.
+  init(locking path: String, named name: String) throws {
+    descriptor = try Self.opened(path, named: name, to: "write", O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+    self.path = name
   }
 
   /// Opens a file that exists to be written from its beginning on, without any promise of atomicity.
@@ -68,7 +79,7 @@ package struct OpenFile: ~Copyable {
   private static func opened(
     _ path: String, named name: String, to operation: String, _ flags: CInt, _ permissions: UInt32 = 0
   ) throws -> CInt {
-    let descriptor = repeated { open(path, flags | O_CLOEXEC, mode_t(permissions)) }
+    let descriptor = SystemCall.make(.open) { open(path, flags | O_CLOEXEC, mode_t(permissions)) }
     guard descriptor >= 0 else { throw failure(operation, name) }
     return descriptor
   }
@@ -76,11 +87,21 @@ package struct OpenFile: ~Copyable {
   // MARK: Reading
 
   /// Reads into `buffer` from `start` on, as much as the system gives at once.
+  ///
+  /// - Parameters:
+  ///   - most: how many bytes are wanted; as many as there is room for unless given.
+  ///   - offset: where in the file they stand; where the last reading ended unless given. Only a file that is seekable has
+  ///     such places.
   /// - Returns: How many bytes were read; 0 only at the end of the file or where there is no room.
-  package borrowing func readSome(into buffer: inout [UInt8], from start: Int) throws -> Int {
-    guard start >= 0, start < buffer.count else { return 0 }
+  package borrowing func readSome(
+    into buffer: inout [UInt8], from start: Int, most: Int = .max, at offset: Int? = nil
+  ) throws -> Int {
+    guard start >= 0, start < buffer.count, most > 0 else { return 0 }
     let count = buffer.withUnsafeMutableBytes { bytes in
-      Self.repeated { read(descriptor, bytes.baseAddress?.advanced(by: start), bytes.count - start) }
+      let place = bytes.baseAddress?.advanced(by: start)
+      return SystemCall.make(.read, count: min(most, bytes.count - start)) { count in
+        if let offset { pread(descriptor, place, count, off_t(offset)) } else { read(descriptor, place, count) }
+      }
     }
     guard count >= 0 else { throw Self.failure("read", path) }
     return count
@@ -92,10 +113,8 @@ package struct OpenFile: ~Copyable {
     var filled = 0
     while filled < bytes.count {
       let step = bytes.withUnsafeMutableBytes { buffer in
-        Self.repeated {
-          pread(
-            descriptor, buffer.baseAddress?.advanced(by: filled), buffer.count - filled,
-            off_t(offset + filled))
+        SystemCall.make(.read, count: buffer.count - filled) {
+          pread(descriptor, buffer.baseAddress?.advanced(by: filled), $0, off_t(offset + filled))
         }
       }
       guard step >= 0 else { throw Self.failure("read", path) }
@@ -109,7 +128,7 @@ package struct OpenFile: ~Copyable {
   /// What the system knows about the file.
   package borrowing func status() throws -> FileStatus {
     var status = stat()
-    guard fstat(descriptor, &status) == 0 else { throw Self.failure("read", path) }
+    guard SystemCall.make(.status, { fstat(descriptor, &status) }) == 0 else { throw Self.failure("read", path) }
     return FileStatus(status)
   }
 
@@ -122,7 +141,9 @@ package struct OpenFile: ~Copyable {
       while written < buffer.count {
         // Darwin refuses more than 2 GiB at once.
         let size = min(buffer.count - written, 1 << 30)
-        let step = Self.repeated { write(descriptor, buffer.baseAddress?.advanced(by: written), size) }
+        let step = SystemCall.make(.write, count: size) {
+          write(descriptor, buffer.baseAddress?.advanced(by: written), $0)
+        }
         guard step >= 0 else { throw Self.failure("write", path) }
         // No system should do this; without the check one that does would be asked for ever.
         guard step > 0 else { throw Self.failure("write", path, EIO) }
@@ -133,17 +154,26 @@ package struct OpenFile: ~Copyable {
 
   /// Cuts the file off.
   borrowing func truncate(to size: Int) throws {
-    guard Self.repeated({ ftruncate(descriptor, off_t(size)) }) == 0 else { throw Self.failure("write", path) }
+    guard SystemCall.make(.truncate, { ftruncate(descriptor, off_t(size)) }) == 0 else {
+      throw Self.failure("write", path)
+    }
   }
 
-  /// Gives the file the permissions and, as far as the process may, the owner of another one.
+  /// Gives the file the permissions of another one and, as far as the process may, its owner and group.
   borrowing func adopt(_ status: FileStatus) throws {
     let mine = try self.status()
     if mine.owner != status.owner || mine.group != status.group {
-      // Only the superuser can always do this, and the content matters more than its owner.
-      _ = fchown(descriptor, uid_t(status.owner), gid_t(status.group))
+      // Only the superuser can always do this, and the content matters more than its owner. The group may be had alone.
+      if SystemCall.make(.changeOwner, { fchown(descriptor, uid_t(status.owner), gid_t(status.group)) }) != 0 {
+        _ = SystemCall.make(.changeOwner) { fchown(descriptor, uid_t.max, gid_t(status.group)) }
+      }
     }
-    guard fchmod(descriptor, mode_t(status.permissions)) == 0 else { throw Self.failure("write", path) }
+    guard mine.permissions != status.permissions else { return }
+    guard SystemCall.make(.changeMode, { fchmod(descriptor, mode_t(status.permissions)) }) == 0 else {
+      // A file system without modes has none to lose.
+      if [EPERM, ENOTSUP, EOPNOTSUPP, ENOSYS, EINVAL].contains(errno) { return }
+      throw Self.failure("write", path)
+    }
   }
 
   /// Returns once the file's content would survive a loss of power.
@@ -152,7 +182,7 @@ package struct OpenFile: ~Copyable {
       // There fsync leaves the bytes in the drive's cache. Not every volume knows the stronger call.
       if fcntl(descriptor, F_FULLFSYNC) == 0 { return }
     #endif
-    guard Self.repeated({ fsync(descriptor) }) == 0 else {
+    guard SystemCall.make(.synchronize, { fsync(descriptor) }) == 0 else {
       // Some file systems cannot synchronize a folder, and say so.
       if errno == EINVAL || errno == ENOTSUP { return }
       throw Self.failure("write", path)
@@ -163,9 +193,44 @@ package struct OpenFile: ~Copyable {
   consuming func finish() throws {
     let closing = descriptor
     descriptor = -1
-    // An interrupted close must not be repeated: the descriptor is gone already.
-    guard close(closing) == 0 || errno == EINTR else { throw Self.failure("write", path) }
+    guard SystemCall.make(.close, { close(closing) }) == 0 || errno == EINTR else { throw Self.failure("write", path) }
   }
+
+  /// The same open file once more: its lock lasts until both are closed.
+  borrowing func duplicate() throws -> OpenFile {
+    let copy = SystemCall.make(.open) { fcntl(descriptor, F_DUPFD_CLOEXEC, 0) }
+    guard copy >= 0 else { throw Self.failure("write", path) }
+    return OpenFile(descriptor: copy, path: path)
+  }
+
+  private init(descriptor: CInt, path: String) { (self.descriptor, self.path) = (descriptor, path) }
+
+  // MARK: Locking
+
+  /// What became of asking for a lock.
+  enum Lock {
+    case taken
+    /// Somebody else holds one.
+    case isHeld
+    /// The file system has no locks.
+    case isUnknown
+  }
+
+  /// Takes the advisory lock of the file (`flock`), which lasts until the file is closed.
+  ///
+  /// - Parameter isShared: whether others may hold such a lock, too.
+  borrowing func lock(isShared: Bool = false) throws -> Lock {
+    let operation = (isShared ? LOCK_SH : LOCK_EX) | LOCK_NB
+    guard SystemCall.make(.lock, { flock(descriptor, operation) }) != 0 else { return .taken }
+    switch errno {
+    case EWOULDBLOCK: return .isHeld
+    case ENOTSUP, EOPNOTSUPP, ENOLCK, ENOSYS, EINVAL: return .isUnknown
+    default: throw Self.failure("lock", path)
+    }
+  }
+
+  /// Gives the lock of the file back.
+  borrowing func unlock() { _ = flock(descriptor, LOCK_UN) }
 
   // MARK: Errors
 
@@ -190,55 +255,6 @@ package struct OpenFile: ~Copyable {
       underlying: POSIXErrorCode(rawValue: number).map { POSIXError($0) })
   }
 
-  private static func repeated<Result: SignedInteger>(_ call: () -> Result) -> Result {
-    while true {
-      let result = call()
-      if result != -1 || errno != EINTR { return result }
-    }
-  }
-}
-
-/// What the system knows about a file.
-package struct FileStatus: Sendable {
-  package var size: Int
-  package var isFolder: Bool
-  package var isRegular: Bool
-  package var isSymbolicLink: Bool
-  /// Permissions, without the bits for set-user-id and the like.
-  package var permissions: UInt32
-  package var owner: UInt32
-  package var group: UInt32
-  /// Nanoseconds since 1970 at which the content last changed.
-  package var modified: Int64
-  /// What tells the file from all others of the machine, under whatever path.
-  package var device: UInt64
-  package var inode: UInt64
-
-  fileprivate init(_ status: stat) {
-    size = Int(clamping: status.st_size)
-    isFolder = status.st_mode & S_IFMT == S_IFDIR
-    isRegular = status.st_mode & S_IFMT == S_IFREG
-    isSymbolicLink = status.st_mode & S_IFMT == S_IFLNK
-    permissions = UInt32(status.st_mode & 0o777)
-    owner = UInt32(status.st_uid)
-    group = UInt32(status.st_gid)
-    #if canImport(Darwin)
-      let time = status.st_mtimespec
-    #else
-      let time = status.st_mtim
-    #endif
-    modified = Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
-    device = UInt64(truncatingIfNeeded: status.st_dev)
-    inode = UInt64(truncatingIfNeeded: status.st_ino)
-  }
-
-  /// The status of what lies at `path`, of a link itself and not of its target; `nil` where nothing does.
-  package init?(ofPath path: String) throws {
-    var status = stat()
-    guard lstat(path, &status) == 0 else {
-      if errno == ENOENT { return nil }
-      throw OpenFile.failure("write", path)
-    }
-    self.init(status)
-  }
+  /// Closes what nothing more is expected of.
+  private static func closed(_ descriptor: CInt) { _ = close(descriptor) }
 }

@@ -17,7 +17,7 @@ package enum AtomicFile {
   package static func write(_ bytes: RawSpan, to url: URL) throws {
     // The span cannot be captured, so the steps of `replace` are taken here one by one.
     let replacement = try Replacement(of: url)
-    do { try replacement.file.writeAll(bytes) } catch { throw replacement.abandon(error) }
+    do { try replacement.temporary.file.writeAll(bytes) } catch { throw replacement.abandon(error) }
     try replacement.commit()
   }
 
@@ -32,12 +32,15 @@ package enum AtomicFile {
   /// one. A symbolic link stays, and its target is replaced. Permissions stay; a new file has those that the
   /// process gives to new files. Once this returns, the content survives a loss of power.
   ///
+  /// A process that is killed leaves its new file behind, named as ``TemporaryFiles`` says; the next writer of the same file
+  /// removes it.
+  ///
   /// - Throws: What `writing` throws, or ``ArchiveError`` with the code `fileSystem`. The old file is then as it
   ///   was, and nothing else is left behind. The one exception is a folder that fails to be synchronized after
   ///   the exchange: the new content is there, but may not survive a loss of power.
   package static func replace(_ url: URL, writing: (borrowing OpenFile) throws -> Void) throws {
     let replacement = try Replacement(of: url)
-    do { try writing(replacement.file) } catch { throw replacement.abandon(error) }
+    do { try writing(replacement.temporary.file) } catch { throw replacement.abandon(error) }
     try replacement.commit()
   }
 
@@ -91,64 +94,5 @@ package enum AtomicFile {
   static func folder(of path: String) -> String {
     guard let slash = path.lastIndex(of: "/") else { return "." }
     return slash == path.startIndex ? "/" : String(path[..<slash])
-  }
-}
-
-/// A new file beside the old one, which it will replace.
-struct Replacement: ~Copyable {
-  let file: OpenFile
-  private let folder: OpenFile
-  private let temporaryPath: String
-  private let path: String
-
-  init(of url: URL) throws {
-    let name = try OpenFile.path(of: url)
-    let (path, existing) = try AtomicFile.target(of: name)
-    if let existing {
-      guard !existing.isFolder else { throw OpenFile.failure("write", name, EISDIR) }
-      // A device would be replaced by a file of that name.
-      guard existing.isRegular else {
-        throw ArchiveError(.fileSystem, "cannot write the file “\(name)”: it is not a regular file")
-      }
-    }
-    let folderPath = AtomicFile.folder(of: path)
-    // Opened first, so that a folder which cannot be synchronized fails before anything is changed.
-    let folder = try OpenFile(folder: folderPath, named: name)
-    // Nobody can guess the name, and a file that is there already is never opened.
-    let random = String(UInt64.random(in: .min ... .max), radix: 16)
-    let temporaryPath = folderPath + "/.strata-" + random + ".tmp"
-    // Until the permissions of the old file are taken over, only the owner sees the content.
-    let file = try OpenFile(
-      creating: temporaryPath, named: name, permissions: existing == nil ? 0o666 : 0o600)
-    do {
-      if let existing { try file.adopt(existing) }
-    } catch {
-      _ = unlink(temporaryPath)
-      throw error
-    }
-    self.file = file
-    self.folder = folder
-    self.temporaryPath = temporaryPath
-    self.path = path
-  }
-
-  /// Removes the new file and returns `error`, so that a caller can throw both in one line.
-  func abandon(_ error: any Error) -> any Error {
-    _ = unlink(temporaryPath)
-    return error
-  }
-
-  /// Puts the new file in the place of the old one.
-  consuming func commit() throws {
-    let (temporaryPath, path) = (temporaryPath, path)
-    do {
-      try file.synchronize()
-      try file.finish()
-      guard rename(temporaryPath, path) == 0 else { throw OpenFile.failure("write", path) }
-    } catch {
-      _ = unlink(temporaryPath)
-      throw error
-    }
-    try folder.synchronize()
   }
 }

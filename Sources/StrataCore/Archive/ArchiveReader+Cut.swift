@@ -1,0 +1,111 @@
+/// What there is of a value whose bytes break off.
+struct CutValue {
+  /// The value with what is complete in it; `nil` where nothing of it is.
+  var value: Value?
+  /// Where it breaks off.
+  var path: [ArchiveError.PathComponent] = []
+}
+
+extension ArchiveReader {
+  /// Reads a value that may break off: of arrays, sets and maps the complete elements, of records and objects the complete
+  /// fields and what there is of the one that breaks off. An element that breaks off is left out: half a model would pass for
+  /// a whole one.
+  ///
+  /// - Returns: the value; `nil` for its path where it is complete.
+  /// - Throws: ``ArchiveError`` for anything wrong but that the bytes end.
+  mutating func readCutValue() throws -> (found: CutValue, isWhole: Bool) {
+    if let value = try readWhole() { return (CutValue(value: value), true) }
+    return (try readCut(), false)
+  }
+
+  /// The next value; `nil`, with nothing passed, where the bytes end before it does.
+  private mutating func readWhole() throws -> Value? {
+    let start = (position, strings.count, urls.count, definitions.count, depth, context.graph)
+    do { return try readValue() } catch let error as ArchiveError where error.code == .truncated {
+      position = start.0
+      strings.removeLast(strings.count - start.1)
+      urls.removeLast(urls.count - start.2)
+      for number in byteStrings.keys where number >= start.1 { byteStrings[number] = nil }
+      definitions.removeLast(definitions.count - start.3)
+      (depth, context.graph) = (start.4, start.5)
+      return nil
+    }
+  }
+
+  private mutating func readCut() throws -> CutValue {
+    do {
+      try enter()
+      defer { leave() }
+      let initial = try peekByte()
+      switch initial >> 5 {
+      case CBOR.Major.array:
+        position += 1
+        return try readCutElements(try readArgument(initial)) { .array($0) }
+      case CBOR.Major.map:
+        position += 1
+        return try readCutMap(try readArgument(initial))
+      case CBOR.Major.tag:
+        if initial == 0xD9, try peekTag() == CBOR.Tag.set {
+          position += 3
+          let head = try readByte()
+          return try readCutElements(try readArgument(head)) { .set($0) }
+        }
+        guard let place = try beginAnyRecord() else { return CutValue() }
+        return try readCutFields(definitions[place].shape)
+      default: return CutValue()
+      }
+    } catch let error as ArchiveError where error.code == .truncated { return CutValue() }
+  }
+
+  private func peekTag() throws -> UInt64 {
+    guard bytes.byteCount - position >= 3 else { return 0 }
+    return UInt64(bytes.unsafeLoad(fromByteOffset: position + 1, as: UInt8.self)) << 8
+      | UInt64(bytes.unsafeLoad(fromByteOffset: position + 2, as: UInt8.self))
+  }
+
+  private mutating func readCutElements(_ count: UInt64, _ make: ([Value]) -> Value) throws -> CutValue {
+    var elements: [Value] = []
+    while UInt64(elements.count) < count, let element = try readWhole() { elements.append(element) }
+    return CutValue(value: make(elements), path: [.index(elements.count)])
+  }
+
+  private mutating func readCutMap(_ count: UInt64) throws -> CutValue {
+    var entries: [Value.MapEntry] = []
+    var path: [ArchiveError.PathComponent] = []
+    while UInt64(entries.count) < count, let key = try readWhole() {
+      let name = key.stringValue ?? "(key)"
+      if let value = try readWhole() {
+        entries.append(.init(key: key, value: value))
+        continue
+      }
+      let inner = try readCut()
+      if let value = inner.value { entries.append(.init(key: key, value: value)) }
+      path = [.key(name)] + inner.path
+      break
+    }
+    let isObject = entries.allSatisfy { $0.key.stringValue != nil }
+    let value: Value =
+      isObject ? .object(Object(entries.map { .init(key: $0.key.stringValue ?? "", value: $0.value) })) : .map(entries)
+    return CutValue(value: value, path: path)
+  }
+
+  private mutating func readCutFields(_ shape: RecordShape) throws -> CutValue {
+    var keys: [String] = []
+    var values: [Value] = []
+    var path: [ArchiveError.PathComponent] = []
+    for key in shape.keys {
+      let whole = try readWhole()
+      let cut = try whole == nil ? readCut() : nil
+      if let value = whole ?? cut?.value {
+        keys.append(key)
+        values.append(value)
+      }
+      guard let cut else { continue }
+      path = [.key(key)] + cut.path
+      break
+    }
+    let known = RecordShape(
+      typeName: shape.typeName, modelVersion: shape.modelVersion, keys: keys, levels: shape.levels)
+    return CutValue(value: .record(Record(shape: known, values: values)), path: path)
+  }
+}

@@ -1,0 +1,52 @@
+internal import ArgumentParser
+internal import Foundation
+internal import StrataCore
+
+struct SalvageCommand: ToolCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "salvage", abstract: "Write what is intact of a damaged archive to a new one.",
+    discussion: """
+      Of a stream, the members that read well; of an archive of one value that breaks off, what is complete before the \
+      break. Prints what is missing, and exits with 1 where anything is.
+      """)
+
+  @Argument(help: "The damaged archive. It stays as it is.")
+  var input: String
+
+  @Option(name: .shortAndLong, help: "The archive to write.")
+  var output: String
+
+  func validate() throws {
+    guard input != "-", output != "-" else {
+      throw ValidationError("salvage reads and writes files; standard input has no places to go on from.")
+    }
+  }
+
+  func run(on console: Console) throws -> Int32 {
+    let report = try ToolError.at(input) {
+      try ArchiveSalvage.salvage(DataFile(input).url, to: DataFile(output).url)
+    }
+    for gap in report.gaps { try console.line("missing  \(String(describing: gap).onOneLine)") }
+    if report.stamp.kind == .single {
+      if !report.isComplete {
+        try console.line("missing  what follows \(path(report.cutPath).onOneLine); no checksum was right")
+      }
+      try console.line("\(report.isComplete ? "complete" : "partial")  \(output.onOneLine)")
+    } else {
+      try console.line(
+        "\(report.isComplete ? "complete" : "partial")  \(output.onOneLine)  \(report.modelCount.counted("model"))")
+    }
+    return report.isComplete ? 0 : 1
+  }
+
+  private func path(_ components: [ArchiveError.PathComponent]) -> String {
+    components.isEmpty
+      ? "the beginning"
+      : components.map { component in
+        switch component {
+        case .key(let key): key
+        case .index(let index): "[\(index)]"
+        }
+      }.joined(separator: ".").replacingOccurrences(of: ".[", with: "[")
+  }
+}
