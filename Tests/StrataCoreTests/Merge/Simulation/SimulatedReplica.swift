@@ -30,7 +30,7 @@ struct SimulatedReplica {
   private(set) var local: Flat
   private(set) var base: Flat?
   private(set) var conflicts: [FlatPath: OracleMerge.Conflict] = [:]
-  /// What several elements of a list are called, on any side of the last merge.
+  /// What several elements of a list were called, on any side of a merge.
   private var shared = Set<FlatPath>()
 
   /// - Parameters:
@@ -145,7 +145,7 @@ struct SimulatedReplica {
     } else {
       Self.order(oracle, &expected, incoming)
     }
-    shared = [before, incoming, expected, base].compactMap(\.self).reduce(into: []) { $0.formUnion($1.duplicates) }
+    for side in [before, incoming, expected, base] { shared.formUnion(side?.duplicates ?? []) }
     let oldBase = base
     let newBase = OracleBase.next(base, incoming)
     base = newBase
