@@ -48,9 +48,75 @@ struct VerifyTests {
       return run.text
     }
     #expect(try reason(Streams.stream([[1], [2]], hasEnd: false)).contains("no end"))
-    #expect(try reason(Streams.stream([[1], [2]], numbers: [0, 2])).contains("number 2"))
+    #expect(try reason(Streams.stream([[1], [2]], numbers: [0, 2])).contains("out of order"))
     let whole = try Streams.stream([[1], [2]])
-    #expect(try reason(whole + archive).contains("follows the end"))
+    #expect(try reason(whole + archive).contains("an archive of its own"))
+  }
+
+  @Test("X-30: streams that were appended to are right for every command")
+  func appendedStreams() throws {
+    let url = URL(fileURLWithPath: scratch.path("appended.strata"))
+    for session in 0..<3 {
+      var writer =
+        try session == 0
+        ? ArchiveStreamWriter<Value>(creating: url) : ArchiveStreamWriter<Value>(appendingTo: url)
+      for number in 0..<4 { try writer.append(["number": .integer(session * 4 + number)]) }
+      try writer.finish()
+    }
+    let run = Run("verify", url.path)
+    #expect(run.code == 0 && run.text.contains("12 values"))
+    let decoded = Run("decode", url.path)
+    #expect(try decoded.code == 0 && JSONReader().read(Data(decoded.text.utf8)).arrayValue?.count == 12)
+    #expect(Run("inspect", url.path).code == 0)
+    let salvaged = Run("salvage", url.path, "-o", scratch.path("rescued.strata"))
+    #expect(salvaged.code == 0 && salvaged.text.contains("complete") && salvaged.text.contains("12 models"))
+    // From standard input, too.
+    #expect(Run("verify", "-", input: try Data(contentsOf: url)).code == 0)
+  }
+
+  @Test("X-30: a member that holds something else than an array is damaged for every command")
+  func otherBodies() throws {
+    for body: Value in ["text", ["a": 1], .graph(ObjectGraph(objects: [], root: [1]))] {
+      var writer = ArchiveWriter()
+      try writer.write(body)
+      var data = Data(try writer.member(Stamp(kind: .member, typeName: "Value", count: 1), .balanced))
+      var end: [UInt8] = []
+      let size = try Stamp(of: data).plainSize
+      try Gzip.appendMember(
+        body: RawSpan(), stamp: Stamp(kind: .end, sequenceNumber: 1, typeName: "Value", plainSize: size, count: 1),
+        to: &end)
+      data.append(contentsOf: end)
+      let path = try scratch.file("other.strata", data)
+      for command in ["verify", "decode", "inspect"] { #expect(Run(command, path).code == 1, "\(command) of \(body)") }
+    }
+  }
+
+  @Test("X-32: salvage tells what is missing")
+  func salvage() throws {
+    let url = URL(fileURLWithPath: scratch.path("stream.strata"))
+    for session in 0..<3 {
+      var writer =
+        try session == 0
+        ? ArchiveStreamWriter<Value>(creating: url) : ArchiveStreamWriter<Value>(appendingTo: url)
+      for number in 0..<4 { try writer.append(["number": .integer(session * 4 + number)]) }
+      try writer.finish()
+    }
+    var damaged = try Data(contentsOf: url)
+    damaged[100] ^= 1
+    let path = try scratch.file("damaged.strata", damaged)
+    let run = Run("salvage", path, "-o", scratch.path("rescued.strata"))
+    #expect(run.code == 1 && run.text.contains("missing  bytes 0..<") && run.text.contains("partial"))
+    #expect(run.text.contains("8 models"), "\(run.text)")
+    #expect(Run("verify", scratch.path("rescued.strata")).code == 0)
+    // An archive of one value that breaks off; one that is damaged; something else.
+    let cut = Run("salvage", try scratch.file("cut.strata", archive.dropLast(12)), "-o", scratch.path("part.strata"))
+    #expect(cut.code == 1 && cut.text.contains("missing  what follows"), "\(cut.text) \(cut.error)")
+    var flipped = archive
+    flipped[archive.count - 15] ^= 1
+    let refused = Run("salvage", try scratch.file("flipped.strata", flipped), "-o", scratch.path("none.strata"))
+    #expect(refused.code == 1 && !FileManager.default.fileExists(atPath: scratch.path("none.strata")))
+    #expect(Run("salvage", path, "-o", path).code == 1)
+    #expect(Run("salvage", "-", "-o", path).code == 64)
   }
 
   @Test func oneBadFileAmongGoodOnes() throws {
