@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Kills processes that append to one stream, two and eight at a time, many times (Tests/StrataCoreTests/Concurrency,
-# ProcessTests). Prints what failed and one closing line; fails if anything failed or nothing ran.
+# StreamProcessTests). Prints what failed and one closing line; fails if anything failed or nothing ran.
 #
 #     Tests/process-simulation.sh [kills]
 #
-# To see a failure again:  STRATA_PROCESS_SEED=… STRATA_PROCESS_ROUNDS=… swift test --filter ProcessTests
+# To see a failure again:  STRATA_PROCESS_SEED=… STRATA_PROCESS_ROUNDS=… swift test --filter StreamProcessTests
 # STRATA_PROCESS_BUILD says where the build goes.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
@@ -19,7 +19,7 @@ swift build -c release --build-tests -Xswiftc -enable-testing --scratch-path "$b
   exit 1
 }
 program=$(swift build -c release -Xswiftc -enable-testing --scratch-path "$build" --disable-automatic-resolution --show-bin-path)/StrataPackageTests.xctest
-STRATA_PROCESS_ROUNDS=$((kills / 2)) "$program" --testing-library swift-testing --filter 'ProcessTests/kills' >"$log" 2>&1
+STRATA_PROCESS_ROUNDS=$((kills / 2)) "$program" --testing-library swift-testing --filter 'StreamProcessTests/kills' >"$log" 2>&1
 status=$?
 grep -E '^processes: |^✘' "$log"
 done=$(sed -nE 's/^processes: ([0-9]+) kills.*/\1/p' "$log" | awk '{ sum += $1 } END { print sum + 0 }')

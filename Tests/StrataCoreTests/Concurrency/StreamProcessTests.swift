@@ -7,7 +7,7 @@ import Testing
 /// Each is this program again, with one test that appends until it is killed and says after each session that it was
 /// acknowledged. `STRATA_PROCESS_ROUNDS` is the number of kills; Tests/process-simulation.sh makes 3,000.
 @Suite("Processes", .serialized)
-struct ProcessTests {
+struct StreamProcessTests {
   private static let environment = ProcessInfo.processInfo.environment
   private static var isChild: Bool { environment["STRATA_APPENDER"] != nil }
   private static var rounds: Int { environment["STRATA_PROCESS_ROUNDS"].flatMap(Int.init) ?? 12 }
@@ -42,7 +42,7 @@ struct ProcessTests {
           try Data().write(to: URL(fileURLWithPath: stream.url.path + "." + name))
           let process = Process()
           process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
-          process.arguments = ["--testing-library", "swift-testing", "--filter", "ProcessTests/appender"]
+          process.arguments = ["--testing-library", "swift-testing", "--filter", "StreamProcessTests/appender"]
           process.environment = Self.environment.merging(
             ["STRATA_APPENDER": name, "STRATA_STREAM": stream.url.path]) { $1 }
           process.standardOutput = FileHandle.nullDevice
