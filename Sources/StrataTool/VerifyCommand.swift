@@ -28,7 +28,7 @@ struct VerifyCommand: ToolCommand {
   private func verify(folder: String, _ console: Console, _ isIntact: inout Bool) throws {
     let root = folder.count > 1 && folder.hasSuffix("/") ? String(folder.dropLast()) : folder
     let items: [(path: String, item: FileTree.Item)]
-    do { items = try FileTree(root).items } catch {
+    do { items = try FileTree(root).items.filter { !FileTree.isUnfinished($0.path) } } catch {
       return try damage(folder, error, console, &isIntact)
     }
     var found = 0
