@@ -228,11 +228,14 @@ struct MergeTests {
     try FileManager.default.createSymbolicLink(atPath: scratch.path("link.json"), withDestinationPath: "server.json")
     try FileManager.default.createSymbolicLink(atPath: scratch.path("way"), withDestinationPath: ".")
     try FileManager.default.createDirectory(atPath: scratch.path("deep"), withIntermediateDirectories: true)
-    let before = try scratch.data("server.json")
+    for (link, target) in [("fresh.json", "./way/none.json"), ("way.json", "deep/../fresh.json")] {
+      try FileManager.default.createSymbolicLink(atPath: scratch.path(link), withDestinationPath: target)
+    }
+    let before = try (scratch.names, scratch.data("server.json"))
     for (output, report) in [
       ("out.json", "way/out.json"), ("out.json", "link.json"), ("out.json", "way/local.json"),
       ("link.json", "base.json"),
-      ("way/report.json", "deep/../report.json"),
+      ("way/report.json", "deep/../report.json"), ("none.json", "fresh.json"), ("fresh.json", "way.json"),
     ] {
       Run(
         "merge", "--local", local, "--base", base, "--server", server, "--conflicts", "local", "-o",
@@ -240,8 +243,8 @@ struct MergeTests {
         "--report", scratch.path("") + "/" + report
       ).expectFailure(code: 2, report, "--report")
     }
-    #expect(try scratch.data("server.json") == before)
-    #expect(try scratch.names == ["base.json", "deep", "link.json", "local.json", "server.json", "way"])
+    #expect(try scratch.names == before.0)
+    #expect(try scratch.data("server.json") == before.1)
   }
 
   @Test("A report that cannot be written leaves the output as it was")

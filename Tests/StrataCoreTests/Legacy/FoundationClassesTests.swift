@@ -111,6 +111,9 @@ struct FoundationClassesTests {
     guard case .dictionary(let members) = fields else { return }
     let record = try #require(try value(type, fields).recordValue)
     #expect(record.typeName == type && record.keys.count == members.count)
+    let object = Plist.dictionary([("$class", .uid(2))] + members)
+    let archive = try KeyedArchive(Plist.keyed([object, .type(type, "NSObject")]).table)
+    #expect(try KeyedArchive(archive.data()).graph == archive.graph)
   }
 
   @Test(
