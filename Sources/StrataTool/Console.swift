@@ -42,7 +42,8 @@ package struct Console {
       },
       write: { data in
         do { try FileHandle.standardOutput.write(contentsOf: data) } catch {
-          if ToolError.cause(of: error).code == Int(EPIPE) { throw BrokenPipe() }
+          let cause = ToolError.cause(of: error)
+          if cause.domain == NSPOSIXErrorDomain, cause.code == Int(EPIPE) { throw BrokenPipe() }
           throw ToolError("cannot write to standard output: " + ToolError.reason(of: error))
         }
       },

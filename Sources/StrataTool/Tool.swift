@@ -10,7 +10,8 @@ package enum Tool {
   /// Runs the command that the arguments name, without the name of the program.
   ///
   /// - Returns: the exit code: 0 where all went well, 64 for arguments that make no sense, and for a failure 1,
-  ///   or 2 of those commands whose 1 says that there are differences or conflicts.
+  ///   or 2 of those commands whose 1 says that there are differences or conflicts. 141 where nobody reads the output any
+  ///   more.
   package static func run(_ arguments: [String], on console: Console) -> Int32 {
     let command: any ParsableCommand
     do { command = try StrataCommand.parseAsRoot(arguments) } catch { return stop(error, console) }

@@ -115,8 +115,8 @@ struct MergeCommand: ToolCommand {
     return report.conflicts.isEmpty || conflicts == .local || conflicts == .server ? 0 : 1
   }
 
-  /// Writes the merged document and the account of it, and tells of them. Nothing takes its place before everything else has
-  /// gone well, so a failure leaves the files as they were, and a document that is in its place is no failure.
+  /// Writes the merged document and the account of it, and tells of them. The document takes its place last, so a failure of
+  /// anything leaves the old one: first all is written beside the files, then the table is printed, then comes the report.
   private func write(
     _ document: Data?, _ account: Data?, _ console: Console, _ tell: () throws -> Void
   ) throws {
