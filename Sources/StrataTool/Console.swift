@@ -8,6 +8,9 @@ package import Foundation
   internal import Darwin
 #endif
 
+/// Nobody reads standard output any more.
+struct BrokenPipe: Error {}
+
 /// Where a command reads and writes: the standard streams, or what a test gives it.
 package struct Console {
   package var read: () throws -> Data
@@ -34,15 +37,20 @@ package struct Console {
     Console(
       read: {
         do { return try FileHandle.standardInput.readToEnd() ?? Data() } catch {
-          throw ToolError("cannot read standard input")
+          throw ToolError("cannot read standard input: " + ToolError.reason(of: error))
         }
       },
       write: { data in
         do { try FileHandle.standardOutput.write(contentsOf: data) } catch {
-          throw ToolError("cannot write to standard output")
+          let cause = ToolError.cause(of: error)
+          if cause.domain == NSPOSIXErrorDomain, cause.code == Int(EPIPE) { throw BrokenPipe() }
+          throw ToolError("cannot write to standard output: " + ToolError.reason(of: error))
         }
       },
-      writeError: { data in try? FileHandle.standardError.write(contentsOf: data) },
+      writeError: { data in
+        // Where this cannot be told, there is no place left to tell it; the exit code still does.
+        try? FileHandle.standardError.write(contentsOf: data)
+      },
       width: terminalWidth ?? 100, showsProgress: isatty(STDERR_FILENO) == 1)
   }
 

@@ -20,7 +20,17 @@ struct DataFile {
   /// Replaces the file as a whole.
   func write(_ data: Data, _ console: Console) throws {
     if isStandard { return try console.write(data) }
-    try ToolError.at(path) { try AtomicFile.write(data, to: url) }
+    try replace { try $0.writeAll(data.bytes) }
+  }
+
+  /// Replaces the file as a whole by what `writing` writes; where that throws, the file stays as it was.
+  func replace(_ writing: (borrowing OpenFile) throws -> Void) throws {
+    // A URL has no slash at its end: a file would be made in the place of the folder that is named.
+    guard path.utf8.last != UInt8(ascii: "/") else {
+      throw ToolError(
+        "\(path): names a folder; a file is to be written, whose name has no / behind it")
+    }
+    try ToolError.at(path) { try AtomicFile.replace(url, writing: writing) }
   }
 
   /// The document in the file.

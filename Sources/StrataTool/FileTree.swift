@@ -29,6 +29,7 @@ struct FileTree {
     while let path = rest.popLast() {
       let full = folder + "/" + path
       do {
+        // Somebody has removed it since its folder was read.
         guard let status = try FileStatus(ofPath: full) else { continue }
         if status.isFolder {
           rest += try list(full, under: path + "/")
@@ -70,6 +71,12 @@ struct FileTree {
       throw ToolError("cannot read the folder “\(folder)”: " + String(cString: strerror(errno)))
     }
     return paths.sorted { $1.utf8.lexicographicallyPrecedes($0.utf8) }
+  }
+
+  /// Whether a name is that of a file that a writer has not finished. A user's own may look so too, so none is removed.
+  static func isUnfinished(_ path: String) -> Bool {
+    let name = path.utf8.split(separator: UInt8(ascii: "/")).last ?? path.utf8[...]
+    return name.starts(with: ".strata-".utf8) && name.suffix(4).elementsEqual(".tmp".utf8)
   }
 
   /// Whether a path leads to a folder, through a link too.

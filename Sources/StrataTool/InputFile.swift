@@ -109,14 +109,18 @@ struct InputFile {
   }
 
   /// What a file is that begins like an archive, in words.
+  ///
+  /// - Throws: where the file cannot be read, which says nothing of what it is.
   var archiveName: String {
-    do {
-      guard try content?.isEmpty ?? (OpenFile(reading: url).status().size == 0) else {
+    get throws {
+      guard try !isEmpty else { return "an empty file" }
+      do {
         _ = try content.map { try Stamp(of: $0) } ?? MemberReader.stamp(ofFile: url)
         return "an archive already"
+      } catch let error as ArchiveError where error.code != .fileSystem {
+        return "a gzip file that is no archive"
       }
-      return "an empty file"
-    } catch { return "a gzip file that is no archive" }
+    }
   }
 
   /// The error for a file of another form.

@@ -73,6 +73,7 @@ struct InspectCommand: ToolCommand {
   }
 
   private func show(_ lines: [String], _ console: Console) throws {
-    try console.write(Data((lines.map { $0.cut(to: console.width) }.joined(separator: "\n") + "\n").utf8))
+    // The tree is cut already, and says where. The lists before it are shown as a whole, however long the lines are.
+    try console.write(Data((lines.joined(separator: "\n") + "\n").utf8))
   }
 }

@@ -62,11 +62,15 @@ struct Inspection {
     }
     var lines = rows.map { $0.0.padded(to: 15) + $0.1 }
     if let types {
-      let width = (types.map(\.mark.count).max() ?? 0) + 2
+      let marks = types.map(\.mark.onOneLine)
+      // A name that is longer than most moves its own count alone.
+      let width = min(marks.map(\.count).max() ?? 0, 40) + 2
       lines += types.isEmpty ? ["types".padded(to: 15) + "none"] : []
       for (place, type) in types.enumerated() {
         let head = (place == 0 ? "types" : "").padded(to: 15)
-        lines.append(head + type.mark.onOneLine.padded(to: width) + type.count.counted("record"))
+        lines.append(
+          head + marks[place].padded(to: max(width, marks[place].count + 2))
+            + type.count.counted("record"))
       }
     }
     return lines

@@ -1,20 +1,4 @@
 extension String {
-  /// The text with control characters made visible, so that it stays on one line of a terminal.
-  var onOneLine: String {
-    var text = ""
-    for scalar in unicodeScalars {
-      switch scalar {
-      case "\n": text += "\\n"
-      case "\r": text += "\\r"
-      case "\t": text += "\\t"
-      case "\u{0}"..."\u{1F}", "\u{7F}"..."\u{9F}", "\u{2028}", "\u{2029}":
-        text += "\\u{" + String(scalar.value, radix: 16, uppercase: true) + "}"
-      default: text.unicodeScalars.append(scalar)
-      }
-    }
-    return text
-  }
-
   /// The text, or its beginning and an ellipsis where it has more characters than `width`.
   func cut(to width: Int) -> String {
     guard let end = index(startIndex, offsetBy: width, limitedBy: endIndex), end != endIndex else {

@@ -3,12 +3,15 @@ internal import Foundation
 
 /// The command line tool.
 package enum Tool {
-  private static let wrongUsage: Int32 = 64
+  static let wrongUsage: Int32 = 64
+  /// What a shell makes of the signal SIGPIPE.
+  static let brokenPipe: Int32 = 128 + 13
 
   /// Runs the command that the arguments name, without the name of the program.
   ///
   /// - Returns: the exit code: 0 where all went well, 64 for arguments that make no sense, and for a failure 1,
-  ///   or 2 of those commands whose 1 says that there are differences or conflicts.
+  ///   or 2 of those commands whose 1 says that there are differences or conflicts. 141 where nobody reads the output any
+  ///   more.
   package static func run(_ arguments: [String], on console: Console) -> Int32 {
     let command: any ParsableCommand
     do { command = try StrataCommand.parseAsRoot(arguments) } catch { return stop(error, console) }
@@ -21,6 +24,8 @@ package enum Tool {
         return 0
       }
       return try command.run(on: console)
+    } catch is BrokenPipe {
+      return brokenPipe
     } catch let error as ToolError {
       console.errorLine(error.message)
       return failure
@@ -39,7 +44,12 @@ package enum Tool {
   /// Prints help where that was asked for, or else what is wrong with the arguments.
   private static func stop(_ error: any Error, _ console: Console) -> Int32 {
     guard StrataCommand.exitCode(for: error) != .success else {
-      do { try console.line(StrataCommand.fullMessage(for: error)) } catch { return 1 }
+      do { try console.line(StrataCommand.fullMessage(for: error)) } catch is BrokenPipe {
+        return brokenPipe
+      } catch {
+        console.errorLine(ToolError.message(of: error))
+        return 1
+      }
       return 0
     }
     let message = StrataCommand.message(for: error).split(separator: "\n").first.map(String.init)

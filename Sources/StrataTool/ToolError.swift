@@ -1,6 +1,14 @@
 internal import Foundation
 internal import StrataCore
 
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
 /// A failure in the words of the tool.
 struct ToolError: Error {
   let message: String
@@ -30,8 +38,23 @@ struct ToolError: Error {
     }
   }
 
+  /// What the system said, where an error of Foundation's has that inside.
+  static func reason(of error: any Error) -> String {
+    let cause = cause(of: error)
+    guard cause.domain == NSPOSIXErrorDomain else { return cause.localizedDescription }
+    return String(cString: strerror(CInt(truncatingIfNeeded: cause.code)))
+  }
+
+  /// The error of the system, where one of Foundation's has it inside.
+  static func cause(of error: any Error) -> NSError {
+    let error = error as NSError
+    return (error.userInfo[NSUnderlyingErrorKey] as? any Error).map { $0 as NSError } ?? error
+  }
+
   /// Runs `body`, whose failures concern the file at `path`.
   static func at<R>(_ path: String, _ body: () throws -> R) throws -> R {
-    do { return try body() } catch { throw ToolError(path == "-" ? "standard input" : path, error) }
+    do { return try body() } catch let error as BrokenPipe { throw error } catch {
+      throw ToolError(path == "-" ? "standard input" : path, error)
+    }
   }
 }

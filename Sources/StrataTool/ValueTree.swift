@@ -50,7 +50,7 @@ extension Value {
     case .double(let value): value.description
     case .decimal(let value): value.description
     case .number(let value): value.text
-    case .string(let value): "\"" + String(value.prefix(mostCharacters)).onOneLine + "\""
+    case .string(let value): "\"" + value.cut(to: mostCharacters).onOneLine + "\""
     case .data(let value): "data of \(value.count.counted("byte"))"
     case .date(let value): ISO8601.string(from: value) ?? "\(value.timeIntervalSince1970) seconds since 1970"
     case .url(let value): value.absoluteString.onOneLine

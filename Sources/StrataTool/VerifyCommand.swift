@@ -28,7 +28,7 @@ struct VerifyCommand: ToolCommand {
   private func verify(folder: String, _ console: Console, _ isIntact: inout Bool) throws {
     let root = folder.count > 1 && folder.hasSuffix("/") ? String(folder.dropLast()) : folder
     let items: [(path: String, item: FileTree.Item)]
-    do { items = try FileTree(root).items } catch {
+    do { items = try FileTree(root).items.filter { !FileTree.isUnfinished($0.path) } } catch {
       return try damage(folder, error, console, &isIntact)
     }
     var found = 0
@@ -55,6 +55,7 @@ struct VerifyCommand: ToolCommand {
   ) throws -> Bool {
     console.progress("\(progress) \(path.onOneLine)")
     let result: String
+    var isKnown = true
     do {
       let file = try InputFile(DataFile(path), console)
       switch file.kind {
@@ -63,9 +64,7 @@ struct VerifyCommand: ToolCommand {
         result = "ok  \(path.onOneLine)  " + Self.summary(try file.legacyDocument(isBinary: isBinary))
       case .other(let found):
         guard !isNamed else { throw InputFile.unknown(found) }
-        console.clearProgress()
-        try console.line("other  \(path.onOneLine)  \(found)")
-        return false
+        (result, isKnown) = ("other  \(path.onOneLine)  \(found)", false)
       }
     } catch {
       try damage(path, error, console, &isIntact)
@@ -73,7 +72,7 @@ struct VerifyCommand: ToolCommand {
     }
     console.clearProgress()
     try console.line(result)
-    return true
+    return isKnown
   }
 
   private func damage(_ path: String, _ error: any Error, _ console: Console, _ isIntact: inout Bool) throws {

@@ -4,6 +4,6 @@ internal import StrataTool
 @main
 enum Main {
   static func main() {
-    exit(Tool.run(Array(CommandLine.arguments.dropFirst()), on: .standard))
+    exit(Tool.runProcess())
   }
 }

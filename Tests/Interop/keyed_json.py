@@ -116,14 +116,21 @@ def integers(data):
     return list(zip(numbers[::2], numbers[1::2]))
 
 
+def numbered(fields, prefix):
+    return [key for key in fields if key.startswith(prefix) and re.fullmatch("[0-9]+", key[len(prefix):])]
+
+
 def listed(fields, whole, prefix):
+    keys = numbered(fields, prefix)
     if whole in fields:
-        if type(fields[whole]) is not list:
-            raise Broken(whole + " is no array")
+        if type(fields[whole]) is not list or keys:
+            raise Broken(whole + " is no array, or not alone")
         return fields[whole]
     found = []
     while prefix + str(len(found)) in fields:
         found.append(fields[prefix + str(len(found))])
+    if len(found) != len(keys):
+        raise Broken("an element of a collection is missing")
     return found
 
 
@@ -178,6 +185,8 @@ def counted_set(fields):
     if "NS.count" not in fields:
         return distinct(listed(fields, "NS.objects", "NS.object."))
     pairs, seen = Pairs(), set()
+    if fields["NS.count"] != len(numbered(fields, "NS.object")) or listed(fields, "NS.objects", "NS.object."):
+        raise Broken("a set does not have as many elements as it says")
     for place in range(fields["NS.count"]):
         element, count = fields["NS.object%d" % place], fields["NS.count%d" % place]
         if identity(element) not in seen:
@@ -207,8 +216,8 @@ def has(*keys):
     return lambda found: any(key in found for key in keys)
 
 
-def begins(*starts):
-    return lambda found: any(key.startswith(starts) for key in found)
+def lists(*names):
+    return lambda found: any(name + "s" in found or numbered(found, name + ".") for name in names)
 
 
 def empty_or(test):
@@ -219,9 +228,9 @@ STRING = (string, has("NS.string", "NS.bytes"))
 DECIMAL = (decimal_number, has("NS.mantissa"))
 DATE = (lambda fields: Moment(fields["NS.time"]), has("NS.time"))
 DATA = (lambda fields: fields.get("NS.data", fields.get("NS.bytes")), has("NS.data", "NS.bytes"))
-ARRAY = (lambda fields: list(listed(fields, "NS.objects", "NS.object.")), empty_or(begins("NS.object")))
-SET = (lambda fields: distinct(listed(fields, "NS.objects", "NS.object.")), empty_or(begins("NS.object")))
-DICTIONARY = (dictionary, empty_or(begins("NS.object", "NS.key")))
+ARRAY = (lambda fields: list(listed(fields, "NS.objects", "NS.object.")), empty_or(lists("NS.object")))
+SET = (lambda fields: distinct(listed(fields, "NS.objects", "NS.object.")), empty_or(lists("NS.object")))
+DICTIONARY = (dictionary, empty_or(lists("NS.object", "NS.key")))
 VALUES = {
     "NSString": STRING, "NSMutableString": STRING,
     "NSNumber": (number, has("NS.boolval", "NS.intval", "NS.dblval")),
@@ -229,7 +238,7 @@ VALUES = {
     "NSDate": DATE, "NSCalendarDate": DATE, "NSData": DATA, "NSMutableData": DATA,
     "NSArray": ARRAY, "NSMutableArray": ARRAY, "NSOrderedSet": ARRAY, "NSMutableOrderedSet": ARRAY,
     "NSSet": SET, "NSMutableSet": SET,
-    "NSCountedSet": (counted_set, lambda found: "NS.count" in found or begins("NS.object")(found)),
+    "NSCountedSet": (counted_set, lambda found: "NS.count" in found or lists("NS.object")(found)),
     "NSDictionary": DICTIONARY, "NSMutableDictionary": DICTIONARY,
     "NSURL": (url, has("NS.relative")),
     "NSUUID": (lambda fields: uuid.UUID(bytes=fields["NS.uuidbytes"]), has("NS.uuidbytes")),

@@ -30,6 +30,36 @@ struct ValueTests {
     #expect(record == Record(typeName: "T", modelVersion: version, fields: [("d", .null), ("c", 1)]))
   }
 
+  @Test("X-34: records that differ in the versions of their superclasses alone are two, in sets and keys of maps too")
+  func superclasses() throws {
+    func dog(_ versions: [Int]) -> Value {
+      var record = Record(typeName: "Dog", modelVersion: 2, fields: [("name", "Rex"), ("age", 3)])
+      record.superclasses = versions.enumerated().map { .init(typeName: "Animal\($0)", modelVersion: $1) }
+      return .record(record)
+    }
+    let dogs = [dog([1]), dog([2]), dog([]), dog([1, 1]), dog([1, 2])]
+    for (place, one) in dogs.enumerated() {
+      for (other, two) in dogs.enumerated() {
+        #expect((one == two) == (place == other))
+        #expect(ValueDifference(from: one, to: two).isEmpty == (place == other))
+      }
+    }
+    for value in [Value.set(dogs), .map(dogs.map { .init(key: $0, value: 1) }), .set(dogs.map { .set([$0]) })] {
+      let data = try ArchiveEncoder().encode(value)
+      let back = try ArchiveDecoder().decodeValue(from: data)
+      #expect(try ArchiveEncoder().encode(back) == data)
+      switch (value, back) {
+      case (.set(let elements), .set(let found)): #expect(Set(elements) == Set(found) && found.count == dogs.count)
+      case (.map(let entries), .map(let found)): #expect(Set(entries) == Set(found))
+      default: Issue.record()
+      }
+    }
+    // The order of the fields says nothing, with superclasses as without.
+    var turned = Record(typeName: "Dog", modelVersion: 2, fields: [("age", 3), ("name", "Rex")])
+    turned.superclasses = [.init(typeName: "Animal0", modelVersion: 1)]
+    #expect(dogs[0] == .record(turned) && dogs[0].hashValue == Value.record(turned).hashValue)
+  }
+
   @Test("Paths escape dots", arguments: ["a.b", #"a\.b.c"#, #"\\"#, ""])
   func paths(text: String) {
     #expect(ValuePath(parsing: text).description == text)

@@ -99,6 +99,14 @@ struct DiffTests {
     let c = try archive("c.strata", issue(4, [("title", "t"), ("labels", .array([.record(renamed)]))]))
     let only = Run("diff", b, c)
     #expect(only.code == 1 && only.text == "Issue: version 3 → 4, compared field by field\n")
+    // So is another version of a superclass, of which a record of no superclass says nothing.
+    func dog(_ versions: Int...) throws -> String {
+      var dog = Record(typeName: "Dog", modelVersion: 2, fields: [("name", "Rex")])
+      dog.superclasses = versions.map { .init(typeName: "Animal", modelVersion: $0) }
+      return try archive("dog\(versions).strata", dog)
+    }
+    #expect(try Run("diff", dog(1), dog(2)).text == "Animal: version 1 → 2, compared field by field\n")
+    #expect(try Run("diff", dog(1), dog(1)).code == 0 && Run("diff", dog(1), dog()).code == 1)
     let bug = Record(typeName: "Bug", modelVersion: 1, fields: [("title", "u")])
     let types = Run("diff", c, try archive("bug.strata", bug))
     #expect(types.code == 1 && types.text == "Issue → Bug, compared field by field\n~ title\n- labels\n")

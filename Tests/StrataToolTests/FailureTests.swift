@@ -60,6 +60,24 @@ struct FailureTests {
     #expect(try scratch.names == ["in.json"])
   }
 
+  @Test("A path that ends with a slash names a folder, and no file is written in its place")
+  func foldersInPlaceOfFiles() throws {
+    let json = try scratch.file("in.json", #"{"a": 1}"#)
+    let archive = try scratch.file("in.strata", ArchiveEncoder().encode(Value.object(Object())))
+    let list = try scratch.file("in.plist", Legacy.data("bookmarks.plist"))
+    _ = try scratch.file("old", "old")
+    let before = try scratch.names
+    for name in ["new/", "old/", "new//", "in.json/"] {
+      let output = scratch.path("") + "/" + name
+      Run("encode", json, "-o", output).expectFailure(name, "folder")
+      Run("decode", archive, "-o", output).expectFailure(name, "folder")
+      Run("convert", list, "-o", output).expectFailure(name, "folder")
+      Run("merge", "--local", json, "--server", json, "-o", output).expectFailure(code: 2, name, "folder")
+    }
+    #expect(try scratch.names == before)
+    #expect(try scratch.data("old") == Data("old".utf8))
+  }
+
   @Test func wrongUsage() {
     Run("encode", "a.json").expectFailure(code: 64, "--output")
     Run("encode", "a.json", "-o", "b", "--model-version", "1").expectFailure(code: 64, "--type")

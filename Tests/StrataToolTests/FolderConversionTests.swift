@@ -98,7 +98,6 @@ struct FolderConversionTests {
     let journal = try Data(contentsOf: URL(fileURLWithPath: output + "/" + Self.journal))
     for length in stride(from: 0, through: journal.count, by: 7) {
       try journal.prefix(length).write(to: URL(fileURLWithPath: output + "/" + Self.journal))
-      try Data("half".utf8).write(to: URL(fileURLWithPath: output + "/deep/.strata-1f.tmp"))
       let run = Run("convert", input, "-o", output)
       let done = journal.prefix(length).count { $0 == UInt8(ascii: "\n") }
       let last = run.text.split(separator: "\n").last ?? ""
@@ -108,6 +107,72 @@ struct FolderConversionTests {
           || last == "\(3 - done) converted, \(done + 1) done before, 5 ignored, 1 failed", "\(length)")
       #expect(try archives() == whole)
     }
+  }
+
+  private func summary(_ arguments: String...) -> String {
+    Run(["convert", input, "-o", output] + arguments).text.split(separator: "\n").last.map(String.init) ?? ""
+  }
+
+  @Test("X-30: an archive that is not what the journal says was written is not done, whatever its size")
+  func damagedArchives() throws {
+    #expect(summary() == "4 converted, 0 done before, 5 ignored, 1 failed")
+    let whole = try archives()
+    let path = output + "/a.plist.strata"
+    let archive = try #require(whole["a.plist.strata"])
+    var random = SeededRandom(seed: 11)
+    for round in 0..<40 {
+      var damaged = archive
+      switch round {
+      case 0: damaged = Data(repeating: 0, count: archive.count)
+      case 1: damaged = archive.dropLast()
+      default:
+        damaged[Int.random(in: 0..<archive.count, using: &random)] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+      }
+      try damaged.write(to: URL(fileURLWithPath: path))
+      #expect(summary("--dry-run") == "1 converted, 3 done before, 5 ignored, 1 failed; nothing was written")
+      #expect(summary() == "1 converted, 3 done before, 5 ignored, 1 failed", "\(random)")
+      #expect(try archives() == whole)
+    }
+    #expect(summary() == "0 converted, 4 done before, 5 ignored, 1 failed")
+  }
+
+  @Test("An archive that somebody has changed since is neither done nor replaced")
+  func changedArchives() throws {
+    #expect(summary() == "4 converted, 0 done before, 5 ignored, 1 failed")
+    let own = try ArchiveEncoder().encode(Value.string("written again by an app"))
+    _ = try scratch.file("new/a.plist.strata", own)
+    let run = Run("convert", input, "-o", output)
+    #expect(run.text.contains("failed  a.plist  a.plist.strata has been changed"), "\(run.text)")
+    #expect(run.text.hasSuffix("0 converted, 3 done before, 5 ignored, 2 failed\n"))
+    #expect(try scratch.data("new/a.plist.strata") == own)
+  }
+
+  @Test("What a journal of before checksums names is converted again")
+  func oldJournals() throws {
+    #expect(summary() == "4 converted, 0 done before, 5 ignored, 1 failed")
+    let whole = try archives()
+    let journal = try String(decoding: scratch.data("new/" + Self.journal), as: UTF8.self)
+    let old = journal.replacing(#/,"checksum":[^,}]*/#, with: "")
+    #expect(old != journal)
+    _ = try scratch.file("new/" + Self.journal, old)
+    #expect(summary() == "4 converted, 0 done before, 5 ignored, 1 failed")
+    #expect(summary() == "0 converted, 4 done before, 5 ignored, 1 failed")
+    #expect(try archives() == whole)
+    _ = try scratch.file("new/" + Self.journal, old)
+    #expect(summary("--rename", "Bookmarks.Folder=Folder") == "4 converted, 0 done before, 5 ignored, 1 failed")
+  }
+
+  @Test("A user's own files stay, whatever they are called")
+  func filesOfTheUser() throws {
+    try FileManager.default.createDirectory(atPath: output + "/deep", withIntermediateDirectories: true)
+    _ = try scratch.file("new/.strata-notes.tmp", "precious")
+    _ = try scratch.file("new/deep/.strata-1f.tmp", "precious")
+    #expect(summary() == "4 converted, 0 done before, 5 ignored, 1 failed")
+    #expect(try scratch.data("new/.strata-notes.tmp") == Data("precious".utf8))
+    #expect(try scratch.data("new/deep/.strata-1f.tmp") == Data("precious".utf8))
+    // The same name among the originals is one of them.
+    _ = try scratch.file("old/.strata-a.tmp", Legacy.data("settings.plist"))
+    #expect(summary() == "1 converted, 4 done before, 5 ignored, 1 failed")
   }
 
   @Test func dryRuns() throws {

@@ -56,6 +56,41 @@ struct InspectTests {
     #expect(value["stamp"]?["kind"] == "single" && value["value"] == nil)
   }
 
+  @Test("All types are shown with their counts, however long the names are")
+  func manyTypes() throws {
+    let name = String(repeating: "Long", count: 60)
+    let records = (0..<50).map { Record(typeName: $0 == 7 ? name : "Type\($0)", modelVersion: 1, fields: [("a", 1)]) }
+    let file = try scratch.file("t.strata", ArchiveEncoder().encode(Value.array(records.map { .record($0) })))
+    let lines = Run("inspect", file).text.split(separator: "\n").filter { $0.hasSuffix("1 record") }
+    #expect(lines.count == 50)
+    #expect(lines.contains { $0.contains(name + "@1  1 record") })
+    #expect(Set(lines.filter { !$0.contains(name) }.map(\.count)).count == 1)
+  }
+
+  @Test("Control characters shift no column")
+  func controlCharacters() throws {
+    let records = [
+      Record(typeName: "A\tB\n\u{1B}[2J\u{202E}", modelVersion: 1, fields: [("a\tb", "\u{2066}x")]),
+      Record(typeName: "Plain", modelVersion: 1),
+    ]
+    let file = try scratch.file("t.strata", ArchiveEncoder().encode(Value.array(records.map { .record($0) })))
+    let run = Run("inspect", file)
+    let lines = run.text.split(separator: "\n").filter { $0.hasSuffix("1 record") }
+    #expect(lines.count == 2 && Set(lines.map(\.count)).count == 1, "\(run.text)")
+    #expect(run.text.contains("a\\tb: \"\\u{2066}x\""))
+    let hidden = "\t\u{1B}\u{202E}\u{2066}".unicodeScalars
+    #expect(!run.text.unicodeScalars.contains { hidden.contains($0) })
+  }
+
+  @Test("A text that is cut says so")
+  func cutKeys() throws {
+    let keys = ["1", "2"].map { String(repeating: "k", count: 60) + $0 }
+    let map = Value.map([.init(key: 1, value: 1)] + keys.map { .init(key: .string($0), value: 1) })
+    let file = try scratch.file("m.strata", ArchiveEncoder().encode(map))
+    let lines = Run("inspect", file).text.split(separator: "\n").filter { $0.contains("kkk") }
+    #expect(lines.count == 2 && lines.allSatisfy { $0.contains("k…\": 1") }, "\(lines)")
+  }
+
   @Test func streams() throws {
     let file = try scratch.file("s.strata", Streams.stream([[1, 2], [3]]))
     #expect(Run("inspect", file, "--stamp").text.contains("count          3"))

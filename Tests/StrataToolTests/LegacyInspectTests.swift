@@ -23,6 +23,22 @@ struct LegacyInspectTests {
     #expect(lines.contains("      added: 2013-04-03T14:00:00.25Z"))
   }
 
+  @Test("All classes and top keys are shown, however long the names are")
+  func longNames() throws {
+    let name = String(repeating: "Long", count: 60)
+    let text = try String(decoding: Legacy.data("bookmarks-xml.plist"), as: UTF8.self)
+    let path = try scratch.file("long.plist", text.replacing("Bookmarks.Folder", with: name))
+    #expect(Run("inspect", path).text.contains("\(name)  2  < NSObject\n"))
+    let keys = (0..<30).map { "key\($0)" }
+    let top = keys.map { "<key>\($0)</key><dict><key>CF$UID</key><integer>0</integer></dict>" }.joined()
+    let archive =
+      "<plist><dict><key>$archiver</key><string>A\u{9}\u{202E}B</string><key>$version</key><integer>100000</integer>"
+      + "<key>$objects</key><array><string>$null</string></array><key>$top</key><dict>\(top)</dict></dict></plist>"
+    let lines = Run("inspect", try scratch.file("top.plist", archive)).text.split(separator: "\n")
+    #expect(lines.contains("top keys       " + keys.joined(separator: ", ")))
+    #expect(lines.contains("archiver       A\\t\\u{202E}B, version 100000"))
+  }
+
   @Test func boundedTrees() {
     #expect(!Run("inspect", Legacy.path("bookmarks.plist"), "--depth", "0").text.contains("title"))
     let few = Run("inspect", Legacy.path("everything.plist"), "--elements", "2").text

@@ -223,6 +223,41 @@ struct MergeTests {
       .expectFailure(code: 64, "two files")
   }
 
+  @Test("The report replaces no document that is read or written, whatever path names it")
+  func reportsOverDocuments() throws {
+    try FileManager.default.createSymbolicLink(atPath: scratch.path("link.json"), withDestinationPath: "server.json")
+    try FileManager.default.createSymbolicLink(atPath: scratch.path("way"), withDestinationPath: ".")
+    try FileManager.default.createDirectory(atPath: scratch.path("deep"), withIntermediateDirectories: true)
+    for (link, target) in [("fresh.json", "./way/none.json"), ("way.json", "deep/../fresh.json")] {
+      try FileManager.default.createSymbolicLink(atPath: scratch.path(link), withDestinationPath: target)
+    }
+    let before = try (scratch.names, scratch.data("server.json"))
+    for (output, report) in [
+      ("out.json", "way/out.json"), ("out.json", "link.json"), ("out.json", "way/local.json"),
+      ("link.json", "base.json"),
+      ("way/report.json", "deep/../report.json"), ("none.json", "fresh.json"), ("fresh.json", "way.json"),
+    ] {
+      Run(
+        "merge", "--local", local, "--base", base, "--server", server, "--conflicts", "local", "-o",
+        scratch.path(output),
+        "--report", scratch.path("") + "/" + report
+      ).expectFailure(code: 2, report, "--report")
+    }
+    #expect(try scratch.names == before.0)
+    #expect(try scratch.data("server.json") == before.1)
+  }
+
+  @Test("A report that cannot be written leaves the output as it was")
+  func reportsThatCannotBeWritten() throws {
+    let output = try scratch.file("out.json", "old")
+    let run = Run(
+      "merge", "--local", local, "--base", base, "--server", server, "-o", output, "--report",
+      scratch.path("missing/r.json"))
+    #expect(run.code == 2 && run.error.contains("missing/r.json"))
+    #expect(try scratch.data("out.json") == Data("old".utf8))
+    #expect(try scratch.names == ["base.json", "local.json", "out.json", "server.json"])
+  }
+
   @Test func policiesThatLeadNowhere() {
     let run = Run("merge", "--local", local, "--server", server, "-q", "--policy", "labls[*].name=max")
     #expect(run.code == 0 && run.error == "strata: note: --policy labls[*].name: nothing stands there\n")

@@ -1,3 +1,4 @@
+import StrataCore
 import Testing
 
 @testable import StrataTool
@@ -14,6 +15,12 @@ struct TextTests {
     #expect(ratio(2, 3) == "0.67")
     #expect(ratio(1999, 1000) == "2.00")
     #expect(ratio(1, 0) == "–")
+  }
+
+  @Test("What turns the direction of a line is made visible, and what joins letters stays")
+  func directions() {
+    #expect("a\u{202E}b\u{2066}\u{200F}\u{61C}\u{9B}".onOneLine == "a\\u{202E}b\\u{2066}\\u{200F}\\u{61C}\\u{9B}")
+    #expect("👩\u{200D}🚀 \u{645}\u{200C}\u{646}".onOneLine == "👩\u{200D}🚀 \u{645}\u{200C}\u{646}")
   }
 
   @Test func textStaysOnOneLine() {

@@ -146,6 +146,18 @@ struct VerifyTests {
     #expect(Run("verify", folder + "/").code == 1)
   }
 
+  @Test("What a writer has not finished is left out of a folder, and read where it is named")
+  func unfinishedFiles() throws {
+    _ = try scratch.file("b.strata", archive)
+    let half = try scratch.file(".strata-1f.tmp", archive.prefix(20))
+    _ = try scratch.file(".strata-notes", "text")
+    _ = try scratch.file("a.tmp", "text")
+    let run = Run("verify", scratch.url.path)
+    #expect(run.code == 0)
+    #expect(run.text.split(separator: "\n").map { $0.prefix(5) } == ["other", "other", "ok  /"], "\(run.text)")
+    #expect(Run("verify", half).code == 1)
+  }
+
   @Test func foldersWithNothingToVerify() throws {
     let run = Run("verify", scratch.url.path)
     #expect(run.code == 1 && run.text.hasPrefix("damaged  \(scratch.url.path)  no archive"))

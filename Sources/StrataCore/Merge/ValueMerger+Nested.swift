@@ -39,10 +39,11 @@ extension ValueMerger {
   /// Whether two records are of one model, and nothing tells them apart.
   private mutating func isOneModel(_ local: Record, _ server: Record, isMatched: Bool = false) throws -> Bool {
     guard local.typeName == server.typeName else { return false }
-    guard local.modelVersion == server.modelVersion else {
+    guard local.hasSameType(as: server) else {
+      let whose = local.modelVersion == server.modelVersion ? "of a model's superclasses" : "of a model"
       throw ArchiveError(
         .unsupportedVersion,
-        "the two sides have different versions of a model; name the model, which has the steps "
+        "the two sides have different versions \(whose); name the model, which has the steps "
           + "from one to the other", typeName: local.typeName, foundVersion: local.modelVersion,
         supportedVersion: server.modelVersion)
     }

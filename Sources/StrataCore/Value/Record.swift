@@ -104,19 +104,27 @@ public struct Record: Sendable {
   }
 }
 
+extension Record {
+  /// Whether two records are of one type in the same versions, those of its superclasses included.
+  package func hasSameType(as other: Record) -> Bool {
+    shape === other.shape || shape.hasSameType(as: other.shape)
+  }
+}
+
 extension Record: Hashable {
-  /// Records are equal when type name, version and the values under each key are, in whatever order.
+  /// Records are equal when type name, version, superclasses and the values under each key are, in whatever order.
   public static func == (left: Record, right: Record) -> Bool {
-    guard left.typeName == right.typeName, left.modelVersion == right.modelVersion,
-      left.values.count == right.values.count
-    else { return false }
-    if left.shape === right.shape || left.shape.hasSameKeys(as: right.shape) { return left.values == right.values }
+    guard left.hasSameType(as: right), left.values.count == right.values.count else { return false }
+    if left.shape === right.shape || left.shape.hasSameKeys(as: right.shape) {
+      return left.values == right.values
+    }
     return left.fields.allSatisfy { right[$0.key] == $0.value }
   }
 
   public func hash(into hasher: inout Hasher) {
     hasher.combine(typeName)
     hasher.combine(modelVersion)
+    hasher.combine(superclasses)
     hasher.combine(values.count)
     // The order of the fields does not count, so their hashes are summed.
     hasher.combine(zip(keys, values).reduce(0) { $0 &+ Object.Entry(key: $1.0, value: $1.1).hashValue })

@@ -129,9 +129,11 @@ package final class RecordShape: Sendable {
 
 extension RecordShape: Hashable {
   package static func == (left: RecordShape, right: RecordShape) -> Bool {
-    left === right
-      || left.typeName == right.typeName && left.modelVersion == right.modelVersion && left.levels == right.levels
-        && left.hasSameKeys(as: right)
+    left === right || left.hasSameType(as: right) && left.hasSameKeys(as: right)
+  }
+
+  package func hasSameType(as other: RecordShape) -> Bool {
+    typeName == other.typeName && modelVersion == other.modelVersion && levels == other.levels
   }
 
   package func hasSameKeys(as other: RecordShape) -> Bool {

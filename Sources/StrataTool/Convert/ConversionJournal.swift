@@ -18,6 +18,8 @@ struct ConversionJournal {
     let size: Int
     let modified: Int64
     let outputSize: Int
+    /// The CRC-32 of the archive; `nil` in a journal of before there were any.
+    let checksum: UInt32?
     /// The text of the conversion.
     let conversion: String
   }
@@ -59,12 +61,15 @@ struct ConversionJournal {
   private static func parse(_ bytes: [UInt8]) -> [String: Entry] {
     var entries: [String: Entry] = [:]
     for line in bytes.split(separator: UInt8(ascii: "\n")) {
+      // Half a line is what a killed run leaves, and a damaged one says nothing that can be trusted. Its file is converted
+      // once more, and an archive that is in its place stays unless it holds the same.
       guard let value = try? JSONReader().read(Data(line)), let file = value["file"]?.stringValue,
         let size = value["size"]?.intValue, let modified = value["modified"]?.integer(as: Int64.self),
         let outputSize = value["outputSize"]?.intValue, let conversion = value["conversion"]?.stringValue
       else { continue }
       entries[file] = Entry(
-        file: file, size: size, modified: modified, outputSize: outputSize, conversion: conversion)
+        file: file, size: size, modified: modified, outputSize: outputSize,
+        checksum: value["checksum"]?.integer(as: UInt32.self), conversion: conversion)
     }
     return entries
   }
@@ -72,8 +77,11 @@ struct ConversionJournal {
   func add(_ entry: Entry) throws {
     guard let handle else { return }
     var line = try JSONWriter().write([
-      "file": .string(entry.file), "size": .integer(entry.size), "modified": .integer(entry.modified),
-      "outputSize": .integer(entry.outputSize), "conversion": .string(entry.conversion),
+      "file": .string(entry.file), "size": .integer(entry.size),
+      "modified": .integer(entry.modified),
+      "outputSize": .integer(entry.outputSize),
+      "checksum": entry.checksum.map { .integer($0) } ?? .null,
+      "conversion": .string(entry.conversion),
     ])
     line.append(UInt8(ascii: "\n"))
     try Self.writing("the journal") { try handle.write(contentsOf: line) }

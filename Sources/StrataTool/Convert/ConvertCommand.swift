@@ -86,7 +86,8 @@ struct ConvertCommand: ToolCommand {
     let name = DataFile(input).name
     switch file.kind {
     case .archive:
-      throw ToolError("\(name): is \(file.archiveName); only keyed archives and property lists are converted")
+      throw ToolError(
+        "\(name): is \(try file.archiveName); only keyed archives and property lists are converted")
     case .other(let found):
       throw ToolError("\(name): found \(found) where a keyed archive or a property list is expected")
     case .propertyList(let isBinary):
@@ -120,7 +121,7 @@ struct ConvertCommand: ToolCommand {
     if let report, try folders.isAmongOriginals(report) {
       throw ToolError("\(report): the report must not lie among the originals")
     }
-    let folder = FolderConversion(folders: folders, conversion: conversion, isDry: dryRun)
+    let folder = try FolderConversion(folders: folders, conversion: conversion, isDry: dryRun)
     let jobs = jobs ?? min(max(ProcessInfo.processInfo.activeProcessorCount, 1), 8)
     let result = ConversionReport(folders: folders, isDry: dryRun, results: try folder.run(jobs: jobs, console))
     if let report {

@@ -8,6 +8,15 @@ struct FolderConversion: Sendable {
   let conversion: LegacyConversion
   /// Whether nothing is written.
   let isDry: Bool
+  /// What the journal has for the conversion.
+  private let text: String
+
+  init(folders: FolderPair, conversion: LegacyConversion, isDry: Bool) throws {
+    self.folders = folders
+    self.conversion = conversion
+    self.isDry = isDry
+    text = try conversion.text
+  }
 
   /// What the threads share.
   private final class Work: Sendable {
@@ -31,7 +40,6 @@ struct FolderConversion: Sendable {
       }
     }
     let journal = try ConversionJournal(folder: folders.output, isDry: isDry)
-    if !isDry { try folders.removeRemains() }
     let entries = journal.entries
     let work = Work()
     for _ in 0..<min(jobs, items.count) {
@@ -93,23 +101,22 @@ struct FolderConversion: Sendable {
     let archive = FolderPair.archiveName(of: file)
     let output = folders.output + "/" + archive
     let existing = try FileStatus(ofPath: output)
-    if let entry, entry.size == status.size, entry.modified == status.modified, entry.conversion == conversion.text,
-      let existing, existing.isRegular, existing.size == entry.outputSize
+    let made = try MadeArchive(output, existing, entry)
+    if made == .intact, let entry, entry.size == status.size, entry.modified == status.modified,
+      entry.conversion == text
     {
       return ConversionResult(file: file, outcome: .done, output: archive)
     }
     let input = try InputFile(path: folders.input + "/" + file)
-    guard case .propertyList(let isBinary) = input.kind else { return .ignored(file, Self.kind(of: input)) }
+    guard case .propertyList(let isBinary) = input.kind else {
+      return .ignored(file, try Self.kind(of: input))
+    }
     let data = try conversion.archive(LegacyDocument(input.data(), isBinary: isBinary))
-    if let existing {
-      // Also a link would lead the new content elsewhere.
-      guard existing.isRegular else {
-        throw ArchiveError(.fileSystem, "\(archive.onOneLine) is there already, and is no regular file")
-      }
-      if entry == nil, try AtomicFile.read(URL(fileURLWithPath: output), limit: .max) != Array(data) {
-        throw ArchiveError(
-          .fileSystem, "\(archive.onOneLine) is there already, and no run of convert has made it; move it away")
-      }
+    if let reason = made.reasonToStay {
+      // A link, too, would lead the new content elsewhere.
+      guard existing?.isRegular ?? true,
+        try AtomicFile.read(URL(fileURLWithPath: output), limit: .max) == Array(data)
+      else { throw ArchiveError(.fileSystem, "\(archive.onOneLine) \(reason)") }
     }
     if !isDry {
       try folders.makeFolder(for: archive)
@@ -119,12 +126,12 @@ struct FolderConversion: Sendable {
       file: file, outcome: .converted, output: archive,
       entry: .init(
         file: file, size: status.size, modified: status.modified, outputSize: data.count,
-        conversion: conversion.text))
+        checksum: Checksum.crc32(of: data.bytes), conversion: text))
   }
 
-  private static func kind(of input: InputFile) -> String {
+  private static func kind(of input: InputFile) throws -> String {
     switch input.kind {
-    case .archive: input.archiveName
+    case .archive: try input.archiveName
     case .propertyList: "a property list"
     case .other(let found): found
     }

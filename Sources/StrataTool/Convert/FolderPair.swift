@@ -14,7 +14,7 @@ struct FolderPair: Sendable {
     if try FileStatus(ofPath: output) != nil, !FileTree.isFolder(output) {
       throw ToolError("\(output): is a file; the files of a folder need a folder to go to")
     }
-    let (from, to) = (try Self.realPath(input), try Self.realPath(output))
+    let (from, to) = (try RealPath.of(input), try RealPath.of(output))
     guard !Self.lies(to, in: from), !Self.lies(from, in: to) else {
       throw ToolError("\(output): this folder and \(input) must not lie in each other; the originals stay untouched")
     }
@@ -38,19 +38,9 @@ struct FolderPair: Sendable {
     }
   }
 
-  /// Removes what killed runs left half written.
-  func removeRemains() throws {
-    for (path, item) in try FileTree(output).items {
-      let name = path.split(separator: "/").last ?? ""
-      if case .file = item, name.hasPrefix(".strata-"), name.hasSuffix(".tmp") {
-        try? FileManager.default.removeItem(atPath: output + "/" + path)
-      }
-    }
-  }
-
   /// Whether a file lies, or would lie, among the originals.
   func isAmongOriginals(_ path: String) throws -> Bool {
-    Self.lies(try Self.realPath(path), in: try Self.realPath(input))
+    Self.lies(try RealPath.of(path), in: try RealPath.of(input))
   }
 
   private static func lies(_ path: String, in folder: String) -> Bool {
@@ -61,18 +51,5 @@ struct FolderPair: Sendable {
     var path = path
     while path.count > 1, path.hasSuffix("/") { path.removeLast() }
     return path
-  }
-
-  /// The path without links, as far as there is something; what does not exist yet follows as it is.
-  private static func realPath(_ path: String) throws -> String {
-    var url = URL(fileURLWithPath: path).absoluteURL
-    var rest: [String] = []
-    while url.path != "/", try FileStatus(ofPath: url.path) == nil {
-      rest.append(url.lastPathComponent)
-      url.deleteLastPathComponent()
-    }
-    url.resolveSymlinksInPath()
-    for name in rest.reversed() { url.appendPathComponent(name) }
-    return url.standardized.path
   }
 }

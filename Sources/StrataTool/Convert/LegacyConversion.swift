@@ -13,12 +13,15 @@ struct LegacyConversion: Sendable {
 
   /// What the conversion does, in one line; equal for conversions that do the same.
   var text: String {
-    let names = newNames.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
-    let parts: [Value] = [
-      type.map { .string($0) } ?? .null, modelVersion.map { .integer($0) } ?? .null, key.map { .string($0) } ?? .null,
-      .array(names.flatMap { [.string($0.key), .string($0.value)] }),
-    ]
-    return (try? JSONWriter().write(.array(parts))).map { String(decoding: $0, as: UTF8.self) } ?? ""
+    get throws {
+      let names = newNames.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
+      let parts: [Value] = [
+        type.map { .string($0) } ?? .null, modelVersion.map { .integer($0) } ?? .null,
+        key.map { .string($0) } ?? .null,
+        .array(names.flatMap { [.string($0.key), .string($0.value)] }),
+      ]
+      return String(decoding: try JSONWriter().write(.array(parts)), as: UTF8.self)
+    }
   }
 
   func archive(_ document: LegacyDocument) throws -> Data {

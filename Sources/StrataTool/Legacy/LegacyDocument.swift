@@ -89,7 +89,10 @@ struct LegacyDocument {
       let count = String(repeating: " ", count: digits - counts[place].count) + counts[place]
       let above = type.chain.first == type.name ? type.chain.dropFirst() : type.chain[...]
       let chain = above.isEmpty ? "" : "  < " + above.map(\.onOneLine).joined(separator: " < ")
-      return (place == 0 ? "classes" : "", names[place].padded(to: width) + count + chain)
+      return (
+        place == 0 ? "classes" : "",
+        names[place].padded(to: max(width, names[place].count + 2)) + count + chain
+      )
     }
   }
 

@@ -42,9 +42,15 @@ struct Comparison {
   /// Takes the versions from records of types whose versions differ.
   private mutating func alignVersions() {
     var types: [String: (old: Set<Int?>, new: Set<Int?>)] = [:]
-    old.visitRecords { types[$0.typeName, default: ([], [])].old.insert($0.modelVersion) }
-    new.visitRecords { types[$0.typeName, default: ([], [])].new.insert($0.modelVersion) }
-    types = types.filter { !$0.value.old.isEmpty && !$0.value.new.isEmpty && $0.value.old != $0.value.new }
+    old.visitRecords {
+      for (name, version) in $0.versions { types[name, default: ([], [])].old.insert(version) }
+    }
+    new.visitRecords {
+      for (name, version) in $0.versions { types[name, default: ([], [])].new.insert(version) }
+    }
+    types = types.filter {
+      !$0.value.old.isEmpty && !$0.value.new.isEmpty && $0.value.old != $0.value.new
+    }
     guard !types.isEmpty else { return }
     func text(_ versions: Set<Int?>) -> String {
       versions.sorted { $0 ?? -1 < $1 ?? -1 }.map { $0.map(String.init) ?? "none" }.joined(separator: ", ")
@@ -53,8 +59,8 @@ struct Comparison {
       notes.append("\(name): version \(text(versions.old)) → \(text(versions.new)), compared field by field")
     }
     let names = Set(types.keys)
-    old = old.mapRecords { names.contains($0.typeName) ? $0.withoutVersion : $0 }
-    new = new.mapRecords { names.contains($0.typeName) ? $0.withoutVersion : $0 }
+    old = old.mapRecords { $0.withoutVersions(of: names) }
+    new = new.mapRecords { $0.withoutVersions(of: names) }
   }
 
   /// Compares roots of two types, or of a type and none, by their fields.
@@ -73,9 +79,19 @@ struct Comparison {
 }
 
 extension Record {
-  fileprivate var withoutVersion: Record {
+  /// The versions of the type and of its superclasses, by their names.
+  fileprivate var versions: [(name: String, version: Int?)] {
+    [(typeName, modelVersion)] + superclasses.map { ($0.typeName, $0.modelVersion) }
+  }
+
+  fileprivate func withoutVersions(of names: Set<String>) -> Record {
     var record = self
-    record.modelVersion = nil
+    if names.contains(typeName) { record.modelVersion = nil }
+    if !superclasses.isEmpty {
+      record.superclasses = superclasses.map { level in
+        names.contains(level.typeName) ? .init(typeName: level.typeName, modelVersion: 0) : level
+      }
+    }
     return record
   }
 }

@@ -30,7 +30,10 @@ struct DifferenceText {
   }
 
   private func text(_ value: Value) -> String {
-    guard let data = try? JSONWriter().write(value) else { return value.summary(mostCharacters: width) }
+    // What JSON has no form for, as what is not a number, is shown in words. Nothing but the line shown comes of it.
+    guard let data = try? JSONWriter().write(value) else {
+      return value.summary(mostCharacters: width)
+    }
     let text = String(decoding: data.prefix(8 * width), as: UTF8.self)
     return (text + (data.count > 8 * width ? "…" : "")).onOneLine
   }

@@ -90,6 +90,7 @@ struct MergeCommand: ToolCommand {
   }
 
   func run(on console: Console) throws -> Int32 {
+    try checkReport()
     let input = try MergeInput(local: local, base: base, server: source(), console)
     let policies = try policies()
     for path in policies.compactMap(\.path)
@@ -107,16 +108,51 @@ struct MergeCommand: ToolCommand {
     let data = try ToolError.at(output) {
       try document.data(as: format.flatMap { .init(rawValue: $0) } ?? .init(path: output))
     }
-    let account = try self.report.map { _ in try JSONWriter(isPretty: true).write(report.json(showsValues: values)) }
-    if !fails { try DataFile(output).write(data, console) }
-    if let path = self.report, let account { try DataFile(path).write(account + Data("\n".utf8), console) }
-    try tell(report, fails, console)
+    let account = try self.report.map { _ in
+      try JSONWriter(isPretty: true).write(report.json(showsValues: values))
+    }
+    try write(fails ? nil : data, account.map { $0 + Data("\n".utf8) }, console) { try tell(report, fails, console) }
     return report.conflicts.isEmpty || conflicts == .local || conflicts == .server ? 0 : 1
+  }
+
+  /// Writes the merged document and the account of it, and tells of them. The document takes its place last, so a failure of
+  /// anything leaves the old one: first all is written beside the files, then the table is printed, then comes the report.
+  private func write(
+    _ document: Data?, _ account: Data?, _ console: Console, _ tell: () throws -> Void
+  ) throws {
+    func writeReport() throws {
+      guard let report, let account else { return try tell() }
+      try DataFile(report).replace { file in
+        try file.writeAll(account.bytes)
+        try tell()
+      }
+    }
+    let output = DataFile(output)
+    guard let document, !output.isStandard else {
+      if let document { try console.write(document) }
+      return try writeReport()
+    }
+    try output.replace { file in
+      try file.writeAll(document.bytes)
+      try writeReport()
+    }
+  }
+
+  /// The report must not take the place of a document, whatever path names that.
+  private func checkReport() throws {
+    guard let report else { return }
+    let place = try RealPath.of(report)
+    for path in [output, local, server, serverPatch, serverMergePatch, base].compactMap(\.self)
+    where path != "-" {
+      guard try RealPath.of(path) != place else {
+        throw ToolError("\(report): --report names the file \(path), which is one of the documents")
+      }
+    }
   }
 
   private func tell(_ report: MergeReport, _ fails: Bool, _ console: Console) throws {
     if !quiet {
-      var lines = report.table(showsValues: values).split(separator: "\n").map { String($0).onOneLine }
+      var lines = [report.table(showsValues: values)]
       if !report.entries.isEmpty { lines += ["", counts(report)] }
       let text = Data((lines.joined(separator: "\n") + "\n").utf8)
       if output == "-" || fails { console.writeError(text) } else { try console.write(text) }

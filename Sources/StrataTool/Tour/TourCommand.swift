@@ -22,20 +22,22 @@ struct TourCommand: ToolCommand {
     // All of it is worked out first, so that a failure leaves nothing behind.
     let stages = try TourPlan.stages(of: responses, width: console.width)
     let folder = URL(fileURLWithPath: output, isDirectory: true)
-    do { try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true) } catch {
-      throw ToolError("cannot make the folder “\(output)”: " + reason(error))
+    do {
+      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    } catch {
+      throw ToolError("cannot make the folder “\(output)”: " + ToolError.reason(of: error))
     }
     let title = stages.first?.issue.title ?? ""
     try console.line("Issue \(responses.first?.number ?? 0): \(title.onOneLine)".cut(to: console.width))
     for (place, stage) in stages.enumerated() { try tell(stage, place + 1, in: folder, console) }
     try console.line()
-    try console.line("The archives are in \(output); look into them with strata inspect.")
+    try console.line("The archives are in \(output.onOneLine); look into them with strata inspect.")
     return 0
   }
 
   private func tell(_ stage: TourStage, _ place: Int, in folder: URL, _ console: Console) throws {
     try console.line()
-    try console.line("\(place). \(stage.title)")
+    try console.line("\(place). \(stage.title.onOneLine)")
     for line in stage.lines { try console.line("   " + line) }
     let path = (output.hasSuffix("/") ? output : output + "/") + stage.fileName
     let url = folder.appendingPathComponent(stage.fileName)
@@ -45,12 +47,7 @@ struct TourCommand: ToolCommand {
     }
     let size = stage.archive.count.counted("byte")
     let share = ratio(UInt64(stage.archive.count) * 100, UInt64(stage.jsonSize), places: 0)
-    try console.line("   saved as \(path): \(size), \(share) % of the JSON; opened again: equal")
-  }
-
-  private func reason(_ error: any Error) -> String {
-    let error = error as NSError
-    let cause = error.userInfo[NSUnderlyingErrorKey] as? any Error
-    return (cause ?? error).localizedDescription
+    try console.line(
+      "   saved as \(path.onOneLine): \(size), \(share) % of the JSON; opened again: equal")
   }
 }

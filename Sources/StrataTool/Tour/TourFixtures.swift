@@ -8,7 +8,11 @@ enum TourFixtures {
     }
     for root in ["", sources.path + "/"] {
       let folder = root + "Fixtures/json/tour"
-      guard let names = try? FileManager.default.contentsOfDirectory(atPath: folder) else { continue }
+      guard FileTree.isFolder(folder) else { continue }
+      let names: [String]
+      do { names = try FileManager.default.contentsOfDirectory(atPath: folder) } catch {
+        throw ToolError("cannot read the folder “\(folder)”: " + ToolError.reason(of: error))
+      }
       let paths = names.filter { $0.hasSuffix(".json") }.sorted().map { folder + "/" + $0 }
       if !paths.isEmpty { return paths }
     }

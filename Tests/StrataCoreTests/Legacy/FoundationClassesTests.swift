@@ -97,6 +97,41 @@ struct FoundationClassesTests {
     #expect(record["seconds"] == 4)
   }
 
+  @Test(
+    "A collection with a key that only begins like one of its own stays a record, and loses nothing",
+    arguments: [
+      ("NSArray", ["NS.objectCount": 1]), ("NSArray", ["NS.object": "a"]), ("NSMutableArray", ["NS.object.": "a"]),
+      ("NSArray", ["NS.object.x": "a"]), ("NSArray", ["NS.object.-1": "a"]), ("NSOrderedSet", ["NS.objects2": ["a"]]),
+      ("NSSet", ["NS.object0": "a"]), ("NSSet", ["NS.object.０": "a"]), ("NSDictionary", ["NS.keyed": true]),
+      ("NSDictionary", ["NS.keysAndObjects": ["a"]]), ("NSMutableDictionary", ["NS.object.a": 1, "NS.key.a": 2]),
+      ("NSCountedSet", ["NS.objectsByCount": ["a"]]), ("NSCountedSet", ["NS.object.x": 1]),
+      ("NSCountedSet", ["NS.counts": 1]),
+    ] as [(String, Plist)])
+  func unknownKeysOfCollections(_ type: String, _ fields: Plist) throws {
+    guard case .dictionary(let members) = fields else { return }
+    let record = try #require(try value(type, fields).recordValue)
+    #expect(record.typeName == type && record.keys.count == members.count)
+    let object = Plist.dictionary([("$class", .uid(2))] + members)
+    let archive = try KeyedArchive(Plist.keyed([object, .type(type, "NSObject")]).table)
+    #expect(try KeyedArchive(archive.data()).graph == archive.graph)
+  }
+
+  @Test(
+    "A collection that does not have the elements that it says is damaged",
+    arguments: [
+      ("NSArray", ["NS.object.1": "b"]), ("NSArray", ["NS.object.00": "b"]),
+      ("NSArray", ["NS.object.0": "a", "NS.object.01": "b"]),
+      ("NSCountedSet", ["NS.count": 1, "NS.object0": "a", "NS.count0": 1, "NS.object1": "b", "NS.count1": 1]),
+      ("NSCountedSet", ["NS.count": "1", "NS.objects": ["a"]]), ("NSCountedSet", ["NS.count": 0, "NS.objects": ["a"]]),
+      ("NSCountedSet", ["NS.count": 1]), ("NSDictionary", ["NS.keys": ["a"]]), ("NSDictionary", ["NS.objects": ["a"]]),
+      ("NSArray", ["NS.objects": ["a"], "NS.object.0": "b"]),
+      ("NSDictionary", ["NS.keys": ["a"], "NS.objects": [1], "NS.key.0": "b", "NS.object.0": 2]),
+    ] as [(String, Plist)])
+  func missingElements(_ type: String, _ fields: Plist) throws {
+    let error = try #require(throws: ArchiveError.self) { try value(type, fields) }
+    #expect(error.code == .damaged)
+  }
+
   @Test("Texts with attributes are records with runs")
   func attributedStrings() throws {
     let record = try #require(

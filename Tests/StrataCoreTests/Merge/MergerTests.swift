@@ -186,4 +186,33 @@ struct MergeReportTests {
     #expect(added.json(showsValues: true)["entries"]?.arrayValue?.first?["base"] == nil)
     #expect(added.table(showsValues: true).contains("—") && added.table(showsValues: true).contains("…"))
   }
+
+  @Test("Records whose superclasses are of different versions need their model, as those of different versions do")
+  func superclasses() throws {
+    func dog(_ version: Int, _ name: Value) -> Value {
+      var record = Record(typeName: "Dog", modelVersion: 2, fields: [("name", name), ("age", 3)])
+      record.superclasses = [.init(typeName: "Animal", modelVersion: version)]
+      return .record(record)
+    }
+    let error = try #require(throws: ArchiveError.self) { try Merger().merge(dog(2, "b"), into: dog(1, "a")) }
+    #expect(error.code == .unsupportedVersion && error.typeName == "Dog" && error.description.contains("superclasses"))
+    #expect(try Merger().merge(dog(2, "b"), into: dog(2, "a")).value == dog(2, "b"))
+  }
+
+  @Test("Control characters shift no column and break no line of a table")
+  func controlCharacters() throws {
+    let options = MergeOptions(policy: .resolving("a\tb") { $0.server })
+    let report = try Merger(options: options).merge(
+      ["a\tb\n\u{1B}[2J\u{202E}c": "\u{2028}\u{85}x", "plain": 2], into: ["a\tb\n\u{1B}[2J\u{202E}c": "y", "plain": 1]
+    ).report
+    let lines = report.table(showsValues: true).split(separator: "\n", omittingEmptySubsequences: false)
+    #expect(lines.count == 3)
+    let starts = lines.map { line in line.range(of: line.contains("outcome") ? "outcome" : "server")?.lowerBound }
+    #expect(
+      Set(zip(lines, starts).map { line, start in line[..<(start ?? line.endIndex)].count }).count == 1, "\(lines)")
+    #expect(
+      !report.table(showsValues: true).unicodeScalars.contains {
+        "\t\u{1B}\u{202E}\u{2028}\u{85}".unicodeScalars.contains($0)
+      })
+  }
 }

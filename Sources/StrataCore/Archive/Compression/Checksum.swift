@@ -1,9 +1,9 @@
 internal import CZlib
 
 /// The CRC-32 of gzip (RFC 1952 §8).
-enum Checksum {
+package enum Checksum {
   /// The checksum of `bytes`, going on from the checksum of the bytes before them.
-  static func crc32(of bytes: RawSpan, continuing previous: UInt32 = 0) -> UInt32 {
+  package static func crc32(of bytes: RawSpan, continuing previous: UInt32 = 0) -> UInt32 {
     // zlib takes a null pointer as a request for the initial value.
     guard !bytes.isEmpty else { return previous }
     let value = bytes.withUnsafeBytes {

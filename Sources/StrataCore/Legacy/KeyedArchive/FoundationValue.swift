@@ -29,6 +29,11 @@ enum FoundationValue {
     return type.chain.lazy.compactMap { names[$0] }.first
   }
 
+  private static let objects = KeyedFields.Elements(list: "NS.objects", prefix: "NS.object.")
+  /// The elements of a set beside their counts, which never stand in one array.
+  private static let counted = KeyedFields.Elements(list: "NS.objects", prefix: "NS.object")
+  private static let keys = KeyedFields.Elements(list: "NS.keys", prefix: "NS.key.")
+
   /// Whether keys are those of a known encoding.
   func reads(_ keys: [String]) -> Bool {
     switch self {
@@ -37,9 +42,10 @@ enum FoundationValue {
     case .decimal: keys.contains("NS.mantissa")
     case .date: keys.contains("NS.time")
     case .data: keys.contains("NS.data") || keys.contains("NS.bytes")
-    case .array, .set: keys.isEmpty || keys.contains { $0.hasPrefix("NS.object") }
-    case .countedSet: keys.contains { $0.hasPrefix("NS.object") || $0 == "NS.count" }
-    case .dictionary: keys.isEmpty || keys.contains { $0.hasPrefix("NS.object") || $0.hasPrefix("NS.key") }
+    // A key that only begins like one of these is of another encoding, and what is under it would be lost.
+    case .array, .set: keys.isEmpty || keys.contains { Self.objects.has($0) }
+    case .countedSet: keys.contains { Self.objects.has($0) || $0 == "NS.count" }
+    case .dictionary: keys.isEmpty || keys.contains { Self.objects.has($0) || Self.keys.has($0) }
     case .url: keys.contains("NS.relative")
     case .uuid: keys.contains("NS.uuidbytes")
     case .null: true
@@ -65,8 +71,8 @@ enum FoundationValue {
     case .decimal: .decimal(try Self.decimal(fields))
     case .date: .date(Date(timeIntervalSinceReferenceDate: try fields.double("NS.time")))
     case .data: .data(try fields.data(fields["NS.data"] == nil ? "NS.bytes" : "NS.data"))
-    case .array: .array(try fields.elements("NS.objects", "NS.object."))
-    case .set: .set(Self.unique(try fields.elements("NS.objects", "NS.object.")))
+    case .array: .array(try fields.elements(Self.objects))
+    case .set: .set(Self.unique(try fields.elements(Self.objects)))
     case .countedSet: try Self.countedSet(fields)
     case .dictionary: try Self.dictionary(fields)
     case .url: try Self.url(fields)
@@ -149,8 +155,8 @@ enum FoundationValue {
   }
 
   private static func dictionary(_ fields: KeyedFields) throws -> Value {
-    let keys = try fields.elements("NS.keys", "NS.key.")
-    let values = try fields.elements("NS.objects", "NS.object.")
+    let keys = try fields.elements(Self.keys)
+    let values = try fields.elements(objects)
     guard keys.count == values.count else {
       throw ArchiveError(.damaged, "a dictionary has \(keys.count) keys and \(values.count) values")
     }
@@ -173,14 +179,15 @@ enum FoundationValue {
 
   /// Elements with how often each is in the set; a set where an archiver wrote no counts.
   private static func countedSet(_ fields: KeyedFields) throws -> Value {
-    guard let count = fields["NS.count"]?.intValue else {
-      return .set(unique(try fields.elements("NS.objects", "NS.object.")))
-    }
-    guard count >= 0, count <= fields.keys.count else {
-      throw ArchiveError(.damaged, "a set has not as many elements as it says", path: [.key("NS.count")])
-    }
+    guard fields["NS.count"] != nil else { return .set(unique(try fields.elements(objects))) }
+    let count = try fields.integer("NS.count")
     var byKey: [String: Value] = [:]
     for (key, value) in zip(fields.keys, fields.values) { byKey[key] = value }
+    let found = fields.keys.count { Self.counted.has($0) || Self.objects.has($0) }
+    guard count == found else {
+      throw ArchiveError(
+        .damaged, "a set does not have as many elements as it says", path: [.key("NS.count")])
+    }
     var entries: [Value.MapEntry] = []
     var seen = Set<Value>()
     for place in 0..<count {

@@ -25,20 +25,46 @@ struct KeyedFields {
     try required(key, "data") { if case .data(let data) = $0 { data } else { nil } }
   }
 
-  /// The elements under `NS.objects`, or under `NS.object.0`, `NS.object.1` … as older archivers have them.
-  func elements(_ list: String, _ prefix: String) throws -> [Value] {
-    if let value = self[list] {
-      guard let elements = value.arrayValue else {
-        throw ArchiveError(.damaged, "an array is expected", path: [.key(list)])
+  /// Where a collection has its elements: in one array, or each under a key with its number, as older archivers have
+  /// them.
+  struct Elements {
+    let list: String
+    let prefix: String
+
+    /// Whether a key is one of these.
+    func has(_ key: String) -> Bool {
+      if key == list { return true }
+      guard key.hasPrefix(prefix) else { return false }
+      let number = key.utf8.dropFirst(prefix.utf8.count)
+      return !number.isEmpty
+        && number.allSatisfy { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }
+    }
+  }
+
+  /// The elements of a collection; none where it has no keys for them.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `damaged` where one is missing, or where they stand in both places.
+  func elements(_ place: Elements) throws -> [Value] {
+    let list = self[place.list]
+    var byKey: [String: Value] = [:]
+    for (key, value) in zip(keys, values) where key != place.list && place.has(key) {
+      byKey[key] = value
+    }
+    if let list {
+      guard let elements = list.arrayValue else {
+        throw ArchiveError(.damaged, "an array is expected", path: [.key(place.list)])
+      }
+      guard byKey.isEmpty else {
+        throw ArchiveError(
+          .damaged, "a collection has its elements in an array, and others beside it")
       }
       return elements
     }
-    var byKey: [String: Value] = [:]
-    for (key, value) in zip(keys, values) where key.hasPrefix(prefix) { byKey[key] = value }
     var elements: [Value] = []
-    while let value = byKey[prefix + String(elements.count)] { elements.append(value) }
+    while let value = byKey[place.prefix + String(elements.count)] { elements.append(value) }
     guard elements.count == byKey.count else {
-      throw ArchiveError(.damaged, "element \(elements.count) is missing", path: [.key(prefix)])
+      throw ArchiveError(
+        .damaged, "element \(elements.count) is missing", path: [.key(place.prefix)])
     }
     return elements
   }

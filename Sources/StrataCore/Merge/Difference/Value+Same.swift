@@ -55,8 +55,7 @@ extension Value {
         case (.object(let one), .object(let other)):
           one.entries.isStored(like: other.entries) || haveEqual(one.entries, other.entries)
         case (.record(let one), .record(let other)):
-          one.typeName == other.typeName && one.modelVersion == other.modelVersion
-            && haveEqual(one.object.entries, other.object.entries)
+          one.hasSameType(as: other) && haveEqual(one.object.entries, other.object.entries)
         case (.map(let one), .map(let other)):
           one.count == other.count
             && zip(one, other).allSatisfy { mayBeEqual($0.key, $1.key) && mayBeEqual($0.value, $1.value) }

@@ -67,7 +67,7 @@ public struct ValueDifference: Sendable, Hashable {
     switch (old, new) {
     case (.object(let before), .object(let after)): compare(before.entries, after.entries)
     case (.record(let before), .record(let after))
-    where before.typeName == after.typeName && before.modelVersion == after.modelVersion:
+    where before.hasSameType(as: after):
       compare(before.object.entries, after.object.entries)
     case (.array(let before), .array(let after)): compare(before, after)
     case (.set(let before), .set(let after)): compareMembers(before, after)

@@ -114,8 +114,7 @@ struct PatchTree {
       node.elements.forEach { slot in if let element = rest.popFirst() { waiting.append((slot, element)) } }
       return true
     case (.object(let object), let members?) where members.record == nil: entries = object.entries
-    case (.record(let record), let members?)
-    where members.record?.typeName == record.typeName && members.record?.modelVersion == record.modelVersion:
+    case (.record(let record), let members?) where members.record?.hasSameType(as: record) ?? false:
       entries = record.object.entries
     default: return false
     }

@@ -75,7 +75,7 @@ extension MergeReport: CustomStringConvertible {
   /// The report as a table without values.
   public var description: String { table() }
 
-  /// The report as a table, a line a key path.
+  /// The report as a table, a line a key path. Control characters are written as `\u{1B}`, so that none shifts a column.
   ///
   /// - Parameter showsValues: whether the values stand in it, each cut to 40 characters. They may be private.
   public func table(showsValues: Bool = false) -> String {
@@ -83,8 +83,10 @@ extension MergeReport: CustomStringConvertible {
     var rows = [["path", "outcome", "rule"] + (showsValues ? ["base", "local", "server", "result"] : [])]
     for entry in entries {
       var row = [entry.path.description, entry.outcome.rawValue, entry.rule]
-      if showsValues { row += [entry.base, entry.local, entry.server, entry.result].map(Self.text) }
-      rows.append(row)
+      if showsValues {
+        row += [entry.base, entry.local, entry.server, entry.result].map(Self.text)
+      }
+      rows.append(row.map(\.onOneLine))
     }
     let widths = rows[0].indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
     return rows.map { row in

@@ -1,0 +1,63 @@
+import Foundation
+import Testing
+
+/// The program, run in a process of its own.
+enum Executable {
+  struct Result {
+    /// The exit code, or the signal that ended it.
+    let code: Int32
+    let isSignal: Bool
+    let output: Data
+    let error: String
+
+    /// Checks that it exited with a code, one line on standard error and nothing on standard output.
+    func expectFailure(code: Int32 = 1, _ fragments: String..., at location: SourceLocation = #_sourceLocation) {
+      #expect(!isSignal && self.code == code, "\(self.code) \(error)", sourceLocation: location)
+      #expect(output.isEmpty, sourceLocation: location)
+      #expect(
+        error.hasPrefix("strata: ") && error.filter { $0 == "\n" }.count == 1, "\(error)", sourceLocation: location)
+      for fragment in fragments { #expect(error.contains(fragment), "\(error)", sourceLocation: location) }
+    }
+  }
+
+  /// The program stands beside the test bundle.
+  static func path() throws -> String {
+    let places =
+      [URL(fileURLWithPath: CommandLine.arguments[0])] + Bundle.allBundles.map(\.bundleURL)
+      + [Bundle.main.executableURL].compactMap { $0 }
+    let candidates = places.flatMap { place in
+      [place, place.deletingLastPathComponent()].map { $0.appendingPathComponent("strata") }
+    }
+    let found = candidates.first { FileManager.default.isExecutableFile(atPath: $0.path) }
+    return try #require(found, "strata is not built").path
+  }
+
+  static func run(_ arguments: [String], input: Data? = nil) throws -> Result {
+    try run(path(), arguments, input, in: nil)
+  }
+
+  /// Runs a script of the shell in a folder, in which `$0` is the program.
+  static func shell(_ script: String, in folder: URL) throws -> Result {
+    try run("/bin/sh", ["-c", script, path()], nil, in: folder)
+  }
+
+  private static func run(_ program: String, _ arguments: [String], _ input: Data?, in folder: URL?) throws -> Result {
+    let scratch = try Scratch()
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: program)
+    process.arguments = arguments
+    process.currentDirectoryURL = folder
+    process.environment = ["LC_ALL": "de_DE.UTF-8", "TZ": "Asia/Tokyo", "PATH": "/usr/bin:/bin"]
+    process.standardInput = try FileHandle(
+      forReadingFrom: URL(fileURLWithPath: scratch.file("in", input ?? Data())))
+    let outputPath = try scratch.file("out", Data())
+    let errorPath = try scratch.file("err", Data())
+    process.standardOutput = try FileHandle(forWritingTo: URL(fileURLWithPath: outputPath))
+    process.standardError = try FileHandle(forWritingTo: URL(fileURLWithPath: errorPath))
+    try process.run()
+    process.waitUntilExit()
+    return Result(
+      code: process.terminationStatus, isSignal: process.terminationReason == .uncaughtSignal,
+      output: try scratch.data("out"), error: try String(decoding: scratch.data("err"), as: UTF8.self))
+  }
+}
