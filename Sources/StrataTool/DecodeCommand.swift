@@ -23,10 +23,11 @@ struct DecodeCommand: ToolCommand {
       throw ToolError(
         "\(DataFile(input).name): is a property list; inspect --json prints it, and convert makes an archive of it")
     }
-    _ = try file.walk { stamp, values in
+    let walk = try file.walk { stamp, values in
       for value in values { try text.append(value, inArray: stamp.kind == .member) }
-      if stamp.kind == .end { text.closeArray() }
     }
+    // Ends are also in the middle of a stream that was appended to.
+    if walk.first?.kind != .single { text.closeArray() }
     text.data.append(UInt8(ascii: "\n"))
     try DataFile(output).write(text.data, console)
     return 0

@@ -75,8 +75,7 @@ struct FileTree {
 
   /// Whether a name is that of a file that a writer has not finished. A user's own may look so too, so none is removed.
   static func isUnfinished(_ path: String) -> Bool {
-    let name = path.utf8.split(separator: UInt8(ascii: "/")).last ?? path.utf8[...]
-    return name.starts(with: ".strata-".utf8) && name.suffix(4).elementsEqual(".tmp".utf8)
+    TemporaryFiles.isTemporary(path.split(separator: "/").last ?? "")
   }
 
   /// Whether a path leads to a folder, through a link too.

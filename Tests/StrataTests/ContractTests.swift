@@ -11,7 +11,10 @@ struct ContractTests {
   ]
 
   /// Items that tests bear already, and whose rows are still to come.
-  static let coming = ["X": 30...35]
+  static let coming = ["X": 33...35]
+
+  /// Items whose numbers do not follow those of their part.
+  static let later = ["X": 30...32]
 
   private static let package = URL(fileURLWithPath: #filePath)
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
@@ -54,7 +57,9 @@ struct ContractTests {
   @Test("Each item has one row, in order")
   func items() throws {
     let items = try Self.rows().map(\.item)
-    let wanted = Self.parts.flatMap { part in (1...part.value).map { "\(part.key)-\($0)" } }
+    let wanted =
+      Self.parts.flatMap { part in (1...part.value).map { "\(part.key)-\($0)" } }
+      + Self.later.flatMap { part in part.value.map { "\(part.key)-\($0)" } }
     #expect(Set(items) == Set(wanted), "\(Set(items).symmetricDifference(wanted).sorted())")
     #expect(items.count == wanted.count)
     for part in Self.parts.keys {
@@ -93,7 +98,8 @@ struct ContractTests {
       for match in name.matches(of: /\b([A-Z]{1,2})-([0-9]+)\b/) {
         let part = String(match.1)
         guard let count = Self.parts[part], let number = Int(match.2) else { continue }
-        #expect(1...count ~= number || Self.coming[part].map { $0 ~= number } ?? false, "\(name)")
+        let isKnown = [1...count, Self.later[part], Self.coming[part]].contains { $0.map { $0 ~= number } ?? false }
+        #expect(isKnown, "\(name)")
       }
     }
   }

@@ -81,6 +81,7 @@ public struct JSONReader: Sendable {
     let known = ArchiveError.wrap(error)
     // Where a rule is broken there is no place in the text.
     guard known.code != .invalid, known.byteOffset == nil else { return known }
+    // Text that is not JSON has no places.
     let place = try? withRoot(of: data, depthLimit: Self.maximumDepth) { $0.located(known).located(in: data.bytes) }
     return place ?? known
   }

@@ -44,6 +44,7 @@ private struct ValueDescription {
   mutating func text<M: Model>(of model: M) -> String {
     let name = M.schema.name
     guard M.schema.holdsObjects else {
+      // A description cannot throw.
       guard let values = try? model.permanentValues() else { return "\(name)(not encodable)" }
       return text(name, values.map { ($0.key, $0.value) }, ObjectNeighbours())
     }
@@ -54,6 +55,7 @@ private struct ValueDescription {
     }
     defer { if M.schema.isObject { open.removeLast() } }
     let neighbours = ObjectNeighbours()
+    // As above.
     guard let values = try? model.permanentValues(neighbours) else { return "\(name)(not encodable)" }
     return text(name, values.map { ($0.key, $0.value) }, neighbours)
   }

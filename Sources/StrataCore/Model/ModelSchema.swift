@@ -227,6 +227,7 @@ public final class ModelSchema: Sendable {
     return traits
   }
 
+  /// Whether the declaration is right; what is wrong with it is thrown by whoever uses it.
   private var isRight: Bool { isChecked.load(ordering: .relaxed) || (try? check()) != nil }
 
   /// Whether records of a shape can be read field by field, without looking keys up.

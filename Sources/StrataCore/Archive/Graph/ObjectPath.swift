@@ -23,6 +23,7 @@ struct ObjectPath {
       default: break
       }
     }
+    // This finds a path for an error that is thrown in any case; an object that cannot be encoded hides those behind it.
     let neighbours = ObjectNeighbours()
     guard let value = try? root.archivedValue(includingExcluded: true, role: .neighbours(neighbours)) else { return [] }
     add(value, neighbours, [])

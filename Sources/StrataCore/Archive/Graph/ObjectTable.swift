@@ -146,8 +146,7 @@ package final class ObjectTable {
   private func record(of object: any Model, inside open: [ObjectIdentifier], _ depth: Int) throws -> Value {
     guard !open.contains(object.identity), depth < Self.deepest else { return .null }
     let neighbours = ObjectNeighbours()
-    guard let record = try? object.record(includingExcluded: false, role: .neighbours(neighbours)) else { return .null }
-    let value = Value.record(record)
+    let value = Value.record(try object.record(includingExcluded: false, role: .neighbours(neighbours)))
     try expand(value.size)
     return try value.replacingReferences {
       try self.record(of: neighbours.objects[$0], inside: open + [object.identity], depth + 1)

@@ -97,6 +97,7 @@ extension Array: ArrayType {
   /// which would double the work with every level of nesting.
   static func valid(_ elements: [Value], in context: DecodingContext) -> [Value] {
     guard let type = Element.self as? any Archivable.Type else { return elements }
+    // Leaving out what cannot be made is what was asked for.
     return elements.compactMap { try? type.make(from: $0, in: context).archivedValue(includingExcluded: true) }
   }
 }

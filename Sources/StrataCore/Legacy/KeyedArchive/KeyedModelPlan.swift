@@ -49,6 +49,7 @@ struct KeyedModelPlan {
 
   /// Whether records of a model can be written as they stand in a keyed archive: nothing in the model looks at them.
   static func reads(_ schema: ModelSchema) -> Bool {
+    // What is wrong with a declaration is told by the other way of reading.
     !schema.isObject && schema.hook == nil && !schema.keepsUnknownFields && !schema.finishesModels
       && schema.superclasses.isEmpty && schema.fields.count <= 64
       && !schema.fields.contains { $0.archive == .conditional } && (try? schema.check()) != nil

@@ -73,6 +73,7 @@ final class ListEntries: Sendable {
 }
 
 extension ArchiveReader {
-  /// A value that a merge wrote itself and that can be read for that reason.
+  // Bytes that a merge wrote itself can be read; reports cannot throw.
+  /// A value that a merge wrote itself.
   fileprivate mutating func shownValue(at place: Int) -> Value? { place < 0 ? nil : try? value(at: place) }
 }

@@ -69,6 +69,7 @@ public struct MergePath: Sendable, Hashable, CustomStringConvertible {
   }
 
   private static func text(of value: Value) -> String {
+    // What JSON has no form for is shown by its kind. Nothing but the text shown comes of it.
     guard let data = try? JSONWriter().write(value), data.count <= 200 else { return "(\(value.kind))" }
     return String(decoding: data, as: UTF8.self)
   }

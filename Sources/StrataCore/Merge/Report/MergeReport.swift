@@ -101,6 +101,7 @@ extension MergeReport: CustomStringConvertible {
 
   private static func text(of value: Value?) -> String {
     guard let value else { return "—" }
+    // What JSON has no form for is shown by its kind. Nothing but the line shown comes of it.
     guard let data = try? JSONWriter().write(value) else { return "(\(value.kind))" }
     let text = String(decoding: data, as: UTF8.self)
     return text.count > 40 ? String(text.prefix(39)) + "…" : text

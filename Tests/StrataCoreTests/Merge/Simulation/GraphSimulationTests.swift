@@ -15,6 +15,9 @@ private struct GraphOracle {
 
   init(base: GraphMap?, local: GraphMap, server: GraphMap, nullsClear: Bool) {
     (self.base, self.local, self.server, self.nullsClear) = (base, local, server, nullsClear)
+    isOpen =
+      Self.areMoved(local, server)
+      || base.map { Self.areMoved($0, local) || Self.areMoved($0, server) } ?? false
     for key in Set(local.objects.keys).union(server.objects.keys) {
       guard let own = local.objects[key] else {
         result.objects[key] = server.objects[key]
@@ -57,6 +60,15 @@ private struct GraphOracle {
       return false
     }
     return .references(kept + other.filter { !own.contains($0) && !before.contains($0) })
+  }
+
+  /// Whether an object that only its place tells apart looks like one at another place of the list, and not like the one at
+  /// its own: the library matches what looks the same first, and the names here go by places.
+  private static func areMoved(_ one: GraphMap, _ other: GraphMap) -> Bool {
+    other.objects.contains { key, fields in
+      guard let bracket = key.lastIndex(of: "["), let own = one.objects[key], own != fields else { return false }
+      return one.objects.contains { $0.key != key && $0.key.hasPrefix(key[...bracket]) && $0.value == fields }
+    }
   }
 
   private func isEdited(_ key: String) -> Bool { local.objects[key] != base?.objects[key] }
