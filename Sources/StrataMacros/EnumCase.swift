@@ -28,12 +28,13 @@ struct EnumCase {
       + values.enumerated().map { "  try writer.payload(\($1.key.literal), a\($0))" }
   }
 
+  /// With the type in front: the result is an optional, whose own cases are called none and some.
   var making: String {
     let arguments = values.map { value in
       (value.label.map { "\(Self.argumentLabel($0)): " } ?? "") + "try payload.value(\(value.key.literal))"
     }
     let call = values.isEmpty ? "" : "(\(arguments.joined(separator: ", ")))"
-    return "case \(key.literal): return .\(name.text)\(call)"
+    return "case \(key.literal): return Self.\(name.text)\(call)"
   }
 
   /// The label as a call spells it: few words need backticks there.

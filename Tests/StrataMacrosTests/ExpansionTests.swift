@@ -485,13 +485,13 @@ import Testing
         static func make(case name: String, payload: CasePayload) throws -> Self? {
           switch name {
           case "cash":
-            return .cash
+            return Self.cash
           case "card":
-            return .card(number: try payload.value("number"), expiry: try payload.value("expiry"))
+            return Self.card(number: try payload.value("number"), expiry: try payload.value("expiry"))
           case "both":
-            return .both(try payload.value("_0"), try payload.value("_1"))
+            return Self.both(try payload.value("_0"), try payload.value("_1"))
           case "default":
-            return .`default`(in: try payload.value("in"))
+            return Self.`default`(in: try payload.value("in"))
           default:
             return nil
           }

@@ -160,14 +160,17 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
     return result
   }
 
-  /// JSON writes every key as a string, integers among them.
+  /// JSON writes every key as a string, integers among them: what cannot be made of the text is made of its number.
   static func makeKey(_ key: StrataCore.Value, _ context: DecodingContext) throws -> Key {
-    if context.source == .json, Key.self is any FixedWidthInteger.Type, case .string(let text) = key,
-      let integer = Int128(text)
+    guard context.source == .json, !(Key.self is String.Type), case .string(let text) = key,
+      let number = StrataCore.Value(integerText: text)
+    else { return try Key.make(from: key, in: context) }
+    if Key.self is any FixedWidthInteger.Type { return try Key.make(from: number, in: context) }
+    do { return try Key.make(from: key, in: context) } catch let error as ArchiveError
+      where error.code == .typeMismatch
     {
-      return try Key.make(from: .integer(integer), in: context)
+      return try Key.make(from: number, in: context)
     }
-    return try Key.make(from: key, in: context)
   }
 
   private static func error(_ error: any Error, _ key: Key) -> ArchiveError {
@@ -179,6 +182,16 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
   public static var archiveTypeName: String { "[\(Key.archiveTypeName): \(Value.archiveTypeName)]" }
   public static var rootSchema: ModelSchema? { Value.rootSchema }
   public var archivedCount: Int { count }
+}
+
+extension Value {
+  /// The integer that a text is, as JSON writes integers.
+  fileprivate init?(integerText text: String) {
+    guard let integer = Int128(text).map({ Value.integer($0) }) ?? UInt128(text).map({ Value.integer($0) }) else {
+      return nil
+    }
+    self = integer
+  }
 }
 
 extension ArchiveWriter {

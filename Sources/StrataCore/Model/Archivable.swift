@@ -99,7 +99,13 @@ public struct SchemaCatalog: Sendable {
   /// Whether a model among them has a field that equality leaves out.
   private(set) var hasTransitoryFields = false
 
+  /// Whether something may stand under another name than today's: types, keys or cases.
+  private(set) var hasSubstitutes = false
+
   public init() {}
+
+  /// Notes that values of a type may stand in archives in another form than the type would write.
+  public mutating func addSubstitutes() { hasSubstitutes = true }
 
   /// Adds a schema under its name and former names.
   ///
@@ -112,6 +118,7 @@ public struct SchemaCatalog: Sendable {
     } else {
       schemasByName[schema.name] = schema
     }
+    if schema.hasSubstitutes { hasSubstitutes = true }
     if schema.fields.contains(where: { $0.storage == .transitory }) { hasTransitoryFields = true }
     for name in schema.formerNames where schemasByName[name] == nil { schemasByName[name] = schema }
     return true

@@ -214,8 +214,29 @@ public final class ModelSchema: Sendable {
   /// - Complexity: that of reading one number, once the declaration was found to be right.
   public func check() throws {
     if isChecked.load(ordering: .relaxed) { return }
-    if let problem = problem ?? MergePolicyCheck.problem(of: self) { throw problem }
+    if let problem = problem ?? problemOfCases ?? MergePolicyCheck.problem(of: self) { throw problem }
     isChecked.store(true, ordering: .relaxed)
+  }
+
+  /// A case that could be archived and never be read again.
+  ///
+  /// In a method whose result is an optional, `.none` is no value and not the case that is called so.
+  private var problemOfCases: ArchiveError? {
+    guard let type = type as? any Model.Type else { return nil }
+    let context = DecodingContext(finishesModels: false)
+    for info in cases where info.payload.isEmpty {
+      do {
+        guard try !type.makes(case: info.name, CasePayload(values: Object(), context: context)) else { continue }
+      } catch {
+        // It asks for associated values, so it is there.
+        continue
+      }
+      return ArchiveError(
+        .invalidSchema,
+        "make(case:payload:) gives nil for the case \(info.name), which is declared; make it, and where it is called none "
+          + "write the name of the type in front", typeName: name)
+    }
+    return nil
   }
 
   /// What the model says about merging.
@@ -258,6 +279,12 @@ public final class ModelSchema: Sendable {
   package var holdsValidation: Bool { inside.schemas.contains { $0.validationHook != nil } }
 
   package func isNamed(_ name: String) -> Bool { name == self.name || formerNames.contains(name) }
+
+  /// Whether archives may hold keys, cases or names that the model would write in another way today.
+  var hasSubstitutes: Bool {
+    !formerNames.isEmpty || !formerCases.isEmpty || type is any UnknownCaseRepresentable.Type
+      || fields.contains { !$0.formerly.isEmpty || $0.unknown == .useDefault }
+  }
 
   package func caseName(_ key: String) -> String? { caseShapes[key] != nil ? key : formerCases[key] }
 
