@@ -39,6 +39,9 @@ public protocol Archivable {
   /// The schema of the model that this is or holds as elements; `nil` for anything else.
   static var rootSchema: ModelSchema? { get }
 
+  /// Whether a value is written as null, as an optional may be: then an optional of it cannot tell that from its own nil.
+  static var mayBeNull: Bool { get }
+
   /// How many models the value is, for stamps: the elements of an array, else 1.
   var archivedCount: Int { get }
 }
@@ -59,6 +62,9 @@ extension Archivable {
   public static var rootSchema: ModelSchema? { nil }
 
   public var archivedCount: Int { 1 }
+
+  @inlinable
+  public static var mayBeNull: Bool { false }
 
   /// The value without its type.
   package func archivedValue(includingExcluded: Bool = false, role: ObjectRole? = nil) throws -> Value {

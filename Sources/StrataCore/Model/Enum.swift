@@ -47,6 +47,7 @@ extension Model {
 
   /// Makes an enum of the record of a case.
   package static func makeCase(of value: Value, in context: DecodingContext) throws -> Self {
+    try schema.check()
     var record: Record
     switch value {
     case .record(let found): record = try schema.upgraded(found, in: context)

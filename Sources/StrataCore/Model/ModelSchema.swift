@@ -47,7 +47,7 @@ public final class ModelSchema: Sendable {
   package let finishesModels: Bool
   /// Whether the model keeps the server's state that it was merged with last.
   package let remembersMerges: Bool
-  private let formerCases: [String: String]
+  let formerCases: [String: String]
   private let insideCache = Mutex<SchemaCatalog?>(nil)
   private let mergeTraitsCache = Mutex<MergeTraits?>(nil)
   private let problem: ArchiveError?
@@ -218,27 +218,6 @@ public final class ModelSchema: Sendable {
     isChecked.store(true, ordering: .relaxed)
   }
 
-  /// A case that could be archived and never be read again.
-  ///
-  /// In a method whose result is an optional, `.none` is no value and not the case that is called so.
-  private var problemOfCases: ArchiveError? {
-    guard let type = type as? any Model.Type else { return nil }
-    let context = DecodingContext(finishesModels: false)
-    for info in cases where info.payload.isEmpty {
-      do {
-        guard try !type.makes(case: info.name, CasePayload(values: Object(), context: context)) else { continue }
-      } catch {
-        // It asks for associated values, so it is there.
-        continue
-      }
-      return ArchiveError(
-        .invalidSchema,
-        "make(case:payload:) gives nil for the case \(info.name), which is declared; make it, and where it is called none "
-          + "write the name of the type in front", typeName: name)
-    }
-    return nil
-  }
-
   /// What the model says about merging.
   var mergeTraits: MergeTraits {
     if let known = mergeTraitsCache.withLock({ $0 }) { return known }
@@ -279,12 +258,6 @@ public final class ModelSchema: Sendable {
   package var holdsValidation: Bool { inside.schemas.contains { $0.validationHook != nil } }
 
   package func isNamed(_ name: String) -> Bool { name == self.name || formerNames.contains(name) }
-
-  /// Whether archives may hold keys, cases or names that the model would write in another way today.
-  var hasSubstitutes: Bool {
-    !formerNames.isEmpty || !formerCases.isEmpty || type is any UnknownCaseRepresentable.Type
-      || fields.contains { !$0.formerly.isEmpty || $0.unknown == .useDefault }
-  }
 
   package func caseName(_ key: String) -> String? { caseShapes[key] != nil ? key : formerCases[key] }
 

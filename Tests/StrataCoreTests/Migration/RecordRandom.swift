@@ -48,7 +48,8 @@ struct RecordRandom {
   mutating func ware(_ depth: Int = 0, isBase: Bool = false) -> Record {
     var fields: [(String, Value)] = [
       ("title", value(["a", "b"])), ("caption", "former"), ("label", "older"), ("gone", 1), ("channel", channel()),
-      ("priority", priority()), ("state", value(["open", "closed", "lost"])), ("note", value([.null, "n", isRight ? "m" : 5])),
+      ("priority", priority()), ("state", value(["open", "closed", "lost"])),
+      ("note", value([.null, "n", isRight ? "m" : 5])),
       ("prices", .object(Object([.init(key: "x", value: channel()), .init(key: "y", value: channel())]))),
       ("byChannel", .map([.init(key: channel(), value: priority())])),
       ("payment", chance(2) ? .null : payment(0)),
