@@ -28,12 +28,13 @@ struct EnumCase {
       + values.enumerated().map { "  try writer.payload(\($1.key.literal), a\($0))" }
   }
 
-  var making: String {
+  /// The result is an optional, whose own cases are called none and some, so the case is made apart from it.
+  var making: [String] {
     let arguments = values.map { value in
       (value.label.map { "\(Self.argumentLabel($0)): " } ?? "") + "try payload.value(\(value.key.literal))"
     }
     let call = values.isEmpty ? "" : "(\(arguments.joined(separator: ", ")))"
-    return "case \(key.literal): return .\(name.text)\(call)"
+    return ["case \(key.literal):", "  let made: Self = .\(name.text)\(call)", "  return made"]
   }
 
   /// The label as a call spells it: few words need backticks there.
@@ -55,6 +56,9 @@ struct EnumCase {
         let values = parameters.enumerated().map { index, parameter in
           let label = parameter.firstName.flatMap { $0.text == "_" ? nil : $0.text }
           return (key: label?.withoutBackticks ?? "_\(index)", label: label)
+        }
+        if result.contains(where: { $0.key == element.name.text.withoutBackticks }) {
+          diagnostics.append(ModelDiagnostic.sameCase(element.name.text.withoutBackticks).at(element.name))
         }
         for parameter in parameters {
           guard let kind = parameter.type.shapeWithoutArchive else { continue }

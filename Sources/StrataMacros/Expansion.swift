@@ -135,7 +135,7 @@ extension ModelDeclaration {
   private func making(_ cases: [EnumCase]) -> String {
     function(
       "\(access)static func make(case name: String, payload: CasePayload) throws -> Self?",
-      ["switch name {"] + cases.map(\.making) + ["default: return nil", "}"])
+      ["switch name {"] + cases.flatMap(\.making) + ["default: return nil", "}"])
   }
 
   func function(_ head: String, _ lines: [String]) -> String {

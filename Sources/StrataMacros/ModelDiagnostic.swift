@@ -24,6 +24,7 @@ enum ModelDiagnostic: DiagnosticMessage, Error {
   case notAField
   case caseArgument(String)
   case severalCases
+  case sameCase(String)
 
   var severity: DiagnosticSeverity { .error }
 
@@ -64,6 +65,8 @@ enum ModelDiagnostic: DiagnosticMessage, Error {
       "the macro reads '\(argument)' before the program runs; write \(choices)"
     case .notAField: "@Field belongs on a stored property of an instance, or on a case"
     case .caseArgument(let argument): "'\(argument)' means nothing for a case; only 'formerly' does"
+    case .sameCase(let name):
+      "two cases are called '\(name)', and archives tell cases apart by name; give one of them another"
     case .severalCases: "give each case with @Field a line of its own"
     }
   }

@@ -128,6 +128,10 @@ struct Mistake: Sendable {
       "enum A {\n  @Field(json: \"x\") case a\n}",
       "3:10 'json' means nothing for a case; only 'formerly' does"
     ),
+    (
+      "enum A { case a(x: Int), b, a(y: Int) }",
+      "2:29 two cases are called 'a', and archives tell cases apart by name; give one of them another"
+    ),
     ("enum A {\n  @Field(formerly: \"x\") case a, b\n}", "3:3 give each case with @Field a line of its own"),
   ])
   func type(_ declaration: String, _ message: String) {

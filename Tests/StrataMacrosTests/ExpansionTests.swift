@@ -485,13 +485,17 @@ import Testing
         static func make(case name: String, payload: CasePayload) throws -> Self? {
           switch name {
           case "cash":
-            return .cash
+            let made: Self = .cash
+            return made
           case "card":
-            return .card(number: try payload.value("number"), expiry: try payload.value("expiry"))
+            let made: Self = .card(number: try payload.value("number"), expiry: try payload.value("expiry"))
+            return made
           case "both":
-            return .both(try payload.value("_0"), try payload.value("_1"))
+            let made: Self = .both(try payload.value("_0"), try payload.value("_1"))
+            return made
           case "default":
-            return .`default`(in: try payload.value("in"))
+            let made: Self = .`default`(in: try payload.value("in"))
+            return made
           default:
             return nil
           }

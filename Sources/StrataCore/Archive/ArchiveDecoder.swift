@@ -112,7 +112,7 @@ public struct ArchiveDecoder: Sendable {
     return try body(stamp, inflated.span.bytes)
   }
 
-  private func decodeModels<T: Archivable>(_ body: RawSpan, _ report: inout DecodingReport) throws -> T {
+  func decodeModels<T: Archivable>(_ body: RawSpan, _ report: inout DecodingReport) throws -> T {
     try decode(body, &report) { reader in
       let value = try reader.readRoot(T.self)
       try reader.context.checkFailures(of: value)

@@ -22,10 +22,13 @@ public struct ArchiveEncoder: Sendable {
   ///   something in it cannot be archived, `invalidSchema` and `invalidMigration` where a model's declaration is wrong.
   /// - Complexity: linear in the size of the value.
   public func encode<T: Archivable>(_ value: T) throws -> Data {
-    let stamp = Stamp(
+    try archive(stamp(of: value)) { try $0.writeRoot(value) }
+  }
+
+  func stamp<T: Archivable>(of value: T) -> Stamp {
+    Stamp(
       typeName: T.archiveTypeName, modelVersion: T.rootSchema?.modelVersion,
       fingerprint: T.rootSchema?.fingerprint ?? 0, count: UInt64(value.archivedCount))
-    return try archive(stamp) { try $0.writeRoot(value) }
   }
 
   /// An archive of a value whose type is only `Codable`.

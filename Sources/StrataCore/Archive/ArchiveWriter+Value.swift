@@ -96,18 +96,42 @@ package enum CanonicalOrder {
     try encoded(elements, objects: objects, of: graph, by: write).map(\.element)
   }
 
+  /// Makes sure that no two sorted elements are archived alike: read again, they would be one.
+  ///
+  /// What is not equal to itself, as NaN, stays two.
+  static func checkDifferent<T, Key: Equatable>(
+    _ items: [(bytes: [UInt8], element: T)], _ what: String, by key: (T) -> Key
+  ) throws {
+    for (item, next) in zip(items, items.dropFirst()) where item.bytes == next.bytes {
+      let keys = (key(item.element), key(next.element))
+      guard keys.0 == keys.0, keys.1 == keys.1 else { continue }
+      throw ArchiveError(
+        .notEncodable, "two \(what) are archived alike and would be read as one; they differ in what archives leave out"
+      )
+    }
+  }
+
   /// The elements in their order, each with the bytes that decide it.
+  ///
+  /// - Parameter open: the objects that are being written in place, which must not be met again.
   package static func encoded<T>(
-    _ elements: some Collection<T>, objects: ObjectRole? = nil, of graph: (first: Int, count: Int, written: Int)? = nil,
+    _ elements: some Collection<T>, objects: ObjectRole? = nil, open: [ObjectIdentifier] = [],
+    of graph: (first: Int, count: Int, written: Int)? = nil,
     by write: (inout ArchiveWriter, T) throws -> Void
   ) throws -> [(bytes: [UInt8], element: T)] {
     var writer = ArchiveWriter(usesReferences: false, minimumCapacity: 64)
-    if objects != nil { writer.objects = .content(levels: 2) }
+    switch objects {
+    case nil: break
+    // A set inside of what decides the order of another one: objects may lead back here.
+    case .content(let levels)?: writer.objects = .content(levels: levels)
+    default: writer.objects = .content(levels: 2)
+    }
     var keyed: [(bytes: [UInt8], element: T)] = []
     keyed.reserveCapacity(elements.count)
     for element in elements {
       writer.reset()
       writer.graphObjects = graph
+      writer.openObjects = open
       try write(&writer, element)
       keyed.append((writer.buffer.array(), element))
     }

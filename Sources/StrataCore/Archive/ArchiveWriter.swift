@@ -55,8 +55,10 @@ public struct ArchiveWriter: ~Copyable {
     beginBody()
   }
 
-  /// Whether what was written elsewhere is the same here, byte for byte.
-  package var sharesNothing: Bool { !usesReferences && objects == nil }
+  /// Whether what was written elsewhere is the same here, byte for byte, and nobody asks for more of it.
+  package var sharesNothing: Bool {
+    !usesReferences && objects == nil && !includesExcluded && schemasOfShapes == nil
+  }
 
   /// Writes what was encoded elsewhere.
   package mutating func append(encoded bytes: [UInt8]) { buffer.append(bytes.span.bytes) }

@@ -146,6 +146,18 @@ package struct ByteBuffer: ~Copyable {
     try body(UnsafeRawBufferPointer(start: base, count: count).bytes)
   }
 
+  /// Whether the bytes are the same as others.
+  borrowing func holds(_ bytes: RawSpan) -> Bool {
+    bytes.withUnsafeBytes { other in
+      other.count == count && UnsafeRawBufferPointer(start: base, count: count).elementsEqual(other)
+    }
+  }
+
+  borrowing func array(from start: Int) -> [UInt8] {
+    precondition(start >= 0 && start <= count)
+    return Array(UnsafeRawBufferPointer(start: base + start, count: count - start))
+  }
+
   package borrowing func array() -> [UInt8] {
     Array(UnsafeRawBufferPointer(start: base, count: count))
   }

@@ -203,10 +203,12 @@ struct JSONTranscoder: ~Copyable, ~Escapable {
   /// An object where all keys have a text, and else an array of pairs.
   private mutating func map(_ count: Int) throws {
     let start = (position: reader.position, output: output.count, level: level)
+    var majors: (first: UInt8, areSame: Bool) = (try count == 0 ? 0 : reader.peekByte() >> 5, true)
     try open(UInt8(ascii: "{"))
     for index in 0..<count {
       separate(index)
       let keyStart = reader.position
+      if try reader.peekByte() >> 5 != majors.first { majors.areSame = false }
       guard try keyText() else {
         reader.position = start.position
         output.removeLast(from: start.output)
@@ -223,6 +225,31 @@ struct JSONTranscoder: ~Copyable, ~Escapable {
       }
     }
     close(UInt8(ascii: "}"), isEmpty: count == 0)
+    // Keys of one plain kind have a text each: they were told apart when they were put into the dictionary.
+    if count > 1, !majors.areSame || majors.first == CBOR.Major.tag { try checkKeys(count, from: start.position) }
+  }
+
+  /// Makes sure that no two keys have the same text: a date and another in the same billionth of a second, 1 and "1".
+  private mutating func checkKeys(_ count: Int, from start: Int) throws {
+    let end = (reader.position, output.count)
+    reader.position = start
+    var texts = Set<[UInt8]>(minimumCapacity: count)
+    for _ in 0..<count {
+      let (position, length) = (reader.position, output.count)
+      _ = try keyText()
+      let text = output.array(from: length)
+      output.removeLast(from: length)
+      guard texts.insert(text).inserted else {
+        reader.position = position
+        throw ArchiveError.at(.key(try reader.readValue().stringValue ?? "(key)"), Self.sameText())
+      }
+      try skip()
+    }
+    reader.position = end.0
+  }
+
+  static func sameText() -> ArchiveError {
+    ArchiveError(.notEncodable, "two keys of a dictionary have the same text in JSON, which has each key once")
   }
 
   /// Writes a key in quotes; answers `false` for one that has no text.
@@ -254,9 +281,21 @@ struct JSONTranscoder: ~Copyable, ~Escapable {
 
   private mutating func pairs(_ count: Int) throws {
     try open(UInt8(ascii: "["))
+    var texts = Set<[UInt8]>(minimumCapacity: count)
     for index in 0..<count {
       separate(index)
-      do { try elements(2) } catch { throw ArchiveError.at(.index(index), error) }
+      do {
+        try open(UInt8(ascii: "["))
+        separate(0)
+        let start = output.count
+        try value()
+        let text = output.array(from: start)
+        // Objects are told apart by what they are, whatever they hold.
+        if text.first != UInt8(ascii: "{"), !texts.insert(text).inserted { throw Self.sameText() }
+        separate(1)
+        try value()
+        close(UInt8(ascii: "]"), isEmpty: false)
+      } catch { throw ArchiveError.at(.index(index), error) }
     }
     close(UInt8(ascii: "]"), isEmpty: count == 0)
   }

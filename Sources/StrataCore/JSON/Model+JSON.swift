@@ -32,6 +32,7 @@ extension Model {
 
   package static func make(fromJSON json: Value, in context: DecodingContext) throws -> Self {
     let schema = schema
+    if schema.isEnumeration { return try makeCase(of: json, in: context) }
     try schema.check()
     let plan = context.json.plan(of: schema)
     let slots = try plan.read(json, in: context)

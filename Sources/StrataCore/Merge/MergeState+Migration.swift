@@ -1,4 +1,25 @@
 extension MergeState {
+  /// What merging remembers as today's models would write it: the base through steps, with today's keys and cases, and the
+  /// conflicts with it.
+  ///
+  /// - Throws: as upgrading the base does.
+  func upgraded(for type: any Model.Type, in decoding: DecodingContext) throws -> MergeState {
+    guard let base, isOutdated(decoding.catalog(of: type)) else { return self }
+    var state = try lifted(for: type)
+    let graph = MergeGraph()
+    let context = DecodingContext(includesExcluded: true, finishesModels: false)
+    context.subclasses = decoding.subclasses
+    let root = try read(base, type, PartReader(graph, context))
+    (state.base, state.objects) = try RememberedGraph(decoding.catalog(of: type), root) { try graph.record($0) }
+      .encoded()
+    return state
+  }
+
+  /// Whether the base may hold something that today's models would write in another way.
+  private func isOutdated(_ catalog: SchemaCatalog) -> Bool {
+    catalog.hasSubstitutes || ([base].compactMap(\.self) + objects).contains { $0.isOutdated(catalog) }
+  }
+
   /// The conflicts as today's versions of the models have them: their paths and values go through the same steps as the base,
   /// of which they are changes.
   ///
@@ -7,7 +28,7 @@ extension MergeState {
     guard !conflicts.isEmpty, let base else { return self }
     var catalog = SchemaCatalog()
     type.collectSchemas(into: &catalog)
-    guard ([base] + objects).contains(where: { $0.isOutdated(catalog) }) else { return self }
+    guard isOutdated(catalog) else { return self }
     let graph = MergeGraph()
     var kept: [MergeReport.Entry] = []
     var changed: [MergeReport.Entry] = []
@@ -102,10 +123,31 @@ extension MergeState {
   }
 }
 
+extension Model {
+  /// Brings what merging remembers to today's version, with the object that remembers it.
+  ///
+  /// What cannot be upgraded stays as it was archived: the object itself could be read, and a merge says what is wrong.
+  mutating func upgradeMergeState(in context: DecodingContext) throws {
+    guard context.hasMergeBase, let key = Self.schema.mergeStateKey else { return }
+    let graph = MergeGraph()
+    let number = Self.schema.isObject ? graph.neighbours.number(of: self) : nil
+    var values = try number.map { try graph.record($0) } ?? shallowRecord(graph.neighbours)
+    let state = try MergeState.make(from: values[key] ?? .null, in: DecodingContext())
+    // See above: an error here is one of the next merge.
+    guard let upgraded = try? state.upgraded(for: Self.self, in: context), upgraded != state else { return }
+    values[key] = upgraded.value
+    let making = DecodingContext(source: .merge, includesExcluded: true, finishesModels: false)
+    try adoptFields(of: graph.make(Self.self, values, in: making))
+  }
+}
+
 extension Record {
   fileprivate func isOutdated(_ catalog: SchemaCatalog) -> Bool {
     if let schema = catalog[typeName], schema.name != typeName || modelVersion ?? 0 < schema.modelVersion {
       return true
+    }
+    for level in superclasses {
+      if let schema = catalog[level.typeName], level.modelVersion < schema.modelVersion { return true }
     }
     return values.contains { $0.isOutdated(catalog) }
   }
@@ -115,9 +157,9 @@ extension Value {
   fileprivate func isOutdated(_ catalog: SchemaCatalog) -> Bool {
     switch self {
     case .record(let record): record.isOutdated(catalog)
-    case .array(let elements): elements.contains { $0.isOutdated(catalog) }
+    case .array(let elements), .set(let elements): elements.contains { $0.isOutdated(catalog) }
     case .object(let object): object.entries.contains { $0.value.isOutdated(catalog) }
-    case .map(let entries): entries.contains { $0.value.isOutdated(catalog) }
+    case .map(let entries): entries.contains { $0.key.isOutdated(catalog) || $0.value.isOutdated(catalog) }
     default: false
     }
   }

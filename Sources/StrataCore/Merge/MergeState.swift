@@ -6,8 +6,8 @@
 ///
 /// Then every merge has three sides without any book-keeping: the base is what the server had the last time, which is
 /// what `init(fromJSON:)` read or the merges took in. Nothing that was only here becomes part of it, so it may lack keys:
-/// of these nobody knows what the server had. Archives keep it, and it goes through the steps of the models together with
-/// the model that remembers it. JSON does not hold it, and the equality of ``FieldEquatable`` leaves it out; what the
+/// of these nobody knows what the server had. Archives keep it, and when one is read it goes through the steps of the models
+/// together with the model that remembers it, and takes today's keys and cases. JSON does not hold it, and the equality of ``FieldEquatable`` leaves it out; what the
 /// compiler makes does not.
 ///
 /// The base is a copy of the model's fields and of the objects that it refers to, so archives grow by that much.
@@ -96,6 +96,7 @@ extension MergeState: Archivable {
       throw ArchiveError.mismatch(expected: "what merging remembers", found: value.kind)
     }
     var state = MergeState(base: object["base"]?.recordValue)
+    if state.base != nil { context.hasMergeBase = true }
     state.objects = try (object["objects"]?.arrayValue ?? []).map { object in
       guard case .record(let record) = object else {
         throw ArchiveError(.damaged, "an object that merging remembers is a record")

@@ -35,7 +35,7 @@ public struct Merger: Sendable {
     value: Value, report: MergeReport
   ) {
     let context = DecodingContext(finishesModels: false)
-    let upgrader = ValueUpgrader(catalog: catalog, owner: nil)
+    let upgrader = ValueUpgrader(catalog: catalog)
     func lifted(_ value: Value) throws -> Value { try upgrader.upgrade(value.asTree(), context) }
     var merger = ValueMerger(catalog: catalog, options: options, isBaseKnown: base != nil)
     let own = try lifted(local)

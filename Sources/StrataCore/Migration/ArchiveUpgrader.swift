@@ -4,38 +4,44 @@ public import Foundation
 ///
 ///     let upgraded = try ArchiveUpgrader(Issue.self).upgrade(data)
 ///
-/// Steps are applied to records as they stand; a model is only built where its type has a
-/// ``ValueDecoding/decodeValue(forKey:modelVersion:in:)`` hook. Objects keep their identity.
+/// An upgrader decodes an archive and encodes what came out, so it gives what ``ArchiveDecoder`` and ``ArchiveEncoder``
+/// give one after the other, and refuses what the decoder refuses: steps, hooks and rules run, former names and cases
+/// become today's, and what no encoding writes (fields that archives leave out, objects that nothing refers to any more)
+/// is not in the result.
 public struct ArchiveUpgrader: Sendable {
   public var compression: CompressionLevel
   public var limits: ArchiveLimits
-  private let catalog: SchemaCatalog
-  private let root: ModelSchema
+  /// Whether models must keep their rules (see ``Validating``), as for ``ArchiveDecoder``.
+  public var validates: Bool
+  private let root: any (Archivable & SendableMetatype).Type
+  private let subclasses: [any Model.Type]
 
-  /// An upgrader for archives of a model and of what it holds.
+  /// An upgrader for archives of a model, of any number of them, or of another type.
   ///
   /// - Parameters:
-  ///   - type: the model at the root of the archives.
+  ///   - type: what the archives hold. A model stands also for an optional one, and for arrays, sets and dictionaries of
+  ///     them: the stamp says which. The keys of such a dictionary stay as they are; name its own type where they are
+  ///     to be upgraded.
   ///   - compression: how hard what comes out is compressed.
   ///   - limits: what an archive may claim.
+  ///   - validates: whether an archive is refused whose models break their rules.
   ///   - subclasses: classes that an archive may hold where it is expected to hold one that they inherit from, as for
   ///     ``ArchiveDecoder``.
-  public init<M: Model>(
-    _ type: M.Type, compression: CompressionLevel = .balanced, limits: ArchiveLimits = ArchiveLimits(),
-    subclasses: [any Model.Type] = []
+  public init<T: Archivable & SendableMetatype>(
+    _ type: T.Type, compression: CompressionLevel = .balanced, limits: ArchiveLimits = ArchiveLimits(),
+    validates: Bool = true, subclasses: [any Model.Type] = []
   ) {
-    var catalog = SchemaCatalog()
-    type.collectSchemas(into: &catalog)
-    for subclass in subclasses { subclass.collectSchemas(into: &catalog) }
-    self.catalog = catalog
+    root = type
     self.compression = compression
     self.limits = limits
-    root = type.schema
+    self.validates = validates
+    self.subclasses = subclasses
   }
 
-  /// The archive at today's versions. One that is there already comes back as it is.
+  /// The archive at today's versions. One that is as it would be written today comes back as it is.
   ///
-  /// - Throws: as ``ArchiveDecoder``. The bytes given are never changed.
+  /// - Throws: as ``ArchiveDecoder/decode(_:from:)`` and ``ArchiveEncoder/encode(_:)``. The bytes given are never changed.
+  /// - Complexity: that of decoding and encoding.
   public func upgrade(_ data: Data) throws -> Data {
     var report = DecodingReport()
     return try upgrade(data, report: &report)
@@ -43,20 +49,24 @@ public struct ArchiveUpgrader: Sendable {
 
   /// The archive at today's versions, and what was upgraded.
   public func upgrade(_ data: Data, report: inout DecodingReport) throws -> Data {
-    let decoder = ArchiveDecoder(limits: limits)
-    return try decoder.withBody(of: data, newestVersion: root) { stamp, body in
-      let context = DecodingContext(limits: limits, finishesModels: false)
-      var unused = DecodingReport()
-      let value = try decoder.decode(body, &unused) { try $0.readValue() }
-      let upgraded = try ValueUpgrader(catalog: catalog, owner: root.name).upgrade(value, context)
-      report = context.report
-      if context.report.isEmpty, upgraded == value { return data }
-      var stamp = stamp
-      let schema = catalog[stamp.typeName] ?? root
-      stamp.modelVersion = schema.modelVersion
-      stamp.fingerprint = schema.fingerprint
-      if catalog[stamp.typeName] != nil || upgraded.recordValue != nil { stamp.typeName = schema.name }
-      return try ArchiveEncoder(compression: compression, limits: limits).archive(stamp) { try $0.write(upgraded) }
+    let type = try ArchivedType(root, subclasses, stampedAs: Stamp(of: data).typeName)
+    return try upgrade(data, as: type.type, named: type.name, &report)
+  }
+
+  private func upgrade<T: Archivable>(
+    _ data: Data, as type: T.Type, named name: String, _ report: inout DecodingReport
+  ) throws -> Data {
+    let decoder = ArchiveDecoder(limits: limits, validates: validates, subclasses: subclasses)
+    return try decoder.withBody(of: data, newestVersion: T.rootSchema) { stamp, body in
+      let value: T = try decoder.decodeModels(body, &report)
+      let encoder = ArchiveEncoder(compression: compression, limits: limits)
+      var today = encoder.stamp(of: value)
+      today.typeName = name
+      today.plainSize = stamp.plainSize
+      var writer = ArchiveWriter(limits: limits)
+      try writer.writeRoot(value)
+      if today == stamp, writer.buffer.holds(body) { return data }
+      return Data(try writer.member(today, compression))
     }
   }
 }

@@ -1,9 +1,7 @@
-/// Brings the records in a value to today's versions of their models.
+/// Brings the records in a value to today's versions of their models, for merging values without models. Those of types
+/// that the catalog does not have stay as they are.
 struct ValueUpgrader {
   let catalog: SchemaCatalog
-  /// The model that holds all others, which is why a type that the catalog does not have is an error; `nil` where such
-  /// records stay as they are.
-  let owner: String?
 
   func upgrade(_ value: Value, _ context: DecodingContext) throws -> Value {
     switch value {
@@ -33,11 +31,7 @@ struct ValueUpgrader {
   }
 
   private func upgrade(_ record: Record, _ context: DecodingContext) throws -> Record {
-    guard let schema = try catalog.schema(named: record.typeName) else {
-      guard let owner else { return try nested(record, context) }
-      throw ArchiveError(
-        .unknownType, "found a record of type \(record.typeName), which \(owner) does not hold", typeName: owner)
-    }
+    guard let schema = try catalog.schema(named: record.typeName) else { return try nested(record, context) }
     // An object of a graph cannot be made alone; its hook is asked for each key all the same.
     if !schema.isObject, let rebuild = schema.rebuild { return try rebuild(record, context) }
     if !schema.cases.isEmpty {

@@ -2,7 +2,19 @@ extension Optional: Archivable where Wrapped: Archivable {
   @inlinable
   public func write(to writer: inout ArchiveWriter) throws {
     guard let self else { return writer.writeNull() }
+    if Wrapped.mayBeNull { try Self.checkNull(self) }
     try self.write(to: &writer)
+  }
+
+  @inlinable
+  public static var mayBeNull: Bool { true }
+
+  /// Makes sure that a value is not written as the nil around it would be.
+  @usableFromInline
+  static func checkNull(_ wrapped: Wrapped) throws {
+    guard let optional = wrapped as? any OptionalType, optional.isNone else { return }
+    throw ArchiveError(
+      .notEncodable, "an optional holds an optional that is nil, which would be read as nil itself; make it an enum")
   }
 
   @inlinable
@@ -81,7 +93,12 @@ extension Set: Archivable where Element: Archivable {
   public func write(to writer: inout ArchiveWriter) throws {
     try writer.enter()
     writer.beginSet(count: count)
-    for item in try CanonicalOrder.encoded(self, objects: writer.objects, by: { try $1.write(to: &$0) }) {
+    let items = try CanonicalOrder.encoded(
+      self, objects: writer.objects, open: writer.openObjects, by: { try $1.write(to: &$0) })
+    if !writer.includesExcluded, !(Element.rootSchema?.holdsObjects ?? false) {
+      try CanonicalOrder.checkDifferent(items, "elements of a set") { $0 }
+    }
+    for item in items {
       // What is only written for its order shares nothing, so it needs not be written once more at every level.
       if writer.sharesNothing { writer.append(encoded: item.bytes) } else { try item.element.write(to: &writer) }
     }
@@ -118,7 +135,12 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
     try writer.enter()
     writer.beginMap(count: count)
     // The pairs are sorted and not the keys: a key that is not equal to itself, as NaN, could not be looked up.
-    for item in try CanonicalOrder.encoded(self, objects: writer.objects, by: { try $1.key.write(to: &$0) }) {
+    let items = try CanonicalOrder.encoded(
+      self, objects: writer.objects, open: writer.openObjects, by: { try $1.key.write(to: &$0) })
+    if !writer.includesExcluded, !(Key.rootSchema?.holdsObjects ?? false) {
+      try CanonicalOrder.checkDifferent(items, "keys of a dictionary") { $0.key }
+    }
+    for item in items {
       let (key, value) = item.element
       if writer.sharesNothing { writer.append(encoded: item.bytes) } else { try key.write(to: &writer) }
       do { try value.write(to: &writer) } catch { throw Self.error(error, key) }
@@ -160,14 +182,17 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
     return result
   }
 
-  /// JSON writes every key as a string, integers among them.
+  /// JSON writes every key as a string, integers among them: what cannot be made of the text is made of its number.
   static func makeKey(_ key: StrataCore.Value, _ context: DecodingContext) throws -> Key {
-    if context.source == .json, Key.self is any FixedWidthInteger.Type, case .string(let text) = key,
-      let integer = Int128(text)
+    guard context.source == .json, !(Key.self is String.Type), case .string(let text) = key,
+      let number = StrataCore.Value(integerText: text)
+    else { return try Key.make(from: key, in: context) }
+    if Key.self is any FixedWidthInteger.Type { return try Key.make(from: number, in: context) }
+    do { return try Key.make(from: key, in: context) } catch let error as ArchiveError
+      where error.code == .typeMismatch
     {
-      return try Key.make(from: .integer(integer), in: context)
+      return try Key.make(from: number, in: context)
     }
-    return try Key.make(from: key, in: context)
   }
 
   private static func error(_ error: any Error, _ key: Key) -> ArchiveError {
@@ -175,10 +200,23 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
     ArchiveError.at(.key(key as? String ?? "(key)"), error)
   }
 
-  public static func collectSchemas(into catalog: inout SchemaCatalog) { Value.collectSchemas(into: &catalog) }
+  public static func collectSchemas(into catalog: inout SchemaCatalog) {
+    Key.collectSchemas(into: &catalog)
+    Value.collectSchemas(into: &catalog)
+  }
   public static var archiveTypeName: String { "[\(Key.archiveTypeName): \(Value.archiveTypeName)]" }
   public static var rootSchema: ModelSchema? { Value.rootSchema }
   public var archivedCount: Int { count }
+}
+
+extension Value {
+  /// The integer that a text is, as JSON writes integers.
+  fileprivate init?(integerText text: String) {
+    guard let integer = Int128(text).map({ Value.integer($0) }) ?? UInt128(text).map({ Value.integer($0) }) else {
+      return nil
+    }
+    self = integer
+  }
 }
 
 extension ArchiveWriter {

@@ -35,6 +35,10 @@ extension Archivable where Self: RawRepresentable, RawValue: Archivable {
     return try Self(rawValue: rawValue) ?? substitute(for: rawValue)
   }
 
+  public static func collectSchemas(into catalog: inout SchemaCatalog) {
+    if Self.self is any CaseAliasing.Type || Self.self is any UnknownCaseRepresentable.Type { catalog.addSubstitutes() }
+  }
+
   /// The case for a raw value that no case has.
   @inline(never)
   public static func substitute(for rawValue: RawValue) throws -> Self {

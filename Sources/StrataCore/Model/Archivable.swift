@@ -39,6 +39,9 @@ public protocol Archivable {
   /// The schema of the model that this is or holds as elements; `nil` for anything else.
   static var rootSchema: ModelSchema? { get }
 
+  /// Whether a value is written as null, as an optional may be: then an optional of it cannot tell that from its own nil.
+  static var mayBeNull: Bool { get }
+
   /// How many models the value is, for stamps: the elements of an array, else 1.
   var archivedCount: Int { get }
 }
@@ -59,6 +62,9 @@ extension Archivable {
   public static var rootSchema: ModelSchema? { nil }
 
   public var archivedCount: Int { 1 }
+
+  @inlinable
+  public static var mayBeNull: Bool { false }
 
   /// The value without its type.
   package func archivedValue(includingExcluded: Bool = false, role: ObjectRole? = nil) throws -> Value {
@@ -99,7 +105,13 @@ public struct SchemaCatalog: Sendable {
   /// Whether a model among them has a field that equality leaves out.
   private(set) var hasTransitoryFields = false
 
+  /// Whether something may stand under another name than today's: types, keys or cases.
+  private(set) var hasSubstitutes = false
+
   public init() {}
+
+  /// Notes that values of a type may stand in archives in another form than the type would write.
+  public mutating func addSubstitutes() { hasSubstitutes = true }
 
   /// Adds a schema under its name and former names.
   ///
@@ -112,6 +124,7 @@ public struct SchemaCatalog: Sendable {
     } else {
       schemasByName[schema.name] = schema
     }
+    if schema.hasSubstitutes { hasSubstitutes = true }
     if schema.fields.contains(where: { $0.storage == .transitory }) { hasTransitoryFields = true }
     for name in schema.formerNames where schemasByName[name] == nil { schemasByName[name] = schema }
     return true

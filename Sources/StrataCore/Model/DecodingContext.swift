@@ -32,6 +32,10 @@ public final class DecodingContext {
   /// Where the fields of schemas stand in shapes that were met.
   private var placements: [(schema: ModelSchema, shape: RecordShape, places: [Int?])] = []
 
+  /// Whether a model that was read remembers what a server had.
+  var hasMergeBase = false
+  private var catalogs: [ObjectIdentifier: SchemaCatalog] = [:]
+
   /// URLs of a JSON text, each in one of a fixed number of slots.
   var urls: [(text: String, url: URL)?] = []
 
@@ -63,6 +67,16 @@ public final class DecodingContext {
     }
     knownObjectTypes = (ObjectIdentifier(T.self), catalog.objectTypes)
     return catalog.objectTypes
+  }
+
+  /// The schemas of a model, of what it holds and of the subclasses that may stand there, found once for many objects.
+  func catalog(of type: any Model.Type) -> SchemaCatalog {
+    if let known = catalogs[ObjectIdentifier(type)] { return known }
+    var catalog = SchemaCatalog()
+    type.collectSchemas(into: &catalog)
+    for subclass in subclasses { subclass.collectSchemas(into: &catalog) }
+    catalogs[ObjectIdentifier(type)] = catalog
+    return catalog
   }
 
   /// Counts the objects of a graph that was read, whose numbers are taken.

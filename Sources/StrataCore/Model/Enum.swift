@@ -41,8 +41,13 @@ public struct CasePayload {
 extension Model {
   public static func make(case name: String, payload: CasePayload) throws -> Self? { nil }
 
+  static func makes(case name: String, _ payload: CasePayload) throws -> Bool {
+    try make(case: name, payload: payload) != nil
+  }
+
   /// Makes an enum of the record of a case.
   package static func makeCase(of value: Value, in context: DecodingContext) throws -> Self {
+    try schema.check()
     var record: Record
     switch value {
     case .record(let found): record = try schema.upgraded(found, in: context)

@@ -33,7 +33,7 @@ extension Model {
       return (try? ObjectComparison.areEqual(dynamicModel, other.dynamicModel)) ?? false
     }
     guard let own = try? permanentValues(), let others = try? other.permanentValues() else { return false }
-    return own.map(\.value) == others.map(\.value)
+    return own.elementsEqual(others) { $0.key == $1.key && $0.value == $1.value }
   }
 
   /// Combines the values of the permanent fields in the order of the schema. Equal models have equal hashes.
@@ -41,23 +41,28 @@ extension Model {
   /// - Complexity: linear in the size of the object.
   public func hashFields(into hasher: inout Hasher) {
     // What cannot be encoded is equal to nothing else, so any hash is right.
-    for (_, value) in (try? dynamicModel.permanentValues(ObjectNeighbours())) ?? [] {
+    for (key, value) in (try? dynamicModel.permanentValues(ObjectNeighbours())) ?? [] {
+      // The case of an enum, which is no field.
+      if Self.schema.isEnumeration { hasher.combine(key) }
       // Objects that it refers to do not count: the way to them might lead back here.
       hasher.combine(Self.schema.holdsObjects ? value.withoutReferences : value)
     }
   }
 
-  /// The values of the permanent fields in the order of the schema.
+  /// The values of the permanent fields in the order of the schema. Of an enum, the associated values under the name of
+  /// their case.
   ///
   /// - Parameter neighbours: takes the objects that this one refers to; else they stand in place.
   func permanentValues(_ neighbours: ObjectNeighbours? = nil) throws -> [(key: String, value: Value)] {
     let schema = Self.schema
     let record = try record(includingExcluded: true, role: neighbours.map { .neighbours($0) })
     let inside = schema.inside
-    return try schema.fields.filter { $0.storage == .permanent }.map { field in
-      let value = record[field.key] ?? .null
-      return (field.key, inside.hasTransitoryFields ? try inside.permanent(value) : value)
-    }
+    let permanent =
+      schema.isEnumeration
+      ? record.fields.map { (key: $0.key, value: $0.value) }
+      : schema.fields.filter { $0.storage == .permanent }.map { (key: $0.key, value: record[$0.key] ?? .null) }
+    guard inside.hasTransitoryFields else { return permanent }
+    return try permanent.map { ($0.key, try inside.permanent($0.value)) }
   }
 }
 

@@ -99,8 +99,10 @@ public struct FieldInfo: Sendable {
 package protocol OptionalType {
   static var absentValue: Self { get }
   static var wrappedType: Any.Type { get }
+  var isNone: Bool { get }
 }
 extension Optional: OptionalType {
   package static var absentValue: Wrapped? { nil }
   package static var wrappedType: Any.Type { Wrapped.self }
+  package var isNone: Bool { self == nil }
 }

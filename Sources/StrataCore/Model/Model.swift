@@ -95,7 +95,7 @@ extension Model {
 
   /// Writes the fields, also those of an object whose identity others care for.
   package func writeRecord(to writer: inout ArchiveWriter) throws {
-    let schema = Self.schema.isObject ? type(of: self).schema : Self.schema
+    let schema = Self.schema.isObject ? try ownSchema() : Self.schema
     if schema.isEnumeration { return try encodeFields(to: &writer) }
     var unknown: [Object.Entry] = []
     if schema.keepsUnknownFields {
@@ -118,6 +118,22 @@ extension Model {
     writer.placeOffset = offset
     for entry in unknown { try writer.write(entry.value) }
     writer.leave()
+  }
+
+  /// The schema of an object's own class.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `notEncodable` where the class only inherits one: nobody could tell the object
+  ///   from one of its superclass, and its own properties would be lost.
+  private func ownSchema() throws -> ModelSchema {
+    let type = Swift.type(of: self)
+    let schema = type.schema
+    guard schema.typeIdentity == ObjectIdentifier(type) else {
+      throw ArchiveError(
+        .notEncodable,
+        "the class \(type) inherits its description from \(schema.name) and has none of its own; give it "
+          + "@Model(version:superclass:), or a schema", typeName: schema.name)
+    }
+    return schema
   }
 
   public static func read(from reader: inout ArchiveReader) throws -> Self {

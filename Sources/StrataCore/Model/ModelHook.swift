@@ -17,6 +17,7 @@ extension Model {
   package static func finish(_ model: inout Self, in context: DecodingContext) throws {
     guard context.finishesModels else { return }
     do {
+      if schema.remembersMerges, context.source == .archive { try model.upgradeMergeState(in: context) }
       try run(schema.decodingHook, &model, context)
       if schema.remembersMerges, context.source == .json { try model.rememberAsBase() }
       guard context.validates, let validation = schema.validationHook else { return }

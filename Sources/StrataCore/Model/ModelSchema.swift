@@ -47,7 +47,7 @@ public final class ModelSchema: Sendable {
   package let finishesModels: Bool
   /// Whether the model keeps the server's state that it was merged with last.
   package let remembersMerges: Bool
-  private let formerCases: [String: String]
+  let formerCases: [String: String]
   private let insideCache = Mutex<SchemaCatalog?>(nil)
   private let mergeTraitsCache = Mutex<MergeTraits?>(nil)
   private let problem: ArchiveError?
@@ -214,7 +214,7 @@ public final class ModelSchema: Sendable {
   /// - Complexity: that of reading one number, once the declaration was found to be right.
   public func check() throws {
     if isChecked.load(ordering: .relaxed) { return }
-    if let problem = problem ?? MergePolicyCheck.problem(of: self) { throw problem }
+    if let problem = problem ?? problemOfCases ?? MergePolicyCheck.problem(of: self) { throw problem }
     isChecked.store(true, ordering: .relaxed)
   }
 

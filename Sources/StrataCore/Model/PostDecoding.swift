@@ -9,8 +9,8 @@ public protocol PostDecoding: Model {
   /// Called once for each object and each decoding, after every field is set and before validation. Objects inside
   /// come before the one that holds them.
   ///
-  /// Called for archives, JSON, dictionaries, the result of a merge and copies with changes. Not called for a plain copy
-  /// nor by ``ArchiveUpgrader``, which rewrites records and makes no models for use.
+  /// Called for archives, by ``ArchiveUpgrader`` too, JSON, dictionaries, the result of a merge and copies with changes. Not
+  /// called for a plain copy.
   ///
   /// - Throws: anything; decoding then fails with an ``ArchiveError`` with the code `rejected` that has this error as
   ///   its cause (`mergeFailed` in a merge). An `ArchiveError` is passed on as it is.

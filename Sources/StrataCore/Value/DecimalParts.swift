@@ -53,6 +53,7 @@ package struct DecimalParts {
   /// The decimal, or `nil` where Foundation's 38 digits and exponents from -128 to 127 do not hold it.
   package var decimal: Decimal? {
     guard exponent >= -200, exponent <= 200 else { return nil }
+    let (mantissa, exponent) = withinRange
     let text = (isNegative ? "-" : "") + String(mantissa) + "e" + String(exponent)
     guard let value = Decimal(string: text, locale: Locale(identifier: "en_US_POSIX")), value.isFinite else {
       return nil
@@ -60,6 +61,17 @@ package struct DecimalParts {
     // Foundation rounds what has too many digits; that must not pass as the value.
     guard let back = DecimalParts(value), back.isSame(as: self) else { return nil }
     return value
+  }
+
+  /// Mantissa and exponent with the zeros at the end that bring the exponent into a byte, as far as that can be: 1e128 is
+  /// 10e127.
+  package var withinRange: (mantissa: UInt128, exponent: Int) {
+    var (mantissa, exponent) = (mantissa, exponent)
+    while exponent > 127, mantissa <= .max / 10 { (mantissa, exponent) = (mantissa * 10, exponent - 1) }
+    while exponent < -128, mantissa.isMultiple(of: 10), mantissa > 0 {
+      (mantissa, exponent) = (mantissa / 10, exponent + 1)
+    }
+    return (mantissa, exponent)
   }
 
   private func isSame(as other: DecimalParts) -> Bool {

@@ -77,10 +77,12 @@ struct PostDecodingTests {
     #expect(note.text == "a" && note.calls.isEmpty)
   }
 
-  @Test("M-8: the upgrader makes no models for use, and runs no hook")
+  @Test("M-8, X-35: the upgrader decodes, and so runs the hook")
   func upgrader() throws {
     let old = Record(typeName: "Note", modelVersion: 1, fields: [("body", "refuse")])
-    let data = try ArchiveUpgrader(Note.self).upgrade(ArchiveEncoder().encode(old))
-    #expect(try ArchiveDecoder().decodeValue(from: data)["text"] == "refuse")
+    let data = try ArchiveEncoder().encode(old)
+    let decoding = #expect(throws: ArchiveError.self) { try ArchiveDecoder().decode(Note.self, from: data) }
+    let upgrading = #expect(throws: ArchiveError.self) { try ArchiveUpgrader(Note.self).upgrade(data) }
+    #expect(decoding?.code == .rejected && upgrading?.code == .rejected)
   }
 }

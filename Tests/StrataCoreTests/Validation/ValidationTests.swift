@@ -225,10 +225,13 @@ struct ValidationTests {
     #expect(report.changedKeys == ["start", "end"])
   }
 
-  @Test("The upgrader rewrites records and validates none")
+  @Test("X-35: the upgrader validates as the decoder does, unless it is told not to")
   func upgrader() throws {
     let old = Record(typeName: "Entry", modelVersion: 1, fields: [("id", 0), ("headline", "")])
-    let data = try ArchiveUpgrader(Entry.self).upgrade(ArchiveEncoder().encode(old))
+    let archive = try ArchiveEncoder().encode(old)
+    let error = #expect(throws: ArchiveError.self) { try ArchiveUpgrader(Entry.self).upgrade(archive) }
+    #expect(error?.code == .invalid)
+    let data = try ArchiveUpgrader(Entry.self, validates: false).upgrade(archive)
     #expect(try ArchiveDecoder().decodeValue(from: data)["title"] == "")
   }
 }

@@ -24,8 +24,9 @@ struct ObjectComparison {
     guard type(of: left) == type(of: right) else { return false }
     let lefts = ObjectNeighbours(), rights = ObjectNeighbours()
     let own = try left.permanentValues(lefts), others = try right.permanentValues(rights)
+    guard own.count == others.count else { return false }
     for (own, other) in zip(own, others) {
-      guard areEqual(own.value, other.value, lefts, rights) else { return false }
+      guard own.key == other.key, areEqual(own.value, other.value, lefts, rights) else { return false }
     }
     return true
   }

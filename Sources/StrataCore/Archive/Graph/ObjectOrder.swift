@@ -43,7 +43,12 @@ package final class ObjectOrder {
       numbers[identity] = Self.isOpen
       found.removeAll(keepingCapacity: true)
       scratch.buffer.removeAll()
-      try step.object.writeRecord(to: &scratch)
+      do { try step.object.writeRecord(to: &scratch) } catch {
+        // Objects do not stand where they are used, so the way to this one is looked for.
+        throw ObjectPath.find(step.object, from: value).reversed().reduce(ArchiveError.wrap(error)) {
+          ArchiveError.at($1, $0)
+        }
+      }
       step.isLeaving = true
       steps.append(step)
       for child in found.reversed() where numbers[child.identity] == nil { steps.append(Step(object: child)) }

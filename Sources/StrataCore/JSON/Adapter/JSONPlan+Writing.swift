@@ -68,9 +68,11 @@ struct JSONComposer {
   }
 
   private func entries(_ pairs: [Value.MapEntry]) throws -> Object {
-    Object(
-      try pairs.map { pair in
+    var texts = Set<ExactKey>(minimumCapacity: pairs.count)
+    return Object(
+      uniqueEntries: try pairs.map { pair in
         let key = try text(pair.key)
+        guard texts.insert(ExactKey(key)).inserted else { throw ArchiveError.at(.key(key), JSONTranscoder.sameText()) }
         do { return Object.Entry(key: key, value: try json(pair.value)) } catch {
           throw ArchiveError.at(.key(key), error)
         }

@@ -113,9 +113,7 @@ extension FoundationValue {
   static func keyed(_ decimal: Decimal) -> [(key: String, value: PropertyList.Object)] {
     // No digits with a sign is how a decimal says that it is not a number.
     let parts = DecimalParts(decimal) ?? DecimalParts(isNegative: true, mantissa: 0, exponent: 0)
-    var (mantissa, exponent) = (parts.mantissa, parts.exponent)
-    // The parts have no zeros at the end, which can be too few to keep the exponent in a byte.
-    while exponent > 127, mantissa <= .max / 10 { (mantissa, exponent) = (mantissa * 10, exponent - 1) }
+    let (mantissa, exponent) = parts.withinRange
     let digits = (0..<8).map { UInt16(truncatingIfNeeded: mantissa >> UInt128(16 * $0)) }
     let length = 8 - digits.reversed().prefix { $0 == 0 }.count
     return [

@@ -1,0 +1,83 @@
+/// The type of an archive's root and its name today, found by the name in the stamp.
+struct ArchivedType {
+  let type: any Archivable.Type
+  let name: String
+
+  /// - Parameters:
+  ///   - root: what archives hold; a model stands for containers of it, too.
+  ///   - subclasses: classes that may stand in its place.
+  ///   - name: what the stamp says.
+  init(_ root: any Archivable.Type, _ subclasses: [any Model.Type], stampedAs name: String) {
+    guard let model = root as? any Model.Type else {
+      self.init(root)
+      return
+    }
+    var catalog = SchemaCatalog()
+    model.collectSchemas(into: &catalog)
+    for subclass in subclasses { subclass.collectSchemas(into: &catalog) }
+    self = Self.find(name[...], model, catalog, 0)
+  }
+
+  private init(_ type: any Archivable.Type, name: String? = nil) {
+    self.type = type
+    self.name = name ?? type.archiveTypeName
+  }
+
+  /// Names inside of each other beyond this are taken for the root's: a stamp may claim any number.
+  private static let deepest = 16
+
+  private static func find(
+    _ name: Substring, _ root: any Model.Type, _ catalog: SchemaCatalog, _ depth: Int
+  ) -> ArchivedType {
+    // First, since the name of a model may look like that of a container.
+    if root.schema.isNamed(String(name)) || depth == deepest { return ArchivedType(root) }
+    if let type = catalog.objectTypes[String(name)], type.isSubtype(of: root) { return ArchivedType(type) }
+    func inside(_ name: Substring) -> ArchivedType { find(name, root, catalog, depth + 1) }
+    if name.hasSuffix("?") { return inside(name.dropLast()).optional }
+    if name.hasPrefix("Set<"), name.hasSuffix(">") {
+      return inside(name.dropFirst(4).dropLast()).set ?? ArchivedType(root)
+    }
+    guard name.hasPrefix("["), name.hasSuffix("]") else { return ArchivedType(root) }
+    let content = name.dropFirst().dropLast()
+    guard let end = endOfKey(content) else { return inside(content).array }
+    return inside(content[end...].dropFirst(2)).dictionary(keys: content[..<end])
+  }
+
+  /// Where the name of a dictionary's keys ends: at a colon that stands in no brackets.
+  private static func endOfKey(_ name: Substring) -> Substring.Index? {
+    var open = 0
+    return name.indices.first { index in
+      switch name[index] {
+      case "[", "<": open += 1
+      case "]", ">": open -= 1
+      case ":": return open == 0
+      default: break
+      }
+      return false
+    }
+  }
+
+  private var optional: ArchivedType { ArchivedType(type.optionalType, name: name + "?") }
+
+  private var array: ArchivedType { ArchivedType(type.arrayType, name: "[\(name)]") }
+
+  private var set: ArchivedType? { type.setType.map { ArchivedType($0, name: "Set<\(name)>") } }
+
+  /// A dictionary whose keys stay as they are, whatever their type.
+  private func dictionary(keys: Substring) -> ArchivedType {
+    ArchivedType(type.dictionaryType, name: "[\(keys): \(name)]")
+  }
+}
+
+extension Archivable {
+  fileprivate static var optionalType: any Archivable.Type { Self?.self }
+  fileprivate static var arrayType: any Archivable.Type { [Self].self }
+  fileprivate static var dictionaryType: any Archivable.Type { [Value: Self].self }
+  fileprivate static var setType: (any Archivable.Type)? {
+    (Self.self as? any (Archivable & Hashable).Type)?.setOfHashableType
+  }
+}
+
+extension Archivable where Self: Hashable {
+  fileprivate static var setOfHashableType: any Archivable.Type { Set<Self>.self }
+}

@@ -1,0 +1,33 @@
+extension ModelSchema {
+  /// A case that could be archived and never be read again, for its labels or its own code.
+  ///
+  /// In a method whose result is an optional, `.none` is no value and not the case that is called so.
+  var problemOfCases: ArchiveError? {
+    for info in cases where Set(info.labels).count < info.labels.count {
+      return ArchiveError(
+        .invalidSchema, "two associated values of the case \(info.name) have one label; give each its own",
+        typeName: name)
+    }
+    guard let type = type as? any Model.Type else { return nil }
+    let context = DecodingContext(finishesModels: false)
+    for info in cases where info.payload.isEmpty {
+      do {
+        guard try !type.makes(case: info.name, CasePayload(values: Object(), context: context)) else { continue }
+      } catch {
+        // It asks for associated values, so it is there.
+        continue
+      }
+      return ArchiveError(
+        .invalidSchema,
+        "make(case:payload:) gives nil for the case \(info.name), which is declared; make it, and where it is called none "
+          + "write the name of the type in front", typeName: name)
+    }
+    return nil
+  }
+
+  /// Whether archives may hold keys, cases or names that the model would write in another way today.
+  var hasSubstitutes: Bool {
+    !formerNames.isEmpty || !formerCases.isEmpty || type is any UnknownCaseRepresentable.Type
+      || fields.contains { !$0.formerly.isEmpty || $0.unknown == .useDefault }
+  }
+}
