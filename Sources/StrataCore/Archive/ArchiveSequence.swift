@@ -94,11 +94,14 @@ public struct ArchiveSequence<Element: Archivable>: AsyncSequence {
 
     /// The models of the next member that has any; `nil` at the end of the stream.
     func nextBatch<T: Archivable>(_ type: T.Type) throws -> [T]? {
-      while let (stamp, body) = try reader.next() {
+      while true {
+        let offset = reader.offset
+        guard let (stamp, body) = try reader.next() else { break }
         try check(stamp)
         number &+= 1
         endsHere = stamp.kind == .end
         guard !endsHere else { continue }
+        context.budget.begin(fileSize: reader.offset - offset)
         var archive = ArchiveReader(body.span.bytes, context: context)
         try archive.beginBody()
         let models = try archive.readRoots(T.self)

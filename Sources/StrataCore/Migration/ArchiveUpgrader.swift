@@ -47,7 +47,7 @@ public struct ArchiveUpgrader: Sendable {
     return try decoder.withBody(of: data, newestVersion: root) { stamp, body in
       let context = DecodingContext(limits: limits, finishesModels: false)
       var unused = DecodingReport()
-      let value = try decoder.decode(body, &unused) { try $0.readValue() }
+      let value = try decoder.decode(body, fileSize: data.count, &unused) { try $0.readValue() }
       let upgraded = try ValueUpgrader(catalog: catalog, owner: root.name).upgrade(value, context)
       report = context.report
       if context.report.isEmpty, upgraded == value { return data }
