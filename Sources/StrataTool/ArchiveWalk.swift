@@ -12,37 +12,51 @@ struct ArchiveWalk {
   /// Bytes of the file.
   private(set) var fileSize = 0
   private var hasEnded = false
+  private let limits: ArchiveLimits
+  private let context: DecodingContext
+
+  private init(_ limits: ArchiveLimits) {
+    self.limits = limits
+    context = DecodingContext(limits: limits)
+  }
 
   /// Walks a file. Memory holds one member of it at a time.
   ///
   /// - Parameter body: what to do with the values of each member; those of an end member are none.
-  static func walk(_ url: URL, _ body: (Stamp, [Value]) throws -> Void) throws -> ArchiveWalk {
-    var walk = ArchiveWalk()
+  static func walk(
+    _ url: URL, limits: ArchiveLimits, _ body: (Stamp, [Value]) throws -> Void
+  ) throws -> ArchiveWalk {
+    var walk = ArchiveWalk(limits)
     try walk.take(url, body)
     try walk.finish()
     return walk
   }
 
   /// Walks a file that is held in memory as a whole.
-  static func walk(_ data: Data, _ body: (Stamp, [Value]) throws -> Void) throws -> ArchiveWalk {
-    var walk = ArchiveWalk()
+  static func walk(
+    _ data: Data, limits: ArchiveLimits, _ body: (Stamp, [Value]) throws -> Void
+  ) throws -> ArchiveWalk {
+    var walk = ArchiveWalk(limits)
     try walk.take(data, body)
     try walk.finish()
     return walk
   }
 
   private mutating func take(_ url: URL, _ body: (Stamp, [Value]) throws -> Void) throws {
-    var reader = try MemberReader(url: url)
-    while let member = try following({ try reader.next() }) { try take(member.stamp, member.body, body) }
+    var reader = try MemberReader(url: url, limits: limits)
+    while let member = try following({ try reader.next() }) {
+      try take(member.stamp, member.body, reader.offset - fileSize, body)
+      fileSize = reader.offset
+    }
     fileSize = reader.offset
   }
 
   private mutating func take(_ data: Data, _ body: (Stamp, [Value]) throws -> Void) throws {
     while fileSize < data.count {
       let member = try following {
-        try Gzip.inflateMember(at: fileSize, in: data.bytes, limits: ArchiveLimits())
+        try Gzip.inflateMember(at: fileSize, in: data.bytes, limits: limits)
       }
-      try take(member.stamp, member.body, body)
+      try take(member.stamp, member.body, member.nextOffset - fileSize, body)
       fileSize = member.nextOffset
     }
   }
@@ -56,7 +70,7 @@ struct ArchiveWalk {
   }
 
   private mutating func take(
-    _ stamp: Stamp, _ bytes: [UInt8], _ body: (Stamp, [Value]) throws -> Void
+    _ stamp: Stamp, _ bytes: [UInt8], _ memberSize: Int, _ body: (Stamp, [Value]) throws -> Void
   ) throws {
     if let first {
       guard first.kind != .single, !hasEnded else { throw damage("a member follows the end of the archive") }
@@ -78,15 +92,16 @@ struct ArchiveWalk {
       hasEnded = true
       return try body(stamp, [])
     }
-    let values = try Self.values(bytes, stamp)
+    context.budget.begin(fileSize: memberSize)
+    let values = try values(bytes, stamp)
     count += stamp.count
     plainSize += UInt64(bytes.count)
     try body(stamp, values)
   }
 
   /// The values of a body: those of a stream's member stand in an array.
-  private static func values(_ bytes: [UInt8], _ stamp: Stamp) throws -> [Value] {
-    var reader = ArchiveReader(bytes.span.bytes, context: DecodingContext())
+  private func values(_ bytes: [UInt8], _ stamp: Stamp) throws -> [Value] {
+    var reader = ArchiveReader(bytes.span.bytes, context: context)
     try reader.beginBody()
     let value = try reader.readValue()
     guard stamp.kind == .member else {
