@@ -65,7 +65,8 @@ public struct JSONReader: Sendable {
   public func read<T: Archivable>(
     _ type: T.Type = T.self, from data: Data, validates: Bool = true
   ) throws -> T {
-    try read(type, from: data, in: DecodingContext(source: .json, validates: validates, collectsFailures: true))
+    let context = DecodingContext(limits: limits, source: .json, validates: validates, collectsFailures: true)
+    return try read(type, from: data, in: context)
   }
 
   func read<T: Archivable>(_ type: T.Type, from data: Data, in context: DecodingContext) throws -> T {
