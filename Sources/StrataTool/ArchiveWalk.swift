@@ -15,11 +15,14 @@ struct ArchiveWalk {
   /// Walks a file. Memory holds one member of it at a time.
   ///
   /// - Parameter body: what to do with the values of each member; those of an end member are none.
-  static func walk(_ url: URL, _ body: (Stamp, [Value]) throws -> Void) throws -> ArchiveWalk {
-    var members = try StreamMembers(of: url)
+  static func walk(
+    _ url: URL, limits: ArchiveLimits, _ body: (Stamp, [Value]) throws -> Void
+  ) throws -> ArchiveWalk {
+    var members = try StreamMembers(of: url, limits: limits)
+    let context = DecodingContext(limits: limits)
     while let _ = try members.next(
-      { stamp, bytes in
-        let values = try values(bytes, stamp)
+      { stamp, bytes, size in
+        let values = try values(bytes, stamp, size, context)
         try body(stamp, values)
         return values.count
       }, count: { $0 })
@@ -30,13 +33,16 @@ struct ArchiveWalk {
   }
 
   /// Walks a file that is held in memory as a whole.
-  static func walk(_ data: Data, _ body: (Stamp, [Value]) throws -> Void) throws -> ArchiveWalk {
+  static func walk(
+    _ data: Data, limits: ArchiveLimits, _ body: (Stamp, [Value]) throws -> Void
+  ) throws -> ArchiveWalk {
     var order = MemberOrder()
+    let context = DecodingContext(limits: limits)
     var place = 0
     while place < data.count {
-      let member = try Gzip.inflateMember(at: place, in: data.bytes, limits: ArchiveLimits())
+      let member = try Gzip.inflateMember(at: place, in: data.bytes, limits: limits)
       try order.take(member.stamp)
-      let values = try values(member.body, member.stamp)
+      let values = try values(member.body, member.stamp, member.nextOffset - place, context)
       guard member.stamp.kind != .member || UInt64(values.count) == member.stamp.count else {
         throw ArchiveError(.damaged, "a member does not hold as many models as its stamp says", byteOffset: place)
       }
@@ -50,9 +56,12 @@ struct ArchiveWalk {
   }
 
   /// The values of a body: those of a stream's member are an array.
-  private static func values(_ bytes: [UInt8], _ stamp: Stamp) throws -> [Value] {
+  private static func values(
+    _ bytes: [UInt8], _ stamp: Stamp, _ size: Int, _ context: DecodingContext
+  ) throws -> [Value] {
     guard stamp.kind != .end else { return [] }
-    var reader = ArchiveReader(bytes.span.bytes, context: DecodingContext())
+    context.budget.begin(fileSize: size)
+    var reader = ArchiveReader(bytes.span.bytes, context: context)
     try reader.beginBody()
     let values = stamp.kind == .member ? try reader.readRootValues() : [try reader.readValue()]
     try reader.endBody()

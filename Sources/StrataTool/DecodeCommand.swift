@@ -15,6 +15,9 @@ struct DecodeCommand: ToolCommand {
   @Flag(help: "Indent the text.")
   var pretty = false
 
+  @OptionGroup(title: "Limits")
+  var limits: LimitOptions
+
   func run(on console: Console) throws -> Int32 {
     // Standard output cannot be taken back, so nothing is printed until everything was read.
     var text = JSONText(isPretty: pretty)
@@ -23,7 +26,7 @@ struct DecodeCommand: ToolCommand {
       throw ToolError(
         "\(DataFile(input).name): is a property list; inspect --json prints it, and convert makes an archive of it")
     }
-    let walk = try file.walk { stamp, values in
+    let walk = try file.walk(limits: limits.limits) { stamp, values in
       for value in values { try text.append(value, inArray: stamp.kind == .member) }
     }
     // Ends are also in the middle of a stream that was appended to.

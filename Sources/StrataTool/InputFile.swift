@@ -97,15 +97,21 @@ struct InputFile {
   }
 
   /// Walks an archive; memory holds one member of a file at a time.
-  func walk(_ body: (Stamp, [Value]) throws -> Void) throws -> ArchiveWalk {
+  func walk(
+    limits: ArchiveLimits = ArchiveLimits(), _ body: (Stamp, [Value]) throws -> Void
+  ) throws -> ArchiveWalk {
     try ToolError.at(path) {
-      if let content { try ArchiveWalk.walk(content, body) } else { try ArchiveWalk.walk(url, body) }
+      if let content {
+        try ArchiveWalk.walk(content, limits: limits, body)
+      } else {
+        try ArchiveWalk.walk(url, limits: limits, body)
+      }
     }
   }
 
   /// The property list in the file.
-  func legacyDocument(isBinary: Bool) throws -> LegacyDocument {
-    try ToolError.at(path) { try LegacyDocument(data(), isBinary: isBinary) }
+  func legacyDocument(isBinary: Bool, limits: ArchiveLimits = ArchiveLimits()) throws -> LegacyDocument {
+    try ToolError.at(path) { try LegacyDocument(data(), isBinary: isBinary, limits: limits) }
   }
 
   /// What a file is that begins like an archive, in words.

@@ -25,6 +25,9 @@ struct InspectCommand: ToolCommand {
   @Option(help: "Elements of each array or object of the tree.")
   var elements = 20
 
+  @OptionGroup(title: "Limits")
+  var limits: LimitOptions
+
   func validate() throws {
     if depth < 0 || elements < 0 { throw ValidationError("--depth and --elements are 0 or more.") }
   }
@@ -39,9 +42,9 @@ struct InspectCommand: ToolCommand {
     let input = try InputFile(named, console)
     switch input.kind {
     case .archive:
-      try show(Inspection(input, mostValues: json ? .max : elements), console)
+      try show(Inspection(input, mostValues: json ? .max : elements, limits: limits.limits), console)
     case .propertyList(let isBinary):
-      let document = try input.legacyDocument(isBinary: isBinary)
+      let document = try input.legacyDocument(isBinary: isBinary, limits: limits.limits)
       if json {
         try document.writeJSON(to: console.write)
       } else {

@@ -14,11 +14,11 @@ struct Inspection {
   private(set) var values: [Value]?
 
   /// - Parameter mostValues: how many of a stream's models are kept.
-  init(_ file: InputFile, mostValues: Int) throws {
+  init(_ file: InputFile, mostValues: Int, limits: ArchiveLimits) throws {
     path = file.path
     var kept: [Value] = []
     var census = TypeCensus()
-    let walk = try file.walk { _, values in
+    let walk = try file.walk(limits: limits) { _, values in
       for value in values { census.add(value) }
       kept += values.prefix(max(0, mostValues - kept.count).clampedToOne(isFirst: kept.isEmpty))
     }

@@ -13,6 +13,9 @@ struct VerifyCommand: ToolCommand {
   @Argument(help: "The files or folders; - is standard input.")
   var files: [String]
 
+  @OptionGroup(title: "Limits")
+  var limits: LimitOptions
+
   func run(on console: Console) throws -> Int32 {
     var isIntact = true
     for (place, path) in files.enumerated() {
@@ -59,9 +62,10 @@ struct VerifyCommand: ToolCommand {
     do {
       let file = try InputFile(DataFile(path), console)
       switch file.kind {
-      case .archive: result = "ok  \(path.onOneLine)  " + Self.summary(try file.walk { _, _ in })
+      case .archive: result = "ok  \(path.onOneLine)  " + Self.summary(try file.walk(limits: limits.limits) { _, _ in })
       case .propertyList(let isBinary):
-        result = "ok  \(path.onOneLine)  " + Self.summary(try file.legacyDocument(isBinary: isBinary))
+        result =
+          "ok  \(path.onOneLine)  " + Self.summary(try file.legacyDocument(isBinary: isBinary, limits: limits.limits))
       case .other(let found):
         guard !isNamed else { throw InputFile.unknown(found) }
         (result, isKnown) = ("other  \(path.onOneLine)  \(found)", false)

@@ -40,7 +40,7 @@ public struct ArchiveDecoder: Sendable {
   public func decode<T: Archivable>(_ type: T.Type = T.self, from data: Data, report: inout DecodingReport) throws -> T
   {
     try withBody(of: data, newestVersion: T.rootSchema) { stamp, body in
-      try decodeModels(body, &report)
+      try decodeModels(body, fileSize: data.count, &report)
     }
   }
 
@@ -49,7 +49,9 @@ public struct ArchiveDecoder: Sendable {
   public func decode<T: Decodable>(_ type: T.Type = T.self, from data: Data) throws -> T {
     var report = DecodingReport()
     return try withBody(of: data, newestVersion: nil) { stamp, body in
-      try decode(body, &report) { try ValueCoding.make(T.self, from: $0.readValue(), in: $0.context) }
+      try decode(body, fileSize: data.count, &report) {
+        try ValueCoding.make(T.self, from: $0.readValue(), in: $0.context)
+      }
     }
   }
 
@@ -77,14 +79,14 @@ public struct ArchiveDecoder: Sendable {
   public func decodeValue(from data: Data) throws -> Value {
     var report = DecodingReport()
     return try withBody(of: data, newestVersion: nil) { _, body in
-      try decode(body, &report) { try $0.readValue() }
+      try decode(body, fileSize: data.count, &report) { try $0.readValue() }
     }
   }
 
   /// The value of a body that ``ArchiveEncoder/encodeBody(_:)`` made.
   public func decodeBody<T: Archivable>(_ type: T.Type = T.self, from body: Data) throws -> T {
     var report = DecodingReport()
-    return try decodeModels(body.bytes, &report)
+    return try decodeModels(body.bytes, fileSize: body.count, &report)
   }
 
   // MARK: Inside
@@ -112,8 +114,10 @@ public struct ArchiveDecoder: Sendable {
     return try body(stamp, inflated.span.bytes)
   }
 
-  func decodeModels<T: Archivable>(_ body: RawSpan, _ report: inout DecodingReport) throws -> T {
-    try decode(body, &report) { reader in
+  func decodeModels<T: Archivable>(
+    _ body: RawSpan, fileSize: Int, _ report: inout DecodingReport
+  ) throws -> T {
+    try decode(body, fileSize: fileSize, &report) { reader in
       let value = try reader.readRoot(T.self)
       try reader.context.checkFailures(of: value)
       return value
@@ -121,9 +125,10 @@ public struct ArchiveDecoder: Sendable {
   }
 
   package func decode<R>(
-    _ body: RawSpan, _ report: inout DecodingReport, _ read: (inout ArchiveReader) throws -> R
+    _ body: RawSpan, fileSize: Int, _ report: inout DecodingReport, _ read: (inout ArchiveReader) throws -> R
   ) throws -> R {
     let context = DecodingContext(limits: limits, validates: validates, collectsFailures: true)
+    context.budget.begin(fileSize: fileSize)
     context.subclasses = subclasses
     var reader = ArchiveReader(body, context: context)
     try reader.beginBody()

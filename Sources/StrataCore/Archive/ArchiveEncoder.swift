@@ -8,7 +8,7 @@ public import Foundation
 public struct ArchiveEncoder: Sendable {
   /// How hard the archive is compressed.
   public var compression: CompressionLevel
-  /// How deep a value may be nested.
+  /// How deep a value may be nested, and how large its body may be (``ArchiveLimits/outputSize``).
   public var limits: ArchiveLimits
 
   public init(compression: CompressionLevel = .balanced, limits: ArchiveLimits = ArchiveLimits()) {

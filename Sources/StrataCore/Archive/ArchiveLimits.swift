@@ -1,11 +1,15 @@
-/// How much one archive may claim before reading stops with an error.
+/// How much one archive may claim, and how much work it may cause, before an error ends it.
 ///
 /// The defaults hold archives of several gigabytes of models and refuse what only an attacker would write. Each
-/// limit is checked inside the loop that would allocate.
+/// limit is checked inside the loop that would allocate or work.
+///
+/// ``values``, ``expandedBytes`` and ``steps`` are one budget that all of a file shares, however its parts are nested.
+/// A file that is small may not use all of it: ``workRatio`` says how much each of its bytes may ask for. A stream has
+/// the budget for each of its members.
 public struct ArchiveLimits: Sendable, Hashable {
   /// Which limit was exceeded.
   public enum Limit: String, Sendable, Hashable, CaseIterable {
-    case depth, count, stringLength, inflatedSize, inflationRatio
+    case depth, count, stringLength, inflatedSize, inflationRatio, values, expandedBytes, steps, outputSize
   }
 
   /// Levels of nesting, 512 unless set. Also holds while encoding.
@@ -19,6 +23,23 @@ public struct ArchiveLimits: Sendable, Hashable {
   /// How many times larger than the file a member may become, 1,032 unless set, which is the most that
   /// deflate reaches (RFC 1951), so that by default only a lower setting refuses anything.
   public var inflationRatio: Int = 1032
+  /// Values made of one file, 1,073,741,824 unless set: elements, keys and fields, and one more for each collection.
+  public var values: Int = 1 << 30
+  /// Bytes of text and data that references in one file stand for, 16 GiB unless set. Keys count for each record that
+  /// has them. In memory what is referred to stands once; what writes the values writes it each time.
+  public var expandedBytes: Int = 1 << 34
+  /// Steps of work beside reading itself, 4,294,967,296 unless set: values and words of 16 bytes that are hashed or
+  /// compared to find duplicates in sets and keys.
+  public var steps: Int = 1 << 32
+  /// How much work each byte of a file may cause, 64 unless set: so many ``values``, and four times as many
+  /// ``expandedBytes`` and ``steps``. 16,777,216 values, 64 MiB and 67,108,864 steps are free. `Int.max` turns it off.
+  ///
+  /// It counts bytes of the file, compressed. A body has one for every value, so by default only a file that deflates
+  /// to less than a hundredth can be refused for its values.
+  public var workRatio: Int = 64
+  /// Bytes of one text or body that is written, 16 GiB unless set. A value whose parts stand in it again and again is
+  /// refused before: beyond 64 MiB, at 64 times the parts that differ.
+  public var outputSize: Int = 1 << 34
 
   /// The default limits.
   public init() {}

@@ -77,6 +77,8 @@ extension ArchiveReader {
     var keys: [String] = []
     for _ in 0..<keyCount { keys.append(try readString()) }
     let mark = keys.removeLast()
+    // A shape takes the memory of many values, and lives as long as a record has it.
+    try context.budget.spend(values: 8 &+ 2 &* keys.count)
     let shape = RecordShape(mark: mark, keys: keys)
     guard shape.keysAreUnique else { throw ArchiveError.damaged("a record definition has a key twice", at: start) }
     let number = Int(tag) - 57344
@@ -104,6 +106,8 @@ extension ArchiveReader {
   /// The values of a record whose head was passed.
   package mutating func readValues(of shape: RecordShape) throws -> Record {
     try enter()
+    // A definition names the keys once, for all records that have them.
+    try context.budget.spend(bytes: shape.keyBytes)
     var values: [Value] = []
     values.reserveCapacity(shape.keys.count)
     for key in shape.keys {

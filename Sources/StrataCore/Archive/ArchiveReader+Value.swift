@@ -70,7 +70,13 @@ extension ArchiveReader {
     var entries: [Object.Entry] = []
     entries.reserveCapacity(min(count, 4096))
     var pairs: [Value.MapEntry] = []
+    var hasCollections = false
+    defer { if hasCollections { context.digests.leave() } }
     for _ in 0..<count {
+      if !hasCollections, try keyIsCollection() {
+        context.digests.enter()
+        hasCollections = true
+      }
       let key = try readValue()
       if case .string(let key) = key, pairs.isEmpty {
         do { entries.append(Object.Entry(key: key, value: try readValue())) } catch {
@@ -86,10 +92,16 @@ extension ArchiveReader {
       guard Object.keysAreUnique(entries) else { throw ArchiveError.damaged("a duplicate key", at: start) }
       return .object(Object(uniqueEntries: entries))
     }
-    guard Set(pairs.map(\.key)).count == pairs.count else {
-      throw ArchiveError.damaged("a duplicate key", at: start)
-    }
+    guard try context.digests.areUnique(pairs) else { throw ArchiveError.damaged("a duplicate key", at: start) }
     return .map(pairs)
+  }
+
+  /// Whether the key that stands here may hold others.
+  private func keyIsCollection() throws -> Bool {
+    let major = try peekByte() >> 5
+    guard major == CBOR.Major.tag else { return major == CBOR.Major.array || major == CBOR.Major.map }
+    return bytes.byteCount &- position < 2
+      || bytes.unsafeLoad(fromUncheckedByteOffset: position &+ 1, as: UInt8.self) != UInt8(CBOR.Tag.stringReference)
   }
 
   private mutating func readTagged() throws -> Value {
@@ -98,7 +110,12 @@ extension ArchiveReader {
     switch tag {
     case CBOR.Tag.stringReference:
       let number = try readReferenceNumber()
-      return byteStrings[number].map { .data($0) } ?? .string(strings[number])
+      if let data = byteStrings[number] {
+        try context.budget.spend(bytes: data.count)
+        return .data(data)
+      }
+      try context.budget.spend(bytes: strings[number].utf8.count)
+      return .string(strings[number])
     case CBOR.Tag.firstRecord...CBOR.Tag.lastRecord, CBOR.Tag.inlineRecord:
       return .record(try readRecord(tag, at: start))
     case CBOR.Tag.epochDate: return .date(try readDateContent(at: start))
@@ -107,8 +124,10 @@ extension ArchiveReader {
     case CBOR.Tag.genericObject: return try readGenericContent(at: start)
     case CBOR.Tag.uuid: return .uuid(try readUUIDContent(at: start))
     case CBOR.Tag.set:
+      context.digests.enter()
+      defer { context.digests.leave() }
       let elements = try readElements(try readArrayCount())
-      guard Set(elements).count == elements.count else {
+      guard try context.digests.areUnique(elements) else {
         throw ArchiveError.damaged("a duplicate element of a set", at: start)
       }
       return .set(elements)
@@ -231,6 +250,7 @@ extension ArchiveReader {
   private mutating func readURLContent(at start: Int) throws -> URL {
     if try peekByte() >> 5 == CBOR.Major.tag {
       let number = try readReference(expected: "a string")
+      try context.budget.spend(bytes: strings[number].utf8.count)
       if number < urls.count, let url = urls[number] { return url }
       let url = try makeURL(strings[number], at: start)
       cache(url, number)

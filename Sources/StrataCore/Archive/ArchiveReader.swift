@@ -196,6 +196,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     guard byte >> 5 == CBOR.Major.tag else { throw try mismatch("a string") }
     let number = try readReference(expected: "a string")
     if byteStrings[number] != nil { throw ArchiveError.mismatch(expected: "a string", found: "data", at: position) }
+    try context.budget.spend(bytes: strings[number].utf8.count)
     return strings[number]
   }
 
@@ -281,6 +282,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     guard let data = byteStrings[number] else {
       throw ArchiveError.mismatch(expected: "data", found: "a string", at: position)
     }
+    try context.budget.spend(bytes: data.count)
     return data
   }
 
@@ -294,7 +296,8 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     return try readCount(byte)
   }
 
-  /// A count, checked against the limit and against the bytes that are left: each element takes at least one.
+  /// A count, checked against the limit and against the bytes that are left, each element taking at least one, and
+  /// counted as values that are about to be made.
   package mutating func readCount(_ initial: UInt8, bytesPerElement: Int = 1) throws -> Int {
     let count = try readArgument(initial)
     guard count <= UInt64(countLimit) else {
@@ -303,6 +306,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
         limit: .count, byteOffset: position)
     }
     guard count <= UInt64((bytes.byteCount &- position) / bytesPerElement) else { throw endOfBytes() }
+    try context.budget.spend(values: Int(count) &* bytesPerElement &+ 1)
     return Int(count)
   }
 

@@ -51,8 +51,9 @@ public enum ArchiveSalvage {
     var number: UInt64 = 0
     let context = DecodingContext(limits: limits)
     while true {
-      let member = try members.next { stamp, body -> (stamp: Stamp, body: [UInt8], count: Int) in
+      let member = try members.next { stamp, body, size -> (stamp: Stamp, body: [UInt8], count: Int) in
         guard stamp.kind == .member else { return (stamp, [], 0) }
+        context.budget.begin(fileSize: size)
         var reader = ArchiveReader(body.span.bytes, context: context)
         try reader.beginBody()
         let values = try reader.readRootValues()
@@ -84,10 +85,12 @@ public enum ArchiveSalvage {
   }
 
   private static func salvageValue(_ input: URL, _ output: URL, _ limits: ArchiveLimits) throws -> Report {
+    let own = try OpenFile(reading: input).status().size
     var whole = try MemberReader(url: input, limits: limits)
     let context = DecodingContext(limits: limits)
     do {
       guard let (stamp, body) = try whole.next() else { throw ArchiveError(.truncated, "the file is empty") }
+      context.budget.begin(fileSize: own)
       var reader = ArchiveReader(body.span.bytes, context: context)
       try reader.beginBody()
       let value = try reader.readValue()
@@ -99,6 +102,7 @@ public enum ArchiveSalvage {
       let (stamp, body) = try cut.nextCut()
       var reader = ArchiveReader(body.span.bytes, context: context)
       guard body.count > 3 else { throw error }
+      context.budget.begin(fileSize: own)
       try reader.beginBody()
       let (found, isWhole) = try reader.readCutValue()
       guard let value = found.value else { throw error }

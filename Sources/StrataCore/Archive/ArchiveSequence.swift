@@ -109,13 +109,14 @@ public struct ArchiveSequence<Element: Archivable>: AsyncSequence {
     /// The models of the next member that has any; `nil` at the end of the stream.
     func nextBatch<T: Archivable>(_ type: T.Type) throws -> [T]? {
       while true {
-        let models = try members.next { [context, schema] stamp, body in
+        let models = try members.next { [context, schema] stamp, body, size in
           guard stamp.kind != .single else {
             throw ArchiveError(
               .typeMismatch, "this archive holds one value; read it with ArchiveDecoder", typeName: stamp.typeName)
           }
           try schema?.check(stamp)
           guard stamp.kind == .member else { return [T]() }
+          context.budget.begin(fileSize: size)
           var archive = ArchiveReader(body.span.bytes, context: context)
           try archive.beginBody()
           let models = try archive.readRoots(T.self)

@@ -172,5 +172,6 @@ extension ArchiveWriter {
   mutating func cut(to mark: (count: Int, depth: Int)) {
     buffer.removeLast(from: mark.count)
     depth = mark.depth
+    closeValues()
   }
 }

@@ -19,15 +19,20 @@ extension ArchiveWriter {
     case .url(let value): write(value)
     case .uuid(let value): write(value)
     case .array(let elements):
+      try begin(value)
       try enter()
       beginArray(count: elements.count)
       try writeAll(elements)
       leave()
+      endValue()
     case .set(let elements):
+      try begin(value)
       try enter()
       try writeSet(elements)
       leave()
+      endValue()
     case .object(let object):
+      try begin(value)
       try enter()
       beginMap(count: object.count)
       for entry in object.entries {
@@ -35,27 +40,45 @@ extension ArchiveWriter {
         do { try write(entry.value) } catch { throw ArchiveError.at(.key(entry.key), error) }
       }
       leave()
+      endValue()
     case .map(let entries):
+      try begin(value)
       try enter()
       try writeMap(entries)
       leave()
-    case .record(let record): try write(record)
+      endValue()
+    case .record(let record):
+      try begin(value)
+      try write(record)
+      endValue()
     case .reference(let number): try writeReference(number)
-    case .graph(let graph): try write(graph)
+    case .graph(let graph):
+      try begin(value)
+      try write(graph)
+      endValue()
     }
   }
 
   /// Writes elements in the order of sets, those that are equal once: sets inside them may differ in their order alone.
   private mutating func writeSet(_ elements: [Value]) throws {
-    var sorted = try CanonicalOrder.encoded(elements, of: graphObjects) { try $0.write($1) }
+    let outer = orders
+    defer { orders = outer }
+    if let known = outer?.sorted(elements) {
+      beginSet(count: known.count)
+      return try writeAll(known)
+    }
+    let orders = outer ?? CanonicalOrders()
+    self.orders = orders
+    var sorted = try CanonicalOrder.encoded(elements, of: graphObjects, in: orders) { try $0.write($1) }
     var last: [UInt8]?
     sorted.removeAll { item in
       defer { last = item.bytes }
-      return item.bytes == last && item.element == item.element
+      return item.bytes == last && !item.element.hasNaN
     }
     beginSet(count: sorted.count)
     // What is only written for its order shares nothing, so it needs not be written once more at every level.
     guard usesReferences else {
+      orders.remember(elements, sorted.map(\.element))
       for item in sorted { append(encoded: item.bytes) }
       return
     }
@@ -63,11 +86,24 @@ extension ArchiveWriter {
   }
 
   private mutating func writeMap(_ entries: [Value.MapEntry]) throws {
-    let sorted = try CanonicalOrder.encoded(entries, of: graphObjects) { try $0.write($1.key) }
+    let outer = orders
+    defer { orders = outer }
+    if let known = outer?.sorted(entries) {
+      beginMap(count: known.count)
+      for entry in known {
+        try write(entry.key)
+        try write(entry.value)
+      }
+      return
+    }
+    let orders = outer ?? CanonicalOrders()
+    self.orders = orders
+    let sorted = try CanonicalOrder.encoded(entries, of: graphObjects, in: orders) { try $0.write($1.key) }
     for (earlier, later) in zip(sorted, sorted.dropFirst())
-    where earlier.bytes == later.bytes && later.element.key == later.element.key {
+    where earlier.bytes == later.bytes && !later.element.key.hasNaN {
       throw ArchiveError(.notEncodable, "a duplicate key of a map; each may be there once")
     }
+    if !usesReferences { orders.remember(entries, sorted.map(\.element)) }
     beginMap(count: sorted.count)
     for item in sorted {
       if usesReferences { try write(item.element.key) } else { append(encoded: item.bytes) }
@@ -116,7 +152,7 @@ package enum CanonicalOrder {
   /// - Parameter open: the objects that are being written in place, which must not be met again.
   package static func encoded<T>(
     _ elements: some Collection<T>, objects: ObjectRole? = nil, open: [ObjectIdentifier] = [],
-    of graph: (first: Int, count: Int, written: Int)? = nil,
+    of graph: (first: Int, count: Int, written: Int)? = nil, in orders: CanonicalOrders? = nil,
     by write: (inout ArchiveWriter, T) throws -> Void
   ) throws -> [(bytes: [UInt8], element: T)] {
     var writer = ArchiveWriter(usesReferences: false, minimumCapacity: 64)
@@ -126,6 +162,7 @@ package enum CanonicalOrder {
     case .content(let levels)?: writer.objects = .content(levels: levels)
     default: writer.objects = .content(levels: 2)
     }
+    writer.orders = orders
     var keyed: [(bytes: [UInt8], element: T)] = []
     keyed.reserveCapacity(elements.count)
     for element in elements {
@@ -137,5 +174,27 @@ package enum CanonicalOrder {
     }
     keyed.sort { $0.bytes.lexicographicallyPrecedes($1.bytes) }
     return keyed
+  }
+}
+
+/// The orders of sets and keys inside of one that is being written: found for the order of that, and used where they are
+/// written themselves, since finding them anew at each level would take the square of the depth.
+package final class CanonicalOrders {
+  // The arrays are kept, so that their places stay theirs.
+  private var elements: [StorageIdentity: (source: [Value], sorted: [Value])] = [:]
+  private var entries: [StorageIdentity: (source: [Value.MapEntry], sorted: [Value.MapEntry])] = [:]
+
+  func sorted(_ source: [Value]) -> [Value]? {
+    elements.isEmpty || source.isEmpty ? nil : elements[StorageIdentity(source)]?.sorted
+  }
+
+  func sorted(_ source: [Value.MapEntry]) -> [Value.MapEntry]? {
+    entries.isEmpty || source.isEmpty ? nil : entries[StorageIdentity(source)]?.sorted
+  }
+
+  func remember(_ source: [Value], _ sorted: [Value]) { elements[StorageIdentity(source)] = (source, sorted) }
+
+  func remember(_ source: [Value.MapEntry], _ sorted: [Value.MapEntry]) {
+    entries[StorageIdentity(source)] = (source, sorted)
   }
 }

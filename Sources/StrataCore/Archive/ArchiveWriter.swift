@@ -18,6 +18,12 @@ public struct ArchiveWriter: ~Copyable {
   /// The schemas of the shapes that were written, where somebody asked for them.
   package private(set) var schemasOfShapes: [RecordShape: ModelSchema]?
   var depth = 0
+  private var output: OutputLimit
+  /// The value that is being written with others inside, and how many of those are.
+  private var outermost = Value.null
+  private var openValues = 0
+  /// The orders of the sets and keys that the one which is being written has inside.
+  var orders: CanonicalOrders?
   /// Where the count of an open array stands that is set at its end.
   var countPlace = 0
   package let depthLimit: Int
@@ -49,6 +55,7 @@ public struct ArchiveWriter: ~Copyable {
     buffer = ByteBuffer(minimumCapacity: minimumCapacity)
     depthLimit = limits.depth
     self.limits = limits
+    output = OutputLimit(limits)
     self.includesExcluded = includesExcluded
     self.usesReferences = usesReferences
     if notesSchemas { schemasOfShapes = [:] }
@@ -74,6 +81,8 @@ public struct ArchiveWriter: ~Copyable {
     schemas.removeAll(keepingCapacity: true)
     numbers.removeAll(keepingCapacity: true)
     depth = 0
+    openValues = 0
+    outermost = .null
     sharedCount = 0
     placeOffset = 0
     openObjects.removeAll()
@@ -267,6 +276,28 @@ public struct ArchiveWriter: ~Copyable {
 
   /// Leaves the level that ``enter()`` began.
   public mutating func leave() { depth &-= 1 }
+
+  /// Begins a value that holds others; each call needs its ``endValue()``.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `limitExceeded` where parts of it stand in it again and again and too much
+  ///   is written.
+  mutating func begin(_ value: Value) throws {
+    if openValues == 0 {
+      outermost = value
+      output.begin(at: buffer.count)
+    }
+    openValues &+= 1
+    try output.check(buffer.count, of: outermost)
+  }
+
+  /// Ends what ``begin(_:)`` began.
+  mutating func endValue() {
+    openValues &-= 1
+    if openValues == 0 { outermost = .null }
+  }
+
+  /// Takes back that values are open, where what was written of them is taken back.
+  mutating func closeValues() { openValues = 0 }
 
   // MARK: Records
 

@@ -38,10 +38,10 @@ package struct StreamMembers: ~Copyable {
   /// What the next member holds; `nil` at the end.
   ///
   /// - Parameters:
-  ///   - read: reads the body of a member; of an end it is empty.
+  ///   - read: reads the body of a member, given how many bytes of the file the member has; of an end the body is empty.
   ///   - count: how many models that are.
   /// - Throws: what `read` throws, and ``ArchiveError``; damage only where that is not passed over.
-  package mutating func next<R>(_ read: (Stamp, [UInt8]) throws -> R, count: (R) -> Int) throws -> R? {
+  package mutating func next<R>(_ read: (Stamp, [UInt8], Int) throws -> R, count: (R) -> Int) throws -> R? {
     while !isFinished {
       let start = reader.offset
       do {
@@ -52,7 +52,7 @@ package struct StreamMembers: ~Copyable {
         var following = order
         if damage == .skips, stamp.sequenceNumber != order.next { try following.pass(to: stamp) }
         try following.take(stamp)
-        let content = try read(stamp, body)
+        let content = try read(stamp, body, reader.offset - start)
         guard stamp.kind != .member || UInt64(count(content)) == stamp.count else {
           throw ArchiveError(
             .damaged, "a member does not hold as many models as its stamp says", byteOffset: start)

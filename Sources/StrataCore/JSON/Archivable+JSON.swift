@@ -139,7 +139,12 @@ extension Set where Element: Archivable {
   public static func make(fromJSON element: JSONElement, in context: DecodingContext) throws -> Set<Element> {
     guard element.kind == .array else { throw element.mismatch("a set") }
     var set = Set<Element>(minimumCapacity: element.elementCount)
-    try element.forEachElement { set.insert(try Element.make(fromJSON: $0, in: context)) }
+    var load = HashLoad<Element>(context.budget)
+    try element.forEachElement {
+      let element = try Element.make(fromJSON: $0, in: context)
+      try load.add(element, weight: $0.weight)
+      set.insert(element)
+    }
     return set
   }
 }
@@ -150,8 +155,10 @@ extension Dictionary where Key: Archivable, Value: Archivable {
     guard element.kind == .object else { throw element.mismatch("a dictionary") }
     var result: [Key: Value] = [:]
     result.reserveCapacity(element.elementCount)
+    var load = HashLoad<Key>(context.budget)
     try element.forEachMember { text, element in
       let key = try (text as? Key) ?? makeKey(.string(text), context)
+      try load.add(key, weight: 1 + text.utf8.count / 16)
       guard result.updateValue(try Value.make(fromJSON: element, in: context), forKey: key) == nil else {
         throw ArchiveError(.invalidJSON, "a duplicate key; each may be there once")
       }

@@ -207,3 +207,15 @@ public struct JSONElement: ~Escapable {
     return place < token.next ? place : nil
   }
 }
+
+extension JSONElement {
+  /// How many steps it takes to look at all of the value: values inside, and words of 16 bytes of text.
+  var weight: Int {
+    guard token.isContainer else { return 1 + token.length / 16 }
+    var weight = 1
+    for place in place + 1..<max(place + 1, token.next) {
+      weight += tokens[place].isContainer ? 1 : 1 + tokens[place].length / 16
+    }
+    return weight
+  }
+}

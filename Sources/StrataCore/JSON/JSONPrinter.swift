@@ -50,6 +50,8 @@ struct JSONPrinter {
   let isPretty: Bool
   let sortsKeys: Bool
   let depthLimit: Int
+  private var output: OutputLimit
+  private var root = Value.null
   private var text: [UInt8] = []
   private var frames: [Frame] = []
   private var graph: ObjectGraph?
@@ -57,13 +59,15 @@ struct JSONPrinter {
   private var openReferences: [Int] = []
   private var expansions = 0
 
-  init(isPretty: Bool, sortsKeys: Bool, depthLimit: Int) {
+  init(isPretty: Bool, sortsKeys: Bool, limits: ArchiveLimits) {
     self.isPretty = isPretty
     self.sortsKeys = sortsKeys
-    self.depthLimit = depthLimit
+    depthLimit = limits.depth
+    output = OutputLimit(limits)
   }
 
   mutating func document(_ value: Value) throws(ArchiveError) -> [UInt8] {
+    root = value
     try append(value)
     while var frame = frames.popLast() {
       guard frame.next < frame.count else {
@@ -71,6 +75,9 @@ struct JSONPrinter {
         text.append(UInt8(ascii: frame.isObject ? "}" : "]"))
         if frame.reference != nil { openReferences.removeLast() }
         continue
+      }
+      do { try output.check(text.count, of: root) } catch {
+        throw failure(error.code, error.reason, limit: error.limit)
       }
       if frame.next > 0 { text.append(UInt8(ascii: ",")) }
       if isPretty { breakLine(frames.count + 1) }

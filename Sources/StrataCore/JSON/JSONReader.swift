@@ -22,7 +22,8 @@ public struct JSONReader: Sendable {
   }
 
   /// How much a document may claim: ``ArchiveLimits/depth`` levels of arrays and objects, ``ArchiveLimits/count``
-  /// elements of one of them, and ``ArchiveLimits/stringLength`` bytes of one string, key or number.
+  /// elements of one of them, ``ArchiveLimits/stringLength`` bytes of one string, key or number, and
+  /// ``ArchiveLimits/values`` values and keys in all. Models have ``ArchiveLimits/steps`` too.
   ///
   /// A depth above ``maximumDepth`` counts as ``maximumDepth``. The other limits have no meaning here.
   public var limits = ArchiveLimits()
@@ -64,11 +65,13 @@ public struct JSONReader: Sendable {
   public func read<T: Archivable>(
     _ type: T.Type = T.self, from data: Data, validates: Bool = true
   ) throws -> T {
-    try read(type, from: data, in: DecodingContext(source: .json, validates: validates, collectsFailures: true))
+    let context = DecodingContext(limits: limits, source: .json, validates: validates, collectsFailures: true)
+    return try read(type, from: data, in: context)
   }
 
   func read<T: Archivable>(_ type: T.Type, from data: Data, in context: DecodingContext) throws -> T {
-    try withRoot(of: data, depthLimit: ArchiveLimits().depth) { root in
+    context.budget.begin(fileSize: data.count)
+    return try withRoot(of: data, depthLimit: ArchiveLimits().depth) { root in
       let value: T
       do { value = try T.make(fromJSON: root, in: context) } catch { throw root.located(error) }
       try context.checkFailures(of: value)

@@ -28,6 +28,9 @@ struct JSONTranscoder: ~Copyable, ~Escapable {
     limits.depth = depth
     limits.count = .max
     limits.stringLength = .max
+    limits.values = .max
+    limits.expandedBytes = .max
+    limits.steps = .max
     reader = ArchiveReader(body, context: DecodingContext(limits: limits))
     output = ByteBuffer(minimumCapacity: body.byteCount * 2)
     self.schemas = schemas
@@ -103,7 +106,7 @@ struct JSONTranscoder: ~Copyable, ~Escapable {
       guard number.isFinite else { throw JSONPrinter.notFinite }
       output.append(number.description)
     default:
-      var printer = JSONPrinter(isPretty: isPretty, sortsKeys: false, depthLimit: reader.depthLimit)
+      var printer = JSONPrinter(isPretty: isPretty, sortsKeys: false, limits: reader.context.limits)
       let text = try printer.document(value)
       output.append(text.span.bytes)
     }

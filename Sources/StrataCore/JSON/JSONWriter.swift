@@ -19,7 +19,7 @@ public struct JSONWriter: Sendable {
   public var isPretty: Bool
   /// Whether the keys of objects and records are sorted by their UTF-8 bytes. Otherwise they keep their order.
   public var sortsKeys: Bool
-  /// Only ``ArchiveLimits/depth`` counts here: the levels of arrays and objects in the text.
+  /// ``ArchiveLimits/depth`` counts here, the levels of arrays and objects in the text, and ``ArchiveLimits/outputSize``.
   public var limits = ArchiveLimits()
 
   /// A writer with the default limits.
@@ -31,9 +31,9 @@ public struct JSONWriter: Sendable {
   /// The text of a value, without a line feed at its end.
   ///
   /// - Throws: ``ArchiveError`` with code `notEncodable` for a number that is not finite and for a date outside the
-  ///   years 0 to 9999, and with code `limitExceeded` for nesting beyond the limit. The path tells where.
+  ///   years 0 to 9999, and with code `limitExceeded` for nesting and for text beyond the limits. The path tells where.
   public func write(_ value: Value) throws -> Data {
-    var printer = JSONPrinter(isPretty: isPretty, sortsKeys: sortsKeys, depthLimit: limits.depth)
+    var printer = JSONPrinter(isPretty: isPretty, sortsKeys: sortsKeys, limits: limits)
     return Data(try printer.document(value))
   }
 

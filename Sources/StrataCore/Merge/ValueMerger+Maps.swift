@@ -4,14 +4,19 @@ extension ValueMerger {
     _ sides: MergeSides, _ local: Value, _ server: Value, inherited: MergePolicy
   ) throws -> Value {
     let (own, other, old) = (local.mapEntries ?? [], server.mapEntries ?? [], sides.base?.mapEntries ?? [])
-    func lookup(_ entries: [Value.MapEntry]) -> [Value: Value] {
-      Dictionary(entries.map { ($0.key, $0.value) }, uniquingKeysWith: { first, _ in first })
+    // Keys that are equal to nothing are found again here.
+    func lookup(_ entries: [Value.MapEntry]) -> [SameValue: Value] {
+      Dictionary(entries.map { (SameValue($0.key), $0.value) }, uniquingKeysWith: { first, _ in first })
     }
     let (bases, mine, theirs) = (lookup(old), lookup(own), lookup(other))
+    guard mine.count == own.count, theirs.count == other.count else {
+      throw ArchiveError(.mergeFailed, "a dictionary has several keys that are not a number; each may be there once")
+    }
     let policy = inherited.handedOn
     var entries: [Value.MapEntry] = []
-    for key in own.map(\.key) + other.map(\.key).filter({ mine[$0] == nil }) {
-      let inner = self.sides(bases[key], mine[key], theirs[key], isBaseKnown: sides.isBaseKnown)
+    for key in own.map(\.key) + other.map(\.key).filter({ mine[SameValue($0)] == nil }) {
+      let inner = self.sides(
+        bases[SameValue(key)], mine[SameValue(key)], theirs[SameValue(key)], isBaseKnown: sides.isBaseKnown)
       path.append(.value(key))
       defer { path.removeLast() }
       do {

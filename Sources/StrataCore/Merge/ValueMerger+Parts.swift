@@ -120,13 +120,14 @@ extension ValueMerger {
           }))
     case .map(let entries):
       let lookups = known.map { value in
-        Dictionary((value?.mapEntries ?? []).map { ($0.key, $0.value) }, uniquingKeysWith: { first, _ in first })
+        Dictionary(
+          (value?.mapEntries ?? []).map { (SameValue($0.key), $0.value) }, uniquingKeysWith: { first, _ in first })
       }
       return .map(
         try entries.map { entry in
           .init(
             key: entry.key,
-            value: try overlaid(entry.value, over: lookups.map { $0[entry.key] }, fillsIn: fillsIn))
+            value: try overlaid(entry.value, over: lookups.map { $0[SameValue(entry.key)] }, fillsIn: fillsIn))
         })
     default: return value
     }

@@ -58,7 +58,7 @@ public struct ArchiveUpgrader: Sendable {
   ) throws -> Data {
     let decoder = ArchiveDecoder(limits: limits, validates: validates, subclasses: subclasses)
     return try decoder.withBody(of: data, newestVersion: T.rootSchema) { stamp, body in
-      let value: T = try decoder.decodeModels(body, &report)
+      let value: T = try decoder.decodeModels(body, fileSize: data.count, &report)
       let encoder = ArchiveEncoder(compression: compression, limits: limits)
       var today = encoder.stamp(of: value)
       today.typeName = name

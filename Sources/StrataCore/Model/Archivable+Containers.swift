@@ -114,9 +114,12 @@ extension Set: Archivable where Element: Archivable {
     default: throw ArchiveError.mismatch(expected: "a set", found: value.kind)
     }
     var set = Set<Element>(minimumCapacity: values.count)
+    var load = HashLoad<Element>(context.budget)
     for (index, value) in values.enumerated() {
       do {
-        guard set.insert(try Element.make(from: value, in: context)).inserted || takesArrays else {
+        let element = try Element.make(from: value, in: context)
+        try load.add(element, value)
+        guard set.insert(element).inserted || takesArrays else {
           throw ArchiveError(.damaged, "a duplicate element of a set")
         }
       } catch { throw ArchiveError.at(.index(index), error) }
@@ -151,10 +154,12 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
   public static func make(from value: StrataCore.Value, in context: DecodingContext) throws -> [Key: Value] {
     var result: [Key: Value] = [:]
     var failures: [ArchiveError] = []
+    var load = HashLoad<Key>(context.budget)
     func add(_ key: StrataCore.Value, _ value: StrataCore.Value) throws {
       do {
-        guard result.updateValue(try Value.make(from: value, in: context), forKey: try makeKey(key, context)) == nil
-        else {
+        let made = (value: try Value.make(from: value, in: context), key: try makeKey(key, context))
+        try load.add(made.key, key)
+        guard result.updateValue(made.value, forKey: made.key) == nil else {
           throw context.source == .json
             ? ArchiveError(.invalidJSON, "a duplicate key; each may be there once")
             : ArchiveError(.damaged, "a duplicate key")

@@ -3,6 +3,10 @@ import Foundation
 /// What one decoding shares: limits, and the report of what was upgraded.
 public final class DecodingContext {
   package let limits: ArchiveLimits
+  /// The work that is left, for all readers of the file.
+  package let budget: WorkBudget
+  /// What finds duplicates in sets and keys.
+  private(set) lazy var digests = ValueDigests(budget)
   /// Whether records hold the fields that archives leave out, as merging needs.
   package let includesExcluded: Bool
   /// Where the values come from: JSON writes dates, URLs and data as strings.
@@ -45,6 +49,7 @@ public final class DecodingContext {
     collectsFailures: Bool = false
   ) {
     self.limits = limits
+    budget = WorkBudget(limits)
     self.source = source
     self.includesExcluded = includesExcluded
     self.finishesModels = finishesModels

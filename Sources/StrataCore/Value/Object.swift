@@ -75,18 +75,8 @@ public struct Object: Sendable {
 }
 
 extension Object: Hashable {
-  public static func == (left: Object, right: Object) -> Bool {
-    guard left.count == right.count else { return false }
-    // Each pair of values is compared once: twice at every level would double with each level of nesting.
-    let sameOrder = zip(left.entries, right.entries).allSatisfy { ExactKey.isSame($0.key, $1.key) }
-    if sameOrder { return zip(left.entries, right.entries).allSatisfy { $0.value == $1.value } }
-    let lookup = Dictionary(right.entries.map { (ExactKey($0.key), $0.value) }, uniquingKeysWith: { first, _ in first })
-    return left.entries.allSatisfy { lookup[ExactKey($0.key)] == $0.value }
-  }
+  /// - Complexity: as comparing values.
+  public static func == (left: Object, right: Object) -> Bool { Value.object(left) == .object(right) }
 
-  public func hash(into hasher: inout Hasher) {
-    hasher.combine(entries.count)
-    // The order of the entries does not count, so their hashes are summed.
-    hasher.combine(entries.reduce(0) { $0 &+ $1.hashValue })
-  }
+  public func hash(into hasher: inout Hasher) { Value.object(self).hash(into: &hasher) }
 }

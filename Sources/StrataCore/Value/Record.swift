@@ -113,20 +113,9 @@ extension Record {
 
 extension Record: Hashable {
   /// Records are equal when type name, version, superclasses and the values under each key are, in whatever order.
-  public static func == (left: Record, right: Record) -> Bool {
-    guard left.hasSameType(as: right), left.values.count == right.values.count else { return false }
-    if left.shape === right.shape || left.shape.hasSameKeys(as: right.shape) {
-      return left.values == right.values
-    }
-    return left.fields.allSatisfy { right[$0.key] == $0.value }
-  }
+  ///
+  /// - Complexity: as comparing values.
+  public static func == (left: Record, right: Record) -> Bool { Value.record(left) == .record(right) }
 
-  public func hash(into hasher: inout Hasher) {
-    hasher.combine(typeName)
-    hasher.combine(modelVersion)
-    hasher.combine(superclasses)
-    hasher.combine(values.count)
-    // The order of the fields does not count, so their hashes are summed.
-    hasher.combine(zip(keys, values).reduce(0) { $0 &+ Object.Entry(key: $1.0, value: $1.1).hashValue })
-  }
+  public func hash(into hasher: inout Hasher) { Value.record(self).hash(into: &hasher) }
 }

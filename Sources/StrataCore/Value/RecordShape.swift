@@ -10,6 +10,8 @@ package final class RecordShape: Sendable {
   package let keys: [String]
   /// The superclasses of an object's class with their versions, the nearest first.
   package let levels: [Record.Superclass]
+  /// How many bytes the keys have.
+  package let keyBytes: Int
   private let places: [ExactKey: Int]
   private let changes = Mutex<[Change: RecordShape]>([:])
 
@@ -26,6 +28,7 @@ package final class RecordShape: Sendable {
     self.modelVersion = modelVersion
     self.keys = keys
     self.levels = levels
+    keyBytes = keys.reduce(0) { $0 + $1.utf8.count }
     places = Dictionary(keys.enumerated().map { (ExactKey($1), $0) }, uniquingKeysWith: { first, _ in first })
   }
 

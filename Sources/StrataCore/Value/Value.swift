@@ -7,7 +7,7 @@ public import Foundation
 /// answers `nil`, one that holds an explicit null answers `.null`.
 ///
 /// Integers are exact and kept apart from floating-point numbers, and booleans are neither.
-public enum Value: Sendable, Hashable {
+public enum Value: Sendable {
   case null
   case bool(Bool)
   /// Every integer that fits in 64 bits with a sign.

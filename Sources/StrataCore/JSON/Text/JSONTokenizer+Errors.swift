@@ -24,6 +24,10 @@ extension JSONTokenizer {
     return exceeded(.count, text, at: place)
   }
 
+  func tooManyValues(_ place: Int) -> ArchiveError {
+    exceeded(.values, "the text has more than \(limits.values) values and keys", at: place)
+  }
+
   func tooLong(_ start: Int, _ what: String = "a string") -> ArchiveError {
     exceeded(.stringLength, "\(what) has more than \(limits.stringLength) bytes", at: start)
   }

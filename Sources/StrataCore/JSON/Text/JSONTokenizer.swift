@@ -105,6 +105,7 @@ struct JSONTokenizer: ~Copyable, ~Escapable {
       while true {
         if frame.token < 0 { return place }
         guard frame.count < limits.count else { throw tooMany(frame.isObject, place) }
+        guard tokens.count <= limits.values else { throw tooManyValues(place) }
         frame.count &+= 1
         place = skipSpace(place)
         let byte = byte(place)

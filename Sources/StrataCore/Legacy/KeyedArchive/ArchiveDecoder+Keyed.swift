@@ -40,8 +40,9 @@ extension ArchiveDecoder {
     var body = try KeyedBody(data.bytes, catalog, limits: limits)
     try body.write(key, T.rootSchema)
     let value = try body.withBytes { bytes in
-      var reader = ArchiveReader(
-        bytes, context: DecodingContext(limits: limits, source: .keyedArchive, validates: validates))
+      let context = DecodingContext(limits: limits, source: .keyedArchive, validates: validates)
+      context.budget.begin(fileSize: data.count)
+      var reader = ArchiveReader(bytes, context: context)
       try reader.beginBody()
       let value = try T.read(from: &reader)
       try reader.endBody()
@@ -90,6 +91,7 @@ extension ArchiveDecoder {
     let context = DecodingContext(
       limits: limits, source: .keyedArchive, validates: validates, collectsFailures: true)
     context.subclasses = subclasses
+    if let size = archive.size { context.budget.begin(fileSize: size) }
     let graph = ObjectGraph(objects: archive.graph.objects, root: root)
     let value = try decode(type, from: graph, hints: archive.classHints, in: context)
     try context.checkFailures(of: value)

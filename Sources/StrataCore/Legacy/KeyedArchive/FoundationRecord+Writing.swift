@@ -29,7 +29,7 @@ extension FoundationRecord {
   private static func keyedText(_ record: Record) -> [(key: String, value: Value)]? {
     guard let text = record["string"]?.stringValue, let runs = record["runs"]?.arrayValue else { return nil }
     var attributes: [Value] = []
-    var places: [Value: Int] = [:]
+    var places: [SameValue: Int] = [:]
     var info = Data()
     var location = 0
     for run in runs {
@@ -37,9 +37,9 @@ extension FoundationRecord {
         let values = run["attributes"]
       else { return nil }
       location += length
-      let place = places[values] ?? attributes.count
+      let place = places[SameValue(values)] ?? attributes.count
       if place == attributes.count {
-        places[values] = place
+        places[SameValue(values)] = place
         attributes.append(values)
       }
       append(length, to: &info)

@@ -63,7 +63,7 @@ enum FoundationValue {
   /// The value that an object stands for.
   ///
   /// - Throws: ``ArchiveError`` with the code `damaged` where a key holds something else than the class writes.
-  func make(_ fields: KeyedFields) throws -> Value {
+  func make(_ fields: KeyedFields, _ digests: ValueDigests) throws -> Value {
     switch self {
     case .null: .null
     case .string: try Self.string(fields)
@@ -72,9 +72,9 @@ enum FoundationValue {
     case .date: .date(Date(timeIntervalSinceReferenceDate: try fields.double("NS.time")))
     case .data: .data(try fields.data(fields["NS.data"] == nil ? "NS.bytes" : "NS.data"))
     case .array: .array(try fields.elements(Self.objects))
-    case .set: .set(Self.unique(try fields.elements(Self.objects)))
-    case .countedSet: try Self.countedSet(fields)
-    case .dictionary: try Self.dictionary(fields)
+    case .set: .set(try digests.unique(fields.elements(Self.objects)))
+    case .countedSet: try Self.countedSet(fields, digests)
+    case .dictionary: try Self.dictionary(fields, digests)
     case .url: try Self.url(fields)
     case .uuid: .uuid(try Self.uuid(fields))
     }
@@ -154,7 +154,7 @@ enum FoundationValue {
     }
   }
 
-  private static func dictionary(_ fields: KeyedFields) throws -> Value {
+  private static func dictionary(_ fields: KeyedFields, _ digests: ValueDigests) throws -> Value {
     let keys = try fields.elements(Self.keys)
     let values = try fields.elements(objects)
     guard keys.count == values.count else {
@@ -164,22 +164,12 @@ enum FoundationValue {
     if names.count == keys.count {
       return .object(Object(zip(names, values).map { Object.Entry(key: $0, value: $1) }))
     }
-    var places: [Value: Int] = [:]
-    var entries: [Value.MapEntry] = []
-    for (key, value) in zip(keys, values) {
-      if let place = places[key] {
-        entries[place].value = value
-      } else {
-        places[key] = entries.count
-        entries.append(Value.MapEntry(key: key, value: value))
-      }
-    }
-    return .map(entries)
+    return .map(try digests.unique(zip(keys, values).map { Value.MapEntry(key: $0, value: $1) }))
   }
 
   /// Elements with how often each is in the set; a set where an archiver wrote no counts.
-  private static func countedSet(_ fields: KeyedFields) throws -> Value {
-    guard fields["NS.count"] != nil else { return .set(unique(try fields.elements(objects))) }
+  private static func countedSet(_ fields: KeyedFields, _ digests: ValueDigests) throws -> Value {
+    guard fields["NS.count"] != nil else { return .set(try digests.unique(fields.elements(objects))) }
     let count = try fields.integer("NS.count")
     var byKey: [String: Value] = [:]
     for (key, value) in zip(fields.keys, fields.values) { byKey[key] = value }
@@ -189,19 +179,12 @@ enum FoundationValue {
         .damaged, "a set does not have as many elements as it says", path: [.key("NS.count")])
     }
     var entries: [Value.MapEntry] = []
-    var seen = Set<Value>()
     for place in 0..<count {
       guard let element = byKey["NS.object\(place)"], let times = byKey["NS.count\(place)"]?.intValue else {
         throw ArchiveError(.damaged, "element \(place) is missing", path: [.index(place)])
       }
-      if seen.insert(element).inserted { entries.append(Value.MapEntry(key: element, value: .integer(times))) }
+      entries.append(Value.MapEntry(key: element, value: .integer(times)))
     }
-    return .map(entries)
-  }
-
-  /// The elements, each once, as a set has them.
-  static func unique(_ elements: [Value]) -> [Value] {
-    var seen = Set<Value>(minimumCapacity: elements.count)
-    return elements.filter { seen.insert($0).inserted }
+    return .map(try digests.unique(entries, keepsFirst: true))
   }
 }

@@ -35,6 +35,8 @@ public struct KeyedArchive: Sendable {
   private let classes: [String: KeyedClass]
   private let forms: [String: KeyedForm]
   private let topForm: KeyedForm
+  /// How large what was read was: its objects, and bytes of text and data.
+  let size: Int?
 
   /// The values by the keys under which they were archived: usually `root`; values without a key have `$0`, `$1` ….
   public var top: [String: Value] {
@@ -104,6 +106,7 @@ public struct KeyedArchive: Sendable {
     classes = walk.classesByName
     forms = walk.forms
     topForm = walk.topForm
+    size = table.count + table.byteCount
   }
 
   /// An archive of a graph, to be written.
@@ -116,6 +119,7 @@ public struct KeyedArchive: Sendable {
     version = Self.knownVersion
     rootPlace = key == Self.rootKey ? 0 : nil
     others = Object()
+    size = nil
     let root: Value = key == Self.rootKey ? graph.root : .object(Object([Object.Entry(key: key, value: graph.root)]))
     self.graph = ObjectGraph(objects: graph.objects, root: root)
     classes = [:]

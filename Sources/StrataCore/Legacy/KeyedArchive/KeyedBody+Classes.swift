@@ -110,6 +110,6 @@ extension KeyedBody {
     }
     // The key of the class may stand once.
     guard fields.keys.count == count - 1, plain.reads(fields.keys) else { throw Surprise() }
-    try writer.write(plain.make(fields))
+    try writer.write(plain.make(fields, digests))
   }
 }

@@ -10,6 +10,8 @@ struct KeyedBody: ~Copyable, ~Escapable {
 
   let objects: BinaryObjects
   let limits: ArchiveLimits
+  /// What finds duplicates in values of Foundation's classes.
+  let digests: ValueDigests
   let models: KeyedModels
   var writer: ArchiveWriter
   var keys = KeyedKeys()
@@ -53,6 +55,7 @@ struct KeyedBody: ~Copyable, ~Escapable {
     guard limits.depth >= Self.mostLevels else { throw Surprise() }
     self.objects = objects
     self.limits = limits
+    digests = ValueDigests(WorkBudget(limits, fileSize: bytes.byteCount))
     self.models = models
     let schemas = catalog.schemas
     plans = schemas.map { schema in

@@ -109,6 +109,7 @@ struct KeyedWalk {
   private var repeated = 0
   private var count: Int
   private var nested: KeyedNesting?
+  private let digests: ValueDigests
   /// How many bytes of text and data may still follow.
   private var bytesLeft: Int
 
@@ -117,6 +118,7 @@ struct KeyedWalk {
     self.limits = limits
     self.nested = nested
     count = table.count
+    digests = ValueDigests(WorkBudget(limits, fileSize: table.count + table.byteCount), remembersAll: true)
     bytesLeft = PropertyListReader.mostBytes(of: table.byteCount)
     depthLimit = min(limits.depth, 512)
     guard table.placeCount <= Int(Int32.max) else { throw KeyedTable.tooMany(Int(Int32.max)) }
@@ -349,11 +351,11 @@ struct KeyedWalk {
       objects[number] = .record(try record(plan, frame))
       return Made(value: .reference(number))
     case .top, .array: value = .array(frame.values)
-    case .set: value = .set(FoundationValue.unique(frame.values))
+    case .set: value = .set(try digests.unique(frame.values))
     case .object: value = .object(object(frame))
     case .plain(.data) where nestedIndex(frame) != nil: value = frame.values[nestedIndex(frame) ?? 0]
     case .plain(let plain):
-      value = try plain.make(KeyedFields(keys: frame.layout?.keys ?? [], values: frame.values))
+      value = try plain.make(KeyedFields(keys: frame.layout?.keys ?? [], values: frame.values), digests)
     }
     let number = marks[frame.place].number
     if number >= 0 {

@@ -25,6 +25,9 @@ extension PropertyListReader {
     var budget = 65536
     for object in list.objects { budget += Self.expansion * (1 + object.childCount) }
     var bytes = Self.mostBytes(of: list.objects.reduce(0) { $0 + $1.byteCount })
+    let digests = ValueDigests(
+      WorkBudget(limits, fileSize: list.objects.reduce(0) { $0 + 1 + $1.childCount + $1.byteCount }), remembersAll: true
+    )
     var open: [OpenContainer] = []
     var openNumbers: Set<Int> = []
     var number = list.root
@@ -49,7 +52,7 @@ extension PropertyListReader {
         number = object.child(0)
         continue
       }
-      var value = object.value(of: [])
+      var value = try object.value(of: [], digests)
       while true {
         guard let last = open.indices.last else { return value }
         open[last].values.append(value)
@@ -59,7 +62,7 @@ extension PropertyListReader {
         }
         let done = open.removeLast()
         openNumbers.remove(done.number)
-        value = done.object.value(of: done.values)
+        value = try done.object.value(of: done.values, digests)
       }
     }
   }
@@ -100,7 +103,7 @@ extension PropertyList.Object {
   }
 
   /// The value, made of those of the references in their order.
-  fileprivate func value(of children: [Value]) -> Value {
+  fileprivate func value(of children: [Value], _ digests: ValueDigests) throws -> Value {
     switch self {
     case .null: return .null
     case .bool(let value): return .bool(value)
@@ -113,29 +116,19 @@ extension PropertyList.Object {
     case .uid(let value):
       return .object(StrataCore.Object([StrataCore.Object.Entry(key: "CF$UID", value: .integer(value))]))
     case .array: return .array(children)
-    case .set: return .set(FoundationValue.unique(children))
+    case .set: return .set(try digests.unique(children))
     case .dictionary:
       var named: [StrataCore.Object.Entry] = []
       named.reserveCapacity(children.count / 2)
       for place in stride(from: 0, to: children.count, by: 2) {
-        guard case .string(let key) = children[place] else { return .map(Self.map(children)) }
+        guard case .string(let key) = children[place] else {
+          let pairs = stride(from: 0, to: children.count, by: 2)
+          return .map(
+            try digests.unique(pairs.map { Value.MapEntry(key: children[$0], value: children[$0 + 1]) }))
+        }
         named.append(StrataCore.Object.Entry(key: key, value: children[place + 1]))
       }
       return .object(StrataCore.Object(named))
     }
-  }
-
-  private static func map(_ children: [Value]) -> [Value.MapEntry] {
-    var entries: [Value.MapEntry] = []
-    var places: [Value: Int] = [:]
-    for place in stride(from: 0, to: children.count, by: 2) {
-      if let earlier = places.updateValue(entries.count, forKey: children[place]) {
-        places[children[place]] = earlier
-        entries[earlier].value = children[place + 1]
-      } else {
-        entries.append(Value.MapEntry(key: children[place], value: children[place + 1]))
-      }
-    }
-    return entries
   }
 }

@@ -26,11 +26,14 @@ extension Value {
   ///
   /// - Parameters:
   ///   - areEqual: whether two values are equal that hold no others, or others of different kinds.
-  ///   - members: what the members of a set are told by, where these are not in an order of their own.
+  ///   - hasOrder: whether sets with references are in an order of their own.
+  ///   - members: what the members of a set are told by where they are not.
   static func areEqual(
-    _ left: Value, _ right: Value, _ areEqual: (Value, Value) -> Bool, members: (Value) -> Value = { $0 }
+    _ left: Value, _ right: Value, _ areEqual: (Value, Value) -> Bool, hasOrder: Bool = false,
+    members: (Value) -> Value = { $0 }
   ) -> Bool {
     var waiting: [(Value, Value)] = []
+    var compared = ComparedStorage()
     // What holds others waits for its turn, so that nesting does not use the stack.
     func mayBeEqual(_ left: Value, _ right: Value) -> Bool {
       guard left.holdsValues, right.holdsValues else { return areEqual(left, right) }
@@ -48,17 +51,26 @@ extension Value {
     while let (left, right) = waiting.popLast() {
       let isEqual =
         switch (left, right) {
-        case (.set(let one), .set(let other)) where left.hasReferences:
+        case (.set(let one), .set(let other)) where !hasOrder && left.hasReferences:
           one.count == other.count && Set(one.map(members)) == Set(other.map(members))
         case (.array(let one), .array(let other)), (.set(let one), .set(let other)):
-          one.isStored(like: other) || one.count == other.count && zip(one, other).allSatisfy(mayBeEqual)
+          one.isStored(like: other)
+            || one.count == other.count
+              && (compared.holds(one, other) || zip(one, other).allSatisfy(mayBeEqual))
         case (.object(let one), .object(let other)):
-          one.entries.isStored(like: other.entries) || haveEqual(one.entries, other.entries)
+          one.entries.isStored(like: other.entries) || compared.holds(one.entries, other.entries)
+            || haveEqual(one.entries, other.entries)
         case (.record(let one), .record(let other)):
-          one.hasSameType(as: other) && haveEqual(one.object.entries, other.object.entries)
+          one.hasSameType(as: other)
+            && (one.shape === other.shape || one.shape.hasSameKeys(as: other.shape)
+              ? one.values.isStored(like: other.values) || compared.holds(one.values, other.values)
+                || zip(one.values, other.values).allSatisfy(mayBeEqual)
+              : compared.holds(one.values, other.values, one.shape, other.shape)
+                || haveEqual(one.object.entries, other.object.entries))
         case (.map(let one), .map(let other)):
           one.count == other.count
-            && zip(one, other).allSatisfy { mayBeEqual($0.key, $1.key) && mayBeEqual($0.value, $1.value) }
+            && (one.isStored(like: other) || compared.holds(one, other)
+              || zip(one, other).allSatisfy { mayBeEqual($0.key, $1.key) && mayBeEqual($0.value, $1.value) })
         case (.graph(let one), .graph(let other)):
           one.objects.count == other.objects.count && zip(one.objects, other.objects).allSatisfy(mayBeEqual)
             && mayBeEqual(one.root, other.root)
@@ -67,6 +79,34 @@ extension Value {
       guard isEqual else { return false }
     }
     return true
+  }
+
+  /// Pairs of arrays that were compared, or wait for it: parts that stand in a value again and again are compared once.
+  private struct ComparedStorage {
+    private struct Pair: Hashable {
+      let left: StorageIdentity
+      let right: StorageIdentity
+      var shapes: [ObjectIdentifier] = []
+    }
+
+    /// Remembering costs more than comparing does, and few values have so many parts.
+    private static let remembers = 1 << 20
+
+    private var count = 0
+    private var pairs = Set<Pair>()
+
+    /// Whether a pair needs not be compared: one that is not equal ends the whole comparison.
+    ///
+    /// The values that are compared hold the arrays, so none is gone while its place is known.
+    ///
+    /// - Parameter shapes: the shapes of records whose keys are not the same, which say what is compared with what.
+    mutating func holds<T>(_ left: [T], _ right: [T], _ shapes: RecordShape...) -> Bool {
+      count += 1
+      guard count > Self.remembers, !left.isEmpty else { return false }
+      let pair = Pair(
+        left: StorageIdentity(left), right: StorageIdentity(right), shapes: shapes.map { ObjectIdentifier($0) })
+      return !pairs.insert(pair).inserted
+    }
   }
 
   private static func areSameScalars(_ left: Value, _ right: Value) -> Bool {
@@ -176,7 +216,8 @@ struct SameValue: Hashable {
 }
 
 extension Value {
-  fileprivate var hasNaN: Bool {
+  /// Whether something in the value is not a number, so that it is not equal to itself.
+  var hasNaN: Bool {
     var waiting = [self]
     var hasNaN = false
     while let value = waiting.popLast(), !hasNaN {
@@ -184,6 +225,7 @@ extension Value {
       case .double(let number): hasNaN = number.isNaN
       case .float(let number): hasNaN = number.isNaN
       case .decimal(let number): hasNaN = number.isNaN
+      case .date(let date): hasNaN = date.timeIntervalSinceReferenceDate.isNaN
       default: value.forEachInside { waiting.append($0) }
       }
     }

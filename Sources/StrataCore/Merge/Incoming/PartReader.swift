@@ -124,11 +124,11 @@ final class PartReader {
     default: return nil
     }
     let olds = before?.objectValue.map { Dictionary($0.entries.map { ($0.key, $0.value) }) { first, _ in first } }
-    var seen = Set<Value>(minimumCapacity: pairs.count)
+    var seen = Set<SameValue>(minimumCapacity: pairs.count)
     for (place, pair) in pairs.enumerated() {
       do {
         let key = try type.partKey(pair.key, in: context)
-        guard seen.insert(key).inserted else {
+        guard seen.insert(SameValue(key)).inserted || key.hasNaN else {
           throw ArchiveError(
             context.source == .json ? .invalidJSON : .damaged, "a duplicate key; each may be there once")
         }

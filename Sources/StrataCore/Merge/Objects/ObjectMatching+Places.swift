@@ -32,16 +32,19 @@ extension ObjectMatching {
   }
 
   private mutating func entries(_ place: Place) throws {
-    func lookup(_ value: Value?) -> [Value: Value] {
-      Dictionary((value?.mapEntries ?? []).map { ($0.key, $0.value) }, uniquingKeysWith: { first, _ in first })
+    func lookup(_ value: Value?) -> [SameValue: Value] {
+      Dictionary(
+        (value?.mapEntries ?? []).map { (SameValue($0.key), $0.value) }, uniquingKeysWith: { first, _ in first })
     }
     let (base, local, server) = (lookup(place.base), lookup(place.local), lookup(place.server))
     let others =
-      place.isKnownHere ? [] : (place.local?.mapEntries ?? []).filter { server[$0.key] == nil && place.server != nil }
+      place.isKnownHere
+      ? [] : (place.local?.mapEntries ?? []).filter { server[SameValue($0.key)] == nil && place.server != nil }
     for entry in ((place.server ?? place.local)?.mapEntries ?? []) + others {
       places.append(
         Place(
-          base: base[entry.key], local: local[entry.key], server: server[entry.key], isRepeated: place.isRepeated,
+          base: base[SameValue(entry.key)], local: local[SameValue(entry.key)], server: server[SameValue(entry.key)],
+          isRepeated: place.isRepeated,
           isKnownHere: place.isKnownHere))
     }
   }

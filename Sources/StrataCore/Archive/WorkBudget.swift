@@ -1,0 +1,99 @@
+/// The work that reading one file may still do: values made, bytes that references stand for, and steps.
+///
+/// All readers of one file share one budget and count where the work is done, by container and not by byte. What a
+/// limit of ``ArchiveLimits`` allows is lowered by the size of the file, so that a small one cannot ask for much.
+package final class WorkBudget {
+  // Small files may do so much whatever their size, which takes seconds and a few hundred megabytes.
+  static let freeValues = 1 << 24
+  static let freeBytes = 1 << 26
+  static let freeSteps = 1 << 26
+
+  private let limits: ArchiveLimits
+  // Only their own reader counts, and checking that at each container would cost more than counting.
+  @exclusivity(unchecked) private var values: Int
+  @exclusivity(unchecked) private var bytes: Int
+  @exclusivity(unchecked) private var steps: Int
+  private var knowsFile = false
+
+  /// A budget for input whose size nobody told, which the limits alone hold.
+  package init(_ limits: ArchiveLimits) {
+    self.limits = limits
+    values = max(0, limits.values)
+    bytes = max(0, limits.expandedBytes)
+    steps = max(0, limits.steps)
+  }
+
+  /// A budget for a file of this size.
+  package convenience init(_ limits: ArchiveLimits, fileSize: Int) {
+    self.init(limits)
+    begin(fileSize: fileSize)
+  }
+
+  /// Allows what so many more bytes of input may do: a file, or the next member of a stream.
+  ///
+  /// What is allowed whatever the size is allowed once, so that many small members cannot do more than one large file.
+  package func begin(fileSize: Int) {
+    let values = knowsFile ? min(max(0, self.values), Self.freeValues) : Self.freeValues
+    let bytes = knowsFile ? min(max(0, self.bytes), Self.freeBytes) : Self.freeBytes
+    let steps = knowsFile ? min(max(0, self.steps), Self.freeSteps) : Self.freeSteps
+    let ratio = max(1, limits.workRatio)
+    self.values = min(max(0, limits.values), Self.sum(values, Self.product(fileSize, ratio)))
+    self.bytes = min(max(0, limits.expandedBytes), Self.sum(bytes, Self.product(fileSize, Self.product(ratio, 4))))
+    self.steps = min(max(0, limits.steps), Self.sum(steps, Self.product(fileSize, Self.product(ratio, 4))))
+    knowsFile = true
+  }
+
+  /// Counts values that are about to be made.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `limitExceeded`, as the other methods.
+  @inline(__always)
+  package func spend(values count: Int) throws {
+    values &-= count
+    if values < 0 { throw exceeded(.values) }
+  }
+
+  /// Counts bytes of text or data that a reference stands for.
+  @inline(__always)
+  package func spend(bytes count: Int) throws {
+    bytes &-= count
+    if bytes < 0 { throw exceeded(.expandedBytes) }
+  }
+
+  /// Counts steps: values or words that are looked at once more.
+  @inline(__always)
+  package func spend(steps count: Int) throws {
+    steps &-= count
+    if steps < 0 { throw exceeded(.steps) }
+  }
+
+  /// Whether so many values may still be made.
+  func allows(values count: Int) -> Bool { count <= values }
+
+  @inline(never)
+  private func exceeded(_ limit: ArchiveLimits.Limit) -> ArchiveError {
+    let (what, most, ratio) =
+      switch limit {
+      case .values: ("the file makes more values", limits.values, limits.workRatio)
+      case .expandedBytes:
+        ("references stand for more bytes of text and data", limits.expandedBytes, Self.product(limits.workRatio, 4))
+      default: ("reading takes more steps of work", limits.steps, Self.product(limits.workRatio, 4))
+      }
+    let hasRatio = knowsFile && ratio < .max
+    let perByte = hasRatio ? ", or than \(ratio) for each byte of the file" : ""
+    let orRatio = hasRatio ? " or workRatio" : ""
+    return ArchiveError(
+      .limitExceeded,
+      "\(what) than the limit of \(most)\(perByte); raise the limit \(limit.rawValue)\(orRatio) if that is right",
+      limit: limit)
+  }
+
+  private static func product(_ left: Int, _ right: Int) -> Int {
+    let (product, overflows) = max(0, left).multipliedReportingOverflow(by: max(0, right))
+    return overflows ? .max : product
+  }
+
+  private static func sum(_ left: Int, _ right: Int) -> Int {
+    let (sum, overflows) = left.addingReportingOverflow(right)
+    return overflows ? .max : sum
+  }
+}

@@ -1,0 +1,12 @@
+/// Where the elements of an array or the bytes of a text stand in memory: what tells that two are one.
+///
+/// Only holds while they do, so whoever remembers one keeps them too. All empty arrays may be one.
+struct StorageIdentity: Hashable {
+  private let address: UInt
+
+  init<T>(_ elements: [T]) { address = elements.withUnsafeBufferPointer { UInt(bitPattern: $0.baseAddress) } }
+
+  init(_ bytes: UnsafeBufferPointer<UInt8>) { address = UInt(bitPattern: bytes.baseAddress) }
+
+  init(_ bytes: UnsafeRawBufferPointer) { address = UInt(bitPattern: bytes.baseAddress) }
+}

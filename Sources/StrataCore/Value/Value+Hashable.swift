@@ -1,0 +1,209 @@
+import Foundation
+
+extension Value: Hashable {
+  /// Whether two values are equal. As numbers are, what is not a number is equal to nothing; arrays and objects that
+  /// are one in memory are equal to themselves.
+  ///
+  /// - Complexity: linear in the parts that are not one in memory, however often these stand inside; does not use the
+  ///   stack.
+  public static func == (left: Value, right: Value) -> Bool {
+    guard left.holdsValues else { return areEqualScalars(left, right) }
+    guard right.holdsValues else { return false }
+    return areEqualFlat(left, right) ?? areEqual(left, right, areEqualScalars, hasOrder: true)
+  }
+
+  /// Whether two values are equal that hold none which hold others themselves; `nil` where this does not tell.
+  private static func areEqualFlat(_ left: Value, _ right: Value) -> Bool? {
+    switch (left, right) {
+    case (.array(let one), .array(let other)), (.set(let one), .set(let other)): areEqualFlat(one, other)
+    case (.record(let one), .record(let other)) where one.shape === other.shape: areEqualFlat(one.values, other.values)
+    default: nil
+    }
+  }
+
+  private static func areEqualFlat(_ left: [Value], _ right: [Value]) -> Bool? {
+    guard left.count == right.count else { return false }
+    if left.isStored(like: right) { return true }
+    for (one, other) in zip(left, right) {
+      if one.holdsValues, other.holdsValues { return nil }
+      if !areEqualScalars(one, other) { return false }
+    }
+    return true
+  }
+
+  private static func areEqualScalars(_ left: Value, _ right: Value) -> Bool {
+    switch (left, right) {
+    case (.null, .null): true
+    case (.bool(let one), .bool(let other)): one == other
+    case (.int(let one), .int(let other)): one == other
+    case (.uint(let one), .uint(let other)): one == other
+    case (.wideInteger(let one), .wideInteger(let other)): one == other
+    case (.float(let one), .float(let other)): one == other
+    case (.double(let one), .double(let other)): one == other
+    case (.decimal(let one), .decimal(let other)): one == other
+    case (.number(let one), .number(let other)): one == other
+    case (.string(let one), .string(let other)): one == other
+    case (.data(let one), .data(let other)): one == other
+    case (.date(let one), .date(let other)): one == other
+    case (.url(let one), .url(let other)): one == other
+    case (.uuid(let one), .uuid(let other)): one == other
+    case (.reference(let one), .reference(let other)): one == other
+    default: false
+    }
+  }
+
+  /// Hashes all that tells a value from others: Foundation hashes only the first bytes of data, decimals as doubles,
+  /// and URLs without their bases, so that many values could have one hash.
+  ///
+  /// - Complexity: linear in the parts that are not one in memory.
+  public func hash(into hasher: inout Hasher) {
+    var hashing = ValueHashing()
+    hashing.add(self, to: &hasher)
+  }
+}
+
+/// The hashing of one value.
+private struct ValueHashing {
+  private enum Kind: UInt8 {
+    case null, bool, int, uint, wideInteger, float, double, decimal, number, string, data, date, url, uuid, array, set,
+      object, map, record, reference, graph
+  }
+
+  /// Few values have so many parts that looking for those that were hashed before pays.
+  private static let remembers = 256
+
+  /// Deeper than archives are by default, parts count for nothing, since hashing takes the stack.
+  private static let deepest = 512
+
+  /// A storage, and of a record the shape too, which gives the values their keys.
+  private struct Place: Hashable {
+    let storage: StorageIdentity
+    let shape: ObjectIdentifier?
+  }
+
+  private var count = 0
+  private var depth = 0
+  private var known: [Place: Int] = [:]
+
+  mutating func add(_ value: Value, to hasher: inout Hasher) {
+    func kind(_ kind: Kind) { hasher.combine(kind.rawValue) }
+    count += 1
+    switch value {
+    case .null: kind(.null)
+    case .bool(let bool):
+      kind(.bool)
+      hasher.combine(bool)
+    case .int(let integer):
+      kind(.int)
+      hasher.combine(integer)
+    case .uint(let integer):
+      kind(.uint)
+      hasher.combine(integer)
+    case .wideInteger(let integer):
+      kind(.wideInteger)
+      hasher.combine(integer)
+    case .float(let number):
+      kind(.float)
+      hasher.combine(number)
+    case .double(let number):
+      kind(.double)
+      hasher.combine(number)
+    case .decimal(let number):
+      kind(.decimal)
+      hasher.combine(number)
+      // Decimals that are equal may have zeros at their ends in one and not in the other.
+      if let parts = DecimalParts(number) {
+        hasher.combine(parts.mantissa)
+        hasher.combine(parts.exponent)
+      }
+    case .number(let number):
+      kind(.number)
+      hasher.combine(number)
+    case .string(let text):
+      kind(.string)
+      hasher.combine(text)
+    case .data(let data):
+      kind(.data)
+      hasher.combine(data.count)
+      data.withUnsafeBytes { hasher.combine(bytes: $0) }
+    case .date(let date):
+      kind(.date)
+      hasher.combine(date)
+    case .url(let url):
+      kind(.url)
+      hasher.combine(url)
+      hasher.combine(url.baseURL?.absoluteString)
+    case .uuid(let uuid):
+      kind(.uuid)
+      hasher.combine(uuid)
+    case .reference(let number):
+      kind(.reference)
+      hasher.combine(number)
+    case .array(let elements):
+      kind(.array)
+      hasher.combine(hash(elements) { $0.add($1, to: &$2) })
+    case .set(let elements):
+      kind(.set)
+      hasher.combine(hash(elements) { $0.add($1, to: &$2) })
+    case .map(let entries):
+      kind(.map)
+      hasher.combine(
+        hash(entries) {
+          $0.add($1.key, to: &$2)
+          $0.add($1.value, to: &$2)
+        })
+    case .object(let object):
+      kind(.object)
+      hasher.combine(object.count)
+      hasher.combine(known(object.entries) { $0.sum(object.entries) { ($0.key, $0.value) } })
+    case .record(let record):
+      kind(.record)
+      hasher.combine(record.typeName)
+      hasher.combine(record.modelVersion)
+      hasher.combine(record.values.count)
+      let keys = record.keys
+      hasher.combine(
+        known(record.values, record.shape) { $0.sum(zip(keys, record.values)) { ($0.0, $0.1) } })
+    case .graph(let graph):
+      kind(.graph)
+      hasher.combine(hash(graph.objects) { $0.add($1, to: &$2) })
+      add(graph.root, to: &hasher)
+    }
+  }
+
+  private mutating func hash<T>(_ elements: [T], _ add: (inout ValueHashing, T, inout Hasher) -> Void) -> Int {
+    known(elements) { hashing in
+      var hasher = Hasher()
+      hasher.combine(elements.count)
+      for element in elements { add(&hashing, element, &hasher) }
+      return hasher.finalize()
+    }
+  }
+
+  /// The sum of the hashes of entries, whose order does not count.
+  private mutating func sum<T: Sequence>(_ entries: T, _ entry: (T.Element) -> (String, Value)) -> Int {
+    var sum = 0
+    for element in entries {
+      let (key, value) = entry(element)
+      var hasher = Hasher()
+      hasher.combine(key)
+      add(value, to: &hasher)
+      sum &+= hasher.finalize()
+    }
+    return sum
+  }
+
+  private mutating func known<T>(
+    _ elements: [T], _ shape: RecordShape? = nil, _ make: (inout ValueHashing) -> Int
+  ) -> Int {
+    guard depth < Self.deepest else { return elements.count }
+    depth += 1
+    defer { depth -= 1 }
+    guard count > Self.remembers, !elements.isEmpty else { return make(&self) }
+    let place = Place(storage: StorageIdentity(elements), shape: shape.map { ObjectIdentifier($0) })
+    if let hash = known[place] { return hash }
+    let hash = make(&self)
+    known[place] = hash
+    return hash
+  }
+}

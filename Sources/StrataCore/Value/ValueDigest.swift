@@ -1,0 +1,292 @@
+import Foundation
+
+/// What tells a value from all others whose encodings alone have other bytes: 128 bits of a hash of all that the
+/// encoding says. Differs from run to run.
+struct ValueDigest: Hashable {
+  fileprivate var first: Int
+  fileprivate var second: Int
+  /// Whether something inside is not a number, and so not equal to itself.
+  fileprivate(set) var hasNaN: Bool
+}
+
+/// Makes digests of values, and remembers those of sets and maps: where one stands in another, nothing inside is hashed
+/// anew at each level.
+final class ValueDigests {
+  private enum Kind: UInt8 {
+    case null, bool, int, uint, wideInteger, float, double, decimal, number, string, data, date, url, uuid, array, set,
+      object, map, record, reference, graph
+  }
+
+  /// A hash that grows. Two of one key, begun with different bytes, make the 128 bits.
+  private struct State {
+    var first = Hasher()
+    var second = Hasher()
+    var hasNaN = false
+
+    init(_ kind: Kind) {
+      first.combine(UInt8(0))
+      second.combine(UInt8(1))
+      combine(kind.rawValue)
+    }
+
+    mutating func combine<T: Hashable>(_ value: T) {
+      first.combine(value)
+      second.combine(value)
+    }
+
+    mutating func combine(_ bytes: UnsafeRawBufferPointer) {
+      combine(bytes.count)
+      first.combine(bytes: bytes)
+      second.combine(bytes: bytes)
+    }
+
+    mutating func combine(_ text: String) { ByteBuffer.withUTF8(of: text) { combine($0) } }
+
+    mutating func combine(_ digest: ValueDigest) {
+      combine(digest.first)
+      combine(digest.second)
+      hasNaN = hasNaN || digest.hasNaN
+    }
+
+    consuming func finish() -> ValueDigest {
+      ValueDigest(first: first.finalize(), second: second.finalize(), hasNaN: hasNaN)
+    }
+  }
+
+  private let budget: WorkBudget
+  /// The digests of collections, which are kept with them so that their places stay theirs.
+  private var elements: [StorageIdentity: (elements: [Value], digest: ValueDigest)] = [:]
+  private var entries: [StorageIdentity: (entries: [Value.MapEntry], digest: ValueDigest)] = [:]
+  /// How many sets and keys of maps are being read, each inside the one before.
+  private var depth = 0
+  private var steps = 0
+
+  /// - Parameter remembersAll: whether all sets and maps are remembered, as where values are made of others that were
+  ///   made before.
+  init(_ budget: WorkBudget, remembersAll: Bool = false) {
+    self.budget = budget
+    if remembersAll { depth = 2 }
+  }
+
+  /// Goes into a set or the keys of a map, whose sets and maps are then remembered. Each call needs its ``leave()``.
+  func enter() { depth += 1 }
+
+  /// Leaves what ``enter()`` went into.
+  func leave() {
+    depth -= 1
+    guard depth <= 0 else { return }
+    depth = 0
+    elements.removeAll()
+    entries.removeAll()
+  }
+
+  /// Whether no two elements have one encoding. What is not equal to itself is no duplicate.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `limitExceeded` where there are no steps left, as the other methods.
+  /// - Complexity: linear in the size of the elements without the sets and maps inside that were looked at before.
+  func areUnique(_ elements: [Value]) throws -> Bool {
+    guard !elements.isEmpty else { return true }
+    let digests = try elements.map { try digest(of: $0) }
+    remember(elements, digests)
+    return areUnique(digests)
+  }
+
+  /// Whether no two keys have one encoding, as ``areUnique(_:)-([Value])``.
+  func areUnique(_ entries: [Value.MapEntry]) throws -> Bool {
+    guard !entries.isEmpty else { return true }
+    let keys = try entries.map { try digest(of: $0.key) }
+    try remember(entries, keys)
+    return areUnique(keys)
+  }
+
+  // Where no set is read around this one, nobody asks for it again.
+
+  private func remember(_ elements: [Value], _ digests: [ValueDigest]) {
+    guard depth > 1, !elements.isEmpty else { return }
+    self.elements[StorageIdentity(elements)] = (elements, digest(ofSet: digests))
+  }
+
+  private func remember(_ entries: [Value.MapEntry], _ keys: [ValueDigest]) throws {
+    guard depth > 1, !entries.isEmpty else { return }
+    let values = try entries.map { try digest(of: $0.value) }
+    self.entries[StorageIdentity(entries)] = (entries, digest(ofMap: zip(keys, values)))
+  }
+
+  /// The elements without those that have the encoding of one before them.
+  func unique(_ elements: [Value]) throws -> [Value] {
+    var seen = Set<ValueDigest>(minimumCapacity: elements.count)
+    var result: [Value] = []
+    var digests: [ValueDigest] = []
+    for element in elements {
+      let digest = try digest(of: element)
+      guard digest.hasNaN || seen.insert(digest).inserted else { continue }
+      result.append(element)
+      digests.append(digest)
+    }
+    remember(result, digests)
+    return result
+  }
+
+  /// The entries, of those with the same key one, at the place of the first.
+  ///
+  /// - Parameter keepsFirst: whether it has the value of the first, else that of the last.
+  func unique(_ entries: [Value.MapEntry], keepsFirst: Bool = false) throws -> [Value.MapEntry] {
+    var places: [ValueDigest: Int] = [:]
+    var result: [Value.MapEntry] = []
+    var keys: [ValueDigest] = []
+    for entry in entries {
+      let digest = try digest(of: entry.key)
+      if !digest.hasNaN {
+        if let place = places[digest] {
+          if !keepsFirst { result[place].value = entry.value }
+          continue
+        }
+        places[digest] = result.count
+      }
+      result.append(entry)
+      keys.append(digest)
+    }
+    try remember(result, keys)
+    return result
+  }
+
+  private func areUnique(_ digests: [ValueDigest]) -> Bool {
+    if digests.count <= 8 {
+      for later in digests.indices where !digests[later].hasNaN {
+        for earlier in 0..<later where digests[earlier] == digests[later] { return false }
+      }
+      return true
+    }
+    var seen = Set<ValueDigest>(minimumCapacity: digests.count)
+    return digests.allSatisfy { $0.hasNaN || seen.insert($0).inserted }
+  }
+
+  /// The digest of a value.
+  func digest(of value: Value) throws -> ValueDigest {
+    let digest = make(value)
+    try budget.spend(steps: steps)
+    steps = 0
+    return digest
+  }
+
+  private func make(_ value: Value) -> ValueDigest {
+    steps += 1
+    var state: State
+    switch value {
+    case .null: state = State(.null)
+    case .bool(let bool):
+      state = State(.bool)
+      state.combine(bool)
+    case .int, .uint, .wideInteger:
+      if let integer = value.integer(as: Int64.self) {
+        state = State(.int)
+        state.combine(integer)
+      } else if case .wideInteger(let integer) = value {
+        state = State(.wideInteger)
+        state.combine(integer.isNegative)
+        state.combine(integer.magnitude)
+      } else {
+        state = State(.wideInteger)
+        state.combine(false)
+        state.combine(UInt128(value.integer(as: UInt64.self) ?? 0))
+      }
+    case .float(let number):
+      state = State(.float)
+      state.combine(number.bitPattern)
+      state.hasNaN = number.isNaN
+    case .double(let number):
+      state = State(.double)
+      state.combine(number.bitPattern)
+      state.hasNaN = number.isNaN
+    case .decimal(let number):
+      state = State(.decimal)
+      if let parts = DecimalParts(number) {
+        state.combine(parts.isNegative)
+        state.combine(parts.mantissa)
+        state.combine(parts.exponent)
+      }
+      state.hasNaN = number.isNaN
+    case .number(let number):
+      state = State(.number)
+      state.combine(number.text)
+    case .string(let text):
+      state = State(.string)
+      state.combine(text)
+      steps += text.utf8.count / 16
+    case .data(let data):
+      state = State(.data)
+      data.withUnsafeBytes { state.combine($0) }
+      steps += data.count / 16
+    case .date(let date):
+      state = State(.date)
+      state.combine(date.timeIntervalSinceReferenceDate.bitPattern)
+      state.hasNaN = date.timeIntervalSinceReferenceDate.isNaN
+    case .url(let url):
+      state = State(.url)
+      let base = url.baseURL?.absoluteString
+      let text = base == nil ? url.absoluteString : url.relativeString
+      state.combine(text)
+      if let base { state.combine(base) }
+      steps += (text.utf8.count + (base?.utf8.count ?? 0)) / 16
+    case .uuid(let uuid):
+      state = State(.uuid)
+      state.combine(uuid)
+    case .reference(let number):
+      state = State(.reference)
+      state.combine(number)
+    case .array(let elements):
+      state = State(.array)
+      state.combine(elements.count)
+      for element in elements { state.combine(make(element)) }
+    case .object(let object):
+      state = State(.object)
+      state.combine(object.count)
+      for entry in object.entries {
+        state.combine(entry.key)
+        state.combine(make(entry.value))
+      }
+    case .record(let record):
+      state = State(.record)
+      state.combine(record.shape.mark)
+      for (key, value) in zip(record.keys, record.values) {
+        state.combine(key)
+        state.combine(make(value))
+      }
+      steps += record.shape.keyBytes / 16
+    case .set(let members):
+      if let known = elements[StorageIdentity(members)] { return known.digest }
+      return digest(ofSet: members.map { make($0) })
+    case .map(let pairs):
+      if let known = entries[StorageIdentity(pairs)] { return known.digest }
+      return digest(ofMap: zip(pairs.map { make($0.key) }, pairs.map { make($0.value) }))
+    case .graph(let graph):
+      state = State(.graph)
+      state.combine(graph.objects.count)
+      for object in graph.objects { state.combine(make(object)) }
+      state.combine(make(graph.root))
+    }
+    return state.finish()
+  }
+
+  // The order of members and keys is that of their encodings, so any other order says the same.
+
+  private func digest(ofSet members: [ValueDigest]) -> ValueDigest {
+    var state = State(.set)
+    state.combine(members.count)
+    for member in members.sorted(by: Self.areInOrder) { state.combine(member) }
+    return state.finish()
+  }
+
+  private func digest(ofMap pairs: some Sequence<(ValueDigest, ValueDigest)>) -> ValueDigest {
+    var state = State(.map)
+    for (key, value) in pairs.sorted(by: { Self.areInOrder($0.0, $1.0) }) {
+      state.combine(key)
+      state.combine(value)
+    }
+    return state.finish()
+  }
+
+  private static func areInOrder(_ left: ValueDigest, _ right: ValueDigest) -> Bool {
+    (left.first, left.second) < (right.first, right.second)
+  }
+}

@@ -1,0 +1,140 @@
+import Foundation
+
+/// How large a value is as it is written, and how much of that stands in memory once: parts that are one in memory, as
+/// copies of a patch are, or long texts that references stood for.
+struct ValueSharing {
+  /// What values take when they are written, about 8 bytes and their text and data; saturates.
+  private(set) var written = 0
+  /// The same for each part once.
+  private(set) var distinct = 0
+
+  private struct Place: Hashable {
+    let storage: StorageIdentity
+    let isRecord: Bool
+  }
+
+  /// Shorter texts are counted each time, since finding them again costs more.
+  private static let longText = 64
+  /// Nothing is written that is nested deeper.
+  private static let deepest = 2048
+
+  private var depth = 0
+  /// The objects that references stand for, and the sizes of those that were met.
+  private var objects: [Value] = []
+  private var objectSizes: [Int: Int] = [:]
+  private var sizes: [Place: Int] = [:]
+  private var texts = Set<StorageIdentity>()
+
+  /// - Complexity: linear in the parts that are not one in memory.
+  init(of value: Value) { written = size(of: value) }
+
+  private mutating func size(of value: Value) -> Int {
+    switch value {
+    case .string(let text): leaf(text.utf8.count, text.utf8.withContiguousStorageIfAvailable { StorageIdentity($0) })
+    case .number(let number): leaf(number.text.utf8.count, nil)
+    case .data(let data): leaf(data.count, data.withUnsafeBytes { StorageIdentity($0) })
+    case .url(let url): leaf(url.absoluteString.utf8.count, nil)
+    case .array(let elements), .set(let elements): size(elements) { $1.size(of: $0) }
+    case .map(let entries): size(entries) { Self.sum($1.size(of: $0.key), $1.size(of: $0.value)) }
+    case .object(let object):
+      size(object.entries) { Self.sum($1.leaf($0.key.utf8.count, nil), $1.size(of: $0.value)) }
+    case .record(let record):
+      Self.sum(size(record.values, isRecord: true) { $1.size(of: $0) }, leaf(record.shape.keyBytes, nil))
+    case .reference(let number): size(ofObject: number)
+    case .graph(let graph): size(of: graph)
+    default: leaf(0, nil)
+    }
+  }
+
+  /// The size of a graph with an object in the place of each reference to it.
+  private mutating func size(of graph: ObjectGraph) -> Int {
+    objects = graph.objects
+    return size(of: graph.root)
+  }
+
+  private mutating func size(ofObject number: Int) -> Int {
+    guard objects.indices.contains(number), depth < Self.deepest else { return leaf(0, nil) }
+    if let known = objectSizes[number] { return known }
+    // An object inside of itself is refused by whoever writes it.
+    objectSizes[number] = 8
+    let size = size(of: objects[number])
+    objectSizes[number] = size
+    return size
+  }
+
+  private mutating func leaf(_ bytes: Int, _ storage: StorageIdentity?) -> Int {
+    let size = Self.sum(8, bytes)
+    if bytes >= Self.longText, let storage, !texts.insert(storage).inserted {
+      distinct = Self.sum(distinct, 8)
+    } else {
+      distinct = Self.sum(distinct, size)
+    }
+    return size
+  }
+
+  private mutating func size<T>(
+    _ elements: [T], isRecord: Bool = false, _ size: (T, inout ValueSharing) -> Int
+  ) -> Int {
+    let place = Place(storage: StorageIdentity(elements), isRecord: isRecord)
+    if !elements.isEmpty, let known = sizes[place] { return known }
+    guard depth < Self.deepest else { return leaf(0, nil) }
+    depth += 1
+    defer { depth -= 1 }
+    var sum = leaf(0, nil)
+    for element in elements { sum = Self.sum(sum, size(element, &self)) }
+    if !elements.isEmpty { sizes[place] = sum }
+    return sum
+  }
+
+  private static func sum(_ left: Int, _ right: Int) -> Int {
+    let (sum, overflows) = left.addingReportingOverflow(right)
+    return overflows ? .max : sum
+  }
+}
+
+/// The limit on what one value is written as.
+struct OutputLimit {
+  /// Up to here nothing is looked at.
+  static let free = 1 << 26
+  /// How many times more than its parts a value may be written as.
+  static let ratio = 64
+
+  private let most: Int
+  /// How many bytes there may be before the next look.
+  private var next: Int
+
+  init(_ limits: ArchiveLimits) {
+    most = max(0, limits.outputSize)
+    next = min(Self.free, most)
+  }
+
+  /// Begins with another value, behind so many bytes.
+  mutating func begin(at count: Int) { next = min(most, count > most ? most : count + Self.free) }
+
+  /// Checks how much was written of a value.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `limitExceeded`.
+  @inline(__always)
+  mutating func check(_ count: Int, of value: @autoclosure () -> Value?) throws(ArchiveError) {
+    if count > next { try look(count, value()) }
+  }
+
+  @inline(never)
+  private mutating func look(_ count: Int, _ value: Value?) throws(ArchiveError) {
+    guard count <= most else { throw Self.exceeded("more than \(most) bytes are written") }
+    // Once is enough: what a value is written as does not change.
+    next = most
+    guard let value else { return }
+    let sharing = ValueSharing(of: value)
+    let (shared, overflows) = sharing.distinct.multipliedReportingOverflow(by: Self.ratio)
+    guard overflows || sharing.written <= shared + Self.free else {
+      throw Self.exceeded(
+        "parts of the value stand in it again and again, and would be written as more than \(Self.ratio) times its size"
+      )
+    }
+  }
+
+  private static func exceeded(_ reason: String) -> ArchiveError {
+    ArchiveError(.limitExceeded, "\(reason); write parts of it, or raise outputSize", limit: .outputSize)
+  }
+}

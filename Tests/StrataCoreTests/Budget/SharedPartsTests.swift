@@ -1,0 +1,120 @@
+import Foundation
+import Testing
+
+@testable import StrataCore
+
+/// Values whose parts are one in memory, as copies of copies are.
+@Suite struct SharedPartsTests {
+  /// How a value holds two of the one before.
+  enum Form: String, CaseIterable, Codable, Sendable {
+    case array, object, record, map, otherOrder
+
+    /// A value of 2^`levels` parts.
+    func value(_ levels: Int, _ leaf: Value = "leaf") -> Value {
+      var value: Value = .array([leaf, 1])
+      let shapes = [["a", "b"], ["b", "a"]].map { RecordShape(typeName: "R", modelVersion: 1, keys: $0) }
+      for level in 0..<levels {
+        switch self {
+        case .array: value = .array([value, value])
+        case .object: value = ["a": value, "b": value]
+        case .record: value = .record(Record(shape: shapes[0], values: [value, value]))
+        case .map: value = .map([.init(key: 1, value: value), .init(key: 2, value: value)])
+        case .otherOrder: value = .record(Record(shape: shapes[level % 2], values: [value, value]))
+        }
+      }
+      return value
+    }
+  }
+
+  @Test("X-33: values that share parts are compared and hashed in linear time", arguments: Form.allCases)
+  func comparing(form: Form) async {
+    await #expect(processExitsWith: .success) { [form = form as Form] in
+      Child.limit()
+      let (one, other) = (form.value(200), form.value(200))
+      #expect(one == other)
+      #expect(one.hashValue == other.hashValue)
+      #expect(one != form.value(200, "other"))
+      #expect(one.isSame(as: other))
+      #expect(Set([one, other]).count == 1)
+    }
+  }
+
+  @Test("X-33: records in another order of keys are compared in linear time")
+  func comparingOtherOrder() async {
+    await #expect(processExitsWith: .success) {
+      Child.limit()
+      func value(_ keys: [String]) -> Value {
+        let shape = RecordShape(typeName: "R", modelVersion: 1, keys: keys)
+        var value: Value = 1
+        for _ in 0..<200 { value = .record(Record(shape: shape, values: [value, value])) }
+        return value
+      }
+      #expect(value(["a", "b"]) == value(["b", "a"]))
+      #expect(value(["a", "b"]) != value(["b", "c"]))
+    }
+  }
+
+  @Test("X-33: writers refuse values that would be written as many times their parts", arguments: Form.allCases)
+  func writing(form: Form) async {
+    await #expect(processExitsWith: .success) { [form = form as Form] in
+      Child.limit()
+      let value = form.value(200)
+      let error = archiveError(.limitExceeded) { _ = try JSONWriter().write(value) }
+      #expect(error?.limit == .outputSize)
+      #expect(archiveError(.limitExceeded) { _ = try ArchiveEncoder().encode(value) }?.limit == .outputSize)
+    }
+  }
+
+  @Test("X-33: shared objects and long texts are no way around the limit of writers")
+  func writingReferences() async {
+    await #expect(processExitsWith: .success) {
+      Child.limit()
+      var objects: [Value] = [.array(Array(repeating: .string(String(repeating: "x", count: 4096)), count: 256))]
+      for level in 0..<2 { objects.append(.array(Array(repeating: .reference(level), count: 256))) }
+      let graph = Value.graph(ObjectGraph(objects: objects, root: .reference(2)))
+      #expect(archiveError(.limitExceeded) { _ = try JSONWriter().write(graph) }?.limit == .outputSize)
+      let text = Value.string(String(repeating: "x", count: 1 << 20))
+      let texts = Value.array(Array(repeating: text, count: 1 << 16))
+      #expect(archiveError(.limitExceeded) { _ = try JSONWriter().write(texts) }?.limit == .outputSize)
+    }
+  }
+
+  @Test("X-33: the limit on what is written can be set")
+  func outputSize() throws {
+    let value = Value.array((0..<1000).map { .integer($0) })
+    var writer = JSONWriter()
+    writer.limits.outputSize = 1000
+    #expect(archiveError(.limitExceeded) { _ = try writer.write(value) }?.limit == .outputSize)
+    writer.limits.outputSize = 10_000
+    #expect(try writer.write(value).count == 3891)
+    var limits = ArchiveLimits()
+    limits.outputSize = 1000
+    let nested = Value.array([value, value])
+    #expect(
+      archiveError(.limitExceeded) { _ = try ArchiveEncoder(limits: limits).encode(nested) }?.limit == .outputSize)
+  }
+
+  @Test("X-33: equal values hash alike, however their parts are held")
+  func hashing() {
+    let pairs: [(Value, Value)] = [
+      (.decimal(Decimal(string: "1.50") ?? 0), .decimal(Decimal(3) / Decimal(2))),
+      (.decimal(Decimal(sign: .plus, exponent: 2, significand: 1)), .decimal(100)),
+      (.string("\u{E9}"), .string("e\u{301}")), (.double(0), .double(-0.0)), (.float(0), .float(-0.0)),
+      (["a": 1, "b": 2], ["b": 2, "a": 1]), (.data(Data([1, 2, 3, 4])[1...]), .data(Data([2, 3, 4]))),
+      (
+        .record(Record(typeName: "R", modelVersion: 1, fields: [("a", 1), ("b", 2)])),
+        .record(Record(typeName: "R", modelVersion: 1, fields: [("b", 2), ("a", 1)]))
+      ),
+    ]
+    for (one, other) in pairs {
+      #expect(one == other)
+      #expect(one.hashValue == other.hashValue, "\(one.kind)")
+    }
+    // More parts than are hashed without remembering them, some of them records of one storage under other keys.
+    let values: [Value] = [1, 2]
+    let shapes = (0..<400).map { RecordShape(typeName: "R", modelVersion: 1, keys: ["a\($0)", "b"]) }
+    let shared = Value.array(shapes.map { .record(Record(shape: $0, values: values)) })
+    let apart = Value.array(shapes.map { .record(Record(shape: $0, values: [1] + [2])) })
+    #expect(shared == apart && shared.hashValue == apart.hashValue)
+  }
+}

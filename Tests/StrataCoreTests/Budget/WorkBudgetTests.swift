@@ -1,0 +1,141 @@
+import Foundation
+import Testing
+
+@testable import StrataCore
+
+/// Files that are small, and mean more values or more text than memory holds.
+@Suite struct WorkBudgetTests {
+  /// What a body is full of.
+  enum Content: String, CaseIterable, Codable, Sendable {
+    case numbers, nestedArrays, objects, wideIntegers, definitions
+
+    /// A body of so many bytes.
+    func body(_ size: Int) -> HostileBody {
+      var one = HostileBody()
+      let before = one.bytes.count
+      switch self {
+      case .numbers: one.integer(0)
+      case .nestedArrays:
+        for _ in 0..<400 { one.array(1) }
+        one.integer(0)
+      case .objects:
+        one.map(1)
+        one.text("")
+        one.integer(0)
+      case .wideIntegers: one.raw(0xC2, 0x41, 0x01)
+      case .definitions: one.record("N", [])
+      }
+      let piece = Array(one.bytes[before...])
+      var body = HostileBody()
+      let (pieces, most) = (size / piece.count, 1 << 24)
+      let arrays = pieces / most + 1
+      body.array(arrays + 1)
+      body.record("N", [])
+      for number in 0..<arrays {
+        let count = min(most, pieces - number * most)
+        body.array(count)
+        body.repeat(piece, count)
+      }
+      return body
+    }
+  }
+
+  @Test("X-33: memory follows the file, whatever its values are", arguments: Content.allCases)
+  func values(content: Content) async {
+    await #expect(processExitsWith: .success) { [content = content as Content] in
+      let file = try content.body(64 << 20).archive()
+      #expect(file.count < 1_000_000)
+      Child.limit()
+      let error = archiveError(.limitExceeded) { _ = try ArchiveDecoder().decodeValue(from: file) }
+      #expect(error?.limit == .values)
+    }
+  }
+
+  @Test("X-33: references do not multiply text without end", arguments: ["values", "keys", "data", "urls"])
+  func references(kind: String) async {
+    await #expect(processExitsWith: .success) { [kind = kind as String] in
+      Child.limit()
+      let long = String(repeating: "x", count: 1 << 20)
+      var body = HostileBody()
+      switch kind {
+      case "keys":
+        body.array(4001)
+        body.record("N", [long])
+        body.integer(0)
+        for _ in 0..<4000 { body.raw(0xD9, 0xE0, 0x00, 0x81, 0x00) }
+      case "values", "data":
+        body.array(4001)
+        if kind == "data" { body.data(Array(long.utf8)) } else { body.text(long) }
+        for _ in 0..<4000 { body.reference(0) }
+      default:
+        body.array(4001)
+        body.raw(0xD8, 0x20)
+        body.text(long)
+        for _ in 0..<4000 {
+          body.raw(0xD8, 0x20)
+          body.reference(0)
+        }
+      }
+      let file = try body.archive()
+      #expect(file.count < 8000)
+      let error = archiveError(.limitExceeded) { _ = try ArchiveDecoder().decodeValue(from: file) }
+      #expect(error?.limit == .expandedBytes)
+    }
+  }
+
+  @Test("X-33: each limit can be set, and has its error")
+  func limits() throws {
+    let value = Value.array((0..<200).map { ["name": "a name that comes again", "number": .integer($0)] })
+    let file = try ArchiveEncoder().encode(value)
+    func error(_ change: (inout ArchiveLimits) -> Void) -> ArchiveError? {
+      var limits = ArchiveLimits()
+      change(&limits)
+      return #expect(throws: ArchiveError.self) { try ArchiveDecoder(limits: limits).decodeValue(from: file) }
+    }
+    #expect(error { $0.values = 1000 }?.limit == .values)
+    #expect(error { $0.expandedBytes = 1000 }?.limit == .expandedBytes)
+    var enough = ArchiveLimits()
+    // An array of 200 objects with two pairs each, and one more for each of them.
+    enough.values = 201 + 200 * 5
+    enough.expandedBytes =
+      199 * "a name that comes again".utf8.count + 199 * "name".utf8.count + 199 * "number".utf8.count
+    #expect(try ArchiveDecoder(limits: enough).decodeValue(from: file) == value)
+    enough.values -= 1
+    #expect(throws: ArchiveError.self) { try ArchiveDecoder(limits: enough).decodeValue(from: file) }
+
+    let sets = try ArchiveEncoder().encode(Value.set((0..<200).map { .integer($0) }))
+    var limits = ArchiveLimits()
+    limits.steps = 100
+    #expect(
+      archiveError(.limitExceeded) { _ = try ArchiveDecoder(limits: limits).decodeValue(from: sets) }?.limit == .steps)
+    limits.steps = 1000
+    #expect(try ArchiveDecoder(limits: limits).decodeValue(from: sets).kind == "set")
+
+    var reader = JSONReader()
+    reader.limits.values = 100
+    #expect(archiveError(.limitExceeded) { _ = try reader.read(JSONWriter().write(value)) }?.limit == .values)
+  }
+
+  @Test("X-33: a small file may do what is free, a larger one what its bytes allow, and a stream both once")
+  func ratio() throws {
+    func left(_ budget: WorkBudget) -> Int {
+      var (low, high) = (0, 1 << 40)
+      while low < high {
+        let middle = (low + high + 1) / 2
+        if budget.allows(values: middle) { low = middle } else { high = middle - 1 }
+      }
+      return low
+    }
+    let limits = ArchiveLimits()
+    #expect(left(WorkBudget(limits)) == limits.values)
+    #expect(left(WorkBudget(limits, fileSize: 100)) == 1 << 24 + 6400)
+    #expect(left(WorkBudget(limits, fileSize: 1 << 30)) == limits.values)
+    let stream = WorkBudget(limits, fileSize: 100)
+    try stream.spend(values: 1 << 24)
+    stream.begin(fileSize: 50)
+    #expect(left(stream) == 6400 + 3200)
+    var most = limits
+    most.workRatio = .max
+    #expect(left(WorkBudget(most, fileSize: 100)) == limits.values)
+  }
+}
