@@ -50,6 +50,15 @@ struct KeyedRoadTests {
     for length in 0..<data.count { try KeyedTrial.compareRoads([Form].self, data.prefix(length)) }
   }
 
+  @Test("X-7: counts and places that are too large are found as by the long road") func larger() throws {
+    let data = try Self.archives()[0]
+    for place in data.indices {
+      var changed = data
+      changed[place] &+= 7
+      try KeyedTrial.compareRoads([Form].self, changed)
+    }
+  }
+
   @Test("X-7: random changes give what the long road gives", arguments: [UInt64.random(in: 0 ... .max)])
   func changes(seed: UInt64) throws {
     print("keyed archives by both roads: seed \(seed)")

@@ -86,6 +86,8 @@ struct KeyedBody: ~Copyable, ~Escapable {
     uids = try objects.content(at: offset, width: objects.referenceSize)
     guard uids.count > 0, uids.count <= limits.count else { throw Surprise() }
     meet(list, uids.start - offset + uids.count * objects.referenceSize)
+    // Those that nothing leads to must be there, too.
+    for place in 0..<uids.count { _ = try objects.reference(at: uids.start &+ place &* objects.referenceSize) }
     guard try name(objects.reference(at: uids.start)) == "$null" else { throw Surprise() }
     let topEntries = try entries(at: top)
     guard topEntries.count == 1, ExactKey.isSame(topEntries[0].key, key), !key.hasPrefix("$") else { throw Surprise() }
