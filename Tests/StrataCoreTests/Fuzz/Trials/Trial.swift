@@ -3,7 +3,7 @@ import StrataCore
 
 /// What the fuzzer runs, by the name that its command line gives. Each must hold for any bytes at all.
 enum Trial: String, CaseIterable {
-  case json, plist, keyed, archive, stream
+  case json, plist, keyed, archive, stream, patch
 
   func run(_ data: Data) throws {
     switch self {
@@ -12,6 +12,7 @@ enum Trial: String, CaseIterable {
     case .keyed: try KeyedTrial.run(data)
     case .archive: try ArchiveTrial.run(data)
     case .stream: try StreamTrial.run(data)
+    case .patch: try PatchTrial.run(data)
     }
   }
 
