@@ -40,7 +40,7 @@ public struct ArchiveUpgrader: Sendable {
 
   /// The archive at today's versions. One that is as it would be written today comes back as it is.
   ///
-  /// - Throws: as ``ArchiveDecoder/decode(_:from:)`` and ``ArchiveEncoder/encode(_:)``. The bytes given are never changed.
+  /// - Throws: as ``ArchiveDecoder`` and ``ArchiveEncoder``. The bytes given are never changed.
   /// - Complexity: that of decoding and encoding.
   public func upgrade(_ data: Data) throws -> Data {
     var report = DecodingReport()
