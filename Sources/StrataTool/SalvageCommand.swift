@@ -29,7 +29,7 @@ struct SalvageCommand: ToolCommand {
     for gap in report.gaps { try console.line("missing  \(String(describing: gap).onOneLine)") }
     if report.stamp.kind == .single {
       if !report.isComplete {
-        try console.line("missing  what follows \(path(report.cutPath).onOneLine); no checksum was right")
+        try console.line("missing  from \(path(report.cutPath).onOneLine) on; no checksum stands for what is before")
       }
       try console.line("\(report.isComplete ? "complete" : "partial")  \(output.onOneLine)")
     } else {

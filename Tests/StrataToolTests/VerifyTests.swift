@@ -110,7 +110,7 @@ struct VerifyTests {
     #expect(Run("verify", scratch.path("rescued.strata")).code == 0)
     // An archive of one value that breaks off; one that is damaged; something else.
     let cut = Run("salvage", try scratch.file("cut.strata", archive.dropLast(12)), "-o", scratch.path("part.strata"))
-    #expect(cut.code == 1 && cut.text.contains("missing  what follows"), "\(cut.text) \(cut.error)")
+    #expect(cut.code == 1 && cut.text.contains("missing  from"), "\(cut.text) \(cut.error)")
     var flipped = archive
     flipped[archive.count - 15] ^= 1
     let refused = Run("salvage", try scratch.file("flipped.strata", flipped), "-o", scratch.path("none.strata"))
