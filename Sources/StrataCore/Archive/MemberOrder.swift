@@ -56,9 +56,6 @@ package struct MemberOrder {
     next = stamp.sequenceNumber
   }
 
-  /// Says that members in front of the next one are lost.
-  package mutating func lose() { hasGaps = true }
-
   /// - Throws: ``ArchiveError`` where the file may not end here: `notAnArchive` where it is empty, `truncated` where a stream
   ///   has no end.
   package func finish() throws {

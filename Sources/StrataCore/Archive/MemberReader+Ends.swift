@@ -58,7 +58,7 @@ extension MemberReader {
     return end(tail.span.bytes, first)
   }
 
-  private static func endLength(_ first: GzipHeader) -> Int {
+  static func endLength(_ first: GzipHeader) -> Int {
     first.length + Gzip.emptyBody.count + Gzip.trailerSize
   }
 
@@ -97,7 +97,7 @@ extension MemberReader {
     return nil
   }
 
-  private static func firstHeader(of file: borrowing OpenFile) throws -> GzipHeader {
+  static func firstHeader(of file: borrowing OpenFile) throws -> GzipHeader {
     var bytes = try file.readBytes(at: 0, count: headerReadSize)
     let length = try GzipHeader.length(at: 0, in: bytes.span.bytes, fileOffset: 0)
     if length > bytes.count { bytes = try file.readBytes(at: 0, count: length) }

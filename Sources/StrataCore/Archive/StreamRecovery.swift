@@ -2,6 +2,9 @@ import Foundation
 
 /// Finds what a writer that did not finish left behind a stream, and tells it from damage.
 struct StreamRecovery {
+  /// How many zeros at the end of a file are more than a member ends with.
+  private static let fewestZeros = 64
+
   private let url: URL
   private let limits: ArchiveLimits
 
@@ -37,7 +40,10 @@ struct StreamRecovery {
       }
     } catch let error as ArchiveError where error.isDamage {
       let start = reader.offset
-      guard try error.code == .truncated || breaksOffInZeros(from: start) else { throw Self.refusal(error, start) }
+      let isUnfinished =
+        try hasNoRoom(behind: start)
+        || (error.code == .truncated ? mayBreakOff(in: start..<fileSize()) : breaksOffInZeros(from: start))
+      guard isUnfinished else { throw Self.refusal(error, start) }
       // A member that broke off is the last thing that its writer wrote.
       if try reader.seek(from: start + 1) {
         throw Self.refusal(error, start, ", and a member follows at byte \(reader.offset)")
@@ -62,6 +68,8 @@ struct StreamRecovery {
   private func breaksOffInZeros(from offset: Int) throws -> Bool {
     let end = try endOfBytes()
     guard end > offset else { return true }
+    // A few zeros are what every member ends with.
+    guard try fileSize() - end >= Self.fewestZeros, try mayBreakOff(in: offset..<end) else { return false }
     // The member is read once more as if the file ended with it.
     var reader = try MemberReader(wholeOf: url, limits: limits, in: offset..<end)
     do {
@@ -69,6 +77,29 @@ struct StreamRecovery {
       return false
     } catch let error as ArchiveError where error.code != .fileSystem { return error.code == .truncated }
   }
+
+  /// Whether less is behind an offset than the smallest member has, which is an end: then none can have been there.
+  private func hasNoRoom(behind offset: Int) throws -> Bool {
+    let file = try OpenFile(reading: url)
+    return try file.status().size - offset < MemberReader.endLength(MemberReader.firstHeader(of: file))
+  }
+
+  /// Whether bytes can be the beginning of a member: a damaged one can look as if it broke off, though all of it is there.
+  private func mayBreakOff(in range: Range<Int>) throws -> Bool {
+    let file = try OpenFile(reading: url)
+    // All headers of a stream are alike but for their numbers and sums.
+    let first = try MemberReader.firstHeader(of: file)
+    let pattern = try file.readBytes(at: 0, count: GzipHeader.fixedSize)
+    let bytes = try file.readBytes(at: range.lowerBound, count: min(range.count, first.length))
+    guard zip(bytes, pattern).allSatisfy({ $0 == $1 }) else { return false }
+    guard bytes.count == first.length else { return true }
+    do {
+      let header = try GzipHeader(at: 0, in: bytes.span.bytes, fileOffset: range.lowerBound)
+      return header.stamp.kind != .end || range.count < MemberReader.endLength(first)
+    } catch let error as ArchiveError where error.isDamage { return false }
+  }
+
+  private func fileSize() throws -> Int { try OpenFile(reading: url).status().size }
 
   /// Where the zeros begin at the end of the file.
   private func endOfBytes() throws -> Int {

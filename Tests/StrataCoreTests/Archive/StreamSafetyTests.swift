@@ -113,6 +113,25 @@ struct StreamRecoveryTests {
     }
   }
 
+  @Test("X-30: a damaged end, all of which is there, is no end that broke off", arguments: 0..<8)
+  func damagedEnd(bit: Int) throws {
+    try SessionStream.with { stream in
+      let (bytes, sizes) = try whole(stream)
+      for place in sizes[4]..<sizes[5] {
+        var damaged = bytes
+        damaged[place] ^= 1 << bit
+        try damaged.write(to: stream.url)
+        do {
+          try stream.session(60..<61, recovering: true)
+          #expect(try stream.read().models == SessionStream.models(0..<61), "byte \(place)")
+        } catch {
+          #expect(try stream.bytes == damaged && stream.files == ["stream.strata"], "byte \(place)")
+        }
+        try FileManager.default.removeItem(at: stream.url)
+      }
+    }
+  }
+
   @Test("X-30: a disk that fails while recovering cuts nothing, whichever read it is")
   func failingDisk() throws {
     try SessionStream.with { stream in
