@@ -33,12 +33,21 @@ struct StreamRecovery {
     var reader = try MemberReader(wholeOf: url, limits: limits)
     var order = MemberOrder()
     var end: (stamp: Stamp, offset: Int)?
-    do {
-      while let (stamp, _) = try reader.next() {
-        try order.take(stamp)
-        if stamp.kind == .end { end = (stamp, reader.offset) }
-      }
-    } catch let error as ArchiveError where error.isDamage {
+    while let stamp = try nextStamp(&reader) {
+      // Every byte of a member that is out of order is there.
+      do { try order.take(stamp) } catch let error as ArchiveError { throw Self.refusal(error, reader.offset) }
+      if stamp.kind == .end { end = (stamp, reader.offset) }
+    }
+    guard let end else {
+      throw ArchiveError(
+        .truncated, "the stream has no end at all: its first writer did not finish, and nothing was saved")
+    }
+    return end
+  }
+
+  /// The stamp of the next member that reads well; `nil` where the file ends, or what follows was left unfinished.
+  private func nextStamp(_ reader: inout MemberReader) throws -> Stamp? {
+    do { return try reader.next()?.stamp } catch let error as ArchiveError where error.isDamage {
       let start = reader.offset
       let isUnfinished =
         try hasNoRoom(behind: start)
@@ -48,12 +57,8 @@ struct StreamRecovery {
       if try reader.seek(from: start + 1) {
         throw Self.refusal(error, start, ", and a member follows at byte \(reader.offset)")
       }
+      return nil
     }
-    guard let end else {
-      throw ArchiveError(
-        .truncated, "the stream has no end at all: its first writer did not finish, and nothing was saved")
-    }
-    return end
   }
 
   private static func refusal(_ error: ArchiveError, _ offset: Int, _ rest: String = "") -> ArchiveError {

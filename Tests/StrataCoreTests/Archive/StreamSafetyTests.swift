@@ -132,6 +132,20 @@ struct StreamRecoveryTests {
     }
   }
 
+  @Test("X-30: a member that is missing before a tail that broke off is damage")
+  func missingBefore() throws {
+    try SessionStream.with { stream in
+      let (bytes, sizes) = try whole(stream)
+      for session in 0..<4 {
+        let start = session == 0 ? 0 : sizes[session - 1]
+        let damaged = Data(bytes[..<start] + bytes[sizes[session]..<sizes[5] - 5])
+        try damaged.write(to: stream.url)
+        #expect(throws: ArchiveError.self) { try stream.session(60..<61, recovering: true) }
+        #expect(try stream.bytes == damaged)
+      }
+    }
+  }
+
   @Test("X-30: a disk that fails while recovering cuts nothing, whichever read it is")
   func failingDisk() throws {
     try SessionStream.with { stream in
