@@ -8,7 +8,7 @@ public import Foundation
 public struct ArchiveEncoder: Sendable {
   /// How hard the archive is compressed.
   public var compression: CompressionLevel
-  /// How deep a value may be nested, and how large its body may be (``ArchiveLimits/outputSize``).
+  /// What an archive may hold. A decoder with the same limits reads all that is written.
   public var limits: ArchiveLimits
 
   public init(compression: CompressionLevel = .balanced, limits: ArchiveLimits = ArchiveLimits()) {
@@ -18,8 +18,8 @@ public struct ArchiveEncoder: Sendable {
 
   /// An archive of one value.
   ///
-  /// - Throws: ``ArchiveError`` with the code `limitExceeded` where it is nested too deeply, `notEncodable` where
-  ///   something in it cannot be archived, `invalidSchema` and `invalidMigration` where a model's declaration is wrong.
+  /// - Throws: ``ArchiveError`` with the code `limitExceeded` where a decoder with the same limits would refuse it,
+  ///   `notEncodable` where something in it cannot be archived, `invalidSchema` and `invalidMigration` where a model's declaration is wrong.
   /// - Complexity: linear in the size of the value.
   public func encode<T: Archivable>(_ value: T) throws -> Data {
     try archive(stamp(of: value)) { try $0.writeRoot(value) }
@@ -74,10 +74,12 @@ public struct ArchiveEncoder: Sendable {
 
   /// The body of an archive alone: plain CBOR, for a transport that compresses and checks on its own.
   ///
-  /// - Throws: as for an archive in memory.
+  /// - Throws: as for an archive in memory, and where references stand for more than ``ArchiveLimits/workRatio`` allows for
+  ///   the size of the body, which an archive would be filled up for.
   public func encodeBody<T: Archivable>(_ value: T) throws -> Data {
     var writer = ArchiveWriter(limits: limits)
     try writer.writeRoot(value)
+    try writer.checkLimitsAlone()
     return writer.buffer.takeData()
   }
 
@@ -90,10 +92,14 @@ public struct ArchiveEncoder: Sendable {
 
 extension ArchiveWriter {
   /// What was written, as a member of a file.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `limitExceeded` where readers with the same limits would refuse it.
   package borrowing func member(_ stamp: Stamp, _ level: CompressionLevel) throws -> [UInt8] {
-    try buffer.withBytes { body in
+    try checkLimits()
+    let least = leastFileSize
+    return try buffer.withBytes { body in
       var output: [UInt8] = []
-      try Gzip.appendMember(body: body, stamp: stamp, level: level, to: &output)
+      try Gzip.appendMember(body: body, stamp: stamp, level: level, minimumSize: least, to: &output)
       return output
     }
   }

@@ -6,13 +6,15 @@
 /// ``values``, ``expandedBytes`` and ``steps`` are one budget that all of a file shares, however its parts are nested.
 /// A file that is small may not use all of it: ``workRatio`` says how much each of its bytes may ask for. A stream has
 /// the budget for each of its members.
+///
+/// The limits hold on both sides: an encoder throws `limitExceeded` for what a decoder with the same limits would refuse.
 public struct ArchiveLimits: Sendable, Hashable {
   /// Which limit was exceeded.
   public enum Limit: String, Sendable, Hashable, CaseIterable {
     case depth, count, stringLength, inflatedSize, inflationRatio, values, expandedBytes, steps, outputSize
   }
 
-  /// Levels of nesting, 512 unless set. Also holds while encoding.
+  /// Levels of nesting, 512 unless set.
   public var depth: Int = 512
   /// Elements of one array, set, map or record, 16,777,216 unless set.
   public var count: Int = 1 << 24
@@ -32,10 +34,11 @@ public struct ArchiveLimits: Sendable, Hashable {
   /// compared to find duplicates in sets and keys.
   public var steps: Int = 1 << 32
   /// How much work each byte of a file may cause, 64 unless set: so many ``values``, and four times as many
-  /// ``expandedBytes`` and ``steps``. 16,777,216 values, 64 MiB and 67,108,864 steps are free. `Int.max` turns it off.
+  /// ``expandedBytes`` and ``steps``. 4,194,304 values, 64 MiB and 67,108,864 steps are free, once for a file and its
+  /// members. `Int.max` turns it off.
   ///
-  /// It counts bytes of the file, compressed. A body has one for every value, so by default only a file that deflates
-  /// to less than a hundredth can be refused for its values.
+  /// It counts bytes of the file, compressed. Encoders fill up what deflates to less than readers ask for, with empty
+  /// blocks: a member has at least one byte for 32 values and for 128 bytes that references stand for.
   public var workRatio: Int = 64
   /// Bytes of one text or body that is written, 16 GiB unless set. A value whose parts stand in it again and again is
   /// refused before: beyond 64 MiB, at 64 times the parts that differ.

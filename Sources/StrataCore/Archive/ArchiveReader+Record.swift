@@ -77,8 +77,7 @@ extension ArchiveReader {
     var keys: [String] = []
     for _ in 0..<keyCount { keys.append(try readString()) }
     let mark = keys.removeLast()
-    // A shape takes the memory of many values, and lives as long as a record has it.
-    try context.budget.spend(values: 8 &+ 2 &* keys.count)
+    try context.budget.spend(values: WorkBudget.values(ofDefinition: keys.count))
     let shape = RecordShape(mark: mark, keys: keys)
     guard shape.keysAreUnique else { throw ArchiveError.damaged("a record definition has a key twice", at: start) }
     let number = Int(tag) - 57344

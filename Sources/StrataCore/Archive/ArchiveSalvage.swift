@@ -51,14 +51,14 @@ public enum ArchiveSalvage {
     var number: UInt64 = 0
     let context = DecodingContext(limits: limits)
     while true {
-      let member = try members.next { stamp, body, size -> (stamp: Stamp, body: [UInt8], count: Int) in
-        guard stamp.kind == .member else { return (stamp, [], 0) }
+      let member = try members.next { stamp, body, size -> (stamp: Stamp, body: [UInt8], size: Int, count: Int) in
+        guard stamp.kind == .member else { return (stamp, [], 0, 0) }
         context.budget.begin(fileSize: size)
         var reader = ArchiveReader(body.span.bytes, context: context)
         try reader.beginBody()
         let values = try reader.readRootValues()
         try reader.endBody()
-        return (stamp, body, values.count)
+        return (stamp, body, size, values.count)
       } count: {
         $0.count
       }
@@ -67,7 +67,7 @@ public enum ArchiveSalvage {
       var stamp = member.stamp
       stamp.sequenceNumber = number
       var bytes: [UInt8] = []
-      try Gzip.appendMember(body: member.body.span.bytes, stamp: stamp, to: &bytes)
+      try Gzip.appendMember(body: member.body.span.bytes, stamp: stamp, minimumSize: member.size, to: &bytes)
       try file.write(bytes)
       number += 1
       total = (total.count + stamp.count, total.plainSize + stamp.plainSize)

@@ -28,7 +28,7 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
   ///   - url: the file. No other stream is written to it meanwhile.
   ///   - waiting: how long to wait for another writer of the file.
   ///   - compression: how much time compressing may take.
-  ///   - limits: what the stream may hold; the limits that hold while encoding.
+  ///   - limits: what the stream may hold. A decoder with the same limits reads all that is written.
   /// - Throws: ``ArchiveError`` with the code `fileSystem`, and `fileInUse` where another writer has the file.
   public init(
     creating url: URL, waiting: Duration = .zero, compression: CompressionLevel = .balanced,
@@ -58,7 +58,7 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
   ///     looked at, so that the cost does not grow with the file.
   ///   - waiting: how long to wait for another writer of the file.
   ///   - compression: how much time compressing may take.
-  ///   - limits: what the stream may hold.
+  ///   - limits: what the stream may hold, as above.
   /// - Throws: ``ArchiveError`` with the code `fileSystem`; `fileInUse` where another writer has the file; `typeMismatch`
   ///   where the file holds another type or no stream; `newerModel` where a newer program wrote it; `truncated` where it has
   ///   no end; `damaged`, `limitExceeded` or whatever else reading it throws. The file is then as it was.
@@ -105,14 +105,20 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
   ///   ``ArchiveError`` with the code `fileSystem` where the file cannot be written.
   public mutating func append(_ element: Element) throws {
     let mark = writer.mark()
-    do { try writer.writeRoot(element) } catch {
+    do {
+      try writer.writeElement(element)
+      try writer.checkLimits()
+    } catch {
       // Strings and definitions of the failed model are already numbered, so the member ends before it.
       writer.cut(to: mark)
+      let isFirst = pending == 0
       try flush()
-      throw error
+      // What the limits allow for a member may be enough without the models before it.
+      guard !isFirst, (error as? ArchiveError)?.code == .limitExceeded else { throw error }
+      return try append(element)
     }
     pending += 1
-    if writer.buffer.count >= Self.memberSize { try flush() }
+    if writer.buffer.count >= Self.memberSize || pending >= writer.limits.count { try flush() }
   }
 
   /// Ends the stream and makes sure that it is on the disk. Without this call nothing was written.
@@ -158,20 +164,35 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
 
 extension ArchiveWriter {
   /// Starts an array whose count follows once it is known: its head has a fixed width.
-  mutating func beginCountedArray() {
+  package mutating func beginCountedArray() {
+    counts.addCollection(0)
     countPlace = buffer.count + 1
     buffer.append(0x9A, UInt32(0))
   }
 
-  mutating func setCount(_ count: UInt32) { buffer.overwrite(at: countPlace, with: count) }
+  package mutating func setCount(_ count: UInt32) { buffer.overwrite(at: countPlace, with: count) }
+
+  /// Writes an element of that array.
+  package mutating func writeElement<T: Archivable>(_ element: T) throws {
+    counts.addElement()
+    try writeRoot(element)
+  }
 
   /// Where the next value will stand, to take it back.
-  func mark() -> (count: Int, depth: Int) { (buffer.count, depth) }
+  func mark() -> Mark { Mark(count: buffer.count, depth: depth, counts: counts) }
 
   /// Takes back what was written since a mark. Its strings stay numbered, so nothing may follow.
-  mutating func cut(to mark: (count: Int, depth: Int)) {
+  mutating func cut(to mark: Mark) {
     buffer.removeLast(from: mark.count)
     depth = mark.depth
+    counts = mark.counts
     closeValues()
+  }
+
+  /// How far a body was written.
+  struct Mark {
+    let count: Int
+    let depth: Int
+    let counts: ReadingCounts
   }
 }

@@ -19,6 +19,8 @@ public struct ArchiveWriter: ~Copyable {
   package private(set) var schemasOfShapes: [RecordShape: ModelSchema]?
   var depth = 0
   private var output: OutputLimit
+  /// What a reader of all this will count.
+  var counts: ReadingCounts
   /// The value that is being written with others inside, and how many of those are.
   private var outermost = Value.null
   private var openValues = 0
@@ -56,6 +58,7 @@ public struct ArchiveWriter: ~Copyable {
     depthLimit = limits.depth
     self.limits = limits
     output = OutputLimit(limits)
+    counts = ReadingCounts(limits)
     self.includesExcluded = includesExcluded
     self.usesReferences = usesReferences
     if notesSchemas { schemasOfShapes = [:] }
@@ -77,6 +80,7 @@ public struct ArchiveWriter: ~Copyable {
   /// Starts a body that shares nothing with the one before, in the same memory.
   package mutating func reset() {
     buffer.removeAll()
+    counts.reset()
     strings.removeAll()
     schemas.removeAll(keepingCapacity: true)
     numbers.removeAll(keepingCapacity: true)
@@ -153,9 +157,11 @@ public struct ArchiveWriter: ~Copyable {
       if let number = strings.find(bytes, major: major, start: start, in: buffer) {
         buffer.append(0xD8, UInt8(truncatingIfNeeded: CBOR.Tag.stringReference))
         buffer.appendHead(CBOR.Major.unsigned, number)
+        counts.addReference(bytes.count)
         return
       }
     }
+    counts.addText(bytes.count)
     buffer.appendHead(major, UInt64(truncatingIfNeeded: bytes.count))
     buffer.append(contentsOf: bytes)
   }
@@ -249,6 +255,7 @@ public struct ArchiveWriter: ~Copyable {
 
   /// Starts an array; `count` elements must follow.
   public mutating func beginArray(count: Int) {
+    counts.addCollection(count)
     buffer.appendHead(CBOR.Major.array, UInt64(truncatingIfNeeded: count))
   }
 
@@ -263,6 +270,7 @@ public struct ArchiveWriter: ~Copyable {
 
   /// Starts a map; `count` pairs of key and value must follow, sorted by the encoded key.
   public mutating func beginMap(count: Int) {
+    counts.addCollection(count, valuesPerElement: 2)
     buffer.appendHead(CBOR.Major.map, UInt64(truncatingIfNeeded: count))
   }
 
@@ -298,6 +306,17 @@ public struct ArchiveWriter: ~Copyable {
 
   /// Takes back that values are open, where what was written of them is taken back.
   mutating func closeValues() { openValues = 0 }
+
+  /// Makes sure that readers with the same limits read what was written.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `limitExceeded`.
+  package borrowing func checkLimits() throws(ArchiveError) { try counts.check(bodySize: buffer.count) }
+
+  /// Makes sure that they read the body alone, without a file around it.
+  package borrowing func checkLimitsAlone() throws(ArchiveError) { try counts.checkAlone(bodySize: buffer.count) }
+
+  /// How large the file must be for what the body makes of it.
+  var leastFileSize: Int { counts.leastFileSize }
 
   // MARK: Records
 
@@ -358,11 +377,13 @@ public struct ArchiveWriter: ~Copyable {
     beginArray(count: shape.keys.count + 1)
     for key in shape.keys { write(key) }
     write(shape.mark)
+    counts.addDefinition(shape)
     return number < 255 ? number : nil
   }
 
   @inline(__always)
   private mutating func beginReference(_ number: Int, count: Int) {
+    counts.addRecord(number)
     buffer.append(0xD9, UInt16(truncatingIfNeeded: CBOR.Tag.firstRecord) &+ UInt16(truncatingIfNeeded: number))
     beginArray(count: count)
   }

@@ -3,8 +3,8 @@
 /// All readers of one file share one budget and count where the work is done, by container and not by byte. What a
 /// limit of ``ArchiveLimits`` allows is lowered by the size of the file, so that a small one cannot ask for much.
 package final class WorkBudget {
-  // Small files may do so much whatever their size, which takes seconds and a few hundred megabytes.
-  static let freeValues = 1 << 24
+  // Small files may do so much whatever their size, which takes less than a second and a few hundred megabytes.
+  static let freeValues = 1 << 22
   static let freeBytes = 1 << 26
   static let freeSteps = 1 << 26
 
@@ -38,10 +38,16 @@ package final class WorkBudget {
     let steps = knowsFile ? min(max(0, self.steps), Self.freeSteps) : Self.freeSteps
     let ratio = max(1, limits.workRatio)
     self.values = min(max(0, limits.values), Self.sum(values, Self.product(fileSize, ratio)))
-    self.bytes = min(max(0, limits.expandedBytes), Self.sum(bytes, Self.product(fileSize, Self.product(ratio, 4))))
-    self.steps = min(max(0, limits.steps), Self.sum(steps, Self.product(fileSize, Self.product(ratio, 4))))
+    self.bytes = min(max(0, limits.expandedBytes), Self.sum(bytes, Self.product(fileSize, Self.bytes(forRatio: ratio))))
+    self.steps = min(max(0, limits.steps), Self.sum(steps, Self.product(fileSize, Self.bytes(forRatio: ratio))))
     knowsFile = true
   }
+
+  /// How many bytes that references stand for, or steps, each byte of a file may cause.
+  static func bytes(forRatio ratio: Int) -> Int { product(ratio, 4) }
+
+  /// What a record definition counts: it takes the memory of many values, and lives as long as a record has it.
+  static func values(ofDefinition keyCount: Int) -> Int { 8 &+ 2 &* keyCount }
 
   /// Counts values that are about to be made.
   ///
@@ -69,14 +75,20 @@ package final class WorkBudget {
   /// Whether so many values may still be made.
   func allows(values count: Int) -> Bool { count <= values }
 
+  /// Whether references may still stand for so many bytes.
+  func allows(bytes count: Int) -> Bool { count <= bytes }
+
   @inline(never)
   private func exceeded(_ limit: ArchiveLimits.Limit) -> ArchiveError {
     let (what, most, ratio) =
       switch limit {
       case .values: ("the file makes more values", limits.values, limits.workRatio)
       case .expandedBytes:
-        ("references stand for more bytes of text and data", limits.expandedBytes, Self.product(limits.workRatio, 4))
-      default: ("reading takes more steps of work", limits.steps, Self.product(limits.workRatio, 4))
+        (
+          "references stand for more bytes of text and data", limits.expandedBytes,
+          Self.bytes(forRatio: limits.workRatio)
+        )
+      default: ("reading takes more steps of work", limits.steps, Self.bytes(forRatio: limits.workRatio))
       }
     let hasRatio = knowsFile && ratio < .max
     let perByte = hasRatio ? ", or than \(ratio) for each byte of the file" : ""

@@ -56,11 +56,15 @@ struct MergedDocument {
     while !rest.isEmpty {
       let models = rest.prefix(Self.memberCount).map { objects.graph($0) }
       rest = rest.dropFirst(Self.memberCount)
-      let body = try ArchiveEncoder().encodeBody(Value.array(models))
       (stamp.kind, stamp.count) = (.member, UInt64(models.count))
-      try Gzip.appendMember(body: body.bytes, stamp: stamp, to: &bytes)
+      let member = try ArchiveEncoder().archive(stamp) { writer in
+        writer.beginCountedArray()
+        for model in models { try writer.writeElement(model) }
+        writer.setCount(UInt32(models.count))
+      }
+      bytes += member
       stamp.sequenceNumber += 1
-      plainSize += UInt64(body.count)
+      plainSize += try Stamp(of: member).plainSize
     }
     (stamp.kind, stamp.count, stamp.plainSize) = (.end, UInt64(elements.count), plainSize)
     try Gzip.appendMember(body: Data().bytes, stamp: stamp, to: &bytes)

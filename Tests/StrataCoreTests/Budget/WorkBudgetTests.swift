@@ -128,10 +128,10 @@ import Testing
     }
     let limits = ArchiveLimits()
     #expect(left(WorkBudget(limits)) == limits.values)
-    #expect(left(WorkBudget(limits, fileSize: 100)) == 1 << 24 + 6400)
+    #expect(left(WorkBudget(limits, fileSize: 100)) == 1 << 22 + 6400)
     #expect(left(WorkBudget(limits, fileSize: 1 << 30)) == limits.values)
     let stream = WorkBudget(limits, fileSize: 100)
-    try stream.spend(values: 1 << 24)
+    try stream.spend(values: 1 << 22)
     stream.begin(fileSize: 50)
     #expect(left(stream) == 6400 + 3200)
     var most = limits

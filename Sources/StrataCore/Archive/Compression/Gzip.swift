@@ -9,8 +9,11 @@ package enum Gzip {
   ///
   /// The stamp's plain size is set to the size of `body`, except in an ``Stamp/Kind/end`` stamp, whose body must
   /// be empty.
+  ///
+  /// - Parameter minimumSize: how many bytes the member has at least. What deflates to less gets empty blocks before it, since
+  ///   readers bound the work of a file by its size.
   package static func appendMember(
-    body: RawSpan, stamp: Stamp, level: CompressionLevel = .balanced, to output: inout [UInt8]
+    body: RawSpan, stamp: Stamp, level: CompressionLevel = .balanced, minimumSize: Int = 0, to output: inout [UInt8]
   ) throws {
     var stamp = stamp
     if stamp.kind != .end {
@@ -22,6 +25,7 @@ package enum Gzip {
     let start = output.count
     do {
       output.append(contentsOf: header)
+      let content = output.count
       if body.isEmpty {
         output.append(contentsOf: emptyBody)
       } else if level == .none {
@@ -29,6 +33,8 @@ package enum Gzip {
       } else {
         try DeflateStream.deflate(body, level: level.rawLevel, to: &output)
       }
+      let missing = minimumSize - (output.count - start + trailerSize)
+      if missing > 0 { output.insert(contentsOf: emptyBlocks(missing), at: content) }
       output.appendLittleEndian(Checksum.crc32(of: body))
       output.appendLittleEndian(UInt32(truncatingIfNeeded: body.byteCount))
     } catch {
@@ -70,6 +76,11 @@ package enum Gzip {
 
   static func truncation(_ fileOffset: Int) -> ArchiveError {
     ArchiveError(.truncated, "the archive ends inside a member", byteOffset: fileOffset)
+  }
+
+  /// Stored blocks without content (RFC 1951 §3.2.4), of so many bytes or few more.
+  private static func emptyBlocks(_ size: Int) -> [UInt8] {
+    [[UInt8]](repeating: [0, 0, 0, 0xFF, 0xFF], count: (size + 4) / 5).flatMap(\.self)
   }
 
   /// Stored blocks (RFC 1951 §3.2.4). zlib cuts them to the buffers that it is given; these never vary.

@@ -1,0 +1,86 @@
+/// What a reader will count of a body that is being written, so that nothing is written that it would refuse.
+struct ReadingCounts {
+  private let limits: ArchiveLimits
+  private var values = 0
+  private var expandedBytes = 0
+  private var largestCount = 0
+  private var longestText = 0
+  /// The bytes of the keys of each numbered definition, which each of its records refers to.
+  private var keyBytes: [Int] = []
+
+  init(_ limits: ArchiveLimits) { self.limits = limits }
+
+  mutating func reset() {
+    (values, expandedBytes, largestCount, longestText) = (0, 0, 0, 0)
+    keyBytes.removeAll(keepingCapacity: true)
+  }
+
+  @inline(__always)
+  mutating func addCollection(_ count: Int, valuesPerElement: Int = 1) {
+    values &+= count &* valuesPerElement &+ 1
+    if count > largestCount { largestCount = count }
+  }
+
+  /// An element of an array whose count is not known yet.
+  @inline(__always)
+  mutating func addElement() { values &+= 1 }
+
+  @inline(__always)
+  mutating func addText(_ length: Int) { if length > longestText { longestText = length } }
+
+  @inline(__always)
+  mutating func addReference(_ length: Int) { expandedBytes &+= length }
+
+  /// A definition that is written, and the record that it stands in.
+  mutating func addDefinition(_ shape: RecordShape) {
+    values &+= WorkBudget.values(ofDefinition: shape.keys.count)
+    keyBytes.append(shape.keyBytes)
+    expandedBytes &+= shape.keyBytes
+  }
+
+  /// A record that refers to its definition.
+  @inline(__always)
+  mutating func addRecord(_ number: Int) { expandedBytes &+= keyBytes[number] }
+
+  /// How large a file must be for readers to accept what it makes: half of what they accept, since what is read in two
+  /// steps, as what a hook upgrades, is counted twice.
+  var leastFileSize: Int {
+    let ratio = max(1, limits.workRatio / 2)
+    return max(values / ratio, expandedBytes / WorkBudget.bytes(forRatio: ratio))
+  }
+
+  /// - Parameter bodySize: how many bytes were written.
+  func check(bodySize: Int) throws(ArchiveError) {
+    try check(bodySize, limits.inflatedSize, .inflatedSize, "the body takes more bytes")
+    try check(largestCount, limits.count, .count, "a collection has more elements")
+    try check(longestText, limits.stringLength, .stringLength, "a string has more bytes")
+    try check(values, limits.values, .values, "there are more values")
+    try check(expandedBytes, limits.expandedBytes, .expandedBytes, "references stand for more bytes")
+  }
+
+  /// Makes sure that a body can be read alone, where no file around it can be made larger.
+  func checkAlone(bodySize: Int) throws(ArchiveError) {
+    try check(bodySize: bodySize)
+    let budget = WorkBudget(limits, fileSize: bodySize)
+    guard budget.allows(values: values), budget.allows(bytes: expandedBytes) else {
+      throw ArchiveError(
+        .limitExceeded,
+        "the body makes more of its bytes than readers accept; write an archive, or raise workRatio on both sides",
+        limit: budget.allows(values: values) ? .expandedBytes : .values)
+    }
+  }
+
+  private func check(
+    _ found: Int, _ most: Int, _ limit: ArchiveLimits.Limit, _ what: String
+  ) throws(ArchiveError) {
+    if found > most { throw Self.exceeded(most, limit, what) }
+  }
+
+  @inline(never)
+  private static func exceeded(_ most: Int, _ limit: ArchiveLimits.Limit, _ what: String) -> ArchiveError {
+    ArchiveError(
+      .limitExceeded,
+      "\(what) than the limit of \(most), which a reader would refuse; write a stream, or raise \(limit.rawValue) on both sides",
+      limit: limit)
+  }
+}
