@@ -19,6 +19,8 @@ swift build -c release --build-tests -Xswiftc -enable-testing --scratch-path "$b
   exit 1
 }
 program=$(swift build -c release -Xswiftc -enable-testing --scratch-path "$build" --disable-automatic-resolution --show-bin-path)/StrataPackageTests.xctest
+# What is freed goes back to the system, or the next input would find it there and seem to need none.
+export MALLOC_MMAP_THRESHOLD_=65536 MALLOC_TRIM_THRESHOLD_=262144
 # What takes more memory than this is a finding, too.
 ulimit -v 4000000
 STRATA_SEARCH_SECONDS=$seconds "$program" --testing-library swift-testing --filter 'WorkSearchTests/search' >"$log" 2>&1

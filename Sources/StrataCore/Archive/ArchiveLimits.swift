@@ -8,6 +8,8 @@
 /// the budget for each of its members.
 ///
 /// The limits hold on both sides: an encoder throws `limitExceeded` for what a decoder with the same limits would refuse.
+/// Only ``steps`` are not counted while encoding. A decoder may refuse a set or dictionary of thousands of elements that all
+/// hash alike, as data of which the first 80 bytes agree: to build it takes the square of its size in any program.
 public struct ArchiveLimits: Sendable, Hashable {
   /// Which limit was exceeded.
   public enum Limit: String, Sendable, Hashable, CaseIterable {

@@ -2,7 +2,12 @@ import Foundation
 import StrataCore
 import Testing
 
-/// Looks for small inputs that cause much work: changes those that took most time for each of their bytes, again and again.
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// Looks for small inputs that cause much work: changes those that took most time and memory for each of their bytes, again
+/// and again.
 ///
 /// `STRATA_SEARCH_SECONDS` is the time for each trial; without it the search is left out. `Tests/work-search.sh` runs it.
 @Suite("Small inputs, much work", .serialized)
@@ -11,8 +16,10 @@ struct WorkSearchTests {
     let data: Data
     /// Seconds of processor time.
     let time: Double
-    /// How bad that is for so many bytes; what every input costs is little for a kilobyte.
-    var score: Double { time / Double(data.count + 1024) }
+    /// By how many bytes the memory of the process grew at most.
+    let memory: Int
+    /// How bad that is for so many bytes: a gigabyte is as bad as a second. What every input costs is little for a kilobyte.
+    var score: Double { (time + Double(memory) / 1e9) / Double(data.count + 1024) }
   }
 
   private static let environment = ProcessInfo.processInfo.environment
@@ -58,6 +65,7 @@ struct WorkSearchTests {
       print(
         "work: \(trial) \(place + 1). \(found.data.count) bytes, "
           + "\((found.time * 1e6).rounded() / 1e3) ms, "
+          + "\(found.memory >> 20) MiB, "
           + "\((found.time / Double(found.data.count) * 1e9).rounded() / 1e3) µs a byte")
       guard let folder = Self.environment["STRATA_SEARCH_OUT"] else { continue }
       let url = URL(filePath: folder).appending(path: "\(trial)")
@@ -68,9 +76,10 @@ struct WorkSearchTests {
   }
 
   private static func measure(_ trial: Trial, _ data: Data) throws -> Candidate {
+    let peak = PeakMemory()
     let start = now()
     try trial.run(data)
-    return Candidate(data: data, time: Double(now() - start) / 1e9)
+    return Candidate(data: data, time: Double(now() - start) / 1e9, memory: peak?.growth ?? 0)
   }
 
   /// Nanoseconds of processor time of this thread.
@@ -106,5 +115,36 @@ struct WorkSearchTests {
       }
     }
     return Data(bytes)
+  }
+}
+
+/// The most memory that this process has, from a moment on. Only Linux tells, in `/proc/self` (proc(5)).
+private struct PeakMemory {
+  private let start: Int
+
+  /// Begins anew; `nil` where the system does not tell.
+  init?() {
+    #if canImport(Glibc)
+      guard let file = fopen("/proc/self/clear_refs", "w") else { return nil }
+      fputs("5", file)
+      fclose(file)
+    #endif
+    guard let now = Self.value("VmRSS:") else { return nil }
+    start = now
+  }
+
+  /// By how many bytes it was more than at the beginning.
+  var growth: Int { max(0, (Self.value("VmHWM:") ?? start) - start) }
+
+  private static func value(_ name: String) -> Int? {
+    guard let file = fopen("/proc/self/status", "r") else { return nil }
+    defer { fclose(file) }
+    var line = [CChar](repeating: 0, count: 256)
+    while fgets(&line, CInt(line.count), file) != nil {
+      let text = line.withUnsafeBytes { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+      guard text.hasPrefix(name) else { continue }
+      return text.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Int($0) }.map { $0 * 1024 }
+    }
+    return nil
   }
 }
