@@ -44,7 +44,11 @@ let package = Package(
       swiftSettings: features
     ),
     .target(name: "Strata", dependencies: ["StrataCore", "StrataMacros"], swiftSettings: features),
-    .testTarget(name: "StrataCoreTests", dependencies: ["StrataCore"], swiftSettings: features),
+    // What the tests of several modules share.
+    .target(
+      name: "StrataTestSupport", dependencies: ["StrataCore"], path: "Tests/StrataTestSupport", swiftSettings: features),
+    .testTarget(
+      name: "StrataCoreTests", dependencies: ["StrataCore", "StrataTestSupport"], swiftSettings: features),
     .testTarget(
       name: "StrataMacrosTests",
       dependencies: [
@@ -66,7 +70,7 @@ let package = Package(
       swiftSettings: features),
     .executableTarget(name: "strata-cli", dependencies: ["StrataTool"], swiftSettings: features),
     .testTarget(
-      name: "StrataToolTests", dependencies: ["StrataCore", "StrataTool", "strata-cli"],
+      name: "StrataToolTests", dependencies: ["StrataCore", "StrataTool", "StrataTestSupport", "strata-cli"],
       swiftSettings: features),
   ]
 )
@@ -77,7 +81,7 @@ let isSanitized = Context.environment["STRATA_THREAD_SANITIZER"] != nil
 if isSanitized || Context.environment["STRATA_CORE"] != nil {
   package.products = []
   package.dependencies = []
-  package.targets.removeAll { !["CZlib", "StrataCore", "StrataCoreTests"].contains($0.name) }
+  package.targets.removeAll { !["CZlib", "StrataCore", "StrataTestSupport", "StrataCoreTests"].contains($0.name) }
 }
 if isSanitized {
   package.targets.append(.target(name: "SanitizedMutex", path: "Tests/SanitizedMutex"))

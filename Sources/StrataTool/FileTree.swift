@@ -44,14 +44,13 @@ struct FileTree {
 
   /// The paths of what is in a folder, the first one last.
   private mutating func list(_ folder: String, under start: String) throws -> [String] {
-    guard let stream = opendir(folder) else {
+    guard let stream = SystemCall.make(.list, pointer: { opendir(folder) }) else {
       throw ToolError("cannot read the folder “\(folder)”: " + String(cString: strerror(errno)))
     }
     defer { closedir(stream) }
     var paths: [String] = []
     while true {
-      errno = 0
-      guard let entry = readdir(stream) else { break }
+      guard let entry = SystemCall.make(.list, pointer: { readdir(stream) }) else { break }
       let bytes = withUnsafePointer(to: &entry.pointee.d_name) {
         $0.withMemoryRebound(to: UInt8.self, capacity: 1) { start in
           // The name ends with a zero, and need not fill its place.

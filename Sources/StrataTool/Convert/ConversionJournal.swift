@@ -1,18 +1,10 @@
 internal import Foundation
 internal import StrataCore
 
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
-
 /// What earlier runs have put into a folder: a line of JSON for each file that was converted, added when it is.
 ///
 /// A run that is killed leaves at worst half a line at the end, and an archive without a line, which is made again.
-struct ConversionJournal {
+final class ConversionJournal {
   struct Entry: Sendable, Equatable {
     let file: String
     let size: Int
@@ -28,34 +20,32 @@ struct ConversionJournal {
 
   /// The last line of each file.
   let entries: [String: Entry]
-  private let handle: FileHandle?
+  private let path: String
+  /// The open journal; `nil` where it is only read.
+  private let file: OpenFile?
 
   /// The journal of a folder, which no other run may write at the same time.
   ///
   /// - Parameter isDry: whether it is only read.
   init(folder: String, isDry: Bool) throws {
-    let path = folder + "/" + Self.name
+    path = folder + "/" + Self.name
+    let url = URL(fileURLWithPath: path)
     let existing = try FileStatus(ofPath: path)
     guard existing?.isRegular ?? true else { throw ToolError("\(path): the journal is no regular file") }
-    entries = existing == nil ? [:] : Self.parse(try AtomicFile.read(URL(fileURLWithPath: path)))
     guard !isDry else {
-      handle = nil
+      file = nil
+      entries = existing == nil ? [:] : Self.parse(try AtomicFile.read(url))
       return
     }
-    if existing == nil, !FileManager.default.createFile(atPath: path, contents: nil) {
-      throw ToolError("\(path): the journal cannot be written")
-    }
-    guard let handle = FileHandle(forUpdatingAtPath: path) else {
-      throw ToolError("\(path): the journal cannot be written")
-    }
-    self.handle = handle
-    guard flock(handle.fileDescriptor, LOCK_EX | LOCK_NB) == 0 else {
+    let file = try OpenFile(growing: url)
+    // Before it is read: what another run adds must not be missed.
+    if case .isHeld = try file.lock() {
       throw ToolError("\(folder): another run is converting into this folder")
     }
-    try Self.writing(path) {
-      // What follows half a line must not become a part of it.
-      if try handle.seekToEnd() > 0 { try handle.write(contentsOf: Data("\n".utf8)) }
-    }
+    entries = try Self.parse(AtomicFile.read(url))
+    // What follows half a line must not become a part of it.
+    if try file.status().size > 0 { try file.writeAll([UInt8(ascii: "\n")].span.bytes) }
+    self.file = consume file
   }
 
   private static func parse(_ bytes: [UInt8]) -> [String: Entry] {
@@ -75,7 +65,7 @@ struct ConversionJournal {
   }
 
   func add(_ entry: Entry) throws {
-    guard let handle else { return }
+    guard file != nil else { return }
     var line = try JSONWriter().write([
       "file": .string(entry.file), "size": .integer(entry.size),
       "modified": .integer(entry.modified),
@@ -84,10 +74,6 @@ struct ConversionJournal {
       "conversion": .string(entry.conversion),
     ])
     line.append(UInt8(ascii: "\n"))
-    try Self.writing("the journal") { try handle.write(contentsOf: line) }
-  }
-
-  private static func writing(_ path: String, _ body: () throws -> Void) throws {
-    do { try body() } catch { throw ToolError("\(path): cannot be written: \(error.localizedDescription)") }
+    try file?.writeAll(line.bytes)
   }
 }

@@ -42,13 +42,17 @@ struct FolderConversion: Sendable {
     let journal = try ConversionJournal(folder: folders.output, isDry: isDry)
     let entries = journal.entries
     let work = Work()
+    let interceptor = SystemCall.interceptor
     for _ in 0..<min(jobs, items.count) {
       work.running.enter()
       let thread = Thread {
-        while let place = Self.take(work, items.count) {
-          let result = convert(items[place].path, items[place].item, entries[items[place].path])
-          work.state.withLock { $0.results.append((place, result)) }
-          work.arrived.signal()
+        // A thread does not have the values of the task that starts it.
+        SystemCall.$interceptor.withValue(interceptor) {
+          while let place = Self.take(work, items.count) {
+            let result = convert(items[place].path, items[place].item, entries[items[place].path])
+            work.state.withLock { $0.results.append((place, result)) }
+            work.arrived.signal()
+          }
         }
         work.running.leave()
       }

@@ -62,6 +62,13 @@ package struct OpenFile: ~Copyable {
     self.path = path
   }
 
+  /// Opens a file to be read and to be written at its end, and makes it where there is none.
+  package init(growing url: URL) throws {
+    let path = try Self.path(of: url)
+    descriptor = try Self.opened(path, named: path, to: "write", O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW, 0o666)
+    self.path = path
+  }
+
   /// Makes a file that must not exist yet, with those of `permissions` that the process leaves to new files.
   /// - Parameter name: The path that error messages name instead.
   init(creating path: String, named name: String, permissions: UInt32) throws {
@@ -208,7 +215,7 @@ package struct OpenFile: ~Copyable {
   // MARK: Locking
 
   /// What became of asking for a lock.
-  enum Lock {
+  package enum Lock {
     case taken
     /// Somebody else holds one.
     case isHeld
@@ -219,7 +226,7 @@ package struct OpenFile: ~Copyable {
   /// Takes the advisory lock of the file (`flock`), which lasts until the file is closed.
   ///
   /// - Parameter isShared: whether others may hold such a lock, too.
-  borrowing func lock(isShared: Bool = false) throws -> Lock {
+  package borrowing func lock(isShared: Bool = false) throws -> Lock {
     let operation = (isShared ? LOCK_SH : LOCK_EX) | LOCK_NB
     guard SystemCall.make(.lock, { flock(descriptor, operation) }) != 0 else { return .taken }
     switch errno {

@@ -8,7 +8,8 @@
 
 /// A call to the operating system by which files are read and written. Tests make single ones fail.
 package enum SystemCall: String, Sendable, CaseIterable {
-  case open, read, write, status, truncate, changeOwner, changeMode, synchronize, close, rename, link, unlink, lock
+  case open, read, write, status, truncate, changeOwner, changeMode, synchronize, close, rename, link, unlink, lock,
+    list
 
   /// What becomes of a call.
   package enum Outcome: Sendable, Equatable {
@@ -38,6 +39,18 @@ package enum SystemCall: String, Sendable, CaseIterable {
       }
       // An interrupted close must not be repeated: the descriptor is gone already.
       if result != -1 || errno != EINTR || call == .close { return result }
+    }
+  }
+
+  /// Makes a call that returns a pointer, again where a signal interrupted it.
+  ///
+  /// - Returns: what the system returned; `nil` where the call failed, with the reason in `errno`, or where there is no more,
+  ///   with 0 in it.
+  package static func make<Pointer>(_ call: SystemCall, pointer body: () -> Pointer?) -> Pointer? {
+    while true {
+      errno = 0
+      if case .fails(let number)? = interceptor?(call) { errno = number } else if let result = body() { return result }
+      if errno != EINTR { return nil }
     }
   }
 

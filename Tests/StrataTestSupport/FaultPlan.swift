@@ -1,23 +1,22 @@
-import Foundation
-import StrataCore
+package import StrataCore
 import Synchronization
 
 /// Makes one of the calls to the system fail, and counts all of them.
-final class FaultPlan: Sendable {
+package final class FaultPlan: Sendable {
   private let call: SystemCall
   private let place: Int
   private let outcome: SystemCall.Outcome
   private let counts = Mutex<[SystemCall: Int]>([:])
 
   /// - Parameter place: which of the calls of its kind fails, from 0.
-  init(_ call: SystemCall, _ place: Int, _ outcome: SystemCall.Outcome) {
+  package init(_ call: SystemCall, _ place: Int, _ outcome: SystemCall.Outcome) {
     (self.call, self.place, self.outcome) = (call, place, outcome)
   }
 
   /// Whether there was such a call.
-  var wasReached: Bool { counts.withLock { $0[call, default: 0] > place } }
+  package var wasReached: Bool { counts.withLock { $0[call, default: 0] > place } }
 
-  func run<R>(_ body: () throws -> R) rethrows -> R {
+  package func run<R>(_ body: () throws -> R) rethrows -> R {
     try SystemCall.$interceptor.withValue({ call in
       self.counts.withLock { counts in
         let number = counts[call, default: 0]

@@ -1,0 +1,69 @@
+import Foundation
+import StrataCore
+import StrataTestSupport
+import Testing
+
+/// Every call to the system that `convert` makes fails once.
+@Suite("convert, when calls to the system fail") struct ConvertFaultTests {
+  private static let faults: [SystemCall.Outcome] = [
+    .fails(EIO), .fails(ENOSPC), .fails(EINTR), .fails(EACCES), .isShort,
+  ]
+  private static let files = ["bookmarks.plist", "settings.bplist", "everything.plist"]
+
+  private static func archives(_ folder: String) throws -> [String: Data] {
+    guard FileManager.default.fileExists(atPath: folder) else { return [:] }
+    var result: [String: Data] = [:]
+    for name in try FileManager.default.contentsOfDirectory(atPath: folder) where name.hasSuffix(".strata") {
+      result[name] = FileManager.default.contents(atPath: folder + "/" + name)
+    }
+    return result
+  }
+
+  /// Every archive is the whole one or absent, a failure is said, and the next run makes the rest.
+  ///
+  /// - Parameter isAgain: whether an earlier run has converted what was there then, and one file has changed since.
+  @Test("X-30: the old archives or the new ones", arguments: [false, true], SystemCall.allCases)
+  func faults(isAgain: Bool, call: SystemCall) throws {
+    for fault in Self.faults {
+      for number in 0..<1000 {
+        guard try run(call, number, fault, isAgain) else { break }
+      }
+    }
+  }
+
+  /// - Returns: whether there was such a call.
+  private func run(_ call: SystemCall, _ number: Int, _ fault: SystemCall.Outcome, _ isAgain: Bool) throws -> Bool {
+    let scratch = try Scratch()
+    let (input, output) = (scratch.path("old"), scratch.path("new"))
+    try FileManager.default.createDirectory(atPath: input, withIntermediateDirectories: true)
+    for name in Self.files { try Legacy.data(name).write(to: URL(fileURLWithPath: input + "/" + name)) }
+    var old: [String: Data] = [:]
+    if isAgain {
+      #expect(Run("convert", input, "-o", output).code == 0)
+      old = try Self.archives(output)
+      try Legacy.data("settings.plist").write(to: URL(fileURLWithPath: input + "/bookmarks.plist"))
+    }
+    let clean = scratch.path("clean")
+    #expect(Run("convert", input, "-o", clean).code == 0)
+    let new = try Self.archives(clean)
+    #expect(new.count == 3)
+
+    let plan = FaultPlan(call, number, fault)
+    let failed = plan.run { Run("convert", input, "-o", output, "--jobs", "1") }
+    guard plan.wasReached else { return false }
+    let place: Comment = "\(call) \(number), \(fault), again: \(isAgain): \(failed.text) \(failed.error)"
+    let found = try Self.archives(output)
+    for (name, data) in found { #expect(data == new[name] || data == old[name], place) }
+    for name in old.keys { #expect(found[name] != nil, place) }
+    if failed.code == 0 { #expect(found == new, place) } else { #expect(!failed.text.isEmpty || !failed.error.isEmpty) }
+    // A status that cannot be read makes an error of its file, a folder that cannot be synchronized none.
+    if fault == .fails(EINTR) && call != .close || fault == .isShort { #expect(failed.code == 0, place) }
+
+    let again = Run("convert", input, "-o", output)
+    #expect(again.code == 0, "\(place): then \(again.text) \(again.error)")
+    #expect(try Self.archives(output) == new, place)
+    let names = try Set(FileManager.default.contentsOfDirectory(atPath: output))
+    #expect(names == Set(new.keys).union([".strata-convert.jsonl"]), place)
+    return true
+  }
+}
