@@ -16,5 +16,9 @@ struct LimitTests {
     #expect(Run("verify", archive, "--max-values", "3").code == 1)
     #expect(Run("decode", archive, "--max-values", "100", "--max-bytes", "18", "--max-steps", "0").code == 0)
     #expect(Run("decode", archive, "--max-values", "-1").code == 64)
+
+    let list = Legacy.path("bookmarks.plist")
+    Run("convert", list, "-o", "-", "--max-bytes", "3").expectFailure("more bytes", "expandedBytes")
+    #expect(Run("convert", list, "-o", "-", "--max-bytes", "10000").code == 0)
   }
 }

@@ -35,6 +35,8 @@ struct ConvertCommand: ToolCommand {
   @Option(help: "Where to write what became of each file of a folder: a file.json or file.tsv.")
   var report: String?
 
+  @OptionGroup var limitOptions: LimitOptions
+
   @Flag(help: "Convert the files of a folder, and write nothing but the report.")
   var dryRun = false
 
@@ -72,7 +74,8 @@ struct ConvertCommand: ToolCommand {
   }
 
   func run(on console: Console) throws -> Int32 {
-    let conversion = LegacyConversion(type: type, modelVersion: modelVersion, key: key, newNames: try newNames())
+    let conversion = LegacyConversion(
+      type: type, modelVersion: modelVersion, key: key, newNames: try newNames(), limits: limitOptions.limits)
     if input != "-", FileTree.isFolder(input) { return try convertFolder(conversion, console) }
     guard jobs == nil, report == nil, !dryRun else {
       throw ValidationError("--jobs, --report and --dry-run are for folders.")
@@ -92,7 +95,7 @@ struct ConvertCommand: ToolCommand {
       throw ToolError("\(name): found \(found) where a keyed archive or a property list is expected")
     case .propertyList(let isBinary):
       try refuseOverwriting()
-      let document = try file.legacyDocument(isBinary: isBinary)
+      let document = try file.legacyDocument(isBinary: isBinary, limits: conversion.limits)
       // A wrong name would be passed over without a word. In a folder not every file has every class.
       if let missing = conversion.newNames.keys.sorted().first(where: { !document.hasObjects(of: $0) }) {
         throw ToolError("\(name): there are no objects of the class \(missing); strata inspect shows the classes")

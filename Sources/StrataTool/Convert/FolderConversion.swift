@@ -115,7 +115,7 @@ struct FolderConversion: Sendable {
     guard case .propertyList(let isBinary) = input.kind else {
       return .ignored(file, try Self.kind(of: input))
     }
-    let data = try conversion.archive(LegacyDocument(input.data(), isBinary: isBinary))
+    let data = try conversion.archive(input.legacyDocument(isBinary: isBinary, limits: conversion.limits))
     if let reason = made.reasonToStay {
       // A link, too, would lead the new content elsewhere.
       guard existing?.isRegular ?? true,

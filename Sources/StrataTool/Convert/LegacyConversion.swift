@@ -10,6 +10,8 @@ struct LegacyConversion: Sendable {
   var key: String?
   /// New names of classes.
   var newNames: [String: String] = [:]
+  /// How much work one file may cause.
+  var limits = ArchiveLimits()
 
   /// What the conversion does, in one line; equal for conversions that do the same.
   var text: String {
@@ -32,10 +34,11 @@ struct LegacyConversion: Sendable {
       }
       guard let type else {
         if modelVersion != nil { throw Self.versionAlone }
-        return try ArchiveEncoder().encode(value)
+        return try ArchiveEncoder(limits: limits).encode(value)
       }
       guard case .object(let object) = value else { throw Self.noRoot(value.kind) }
-      return try ArchiveEncoder().encode(Record(typeName: type, modelVersion: modelVersion, object: object))
+      return try ArchiveEncoder(limits: limits).encode(
+        Record(typeName: type, modelVersion: modelVersion, object: object))
     case .keyed(let keyed, _):
       var graph = ObjectGraph(objects: keyed.graph.objects, root: try root(of: keyed))
       if key != nil, keyed.topKeys.count > 1 { graph = Self.reachable(graph) }
@@ -65,10 +68,10 @@ struct LegacyConversion: Sendable {
     }
     if type != nil || modelVersion != nil { try mark(&graph) }
     guard !graph.objects.isEmpty else {
-      if case .record(let record) = graph.root { return try ArchiveEncoder().encode(record) }
-      return try ArchiveEncoder().encode(graph.root)
+      if case .record(let record) = graph.root { return try ArchiveEncoder(limits: limits).encode(record) }
+      return try ArchiveEncoder(limits: limits).encode(graph.root)
     }
-    return try ArchiveEncoder().archive(Self.stamp(of: graph)) { try $0.write(graph) }
+    return try ArchiveEncoder(limits: limits).archive(Self.stamp(of: graph)) { try $0.write(graph) }
   }
 
   /// Gives the root its type and version.

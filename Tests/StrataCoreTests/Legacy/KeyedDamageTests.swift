@@ -91,7 +91,7 @@ struct KeyedDamageTests {
 
     var shared: [Plist] = (2...40).map { .array(.init(repeating: .uid(UInt64($0)), count: 8)) }
     shared.append("end")
-    #expect(archiveFailure { _ = try KeyedArchive(Plist.keyed(shared).table) }?.limit == .count)
+    #expect(archiveFailure { _ = try KeyedArchive(Plist.keyed(shared).table) }?.limit == .values)
 
     // Records nest as they like, and models are made of them without the stack.
     var list: [Plist] = (2...20_000).map { ["$class": .uid(20_002), "name": "n", "nodes": [.uid(UInt64($0))]] }

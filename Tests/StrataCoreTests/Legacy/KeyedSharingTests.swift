@@ -23,12 +23,19 @@ struct KeyedSharingTests {
   func repeated(place: Int) throws {
     let table = Plist.keyed(Self.bombs[place].1).table
     let error = archiveFailure { _ = try KeyedArchive(table) }
-    #expect(error?.code == .limitExceeded && error?.limit == .count, "\(Self.bombs[place].0)")
+    #expect(error?.code == .limitExceeded && error?.limit == .expandedBytes, "\(Self.bombs[place].0)")
   }
 
   @Test("They are repeated where that is not much") func few() throws {
     let archive = try KeyedArchive(.array(Array(repeating: .uid(2), count: 100)), .plain(.string(Self.long)))
     #expect(archive.top["root"]?.arrayValue?.count == 100)
+  }
+
+  @Test("X-33: values that share their parts are not written without end") func writing() {
+    var value = Value.array([.string("a")])
+    for _ in 0..<40 { value = .array([value, value]) }
+    let error = archiveFailure { _ = try KeyedArchive(ObjectGraph(objects: [], root: value)).data() }
+    #expect(error?.limit == .outputSize)
   }
 
   @Test("A property list repeats them no further either") func propertyLists() {

@@ -146,7 +146,7 @@ struct PropertyListDamageTests {
     objects.append(.string("lol"))
     let list = PropertyList(objects: objects, root: 0)
     let error = #expect(throws: ArchiveError.self) { try PropertyListReader().value(of: list) }
-    #expect(error?.code == .limitExceeded && error?.limit == .count)
+    #expect(error?.code == .limitExceeded && error?.limit == .values)
   }
 
   @Test("Limits hold")

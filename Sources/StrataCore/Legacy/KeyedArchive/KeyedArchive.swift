@@ -74,9 +74,9 @@ public struct KeyedArchive: Sendable {
   /// Reads the objects of a property list that is a keyed archive.
   ///
   /// Nesting of plain values is limited to ``ArchiveLimits/depth``, and to 512 whatever that says; objects may refer to
-  /// each other in lists of any length. Shared plain values are repeated in their places, up to 1,048,576 of them,
-  /// or 16 for each object of the archive where that is more; shared text and data up to 64 MiB, or 16 times what the
-  /// archive has of them. A class has at most 64 names above it.
+  /// each other in lists of any length. Shared plain values are repeated in their places, as often as
+  /// ``ArchiveLimits/values``, ``ArchiveLimits/expandedBytes`` and ``ArchiveLimits/workRatio`` allow for what the archive
+  /// has of objects, text and data. A class has at most 64 names above it.
   ///
   /// Programs archive objects into data and put that into other archives. With `opensNested`, data which begins as a
   /// property list does and is a keyed archive becomes the value under its key `root`, or an object of all its keys; its

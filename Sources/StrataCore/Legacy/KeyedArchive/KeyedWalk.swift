@@ -105,21 +105,19 @@ struct KeyedWalk {
   private var keyNumbers: KeyNumbers
   /// Layouts, each in one of a fixed number of slots.
   private var layouts = [KeyedLayout?](repeating: nil, count: 256)
-  /// How many values stand for shared ones, and how many objects there are in all, in archives inside too.
-  private var repeated = 0
-  private var count: Int
   private var nested: KeyedNesting?
   private let digests: ValueDigests
-  /// How many bytes of text and data may still follow.
-  private var bytesLeft: Int
+  /// Also for archives inside.
+  private let budget: WorkBudget
+  /// How many bytes of text and data there were so far, in archives inside too.
+  private var byteCount = 0
 
-  init(_ table: KeyedTable, limits: ArchiveLimits, nested: KeyedNesting? = nil) throws {
+  init(_ table: KeyedTable, limits: ArchiveLimits, nested: KeyedNesting? = nil, budget: WorkBudget? = nil) throws {
     self.table = table
     self.limits = limits
     self.nested = nested
-    count = table.count
-    digests = ValueDigests(WorkBudget(limits, fileSize: table.count + table.byteCount), remembersAll: true)
-    bytesLeft = PropertyListReader.mostBytes(of: table.byteCount)
+    self.budget = budget ?? WorkBudget(limits, fileSize: table.count + table.byteCount)
+    digests = ValueDigests(self.budget, remembersAll: true)
     depthLimit = min(limits.depth, 512)
     guard table.placeCount <= Int(Int32.max) else { throw KeyedTable.tooMany(Int(Int32.max)) }
     keyNumbers = KeyNumbers(count: table.list.objects.count)
@@ -172,19 +170,17 @@ struct KeyedWalk {
     guard nested != nil else { return nil }
     if let known = try known(place, inside: depth) { return known }
     guard let table = try nested?.table(of: data, limits: limits), let nested else { return nil }
-    var walk = try KeyedWalk(table, limits: limits, nested: nested)
+    var walk = try KeyedWalk(table, limits: limits, nested: nested, budget: budget)
     walk.nested?.level += 1
     (walk.objects, walk.classesByName, walk.forms) = (objects, classesByName, forms)
-    (walk.repeated, walk.count, walk.bytesLeft) = (repeated, count + table.count, bytesLeft)
     (objects, classesByName, forms) = ([], [:], [:])
     let found = try walk.run(inside: depth)
     (objects, classesByName, forms) = (walk.objects, walk.classesByName, walk.forms)
-    let bytes = bytesLeft - walk.bytesLeft
-    (repeated, count, bytesLeft) = (walk.repeated, walk.count, walk.bytesLeft)
+    byteCount += walk.byteCount
     self.nested = walk.nested
     self.nested?.level -= 1
     let value = found.values["root"] ?? .object(found.values)
-    let made = Made(value: value, size: found.size, height: found.height + 1, bytes: bytes)
+    let made = Made(value: value, size: found.size, height: found.height + 1, bytes: walk.byteCount)
     remember(made, at: place)
     return made
   }
@@ -242,23 +238,15 @@ struct KeyedWalk {
     let made = made[Int(mark.made)]
     guard depth + made.height <= depthLimit else { throw ArchiveError.tooDeep(depthLimit) }
     // What has nothing inside multiplies nothing.
-    let (sum, overflow) = repeated.addingReportingOverflow(made.size - 1)
-    let limit = max(1 << 20, 16 * count)
-    guard !overflow, sum <= limit else {
-      throw ArchiveError(.limitExceeded, "shared collections stand for more than \(limit) values", limit: .count)
-    }
-    repeated = sum
+    try budget.spend(values: made.size - 1)
     try spend(made.bytes)
     return made
   }
 
   /// Counts text and data, which many objects may share.
   private mutating func spend(_ count: Int) throws {
-    bytesLeft -= count
-    guard bytesLeft >= 0 else {
-      throw ArchiveError(
-        .limitExceeded, "shared text and data stand for many times the bytes of the archive", limit: .count)
-    }
+    byteCount &+= count
+    try budget.spend(bytes: count)
   }
 
   private mutating func remember(_ made: Made, at place: Int) {

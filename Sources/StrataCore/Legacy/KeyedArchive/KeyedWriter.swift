@@ -18,6 +18,10 @@ struct KeyedWriter {
   private var waiting: [(number: Int, uid: UInt64)] = []
   private var classUIDs: [KeyedClass: UInt64] = [:]
   private var nullUID: UInt64?
+  private var output = OutputLimit(ArchiveLimits())
+  /// About how many bytes were written.
+  private var written = 0
+  private var root = Value.null
 
   init(
     _ graph: [Value], classes: [String: KeyedClass] = [:], forms: [String: KeyedForm] = [:], options: KeyedWriting,
@@ -32,6 +36,7 @@ struct KeyedWriter {
 
   /// The archive of values under top keys.
   mutating func write(_ top: [Object.Entry], _ form: KeyedForm, archiver: String) throws -> PropertyList {
+    root = .graph(ObjectGraph(objects: graph, root: .object(Object(uniqueEntries: top))))
     var members: [(key: String, value: Int)] = []
     for entry in top {
       let key = form.rawKey(of: entry.key) ?? Self.escaped(entry.key)
@@ -44,8 +49,8 @@ struct KeyedWriter {
       let (number, uid) = waiting[next]
       next += 1
       do { try set(uid, to: graph[number], depth: 0) } catch {
-        let root = Value.object(Object(uniqueEntries: top))
-        let path = ReferenceOrder(ObjectGraph(objects: graph, root: root)).path(to: number)
+        let top = Value.object(Object(uniqueEntries: top))
+        let path = ReferenceOrder(ObjectGraph(objects: graph, root: top)).path(to: number)
         throw path.reversed().reduce(ArchiveError.wrap(error)) { $0.prefixed(by: $1) }
       }
     }
@@ -103,6 +108,8 @@ struct KeyedWriter {
 
   /// The UID of what a value stands for; in collections, where nil cannot stand, null is `NSNull`.
   private mutating func uid(of value: Value, depth: Int) throws -> UInt64 {
+    written &+= 64 &+ value.textByteCount
+    try output.check(written, of: root)
     switch value {
     case .reference(let number):
       if let uid = uids[number] { return uid }
@@ -290,4 +297,15 @@ struct KeyedWriter {
 
   /// A key as the archiver writes it, which needs those with one `$` for itself.
   private static func escaped(_ key: String) -> String { key.hasPrefix("$") ? "$" + key : key }
+}
+
+extension Value {
+  /// How many bytes of text or data it has itself.
+  fileprivate var textByteCount: Int {
+    switch self {
+    case .string(let text): text.utf8.count
+    case .data(let data): data.count
+    default: 0
+    }
+  }
 }

@@ -1,14 +1,6 @@
 import Foundation
 
 extension PropertyListReader {
-  /// So many times may the references of a list be followed: what is shared stands once for each reference, and lists
-  /// in which everything is shared again and again would fill any memory.
-  private static let expansion = 2
-
-  /// How many bytes of text and data a value may have that is made of so many, since they may be shared too. These take
-  /// no memory before they are written.
-  static func mostBytes(of count: Int) -> Int { max(1 << 26, 16 * count) }
-
   /// The value of a plain property list.
   ///
   /// Objects that are referred to more than once stand once for each reference. A dictionary becomes an object where all
@@ -17,17 +9,13 @@ extension PropertyListReader {
   ///
   /// - Throws: ``ArchiveError`` with code `damaged` where a number names no object or an object holds itself, and
   ///   `limitExceeded` where the nesting goes beyond ``ArchiveLimits/depth``, and beyond 2,048 levels whatever it is set
-  ///   to, or where sharing makes the value many times as large as the list (twice, and more than 65,536 values;
-  ///   for text and data 16 times, and more than 64 MiB).
+  ///   to, or where sharing makes more of the list than ``ArchiveLimits/values``, ``ArchiveLimits/expandedBytes`` and
+  ///   ``ArchiveLimits/workRatio`` allow for its objects and its bytes of text and data.
   /// - Complexity: linear in the size of the value.
   public func value(of list: PropertyList) throws -> Value {
     let depth = min(limits.depth, JSONReader.maximumDepth)
-    var budget = 65536
-    for object in list.objects { budget += Self.expansion * (1 + object.childCount) }
-    var bytes = Self.mostBytes(of: list.objects.reduce(0) { $0 + $1.byteCount })
-    let digests = ValueDigests(
-      WorkBudget(limits, fileSize: list.objects.reduce(0) { $0 + 1 + $1.childCount + $1.byteCount }), remembersAll: true
-    )
+    let budget = WorkBudget(limits, fileSize: list.objects.reduce(0) { $0 + 1 + $1.childCount + $1.byteCount })
+    let digests = ValueDigests(budget, remembersAll: true)
     var open: [OpenContainer] = []
     var openNumbers: Set<Int> = []
     var number = list.root
@@ -36,13 +24,8 @@ extension PropertyListReader {
         throw ArchiveError(.damaged, "a reference names an object that does not exist")
       }
       let object = list.objects[number]
-      budget -= 1
-      bytes -= object.byteCount
-      guard budget >= 0, bytes >= 0 else {
-        throw ArchiveError(
-          .limitExceeded, "what is shared in the property list makes a value many times as large as the list",
-          limit: .count)
-      }
+      try budget.spend(values: 1)
+      try budget.spend(bytes: object.byteCount)
       if object.childCount > 0 {
         guard openNumbers.insert(number).inserted else {
           throw ArchiveError(.damaged, "an object of the property list holds itself; only keyed archives have circles")
