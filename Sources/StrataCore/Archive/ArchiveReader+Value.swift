@@ -50,13 +50,19 @@ extension ArchiveReader {
     }
   }
 
-  package mutating func readElements(_ count: Int) throws -> [Value] {
+  /// - Parameter note: is told where each element stands, in which bytes.
+  @inline(__always)
+  package mutating func readElements(
+    _ count: Int, _ note: (Range<Int>, RawSpan) -> Void = { _, _ in }
+  ) throws -> [Value] {
     try enter()
     var elements: [Value] = []
     // A value takes more memory than the byte that announces it, so memory follows what is really there.
     elements.reserveCapacity(min(count, 4096))
     for index in 0..<count {
+      let start = position
       do { elements.append(try readValue()) } catch { throw ArchiveError.at(.index(index), error) }
+      note(start..<position, bytes)
     }
     leave()
     return elements
@@ -71,13 +77,16 @@ extension ArchiveReader {
     entries.reserveCapacity(min(count, 4096))
     var pairs: [Value.MapEntry] = []
     var hasCollections = false
+    var order = AscendingScalars()
     defer { if hasCollections { context.digests.leave() } }
     for _ in 0..<count {
       if !hasCollections, try keyIsCollection() {
         context.digests.enter()
         hasCollections = true
       }
+      let keyStart = position
       let key = try readValue()
+      order.add(keyStart..<position, in: bytes)
       if case .string(let key) = key, pairs.isEmpty {
         do { entries.append(Object.Entry(key: key, value: try readValue())) } catch {
           throw ArchiveError.at(.key(key), error)
@@ -92,7 +101,9 @@ extension ArchiveReader {
       guard Object.keysAreUnique(entries) else { throw ArchiveError.damaged("a duplicate key", at: start) }
       return .object(Object(uniqueEntries: entries))
     }
-    guard try context.digests.areUnique(pairs) else { throw ArchiveError.damaged("a duplicate key", at: start) }
+    guard try order.holds && !context.digests.isOpen || context.digests.areUnique(pairs) else {
+      throw ArchiveError.damaged("a duplicate key", at: start)
+    }
     return .map(pairs)
   }
 
@@ -126,8 +137,9 @@ extension ArchiveReader {
     case CBOR.Tag.set:
       context.digests.enter()
       defer { context.digests.leave() }
-      let elements = try readElements(try readArrayCount())
-      guard try context.digests.areUnique(elements) else {
+      var order = AscendingScalars()
+      let elements = try readElements(try readArrayCount()) { order.add($0, in: $1) }
+      guard try order.holds && !context.digests.isNested || context.digests.areUnique(elements) else {
         throw ArchiveError.damaged("a duplicate element of a set", at: start)
       }
       return .set(elements)

@@ -68,6 +68,12 @@ final class ValueDigests {
     if remembersAll { depth = 2 }
   }
 
+  /// Whether a set or keys of a map are being read.
+  var isOpen: Bool { depth > 0 }
+
+  /// Whether these stand in others.
+  var isNested: Bool { depth > 1 }
+
   /// Goes into a set or the keys of a map, whose sets and maps are then remembered. Each call needs its ``leave()``.
   func enter() { depth += 1 }
 

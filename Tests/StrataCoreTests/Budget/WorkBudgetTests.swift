@@ -103,7 +103,7 @@ import Testing
     enough.values -= 1
     #expect(throws: ArchiveError.self) { try ArchiveDecoder(limits: enough).decodeValue(from: file) }
 
-    let sets = try ArchiveEncoder().encode(Value.set((0..<200).map { .integer($0) }))
+    let sets = try ArchiveEncoder().encode(Value.set((0..<200).map { .array([.integer($0)]) }))
     var limits = ArchiveLimits()
     limits.steps = 100
     #expect(

@@ -1,0 +1,49 @@
+/// Whether the elements of a set, or the keys of a map, are scalars in ascending order of their bytes, as writers put them:
+/// then none is a duplicate, and nothing has to be hashed.
+struct AscendingScalars {
+  private var last = 0..<0
+  private(set) var holds = true
+
+  /// Looks at the next element.
+  ///
+  /// - Parameter element: where its bytes stand.
+  @inline(__always)
+  mutating func add(_ element: Range<Int>, in bytes: RawSpan) {
+    guard holds else { return }
+    holds = Self.hasOneEncoding(element, in: bytes) && (last.isEmpty || Self.precedes(last, element, in: bytes))
+    last = element
+  }
+
+  /// Whether the element is a number, a string or data, and no other bytes mean the same.
+  private static func hasOneEncoding(_ element: Range<Int>, in bytes: RawSpan) -> Bool {
+    guard let initial = byte(bytes, element.lowerBound) else { return false }
+    switch initial >> 5 {
+    case CBOR.Major.unsigned, CBOR.Major.negative, CBOR.Major.text, CBOR.Major.bytes: break
+    case CBOR.Major.simple: return true
+    default: return false
+    }
+    // A head may be written longer than it has to be.
+    let start = element.lowerBound + 1
+    switch initial & 0x1F {
+    case 0..<24: return true
+    case 24: return (byte(bytes, start) ?? 0) >= 24
+    case 25: return (byte(bytes, start) ?? 0) > 0
+    case 26: return (byte(bytes, start) ?? 0) > 0 || (byte(bytes, start + 1) ?? 0) > 0
+    default: return (0..<4).contains { (byte(bytes, start + $0) ?? 0) > 0 }
+    }
+  }
+
+  private static func precedes(_ one: Range<Int>, _ other: Range<Int>, in bytes: RawSpan) -> Bool {
+    for offset in 0..<min(one.count, other.count) {
+      let (left, right) = (byte(bytes, one.lowerBound + offset), byte(bytes, other.lowerBound + offset))
+      guard let left, let right else { return false }
+      if left != right { return left < right }
+    }
+    return one.count < other.count
+  }
+
+  @inline(__always)
+  private static func byte(_ bytes: RawSpan, _ offset: Int) -> UInt8? {
+    offset < bytes.byteCount ? bytes.unsafeLoad(fromUncheckedByteOffset: offset, as: UInt8.self) : nil
+  }
+}
