@@ -20,7 +20,7 @@
 /// A struct keeps its memberwise initializer, and a class whose properties all have initial values its `init()`.
 /// Members are as visible as the type; a public model needs `public import Strata` where imports are internal.
 ///
-/// Objects keep their identity: several fields may refer to one, and references may lead in circles. A weak reference is
+/// Objects keep their identity: several fields may refer to one, and references may lead in cycles. A weak reference is
 /// archived only where something else in the archive writes its object. A class that is not final may have subclasses
 /// with `superclass:`; it gets a required `init(fields:)`.
 ///

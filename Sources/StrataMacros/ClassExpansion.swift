@@ -84,7 +84,7 @@ extension ModelDeclaration {
     return function("\(head(form))func adoptObject(_ other: AnyObject)", lines)
   }
 
-  /// A call of the superclass, whose first field has the place behind those of this class.
+  /// A call of the superclass, whose first field has the place after those of this class.
   private func around(_ count: Int, _ form: ClassForm, _ call: String, _ cursor: String) -> [String] {
     guard form.superclass != nil else { return [] }
     return ["\(cursor).beginSuperclass(after: \(count))", call, "\(cursor).endSuperclass(after: \(count))"]

@@ -11,7 +11,7 @@ internal import StrataCore
 
 /// Where paths lead.
 enum RealPath {
-  /// How many links are followed before they count as a circle.
+  /// How many links are followed before they count as a cycle.
   private static let mostLinks = 40
 
   /// The path without links, as far as there is something; what does not exist yet follows as it is.

@@ -1,6 +1,6 @@
 public import Foundation
 
-// Each of these gives what `make(from:in:)` gives for the value of the element. Tests hold the two roads together.
+// Each of these gives what `make(from:in:)` gives for the value of the element. Tests hold the two paths together.
 
 extension Bool {
   public static func make(fromJSON element: JSONElement, in context: DecodingContext) throws -> Bool {
@@ -194,7 +194,7 @@ extension Model {
   public static func make(fromJSON element: JSONElement, in context: DecodingContext) throws -> Self {
     let schema = schema
     let plan = context.json.plan(of: schema)
-    if schema.isEnumeration || !context.json.takesDirectRoad(plan) {
+    if schema.isEnumeration || !context.readsDirectly(plan) {
       return try make(from: element.value(), in: context)
     }
     try schema.check()

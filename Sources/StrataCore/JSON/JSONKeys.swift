@@ -9,7 +9,7 @@ struct JSONKeys: Sendable {
     let keyLength: Int
     /// The table of the object below, or -1 where a field stands here and none below.
     var table = -1
-    /// The entry behind all those below this one.
+    /// The entry after all those below this one.
     var end = 0
     /// The first of the fields below.
     var firstField = Int.max

@@ -44,7 +44,7 @@ final class JSONLayout: Sendable {
     self.init(shape.keys.map { ($0, paths[ExactKey($0)] ?? [$0]) }, typeName: shape.typeName)
   }
 
-  /// The error with a field in front of its path.
+  /// The error with a field before its path.
   func located(_ error: any Error, _ field: Int) -> ArchiveError {
     ArchiveError.at(.key(names[field]), error).inType(typeName)
   }

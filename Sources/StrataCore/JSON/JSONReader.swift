@@ -13,13 +13,8 @@ public import Foundation
 /// - `true` and `false` are booleans and never numbers.
 /// - A string is made of Unicode scalars: lone surrogates, invalid UTF-8 and raw control characters are refused.
 public struct JSONReader: Sendable {
-  /// What to do where an object has a key twice. RFC 8259 leaves it open.
-  public enum DuplicateKeys: Sendable, Hashable {
-    /// The last value counts, at the place of the first.
-    case lastWins
-    /// An error with the code `invalidJSON` and the path of the key.
-    case refuse
-  }
+  /// What to do where an object has a key twice.
+  public typealias DuplicateKeys = JSONDuplicateKeys
 
   /// How much a document may claim: ``ArchiveLimits/depth`` levels of arrays and objects, ``ArchiveLimits/count``
   /// elements of one of them, ``ArchiveLimits/stringLength`` bytes of one string, key or number, and
@@ -31,13 +26,13 @@ public struct JSONReader: Sendable {
   /// What to do where an object of a ``Value`` has a key twice; ``DuplicateKeys/lastWins`` unless set.
   ///
   /// Models always refuse two values for one field, whatever stands here: which of them another reader of the same text
-  /// took is not known. Keys that no field reads may stand twice.
+  /// took is not known. Keys that no field reads may be duplicates.
   public var duplicateKeys = DuplicateKeys.lastWins
 
   /// The deepest nesting that is read whatever the limits say.
   ///
   /// Reading itself does not use the stack, but comparing and releasing a nested value does, level by level.
-  public static let maximumDepth = 2048
+  public static let maximumDepth = JSONTokenizer.maximumDepth
 
   /// A reader with the default limits.
   public init() {}

@@ -293,7 +293,7 @@ struct JSONTranscoder: ~Copyable, ~Escapable {
         let start = output.count
         try value()
         let text = output.array(from: start)
-        // Objects are told apart by what they are, whatever they hold.
+        // Objects are identified by what they are, whatever they hold.
         if text.first != UInt8(ascii: "{"), !texts.insert(text).inserted { throw Self.sameText() }
         separate(1)
         try value()

@@ -36,7 +36,7 @@ extension Model {
     try schema.check()
     let plan = context.json.plan(of: schema)
     let slots = try plan.read(json, in: context)
-    guard !context.json.collectsErrors else { return try make(collecting: slots, plan, in: context) }
+    guard !context.collectsErrors else { return try make(collecting: slots, plan, in: context) }
     return try make(of: slots, plan, in: context)
   }
 
@@ -57,8 +57,8 @@ extension Model {
   ) throws -> Self {
     if let error = schema.errors(of: slots, plan, in: context) { throw error }
     // What was found to be right is made once more, but not level by level again.
-    context.json.collectsErrors = false
-    defer { context.json.collectsErrors = true }
+    context.collectsErrors = false
+    defer { context.collectsErrors = true }
     return try make(of: slots, plan, in: context)
   }
 }

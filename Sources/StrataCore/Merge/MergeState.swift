@@ -115,9 +115,21 @@ extension MergeState: Archivable {
   }
 }
 
+extension MergeState: LibraryField {
+  package static func prepare<M: Model>(_ model: inout M, in context: DecodingContext) throws {
+    if context.source == .archive { try model.upgradeMergeState(in: context) }
+  }
+
+  package static func complete<M: Model>(_ model: inout M, in context: DecodingContext) throws {
+    if context.source == .json { try model.rememberAsBase() }
+  }
+}
+
 extension ModelSchema {
   /// The key of the field in which merging remembers something; `nil` where there is none.
-  var mergeStateKey: String? { remembersMerges ? fields.first { $0.type is MergeState.Type }?.key : nil }
+  var mergeStateKey: String? {
+    libraryField is MergeState.Type ? fields.first { $0.type is MergeState.Type }?.key : nil
+  }
 }
 
 extension Model {

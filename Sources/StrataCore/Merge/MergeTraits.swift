@@ -1,8 +1,10 @@
 /// What a model says about merging, found once for each type: asking a type what it conforms to takes its time.
-package struct MergeTraits: Sendable {
+final class MergeTraits: SchemaNotes {
+  static var slot: SchemaNotesSlot { .merging }
+
   let rules: MergeRules?
   let hooks: (any ValueMerging.Type)?
-  /// The key by which models of the type are told apart: what their rules name, else a field called `id`; `nil` where
+  /// The key by which models of the type are identified: what their rules name, else a field called `id`; `nil` where
   /// there is neither.
   let identityKey: String?
   let fields: [ExactKey: FieldInfo]
@@ -22,6 +24,9 @@ package struct MergeTraits: Sendable {
 }
 
 extension ModelSchema {
-  /// The key by which models of the type are told apart; `nil` where there is none.
+  /// What the model says about merging.
+  var mergeTraits: MergeTraits { notes(MergeTraits.self) }
+
+  /// The key by which models of the type are identified; `nil` where there is none.
   var identityKey: String? { mergeTraits.identityKey }
 }

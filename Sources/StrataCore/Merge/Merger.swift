@@ -29,7 +29,7 @@ public struct Merger: Sendable {
   ///   - base: what both started from; `nil` where nobody knows.
   /// - Throws: ``ArchiveError`` with the code `mergeFailed` where a policy fails or conflicts are to fail,
   ///   `unsupportedVersion` where records of one type have different versions and its model is not among those given,
-  ///   `newerModel` and `migrationFailed` as upgrading does, `notEncodable` where objects are shared or in circles, and
+  ///   `newerModel` and `migrationFailed` as upgrading does, `notEncodable` where objects are shared or in cycles, and
   ///   `limitExceeded` for nesting beyond the limit.
   public func merge(_ server: Value, into local: Value, base: Value? = nil) throws -> (
     value: Value, report: MergeReport

@@ -6,7 +6,7 @@ extension Model {
   ///
   /// - Parameter base: what both sides started from, where the caller knows; else what the model remembers counts.
   mutating func fold(
-    _ source: MergeSource, _ base: Self?, _ options: MergeOptions, in json: JSONReading = JSONReading()
+    _ source: MergeSource, _ base: Self?, _ options: MergeOptions, in json: JSONReading = JSONReading.standard
   ) throws -> MergeReport {
     if isOfSubclass {
       var object = dynamicModel

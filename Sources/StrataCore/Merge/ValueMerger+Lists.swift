@@ -58,7 +58,7 @@ extension ValueMerger {
   ) throws -> Value? {
     guard case .array(let own)? = sides.local, case .array(var other)? = sides.server else { return nil }
     var old = sides.base?.arrayValue ?? []
-    // An element without a key is told apart by its content, so all of it must be there.
+    // An element without a key is identified by its content, so all of it must be there.
     if incoming.hasParts {
       other = try other.map { try graph.opened($0)[key]?.isNull ?? true ? completed($0, over: []) : $0 }
     }
@@ -66,7 +66,7 @@ extension ValueMerger {
       // What the server never said of one cannot tell it apart.
       old = try old.map { element in
         guard try graph.opened(element)[key]?.isNull ?? true, isPart(element) else { return element }
-        // Where a value that has no default is missing, too, the element is told apart by what there is of it.
+        // Where a value that has no default is missing, too, the element is identified by what there is of it.
         return (try? overlaid(element, over: [], fillsIn: true)) ?? element
       }
     }

@@ -288,7 +288,7 @@ extension ValueMerger {
     return ways
   }
 
-  /// An error with the path of an object in front of it.
+  /// An error with the path of an object before it.
   private func located(_ error: any Error, _ entity: Int) -> any Error {
     // Where the path cannot be found, the error itself still says what is wrong.
     let known = roots.flatMap { (try? ways(from: $0, byPlace: true) { try graph.record($0) }) ?? [] }

@@ -246,7 +246,7 @@ struct ValueMerger {
 
   // MARK: Models
 
-  /// The key by which the models in an array are told apart.
+  /// The key by which the models in an array are identified.
   func identityKey(ofElements value: Value) -> String? {
     guard case .array(let elements) = value, let first = elements.first else { return nil }
     return graph.schema(of: first, in: catalog)?.identityKey

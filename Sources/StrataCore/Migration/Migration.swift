@@ -7,7 +7,7 @@ public protocol Migratable {
 /// A model whose fields are asked for one by one when an archive is opened.
 ///
 /// The hook is called for every key of the schema, excluded ones too, and for archives of every version, today's among
-/// them: such a model is read on the general road always, which takes about twice as long. Where steps are enough,
+/// them: such a model is read always on the slow path, which takes about twice as long. Where steps are enough,
 /// prefer ``Migratable``.
 public protocol ValueDecoding: SendableMetatype {
   /// The value for a key, or `nil` to keep the field's default.
@@ -43,7 +43,7 @@ public struct Migration: Sendable {
   /// A subclass inherits the static members of its superclass, the chain among them; so each class names itself:
   ///
   ///     class var migration: Migration { Migration(for: Animal.self, .step(from: 1, to: 2, .drop("tail"))) }
-  public init<M: Model>(for type: M.Type, _ steps: MigrationStep...) {
+  public init(for type: AnyClass, _ steps: MigrationStep...) {
     self.init(steps)
     owner = ObjectIdentifier(type)
   }

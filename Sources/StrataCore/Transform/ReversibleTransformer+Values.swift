@@ -23,7 +23,7 @@ extension ReversibleTransformer where Input: Hashable, Output: Hashable {
   ///     .values(["open": .open, "opened": .open, "closed": .closed], unknown: .use(.open))
   ///
   /// - Parameters:
-  ///   - table: spellings and what they mean. A spelling that stands twice with two meanings is a mistake in the
+  ///   - table: spellings and what they mean. A spelling that is a duplicate with two meanings is a mistake in the
   ///     declaration, which an adapter refuses, and every use throws.
   ///   - unknown: what a spelling means that is not in the table.
   ///   - unknownReverse: how something is spelled that is not in the table.

@@ -72,7 +72,7 @@ struct JSONTyping {
         throw ArchiveError.at(.key(key), error)
       }
     }
-    // In the order of the example, with what is new behind.
+    // In the order of the example, with what is new after.
     let known = example.keys.compactMap { key in object[key].map { (key, $0) } }
     let others = object.entries.filter { example[$0.key] == nil }.map { ($0.key, $0.value) }
     var record = Record(

@@ -7,7 +7,7 @@ struct ObjectTree {
 
   /// The value with the objects of its graphs in their places; a stream has a graph for each model.
   ///
-  /// - Throws: ``ArchiveError`` with the code `notEncodable` where objects are shared or in circles.
+  /// - Throws: ``ArchiveError`` with the code `notEncodable` where objects are shared or in cycles.
   mutating func tree(_ value: Value) throws -> Value {
     if case .array(let elements) = value { return .array(try elements.map { try tree($0) }) }
     guard case .graph(let graph) = value else { return value }

@@ -91,14 +91,15 @@ public struct JSONAdapter<Root: Archivable>: Sendable {
     let context = DecodingContext(
       limits: limits, source: .json, finishesModels: finishesModels, validates: validates,
       collectsFailures: true)
-    context.json = JSONReading(plans: plans, unknownKeys: unknownKeys, collectsErrors: errors == .collectAll)
+    context.json = JSONReading(plans: plans, unknownKeys: unknownKeys)
+    context.collectsErrors = errors == .collectAll
     return context
   }
 
   private var reader: JSONReader {
     var reader = JSONReader()
     reader.limits = limits
-    // A model refuses keys that stand twice, whatever road it is read by.
+    // A model refuses keys that are duplicates, on whatever path it is read.
     reader.duplicateKeys = .refuse
     return reader
   }

@@ -30,7 +30,7 @@ public struct JSONCluster<Result>: Sendable {
 
   /// A cluster of variants.
   ///
-  /// - Throws: ``ArchiveError`` with the code `invalidMapping` where a tag stands twice, where there is no variant, or
+  /// - Throws: ``ArchiveError`` with the code `invalidMapping` where a tag is a duplicate, where there is no variant, or
   ///   where the fallback is none of them.
   public init(
     by discriminator: Discriminator, unknown: Unknown = .fail, _ variants: JSONVariant<Result>...

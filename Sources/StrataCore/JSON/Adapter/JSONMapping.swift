@@ -83,7 +83,7 @@ enum SnakeCase {
       if character.isUppercase, place > 0 {
         let follows = characters[place - 1]
         let next = place + 1 < characters.count ? characters[place + 1] : nil
-        // A word begins behind a small letter, and at the last capital of several before a small one.
+        // A word begins after a small letter, and at the last capital of several before a small one.
         if follows.isLowercase || follows.isNumber || follows.isUppercase && next?.isLowercase == true {
           result.append("_")
         }

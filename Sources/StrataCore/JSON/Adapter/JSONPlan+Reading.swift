@@ -41,7 +41,7 @@ extension JSONPlan {
           found[place] = suppliesMissing && entry.json.isRead ? entry.json.missing : nil
         }
       } catch {
-        guard context.json.collectsErrors else { throw error }
+        guard context.collectsErrors else { throw error }
         slots.errors.append((place, ArchiveError.wrap(error)))
       }
     }
@@ -59,7 +59,7 @@ extension JSONPlan {
         .unknownKey, "JSON holds a key that no field reads; map it, or ignore unknown keys", path: [.key(entry.key)],
         typeName: typeName)
     }
-    guard context.json.collectsErrors else { throw errors[0] }
+    guard context.collectsErrors else { throw errors[0] }
     slots.errors += errors.map { (entries.count, $0) }
   }
 

@@ -54,7 +54,7 @@ package final class JSONPlan: Sendable {
   let writesWhole: Bool
   /// Whether what is read must be an object.
   let needsObject: Bool
-  /// Whether every field is found at one path of keys, and its value taken as it is found: what the direct road from
+  /// Whether every field is found at one path of keys, and its value taken as it is found: what the fast path from
   /// the bytes can do.
   package let isPlain: Bool
   /// Where the fields that are taken as they are found stand in a text.

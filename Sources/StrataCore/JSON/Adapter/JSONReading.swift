@@ -1,18 +1,32 @@
 /// What an adapter asks of reading, carried through nested models.
-package struct JSONReading: Sendable {
+final class JSONReading: Sendable {
   /// Mappings that differ from the models' own, by the identity of the schema.
-  var plans: [ObjectIdentifier: JSONPlan] = [:]
-  var unknownKeys = JSONUnknownKeys.ignore
-  /// Whether reading goes on behind an error, to find the others.
-  var collectsErrors = false
+  let plans: [ObjectIdentifier: JSONPlan]
+  let unknownKeys: JSONUnknownKeys
 
-  /// Whether the fields of a model can be read from the text, and nothing else is asked for.
-  func takesDirectRoad(_ plan: JSONPlan) -> Bool {
-    unknownKeys == .ignore && !collectsErrors && (plan.isPlain || plan.problem == nil && plan.otherKeys != nil)
+  /// What reading without an adapter asks for.
+  static let standard = JSONReading(plans: [:], unknownKeys: .ignore)
+
+  init(plans: [ObjectIdentifier: JSONPlan], unknownKeys: JSONUnknownKeys) {
+    self.plans = plans
+    self.unknownKeys = unknownKeys
   }
 
   func plan(of schema: ModelSchema) -> JSONPlan {
     plans.isEmpty ? schema.jsonPlan : plans[ObjectIdentifier(schema)] ?? schema.jsonPlan
+  }
+}
+
+extension DecodingContext {
+  /// What an adapter asks of reading JSON.
+  var json: JSONReading {
+    get { options as? JSONReading ?? .standard }
+    set { options = newValue }
+  }
+
+  /// Whether the fields of a model can be read from the text, and nothing else is asked for.
+  func readsDirectly(_ plan: JSONPlan) -> Bool {
+    json.unknownKeys == .ignore && !collectsErrors && (plan.isPlain || plan.problem == nil && plan.otherKeys != nil)
   }
 }
 

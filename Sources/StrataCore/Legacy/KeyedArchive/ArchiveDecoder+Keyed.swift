@@ -21,7 +21,7 @@ extension ArchiveDecoder {
   public func decode<T: Archivable>(
     _ type: T.Type = T.self, fromKeyed data: Data, key: String = "root", report: inout DecodingReport
   ) throws -> T {
-    // Whatever is wrong, the long road finds it again and tells it.
+    // Whatever is wrong, the slow path finds it again and tells it.
     if let found = try? decodePlainly(type, from: data, key) {
       report = found.report
       return found.value

@@ -78,7 +78,7 @@ extension ModelSchema {
   }
 }
 
-/// Changes the records of a value, each behind those inside it.
+/// Changes the records of a value, each after those inside it.
 private struct KeyedAdjustment {
   private let adjust: (inout Record) throws -> Void
 

@@ -89,7 +89,7 @@ public struct KeyedArchive: Sendable {
   ///   - limits: what the archive may claim, with those inside it.
   ///   - opensNested: whether data that is a keyed archive itself becomes what it holds.
   /// - Throws: ``ArchiveError`` with the code `notAnArchive` where the property list is something else, `newerFormat`
-  ///   for a version above ``knownVersion``, `damaged` where a reference leads nowhere or in a circle, or where a class or
+  ///   for a version above ``knownVersion``, `damaged` where a reference leads nowhere or in a cycle, or where a class or
   ///   a value of Foundation is not as it is written, and `limitExceeded`. The path begins with the top key.
   /// - Complexity: linear in the size of the property list.
   public init(

@@ -1,10 +1,10 @@
 import Foundation
 
-/// The body of an archive, written straight from the bytes of a keyed archive: the short road to plain models.
+/// The body of an archive, written straight from the bytes of a keyed archive: the fast path to plain models.
 ///
 /// There is no table of objects, no graph and no record in between; models read the body as they read any other. What is
-/// not everyday (XML, classes with identity, steps, hooks, damage) throws ``BinaryObjects/Surprise``, and the long road
-/// over ``KeyedArchive`` does the work and tells what is wrong. What this road gives, the long one gives too.
+/// not everyday (XML, classes with identity, steps, hooks, damage) throws ``BinaryObjects/Surprise``, and the slow path
+/// over ``KeyedArchive`` does the work and tells what is wrong. What this path gives, the slow one gives too.
 struct KeyedBody: ~Copyable, ~Escapable {
   typealias Surprise = BinaryObjects.Surprise
 
@@ -32,7 +32,7 @@ struct KeyedBody: ~Copyable, ~Escapable {
   var depth = 0
   private var uids: (start: Int, count: Int) = (0, 0)
   private var text: [UInt8] = []
-  /// The keys of the objects that are being written, and the values of their fields, each behind those around it.
+  /// The keys of the objects that are being written, and the values of their fields, each after those around it.
   var openKeys: [Int32] = []
   private var openFields: [Target] = []
   private var upgrades: [(schema: ModelSchema, version: Int, count: Int)] = []
@@ -51,7 +51,7 @@ struct KeyedBody: ~Copyable, ~Escapable {
   init(_ bytes: RawSpan, _ catalog: SchemaCatalog, limits: ArchiveLimits) throws {
     let objects = try BinaryObjects(bytes, limits: limits)
     let models = try KeyedModels(catalog)
-    // The long road counts levels in another way, which only matters where few are allowed.
+    // The slow path counts levels in another way, which only matters where few are allowed.
     guard limits.depth >= Self.mostLevels else { throw Surprise() }
     self.objects = objects
     self.limits = limits
@@ -93,7 +93,7 @@ struct KeyedBody: ~Copyable, ~Escapable {
     guard topEntries.count == 1, ExactKey.isSame(topEntries[0].key, key), !key.hasPrefix("$") else { throw Surprise() }
     try write(target(topEntries[0].value), .other, model)
     if metCount < objects.count { try checkOthers() }
-    // Objects that lie over each other are for the long road.
+    // Objects that lie over each other are for the slow path.
     guard metSize <= objects.bytes.byteCount else { throw Surprise() }
   }
 
@@ -325,7 +325,7 @@ struct KeyedBody: ~Copyable, ~Escapable {
       let date = try double(at: self.target(value(.time, of: 2, count, values, base)))
       writer.write(Date(timeIntervalSinceReferenceDate: date))
     case .set:
-      // Duplicates are refused by who reads it, and left to the long road so.
+      // Duplicates are refused by who reads it, and left to the slow path so.
       guard number == .set else { throw Surprise() }
       writer.writeTag(CBOR.Tag.set)
       try writeArray(self.target(value(.objects, of: 2, count, values, base)), .other, model)
@@ -336,7 +336,7 @@ struct KeyedBody: ~Copyable, ~Escapable {
       let address = try self.target(value(.relative, of: 3, count, values, base))
       guard address.marker >> 4 == 0x5, !address.isNull else { throw Surprise() }
       let (start, length) = try bytes(of: address)
-      // What Foundation takes for no address stays text, which the long road finds out.
+      // What Foundation takes for no address stays text, which the slow path finds out.
       guard length > 0, objects.marker(at: start) != UInt8(ascii: ":") else { throw Surprise() }
       writer.write(url: objects.bytes.extracting(start..<start &+ length))
     case .dictionary:

@@ -13,7 +13,7 @@ struct KeyedKeys {
     var number = 0
   }
 
-  /// The keys that the road over bytes knows itself.
+  /// The keys that the fast path over bytes knows itself.
   enum Known: Int, CaseIterable {
     case type, time, objects, keys, string, relative, base, version
   }

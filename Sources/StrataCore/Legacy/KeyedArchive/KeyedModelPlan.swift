@@ -7,12 +7,12 @@ struct KeyedModelPlan {
     case version, type
     /// What no field takes.
     case other
-    /// What the long road must see.
+    /// What the slow path must see.
     case surprise
   }
 
   /// The numbers that a field takes: keyed archives hold equal numbers once, so others may stand for them. Sets are told
-  /// apart too: where any value may stand, the long road makes lists of them.
+  /// apart too: where any value may stand, the slow path makes lists of them.
   enum Number { case boolean, integer, double, set, other }
 
   struct Field {

@@ -16,7 +16,7 @@ public struct KeyedWriting: Sendable, Hashable {
   public var usesMutableCollections = false
   /// The name of a class and those of its superclasses, by type name: `["Issue": ["GHIssue", "MTLModel", "NSObject"]]`.
   public var classes: [String: [String]] = [:]
-  /// The superclasses of any other class that no archive told of, behind those that are models: `["NSObject"]` unless set.
+  /// The superclasses of any other class that no archive told of, after those that are models: `["NSObject"]` unless set.
   public var baseClasses = ["NSObject"]
 
   public init() {}

@@ -71,7 +71,7 @@ struct BinaryObjects: ~Escapable {
     return Int(number)
   }
 
-  /// Checks that an object has so many bytes behind its marker.
+  /// Checks that an object has at least a number of bytes after its marker.
   @inline(__always)
   func check(_ size: Int, at offset: Int) throws {
     guard size < table &- offset else { throw Surprise() }

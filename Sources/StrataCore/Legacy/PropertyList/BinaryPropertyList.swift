@@ -186,7 +186,7 @@ struct BinaryPropertyList: ~Escapable {
     try count(low, start, width: 1, isText: true)
   }
 
-  /// A count, which stands in the marker or as an integer behind it, checked against the bytes that are left.
+  /// A count, which stands in the marker or as an integer after it, checked against the bytes that are left.
   private mutating func count(_ low: Int, _ start: Int, width: Int, isText: Bool = false) throws -> Int {
     var count = UInt64(low)
     if low == 0xF {

@@ -2,7 +2,7 @@ public import Foundation
 
 /// A property list as it stands in a file: a table of objects, which refer to each other by number.
 ///
-/// The table keeps what a tree would lose: which objects are one and the same, and references in circles, which plain
+/// The table keeps what a tree would lose: which objects are one and the same, and references in cycles, which plain
 /// property lists must not have and keyed archives may.
 public struct PropertyList: Sendable, Hashable {
   public enum Object: Sendable, Hashable {

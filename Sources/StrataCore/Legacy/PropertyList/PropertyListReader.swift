@@ -15,7 +15,7 @@ public struct PropertyListReader: Sendable {
 
   /// Reads the table of objects of a property list in either form.
   ///
-  /// Binary: references may run in circles, and objects that nothing refers to stay in the table. Ordered sets become
+  /// Binary: references may run in cycles, and objects that nothing refers to stay in the table. Ordered sets become
   /// arrays, and what fills gaps becomes null. Text that is marked as ASCII may be UTF-8, as some programs write it.
   ///
   /// XML: UTF-8 with or without a byte order mark, or UTF-16. The document type is passed over: nothing is fetched, and

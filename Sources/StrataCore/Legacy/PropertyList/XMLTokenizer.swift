@@ -304,7 +304,7 @@ struct XMLTokenizer: ~Escapable {
 
   // MARK: Bytes
 
-  /// The byte at a place; behind the end, one that fits nowhere.
+  /// The byte at a place; after the end, one that fits nowhere.
   private func byte(_ place: Int) -> UInt8 {
     place < bytes.byteCount ? bytes.unsafeLoad(fromByteOffset: place, as: UInt8.self) : 0xFF
   }

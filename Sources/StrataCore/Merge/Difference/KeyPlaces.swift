@@ -45,7 +45,7 @@ struct KeyPairs {
 }
 
 extension Record {
-  /// The record with other fields: some of its own in their order, and others behind them.
+  /// The record with other fields: some of its own in their order, and others after them.
   ///
   /// - Complexity: linear in the number of fields.
   func with(_ fields: [Object.Entry]) -> Record {

@@ -25,7 +25,7 @@ public struct ValueDifference: Sendable, Hashable {
     public let new: Value?
   }
 
-  /// The differences, in the order of the old value, with what was added behind.
+  /// The differences, in the order of the old value, with what was added after.
   public private(set) var changes: [Change] = []
 
   /// The key that tells the elements of arrays apart.
@@ -147,7 +147,7 @@ public struct ValueDifference: Sendable, Hashable {
     for (id, element) in zip(news, after) where !known.contains(id) {
       note(.added, nil, element, at: .element(key: key, id: id.value))
     }
-    // What was added stands behind what stayed, unless this says otherwise.
+    // What was added stands after what stayed, unless this says otherwise.
     let plain = olds.filter { kept[$0] != nil } + news.filter { !known.contains($0) }
     if plain != news { note(.reordered, .array(olds.map(\.value)), .array(news.map(\.value))) }
   }

@@ -177,7 +177,7 @@ final class PartReader {
     type.schema.isObject ? .reference(graph.add(record, of: type)) : .record(record)
   }
 
-  /// A record of some of the fields, in the order of the schema, with what no field took behind them.
+  /// A record of some of the fields, in the order of the schema, with what no field took after them.
   private func record(
     _ schema: ModelSchema, _ values: [Value?], _ unknown: UnknownFields = UnknownFields()
   ) -> Record {

@@ -6,7 +6,7 @@ struct PartText {
   let reading: JSONReading
 
   /// - Throws: ``ArchiveError`` with the code `invalidJSON` for text that is no JSON, and with its path for a key that
-  ///   stands twice and is read.
+  ///   is a duplicate and is read.
   func value(of text: Data, for type: Any.Type) throws -> Value {
     try JSONReader().withRoot(of: text, depthLimit: JSONReader.maximumDepth) { root in
       let (value, hasDuplicates) = try root.lastValue()

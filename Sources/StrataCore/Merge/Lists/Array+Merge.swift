@@ -38,7 +38,7 @@ extension Array where Element: Model {
     fromJSON json: Data, by key: String? = nil, missing: MissingElements = .deleteUnlessEdited,
     base: [Element]? = nil, options: MergeOptions = MergeOptions()
   ) throws -> MergeReport {
-    let elements = try PartText(reading: JSONReading()).value(of: json, for: Self.self)
+    let elements = try PartText(reading: JSONReading.standard).value(of: json, for: Self.self)
     return try mergeValues(fromJSON: elements, by: key, missing: missing, base: base, options: options)
   }
 

@@ -33,7 +33,7 @@ struct ElementBytes: ~Copyable {
 
 /// What tells elements apart, as bytes.
 enum ElementIdentity: Hashable {
-  /// Up to seven bytes, with their number behind them.
+  /// Up to seven bytes, with their number after them.
   case short(UInt64)
   case long([UInt8])
 }

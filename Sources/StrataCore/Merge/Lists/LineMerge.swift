@@ -36,7 +36,7 @@ enum LineMerge {
     return result
   }
 
-  /// The lines, each with its line feed, told apart by their scalars.
+  /// The lines, each with its line feed, identified by their scalars.
   private static func lines(_ text: String) -> [String] {
     var lines: [String] = []
     var current = String.UnicodeScalarView()

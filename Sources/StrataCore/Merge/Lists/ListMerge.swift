@@ -94,7 +94,7 @@ struct ListMerge {
     var report = MergeReport()
   }
 
-  /// - Returns: `nil` where elements cannot be told apart by the key.
+  /// - Returns: `nil` where elements cannot be identified by the key.
   func run(
     _ bytes: borrowing ElementBytes, _ local: [Range<Int>], _ server: [Range<Int>], _ base: [Range<Int>],
     _ fieldsOf: @escaping Fields

@@ -43,7 +43,7 @@ struct ListOrder {
     return result
   }
 
-  /// The order without a base: the server's, with what only this side has behind what it follows here.
+  /// The order without a base: the server's, with what only this side has after what it follows here.
   func following(_ surviving: Set<Int>) -> [Int] {
     let other = Set(server)
     var runs: [Int: [Int]] = [:]

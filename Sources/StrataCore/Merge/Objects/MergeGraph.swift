@@ -45,7 +45,7 @@ final class MergeGraph {
   }
 
   /// The key that tells the elements of a field's array apart: what its policy names, else what the type of one of them
-  /// is told apart by.
+  /// is identified by.
   func listKey(_ typeName: String, _ key: String, _ element: Value, in catalog: SchemaCatalog) -> String? {
     let field = catalog[typeName]?.mergeTraits.fields[ExactKey(key)]
     if case .byID(let key, _)? = field?.merge.leading.rule { return key }
@@ -103,7 +103,7 @@ extension Value {
     }
   }
 
-  /// The value with another one in place of each outermost record. Keys of maps and members of sets, which are told apart by
+  /// The value with another one in place of each outermost record. Keys of maps and members of sets, which are identified by
   /// all that they have, stay.
   func mapRecords(_ replacement: (Record) throws -> Value) rethrows -> Value {
     switch self {

@@ -3,7 +3,7 @@ public import Foundation
 /// JSON Patch (RFC 6902): a list of operations that change a document one after the other.
 public struct JSONPatch: Sendable, Hashable {
   public enum Operation: Sendable, Hashable {
-    /// Puts a value in: under a key, or in front of a place of an array; `-` is behind its last.
+    /// Puts a value in: under a key, or before a place of an array; `-` is after its last.
     case add(JSONPointer, Value)
     case remove(JSONPointer)
     case replace(JSONPointer, Value)
@@ -116,7 +116,7 @@ public struct JSONPatch: Sendable, Hashable {
         operations.append(.replace(JSONPointer(path), .array(after)))
         return
       }
-      // From behind, so that what is taken out does not move what is yet to be.
+      // From the end, so that what is taken out does not move what is yet to be.
       for place in difference.removed.reversed() { operations.append(.remove(pointer(String(place)))) }
       for place in difference.added { operations.append(.add(pointer(String(place)), after[place])) }
     }

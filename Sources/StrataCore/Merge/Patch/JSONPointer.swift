@@ -15,7 +15,7 @@ public struct JSONPointer: Sendable, Hashable, CustomStringConvertible {
     guard text.utf8.first == UInt8(ascii: "/") else {
       throw ArchiveError(.invalidJSON, "a JSON pointer is empty or begins with /")
     }
-    // By code points: a slash with a combining mark behind it is one character to Swift, and divides all the same.
+    // By code points: a slash with a combining mark after it is one character to Swift, and divides all the same.
     tokens = try text.unicodeScalars.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map { part in
       var token = String.UnicodeScalarView()
       var rest = part

@@ -35,7 +35,7 @@ struct PatchMembers {
     set { slots[place] = newValue }
   }
 
-  /// Puts in under a key, behind the others unless it is there already.
+  /// Puts in under a key, after the others unless it is there already.
   mutating func put(_ slot: Slot, under key: String) {
     if let place = place(of: key) {
       slots[place] = slot

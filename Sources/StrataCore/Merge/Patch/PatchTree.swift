@@ -243,7 +243,7 @@ struct PatchTree {
   /// - Throws: ``ArchiveError`` with the code `limitExceeded` where nodes are nested too deep.
   private func value(of slot: Slot) throws -> Value {
     guard case .node(let top) = slot else { return value(slot, [:]) }
-    // Each node stands behind the one that holds it.
+    // Each node stands after the one that holds it.
     var order = [(number: top, depth: 1)]
     var next = 0
     while next < order.count {

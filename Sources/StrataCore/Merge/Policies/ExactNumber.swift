@@ -13,7 +13,7 @@ struct ExactNumber: Comparable {
   }
 
   private var kind = Kind.zero
-  /// The digits in ASCII, behind `0.`; neither the first nor the last is a zero.
+  /// The digits in ASCII, after `0.`; neither the first nor the last is a zero.
   private var digits: [UInt8] = []
   /// The power of ten that this fraction is multiplied by.
   private var power = Power(0)

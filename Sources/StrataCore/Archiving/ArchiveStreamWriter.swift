@@ -1,0 +1,198 @@
+public import Foundation
+
+/// Writes a stream of models to a file, a few thousand to a member, in constant memory.
+///
+///     var writer = try ArchiveStreamWriter<Issue>(creating: url)
+///     for issue in issues { try writer.append(issue) }
+///     try writer.finish()
+///
+/// A new stream takes the place of an old file only when it is finished. Appending leaves every byte of the file as
+/// it is and adds members after them; a writer that goes away unfinished takes its own bytes back. A writer has the file
+/// for itself from its beginning to its end, among all processes that write with this type; readers beside it see what was
+/// there before.
+public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
+  /// A member is closed when its body has so many bytes: enough for deflate to find what repeats, and little enough
+  /// to be held in memory and read alone.
+  private static var memberSize: Int { 256 << 10 }
+
+  private let file: StreamFile
+  private var writer: ArchiveWriter
+  private let compression: CompressionLevel
+  private var pending: UInt32 = 0
+  private var next: Stamp
+  private var total: (count: UInt64, plainSize: UInt64)
+
+  /// Starts a stream that replaces the file when it is finished.
+  ///
+  /// - Parameters:
+  ///   - url: the file. No other stream is written to it meanwhile.
+  ///   - waiting: how long to wait for another writer of the file.
+  ///   - compression: how much time compressing may take.
+  ///   - limits: what the stream may hold. A decoder with the same limits reads all that is written.
+  /// - Throws: ``ArchiveError`` with the code `fileSystem`, and `fileInUse` where another writer has the file.
+  public init(
+    creating url: URL, waiting: Duration = .zero, compression: CompressionLevel = .balanced,
+    limits: ArchiveLimits = ArchiveLimits()
+  ) throws {
+    file = try StreamFile(replacing: url, waiting: waiting)
+    self.compression = compression
+    writer = ArchiveWriter(limits: limits, minimumCapacity: Self.memberSize + (64 << 10))
+    next = Self.stamp(0)
+    total = (0, 0)
+    beginMember()
+  }
+
+  /// Goes on with a stream that is there.
+  ///
+  /// The stream is read through first, since nothing is acknowledged after damage.
+  ///
+  /// A writer that was killed, or a machine that lost power, leaves bytes behind the last end of the stream, and such a file
+  /// is refused. With `recovering` they are cut off, if they are what such a writer leaves: the whole stream before them
+  /// reads well, they break off at the end of the file, and no member follows. They are kept beside the file, as
+  /// `NAME.cut`, until this writer has finished. Anything else is damage: see ``ArchiveSalvage``.
+  ///
+  /// - Parameters:
+  ///   - url: the file. No other stream is written to it meanwhile.
+  ///   - recovering: whether to cut off what a writer left behind the last end.
+  ///   - verifying: whether the checksums of all members are checked. Without it only the first header and the last end are
+  ///     looked at, so that the cost does not grow with the file.
+  ///   - waiting: how long to wait for another writer of the file.
+  ///   - compression: how much time compressing may take.
+  ///   - limits: what the stream may hold, as above.
+  /// - Throws: ``ArchiveError`` with the code `fileSystem`; `fileInUse` where another writer has the file; `typeMismatch`
+  ///   where the file holds another type or no stream; `newerModel` where a newer program wrote it; `truncated` where it has
+  ///   no end; `damaged`, `limitExceeded` or whatever else reading it throws. The file is then as it was.
+  /// - Complexity: linear in the size of the file where it is verified or recovered, else constant.
+  public init(
+    appendingTo url: URL, recovering: Bool = false, verifying: Bool = true, waiting: Duration = .zero,
+    compression: CompressionLevel = .balanced, limits: ArchiveLimits = ArchiveLimits()
+  ) throws {
+    let file = try WriterLock.take(url, waiting: waiting) { try OpenFile(appending: $0) }
+    let first = try MemberReader.stamp(of: file)
+    guard first.kind != .single, first.typeName == Self.stamp(0).typeName else {
+      throw ArchiveError(
+        .typeMismatch, "the file is no stream of \(Element.archiveTypeName)", typeName: first.typeName)
+    }
+    var size = try file.status().size
+    var end = try MemberReader.endStamp(of: file, at: size)
+    var cut: CutBytes?
+    if let end {
+      try Element.rootSchema?.check(end)
+      if verifying { try StreamRecovery(of: url, limits).check() }
+    } else if recovering {
+      let found = try StreamRecovery(of: url, limits).lastEnd()
+      // Not before: a stream that is refused stays as it is.
+      try Element.rootSchema?.check(found.stamp)
+      cut = try CutBytes(of: file, from: found.offset, to: size, beside: url)
+      try file.truncate(to: found.offset)
+      (end, size) = (found.stamp, found.offset)
+    }
+    guard let end else {
+      throw ArchiveError(
+        .truncated, "the stream has no end: its last writer did not finish; append with recovering to cut that off")
+    }
+    self.file = StreamFile(growing: file, at: url, from: size, cut: cut)
+    self.compression = compression
+    writer = ArchiveWriter(limits: limits, minimumCapacity: Self.memberSize + (64 << 10))
+    next = Self.stamp(end.sequenceNumber &+ 1)
+    total = (end.count, end.plainSize)
+    beginMember()
+  }
+
+  /// Adds a model.
+  ///
+  /// - Throws: as ``ArchiveEncoder``; the model is then not part of the stream, and others can follow.
+  ///   ``ArchiveError`` with the code `fileSystem` where the file cannot be written.
+  public mutating func append(_ element: Element) throws {
+    let mark = writer.mark()
+    do {
+      try writer.writeElement(element)
+      try writer.checkLimits()
+    } catch {
+      // Strings and definitions of the failed model are already numbered, so the member ends before it.
+      writer.cut(to: mark)
+      let isFirst = pending == 0
+      try flush()
+      // What the limits allow for a member may be enough without the models before it.
+      guard !isFirst, (error as? ArchiveError)?.code == .limitExceeded else { throw error }
+      return try append(element)
+    }
+    pending += 1
+    if writer.buffer.count >= Self.memberSize || pending >= writer.limits.count { try flush() }
+  }
+
+  /// Ends the stream and makes sure that it is on the disk. Without this call nothing was written.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `fileSystem`; the file is then as it was before.
+  public consuming func finish() throws {
+    try flush()
+    next.kind = .end
+    next.count = total.count
+    next.plainSize = total.plainSize
+    var bytes: [UInt8] = []
+    try Gzip.appendMember(body: RawSpan(), stamp: next, to: &bytes)
+    try file.write(bytes)
+    try file.finish()
+  }
+
+  // MARK: Inside
+
+  private static func stamp(_ number: UInt64) -> Stamp {
+    Stamp(
+      kind: .member, sequenceNumber: number, typeName: Element.archiveTypeName,
+      modelVersion: Element.rootSchema?.modelVersion, fingerprint: Element.rootSchema?.fingerprint ?? 0)
+  }
+
+  private mutating func beginMember() {
+    writer.reset()
+    writer.beginCountedArray()
+    pending = 0
+  }
+
+  private mutating func flush() throws {
+    guard pending > 0 else { return beginMember() }
+    writer.setCount(pending)
+    next.count = UInt64(pending)
+    let bytes = try writer.member(next, compression)
+    try file.write(bytes)
+    total.count += UInt64(pending)
+    total.plainSize += UInt64(writer.buffer.count)
+    next.sequenceNumber += 1
+    beginMember()
+  }
+}
+
+extension ArchiveWriter {
+  /// Starts an array whose count follows once it is known: its head has a fixed width.
+  package mutating func beginCountedArray() {
+    counts.addCollection(0)
+    countPlace = buffer.count + 1
+    buffer.append(0x9A, UInt32(0))
+  }
+
+  package mutating func setCount(_ count: UInt32) { buffer.overwrite(at: countPlace, with: count) }
+
+  /// Writes an element of that array.
+  package mutating func writeElement<T: Archivable>(_ element: T) throws {
+    counts.addElement()
+    try writeRoot(element)
+  }
+
+  /// Where the next value will stand, to take it back.
+  func mark() -> Mark { Mark(count: buffer.count, depth: depth, counts: counts) }
+
+  /// Takes back what was written since a mark. Its strings stay numbered, so nothing may follow.
+  mutating func cut(to mark: Mark) {
+    buffer.removeLast(from: mark.count)
+    depth = mark.depth
+    counts = mark.counts
+    closeValues()
+  }
+
+  /// How far a body was written.
+  struct Mark {
+    let count: Int
+    let depth: Int
+    let counts: ReadingCounts
+  }
+}

@@ -1,0 +1,152 @@
+/// What went wrong with an archive, a migration, a merge or a JSON document, and where.
+///
+/// Messages name keys, types, sizes and versions, and never values.
+public struct ArchiveError: Error, Sendable {
+  /// The kind of failure. ``description`` words it; only the code is part of the interface.
+  public enum Code: String, Sendable, Hashable, CaseIterable {
+    // Opening
+    case notAnArchive, newerFormat, truncated, damaged, limitExceeded
+    // Decoding
+    case newerModel, unsupportedVersion, unknownType, typeMismatch, missingValue, unknownCase, rejected
+    // Validating
+    case invalid
+    // Upgrading
+    case invalidMigration, migrationFailed
+    // Merging
+    case mergeFailed, unknownKey
+    // Encoding
+    case notEncodable, invalidSchema
+    // JSON
+    case invalidJSON, invalidMapping
+    // Files
+    case fileSystem
+    /// Another writer has the file.
+    case fileInUse
+  }
+
+  /// A step from the outside in: a key or a place in an array.
+  public enum PathComponent: Sendable, Hashable {
+    case key(String)
+    case index(Int)
+  }
+
+  /// The fields, kept off the stack so that throwing functions stay cheap.
+  package final class Details: Sendable {
+    let code: Code
+    let reason: String
+    let path: [PathComponent]
+    let typeName: String?
+    let foundVersion: Int?
+    let supportedVersion: Int?
+    let limit: ArchiveLimits.Limit?
+    let byteOffset: Int?
+    let underlying: (any Error)?
+    let failures: [ValidationFailure]
+    let extra: Extra?
+
+    init(
+      code: Code, reason: String, path: [PathComponent], typeName: String?, foundVersion: Int?,
+      supportedVersion: Int?, limit: ArchiveLimits.Limit?, byteOffset: Int?, underlying: (any Error)?,
+      failures: [ValidationFailure], extra: Extra?
+    ) {
+      self.code = code
+      self.reason = reason
+      self.path = path
+      self.typeName = typeName
+      self.foundVersion = foundVersion
+      self.supportedVersion = supportedVersion
+      self.limit = limit
+      self.byteOffset = byteOffset
+      self.underlying = underlying
+      self.failures = failures
+      self.extra = extra
+    }
+  }
+
+  package let details: Details
+
+  package init(
+    _ code: Code, _ reason: String, path: [PathComponent] = [], typeName: String? = nil,
+    foundVersion: Int? = nil, supportedVersion: Int? = nil, limit: ArchiveLimits.Limit? = nil,
+    byteOffset: Int? = nil, underlying: (any Error)? = nil, failures: [ValidationFailure] = [],
+    extra: Extra? = nil
+  ) {
+    details = Details(
+      code: code, reason: reason, path: path, typeName: typeName, foundVersion: foundVersion,
+      supportedVersion: supportedVersion, limit: limit, byteOffset: byteOffset, underlying: underlying,
+      failures: failures, extra: extra)
+  }
+
+  /// The kind of failure.
+  public var code: Code { details.code }
+  /// What is wrong, and what would be right, without the place.
+  public var reason: String { details.reason }
+  /// The keys and places that lead to the failure, from the outside in; empty at the root.
+  public var codingPath: [PathComponent] { details.path }
+  /// The key that failed: the last one of the path.
+  public var key: String? {
+    for case .key(let key) in details.path.reversed() { return key }
+    return nil
+  }
+  /// The name of the type that was being read or written.
+  public var typeName: String? { details.typeName }
+  /// The model or format version that the data has.
+  public var foundVersion: Int? { details.foundVersion }
+  /// The highest version that this program reads.
+  public var supportedVersion: Int? { details.supportedVersion }
+  /// The limit that was exceeded.
+  public var limit: ArchiveLimits.Limit? { details.limit }
+  /// Where in the inflated bytes, or in the file if nothing was inflated yet, the failure was noticed.
+  public var byteOffset: Int? { details.byteOffset }
+  /// The error that a hook, a step, a `Codable` type or the operating system threw.
+  public var underlyingError: (any Error)? { details.underlying }
+}
+
+extension ArchiveError {
+  /// The same error with one more step before its path.
+  ///
+  /// - Parameter json: the steps to the same place in JSON, where these are others.
+  package func prefixed(by component: PathComponent, json: [PathComponent]? = nil) -> ArchiveError {
+    ArchiveError(
+      code, reason, path: [component] + codingPath, typeName: typeName, foundVersion: foundVersion,
+      supportedVersion: supportedVersion, limit: limit, byteOffset: byteOffset,
+      underlying: underlyingError, failures: failures.map { $0.prefixed(by: [component]) },
+      extra: prefixedExtra(component, json))
+  }
+
+  /// The same error with the type that was being read, where none is known yet.
+  package func inType(_ name: String) -> ArchiveError {
+    guard typeName == nil else { return self }
+    return ArchiveError(
+      code, reason, path: codingPath, typeName: name, foundVersion: foundVersion,
+      supportedVersion: supportedVersion, limit: limit, byteOffset: byteOffset,
+      underlying: underlyingError, failures: failures, extra: details.extra)
+  }
+}
+
+extension ArchiveError {
+  /// `error` with `component` before its path; an error of somebody else's becomes the cause of one of ours.
+  package static func at(_ component: PathComponent, _ error: any Error) -> ArchiveError {
+    wrap(error).prefixed(by: component)
+  }
+
+  /// `error` itself where it is ours, else ours with `error` as its cause.
+  package static func wrap(_ error: any Error) -> ArchiveError {
+    if let known = error as? ArchiveError { return known }
+    return ArchiveError(.rejected, "the type's own code refused the value", underlying: error)
+  }
+
+  package static func tooDeep(_ limit: Int) -> ArchiveError {
+    ArchiveError(
+      .limitExceeded, "nested more than \(limit) levels deep; raise the depth limit if that is right",
+      limit: .depth)
+  }
+
+  package static func damaged(_ reason: String, at offset: Int) -> ArchiveError {
+    ArchiveError(.damaged, reason, byteOffset: offset)
+  }
+
+  package static func mismatch(expected: String, found: String, at offset: Int? = nil) -> ArchiveError {
+    ArchiveError(.typeMismatch, "found \(found) where \(expected) is expected", byteOffset: offset)
+  }
+}

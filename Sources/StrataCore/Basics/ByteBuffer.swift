@@ -1,0 +1,309 @@
+// The only file in this folder that holds unsafe pointers. Memory is allocated, written after a checked
+// capacity and freed here; nothing outside sees a pointer that outlives a call.
+
+package import Foundation
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
+/// Bytes that grow at the end, with a table that finds strings already written.
+///
+/// An array of bytes checks uniqueness and capacity for each element; writing an archive appends a few bytes
+/// millions of times, and this costs a third of it.
+package struct ByteBuffer: ~Copyable {
+  private var base: UnsafeMutableRawPointer
+  private var capacity: Int
+  package private(set) var count = 0
+
+  package init(minimumCapacity: Int = 1024) {
+    capacity = max(minimumCapacity, 64)
+    base = Self.resized(nil, to: capacity)
+  }
+
+  deinit { free(base) }
+
+  /// Makes room for `extra` more bytes.
+  @inline(__always)
+  private mutating func reserve(_ extra: Int) {
+    if capacity &- count < extra { grow(extra) }
+  }
+
+  @inline(never)
+  private mutating func grow(_ extra: Int) {
+    capacity = max(capacity * 2, count + extra)
+    base = Self.resized(base, to: capacity)
+  }
+
+  /// Memory from the C library, which moves the pages of a large block instead of copying them.
+  private static func resized(_ base: UnsafeMutableRawPointer?, to size: Int) -> UnsafeMutableRawPointer {
+    guard let memory = realloc(base, size) else {
+      // Where Swift itself finds no memory, it ends the program in the same way.
+      fatalError("out of memory: \(size) bytes")
+    }
+    return memory
+  }
+
+  @inline(__always)
+  package mutating func append(_ byte: UInt8) {
+    reserve(1)
+    base.storeBytes(of: byte, toByteOffset: count, as: UInt8.self)
+    count &+= 1
+  }
+
+  /// A byte and then an integer in network order.
+  @inline(__always)
+  package mutating func append<T: FixedWidthInteger>(_ byte: UInt8, _ value: T) {
+    reserve(1 &+ MemoryLayout<T>.size)
+    base.storeBytes(of: byte, toByteOffset: count, as: UInt8.self)
+    base.storeBytes(of: value.bigEndian, toByteOffset: count &+ 1, as: T.self)
+    count &+= 1 &+ MemoryLayout<T>.size
+  }
+
+  /// The head of a CBOR item (RFC 8949 §3): major type and argument in the fewest bytes.
+  @inline(__always)
+  package mutating func appendHead(_ major: UInt8, _ argument: UInt64) {
+    let top = major &<< 5
+    if argument < 24 {
+      append(top | UInt8(truncatingIfNeeded: argument))
+    } else if argument <= 0xFF {
+      append(top | 24, UInt8(truncatingIfNeeded: argument))
+    } else if argument <= 0xFFFF {
+      append(top | 25, UInt16(truncatingIfNeeded: argument))
+    } else if argument <= 0xFFFF_FFFF {
+      append(top | 26, UInt32(truncatingIfNeeded: argument))
+    } else {
+      append(top | 27, argument)
+    }
+  }
+
+  package mutating func append(contentsOf bytes: UnsafeRawBufferPointer) {
+    guard let source = bytes.baseAddress, bytes.count > 0 else { return }
+    reserve(bytes.count)
+    base.advanced(by: count).copyMemory(from: source, byteCount: bytes.count)
+    count &+= bytes.count
+  }
+
+  /// The digits of an integer.
+  package mutating func append(decimal value: UInt64) {
+    var length = 1
+    var rest = value
+    while rest >= 10 { (rest, length) = (rest / 10, length &+ 1) }
+    append(decimal: value, length: length)
+  }
+
+  /// The last digits of an integer, with zeros in front.
+  package mutating func append(decimal value: UInt64, length: Int) {
+    reserve(length)
+    var rest = value
+    var place = count &+ length
+    while place > count {
+      place &-= 1
+      let (quotient, digit) = rest.quotientAndRemainder(dividingBy: 10)
+      base.storeBytes(of: UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: digit), toByteOffset: place, as: UInt8.self)
+      rest = quotient
+    }
+    count &+= length
+  }
+
+  /// Two words in the order of the machine.
+  @inline(__always)
+  mutating func append(words first: UInt64, _ second: UInt64) {
+    reserve(16)
+    base.storeBytes(of: first, toByteOffset: count, as: UInt64.self)
+    base.storeBytes(of: second, toByteOffset: count &+ 8, as: UInt64.self)
+    count &+= 16
+  }
+
+  /// Writes a word in the order of the machine over bytes written before.
+  @inline(__always)
+  mutating func overwrite(at start: Int, withWord value: UInt64) {
+    precondition(start >= 0 && start + 8 <= count)
+    base.storeBytes(of: value, toByteOffset: start, as: UInt64.self)
+  }
+
+  package mutating func append(_ text: StaticString) {
+    text.withUTF8Buffer { append(contentsOf: UnsafeRawBufferPointer($0)) }
+  }
+
+  package mutating func append(_ text: String) { Self.withUTF8(of: text) { append(contentsOf: $0) } }
+
+  package mutating func append(_ bytes: RawSpan) { bytes.withUnsafeBytes { append(contentsOf: $0) } }
+
+  package mutating func removeLast(from start: Int) {
+    precondition(start >= 0 && start <= count)
+    count = start
+  }
+
+  package mutating func removeAll() { count = 0 }
+
+  /// Calls `body` with the bytes written so far.
+  package borrowing func withBytes<R>(_ body: (RawSpan) throws -> R) rethrows -> R {
+    try body(UnsafeRawBufferPointer(start: base, count: count).bytes)
+  }
+
+  /// Whether the bytes are the same as others.
+  borrowing func holds(_ bytes: RawSpan) -> Bool {
+    bytes.withUnsafeBytes { other in
+      other.count == count && UnsafeRawBufferPointer(start: base, count: count).elementsEqual(other)
+    }
+  }
+
+  borrowing func array(from start: Int) -> [UInt8] {
+    precondition(start >= 0 && start <= count)
+    return Array(UnsafeRawBufferPointer(start: base + start, count: count - start))
+  }
+
+  package borrowing func array() -> [UInt8] {
+    Array(UnsafeRawBufferPointer(start: base, count: count))
+  }
+
+  /// Hands the bytes over and begins anew. Only little ones are copied.
+  package mutating func takeData() -> Data {
+    guard count >= 65536 else {
+      let data = Data(bytes: base, count: count)
+      count = 0
+      return data
+    }
+    let data = Data(bytesNoCopy: Self.resized(base, to: count), count: count, deallocator: .free)
+    capacity = 64
+    base = Self.resized(nil, to: capacity)
+    count = 0
+    return data
+  }
+
+  /// Writes a 32-bit integer over bytes written before.
+  package mutating func overwrite(at start: Int, with value: UInt32) {
+    precondition(start >= 0 && start + 4 <= count)
+    base.storeBytes(of: value.bigEndian, toByteOffset: start, as: UInt32.self)
+  }
+
+  /// Whether `length` bytes from `start` are the bytes given.
+  @inline(__always)
+  package borrowing func holds(_ bytes: UnsafeRawBufferPointer, at start: Int) -> Bool {
+    guard let other = bytes.baseAddress else { return bytes.isEmpty }
+    guard start >= 0, count &- start >= bytes.count else { return false }
+    return Self.equal(UnsafeRawPointer(base) + start, other, bytes.count)
+  }
+
+  /// The last eight bytes are compared as a word too, which may lie over the one before.
+  @inline(__always)
+  private static func equal(_ left: UnsafeRawPointer, _ right: UnsafeRawPointer, _ length: Int) -> Bool {
+    if length >= 8 {
+      let last = length &- 8
+      var offset = 0
+      while offset < last {
+        if word(left, offset) != word(right, offset) { return false }
+        offset &+= 8
+      }
+      return word(left, last) == word(right, last)
+    }
+    var offset = 0
+    while offset < length {
+      if left.load(fromByteOffset: offset, as: UInt8.self)
+        != right.load(fromByteOffset: offset, as: UInt8.self)
+      {
+        return false
+      }
+      offset &+= 1
+    }
+    return true
+  }
+
+  @inline(__always)
+  private static func word(_ base: UnsafeRawPointer, _ offset: Int) -> UInt64 {
+    UInt64(littleEndian: base.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+  }
+
+  /// A 32-bit hash of the bytes. Only finds strings inside one buffer; it is never stored.
+  ///
+  /// Sixteen bytes a step, both halves of whose product count; the last step may lie over the one before.
+  @inline(__always)
+  package static func hash(_ bytes: UnsafeRawBufferPointer, seed: UInt64) -> UInt32 {
+    let length = bytes.count
+    var state = seed ^ UInt64(truncatingIfNeeded: length) &* 0x9E37_79B9_7F4A_7C15
+    guard let base = bytes.baseAddress else { return UInt32(truncatingIfNeeded: state) }
+    if length >= 16 {
+      let last = length &- 16
+      var offset = 0
+      while offset < last {
+        state = mixed(word(base, offset) ^ state, word(base, offset &+ 8) ^ 0xD6E8_FEB8_6659_FD93)
+        offset &+= 16
+      }
+      state = mixed(word(base, last) ^ state, word(base, last &+ 8) ^ 0xD6E8_FEB8_6659_FD93)
+    } else if length >= 8 {
+      state = mixed(word(base, 0) ^ state, word(base, length &- 8) ^ 0xD6E8_FEB8_6659_FD93)
+    } else {
+      var tail: UInt64 = 0
+      var offset = 0
+      while offset < length {
+        tail = tail &<< 8 | UInt64(base.load(fromByteOffset: offset, as: UInt8.self))
+        offset &+= 1
+      }
+      state = (state ^ tail) &* 0xD6E8_FEB8_6659_FD93
+    }
+    return UInt32(truncatingIfNeeded: state ^ (state &>> 29))
+  }
+
+  @inline(__always)
+  private static func mixed(_ left: UInt64, _ right: UInt64) -> UInt64 {
+    let product = left.multipliedFullWidth(by: right)
+    return product.high ^ product.low
+  }
+
+  /// The string of the bytes, or `nil` where they are no valid UTF-8.
+  ///
+  /// The initializer that repairs is several times as fast as the one that validates, which runs unspecialized. What
+  /// it repaired differs from the bytes, and ASCII needs no repair.
+  @inline(__always)
+  package static func string(_ bytes: UnsafeRawBufferPointer) -> String? {
+    let string = String(decoding: bytes.assumingMemoryBound(to: UInt8.self), as: UTF8.self)
+    if isASCII(bytes) { return string }
+    let isSame = string.utf8.withContiguousStorageIfAvailable { utf8 in
+      utf8.count == bytes.count && holds(UnsafeRawBufferPointer(utf8), bytes)
+    }
+    return isSame ?? string.utf8.elementsEqual(bytes) ? string : nil
+  }
+
+  @inline(__always)
+  private static func isASCII(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    guard let base = bytes.baseAddress else { return true }
+    var seen: UInt64 = 0
+    var offset = 0
+    while bytes.count &- offset >= 8 {
+      seen |= word(base, offset)
+      offset &+= 8
+    }
+    while offset < bytes.count {
+      seen |= UInt64(base.load(fromByteOffset: offset, as: UInt8.self))
+      offset &+= 1
+    }
+    return seen & 0x8080_8080_8080_8080 == 0
+  }
+
+  /// The string of bytes that were found to be valid UTF-8 before.
+  @inline(__always)
+  package static func validString(_ bytes: RawSpan) -> String {
+    bytes.withUnsafeBytes { String(decoding: $0.assumingMemoryBound(to: UInt8.self), as: UTF8.self) }
+  }
+
+  /// Whether two pieces of the same length hold the same bytes.
+  @inline(__always)
+  private static func holds(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
+    guard let first = left.baseAddress, let second = right.baseAddress else { return true }
+    return equal(first, second, left.count)
+  }
+
+  /// The UTF-8 bytes of a string, without a copy where it is native.
+  @inline(__always)
+  package static func withUTF8<R>(
+    of string: String, _ body: (UnsafeRawBufferPointer) throws -> R
+  ) rethrows -> R {
+    var string = string
+    return try string.withUTF8 { try body(UnsafeRawBufferPointer($0)) }
+  }
+}

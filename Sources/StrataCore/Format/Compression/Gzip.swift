@@ -1,0 +1,99 @@
+/// Writes and reads the members of an archive: gzip (RFC 1952) with a ``Stamp`` in the header.
+package enum Gzip {
+  /// CRC-32 and size, after the deflate data.
+  package static let trailerSize = 8
+  /// The deflate data of an empty body, at every level.
+  static let emptyBody: [UInt8] = [0x03, 0x00]
+
+  /// Appends one member. On failure `output` is left as it was.
+  ///
+  /// The stamp's plain size is set to the size of `body`, except in an ``Stamp/Kind/end`` stamp, whose body must
+  /// be empty.
+  ///
+  /// - Parameter minimumSize: how many bytes the member has at least. What deflates to less gets empty blocks before it, since
+  ///   readers bound the work of a file by its size.
+  package static func appendMember(
+    body: RawSpan, stamp: Stamp, level: CompressionLevel = .balanced, minimumSize: Int = 0, to output: inout [UInt8]
+  ) throws {
+    var stamp = stamp
+    if stamp.kind != .end {
+      stamp.plainSize = UInt64(body.byteCount)
+    } else if !body.isEmpty {
+      throw ArchiveError(.notEncodable, "the member that ends an archive has no body")
+    }
+    let header = try GzipHeader.bytes(for: stamp)
+    let start = output.count
+    do {
+      output.append(contentsOf: header)
+      let content = output.count
+      if body.isEmpty {
+        output.append(contentsOf: emptyBody)
+      } else if level == .none {
+        appendStored(body, to: &output)
+      } else {
+        try DeflateStream.deflate(body, level: level.rawLevel, to: &output)
+      }
+      let missing = minimumSize - (output.count - start + trailerSize)
+      if missing > 0 { output.insert(contentsOf: emptyBlocks(missing), at: content) }
+      output.appendLittleEndian(Checksum.crc32(of: body))
+      output.appendLittleEndian(UInt32(truncatingIfNeeded: body.byteCount))
+    } catch {
+      output.removeSubrange(start...)
+      throw error
+    }
+  }
+
+  /// Reads the stamp of the member that begins at `offset`, and inflates nothing.
+  ///
+  /// - Parameter fileOffset: Where the member begins in its file, where `bytes` is only a part of that.
+  package static func readStamp(
+    at offset: Int, in bytes: RawSpan, fileOffset: Int? = nil
+  ) throws -> (stamp: Stamp, headerLength: Int) {
+    let header = try GzipHeader(at: offset, in: bytes, fileOffset: fileOffset ?? offset)
+    return (header.stamp, header.length)
+  }
+
+  /// Reads the member that begins at `offset`, and tells where the next one would begin.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `notAnArchive`, `newerFormat`, `truncated`, `damaged` or
+  ///   `limitExceeded`.
+  package static func inflateMember(
+    at offset: Int, in bytes: RawSpan, limits: ArchiveLimits
+  ) throws -> (stamp: Stamp, body: [UInt8], nextOffset: Int) {
+    let header = try GzipHeader(at: offset, in: bytes, fileOffset: offset)
+    return try InflateStream.withStream { stream in
+      let rest = bytes.extracting(offset + header.length..<bytes.byteCount)
+      var inflater = try BodyInflater(
+        stamp: header.stamp, limits: limits, stream: stream, inputHint: rest.byteCount, fileOffset: offset)
+      let used = try inflater.feed(rest)
+      guard inflater.isFinished, let crc = rest.littleEndian(at: used, as: UInt32.self),
+        let size = rest.littleEndian(at: used + 4, as: UInt32.self)
+      else { throw truncation(bytes.byteCount) }
+      let body = try inflater.finish(crc: crc, size: size)
+      return (header.stamp, body, offset + header.length + used + trailerSize)
+    }
+  }
+
+  static func truncation(_ fileOffset: Int) -> ArchiveError {
+    ArchiveError(.truncated, "the archive ends inside a member", byteOffset: fileOffset)
+  }
+
+  /// Stored blocks without content (RFC 1951 §3.2.4), of so many bytes or few more.
+  private static func emptyBlocks(_ size: Int) -> [UInt8] {
+    [[UInt8]](repeating: [0, 0, 0, 0xFF, 0xFF], count: (size + 4) / 5).flatMap(\.self)
+  }
+
+  /// Stored blocks (RFC 1951 §3.2.4). zlib cuts them to the buffers that it is given; these never vary.
+  private static func appendStored(_ body: RawSpan, to output: inout [UInt8]) {
+    output.reserveCapacity(output.count + body.byteCount + (body.byteCount / 0xFFFF + 1) * 5 + trailerSize)
+    var position = 0
+    while position < body.byteCount {
+      let size = min(body.byteCount - position, 0xFFFF)
+      output.append(position + size == body.byteCount ? 1 : 0)
+      output.appendLittleEndian(UInt16(size))
+      output.appendLittleEndian(~UInt16(size))
+      body.extracting(position..<position + size).withUnsafeBytes { output.append(contentsOf: $0) }
+      position += size
+    }
+  }
+}

@@ -1,0 +1,90 @@
+/// The header of a member: gzip (RFC 1952 §2.3) with an extra field, a checksum and no other option.
+package struct GzipHeader: Sendable {
+  /// The bytes before the extra field, its length included.
+  package static let fixedSize = 12
+  /// The longest header that the format allows.
+  package static let largestSize = fixedSize + 0xFFFF + checksumSize
+
+  /// The longest header that is written.
+  static let largestWritten = fixedSize + Stamp.longestTypeName + 64 + checksumSize
+
+  private static let checksumSize = 2
+  private static let magic: (UInt8, UInt8) = (0x1F, 0x8B)
+  private static let deflateMethod: UInt8 = 8
+  /// FEXTRA and FHCRC.
+  private static let flags: UInt8 = 0x04 | 0x02
+  private static let unknownSystem: UInt8 = 255
+
+  /// What the extra field says.
+  package let stamp: Stamp
+  /// Bytes from the first one of the magic to the last one of the header's checksum.
+  package let length: Int
+
+  /// The header that carries a stamp. Equal stamps give equal bytes: there is no time and no system in it.
+  package static func bytes(for stamp: Stamp) throws -> [UInt8] {
+    let extra = try stamp.extraField()
+    var bytes: [UInt8] = [magic.0, magic.1, deflateMethod, flags, 0, 0, 0, 0, 0, unknownSystem]
+    bytes.reserveCapacity(fixedSize + extra.count + checksumSize)
+    // A type name is limited so that this holds; the check is for whoever changes that.
+    guard let extraSize = UInt16(exactly: extra.count) else {
+      throw ArchiveError(.notEncodable, "the stamp is too long for a gzip header")
+    }
+    bytes.appendLittleEndian(extraSize)
+    bytes.append(contentsOf: extra)
+    bytes.appendLittleEndian(UInt16(truncatingIfNeeded: Checksum.crc32(of: bytes.span.bytes)))
+    return bytes
+  }
+
+  /// Whether the first four bytes of a header stand at a place; these must be there.
+  static func mayBegin(_ bytes: [UInt8], at place: Int) -> Bool {
+    bytes[place] == magic.0 && bytes[place + 1] == magic.1 && bytes[place + 2] == deflateMethod
+      && bytes[place + 3] == flags
+  }
+
+  /// Reads the first ``fixedSize`` bytes of a header and tells how long the whole of it is.
+  ///
+  /// - Parameter fileOffset: Where the member begins in its file. Where that is not at 0, wrong bytes are damage
+  ///   and not some other file.
+  package static func length(at offset: Int, in bytes: RawSpan, fileOffset: Int) throws -> Int {
+    func reject(_ reason: String) -> ArchiveError {
+      guard fileOffset > 0 else { return ArchiveError(.notAnArchive, reason, byteOffset: fileOffset) }
+      return ArchiveError(
+        .damaged, "what follows is not a member of the archive: \(reason)", byteOffset: fileOffset)
+    }
+    func byte(_ place: Int) -> UInt8? { bytes.littleEndian(at: offset + place, as: UInt8.self) }
+    guard offset >= 0, offset <= bytes.byteCount else { throw truncation(fileOffset) }
+    guard byte(0) ?? magic.0 == magic.0, byte(1) ?? magic.1 == magic.1 else {
+      throw reject("this is not a gzip file")
+    }
+    guard byte(2) ?? deflateMethod == deflateMethod else {
+      throw reject("this is a gzip file, but not an archive: its method is not deflate")
+    }
+    guard byte(3) ?? flags == flags else {
+      throw reject("this is a gzip file, but not an archive: its header has no checked stamp")
+    }
+    guard let extraSize = bytes.littleEndian(at: offset + fixedSize - 2, as: UInt16.self) else {
+      throw truncation(fileOffset)
+    }
+    return fixedSize + Int(extraSize) + checksumSize
+  }
+
+  /// Reads and checks the header that begins at `offset`.
+  package init(at offset: Int, in bytes: RawSpan, fileOffset: Int) throws {
+    let length = try Self.length(at: offset, in: bytes, fileOffset: fileOffset)
+    guard bytes.byteCount - offset >= length else { throw Self.truncation(fileOffset) }
+    let header = bytes.extracting(offset..<offset + length)
+    let checked = header.extracting(first: length - Self.checksumSize)
+    let crc = UInt16(truncatingIfNeeded: Checksum.crc32(of: checked))
+    guard header.littleEndian(at: checked.byteCount, as: UInt16.self) == crc else {
+      throw ArchiveError(.damaged, "the checksum of the gzip header is wrong", byteOffset: fileOffset)
+    }
+    stamp = try Stamp(
+      extraField: checked.extracting(Self.fixedSize..<checked.byteCount),
+      fileOffset: fileOffset + Self.fixedSize)
+    self.length = length
+  }
+
+  private static func truncation(_ fileOffset: Int) -> ArchiveError {
+    ArchiveError(.truncated, "the archive ends inside a gzip header", byteOffset: fileOffset)
+  }
+}

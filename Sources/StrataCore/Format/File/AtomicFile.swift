@@ -1,0 +1,98 @@
+package import Foundation
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
+/// Replaces files so that every reader, and a machine that lost power, sees all of the old or all of the new.
+package enum AtomicFile {
+  /// How many links are followed before they count as a cycle.
+  private static let mostLinks = 40
+
+  /// Replaces the content of the file at `url`. See ``replace(_:writing:)``.
+  package static func write(_ bytes: RawSpan, to url: URL) throws {
+    // The span cannot be captured, so the steps of `replace` are taken here one by one.
+    let replacement = try Replacement(of: url)
+    do { try replacement.temporary.file.writeAll(bytes) } catch { throw replacement.abandon(error) }
+    try replacement.commit()
+  }
+
+  /// Replaces the content of the file at `url`. See ``replace(_:writing:)``.
+  package static func write(_ data: Data, to url: URL) throws {
+    try write(data.bytes, to: url)
+  }
+
+  /// Replaces the file at `url` by what `writing` writes, or makes it.
+  ///
+  /// The bytes go to a new file in the same folder, which is synchronized and then takes the place of the old
+  /// one. A symbolic link stays, and its target is replaced. Permissions stay; a new file has those that the
+  /// process gives to new files. Once this returns, the content survives a loss of power.
+  ///
+  /// A process that is killed leaves its new file behind, named as ``TemporaryFiles`` says; the next writer of the same file
+  /// removes it.
+  ///
+  /// - Throws: What `writing` throws, or ``ArchiveError`` with the code `fileSystem`. The old file is then as it
+  ///   was, and nothing else is left behind. The one exception is a folder that fails to be synchronized after
+  ///   the exchange: the new content is there, but may not survive a loss of power.
+  package static func replace(_ url: URL, writing: (borrowing OpenFile) throws -> Void) throws {
+    let replacement = try Replacement(of: url)
+    do { try writing(replacement.temporary.file) } catch { throw replacement.abandon(error) }
+    try replacement.commit()
+  }
+
+  /// The whole content of a file, which is empty where the file is.
+  ///
+  /// - Parameter limit: How many bytes the file may have at most.
+  /// - Throws: ``ArchiveError`` with the code `fileSystem` where the file cannot be read, or `limitExceeded`.
+  package static func read(_ url: URL, limit: Int? = nil) throws -> [UInt8] {
+    let file = try OpenFile(reading: url)
+    let limit = limit ?? Int.max
+    func tooLarge() -> ArchiveError {
+      ArchiveError(.limitExceeded, "the file “\(url.path)” has more than the \(limit) bytes that are allowed")
+    }
+    let status = try file.status()
+    guard !status.isRegular || status.size <= limit else { throw tooLarge() }
+    // A size is only a hint: a file can claim more than it holds, and grow while it is read.
+    var bytes = [UInt8](repeating: 0, count: min(max(status.size, 0), 1 << 26) + 1)
+    var filled = 0
+    while true {
+      let step = try file.readSome(into: &bytes, from: filled)
+      if step == 0 { break }
+      filled += step
+      guard filled <= limit else { throw tooLarge() }
+      if filled == bytes.count { bytes.append(contentsOf: repeatElement(0, count: bytes.count)) }
+    }
+    bytes.removeSubrange(filled...)
+    return bytes
+  }
+
+  /// Follows the symbolic links at the end of a path, also where the last one leads to nothing yet.
+  static func target(of path: String) throws -> (path: String, status: FileStatus?) {
+    var current = path
+    for _ in 0..<mostLinks {
+      guard let status = try FileStatus(ofPath: current) else { return (current, nil) }
+      guard status.isSymbolicLink else { return (current, status) }
+      var buffer = [UInt8](repeating: 0, count: Int(PATH_MAX) + 1)
+      let count = buffer.withUnsafeMutableBytes { bytes in
+        guard let base = bytes.baseAddress else { return -1 }
+        return readlink(current, base.assumingMemoryBound(to: CChar.self), bytes.count)
+      }
+      guard count >= 0 else { throw OpenFile.failure("write", path) }
+      guard count < buffer.count, let link = String(validating: buffer[..<count], as: UTF8.self) else {
+        throw OpenFile.failure("write", path, ENAMETOOLONG)
+      }
+      current = link.hasPrefix("/") ? link : folder(of: current) + "/" + link
+    }
+    throw OpenFile.failure("write", path, ELOOP)
+  }
+
+  /// The folder that holds what lies at `path`. Dots are left to the system, which knows the links.
+  static func folder(of path: String) -> String {
+    guard let slash = path.lastIndex(of: "/") else { return "." }
+    return slash == path.startIndex ? "/" : String(path[..<slash])
+  }
+}

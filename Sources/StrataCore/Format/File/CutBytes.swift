@@ -1,0 +1,49 @@
+import Foundation
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
+/// What a recovering writer cuts off a stream, kept in a file beside it until the stream has its new end.
+struct CutBytes {
+  private static let step = 1 << 20
+
+  private let path: String
+
+  /// Copies what stands after an offset to `NAME.cut`, or to `NAME.cut-2` and so on where there is one, and returns once
+  /// the copy is safe on the disk.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `fileSystem`; there is no copy then.
+  init(of file: borrowing OpenFile, from offset: Int, to end: Int, beside url: URL) throws {
+    let name = try OpenFile.path(of: url)
+    let target = try AtomicFile.target(of: name).path
+    var number = 1
+    while try FileStatus(ofPath: Self.path(target, number)) != nil { number += 1 }
+    path = Self.path(target, number)
+    let copy = try OpenFile(creating: path, named: path, permissions: 0o600)
+    do {
+      var place = offset
+      while place < end {
+        let bytes = try file.readBytes(at: place, count: min(Self.step, end - place))
+        guard !bytes.isEmpty else { throw OpenFile.failure("read", name, EIO) }
+        try copy.writeAll(bytes.span.bytes)
+        place += bytes.count
+      }
+      try copy.synchronize()
+      try OpenFile(folder: AtomicFile.folder(of: target), named: name).synchronize()
+    } catch {
+      remove()
+      throw error
+    }
+  }
+
+  private static func path(_ target: String, _ number: Int) -> String {
+    number == 1 ? target + ".cut" : "\(target).cut-\(number)"
+  }
+
+  func remove() { _ = SystemCall.make(.unlink) { unlink(path) } }
+}

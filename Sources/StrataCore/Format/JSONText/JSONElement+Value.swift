@@ -1,0 +1,167 @@
+extension JSONElement {
+  /// The value with everything in it.
+  ///
+  /// - Parameter duplicateKeys: what to do where an object has a key twice; it is refused unless set.
+  /// - Throws: ``ArchiveError`` with the code `invalidJSON` and the path of the object where a duplicate key is
+  ///   refused.
+  /// - Complexity: linear in the size of the value. Nothing depends on the depth of the call stack.
+  public func value(duplicateKeys: JSONDuplicateKeys = .refuse) throws -> Value {
+    if !token.isContainer { return scalar(at: place) }
+    var builder = JSONValueBuilder(duplicateKeys: duplicateKeys)
+    return try builder.value(of: self)
+  }
+
+  /// The value with everything in it, where of duplicate keys the last one counts; and whether there is any.
+  func lastValue() throws -> (value: Value, hasDuplicates: Bool) {
+    if !token.isContainer { return (scalar(at: place), false) }
+    var builder = JSONValueBuilder(duplicateKeys: .lastWins)
+    return (try builder.value(of: self), builder.hasDuplicates)
+  }
+
+  /// The value of anything but an array or an object.
+  @inline(__always)
+  fileprivate func scalar(at place: Int) -> Value {
+    let token = tokens[place]
+    switch token.kind {
+    case .yes: return .bool(true)
+    case .no: return .bool(false)
+    case .integer: return .number(ofJSON: text(of: token), isInteger: true)
+    case .fraction: return .number(ofJSON: text(of: token), isInteger: false)
+    case .string, .escapedString: return .string(key(at: place))
+    case .null, .array, .object: return .null
+    }
+  }
+}
+
+/// Makes a value of the tokens of an array or an object, one token after the other.
+private struct JSONValueBuilder {
+  /// An array or an object of which some elements are still to be made.
+  struct Frame {
+    let token: Int
+    let end: Int
+    let isObject: Bool
+    var elements: [Value] = []
+    var entries: [Object.Entry] = []
+    /// The key whose value comes next.
+    var key = ""
+
+    init(_ place: Int, _ token: JSONToken) {
+      self.token = place
+      end = token.next
+      isObject = token.kind == .object
+      if isObject { entries.reserveCapacity(token.count) } else { elements.reserveCapacity(token.count) }
+    }
+
+    mutating func add(_ value: Value) {
+      if isObject { entries.append(Object.Entry(key: key, value: value)) } else { elements.append(value) }
+    }
+  }
+
+  let duplicateKeys: JSONDuplicateKeys
+  private(set) var hasDuplicates = false
+  var keys = KeyCache()
+  var marks: [UInt64] = []
+
+  init(duplicateKeys: JSONDuplicateKeys) { self.duplicateKeys = duplicateKeys }
+
+  mutating func value(of root: JSONElement) throws -> Value {
+    var outer: [Frame] = []
+    var frame = Frame(root.place, root.token)
+    var place = root.place + 1
+    while true {
+      if place == frame.end {
+        let value: Value
+        if frame.isObject {
+          value = .object(try object(frame, outer, root))
+        } else {
+          value = .array(frame.elements)
+        }
+        // Moved and not copied: a list that two frames held would be copied for each of its elements.
+        if outer.isEmpty { return value }
+        frame = outer.removeLast()
+        frame.add(value)
+        continue
+      }
+      if frame.isObject {
+        frame.key = keys.key(at: place, of: root)
+        place += 1
+      }
+      let token = root.tokens[place]
+      if token.isContainer {
+        outer.append(frame)
+        frame = Frame(place, token)
+      } else {
+        frame.add(root.scalar(at: place))
+      }
+      place += 1
+    }
+  }
+
+  private mutating func object(_ frame: Frame, _ outer: [Frame], _ root: JSONElement) throws -> Object {
+    if hasUniqueKeys(frame, root) { return Object(uniqueEntries: frame.entries) }
+    let object = Object(frame.entries)
+    guard object.count < frame.entries.count else { return object }
+    hasDuplicates = true
+    guard duplicateKeys == .refuse else { return object }
+    var path = outer.map { $0.isObject ? .key($0.key) : ArchiveError.PathComponent.index($0.elements.count) }
+    path.append(.key(twice(frame.entries)))
+    throw ArchiveError(
+      .invalidJSON, "a duplicate key in an object; each may be there once", path: path,
+      byteOffset: root.tokens[frame.token].offset)
+  }
+
+  private func twice(_ entries: [Object.Entry]) -> String {
+    var seen = Set<ExactKey>()
+    return entries.first { !seen.insert(ExactKey($0.key)).inserted }?.key ?? ""
+  }
+
+  /// Whether there are no duplicate keys, as far as that is cheap to tell.
+  private mutating func hasUniqueKeys(_ frame: Frame, _ root: JSONElement) -> Bool {
+    let count = frame.entries.count
+    if count < 2 { return true }
+    guard count <= 64 else { return false }
+    marks.removeAll(keepingCapacity: true)
+    var place = frame.token + 1
+    while place < frame.end {
+      let token = root.tokens[place]
+      // With escapes, keys can be equal though their bytes differ.
+      guard token.kind == .string else { return false }
+      marks.append(root.text(of: token).mark)
+      place = root.place(behind: place + 1)
+    }
+    for later in 1..<count {
+      let mark = marks[later]
+      for earlier in 0..<later where marks[earlier] == mark {
+        if ExactKey.isSame(frame.entries[earlier].key, frame.entries[later].key) { return false }
+      }
+    }
+    return true
+  }
+}
+
+/// Keys that were made before: most objects of a document have those of another one, and the longer ones need memory
+/// of their own.
+private struct KeyCache {
+  private var places: [Int] = []
+  private var keys: [String] = []
+  private static let size = 256
+
+  mutating func key(at place: Int, of root: JSONElement) -> String {
+    let token = root.tokens[place]
+    // Shorter ones stand in the string itself.
+    guard token.kind == .string, token.length > 15 else { return root.key(at: place) }
+    if places.isEmpty {
+      places = Array(repeating: -1, count: Self.size)
+      keys = Array(repeating: "", count: Self.size)
+    }
+    let text = root.text(of: token)
+    let mark = text.mark
+    let slot = Int(truncatingIfNeeded: mark &>> 56)
+    let known = places[slot]
+    if known >= 0, root.text(of: root.tokens[known]).holdsSameBytes(as: text) { return keys[slot] }
+    let key = ByteBuffer.validString(text)
+    places[slot] = place
+    keys[slot] = key
+    return key
+  }
+}

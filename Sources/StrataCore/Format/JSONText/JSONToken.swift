@@ -1,0 +1,111 @@
+/// One value or key of a JSON text: its kind, where it starts, and how far it goes.
+///
+/// The tokens of a document stand in one array in the order of the text, a container before what it holds and a key
+/// before its value. `{"a": [1, "x"]}` is
+///
+///     0 object   from byte 0, next token 5, 1 member
+///     1 string   from byte 2, 1 byte
+///     2 array    from byte 6, next token 5, 2 elements
+///     3 integer  from byte 7, 1 byte
+///     4 string   from byte 11, 1 byte
+package struct JSONToken: BitwiseCopyable, Sendable {
+  package enum Kind: UInt8, Sendable {
+    case null, yes, no
+    /// A number without fraction and exponent.
+    case integer
+    /// A number with one of them.
+    case fraction
+    /// A string whose bytes are its content.
+    case string
+    /// A string that holds escapes.
+    case escapedString
+    case array, object
+  }
+
+  /// The kind in the highest byte, the offset below.
+  fileprivate let head: UInt64
+  /// The length in bytes of a scalar; of a container the place of the token after it in the lower 40 bits, and the
+  /// number of its elements or members above, as far as it fits.
+  fileprivate var tail: UInt64
+
+  @inline(__always)
+  package init(_ kind: Kind, at offset: Int, length: Int) {
+    head = UInt64(kind.rawValue) &<< 56 | UInt64(truncatingIfNeeded: offset)
+    tail = UInt64(truncatingIfNeeded: length)
+  }
+
+  @inline(__always)
+  package var kind: Kind { Kind(rawValue: UInt8(truncatingIfNeeded: head &>> 56)) ?? .null }
+
+  /// Where the content of a string starts, after its quote; where anything else starts.
+  @inline(__always)
+  package var offset: Int { Int(truncatingIfNeeded: head & 0xFF_FFFF_FFFF_FFFF) }
+
+  @inline(__always)
+  package var length: Int { Int(truncatingIfNeeded: tail) }
+
+  @inline(__always)
+  package var next: Int { Int(truncatingIfNeeded: tail & 0xFF_FFFF_FFFF) }
+
+  /// The number of elements or members of a container, at most ``mostCounted``.
+  @inline(__always)
+  package var count: Int { Int(truncatingIfNeeded: tail &>> 40) }
+
+  package static let mostCounted = 0xFF_FFFF
+
+  /// A container that ends, with the place of the token after it.
+  @inline(__always)
+  package static func tail(next: Int, count: Int) -> UInt64 {
+    UInt64(truncatingIfNeeded: next) | UInt64(truncatingIfNeeded: min(count, mostCounted)) &<< 40
+  }
+
+  @inline(__always)
+  fileprivate init(head: UInt64, tail: UInt64) {
+    self.head = head
+    self.tail = tail
+  }
+
+  @inline(__always)
+  package var isContainer: Bool { head &>> 56 >= UInt64(Kind.array.rawValue) }
+
+  /// Whether this is a string without escapes.
+  @inline(__always)
+  package var isPlainString: Bool { head &>> 56 == UInt64(Kind.string.rawValue) }
+}
+
+/// The tokens of a document, one after the other, for reading.
+package struct JSONTokens: ~Escapable {
+  private let bytes: RawSpan
+
+  @_lifetime(copy bytes)
+  init(_ bytes: RawSpan) { self.bytes = bytes }
+
+  @_lifetime(immortal)
+  init() { bytes = RawSpan() }
+
+  /// The token at a place, which must be there.
+  @inline(__always)
+  package subscript(place: Int) -> JSONToken {
+    JSONToken(
+      head: bytes.unsafeLoad(fromByteOffset: place &* 16, as: UInt64.self),
+      tail: bytes.unsafeLoad(fromByteOffset: place &* 16 &+ 8, as: UInt64.self))
+  }
+}
+
+/// The tokens of a document while they are written. An array would check for each token whether it may write.
+struct JSONTokenBuffer: ~Copyable {
+  private(set) var buffer: ByteBuffer
+
+  init(minimumCapacity: Int) { buffer = ByteBuffer(minimumCapacity: minimumCapacity &* 16) }
+
+  @inline(__always)
+  var count: Int { buffer.count &>> 4 }
+
+  @inline(__always)
+  mutating func append(_ token: JSONToken) { buffer.append(words: token.head, token.tail) }
+
+  @inline(__always)
+  mutating func close(_ place: Int, next: Int, count: Int) {
+    buffer.overwrite(at: place &* 16 &+ 8, withWord: JSONToken.tail(next: next, count: count))
+  }
+}

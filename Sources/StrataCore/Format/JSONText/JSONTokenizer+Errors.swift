@@ -1,0 +1,93 @@
+extension JSONTokenizer {
+  /// The error for text that is not JSON.
+  @inline(never)
+  func failure(_ text: String, at offset: Int) -> ArchiveError {
+    ArchiveError(.invalidJSON, text, byteOffset: offset).located(in: bytes)
+  }
+
+  /// The error for text that goes beyond a limit.
+  @inline(never)
+  private func exceeded(_ limit: ArchiveLimits.Limit, _ text: String, at offset: Int) -> ArchiveError {
+    // No setting of the limit helps beyond what is read whatever the limits say.
+    let isFixed = limit == .depth && (depthLimit < limits.depth || depthLimit == Self.maximumDepth)
+    let advice = isFixed ? "no document may be deeper" : "raise the limit only if the source is trusted"
+    return ArchiveError(.limitExceeded, "\(text); \(advice)", limit: limit, byteOffset: offset).located(in: bytes)
+  }
+
+  func tooDeep(_ place: Int) -> ArchiveError {
+    exceeded(.depth, "the nesting goes deeper than \(depthLimit) levels", at: place)
+  }
+
+  func tooMany(_ isObject: Bool, _ place: Int) -> ArchiveError {
+    let text =
+      isObject ? "an object has more than \(limits.count) entries" : "an array has more than \(limits.count) elements"
+    return exceeded(.count, text, at: place)
+  }
+
+  func tooManyValues(_ place: Int) -> ArchiveError {
+    exceeded(.values, "the text has more than \(limits.values) values and keys", at: place)
+  }
+
+  func tooLong(_ start: Int, _ what: String = "a string") -> ArchiveError {
+    exceeded(.stringLength, "\(what) has more than \(limits.stringLength) bytes", at: start)
+  }
+
+  func notClosed(_ isObject: Bool, _ place: Int) -> ArchiveError {
+    isObject
+      ? failure("\(found(place)) follows a value in an object; a comma or \"}\" must follow", at: place)
+      : failure("\(found(place)) follows a value in an array; a comma or \"]\" must follow", at: place)
+  }
+
+  func noKey(_ isFirst: Bool, _ place: Int) -> ArchiveError {
+    if isFirst { return failure("\(found(place)) stands where a key in double quotes or \"}\" must stand", at: place) }
+    if byte(place) == UInt8(ascii: "}") {
+      return failure("a comma precedes the end of an object; a key must follow a comma", at: place)
+    }
+    return failure("\(found(place)) stands where a key in double quotes must start", at: place)
+  }
+
+  func controlCharacter(_ place: Int) -> ArchiveError {
+    place == end
+      ? failure("the text ends inside a string; a double quote must end it", at: place)
+      : failure("a control character stands in a string; it must be written as an escape", at: place)
+  }
+
+  func invalidUTF8(_ place: Int) -> ArchiveError {
+    failure("a string is not valid UTF-8 here; JSON text must be UTF-8 throughout", at: place)
+  }
+
+  /// What stands at a place. Only punctuation is quoted, since anything else could be content.
+  func found(_ place: Int) -> String {
+    guard place < end else { return "the end of the text" }
+    switch byte(place) {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): return "a digit"
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): return "a letter"
+    case UInt8(ascii: "\""): return "a double quote"
+    case 0x20, 0x09, 0x0A, 0x0D: return "white space"
+    case 0x21...0x7E: return "\"\(Unicode.Scalar(byte(place)))\""
+    case 0x80...: return "a byte outside ASCII"
+    default: return "a control character"
+    }
+  }
+}
+
+extension ArchiveError {
+  /// The same error with line and column before its reason, where it has a byte offset. They are counted here,
+  /// once for an error that leaves the reader, to keep reading fast.
+  func located(in bytes: RawSpan) -> ArchiveError {
+    // Rules of a model are about the object and not about the text.
+    guard let byteOffset, code != .invalid else { return self }
+    var line = 1
+    var start = 0
+    for place in 0..<min(byteOffset, bytes.byteCount)
+    where bytes.unsafeLoad(fromByteOffset: place, as: UInt8.self) == 0x0A {
+      line += 1
+      start = place + 1
+    }
+    let place = "line \(line), column \(byteOffset - start + 1) (in bytes)"
+    return ArchiveError(
+      code, "\(place): \(reason)", path: codingPath, typeName: typeName, foundVersion: foundVersion,
+      supportedVersion: supportedVersion, limit: limit, byteOffset: byteOffset, underlying: underlyingError,
+      failures: failures, extra: details.extra)
+  }
+}

@@ -1,0 +1,134 @@
+extension JSONTokenizer {
+  /// Passes a string, from its double quote to after the one that ends it.
+  @inline(__always)
+  func string(_ quote: Int, _ tokens: inout JSONTokenBuffer) throws(ArchiveError) -> Int {
+    let start = quote &+ 1
+    var place = start
+    // Eight bytes a step, as long as all of them are plain ASCII.
+    while end &- place >= 8 {
+      let word = word(place)
+      let marks = Self.unusual(word)
+      guard marks == 0 else {
+        place &+= marks.trailingZeroBitCount &>> 3
+        break
+      }
+      place &+= 8
+    }
+    guard byte(place) == UInt8(ascii: "\"") else { return try longString(from: start, place, &tokens) }
+    guard place &- start <= limits.stringLength else { throw tooLong(start) }
+    tokens.append(JSONToken(.string, at: start, length: place &- start))
+    return place &+ 1
+  }
+
+  /// Marks the highest bit of each byte that is no plain ASCII, a quote or a backslash; exact in the lowest one.
+  @inline(__always)
+  private static func unusual(_ word: UInt64) -> UInt64 {
+    let ones: UInt64 = 0x0101_0101_0101_0101
+    let quotes = word ^ 0x2222_2222_2222_2222
+    let slashes = word ^ 0x5C5C_5C5C_5C5C_5C5C
+    let found =
+      ((quotes &- ones) & ~quotes) | ((slashes &- ones) & ~slashes) | ((word &- 0x2020_2020_2020_2020) & ~word) | word
+    return found & 0x8080_8080_8080_8080
+  }
+
+  /// The rest of a string in which something else than plain ASCII may stand from the place given on.
+  private func longString(
+    from start: Int, _ current: Int, _ tokens: inout JSONTokenBuffer
+  ) throws(ArchiveError) -> Int {
+    var place = current
+    // What escapes are longer in the text than in the string.
+    var excess = 0
+    while true {
+      while end &- place >= 8 {
+        let marks = Self.unusual(word(place))
+        guard marks == 0 else {
+          place &+= marks.trailingZeroBitCount &>> 3
+          break
+        }
+        place &+= 8
+      }
+      let byte = byte(place)
+      if byte >= 0x80 {
+        place = try multibyte(place)
+        continue
+      }
+      if byte == UInt8(ascii: "\"") { break }
+      if byte == UInt8(ascii: "\\") {
+        let (next, length) = try escape(place)
+        excess &+= next &- place &- length
+        place = next
+        continue
+      }
+      guard byte >= 0x20 else { throw controlCharacter(place) }
+      place &+= 1
+    }
+    guard place &- start &- excess <= limits.stringLength else { throw tooLong(start) }
+    tokens.append(JSONToken(excess == 0 ? .string : .escapedString, at: start, length: place &- start))
+    return place &+ 1
+  }
+
+  /// Passes characters outside ASCII (RFC 3629, section 4, for what is valid).
+  @inline(__always)
+  private func multibyte(_ start: Int) throws(ArchiveError) -> Int {
+    var place = start
+    while true {
+      let first = byte(place)
+      // Text outside ASCII comes in runs, most of it three bytes a character.
+      if first & 0xF0 == 0xE0 {
+        let second = byte(place &+ 1), third = byte(place &+ 2)
+        let lowest: UInt8 = first == 0xE0 ? 0xA0 : 0x80
+        let highest: UInt8 = first == 0xED ? 0x9F : 0xBF
+        guard second >= lowest, second <= highest, third & 0xC0 == 0x80 else { throw invalidUTF8(place) }
+        place &+= 3
+      } else if first < 0x80 {
+        return place
+      } else if first < 0xE0 {
+        guard first >= 0xC2, byte(place &+ 1) & 0xC0 == 0x80 else { throw invalidUTF8(place) }
+        place &+= 2
+      } else {
+        let second = byte(place &+ 1)
+        guard first <= 0xF4, second >= (first == 0xF0 ? 0x90 : 0x80), second <= (first == 0xF4 ? 0x8F : 0xBF),
+          byte(place &+ 2) & 0xC0 == 0x80, byte(place &+ 3) & 0xC0 == 0x80
+        else { throw invalidUTF8(place) }
+        place &+= 4
+      }
+    }
+  }
+
+  /// Passes an escape, and the second one of a surrogate pair; tells how many bytes of UTF-8 it stands for.
+  private func escape(_ start: Int) throws(ArchiveError) -> (next: Int, length: Int) {
+    switch byte(start &+ 1) {
+    case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"),
+      UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
+      return (start &+ 2, 1)
+    case UInt8(ascii: "u"): break
+    default:
+      throw failure(
+        "\(found(start + 1)) follows a backslash; one of the quote, backslash, slash, b, f, n, r, t and u must follow",
+        at: start + 1)
+    }
+    let unit = try codeUnit(start &+ 2)
+    guard unit & 0xF800 == 0xD800 else { return (start &+ 6, unit < 0x80 ? 1 : unit < 0x800 ? 2 : 3) }
+    guard unit < 0xDC00 else {
+      throw failure("an escape is a low surrogate; a high surrogate must precede it", at: start)
+    }
+    guard byte(start &+ 6) == UInt8(ascii: "\\"), byte(start &+ 7) == UInt8(ascii: "u"),
+      try codeUnit(start &+ 8) & 0xFC00 == 0xDC00
+    else {
+      throw failure("an escape is a high surrogate; the escape of a low surrogate must follow", at: start)
+    }
+    return (start &+ 12, 4)
+  }
+
+  /// What four hexadecimal digits say.
+  private func codeUnit(_ start: Int) throws(ArchiveError) -> UInt32 {
+    var unit: UInt32 = 0
+    for place in start..<start + 4 {
+      guard let digit = JSONEscape.digit(byte(place)) else {
+        throw failure("\(found(place)) stands in a \\u escape; four hexadecimal digits must follow the u", at: place)
+      }
+      unit = unit << 4 | UInt32(digit)
+    }
+    return unit
+  }
+}

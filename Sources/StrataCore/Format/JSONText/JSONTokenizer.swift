@@ -1,0 +1,185 @@
+/// One pass over a JSON text (RFC 8259), from bytes to ``JSONToken``s.
+///
+/// Everything is checked here: the grammar, UTF-8, surrogates and the limits. What reads the tokens afterwards relies
+/// on it. Open containers are kept in an array instead of on the call stack, so no nesting exhausts it.
+struct JSONTokenizer: ~Copyable, ~Escapable {
+  /// The most levels of arrays and objects, whatever the limits say.
+  static let maximumDepth = 2048
+
+  /// A container whose end has not come yet.
+  private struct Frame {
+    var token: Int
+    var count: Int
+    var isObject: Bool
+  }
+
+  let bytes: RawSpan
+  let end: Int
+  let limits: ArchiveLimits
+  let depthLimit: Int
+
+  @_lifetime(copy bytes)
+  private init(_ bytes: RawSpan, limits: ArchiveLimits, depthLimit: Int) {
+    self.bytes = bytes
+    self.limits = limits
+    self.depthLimit = depthLimit
+    end = bytes.byteCount
+  }
+
+  /// The tokens of a text. The first one is the document's value.
+  static func tokens(
+    of bytes: RawSpan, limits: ArchiveLimits, depthLimit: Int
+  ) throws(ArchiveError) -> JSONTokenBuffer {
+    let tokenizer = JSONTokenizer(bytes, limits: limits, depthLimit: depthLimit)
+    return try tokenizer.document()
+  }
+
+  /// The byte at an offset, and zero after the end, which is valid nowhere outside a string.
+  @inline(__always)
+  func byte(_ place: Int) -> UInt8 {
+    place < end ? bytes.unsafeLoad(fromUncheckedByteOffset: place, as: UInt8.self) : 0
+  }
+
+  /// Eight bytes, which must be there, the first one lowest.
+  @inline(__always)
+  func word(_ place: Int) -> UInt64 {
+    UInt64(littleEndian: bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: place, as: UInt64.self))
+  }
+
+  private func document() throws(ArchiveError) -> JSONTokenBuffer {
+    if byte(0) == 0xEF, byte(1) == 0xBB, byte(2) == 0xBF {
+      throw failure("the text starts with a byte order mark; remove these three bytes", at: 0)
+    }
+    let start = skipSpace(0)
+    if start == end {
+      throw failure(
+        end == 0
+          ? "the text is empty; a JSON document holds one value"
+          : "the text holds nothing but white space; a JSON document holds one value", at: start)
+    }
+    // Ordinary documents have a token for every ten bytes or so.
+    var tokens = JSONTokenBuffer(minimumCapacity: end / 10 + 8)
+    let place = skipSpace(try value(start, &tokens))
+    guard place == end else {
+      throw failure("\(found(place)) follows the document's value; nothing may follow it", at: place)
+    }
+    return tokens
+  }
+
+  /// Passes a value and everything in it.
+  private func value(_ start: Int, _ tokens: inout JSONTokenBuffer) throws(ArchiveError) -> Int {
+    var place = start
+    var outer: [Frame] = []
+    var frame = Frame(token: -1, count: 0, isObject: false)
+    while true {
+      switch byte(place) {
+      case UInt8(ascii: "\""):
+        place = try string(place, &tokens)
+      case UInt8(ascii: "{"), UInt8(ascii: "["):
+        let isObject = byte(place) == UInt8(ascii: "{")
+        guard outer.count < depthLimit else { throw tooDeep(place) }
+        outer.append(frame)
+        frame = Frame(token: tokens.count, count: 0, isObject: isObject)
+        tokens.append(JSONToken(isObject ? .object : .array, at: place, length: 0))
+        place = skipSpace(place &+ 1)
+        if byte(place) == UInt8(ascii: isObject ? "}" : "]") {
+          tokens.close(frame.token, next: tokens.count, count: 0)
+          place &+= 1
+          frame = outer.removeLast()
+        } else {
+          if isObject { place = try key(place, isFirst: true, &tokens) }
+          continue
+        }
+      case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
+        place = try number(place, &tokens)
+      case UInt8(ascii: "t"):
+        tokens.append(JSONToken(.yes, at: place, length: 4))
+        place = try word(0x6575_7274, length: 4, place)
+      case UInt8(ascii: "f"):
+        tokens.append(JSONToken(.no, at: place, length: 5))
+        place = try word(0x65_736C_6166, length: 5, place)
+      case UInt8(ascii: "n"):
+        tokens.append(JSONToken(.null, at: place, length: 4))
+        place = try word(0x6C6C_756E, length: 4, place)
+      default:
+        throw failure("\(found(place)) stands where a value must start", at: place)
+      }
+      // The value may close the containers around it, one after the other.
+      while true {
+        if frame.token < 0 { return place }
+        guard frame.count < limits.count else { throw tooMany(frame.isObject, place) }
+        guard tokens.count <= limits.values else { throw tooManyValues(place) }
+        frame.count &+= 1
+        place = skipSpace(place)
+        let byte = byte(place)
+        if byte == UInt8(ascii: ",") {
+          place = skipSpace(place &+ 1)
+          if frame.isObject {
+            place = try key(place, isFirst: false, &tokens)
+          } else if self.byte(place) == UInt8(ascii: "]") {
+            throw failure("a comma precedes the end of an array; a value must follow a comma", at: place)
+          }
+          break
+        }
+        guard byte == UInt8(ascii: frame.isObject ? "}" : "]") else { throw notClosed(frame.isObject, place) }
+        tokens.close(frame.token, next: tokens.count, count: frame.count)
+        place &+= 1
+        frame = outer.removeLast()
+      }
+    }
+  }
+
+  /// Moves over white space.
+  @inline(__always)
+  private func skipSpace(_ start: Int) -> Int {
+    // Compact text has none, and most of the rest has one space or a line break with its indentation.
+    guard byte(start) <= 0x20 else { return start }
+    return skipLongSpace(start)
+  }
+
+  private func skipLongSpace(_ start: Int) -> Int {
+    var place = start
+    while true {
+      let byte = byte(place)
+      guard byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 else { return place }
+      place &+= 1
+      while end &- place >= 8 {
+        let spaces = (word(place) ^ 0x2020_2020_2020_2020).trailingZeroBitCount &>> 3
+        place &+= spaces
+        if spaces < 8 { break }
+      }
+    }
+  }
+
+  /// Moves over a key, the colon after it and the space after that.
+  @inline(__always)
+  private func key(_ start: Int, isFirst: Bool, _ tokens: inout JSONTokenBuffer) throws(ArchiveError) -> Int {
+    guard byte(start) == UInt8(ascii: "\"") else { throw noKey(isFirst, start) }
+    let place = skipSpace(try string(start, &tokens))
+    guard byte(place) == UInt8(ascii: ":") else {
+      throw failure("\(found(place)) follows a key; a colon must follow", at: place)
+    }
+    return skipSpace(place &+ 1)
+  }
+
+  /// Passes a bare word.
+  ///
+  /// - Parameter letters: the word, its first letter lowest.
+  @inline(__always)
+  private func word(_ letters: UInt64, length: Int, _ start: Int) throws(ArchiveError) -> Int {
+    if end &- start >= 8, word(start) &<< UInt64(64 &- 8 &* length) == letters &<< UInt64(64 &- 8 &* length) {
+      return start &+ length
+    }
+    return try slowWord(letters, length: length, start)
+  }
+
+  private func slowWord(_ letters: UInt64, length: Int, _ start: Int) throws(ArchiveError) -> Int {
+    for place in 0..<length {
+      guard byte(start + place) == UInt8(truncatingIfNeeded: letters >> UInt64(8 * place)) else {
+        throw failure(
+          "\(found(start + place)) breaks off a bare word; only true, false and null may stand bare", at: start + place)
+      }
+    }
+    return start + length
+  }
+}

@@ -1,0 +1,71 @@
+/// What the members of an archive must say of each other (Docs/Format.md, section 11). Every reader asks this, so that all
+/// accept the same files.
+package struct MemberOrder {
+  /// The stamp of the first member.
+  package private(set) var first: Stamp?
+  /// The number that the next member has.
+  package private(set) var next: UInt64 = 0
+  /// Models, and bytes of their bodies, in the members so far.
+  package private(set) var total: (count: UInt64, plainSize: UInt64) = (0, 0)
+  /// Whether the last member was one that ends a stream.
+  package private(set) var isAtEnd = false
+  /// Whether members are missing, so that sums cannot agree.
+  private var hasGaps = false
+
+  package init() {}
+
+  /// Takes the next member in.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `damaged` where it cannot follow the ones before.
+  package mutating func take(_ stamp: Stamp) throws {
+    if let first {
+      guard first.kind != .single else { throw Self.damage("a member follows the end of the archive") }
+      guard stamp.kind != .single else { throw Self.damage("an archive of its own is in a stream") }
+      guard stamp.typeName == first.typeName else {
+        throw Self.damage("member \(next) holds \(stamp.typeName), and the first one \(first.typeName)")
+      }
+    }
+    guard stamp.sequenceNumber == next else {
+      throw Self.damage("member \(next) of the stream is missing or out of order; here is \(stamp.sequenceNumber)")
+    }
+    if stamp.kind == .end {
+      guard hasGaps || (stamp.count, stamp.plainSize) == total else {
+        throw Self.damage(
+          "the end of the stream names \(stamp.count) models in \(stamp.plainSize) bytes, and there are \(total.count) in "
+            + "\(total.plainSize)")
+      }
+    } else {
+      let count = total.count.addingReportingOverflow(stamp.count)
+      let size = total.plainSize.addingReportingOverflow(stamp.plainSize)
+      guard !count.overflow, !size.overflow else { throw Self.damage("the sums of a stream are too large") }
+      total = (count.partialValue, size.partialValue)
+    }
+    if first == nil { first = stamp }
+    isAtEnd = stamp.kind == .end
+    next &+= 1
+  }
+
+  /// Passes over members that are missing before one.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `damaged` where this one cannot be after them.
+  package mutating func pass(to stamp: Stamp) throws {
+    guard stamp.kind != .single, stamp.sequenceNumber >= next else {
+      throw Self.damage("a member of the stream has a number that was there before")
+    }
+    hasGaps = hasGaps || stamp.sequenceNumber > next
+    next = stamp.sequenceNumber
+  }
+
+  /// - Throws: ``ArchiveError`` where the file may not end here: `notAnArchive` where it is empty, `truncated` where a stream
+  ///   has no end.
+  package func finish() throws {
+    guard let first else {
+      throw ArchiveError(.notAnArchive, "the file is empty; an archive has at least a header", byteOffset: 0)
+    }
+    guard first.kind == .single || isAtEnd else {
+      throw ArchiveError(.truncated, "the stream has no end: the file was cut, or its writer did not finish")
+    }
+  }
+
+  private static func damage(_ reason: String) -> ArchiveError { ArchiveError(.damaged, reason) }
+}

@@ -1,0 +1,173 @@
+package import Foundation
+
+/// Reads the members of an archive file one by one.
+///
+/// Memory holds one member at a time and a buffer of 128 KiB, however large the file is. The file may be a pipe.
+/// After an error the reader stands still, and every further call gives the same error.
+package struct MemberReader: ~Copyable {
+  /// The least that is asked of the system at once while inflating.
+  static let readSize = 64 << 10
+
+  private let file: OpenFile
+  private let limits: ArchiveLimits
+  /// Holds the longest header and a read after it.
+  private var buffer = [UInt8](repeating: 0, count: 2 * readSize)
+  private var start = 0
+  private var end = 0
+  private var failure: (any Error)?
+  /// Where in the file the next member begins.
+  package private(set) var offset = 0
+  /// Where in the file the next reading begins; `nil` for a pipe, which has no places.
+  private var position: Int?
+  /// Where the file ends for this reader.
+  private let bound: Int
+
+  /// Opens a file. What an appender adds from now on is not read: beside one that is at work, a stream ends with its last
+  /// complete end.
+  package init(url: URL, limits: ArchiveLimits = ArchiveLimits()) throws {
+    let file = try OpenFile(reading: url)
+    let isRegular = try file.status().isRegular
+    bound = try isRegular ? Self.completeSize(of: file) ?? .max : .max
+    position = isRegular ? 0 : nil
+    self.limits = limits
+    self.file = file
+  }
+
+  /// Opens a file of which all is read, whoever writes to it, or the bytes of a range.
+  init(wholeOf url: URL, limits: ArchiveLimits, in range: Range<Int> = 0..<Int.max) throws {
+    let file = try OpenFile(reading: url)
+    position = try file.status().isRegular ? range.lowerBound : nil
+    bound = range.upperBound
+    offset = range.lowerBound
+    self.limits = limits
+    self.file = file
+  }
+
+  /// Whether the file has places, so that one can go on after damage.
+  package var isSeekable: Bool { position != nil }
+  /// Up to where the file was read.
+  var reach: Int { position ?? offset }
+
+  /// Where the file ends for this reader.
+  func size() throws -> Int { min(bound, try file.status().size) }
+
+  /// The next member; `nil` where the file ends after a member, or is empty.
+  ///
+  /// Whether the last member was one that ends a stream is for the caller to see.
+  package mutating func next() throws -> (stamp: Stamp, body: [UInt8])? {
+    if let failure { throw failure }
+    do {
+      guard try fill(atLeast: 1) else { return nil }
+      return try readMember()
+    } catch {
+      failure = error
+      throw error
+    }
+  }
+
+  /// The first member of a file that ends inside of it: its stamp, and as much of its body as there is, which no checksum
+  /// stands for.
+  ///
+  /// - Throws: as ``next()``, but for the end of the file; `truncated` where the header breaks off.
+  mutating func nextCut() throws -> (stamp: Stamp, body: [UInt8]) {
+    let header = try readHeader()
+    return try InflateStream.withStream { stream in
+      var inflater = try BodyInflater(
+        stamp: header.stamp, limits: limits, stream: stream, inputHint: buffer.count, fileOffset: offset)
+      while try !inflater.isFinished && fill(atLeast: 1) {
+        start += try inflater.feed(buffer.span.bytes.extracting(start..<end))
+      }
+      return (header.stamp, inflater.body)
+    }
+  }
+
+  private mutating func readHeader() throws -> GzipHeader {
+    // Where the file ends early, the header says so itself.
+    _ = try fill(atLeast: GzipHeader.fixedSize)
+    let length = try GzipHeader.length(
+      at: 0, in: buffer.span.bytes.extracting(start..<end), fileOffset: offset)
+    _ = try fill(atLeast: length)
+    let header = try GzipHeader(
+      at: 0, in: buffer.span.bytes.extracting(start..<end), fileOffset: offset)
+    start += header.length
+    return header
+  }
+
+  private mutating func readMember() throws -> (stamp: Stamp, body: [UInt8]) {
+    let header = try readHeader()
+    return try InflateStream.withStream { stream in
+      var inflater = try BodyInflater(
+        stamp: header.stamp, limits: limits, stream: stream, inputHint: buffer.count, fileOffset: offset)
+      var size = header.length + Gzip.trailerSize
+      while !inflater.isFinished {
+        guard try fill(atLeast: 1) else { throw Gzip.truncation(offset + size - Gzip.trailerSize) }
+        let used = try inflater.feed(buffer.span.bytes.extracting(start..<end))
+        start += used
+        size += used
+      }
+      guard try fill(atLeast: Gzip.trailerSize),
+        let crc = buffer.span.bytes.littleEndian(at: start, as: UInt32.self),
+        let plainSize = buffer.span.bytes.littleEndian(at: start + 4, as: UInt32.self)
+      else { throw Gzip.truncation(offset + size - Gzip.trailerSize + end - start) }
+      let body = try inflater.finish(crc: crc, size: plainSize)
+      start += Gzip.trailerSize
+      offset += size
+      return (header.stamp, body)
+    }
+  }
+
+  /// Reads until `count` bytes are buffered.
+  /// - Returns: Whether they are; where not, the file has ended and the rest of it is buffered.
+  private mutating func fill(atLeast count: Int) throws -> Bool {
+    guard end - start < count else { return true }
+    if start > 0 {
+      buffer.replaceSubrange(0..<end - start, with: Array(buffer[start..<end]))
+      end -= start
+      start = 0
+    }
+    while end < count {
+      let step = try file.readSome(into: &buffer, from: end, most: bound - (position ?? 0), at: position)
+      if step == 0 { return false }
+      end += step
+      position = position.map { $0 + step }
+    }
+    return true
+  }
+
+  // MARK: Behind damage
+
+  /// How many bytes of headers are checked for each byte of a file, at most, where members are looked for.
+  private static let mostSearching = 64
+
+  /// Goes on after damage: to the next member whose header reads well.
+  ///
+  /// - Parameter start: where to look from; a place in the file, which must not be a pipe.
+  /// - Returns: whether there is one; ``offset`` is then its place, and ``next()`` reads it.
+  /// - Throws: ``ArchiveError`` with the code `fileSystem`, and `limitExceeded` for a file that is made to have many places
+  ///   which look like members.
+  /// - Complexity: linear in the bytes that are passed over.
+  package mutating func seek(from start: Int) throws -> Bool {
+    let size = try size()
+    var place = start
+    var work = 0
+    while place < size {
+      let bytes = try file.readBytes(at: place, count: min(Self.readSize, size - place))
+      guard bytes.count >= GzipHeader.fixedSize else { return false }
+      for index in 0..<bytes.count - 3 where GzipHeader.mayBegin(bytes, at: index) {
+        let head = try file.readBytes(at: place + index, count: min(GzipHeader.largestWritten, size - place - index))
+        work += head.count
+        guard work <= (size - start) * Self.mostSearching + GzipHeader.largestWritten else {
+          throw ArchiveError(
+            .limitExceeded, "too many places of the file look like members of an archive and are none",
+            byteOffset: place + index)
+        }
+        // Compressed bytes can look like a header, and then are none.
+        guard (try? GzipHeader(at: 0, in: head.span.bytes, fileOffset: place + index)) != nil else { continue }
+        (offset, position, self.start, end, failure) = (place + index, place + index, 0, 0, nil)
+        return true
+      }
+      place += bytes.count - 3
+    }
+    return false
+  }
+}

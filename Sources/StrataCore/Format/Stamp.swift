@@ -1,0 +1,162 @@
+/// What an archive says about itself before anything is inflated.
+///
+/// A stamp lies in the FEXTRA field of a gzip header (RFC 1952 §2.3.1.1), as the subfield `St`. All numbers are
+/// little endian: format version and kind (a byte each), sequence number, model version (−1 for none),
+/// fingerprint, plain size and count (8 bytes each), then the type name in UTF-8 up to the subfield's end.
+public struct Stamp: Sendable, Hashable {
+  /// The format version that this library writes, and the highest one that it reads.
+  public static let currentFormatVersion = 1
+
+  /// What a member is to its file.
+  public enum Kind: UInt8, Sendable, Hashable, CaseIterable {
+    /// The whole archive.
+    case single = 0
+    /// One of the members of a stream.
+    case member = 1
+    /// The empty member that closes a stream.
+    case end = 2
+  }
+
+  /// The version of the byte format.
+  public var formatVersion: Int
+  /// What the member is to its file.
+  public var kind: Kind
+  /// The member's place in its stream, from 0.
+  public var sequenceNumber: UInt64
+  /// The name of the root type.
+  public var typeName: String
+  /// The model version of the root type; `nil` where the type has none.
+  public var modelVersion: Int?
+  /// The fingerprint of the schema that the body was written with.
+  public var fingerprint: UInt64
+  /// Bytes of the inflated body. In an ``Kind/end`` stamp, whose body is empty, those of the whole stream.
+  public var plainSize: UInt64
+  /// How many models the body holds. In an ``Kind/end`` stamp, how many the whole stream holds.
+  public var count: UInt64
+
+  package init(
+    formatVersion: Int = Stamp.currentFormatVersion, kind: Kind = .single, sequenceNumber: UInt64 = 0,
+    typeName: String, modelVersion: Int? = nil, fingerprint: UInt64 = 0, plainSize: UInt64 = 0,
+    count: UInt64 = 1
+  ) {
+    self.formatVersion = formatVersion
+    self.kind = kind
+    self.sequenceNumber = sequenceNumber
+    self.typeName = typeName
+    self.modelVersion = modelVersion
+    self.fingerprint = fingerprint
+    self.plainSize = plainSize
+    self.count = count
+  }
+}
+
+extension Stamp {
+  /// The longest type name that is written, in bytes of UTF-8.
+  ///
+  /// A header's checksum is only half of a CRC-32, and misses a single flipped bit that lies 10,732 or more
+  /// bytes before its end. With this limit no header is that long.
+  package static let longestTypeName = 8192
+
+  private static let identifier: (UInt8, UInt8) = (UInt8(ascii: "S"), UInt8(ascii: "t"))
+  private static let subfieldHeadSize = 4
+  private static let fixedPayloadSize = 2 + 5 * 8
+
+  /// The FEXTRA field that holds this stamp and nothing else.
+  ///
+  /// - Throws: ``ArchiveError/Code/notEncodable`` where the stamp could not be read again: a type name of more
+  ///   than ``longestTypeName`` bytes, a negative model version, or a format version other than today's.
+  package func extraField() throws -> [UInt8] {
+    let name = Array(typeName.utf8)
+    guard name.count <= Self.longestTypeName else {
+      throw ArchiveError(
+        .notEncodable, "a type name has \(name.count) bytes; at most \(Self.longestTypeName) can be archived")
+    }
+    guard formatVersion == Self.currentFormatVersion else {
+      throw ArchiveError(
+        .notEncodable, "only format version \(Self.currentFormatVersion) can be written",
+        foundVersion: formatVersion, supportedVersion: Self.currentFormatVersion)
+    }
+    if let modelVersion, modelVersion < 0 {
+      throw ArchiveError(
+        .notEncodable, "a model version is never negative", typeName: typeName, foundVersion: modelVersion)
+    }
+    var bytes: [UInt8] = [Self.identifier.0, Self.identifier.1]
+    bytes.reserveCapacity(Self.subfieldHeadSize + Self.fixedPayloadSize + name.count)
+    bytes.appendLittleEndian(UInt16(Self.fixedPayloadSize + name.count))
+    bytes.append(UInt8(Self.currentFormatVersion))
+    bytes.append(kind.rawValue)
+    bytes.appendLittleEndian(sequenceNumber)
+    bytes.appendLittleEndian(modelVersion.map(Int64.init) ?? -1)
+    bytes.appendLittleEndian(fingerprint)
+    bytes.appendLittleEndian(plainSize)
+    bytes.appendLittleEndian(count)
+    bytes.append(contentsOf: name)
+    return bytes
+  }
+
+  /// Reads the stamp out of a FEXTRA field, skipping the subfields of others.
+  ///
+  /// - Parameter fileOffset: Where the field begins in its file, for error messages.
+  /// - Throws: ``ArchiveError/Code/notAnArchive`` where there is no stamp, ``ArchiveError/Code/newerFormat``
+  ///   where a later version of this library wrote it, ``ArchiveError/Code/damaged`` where it makes no sense.
+  package init(extraField: RawSpan, fileOffset: Int = 0) throws {
+    var position = 0
+    while position < extraField.byteCount {
+      guard let first = extraField.littleEndian(at: position, as: UInt8.self),
+        let second = extraField.littleEndian(at: position + 1, as: UInt8.self),
+        let length = extraField.littleEndian(at: position + 2, as: UInt16.self),
+        extraField.byteCount - position - Self.subfieldHeadSize >= Int(length)
+      else {
+        throw ArchiveError(
+          .damaged, "the extra field of the gzip header is cut", byteOffset: fileOffset + position)
+      }
+      let start = position + Self.subfieldHeadSize
+      let end = start + Int(length)
+      if (first, second) == Self.identifier {
+        self = try Self.parse(extraField.extracting(start..<end), fileOffset: fileOffset + start)
+        return
+      }
+      position = end
+    }
+    throw ArchiveError(
+      .notAnArchive, "this is a gzip file, but not an archive: its header has no stamp",
+      byteOffset: fileOffset)
+  }
+
+  private static func parse(_ payload: RawSpan, fileOffset: Int) throws -> Stamp {
+    func damage(_ reason: String) -> ArchiveError {
+      ArchiveError(.damaged, reason, byteOffset: fileOffset)
+    }
+    // The version comes first: of what a later version writes after it, nothing is known.
+    guard let version = payload.littleEndian(at: 0, as: UInt8.self) else {
+      throw damage("the stamp is empty")
+    }
+    guard version <= currentFormatVersion else {
+      throw ArchiveError(
+        .newerFormat, "the archive has format version \(version); this program reads \(currentFormatVersion)",
+        foundVersion: Int(version), supportedVersion: currentFormatVersion, byteOffset: fileOffset)
+    }
+    guard version > 0 else { throw damage("the stamp has format version 0, which does not exist") }
+    guard let rawKind = payload.littleEndian(at: 1, as: UInt8.self),
+      let sequenceNumber = payload.littleEndian(at: 2, as: UInt64.self),
+      let rawModelVersion = payload.littleEndian(at: 10, as: Int64.self),
+      let fingerprint = payload.littleEndian(at: 18, as: UInt64.self),
+      let plainSize = payload.littleEndian(at: 26, as: UInt64.self),
+      let count = payload.littleEndian(at: 34, as: UInt64.self)
+    else { throw damage("the stamp is cut") }
+    guard let kind = Kind(rawValue: rawKind) else {
+      throw damage("the stamp has the unknown kind \(rawKind)")
+    }
+    guard rawModelVersion >= -1, let modelVersion = Int(exactly: rawModelVersion) else {
+      throw damage("the stamp has an impossible model version")
+    }
+    let name = payload.extracting(fixedPayloadSize..<payload.byteCount)
+    guard let typeName = name.withUnsafeBytes({ String(validating: $0, as: UTF8.self) }) else {
+      throw damage("the type name in the stamp is not UTF-8")
+    }
+    return Stamp(
+      formatVersion: Int(version), kind: kind, sequenceNumber: sequenceNumber, typeName: typeName,
+      modelVersion: modelVersion == -1 ? nil : modelVersion, fingerprint: fingerprint,
+      plainSize: plainSize, count: count)
+  }
+}

@@ -1,0 +1,61 @@
+public import Foundation
+
+extension JSONAdapter where Root: Model {
+  /// What changed between two models as a JSON Merge Patch (RFC 7396): changed keys alone, null for what is gone,
+  /// objects inside key by key, arrays whole. An empty object where nothing changed.
+  ///
+  /// Applied to the JSON of `old`, written without nulls, it gives that of `new`. A merge patch has no other way to
+  /// say null than to remove a key: for a server that tells the two apart, write the changed fields with
+  /// `encode(_:fields:)`.
+  public func jsonPatch(from old: Root, to new: Root) throws -> Value {
+    try JSONMergePatch.patch(from: value(of: old, .omit), to: value(of: new, .omit))
+  }
+
+  /// What changed between two models as the text of a JSON Merge Patch (RFC 7396).
+  public func jsonPatchData(from old: Root, to new: Root) throws -> Data {
+    try written(jsonPatch(from: old, to: new), isPretty: false, sortsKeys: false)
+  }
+
+  /// Folds a JSON object into a model by this adapter's mappings: only the fields that the document holds are touched.
+  ///
+  /// All or nothing, and with the policies of the fields, as `mergeValues(fromJSON:)`.
+  @discardableResult
+  public func merge(
+    _ json: Data, into root: inout Root, forKeys keys: [String]? = nil, policy: MergePolicy? = nil,
+    validates: Bool = true
+  ) throws -> MergeReport {
+    try merge(parsed(json), into: &root, forKeys: keys, policy: policy, validates: validates)
+  }
+
+  /// Folds a JSON object in that was parsed before.
+  @discardableResult
+  public func merge(
+    _ json: Value, into root: inout Root, forKeys keys: [String]? = nil, policy: MergePolicy? = nil,
+    validates: Bool = true
+  ) throws -> MergeReport {
+    try merge(json, into: &root, options: MergeOptions(policy: policy, keys: keys, validates: validates))
+  }
+
+  /// Folds a JSON object in by the options of this call, and by what both sides started from where that is known.
+  ///
+  /// - Parameters:
+  ///   - json: the document.
+  ///   - root: the model, which stays as it is where anything fails.
+  ///   - base: the server's state that the local edits started from; the one that the model remembers unless given.
+  ///   - options: what this merge does differently.
+  /// - Throws: as `mergeValues(fromJSON:)`.
+  @discardableResult
+  public func merge(
+    _ json: Data, into root: inout Root, base: Root? = nil, options: MergeOptions
+  ) throws -> MergeReport {
+    try merge(parsed(json), into: &root, base: base, options: options)
+  }
+
+  /// Folds a JSON object in that was parsed before.
+  @discardableResult
+  public func merge(
+    _ json: Value, into root: inout Root, base: Root? = nil, options: MergeOptions
+  ) throws -> MergeReport {
+    try root.fold(.json(json), base, options, in: context(.first, finishesModels: false).json)
+  }
+}

@@ -1,0 +1,206 @@
+import Foundation
+
+/// Finds the policies that can do nothing for their fields, all of them.
+///
+/// Only what is certain counts: of a type that archives itself in a way of its own nobody knows what it holds.
+enum MergePolicyCheck {
+  /// What is wrong with the policies of the fields and the rules of the type; `nil` where nothing is.
+  ///
+  /// Looks at the schemas of other models, so not while one is made: models that hold each other would wait forever.
+  static func problem(of schema: ModelSchema) -> ArchiveError? {
+    var errors: [ArchiveError] = []
+    func add(_ path: [ArchiveError.PathComponent], _ reason: String) {
+      errors.append(ArchiveError(.invalidSchema, reason, path: path, typeName: schema.name))
+    }
+    // To ask a type what it is takes its time, and most fields need not be asked.
+    for field in schema.fields where !field.merge.isAutomatic {
+      for policy in field.merge.parts {
+        guard let reason = misfit(of: policy, MergeKind(field.type), schema) else { continue }
+        add([.key(field.key)], "the policy \(policy) \(reason)")
+      }
+    }
+    guard let rules = (schema.type as? any Mergeable.Type)?.mergeRules else { return ArchiveError.combined(errors) }
+    if let identity = rules.identity, !schema.allKeys.contains(identity) {
+      add([], "the merge rules name the identity \(identity), which \(absence(of: schema))")
+    }
+    for policy in rules.policy.parts where !policy.isAutomatic {
+      guard let reason = misfit(ofDefault: policy, schema) else { continue }
+      add([], "the merge rules' default \(policy) \(reason)")
+    }
+    return ArchiveError.combined(errors)
+  }
+
+  /// A default is for fields of many types: each of its parts must fit one of those that follow it.
+  private static func misfit(ofDefault policy: MergePolicy, _ schema: ModelSchema) -> String? {
+    if case .lastWriter = policy.rule { return misfit(of: policy, .unknown, schema) }
+    let kinds = schema.fields.filter(\.merge.isAutomatic).map { MergeKind($0.type) }
+    // A subclass may bring the field that a default is for.
+    guard !schema.isObject, !kinds.isEmpty, kinds.allSatisfy({ misfit(of: policy, $0, schema) != nil }) else {
+      return nil
+    }
+    return "is for \(subject(of: policy)), and no field that follows it holds such; leave it out, or name a policy "
+      + "that fits one of them"
+  }
+
+  /// Why a policy can do nothing for a field, and what could.
+  private static func misfit(of policy: MergePolicy, _ kind: MergeKind, _ schema: ModelSchema) -> String? {
+    switch (policy.rule, kind) {
+    case (.lastWriter(let key), _):
+      // What is declared nowhere here may stand in what holds the model: the nearest time counts.
+      guard let time = schema.fields.first(where: { $0.key == key }), !MergeKind(time.type).isOrdered
+      else { return nil }
+      return "compares what \(key) holds, and \(name(of: time.type)) has no order; name a date, a number or a text"
+    case (_, .unknown): return nil
+    case (.byID(let key, _), .array(let element)): return misfit(ofElements: element, key)
+    case (.recursive, .model(let type)) where type.schema.isEnumeration:
+      return "merges fields, and the enum \(type.schema.name) has none; \(advice(kind))"
+    case (.recursive, .model), (.recursive, .dictionary): return nil
+    case (.maximum, _) where kind.isOrdered, (.minimum, _) where kind.isOrdered: return nil
+    case (.sumOfDeltas, .number): return nil
+    case (.union, .array), (.union, .set), (.addWins, .array), (.addWins, .set): return nil
+    case (.append, .array), (.append, .text), (.lines, .text): return nil
+    case (.automatic, _), (.conflict, _), (.server, _), (.local, _), (.keepTarget, _), (.custom, _), (.resolver, _):
+      return nil
+    default: return "is for \(subject(of: policy)), and the field holds \(kind); \(advice(kind))"
+    }
+  }
+
+  /// Why elements cannot be identified by a key.
+  private static func misfit(ofElements element: Any.Type, _ key: String) -> String? {
+    switch MergeKind(element) {
+    case .unknown: return nil
+    case .model(let type):
+      guard !type.schema.allKeys.contains(key) else { return nil }
+      return "tells elements apart by \(key), which \(absence(of: type.schema))"
+    // Its keys may be any text, and JSON has such lists.
+    case .dictionary(let keys) where MergeKind(keys).isText: return nil
+    default:
+      return "tells models apart by \(key), and the elements are of the type \(name(of: element)); what fits is union, "
+        + "addWins or append"
+    }
+  }
+
+  private static func absence(of schema: ModelSchema) -> String {
+    guard !schema.isEnumeration else { return "the enum \(schema.name) cannot have" }
+    let keys = schema.allKeys.isEmpty ? "it has no keys" : "its keys are \(schema.allKeys.joined(separator: ", "))"
+    return "\(schema.name) does not declare; \(keys)"
+  }
+
+  private static func subject(of policy: MergePolicy) -> String {
+    switch policy.rule {
+    case .byID: "arrays of models"
+    case .recursive: "models and dictionaries"
+    case .maximum, .minimum: "numbers, booleans, dates and texts"
+    case .sumOfDeltas: "numbers"
+    case .union, .addWins: "arrays and sets"
+    case .append: "arrays and texts"
+    case .lines: "texts"
+    default: "fields of every type"
+    }
+  }
+
+  private static func advice(_ kind: MergeKind) -> String {
+    let fitting = kind.fitting.map { $0 + " or " } ?? ""
+    return "what fits is \(fitting)a policy for every type, as serverWins"
+  }
+
+  fileprivate static func name(of type: Any.Type) -> String {
+    (type as? any Archivable.Type)?.archiveTypeName ?? "\(type)"
+  }
+}
+
+/// What a field holds, as far as merging depends on it; an optional is what it wraps.
+private enum MergeKind: CustomStringConvertible {
+  /// Any value, or one whose form only its own code knows.
+  case unknown
+  case number(Any.Type)
+  /// Has an order, and that is all.
+  case ordered(Any.Type)
+  case text(Any.Type)
+  case array(Any.Type)
+  case set(Any.Type)
+  case dictionary(keys: Any.Type)
+  case model(any Model.Type)
+  /// Nothing to merge, and no order.
+  case opaque(Any.Type)
+
+  init(_ type: Any.Type) {
+    switch type {
+    case is Value.Type: self = .unknown
+    case let type as any OptionalType.Type: self.init(type.wrappedType)
+    case is any FixedWidthInteger.Type, is any BinaryFloatingPoint.Type, is Decimal.Type: self = .number(type)
+    case is Bool.Type, is Date.Type: self = .ordered(type)
+    case is String.Type: self = .text(type)
+    case let type as any ArrayType.Type: self = .array(type.elementType)
+    case let type as any SetType.Type: self = .set(type.elementType)
+    case let type as any DictionaryType.Type: self = .dictionary(keys: type.keyType)
+    case let type as any Model.Type: self = .model(type)
+    case is Data.Type, is URL.Type, is UUID.Type: self = .opaque(type)
+    // Archived by the raw value. What is only Codable may have a coding of its own.
+    case let type as any (RawRepresentable & Archivable).Type: self = Self.raw(type)
+    default: self = .unknown
+    }
+  }
+
+  private static func raw<T: RawRepresentable>(_ type: T.Type) -> MergeKind {
+    T.RawValue.self is any Archivable.Type ? MergeKind(T.RawValue.self) : .unknown
+  }
+
+  var isText: Bool {
+    switch self {
+    case .text, .unknown: true
+    default: false
+    }
+  }
+
+  var isOrdered: Bool {
+    switch self {
+    case .number, .ordered, .text, .unknown: true
+    default: false
+    }
+  }
+
+  /// The policies that are for such values alone.
+  var fitting: String? {
+    switch self {
+    case .number: "max, min, sumOfDeltas"
+    case .ordered: "max, min"
+    case .text: "max, min, append, lines"
+    case .array: "union, addWins, append"
+    case .set: "union, addWins"
+    case .dictionary: "recursive"
+    case .model(let type): type.schema.isEnumeration ? nil : "recursive"
+    case .unknown, .opaque: nil
+    }
+  }
+
+  var description: String {
+    switch self {
+    case .unknown: "a value"
+    case .number(let type), .ordered(let type), .text(let type), .opaque(let type): MergePolicyCheck.name(of: type)
+    case .array(let element): "an array of \(MergePolicyCheck.name(of: element))"
+    case .set(let element): "a set of \(MergePolicyCheck.name(of: element))"
+    case .dictionary: "a dictionary"
+    case .model(let type): "the model \(type.schema.name)"
+    }
+  }
+}
+
+extension MergePolicy {
+  /// The policies that this one is made of.
+  fileprivate var parts: [MergePolicy] {
+    switch rule {
+    case .ifPresent(let policy): policy.parts
+    case .orElse(let policy, let other): policy.parts + other.parts
+    default: [self]
+    }
+  }
+}
+
+/// Tells sets apart at run time.
+private protocol SetType { static var elementType: Any.Type { get } }
+extension Set: SetType { fileprivate static var elementType: Any.Type { Element.self } }
+
+/// Tells dictionaries apart at run time.
+private protocol DictionaryType { static var keyType: Any.Type { get } }
+extension Dictionary: DictionaryType { fileprivate static var keyType: Any.Type { Key.self } }

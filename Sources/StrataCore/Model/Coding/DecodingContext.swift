@@ -1,0 +1,145 @@
+import Foundation
+
+/// What one decoding shares: limits, and the report of what was upgraded.
+public final class DecodingContext {
+  package let limits: ArchiveLimits
+  /// The work that is left, for all readers of the file.
+  package let budget: WorkBudget
+  /// What finds duplicates in sets and keys.
+  private(set) lazy var digests = ValueDigests(budget)
+  /// Whether records hold the fields that archives leave out, as merging needs.
+  package let includesExcluded: Bool
+  /// Where the values come from: JSON writes dates, URLs and data as strings.
+  package let source: DecodingSource
+  /// Whether objects are finished: off where a merge makes objects on the way to its result.
+  package let finishesModels: Bool
+  /// Whether finished objects are validated.
+  package let validates: Bool
+  /// Whether values that rules replace stay replaced.
+  package let keepsReplacements: Bool
+  /// Whether decoding goes on after an invalid object, so that all failures are found: ``checkFailures(of:)`` must follow.
+  let collectsFailures: Bool
+  /// The first invalid object, without the way to it.
+  var firstFailure: ArchiveError?
+  /// What the reader of a format asks for beside this; `nil` where that is nothing.
+  var options: (any AnyObject & Sendable)?
+  /// Whether reading goes on after an error, to find the others.
+  var collectsErrors = false
+  package var report = DecodingReport()
+  /// The objects of the graph that is being read.
+  package var objects: ObjectTable?
+  package var graph = GraphReading()
+  /// Classes that may stand where one that they inherit from is expected.
+  package var subclasses: [any Model.Type] = []
+  /// The classes found for the last root: a stream has a graph for each of its models.
+  private var knownObjectTypes: (root: ObjectIdentifier, types: [String: any Model.Type])?
+  /// Every shape that was met, for tools.
+  package var shapes: [RecordShape]?
+  /// Where the fields of schemas stand in shapes that were met.
+  private var placements: [(schema: ModelSchema, shape: RecordShape, places: [Int?])] = []
+
+  /// Whether a model that was read remembers what a server had.
+  var hasMergeBase = false
+  private var catalogs: [ObjectIdentifier: SchemaCatalog] = [:]
+
+  /// URLs of a JSON text, each in one of a fixed number of slots.
+  var urls: [(text: String, url: URL)?] = []
+
+  package init(
+    limits: ArchiveLimits = ArchiveLimits(), source: DecodingSource = .archive, includesExcluded: Bool = false,
+    notesShapes: Bool = false, finishesModels: Bool = true, validates: Bool = true, keepsReplacements: Bool = true,
+    collectsFailures: Bool = false
+  ) {
+    self.limits = limits
+    budget = WorkBudget(limits)
+    self.source = source
+    self.includesExcluded = includesExcluded
+    self.finishesModels = finishesModels
+    self.validates = validates
+    self.keepsReplacements = keepsReplacements
+    self.collectsFailures = collectsFailures
+    if notesShapes { shapes = [] }
+  }
+
+  /// The classes that the objects of a graph may have, by type name.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `invalidSchema` where two of them have one name.
+  package func objectTypes<T: Archivable>(of type: T.Type) throws -> [String: any Model.Type] {
+    if let known = knownObjectTypes, known.root == ObjectIdentifier(T.self) { return known.types }
+    var catalog = SchemaCatalog()
+    T.collectSchemas(into: &catalog)
+    for subclass in subclasses { subclass.collectSchemas(into: &catalog) }
+    for name in catalog.ambiguousNames.sorted() where catalog.objectTypes[name] != nil {
+      _ = try catalog.schema(named: name)
+    }
+    knownObjectTypes = (ObjectIdentifier(T.self), catalog.objectTypes)
+    return catalog.objectTypes
+  }
+
+  /// The schemas of a model, of what it holds and of the subclasses that may stand there, found once for many objects.
+  func catalog(of type: any Model.Type) -> SchemaCatalog {
+    if let known = catalogs[ObjectIdentifier(type)] { return known }
+    var catalog = SchemaCatalog()
+    type.collectSchemas(into: &catalog)
+    for subclass in subclasses { subclass.collectSchemas(into: &catalog) }
+    catalogs[ObjectIdentifier(type)] = catalog
+    return catalog
+  }
+
+  /// Counts the objects of a graph that was read, whose numbers are taken.
+  ///
+  /// Here and not where they are read: the thread sanitizer's build refuses to add in place from within a reader.
+  func passObjects(_ count: Int) { graph.sharedCount += count }
+
+  /// Whether values were written by hand: objects without a type, and arrays for sets.
+  package var takesPlainObjects: Bool { source == .dictionary || source == .update }
+
+  package func note(_ shape: RecordShape) { shapes?.append(shape) }
+
+  /// Where the fields of a schema stand in records of a shape, found once for many records.
+  package func places(of schema: ModelSchema, in shape: RecordShape) -> [Int?] {
+    for known in placements where known.shape === shape && known.schema === schema { return known.places }
+    let places = schema.fields.map { field in
+      shape.place(of: field.key) ?? field.formerly.lazy.compactMap { shape.place(of: $0) }.first
+    }
+    // Data can hold shapes without end.
+    if placements.count < 32 { placements.append((schema, shape, places)) }
+    return places
+  }
+}
+
+/// What decoding noticed: which types were upgraded, and what was assumed.
+public struct DecodingReport: Sendable, Hashable {
+  /// Objects of one type that were written by an older version.
+  public struct Upgrade: Sendable, Hashable {
+    public let typeName: String
+    public let fromVersion: Int
+    public let toVersion: Int
+    /// How many objects.
+    public var count: Int
+  }
+
+  /// The upgrades in the order in which they were first met.
+  public private(set) var upgrades: [Upgrade] = []
+  /// Types whose objects had no model version, which counts as 0.
+  public private(set) var typesWithoutVersion: [String] = []
+
+  public init() {}
+
+  /// Whether everything had today's versions.
+  public var isEmpty: Bool { upgrades.isEmpty && typesWithoutVersion.isEmpty }
+
+  package mutating func addUpgrade(of typeName: String, from: Int, to: Int, count: Int = 1) {
+    if let place = upgrades.firstIndex(where: {
+      $0.typeName == typeName && $0.fromVersion == from && $0.toVersion == to
+    }) {
+      upgrades[place].count += count
+    } else {
+      upgrades.append(Upgrade(typeName: typeName, fromVersion: from, toVersion: to, count: count))
+    }
+  }
+
+  package mutating func addMissingVersion(of typeName: String) {
+    if !typesWithoutVersion.contains(typeName) { typesWithoutVersion.append(typeName) }
+  }
+}

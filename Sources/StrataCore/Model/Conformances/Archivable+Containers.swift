@@ -1,0 +1,245 @@
+extension Optional: Archivable where Wrapped: Archivable {
+  @inlinable
+  public func write(to writer: inout ArchiveWriter) throws {
+    guard let self else { return writer.writeNull() }
+    if Wrapped.mayBeNull { try Self.checkNull(self) }
+    try self.write(to: &writer)
+  }
+
+  @inlinable
+  public static var mayBeNull: Bool { true }
+
+  /// Makes sure that a value is not written as the nil around it would be.
+  @usableFromInline
+  static func checkNull(_ wrapped: Wrapped) throws {
+    guard let optional = wrapped as? any OptionalType, optional.isNone else { return }
+    throw ArchiveError(
+      .notEncodable, "an optional holds an optional that is nil, which would be read as nil itself; make it an enum")
+  }
+
+  @inlinable
+  public static func read(from reader: inout ArchiveReader) throws -> Wrapped? {
+    if try reader.readNullIfPresent() { return nil }
+    return try Wrapped.read(from: &reader)
+  }
+
+  public static func make(from value: Value, in context: DecodingContext) throws -> Wrapped? {
+    value.isNull ? nil : try Wrapped.make(from: value, in: context)
+  }
+
+  public static func collectSchemas(into catalog: inout SchemaCatalog) { Wrapped.collectSchemas(into: &catalog) }
+  public static var archiveTypeName: String { Wrapped.archiveTypeName + "?" }
+  public static var rootSchema: ModelSchema? { Wrapped.rootSchema }
+}
+
+extension Array: Archivable where Element: Archivable {
+  @inlinable
+  public func write(to writer: inout ArchiveWriter) throws {
+    try writer.enter()
+    writer.beginArray(count: count)
+    var index = 0
+    // Through a span, an element is lent and not copied with all its fields.
+    let elements = span
+    do {
+      while index < elements.count {
+        try elements[index].write(to: &writer)
+        index &+= 1
+      }
+    } catch {
+      throw writer.error(error, atIndex: index)
+    }
+    writer.leave()
+  }
+
+  @inlinable
+  public static func read(from reader: inout ArchiveReader) throws -> [Element] {
+    let count = try reader.beginArray()
+    var elements: [Element] = []
+    // An element may take far more memory than the byte that announces it.
+    elements.reserveCapacity(Swift.min(count, 1024))
+    do {
+      while elements.count < count { elements.append(try Element.read(from: &reader)) }
+    } catch {
+      throw reader.error(error, atIndex: elements.count)
+    }
+    reader.endArray()
+    return elements
+  }
+
+  public static func make(from value: Value, in context: DecodingContext) throws -> [Element] {
+    guard case .array(let values) = value else {
+      throw ArchiveError.mismatch(expected: "an array", found: value.kind)
+    }
+    var elements: [Element] = []
+    elements.reserveCapacity(values.count)
+    var failures: [ArchiveError] = []
+    for (index, value) in values.enumerated() {
+      do { elements.append(try Element.make(from: value, in: context)) } catch {
+        failures.append(ArchiveError.at(.index(index), error))
+        if !context.collectsErrors { break }
+      }
+    }
+    if let error = ArchiveError.combined(failures) { throw error }
+    return elements
+  }
+
+  public static func collectSchemas(into catalog: inout SchemaCatalog) { Element.collectSchemas(into: &catalog) }
+  public static var archiveTypeName: String { "[\(Element.archiveTypeName)]" }
+  public static var rootSchema: ModelSchema? { Element.rootSchema }
+  public var archivedCount: Int { count }
+}
+
+extension Set: Archivable where Element: Archivable {
+  public func write(to writer: inout ArchiveWriter) throws {
+    try writer.enter()
+    writer.beginSet(count: count)
+    let items = try CanonicalOrder.encoded(
+      self, objects: writer.objects, open: writer.openObjects, by: { try $1.write(to: &$0) })
+    if !writer.includesExcluded, !(Element.rootSchema?.holdsObjects ?? false) {
+      try CanonicalOrder.checkDifferent(items, "elements of a set") { $0 }
+    }
+    for item in items {
+      // What is only written for its order shares nothing, so it needs not be written once more at every level.
+      if writer.sharesNothing { writer.append(encoded: item.bytes) } else { try item.element.write(to: &writer) }
+    }
+    writer.leave()
+  }
+
+  public static func make(from value: Value, in context: DecodingContext) throws -> Set<Element> {
+    let values: [Value]
+    let takesArrays = context.source == .json || context.takesPlainObjects
+    switch value {
+    case .set(let elements): values = elements
+    case .array(let elements) where takesArrays: values = elements
+    default: throw ArchiveError.mismatch(expected: "a set", found: value.kind)
+    }
+    var set = Set<Element>(minimumCapacity: values.count)
+    var load = HashLoad<Element>(context.budget)
+    for (index, value) in values.enumerated() {
+      do {
+        let element = try Element.make(from: value, in: context)
+        try load.add(element, value)
+        guard set.insert(element).inserted || takesArrays else {
+          throw ArchiveError(.damaged, "a duplicate element of a set")
+        }
+      } catch { throw ArchiveError.at(.index(index), error) }
+    }
+    return set
+  }
+
+  public static func collectSchemas(into catalog: inout SchemaCatalog) { Element.collectSchemas(into: &catalog) }
+  public static var archiveTypeName: String { "Set<\(Element.archiveTypeName)>" }
+  public static var rootSchema: ModelSchema? { Element.rootSchema }
+  public var archivedCount: Int { count }
+}
+
+extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
+  public func write(to writer: inout ArchiveWriter) throws {
+    try writer.enter()
+    writer.beginMap(count: count)
+    // The pairs are sorted and not the keys: a key that is not equal to itself, as NaN, could not be looked up.
+    let items = try CanonicalOrder.encoded(
+      self, objects: writer.objects, open: writer.openObjects, by: { try $1.key.write(to: &$0) })
+    if !writer.includesExcluded, !(Key.rootSchema?.holdsObjects ?? false) {
+      try CanonicalOrder.checkDifferent(items, "keys of a dictionary") { $0.key }
+    }
+    for item in items {
+      let (key, value) = item.element
+      if writer.sharesNothing { writer.append(encoded: item.bytes) } else { try key.write(to: &writer) }
+      do { try value.write(to: &writer) } catch { throw Self.error(error, key) }
+    }
+    writer.leave()
+  }
+
+  public static func make(from value: StrataCore.Value, in context: DecodingContext) throws -> [Key: Value] {
+    var result: [Key: Value] = [:]
+    var failures: [ArchiveError] = []
+    var load = HashLoad<Key>(context.budget)
+    func add(_ key: StrataCore.Value, _ value: StrataCore.Value) throws {
+      do {
+        let made = (value: try Value.make(from: value, in: context), key: try makeKey(key, context))
+        try load.add(made.key, key)
+        guard result.updateValue(made.value, forKey: made.key) == nil else {
+          throw context.source == .json
+            ? ArchiveError(.invalidJSON, "a duplicate key; each may be there once")
+            : ArchiveError(.damaged, "a duplicate key")
+        }
+      } catch {
+        let error = ArchiveError.at(.key(key.stringValue ?? "(key)"), error)
+        guard context.collectsErrors else { throw error }
+        failures.append(error)
+      }
+    }
+    switch value {
+    case .object(let object): for entry in object.entries { try add(.string(entry.key), entry.value) }
+    case .map(let entries): for entry in entries { try add(entry.key, entry.value) }
+    // JSON has no keys but strings, so others stand in pairs.
+    case .array(let pairs) where context.source == .json:
+      for (index, pair) in pairs.enumerated() {
+        guard case .array(let pair) = pair, pair.count == 2 else {
+          throw ArchiveError(.typeMismatch, "found no pair of a key and a value in a dictionary", path: [.index(index)])
+        }
+        try add(pair[0], pair[1])
+      }
+    default: throw ArchiveError.mismatch(expected: "a dictionary", found: value.kind)
+    }
+    if let error = ArchiveError.combined(failures) { throw error }
+    return result
+  }
+
+  /// JSON writes every key as a string, integers among them: what cannot be made of the text is made of its number.
+  static func makeKey(_ key: StrataCore.Value, _ context: DecodingContext) throws -> Key {
+    guard context.source == .json, !(Key.self is String.Type), case .string(let text) = key,
+      let number = StrataCore.Value(integerText: text)
+    else { return try Key.make(from: key, in: context) }
+    if Key.self is any FixedWidthInteger.Type { return try Key.make(from: number, in: context) }
+    do { return try Key.make(from: key, in: context) } catch let error as ArchiveError
+      where error.code == .typeMismatch
+    {
+      return try Key.make(from: number, in: context)
+    }
+  }
+
+  private static func error(_ error: any Error, _ key: Key) -> ArchiveError {
+    // Keys of a dictionary are data, but without them nobody finds the place.
+    ArchiveError.at(.key(key as? String ?? "(key)"), error)
+  }
+
+  public static func collectSchemas(into catalog: inout SchemaCatalog) {
+    Key.collectSchemas(into: &catalog)
+    Value.collectSchemas(into: &catalog)
+  }
+  public static var archiveTypeName: String { "[\(Key.archiveTypeName): \(Value.archiveTypeName)]" }
+  public static var rootSchema: ModelSchema? { Value.rootSchema }
+  public var archivedCount: Int { count }
+}
+
+extension Value {
+  /// The integer that a text is, as JSON writes integers.
+  fileprivate init?(integerText text: String) {
+    guard let integer = Int128(text).map({ Value.integer($0) }) ?? UInt128(text).map({ Value.integer($0) }) else {
+      return nil
+    }
+    self = integer
+  }
+}
+
+extension ArchiveWriter {
+  /// The error with a place in an array before its path.
+  public func error(_ error: any Error, atIndex index: Int) -> any Error { ArchiveError.at(.index(index), error) }
+}
+
+extension ArchiveReader {
+  /// Starts reading an array and tells how many elements follow.
+  public mutating func beginArray() throws -> Int {
+    let count = try readArrayCount()
+    try enter()
+    return count
+  }
+
+  /// Ends what ``beginArray()`` began.
+  public mutating func endArray() { leave() }
+
+  /// The error with a place in an array before its path.
+  public func error(_ error: any Error, atIndex index: Int) -> any Error { ArchiveError.at(.index(index), error) }
+}

@@ -1,0 +1,160 @@
+/// A type whose values stand in an archive.
+///
+/// The scalars of the standard library and Foundation conform, and collections and optionals of what conforms. A
+/// model conforms through ``Model``, an enum with raw values by naming this protocol:
+///
+///     enum State: String, Archivable { case open, closed }
+///
+/// A type that is only `Codable` needs no conformance: it is archived through its own coding.
+public protocol Archivable {
+  /// Writes the value.
+  ///
+  /// - Throws: ``ArchiveError``, or what the type's own code throws.
+  func write(to writer: inout ArchiveWriter) throws
+
+  /// Reads a value that stands next in the bytes.
+  ///
+  /// - Throws: ``ArchiveError`` where the bytes are damaged or hold something else.
+  static func read(from reader: inout ArchiveReader) throws -> Self
+
+  /// Makes a value from an untyped one: the path of upgrades, merging and JSON.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `typeMismatch` where it holds something else.
+  static func make(from value: Value, in context: DecodingContext) throws -> Self
+
+  /// Makes a value from a place in a JSON text, without a ``Value`` in between where the type reads it itself.
+  ///
+  /// It must give what `make(from:in:)` gives for ``JSONElement/value(duplicateKeys:)``, which it does unless a type
+  /// implements it.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `typeMismatch` where JSON holds something else.
+  static func make(fromJSON element: JSONElement, in context: DecodingContext) throws -> Self
+
+  /// Adds the schemas of the models inside, for tools that upgrade without building models.
+  static func collectSchemas(into catalog: inout SchemaCatalog)
+
+  /// The name of the type in stamps and inside a generic model's name.
+  static var archiveTypeName: String { get }
+
+  /// The schema of the model that this is or holds as elements; `nil` for anything else.
+  static var rootSchema: ModelSchema? { get }
+
+  /// Whether a value is written as null, as an optional may be: then an optional of it cannot tell that from its own nil.
+  static var mayBeNull: Bool { get }
+
+  /// How many models the value is, for stamps: the elements of an array, else 1.
+  var archivedCount: Int { get }
+}
+
+extension Archivable {
+  public static func read(from reader: inout ArchiveReader) throws -> Self {
+    try make(from: reader.readValue(), in: reader.context)
+  }
+
+  public static func make(fromJSON element: JSONElement, in context: DecodingContext) throws -> Self {
+    try make(from: element.value(), in: context)
+  }
+
+  public static func collectSchemas(into catalog: inout SchemaCatalog) {}
+
+  public static var archiveTypeName: String { String(describing: Self.self) }
+
+  public static var rootSchema: ModelSchema? { nil }
+
+  public var archivedCount: Int { 1 }
+
+  @inlinable
+  public static var mayBeNull: Bool { false }
+
+  /// The value without its type.
+  package func archivedValue(includingExcluded: Bool = false, role: ObjectRole? = nil) throws -> Value {
+    var writer = ArchiveWriter(includesExcluded: includingExcluded, minimumCapacity: 512)
+    writer.objects = role
+    try write(to: &writer)
+    return try writer.value()
+  }
+}
+
+extension ArchiveWriter {
+  /// What was written, read again as a value.
+  package borrowing func value() throws -> Value {
+    try buffer.withBytes { bytes in
+      var limits = ArchiveLimits()
+      limits.depth = depthLimit
+      var reader = ArchiveReader(bytes, context: DecodingContext(limits: limits))
+      try reader.beginBody()
+      if objects != nil { reader.context.graph.elsewhere = 0..<Int.max }
+      return try reader.readValue()
+    }
+  }
+}
+
+/// The schemas of a model and of everything it holds, by type name.
+///
+/// Values know only names, so what works on values refuses a name that two of the types have.
+public struct SchemaCatalog: Sendable {
+  /// Every schema once, in the order in which they were found.
+  package private(set) var schemas: [ModelSchema] = []
+  private var schemasByName: [String: ModelSchema] = [:]
+  private var types: Set<ObjectIdentifier> = []
+  /// Names that two types have.
+  package private(set) var ambiguousNames: Set<String> = []
+  /// The classes among the models, by type name and former names.
+  package private(set) var objectTypes: [String: any Model.Type] = [:]
+
+  /// Whether a model among them has a field that equality leaves out.
+  private(set) var hasTransitoryFields = false
+
+  /// Whether something may stand under another name than today's: types, keys or cases.
+  private(set) var hasSubstitutes = false
+
+  public init() {}
+
+  /// Notes that values of a type may stand in archives in another form than the type would write.
+  public mutating func addSubstitutes() { hasSubstitutes = true }
+
+  /// Adds a schema under its name and former names.
+  ///
+  /// - Returns: whether it was new, so that models which hold each other end.
+  public mutating func add(_ schema: ModelSchema) -> Bool {
+    guard types.insert(schema.typeIdentity).inserted else { return false }
+    schemas.append(schema)
+    if let known = schemasByName[schema.name], known.name == schema.name {
+      ambiguousNames.insert(schema.name)
+    } else {
+      schemasByName[schema.name] = schema
+    }
+    if schema.hasSubstitutes { hasSubstitutes = true }
+    if schema.fields.contains(where: { $0.storage == .transitory }) { hasTransitoryFields = true }
+    for name in schema.formerNames where schemasByName[name] == nil { schemasByName[name] = schema }
+    return true
+  }
+
+  package mutating func addObjectType(_ type: any Model.Type) {
+    let schema = type.schema
+    objectTypes[schema.name] = type
+    for name in schema.formerNames where objectTypes[name] == nil { objectTypes[name] = type }
+  }
+
+  /// Whether a model among them has code that runs on objects that were made.
+  package var finishesModels: Bool { schemas.contains(where: \.finishesModels) }
+
+  /// The schema of a type name.
+  public subscript(name: String) -> ModelSchema? { schemasByName[name] }
+
+  /// The schema of a type name.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `invalidSchema` where two types have the name.
+  package func schema(named name: String) throws -> ModelSchema? {
+    if let error = problem(ofName: name) { throw error }
+    return schemasByName[name]
+  }
+
+  /// The error of a name that two types have.
+  package func problem(ofName name: String) -> ArchiveError? {
+    guard ambiguousNames.contains(name) else { return nil }
+    return ArchiveError(
+      .invalidSchema, "two types are called \(name); give one of them another name",
+      typeName: name)
+  }
+}

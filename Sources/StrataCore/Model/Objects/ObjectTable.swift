@@ -1,0 +1,227 @@
+/// The objects of a graph that is being read, by number.
+package final class ObjectTable {
+  package enum Entry {
+    case object(any Model)
+    /// What no class of this program stands for: it is made where a reference to it is read.
+    case value(Value)
+  }
+
+  /// A field that refers to an object which did not exist when the field was read.
+  private struct Unfinished {
+    let object: any Model
+    let place: Int
+    let value: Value
+  }
+
+  private(set) var entries: [Entry] = []
+  /// The number of the first object, in a body that holds other graphs before this one.
+  let first: Int
+  /// How many objects there will be.
+  private(set) var count: Int
+  /// The numbers that the objects have in the body.
+  var numbers: Range<Int> { first..<first + count }
+  private let types: [String: any Model.Type]
+  /// The fields of the object that is being made which wait for others.
+  private var waiting: [(place: Int, value: Value)] = []
+  private var unfinished: [Unfinished] = []
+  /// How many values there are in each that is no object, and in all of them.
+  private var sizes: [Int] = []
+  private var totalSize = 0
+  /// How many values stood in for references, and how many references do so inside each other.
+  private var expansions = 0
+  private var depth = 0
+
+  package init(types: [String: any Model.Type], first: Int, count: Int) {
+    self.types = types
+    self.first = first
+    self.count = count
+  }
+
+  /// A table of objects that exist, for taking them apart and putting them together.
+  ///
+  /// - Parameter adding: how many will be made that fields may refer to before.
+  package init(_ neighbours: ObjectNeighbours, adding: Int = 0) {
+    types = [:]
+    first = 0
+    entries = neighbours.objects.map { .object($0) }
+    count = entries.count + adding
+    sizes = [Int](repeating: 0, count: entries.count)
+  }
+
+  /// Adds an object that exists.
+  func adopt(_ object: any Model) {
+    entries.append(.object(object))
+    sizes.append(0)
+    count = max(count, entries.count)
+  }
+
+  deinit {
+    // From the last to the first: an object lets go of those before it, which are still held here, so that a long list
+    // does not take the stack.
+    while entries.popLast() != nil {}
+  }
+
+  func type(named name: String) -> (any Model.Type)? { types[name] }
+
+  /// Adds an object, and remembers which of its fields wait for others.
+  func append(_ object: any Model) {
+    entries.append(.object(object))
+    sizes.append(0)
+    for field in waiting { unfinished.append(Unfinished(object: object, place: field.place, value: field.value)) }
+    waiting.removeAll(keepingCapacity: true)
+  }
+
+  func append(_ value: Value) {
+    let size = value.size
+    sizes.append(size)
+    totalSize += size
+    entries.append(.value(value))
+    waiting.removeAll(keepingCapacity: true)
+  }
+
+  /// Lets a field of the object that is being made wait.
+  func wait(_ place: Int, _ value: Value) { waiting.append((place, value)) }
+
+  /// The object under a number, as a model.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `typeMismatch` where it is of another type, and `damaged`
+  ///   over ``Pending`` where it does not exist yet.
+  package func object<T: Archivable>(_ number: Int, as type: T.Type, in context: DecodingContext) throws -> T {
+    guard number >= 0, number < count else {
+      throw ArchiveError(.damaged, "a reference names an object that does not exist")
+    }
+    guard number < entries.count else {
+      throw ArchiveError(
+        .damaged, "a reference names an object that is not made yet; only objects of classes can wait for it",
+        underlying: Pending())
+    }
+    switch entries[number] {
+    case .object(let object):
+      if let object = object as? T { return object }
+      throw ArchiveError.mismatch(expected: "an object of \(T.self)", found: "an object of another type")
+    case .value(let value):
+      depth += 1
+      defer { depth -= 1 }
+      guard depth <= context.limits.depth else { throw ArchiveError.tooDeep(context.limits.depth) }
+      try expand(sizes[number])
+      return try T.make(from: value, in: context)
+    }
+  }
+
+  /// Counts values that stand in for a reference.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `limitExceeded` where shared values stand for many times what there is:
+  ///   each stands for every reference to it, which could multiply without end.
+  private func expand(_ size: Int) throws {
+    expansions += size
+    let limit = max(1 << 20, 16 * totalSize)
+    guard expansions <= limit else {
+      throw ArchiveError(
+        .limitExceeded, "shared values stand for more than \(limit) values; make their type a class", limit: .count)
+    }
+  }
+
+  /// A value without references, for what is kept untyped: objects stand in their places.
+  ///
+  /// An object inside of itself is null there, and so is one that does not exist yet.
+  ///
+  /// - Throws: as for a shared value that becomes a model.
+  func withoutReferences(_ value: Value) throws -> Value { try withoutReferences(value, inside: []) }
+
+  private func withoutReferences(_ value: Value, inside open: [Int]) throws -> Value {
+    try value.replacingReferences { number in
+      guard entries.indices.contains(number), !open.contains(number), open.count < Self.deepest else { return .null }
+      switch entries[number] {
+      case .value(let value):
+        try expand(sizes[number])
+        return try withoutReferences(value, inside: open + [number])
+      case .object(let object): return try record(of: object, inside: [], open.count)
+      }
+    }
+  }
+
+  private static let deepest = 64
+
+  /// The record of an object, with those of the objects that it refers to in their places.
+  private func record(of object: any Model, inside open: [ObjectIdentifier], _ depth: Int) throws -> Value {
+    guard !open.contains(object.identity), depth < Self.deepest else { return .null }
+    let neighbours = ObjectNeighbours()
+    let value = Value.record(try object.record(includingExcluded: false, role: .neighbours(neighbours)))
+    try expand(value.size)
+    return try value.replacingReferences {
+      try self.record(of: neighbours.objects[$0], inside: open + [object.identity], depth + 1)
+    }
+  }
+
+  /// The object under a number is made after this one.
+  struct Pending: Error {}
+
+  /// Sets the fields that waited.
+  func setWaiting(in context: DecodingContext) throws {
+    for field in unfinished { try Self.set(field.place, of: field.object, to: field.value, in: context) }
+    unfinished.removeAll()
+  }
+
+  /// Finishes the objects, each after those that it refers to.
+  ///
+  /// - Parameter path: the way to an object, for the error.
+  func finish(in context: DecodingContext, path: (any Model) -> [ArchiveError.PathComponent]) throws {
+    for case .object(let object) in entries {
+      do { try Self.finish(object, in: context) } catch {
+        throw path(object).reversed().reduce(ArchiveError.wrap(error)) { ArchiveError.at($1, $0) }
+      }
+    }
+  }
+
+  private static func finish<M: Model>(_ object: M, in context: DecodingContext) throws {
+    guard Swift.type(of: object).schema.finishesModels else { return }
+    var object = object
+    try M.finish(&object, in: context)
+  }
+
+  private static func set(
+    _ place: Int, of object: some Model, to value: Value, in context: DecodingContext
+  ) throws {
+    var object = object
+    var slots = [Value?](repeating: nil, count: place + 1)
+    slots[place] = value
+    var reader = ArchiveReader(slots: slots, unknownFields: UnknownFields(), context: context)
+    let schema = Swift.type(of: object).schema
+    do { try object.readField(place, from: &reader) } catch {
+      throw ArchiveError.at(.key(schema.fields[place].key), error).inType(schema.name)
+    }
+  }
+}
+
+extension Value {
+  /// How many values there are, those inside counted too.
+  fileprivate var size: Int {
+    switch self {
+    case .array(let elements), .set(let elements): elements.reduce(1) { $0 + $1.size }
+    case .object(let object): object.entries.reduce(1) { $0 + $1.value.size }
+    case .map(let entries): entries.reduce(1) { $0 + $1.key.size + $1.value.size }
+    case .record(let record): record.values.reduce(1) { $0 + $1.size }
+    default: 1
+    }
+  }
+
+  /// The value with others in place of its references; sets become arrays, since what stands there may be equal.
+  fileprivate func replacingReferences(_ replace: (Int) throws -> Value) rethrows -> Value {
+    switch self {
+    case .reference(let number): try replace(number)
+    case .array(let elements), .set(let elements): .array(try elements.map { try $0.replacingReferences(replace) })
+    case .object(let object):
+      .object(
+        Object(
+          uniqueEntries: try object.entries.map {
+            .init(key: $0.key, value: try $0.value.replacingReferences(replace))
+          }))
+    case .map(let entries):
+      .map(try entries.map { .init(key: $0.key, value: try $0.value.replacingReferences(replace)) })
+    case .record(let record):
+      .record(
+        Record(shape: record.shape, values: try record.values.map { try $0.replacingReferences(replace) }))
+    default: self
+    }
+  }
+}

@@ -1,0 +1,107 @@
+/// Whether archives hold a field.
+public enum ArchiveBehavior: String, Sendable, Hashable {
+  /// Always written.
+  case always
+  /// A reference that is written only where something else in the same archive writes the object, before or after; else
+  /// it is archived as nil. For optional references to class models, weak ones above all.
+  case conditional
+  /// Never written. Upgrade hooks are asked for it all the same, and an archive that holds the key is read.
+  case excluded
+}
+
+/// What part a field takes in what an object is, besides being archived.
+public enum StorageBehavior: String, Sendable, Hashable {
+  /// The field counts everywhere.
+  case permanent
+  /// The property takes no part at all: it is no field. Only for `@Field(storage:)` on a property that has an initial
+  /// value or is an optional variable; a list of fields leaves such a property out.
+  case none
+  /// The field is archived, copied, merged and validated, but equality, hash and description leave it out: for caches and for
+  /// references back to an owner.
+  case transitory
+}
+
+/// What a field does with the value of an enum case that this program does not know.
+public enum UnknownCasePolicy: String, Sendable, Hashable {
+  /// Decoding throws `unknownCase`.
+  case fail
+  /// The field takes its default.
+  case useDefault
+}
+
+/// One field of a model: its key, and how archives, merging and JSON treat it.
+public struct FieldInfo: Sendable {
+  /// The key in archives.
+  public let key: String
+  /// Keys that the field had before; the first one that is there is read where the key is absent.
+  public let formerly: [String]
+  public let archive: ArchiveBehavior
+  public let storage: StorageBehavior
+  public let merge: MergePolicy
+  /// How JSON holds the field: under its own key unless set.
+  public let json: JSONField
+  public let unknown: UnknownCasePolicy
+  /// The declared type.
+  public let type: Any.Type
+  /// Whether the field of an object cannot change after it was made.
+  public let isConstant: Bool
+  package let makeDefault: (@Sendable () throws -> Value)?
+
+  /// A field without a default: its key must be there.
+  public init<T>(
+    _ key: String, _ type: T.Type, formerly: [String] = [], archive: ArchiveBehavior = .always,
+    storage: StorageBehavior = .permanent, merge: MergePolicy = .automatic, json: JSONField = .automatic,
+    unknown: UnknownCasePolicy = .fail,
+    isConstant: Bool = false
+  ) {
+    self.init(key, type, formerly, archive, storage, merge, json, unknown, isConstant, makeDefault: nil)
+  }
+
+  /// A field whose key may be absent.
+  public init<T>(
+    _ key: String, _ type: T.Type, formerly: [String] = [], archive: ArchiveBehavior = .always,
+    storage: StorageBehavior = .permanent, merge: MergePolicy = .automatic, json: JSONField = .automatic,
+    unknown: UnknownCasePolicy = .fail,
+    isConstant: Bool = false, default makeDefault: @escaping @Sendable () -> T
+  ) {
+    self.init(key, type, formerly, archive, storage, merge, json, unknown, isConstant) {
+      try ValueCoding.value(of: makeDefault())
+    }
+  }
+
+  private init(
+    _ key: String, _ type: Any.Type, _ formerly: [String], _ archive: ArchiveBehavior, _ storage: StorageBehavior,
+    _ merge: MergePolicy, _ json: JSONField, _ unknown: UnknownCasePolicy, _ isConstant: Bool,
+    makeDefault: (@Sendable () throws -> Value)?
+  ) {
+    self.key = key
+    self.type = type
+    self.formerly = formerly
+    self.archive = archive
+    let isLibrarys = type is any LibraryField.Type
+    self.storage = isLibrarys ? .transitory : storage
+    self.merge = isLibrarys ? .keepTarget : merge
+    self.json = isLibrarys ? .none : json
+    self.unknown = unknown
+    self.isConstant = isConstant
+    self.makeDefault = makeDefault
+  }
+
+  /// The keys that lead to the field in JSON, as far as they are keys; the key itself where JSON does not hold it.
+  public var jsonPath: ValuePath { json.keys(of: key) }
+
+  /// Whether JSON may leave the field out, or an archive: it has a default or is an optional.
+  public var isOptional: Bool { makeDefault != nil || type is any OptionalType.Type }
+}
+
+/// Tells optionals apart at run time.
+package protocol OptionalType {
+  static var absentValue: Self { get }
+  static var wrappedType: Any.Type { get }
+  var isNone: Bool { get }
+}
+extension Optional: OptionalType {
+  package static var absentValue: Wrapped? { nil }
+  package static var wrappedType: Any.Type { Wrapped.self }
+  package var isNone: Bool { self == nil }
+}

@@ -1,0 +1,39 @@
+/// Code of a model that runs on each object made, found once, so that no object pays for a dynamic cast.
+package protocol AnyModelHook: AnyObject, Sendable {}
+
+/// The hook of one type.
+package final class ModelHook<M>: AnyModelHook {
+  private let body: @Sendable (inout M, DecodingContext) throws -> Void
+
+  package init(_ body: @escaping @Sendable (inout M, DecodingContext) throws -> Void) { self.body = body }
+
+  package func run(_ model: inout M, _ context: DecodingContext) throws { try body(&model, context) }
+}
+
+extension Model {
+  /// Every way in ends here, once for each object, after its fields are set: the model's own hook first, then its
+  /// validation. Callers ask `schema.finishesModels` before, so that other models pay for one comparison.
+  @inline(never)
+  package static func finish(_ model: inout Self, in context: DecodingContext) throws {
+    guard context.finishesModels else { return }
+    do {
+      try schema.libraryField?.prepare(&model, in: context)
+      try run(schema.decodingHook, &model, context)
+      try schema.libraryField?.complete(&model, in: context)
+      guard context.validates, let validation = schema.validationHook else { return }
+      do { try run(validation, &model, context) } catch let error as ArchiveError
+        where error.code == .invalid && context.collectsFailures
+      {
+        context.firstFailure = context.firstFailure ?? error
+      }
+    } catch { throw ArchiveError.wrap(error).inType(schema.name) }
+  }
+
+  static func run(_ hook: (any AnyModelHook)?, _ model: inout Self, _ context: DecodingContext) throws {
+    guard let hook else { return }
+    guard let hook = hook as? ModelHook<Self> else {
+      throw ArchiveError(.invalidSchema, "the schema was made for another type than \(Self.self)")
+    }
+    try hook.run(&model, context)
+  }
+}

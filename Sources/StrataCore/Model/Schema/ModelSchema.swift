@@ -1,0 +1,291 @@
+import Synchronization
+
+/// Name, version and fields of a model, made once for each type.
+public final class ModelSchema: Sendable {
+  /// The registered name, which archives hold instead of the Swift type's.
+  public let name: String
+  /// Names that the type had before.
+  public let formerNames: [String]
+  /// The version that archives are stamped with today.
+  public let modelVersion: Int
+  public let fields: [FieldInfo]
+  /// The superclasses that are models too, the nearest first.
+  package let superclasses: [ModelSchema]
+  /// Whether keys that the model does not declare are kept.
+  public let keepsUnknownFields: Bool
+  /// The steps from older versions; `nil` where the model has none.
+  public let migration: Migration?
+  /// The cases of an enum; empty for a model with fields.
+  package let cases: [CaseInfo]
+  package let archivedKeys: [String]
+  package let allKeys: [String]
+  package let archivedShape: RecordShape
+  package let fullShape: RecordShape
+  package let caseShapes: [String: RecordShape]
+  /// Whether the model is a class, whose instances keep their identity.
+  package let isObject: Bool
+  /// Whether reading the model is more than reading its fields.
+  package let readsSpecially: Bool
+  /// Whether the model is a structure that has its fields and nothing else: most are.
+  package let isPlainStructure: Bool
+  /// Whether the model is an enum, whose records have the case as their only key.
+  package let isEnumeration: Bool
+  package let hook: (@Sendable (String, Int, Record) throws -> Value?)?
+  /// Upgrades a record by making the model of it, where a hook needs that; `nil` where steps are enough.
+  package let rebuild: (@Sendable (Record, DecodingContext) throws -> Record)?
+  /// What runs on each object that was made.
+  package let decodingHook: (any AnyModelHook)?
+  package let validationHook: (any AnyModelHook)?
+  /// Whether there is anything to run on objects that were made.
+  package let finishesModels: Bool
+  /// The type of the field that the library keeps for itself; `nil` where the model has none.
+  package let libraryField: (any LibraryField.Type)?
+  let formerCases: [String: String]
+  private let insideCache = Mutex<SchemaCatalog?>(nil)
+  let noteStore = SchemaNoteStore()
+  private let problem: ArchiveError?
+  package let type: Any.Type
+  package var typeIdentity: ObjectIdentifier { ObjectIdentifier(type) }
+  private let objectsAnswer = Atomic<Int>(0)
+  let jsonAnswer = Atomic<Int>(0)
+  /// Whether the declaration is known to be right.
+  private let isChecked = Atomic<Bool>(false)
+
+  /// One case of an enum with payloads.
+  public struct CaseInfo: Sendable {
+    public let name: String
+    /// Names that the case had before.
+    public let formerly: [String]
+    /// The types of the associated values, so that models among them are found.
+    public let payload: [Any.Type]
+    /// The keys of the associated values in archives, in the order of ``payload``: their labels, and for those without
+    /// one `_0`, `_1` by place. Empty where the declaration leaves them out.
+    public let labels: [String]
+
+    public init(
+      _ name: String, formerly: [String] = [], payload: [Any.Type] = [], labels: [String] = []
+    ) {
+      self.name = name
+      self.formerly = formerly
+      self.payload = payload
+      self.labels = labels
+    }
+  }
+
+  /// The schema of a model.
+  ///
+  /// Mistakes (a key twice, a chain with a gap, a policy that is for other types) are thrown by the first encoding,
+  /// decoding or merge, as errors with the code `invalidSchema` or `invalidMigration`: the first save of a development
+  /// build shows them.
+  ///
+  /// - Parameters:
+  ///   - type: the model. Where it conforms to ``Migratable`` or ``ValueDecoding``, its steps and hooks count.
+  ///   - name: the registered name. It must stay when the type is renamed.
+  ///   - formerNames: names that the type had before; archives with them are read.
+  ///   - version: what archives are stamped with today; 0 or more.
+  ///   - superclass: the superclass of a class, where that is a model too. Its fields follow those given here.
+  ///   - fields: the fields, in the order in which the model reads and writes them.
+  ///   - cases: the cases of an enum; a model with fields has none.
+  ///   - keepsUnknownFields: whether keys that the model does not declare are kept and written again.
+  public init<M>(
+    _ type: M.Type, name: String, formerNames: [String] = [], version: Int, superclass: (any Model.Type)? = nil,
+    fields: [FieldInfo] = [], cases: [CaseInfo] = [], keepsUnknownFields: Bool = false
+  ) {
+    self.name = name
+    self.formerNames = formerNames
+    modelVersion = version
+    let superclasses = superclass.map { [$0.schema] + $0.schema.superclasses } ?? []
+    let fields = fields + (superclasses.first?.fields ?? [])
+    self.superclasses = superclasses
+    self.fields = fields
+    self.cases = cases
+    self.keepsUnknownFields = keepsUnknownFields || superclasses.first?.keepsUnknownFields ?? false
+    let migration = (type as? any Migratable.Type)?.migration
+    let isInherited = migration.map { $0.owner != nil && $0.owner != ObjectIdentifier(type) } ?? false
+    self.migration = isInherited ? nil : migration
+    isObject = type is AnyClass
+    isEnumeration = !cases.isEmpty
+    isPlainStructure = !isObject && !isEnumeration && !self.keepsUnknownFields
+    hook = (type as? any ValueDecoding.Type).map { Self.makeHook($0) }
+    decodingHook = (type as? any PostDecoding.Type).map { Self.makeDecodingHook($0) }
+    validationHook = (type as? any Validating.Type).map { Self.makeValidationHook($0) }
+    libraryField = fields.lazy.compactMap { $0.type as? any LibraryField.Type }.first
+    finishesModels = decodingHook != nil || validationHook != nil || libraryField != nil
+    readsSpecially = isObject || finishesModels
+    rebuild = hook == nil ? nil : (type as? any Model.Type).map { Self.makeRebuild($0) }
+    allKeys = fields.map(\.key)
+    archivedKeys = fields.filter { $0.archive != .excluded }.map(\.key)
+    let levels = superclasses.map { Record.Superclass(typeName: $0.name, modelVersion: $0.modelVersion) }
+    archivedShape = RecordShape(typeName: name, modelVersion: version, keys: archivedKeys, levels: levels)
+    fullShape = RecordShape(typeName: name, modelVersion: version, keys: allKeys, levels: levels)
+    caseShapes = Dictionary(
+      cases.map { ($0.name, RecordShape(typeName: name, modelVersion: version, keys: [$0.name])) },
+      uniquingKeysWith: { first, _ in first })
+    formerCases = Dictionary(
+      cases.flatMap { info in info.formerly.map { ($0, info.name) } }, uniquingKeysWith: { first, _ in first })
+    self.type = type
+    problem =
+      Self.problem(name, version, fields, cases)
+      ?? Self.problem(ofInherited: migration, superclasses.first, typeName: name)
+      ?? self.migration?.problem(upTo: version, typeName: name)
+  }
+
+  private static func makeHook(
+    _ type: (some ValueDecoding).Type
+  ) -> @Sendable (String, Int, Record) throws -> Value? {
+    { try type.decodeValue(forKey: $0, modelVersion: $1, in: $2) }
+  }
+
+  private static func makeDecodingHook<M: PostDecoding>(_ type: M.Type) -> any AnyModelHook {
+    ModelHook<M> { model, context in try model.didDecode(from: context.source) }
+  }
+
+  private static func makeValidationHook<M: Validating>(_ type: M.Type) -> any AnyModelHook {
+    let plan = ValidationPlan<M>()
+    return ModelHook<M> { model, context in
+      try plan.run(on: &model, keepsReplacements: context.keepsReplacements)
+    }
+  }
+
+  private static func makeRebuild(
+    _ type: (some Model).Type
+  ) -> @Sendable (Record, DecodingContext) throws -> Record {
+    { try type.make(from: $0, in: $1).record() }
+  }
+
+  private static func problem(
+    ofInherited migration: Migration?, _ superclass: ModelSchema?, typeName: String
+  ) -> ArchiveError? {
+    guard let superclass, superclass.migration != nil, let migration, migration.owner == nil else { return nil }
+    return ArchiveError(
+      .invalidMigration,
+      "the steps may be those of the superclass \(superclass.name); let each class name itself: "
+        + "Migration(for: \(superclass.name).self, …)", typeName: typeName)
+  }
+
+  private static func problem(
+    _ name: String, _ version: Int, _ fields: [FieldInfo], _ cases: [CaseInfo]
+  ) -> ArchiveError? {
+    func invalid(_ reason: String) -> ArchiveError { ArchiveError(.invalidSchema, reason, typeName: name) }
+    if name.isEmpty || name.utf8.count > 1000 { return invalid("a type name has from 1 to 1,000 bytes") }
+    if RecordShape.parseMark(name).modelVersion != nil {
+      return invalid("a type name does not end with @ and a number")
+    }
+    if !RecordShape(typeName: name, modelVersion: max(version, 0), keys: []).hasPlainMark {
+      return invalid("a type name does not hold the names of superclasses")
+    }
+    if fields.count > 60_000 { return invalid("a model has at most 60,000 fields") }
+    if version < 0 { return invalid("a model version is 0 or more") }
+    var keys = Set<String>()
+    for field in fields {
+      if !keys.insert(field.key).inserted { return invalid("the key \(field.key) is declared twice") }
+    }
+    if let field = fields.first(where: { $0.storage == .none }) {
+      return invalid("\(field.key) takes no part (storage: .none); leave it out of the fields")
+    }
+    for field in fields {
+      for former in field.formerly where keys.contains(former) {
+        return invalid("\(former) is a key and also a former key of \(field.key)")
+      }
+    }
+    if Set(cases.map(\.name)).count < cases.count { return invalid("a case is declared twice") }
+    for info in cases where !info.labels.isEmpty && info.labels.count != info.payload.count {
+      return invalid(
+        "the case \(info.name) has \(info.payload.count) types and \(info.labels.count) labels; give each type its label, "
+          + "or leave the labels out")
+    }
+    return nil
+  }
+
+  /// Throws what is wrong with the declaration.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `invalidSchema` or `invalidMigration`; also for a policy of merging that can
+  ///   do nothing for its field.
+  /// - Complexity: that of reading one number, once the declaration was found to be right.
+  public func check() throws {
+    if isChecked.load(ordering: .relaxed) { return }
+    if let problem = problem ?? problemOfCases ?? MergePolicyCheck.problem(of: self) { throw problem }
+    isChecked.store(true, ordering: .relaxed)
+  }
+
+  /// Whether the declaration is right; what is wrong with it is thrown by whoever uses it.
+  private var isRight: Bool { isChecked.load(ordering: .relaxed) || (try? check()) != nil }
+
+  /// Whether records of a shape can be read field by field, without looking keys up.
+  package func reads(_ shape: RecordShape, includingExcluded: Bool) -> Bool {
+    let today = includingExcluded ? fullShape : archivedShape
+    return hook == nil && cases.isEmpty && isRight && shape.modelVersion == modelVersion
+      && shape.keys == today.keys && isNamed(shape.typeName) && hasTodaysLevels(shape)
+  }
+
+  private func hasTodaysLevels(_ shape: RecordShape) -> Bool {
+    shape.levels.count == superclasses.count
+      && zip(shape.levels, superclasses).allSatisfy { level, schema in
+        level.modelVersion == schema.modelVersion && schema.isNamed(level.typeName)
+      }
+  }
+
+  /// The schemas of the models that the fields or payloads hold; this one too where it holds itself. Found once.
+  package var inside: SchemaCatalog {
+    if let known = insideCache.withLock({ $0 }) { return known }
+    var catalog = SchemaCatalog()
+    for type in fields.map(\.type) + cases.flatMap(\.payload) {
+      (type as? any Archivable.Type)?.collectSchemas(into: &catalog)
+    }
+    insideCache.withLock { $0 = catalog }
+    return catalog
+  }
+
+  /// Whether a model inside has rules.
+  package var holdsValidation: Bool { inside.schemas.contains { $0.validationHook != nil } }
+
+  package func isNamed(_ name: String) -> Bool { name == self.name || formerNames.contains(name) }
+
+  package func caseName(_ key: String) -> String? { caseShapes[key] != nil ? key : formerCases[key] }
+
+  /// Whether the model is a class or may hold instances of one, at any depth.
+  package var holdsObjects: Bool { answer(to: objectsAnswer) { !$0.objectTypes.isEmpty } }
+
+  /// The answer to a question about the model and all that it may hold.
+  ///
+  /// Found out at the first question and not at once: models that hold each other are made in no order.
+  func answer(to known: borrowing Atomic<Int>, _ find: (SchemaCatalog) -> Bool) -> Bool {
+    let answer = known.load(ordering: .relaxed)
+    guard answer == 0 else { return answer == 2 }
+    var catalog = SchemaCatalog()
+    (type as? any Archivable.Type)?.collectSchemas(into: &catalog)
+    let found = find(catalog)
+    known.store(found ? 2 : 1, ordering: .relaxed)
+    return found
+  }
+
+  /// A number that changes with name, version or keys: FNV-1a of 64 bits over their text, so that it is the same
+  /// everywhere.
+  public var fingerprint: UInt64 { Self.fingerprint([archivedShape.mark] + archivedKeys + cases.map(\.name)) }
+
+  package static func fingerprint(of shape: RecordShape) -> UInt64 { fingerprint([shape.mark] + shape.keys) }
+
+  private static func fingerprint(_ texts: [String]) -> UInt64 {
+    var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+    for text in texts {
+      for byte in Array(text.utf8) + [0] { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+    }
+    return hash
+  }
+
+  /// The schema of a generic model, made once for each set of its arguments.
+  ///
+  /// Generic types have no stored static properties, so theirs are kept here.
+  public static func cached<M>(_ type: M.Type, _ make: () -> ModelSchema) -> ModelSchema {
+    let identity = ObjectIdentifier(type)
+    if let known = genericSchemas.withLock({ $0[identity] }) { return known }
+    let schema = make()
+    return genericSchemas.withLock { schemas in
+      if let known = schemas[identity] { return known }
+      schemas[identity] = schema
+      return schema
+    }
+  }
+
+  private static let genericSchemas = Mutex<[ObjectIdentifier: ModelSchema]>([:])
+}

@@ -1,0 +1,103 @@
+/// Finds every rule that fails in a value, with the way to each: where a decoding noticed that something is invalid, and
+/// for objects made by hand.
+///
+/// Models wait in a list, so that objects that lead to each other in cycles or in long lists take no stack.
+struct FailureSearch {
+  private(set) var failures: [ValidationFailure] = []
+  private var known: Set<ObjectIdentifier> = []
+  private var waiting: [(model: any Model, step: Int)] = []
+  /// The ways to the models, as a tree: each step knows the one before it.
+  private var steps: [(before: Int, component: ArchiveError.PathComponent)] = []
+
+  private static let start = -1
+
+  /// Looks at the models that a value is or holds.
+  mutating func visit(_ value: some Archivable) throws {
+    let models = ObjectNeighbours()
+    add([(try value.archivedValue(includingExcluded: true, role: .models(models)), Self.start)], models)
+    try visitWaiting()
+  }
+
+  /// Looks at the models inside of one.
+  mutating func visitInside<M: Model>(_ model: M) throws {
+    if M.schema.isObject { known.insert(model.identity) }
+    try addModels(inside: model, Self.start)
+    try visitWaiting()
+  }
+
+  private mutating func visitWaiting() throws {
+    while let (model, step) = waiting.popLast() { try visit(model, step) }
+  }
+
+  private mutating func visit<M: Model>(_ model: M, _ step: Int) throws {
+    if M.schema.isObject, !known.insert(model.identity).inserted { return }
+    do { try model.checkItself() } catch let error as ArchiveError where error.code == .invalid {
+      let path = path(to: step)
+      failures += error.failures.map { $0.prefixed(by: path) }
+    }
+    try addModels(inside: model, step)
+  }
+
+  private mutating func addModels<M: Model>(inside model: M, _ step: Int) throws {
+    guard M.schema.holdsValidation else { return }
+    let models = ObjectNeighbours()
+    let record = try model.record(includingExcluded: true, role: .models(models))
+    add(record.fields.map { ($0.value, adding(.key($0.key), to: step)) }, models)
+  }
+
+  /// Adds the models that values refer to, so that the first of them comes next.
+  private mutating func add(_ values: [(value: Value, step: Int)], _ models: ObjectNeighbours) {
+    var found: [(any Model, Int)] = []
+    for (value, step) in values { collect(value, step, models, &found) }
+    waiting += found.reversed()
+  }
+
+  private mutating func collect(
+    _ value: Value, _ step: Int, _ models: ObjectNeighbours, _ found: inout [(any Model, Int)]
+  ) {
+    switch value {
+    case .reference(let number): found.append((models.objects[number], step))
+    case .array(let elements), .set(let elements):
+      for (index, element) in elements.enumerated() {
+        collect(element, adding(.index(index), to: step), models, &found)
+      }
+    case .object(let object):
+      for entry in object.entries { collect(entry.value, adding(.key(entry.key), to: step), models, &found) }
+    case .record(let record):
+      for (key, value) in record.fields { collect(value, adding(.key(key), to: step), models, &found) }
+    case .map(let entries):
+      for (index, entry) in entries.enumerated() {
+        let step = adding(.index(index), to: step)
+        collect(entry.key, step, models, &found)
+        collect(entry.value, step, models, &found)
+      }
+    default: break
+    }
+  }
+
+  private mutating func adding(_ component: ArchiveError.PathComponent, to step: Int) -> Int {
+    steps.append((step, component))
+    return steps.count - 1
+  }
+
+  private func path(to step: Int) -> [ArchiveError.PathComponent] {
+    var path: [ArchiveError.PathComponent] = []
+    var step = step
+    while step != Self.start {
+      path.append(steps[step].component)
+      step = steps[step].before
+    }
+    return path.reversed()
+  }
+}
+
+extension DecodingContext {
+  /// Throws what was noticed while a value was made, with every failure in it.
+  package func checkFailures(of value: some Archivable) throws {
+    guard let firstFailure else { return }
+    self.firstFailure = nil
+    var search = FailureSearch()
+    try search.visit(value)
+    throw search.failures.isEmpty ? firstFailure : ArchiveError.invalid(search.failures)
+  }
+}

@@ -1,0 +1,198 @@
+package import Foundation
+
+/// Dates in text as RFC 3339 spells them, without a locale and without a time zone database.
+package enum ISO8601 {
+  /// The date that a text spells: `2011-01-26T19:01:12Z`, with any number of digits after a decimal point of the
+  /// seconds, and with `Z` or an offset such as `+02:00` at the end. `T` and `Z` may be lower case (RFC 3339, 5.6).
+  ///
+  /// Anything else answers `nil`, a day that its month does not have and a leap second included.
+  package static func date(from text: String) -> Date? {
+    ByteBuffer.withUTF8(of: text) { date(from: $0.bytes) }
+  }
+
+  /// The date that bytes of a text spell.
+  package static func date(from text: RawSpan) -> Date? {
+    var bytes = Cursor(text)
+    guard let year = digits(4, &bytes), bytes.next() == UInt8(ascii: "-"),
+      let month = digits(2, &bytes), 1...12 ~= month, bytes.next() == UInt8(ascii: "-"),
+      let day = digits(2, &bytes), 1...length(ofMonth: month, year: year) ~= day,
+      let letter = bytes.next(), letter | 0x20 == UInt8(ascii: "t"),
+      let hour = digits(2, &bytes), hour < 24, bytes.next() == UInt8(ascii: ":"),
+      let minute = digits(2, &bytes), minute < 60, bytes.next() == UInt8(ascii: ":"),
+      let second = digits(2, &bytes), second < 60,
+      var mark = bytes.next()
+    else { return nil }
+
+    var (fraction, scale) = (0, 1)
+    if mark == UInt8(ascii: ".") {
+      guard let read = self.fraction(&bytes) else { return nil }
+      (fraction, scale, mark) = read
+    }
+    var offset = 0
+    switch mark {
+    case UInt8(ascii: "Z"), UInt8(ascii: "z"): break
+    case UInt8(ascii: "+"), UInt8(ascii: "-"):
+      guard let hours = digits(2, &bytes), hours < 24, bytes.next() == UInt8(ascii: ":"),
+        let minutes = digits(2, &bytes), minutes < 60
+      else { return nil }
+      offset = (hours * 60 + minutes) * (mark == UInt8(ascii: "-") ? -60 : 60)
+    default: return nil
+    }
+    guard bytes.next() == nil else { return nil }
+    let days = days(fromYear: year, month: month, day: day) - daysToReference
+    let seconds = days * 86_400 + hour * 3600 + minute * 60 + second - offset
+    return Date(timeIntervalSinceReferenceDate: interval(seconds, fraction, scale))
+  }
+
+  /// The date in UTC, such as `2011-01-26T19:01:12Z` or `2011-01-26T19:01:12.25Z`; `nil` outside the years 0 to
+  /// 9999, which have no spelling.
+  ///
+  /// The seconds have the fewest decimal places, nine at most, from which ``date(from:)`` makes the same date; a
+  /// date finer than that is rounded to the nearest nanosecond.
+  package static func string(from date: Date) -> String? {
+    let interval = date.timeIntervalSinceReferenceDate
+    // Also refuses what is no number, so that the conversion below is safe.
+    guard interval.magnitude < 1e12 else { return nil }
+    var seconds = Int(interval.rounded(.down))
+    var places = 0
+    var fraction = 0
+    if Double(seconds) != interval {
+      var scale = 1
+      repeat {
+        places += 1
+        scale *= 10
+        fraction = Int(((interval - Double(seconds)) * Double(scale)).rounded())
+      } while places < 9 && self.interval(seconds, fraction, scale) != interval
+      if fraction == scale { (seconds, fraction) = (seconds + 1, 0) }
+      while places > 0 && fraction % 10 == 0 { (places, fraction) = (places - 1, fraction / 10) }
+    }
+    let days = Int((Double(seconds) / 86_400).rounded(.down))
+    let time = seconds - days * 86_400
+    let (year, month, day) = civil(fromDays: days + daysToReference)
+    guard 0...9999 ~= year else { return nil }
+
+    var text = "\(padded(year, 4))-\(padded(month, 2))-\(padded(day, 2))T"
+    text += "\(padded(time / 3600, 2)):\(padded(time / 60 % 60, 2)):\(padded(time % 60, 2))"
+    if places > 0 { text += ".\(padded(fraction, places))" }
+    return text + "Z"
+  }
+
+  /// Writes whole seconds since 1970 as a date in UTC; answers `false` outside the years 0 to 9999.
+  static func append(_ seconds: Int64, to output: inout ByteBuffer) -> Bool {
+    guard seconds.magnitude < 1 << 48 else { return false }
+    let days = (Int(seconds) >= 0 ? Int(seconds) : Int(seconds) - 86_399) / 86_400
+    let time = Int(seconds) - days * 86_400
+    let (year, month, day) = civil(fromDays: days)
+    guard 0...9999 ~= year else { return false }
+    func append(_ number: Int, _ length: Int = 2) {
+      output.append(decimal: UInt64(truncatingIfNeeded: number), length: length)
+    }
+    append(year, 4)
+    output.append(UInt8(ascii: "-"))
+    append(month)
+    output.append(UInt8(ascii: "-"))
+    append(day)
+    output.append(UInt8(ascii: "T"))
+    append(time / 3600)
+    output.append(UInt8(ascii: ":"))
+    append(time / 60 % 60)
+    output.append(UInt8(ascii: ":"))
+    append(time % 60)
+    output.append(UInt8(ascii: "Z"))
+    return true
+  }
+
+  /// Walks over bytes.
+  private struct Cursor: ~Copyable, ~Escapable {
+    private let bytes: RawSpan
+    private var place = 0
+
+    @_lifetime(copy bytes)
+    init(_ bytes: RawSpan) { self.bytes = bytes }
+
+    @inline(__always)
+    mutating func next() -> UInt8? {
+      guard place < bytes.byteCount else { return nil }
+      defer { place &+= 1 }
+      return bytes.unsafeLoad(fromUncheckedByteOffset: place, as: UInt8.self)
+    }
+  }
+
+  /// The days from 1 January 1970 to the reference date, 1 January 2001.
+  private static let daysToReference = 11_323
+
+  private static func padded(_ number: Int, _ width: Int) -> String {
+    let text = String(number)
+    return String(repeating: "0", count: max(0, width - text.utf8.count)) + text
+  }
+
+  private static func digits(_ count: Int, _ bytes: inout Cursor) -> Int? {
+    var number = 0
+    for _ in 0..<count {
+      guard let byte = bytes.next(), byte &- UInt8(ascii: "0") < 10 else { return nil }
+      number = number * 10 + Int(byte - UInt8(ascii: "0"))
+    }
+    return number
+  }
+
+  /// Whole seconds and a fraction of one as a double.
+  private static func interval(_ seconds: Int, _ fraction: Int, _ scale: Int) -> Double {
+    // One division of exact numbers rounds once; the sum below rounds twice.
+    let (whole, overflowed) = seconds.multipliedReportingOverflow(by: scale)
+    if !overflowed, whole.magnitude < 1 << 52, fraction < 1 << 52 {
+      return Double(whole + fraction) / Double(scale)
+    }
+    return Double(seconds) + Double(fraction) / Double(scale)
+  }
+
+  /// The digits after a decimal point, of which there must be one, the power of ten by which they are divided, and
+  /// the byte after them. Digits beyond the eighteenth are finer than a date and only checked.
+  private static func fraction(_ bytes: inout Cursor) -> (Int, Int, UInt8)? {
+    var number = 0
+    var scale = 1
+    var isEmpty = true
+    while let byte = bytes.next() {
+      let digit = byte &- UInt8(ascii: "0")
+      guard digit < 10 else { return isEmpty ? nil : (number, scale, byte) }
+      isEmpty = false
+      if scale < 1_000_000_000_000_000_000 {
+        number = number * 10 + Int(digit)
+        scale *= 10
+      }
+    }
+    return nil
+  }
+
+  private static func length(ofMonth month: Int, year: Int) -> Int {
+    switch month {
+    case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
+    case 4, 6, 9, 11: 30
+    default: 31
+    }
+  }
+
+  // Both ways count in eras of 400 years, which all have as many days, and let the year start in March, so that
+  // the leap day is the last one.
+
+  /// The days from 1 January 1970 in the Gregorian calendar, which is also used for the time before it.
+  private static func days(fromYear year: Int, month: Int, day: Int) -> Int {
+    let year = month <= 2 ? year - 1 : year
+    let era = (year >= 0 ? year : year - 399) / 400
+    let yearOfEra = year - era * 400
+    let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+    let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
+    return era * 146_097 + dayOfEra - 719_468
+  }
+
+  private static func civil(fromDays days: Int) -> (year: Int, month: Int, day: Int) {
+    let shifted = days + 719_468
+    let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
+    let dayOfEra = shifted - era * 146_097
+    let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+    let monthFromMarch = (5 * dayOfYear + 2) / 153
+    let day = dayOfYear - (153 * monthFromMarch + 2) / 5 + 1
+    let month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
+    return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, day)
+  }
+}
