@@ -40,6 +40,19 @@ public struct ArchiveSequence<Element: Archivable>: AsyncSequence {
     self.subclasses = subclasses
   }
 
+  /// The models for code without concurrency: a plain sequence, whose last element is an error where reading failed.
+  ///
+  ///     for result in ArchiveSequence(Issue.self, from: url).results { let issue = try result.get() … }
+  public var results: some Sequence<Result<Element, any Error>> {
+    sequence(state: (iterator: makeAsyncIterator(), isFinished: false)) { state in
+      guard !state.isFinished else { return nil }
+      do { return try state.iterator.next().map { .success($0) } } catch {
+        state.isFinished = true
+        return .failure(error)
+      }
+    }
+  }
+
   public func makeAsyncIterator() -> Iterator {
     Iterator(
       url: url, decoder: ArchiveDecoder(limits: limits, validates: validates, subclasses: subclasses), damage: damage)

@@ -18,21 +18,21 @@ public struct Stamp: Sendable, Hashable {
   }
 
   /// The version of the byte format.
-  public var formatVersion: Int
+  public package(set) var formatVersion: Int
   /// What the member is to its file.
-  public var kind: Kind
+  public package(set) var kind: Kind
   /// The member's place in its stream, from 0.
-  public var sequenceNumber: UInt64
+  public package(set) var sequenceNumber: UInt64
   /// The name of the root type.
-  public var typeName: String
+  public package(set) var typeName: String
   /// The model version of the root type; `nil` where the type has none.
-  public var modelVersion: Int?
+  public package(set) var modelVersion: Int?
   /// The fingerprint of the schema that the body was written with.
-  public var fingerprint: UInt64
+  public package(set) var fingerprint: UInt64
   /// Bytes of the inflated body. In an ``Kind/end`` stamp, whose body is empty, those of the whole stream.
-  public var plainSize: UInt64
+  public package(set) var plainSize: UInt64
   /// How many models the body holds. In an ``Kind/end`` stamp, how many the whole stream holds.
-  public var count: UInt64
+  public package(set) var count: UInt64
 
   package init(
     formatVersion: Int = Stamp.currentFormatVersion, kind: Kind = .single, sequenceNumber: UInt64 = 0,

@@ -43,8 +43,6 @@ public struct Object: Sendable {
   /// The entries of a reader that has already refused duplicate keys.
   package init(uniqueEntries: [Entry]) { entries = uniqueEntries }
 
-  public var count: Int { entries.count }
-  public var isEmpty: Bool { entries.isEmpty }
   /// The keys in their order.
   public var keys: [String] { entries.map(\.key) }
 
@@ -79,4 +77,17 @@ extension Object: Hashable {
   public static func == (left: Object, right: Object) -> Bool { Value.object(left) == .object(right) }
 
   public func hash(into hasher: inout Hasher) { Value.object(self).hash(into: &hasher) }
+}
+
+extension Object: RandomAccessCollection {
+  public var startIndex: Int { 0 }
+  public var endIndex: Int { entries.count }
+  public subscript(position: Int) -> Entry { entries[position] }
+}
+
+extension Object: ExpressibleByDictionaryLiteral {
+  /// Of entries with the same key the last one counts, at the place of the first.
+  public init(dictionaryLiteral elements: (String, Value)...) {
+    self.init(elements.map { Entry(key: $0, value: $1) })
+  }
 }

@@ -53,12 +53,18 @@ extension Value {
   public var recordValue: Record? { if case .record(let value) = self { value } else { nil } }
 
   /// The value under a key of a record or an object; `nil` where it is absent or this is neither.
+  ///
+  /// Setting `nil` removes the key, and setting a value makes an object of null. To set a key of anything else is a mistake of
+  /// the program, which ends it; ``set(_:at:)`` throws there.
   public subscript(key: String) -> Value? {
-    switch self {
-    case .object(let object): object[key]
-    case .record(let record): record[key]
-    default: nil
+    get {
+      switch self {
+      case .object(let object): object[key]
+      case .record(let record): record[key]
+      default: nil
+      }
     }
+    set { self[ValuePath(key: key)] = newValue }
   }
 
   /// What kind of value this is, in one word, for messages. Says nothing about the content.

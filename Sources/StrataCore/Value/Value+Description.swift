@@ -1,0 +1,128 @@
+import Foundation
+
+/// The text of a value for a programmer, which ends after some thousand values, levels or bytes: a value may share its parts
+/// and be endless to print.
+private struct ValueText {
+  private static let mostValues = 10_000
+  private static let mostBytes = 1 << 20
+  private static let deepest = 64
+  private static let shownBytes = 16
+
+  private(set) var text = ""
+  private var valuesLeft = mostValues
+
+  /// Whether there is room for one more value; writes `…` once where there is none.
+  private mutating func begin(_ depth: Int) -> Bool {
+    valuesLeft -= 1
+    if valuesLeft >= 0, depth <= Self.deepest, text.utf8.count < Self.mostBytes { return true }
+    if !text.hasSuffix("…") { text += "…" }
+    return false
+  }
+
+  mutating func add(_ value: Value, _ depth: Int = 0) {
+    guard begin(depth) else { return }
+    switch value {
+    case .null: text += "null"
+    case .bool(let value): text += "\(value)"
+    case .int(let value): text += "\(value)"
+    case .uint(let value): text += "\(value)"
+    case .wideInteger(let value): text += value.isNegative ? "-\(value.magnitude)" : "\(value.magnitude)"
+    case .float(let value): text += "\(value)"
+    case .double(let value): text += "\(value)"
+    case .decimal(let value): text += value.description
+    case .number(let value): text += value.text
+    case .string(let value):
+      text += value.utf8.count > Self.mostBytes ? "\(value.prefix(1000))…".debugDescription : value.debugDescription
+    case .data(let value): add(value)
+    case .date(let value): text += ISO8601.string(from: value) ?? "date(\(value.timeIntervalSinceReferenceDate))"
+    case .url(let value): text += "<\(value.absoluteString)>"
+    case .uuid(let value): text += value.uuidString
+    case .array(let elements): addAll(elements, "[", "]") { $0.add($1, depth + 1) }
+    case .set(let elements): addAll(elements, "{", "}") { $0.add($1, depth + 1) }
+    case .object(let object): add(object, depth)
+    case .map(let entries):
+      if entries.isEmpty {
+        text += "[:]"
+      } else {
+        addAll(entries, "[", "]") {
+          $0.add($1.key, depth + 1)
+          $0.text += ": "
+          $0.add($1.value, depth + 1)
+        }
+      }
+    case .record(let record): add(record, depth)
+    case .reference(let number): text += "#\(number)"
+    case .graph(let graph):
+      text += "graph(root: "
+      add(graph.root, depth + 1)
+      for (number, object) in graph.objects.enumerated() where valuesLeft > 0 {
+        text += ", #\(number): "
+        add(object, depth + 1)
+      }
+      text += ")"
+    }
+  }
+
+  mutating func add(_ object: Object, _ depth: Int) {
+    if object.isEmpty {
+      text += "[:]"
+    } else {
+      addAll(object.entries, "[", "]") {
+        $0.text += $1.key.debugDescription + ": "
+        $0.add($1.value, depth + 1)
+      }
+    }
+  }
+
+  mutating func add(_ record: Record, _ depth: Int) {
+    text += record.modelVersion.map { "\(record.typeName)@\($0)" } ?? record.typeName
+    addAll(record.fields, "(", ")") {
+      $0.text += $1.key + ": "
+      $0.add($1.value, depth + 1)
+    }
+  }
+
+  private mutating func add(_ data: Data) {
+    let bytes = data.prefix(Self.shownBytes).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    text += "<\(data.count) bytes" + (data.isEmpty ? ">" : ": \(bytes)\(data.count > Self.shownBytes ? "…" : "")>")
+  }
+
+  private mutating func addAll<Element>(
+    _ elements: [Element], _ start: String, _ end: String, _ add: (inout ValueText, Element) -> Void
+  ) {
+    text += start
+    for (index, element) in elements.enumerated() where valuesLeft >= 0 {
+      if index > 0 { text += ", " }
+      add(&self, element)
+    }
+    text += end
+  }
+}
+
+extension Value: CustomStringConvertible {
+  /// The value for a programmer: `Issue@3(title: "Crash", labels: ["bug"])`. It holds what the value holds, so it is nothing
+  /// for a log that must not have users' values. It ends with `…` after 10,000 values, 64 levels or a mebibyte.
+  public var description: String {
+    var text = ValueText()
+    text.add(self)
+    return text.text
+  }
+}
+
+extension Record: CustomStringConvertible {
+  /// Type name, version and fields, as ``Value/description``.
+  public var description: String {
+    var text = ValueText()
+    text.add(self, 0)
+    return text.text
+  }
+}
+
+extension Object: CustomStringConvertible {
+  /// The keys and values, as ``Value/description``.
+  public var description: String {
+    var text = ValueText()
+    text.add(self, 0)
+    return text.text
+  }
+}

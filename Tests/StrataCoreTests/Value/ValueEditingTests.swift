@@ -1,0 +1,74 @@
+import Foundation
+import StrataCore
+import Testing
+
+@Suite("Values for programmers") struct ValueEditingTests {
+  private static let record = Record(
+    typeName: "Issue", modelVersion: 3,
+    fields: [("title", "Crash"), ("owner", ["login": "ada", "old": 1]), ("note", .null)])
+
+  @Test("A description shows type, version, keys and values")
+  func descriptions() {
+    #expect("\(Self.record)" == #"Issue@3(title: "Crash", owner: ["login": "ada", "old": 1], note: null)"#)
+    #expect("\(Value.record(Self.record))" == "\(Self.record)")
+    #expect("\(Record(typeName: "A", modelVersion: nil))" == "A()")
+    #expect("\(Object())" == "[:]")
+    #expect("\(["a": [1, 2.5, true, "x\"y\n"]] as Object)" == #"["a": [1, 2.5, true, "x\"y\n"]]"#)
+    let others: [(Value, String)] = [
+      (.set([.int(1), .null]), "{1, null}"), (.map([]), "[:]"),
+      (.map([.init(key: .int(1), value: .bool(false))]), "[1: false]"),
+      (.data(Data([1, 0xAB])), "<2 bytes: 01ab>"), (.data(Data()), "<0 bytes>"),
+      (.data(Data(count: 100)), "<100 bytes: 00000000000000000000000000000000…>"),
+      (.date(Date(timeIntervalSince1970: 0)), "1970-01-01T00:00:00Z"),
+      (.wideInteger(.init(isNegative: true, magnitude: 1 << 100)), "-1267650600228229401496703205376"),
+      (
+        .graph(ObjectGraph(objects: [.record(Record(typeName: "N", modelVersion: 1))], root: .reference(0))),
+        "graph(root: #0, #0: N@1())"
+      ),
+    ]
+    for (value, text) in others { #expect("\(value)" == text) }
+  }
+
+  @Test("A description ends, whatever the value") func endless() {
+    var shared: Value = ["a"]
+    for _ in 0..<60 { shared = [shared, shared] }
+    #expect("\(shared)".utf8.count < 1 << 21 && "\(shared)".contains("…"))
+    var deep: Value = .null
+    for _ in 0..<100_000 { deep = [deep] }
+    #expect("\(deep)".count < 300)
+    // Freed level by level: what is this deep would take the stack.
+    while case .array(let elements) = deep, let first = elements.first { deep = first }
+    let long = Value.array(Array(repeating: .string(String(repeating: "x", count: 100_000)), count: 1000))
+    #expect("\(long)".utf8.count < 1 << 21)
+  }
+
+  @Test("Keys and paths are read and set") func paths() throws {
+    var value = Value.record(Self.record)
+    #expect(value["owner.login"] == nil && value[ValuePath("owner", "login")] == "ada")
+    value[ValuePath("owner", "login")] = "grace"
+    value[ValuePath("note", "text", "en")] = "hello"
+    value["title"] = nil
+    value[ValuePath("owner", "old")] = nil
+    value[ValuePath("absent", "key")] = nil
+    #expect("\(value)" == #"Issue@3(owner: ["login": "grace"], note: ["text": ["en": "hello"]])"#)
+
+    var record = Self.record
+    record[ValuePath("owner", "login")] = .null
+    #expect(record[ValuePath("owner", "login")] == .null && record[ValuePath("owner", "login", "x")] == nil)
+    let before = record
+    let error = #expect(throws: ArchiveError.self) { try record.set(1, at: ValuePath("title", "en")) }
+    #expect(error?.code == .typeMismatch && error?.codingPath == [.key("title")] && record == before)
+
+    var empty = Value.null
+    empty["a"] = nil
+    #expect(empty == .null)
+    empty["a"] = 1
+    #expect(empty == ["a": 1])
+  }
+
+  @Test("An object is a collection of its entries") func collection() {
+    let object: Object = ["b": 1, "a": 2, "b": 3]
+    #expect(object.map(\.key) == ["b", "a"] && object.first?.value == 3 && object.count == 2 && !object.isEmpty)
+    #expect(Array(object.reversed()).map(\.key) == ["a", "b"])
+  }
+}
