@@ -16,27 +16,9 @@ extension JSONAdapter where Root: Model {
     try written(jsonPatch(from: old, to: new), isPretty: false, sortsKeys: false)
   }
 
-  /// Folds a JSON object into a model by this adapter's mappings: only the fields that the document holds are touched.
+  /// Merges a JSON object into a model by this adapter's mappings: only the fields that the document holds are touched.
   ///
-  /// All or nothing, and with the policies of the fields, as `mergeValues(fromJSON:)`.
-  @discardableResult
-  public func merge(
-    _ json: Data, into root: inout Root, forKeys keys: [String]? = nil, policy: MergePolicy? = nil,
-    validates: Bool = true
-  ) throws -> MergeReport {
-    try merge(parsed(json), into: &root, forKeys: keys, policy: policy, validates: validates)
-  }
-
-  /// Folds a JSON object in that was parsed before.
-  @discardableResult
-  public func merge(
-    _ json: Value, into root: inout Root, forKeys keys: [String]? = nil, policy: MergePolicy? = nil,
-    validates: Bool = true
-  ) throws -> MergeReport {
-    try merge(json, into: &root, options: MergeOptions(policy: policy, keys: keys, validates: validates))
-  }
-
-  /// Folds a JSON object in by the options of this call, and by what both sides started from where that is known.
+  /// All or nothing, and with the policies of the fields, as ``Model/merge(_:base:options:)``.
   ///
   /// - Parameters:
   ///   - json: the document.
@@ -46,15 +28,15 @@ extension JSONAdapter where Root: Model {
   /// - Throws: as `mergeValues(fromJSON:)`.
   @discardableResult
   public func merge(
-    _ json: Data, into root: inout Root, base: Root? = nil, options: MergeOptions
+    _ json: Data, into root: inout Root, base: Root? = nil, options: MergeOptions = MergeOptions()
   ) throws -> MergeReport {
     try merge(parsed(json), into: &root, base: base, options: options)
   }
 
-  /// Folds a JSON object in that was parsed before.
+  /// Merges a JSON object that was parsed before.
   @discardableResult
   public func merge(
-    _ json: Value, into root: inout Root, base: Root? = nil, options: MergeOptions
+    _ json: Value, into root: inout Root, base: Root? = nil, options: MergeOptions = MergeOptions()
   ) throws -> MergeReport {
     try root.fold(.json(json), base, options, in: context(.first, finishesModels: false).json)
   }

@@ -6,7 +6,7 @@ extension ModelMerge {
     let jsonContext = DecodingContext(source: .json, finishesModels: false)
     jsonContext.json = json
     try readBase(base)
-    switch source {
+    switch source.form {
     case .model(let model): try read(model.dynamicModel)
     case .text(let text):
       server = try part(PartText(reading: json).value(of: text, for: M.self), in: jsonContext)

@@ -59,7 +59,7 @@ struct ListMergeTests {
       var alone = local, twoWays = local
       var holder = Holder(items: local), other = Holder(items: local)
       let report = try alone.mergeValues(from: server, base: base)
-      let inModel = try holder.mergeValues(from: Holder(items: server), base: Holder(items: base))
+      let inModel = try holder.merge(.model(Holder(items: server)), base: Holder(items: base))
       #expect(alone == holder.items, "seed \(seed)")
       #expect(
         report.entries.map { "items" + ($0.path.components.isEmpty ? "" : $0.path.description) }.sorted()

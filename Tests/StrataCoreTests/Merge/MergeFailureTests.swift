@@ -118,8 +118,8 @@ struct MergeFailureTests {
       do {
         let report =
           try random.below(3) == 0
-          ? target.mergeValues(from: server, options: options)
-          : target.mergeValues(from: server, base: base, options: options)
+          ? target.merge(.model(server), options: options)
+          : target.merge(.model(server), base: base, options: options)
         #expect(report.isEmpty == (target == before), "case \(number), \(place), seed \(Self.seed)")
       } catch {
         failures += 1
@@ -140,7 +140,7 @@ struct MergeFailureTests {
       let target = Board.random(&random)
       let (object, before, theirs) = (target, target.snapshot, server.snapshot)
       let options = options(["title", "last", "pieces[*].name", "pieces"][random.below(4)], &random)
-      do { _ = try target.mergeValues(from: server, base: base, options: options) } catch {
+      do { _ = try target.merge(.model(server), base: base, options: options) } catch {
         failures += 1
         #expect(target.snapshot == before, "case \(number), seed \(Self.seed)")
       }

@@ -177,7 +177,7 @@ struct MergeTests {
   @Test("Another model's object: only the keys that both declare (MG-5, MG-6)")
   func otherModel() throws {
     var adder = Adder(name: "a", count: 5)
-    try adder.mergeValues(from: Label(id: 1, name: "label", local: true))
+    try adder.merge(.model(Label(id: 1, name: "label", local: true)))
     #expect(adder == Adder(name: "label", count: 5))
   }
 }

@@ -20,7 +20,7 @@ struct MatchingTests {
     let local = crew(), server = crew()
     let (ada, bob) = (local.sailors[0], local.sailors[1])
     server.captain = server.sailors[1]
-    let report = try knowsBase ? local.mergeValues(from: server, base: crew()) : local.mergeValues(from: server)
+    let report = try knowsBase ? local.merge(.model(server), base: crew()) : local.mergeValues(from: server)
     #expect(local.captain === bob && local.sailors[0] === ada && local.sailors[1] === bob)
     #expect(ada.name == "Ada" && ada.mail == "ada@x" && bob.name == "Bob" && bob.mail == "bob@x")
     #expect(report.entries.map(\.path.description) == ["captain"])
@@ -30,7 +30,7 @@ struct MatchingTests {
   func referenceInJSON(knowsBase: Bool) throws {
     let local = crew()
     let (ada, bob) = (local.sailors[0], local.sailors[1])
-    try local.mergeValues(fromJSON: json(#"{"captain": {"id": 2, "name": "Bob B."}}"#), base: knowsBase ? crew() : nil)
+    try local.merge(.json(json(#"{"captain": {"id": 2, "name": "Bob B."}}"#)), base: knowsBase ? crew() : nil)
     #expect(local.captain === bob && bob.name == "Bob B." && bob.mail == "bob@x" && bob.boss === ada)
     #expect(ada.name == "Ada" && ada.crew === local && bob.crew === local)
     // One that nobody here has.
@@ -45,7 +45,7 @@ struct MatchingTests {
     let cid = Sailor(id: 3, name: "Cid", boss: server.sailors[0])
     server.sailors.append(cid)
     cid.crew = server
-    _ = try knowsBase ? local.mergeValues(from: server, base: crew()) : local.mergeValues(from: server)
+    _ = try knowsBase ? local.merge(.model(server), base: crew()) : local.mergeValues(from: server)
     #expect(local.sailors.count == 3 && local.sailors[2] !== cid)
     #expect(local.sailors[2].boss === ada && local.sailors[2].crew === local && cid.boss === server.sailors[0])
   }
@@ -58,7 +58,7 @@ struct MatchingTests {
       return made
     }
     let local = pair(12)
-    let report = try local.mergeValues(from: pair(15), base: pair(10))
+    let report = try local.merge(.model(pair(15)), base: pair(10))
     #expect(local.captain?.miles == 17 && local.captain === local.sailors[0])
     #expect(report.entries.count == 1)
   }
@@ -161,7 +161,7 @@ struct MatchingTests {
       return crew
     }
     let local = clique("mine")
-    let report = try local.mergeValues(from: clique("s"), base: clique("s"))
+    let report = try local.merge(.model(clique("s")), base: clique("s"))
     #expect(report.entries.count == 1 && local.sailors[0].name == "mine")
   }
 
@@ -189,7 +189,7 @@ struct MatchingTests {
     let (local, locals) = chain { $0 == 15_000 ? "mine" : "a" }
     let (server, servers) = chain { $0 % 2 == 0 ? "b" : "a" }
     let (base, bases) = chain { _ in "a" }
-    let report = try local.mergeValues(from: server, base: base)
+    let report = try local.merge(.model(server), base: base)
     #expect(report.conflicts.count == 1 && report.entries.count == 10_000)
     #expect(locals.count { $0.text == "b" } == 9999)
     for link in (locals + servers + bases) { link.next = nil }

@@ -28,7 +28,7 @@ private enum MergeExamples {
   static func refresh(_ mine: Issue, _ refreshed: Issue, _ before: Issue) throws -> MergeReport {
     var issue = mine
     // README.md:begin
-    let report = try issue.mergeValues(from: refreshed, base: before)
+    let report = try issue.merge(.model(refreshed), base: before)
     // README.md:end
     return report
   }

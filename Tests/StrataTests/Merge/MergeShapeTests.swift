@@ -80,7 +80,7 @@ struct MergeShapeTests {
     server.byName["a"]?.city = "Thun"
     server.byName["b"] = nil
     local.byName["c"] = nil
-    let report = try local.mergeValues(from: server, base: base)
+    let report = try local.merge(.model(server), base: base)
     #expect(
       local.byNumber == [
         1: TodoPlace(city: "Thun", street: "mine"), 7: TodoPlace(city: "here"), 8: TodoPlace(city: "there"),
@@ -92,17 +92,17 @@ struct MergeShapeTests {
     theirs.byNumber[1]?.city = "theirs"
     mine.byNumber[2] = nil
     theirs.byNumber[2]?.city = "theirs"
-    let conflicts = try mine.mergeValues(from: theirs, base: base).conflicts
+    let conflicts = try mine.merge(.model(theirs), base: base).conflicts
     #expect(conflicts.map(\.path.description).sorted() == ["byNumber[1].city", "byNumber[2]"])
     for conflict in conflicts { try mine.resolve(conflict, with: .server) }
     #expect(mine.byNumber == theirs.byNumber)
     // Emptied on one side.
     var emptied = base
     emptied.byNumber = [:]
-    try emptied.mergeValues(from: base, base: base)
+    try emptied.merge(.model(base), base: base)
     #expect(emptied.byNumber.isEmpty)
     var full = base
-    try full.mergeValues(from: emptied, base: base)
+    try full.merge(.model(emptied), base: base)
     #expect(full.byNumber.isEmpty && full.byName == base.byName)
   }
 
@@ -111,12 +111,12 @@ struct MergeShapeTests {
     let base = MixedBag(payment: .card(number: "1", expiry: nil))
     var local = base, server = base
     server.payment = .cash
-    try local.mergeValues(from: server, base: base)
+    try local.merge(.model(server), base: base)
     #expect(local.payment == .cash)
     local = base
     local.payment = .card(number: "2", expiry: nil)
     server.payment = .card(number: "3", expiry: Date(timeIntervalSince1970: 0))
-    let report = try local.mergeValues(from: server, base: base)
+    let report = try local.merge(.model(server), base: base)
     #expect(local.payment == .card(number: "2", expiry: nil))
     #expect(report.conflicts.map(\.path.description) == ["payment"])
     try local.resolve(#require(report.conflicts.first), with: .server)
@@ -130,19 +130,19 @@ struct MergeShapeTests {
     local.place = TodoPlace(city: "Bern", street: "mine")
     server.place = TodoPlace(city: "Bern", street: "theirs")
     var same = server
-    let report = try local.mergeValues(from: server, base: base)
+    let report = try local.merge(.model(server), base: base)
     #expect(local.place?.street == "mine" && report.conflicts.map(\.path.description) == ["place.street"])
-    #expect(try same.mergeValues(from: server, base: base).entries.isEmpty)
+    #expect(try same.merge(.model(server), base: base).entries.isEmpty)
     // Removed on one side and edited on the other.
     let known = MixedBag(place: bern)
     var removed = known, edited = known
     removed.place = nil
     edited.place?.city = "Thun"
     var kept = edited
-    let conflicts = try removed.mergeValues(from: edited, base: known).conflicts
+    let conflicts = try removed.merge(.model(edited), base: known).conflicts
     #expect(removed.place == nil && conflicts.map(\.path.description) == ["place"])
     removed.place = nil
-    #expect(try kept.mergeValues(from: removed, base: known).conflicts.count == 1 && kept.place?.city == "Thun")
+    #expect(try kept.merge(.model(removed), base: known).conflicts.count == 1 && kept.place?.city == "Thun")
   }
 
   @Test("What a model does not know stays in it, and numbers that are none are no difference")
@@ -156,16 +156,16 @@ struct MergeShapeTests {
     #expect(local.unknownFields["later"] == [1, 2])
     let base = local
     var server = MixedBag(name: "b")
-    try local.mergeValues(from: server, base: base)
+    try local.merge(.model(server), base: base)
     #expect(local.name == "b" && local.unknownFields["later"] == [1, 2])
     local.ratio = .nan
     let nan = local
     server = local
     server.name = "c"
-    let report = try local.mergeValues(from: server, base: nan)
+    let report = try local.merge(.model(server), base: nan)
     #expect(local.name == "c" && report.entries.map(\.path.description) == ["name"])
     server.ratio = 1
-    try local.mergeValues(from: server, base: nan)
+    try local.merge(.model(server), base: nan)
     #expect(local.ratio == 1)
   }
 
@@ -193,7 +193,7 @@ struct MergeShapeTests {
   func hierarchy() throws {
     func merged(_ server: Animal, _ base: Animal, _ options: MergeOptions = MergeOptions()) throws -> Dog? {
       let target: Animal = Dog(name: "mine", breed: "Pug")
-      try target.mergeValues(from: server, base: base, options: options)
+      try target.merge(.model(server), base: base, options: options)
       return target as? Dog
     }
     let puppy = try merged(Puppy(name: "a", breed: "Boxer", weeks: 1), Puppy(name: "a", breed: "Pug", weeks: 0))
@@ -245,7 +245,7 @@ struct MergeShapeTests {
       for _ in 0..<8 {
         group.addTask {
           var copy = own
-          try copy.mergeValues(from: other, base: base)
+          try copy.merge(.model(other), base: base)
           return copy
         }
       }
@@ -284,7 +284,7 @@ struct MergeMemoryTests {
     try agreed.mergeValues(fromJSON: self.task("mine", 7))
     #expect(agreed.mergeConflicts.isEmpty && agreed.title == "mine")
     // A rule decides.
-    try ruled.mergeValues(fromJSON: self.task("new", 7), options: MergeOptions(policy: .serverWins))
+    try ruled.merge(.json(self.task("new", 7)), options: MergeOptions(policy: .serverWins))
     #expect(ruled.mergeConflicts.isEmpty && ruled.title == "new")
   }
 
@@ -371,7 +371,7 @@ struct MergeMemoryTests {
     var local = base, server = base
     local.steps[1].name = "mine"
     server.steps[1].name = "theirs"
-    let conflict = try #require(try local.mergeValues(from: server, base: base).conflicts.first)
+    let conflict = try #require(try local.merge(.model(server), base: base).conflicts.first)
     #expect(conflict.path.description == "steps[id=2].name")
     local.steps.swapAt(0, 1)
     try local.resolve(conflict, with: .server)

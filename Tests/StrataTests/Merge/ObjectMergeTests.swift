@@ -34,7 +34,7 @@ struct ObjectMergeTests {
     let member = local.members[1]
     member.name = "mine"
     let server = project(["A", "b"])
-    let report = try local.mergeValues(from: server, base: base)
+    let report = try local.merge(.model(server), base: base)
     #expect(local.members.map(\.name) == ["A", "mine"] && local.members[1] === member && report.conflicts.isEmpty)
   }
 

@@ -21,8 +21,8 @@ struct PresenceTests {
     var local = house
     let base = knowsBase ? house : nil
     local.address?.zip = "mine"
-    let report = try local.mergeValues(
-      fromJSON: json(#"{"address": {"city": "Thun"}, "owner": {"name": "Ada B."}}"#), base: base)
+    let report = try local.merge(
+      .json(json(#"{"address": {"city": "Thun"}, "owner": {"name": "Ada B."}}"#)), base: base)
     #expect(local.address == PostalAddress(city: "Thun", zip: "mine", lines: ["a": "1", "b": "2"], isChecked: true))
     #expect(local.owner == Contact(1, "Ada B.", mail: "ada@x", note: "n", address: bern))
     #expect(report.entries.map(\.path.description).sorted() == ["address.city", "owner.name"])
@@ -32,23 +32,24 @@ struct PresenceTests {
   func collections(knowsBase: Bool) throws {
     var local = house
     let base = knowsBase ? house : nil
-    try local.mergeValues(
-      fromJSON: json(
-        #"""
-        {"members": [{"id": 2, "name": "Bert"}, {"id": 1}], "guests": [{"id": 3, "mail": null}],
-         "byName": {"ada": {"mail": "new"}}, "byNumber": {"7": {"zip": null}}}
-        """#), base: base)
+    try local.merge(
+      .json(
+        json(
+          #"""
+          {"members": [{"id": 2, "name": "Bert"}, {"id": 1}], "guests": [{"id": 3, "mail": null}],
+           "byName": {"ada": {"mail": "new"}}, "byNumber": {"7": {"zip": null}}}
+          """#)), base: base)
     #expect(
       local.members == [Contact(2, "Bert", mail: "bob@x", note: "m"), Contact(1, "Ada", mail: "ada@x", note: "n")])
     #expect(local.guests == [Contact(3, "Cid", mail: nil, note: "g")])
     #expect(local.byName["ada"] == Contact(1, "Ada", mail: "new", note: "n"))
     #expect(local.byNumber[7] == PostalAddress(city: "Bern", lines: ["a": "1", "b": "2"], isChecked: true))
     // What is new here gets its defaults, and an element that has not even its required keys is an error.
-    try local.mergeValues(fromJSON: json(#"{"members": [{"id": 9, "name": "New"}]}"#), base: nil)
+    try local.merge(.json(json(#"{"members": [{"id": 9, "name": "New"}]}"#)), base: nil)
     #expect(local.members.first { $0.id == 9 } == Contact(9, "New"))
     let before = local
     let error = #expect(throws: ArchiveError.self) {
-      try local.mergeValues(fromJSON: json(#"{"members": [{"id": 10}]}"#), base: nil)
+      try local.merge(.json(json(#"{"members": [{"id": 10}]}"#)), base: nil)
     }
     #expect(error?.description.contains("members[0].name") ?? false, "\(error as Any)")
     #expect(local == before)
@@ -58,11 +59,11 @@ struct PresenceTests {
   func cases(knowsBase: Bool) throws {
     var local = house
     let base = knowsBase ? house : nil
-    try local.mergeValues(fromJSON: json(#"{"parcel": {"box": {"weight": 2, "to": {"city": "Thun"}}}}"#), base: base)
+    try local.merge(.json(json(#"{"parcel": {"box": {"weight": 2, "to": {"city": "Thun"}}}}"#)), base: base)
     var thun = bern
     thun.city = "Thun"
     #expect(local.parcel == .box(weight: 2, note: "p", to: thun))
-    try local.mergeValues(fromJSON: json(#"{"parcel": {"box": {"note": null}}}"#), base: nil)
+    try local.merge(.json(json(#"{"parcel": {"box": {"note": null}}}"#)), base: nil)
     #expect(local.parcel == .box(weight: 2, note: nil, to: thun))
     // Another case than here is a new value; after an edit it is a conflict.
     var fresh = Household()
@@ -90,11 +91,13 @@ struct PresenceTests {
     var local = try Household(fromJSON: json(whole))
     local.address?.city = "mine"
     if isPatch {
-      try local.mergeValues(
-        applying: JSONPatch(
-          parsing: json(#"[{"op": "remove", "path": "/address/zip"}, {"op": "remove", "path": "/address/lines/a"}]"#)))
+      try local.merge(
+        .patch(
+          JSONPatch(
+            parsing: json(#"[{"op": "remove", "path": "/address/zip"}, {"op": "remove", "path": "/address/lines/a"}]"#))
+        ))
     } else {
-      try local.mergeValues(applyingMergePatch: json(#"{"address": {"zip": null, "lines": {"a": null}}}"#))
+      try local.merge(.mergePatch(json(#"{"address": {"zip": null, "lines": {"a": null}}}"#)))
     }
     #expect(local.address == PostalAddress(city: "mine", zip: nil, lines: ["b": "2"]))
     #expect(local.merging.base?["address"]?["zip"] == .null)
@@ -108,11 +111,11 @@ struct PresenceTests {
   @Test("MG-11: another identity is another value: nothing of the old one stays in it", arguments: [false, true])
   func identity(knowsBase: Bool) throws {
     var local = house
-    try local.mergeValues(fromJSON: json(#"{"owner": {"id": 2, "name": "Bob"}}"#), base: knowsBase ? house : nil)
+    try local.merge(.json(json(#"{"owner": {"id": 2, "name": "Bob"}}"#)), base: knowsBase ? house : nil)
     #expect(local.owner == Contact(2, "Bob"))
     var edited = house
     edited.owner?.mail = "edited"
-    let report = try edited.mergeValues(fromJSON: json(#"{"owner": {"id": 2, "name": "Bob"}}"#), base: house)
+    let report = try edited.merge(.json(json(#"{"owner": {"id": 2, "name": "Bob"}}"#)), base: house)
     #expect(edited.owner?.mail == "edited" && report.conflicts.map(\.path.description) == ["owner"])
   }
 
@@ -154,7 +157,7 @@ struct PresenceTests {
     #expect(local.unknownFields["later"] == 2)
     #expect(report.entries.map(\.path.description).contains("later"))
     var edited = try record("a", 5)
-    try edited.mergeValues(from: record("a", 1), base: record("a", 1))
+    try edited.merge(.model(record("a", 1)), base: record("a", 1))
     #expect(edited.unknownFields["later"] == 5)
   }
 
@@ -179,10 +182,10 @@ struct PresenceTests {
     local.title = "mine"
     var server = base
     server.title = "t"
-    let report = try local.mergeValues(from: server, base: base)
+    let report = try local.merge(.model(server), base: base)
     #expect(report.conflicts.isEmpty && report.entries.map(\.path.description) == ["title"])
     server.ratios = [2, .nan]
-    try local.mergeValues(from: server, base: base)
+    try local.merge(.model(server), base: base)
     #expect(local.ratios[0] == 2)
   }
 
@@ -191,7 +194,7 @@ struct PresenceTests {
     var local = Parcel.letter
     try local.mergeValues(from: .box(weight: 1, note: nil, to: nil))
     #expect(local == .box(weight: 1, note: nil, to: nil))
-    let report = try local.mergeValues(from: .letter, base: .box(weight: 3, note: nil, to: nil))
+    let report = try local.merge(.model(.letter), base: .box(weight: 3, note: nil, to: nil))
     #expect(local == .box(weight: 1, note: nil, to: nil) && report.conflicts.count == 1)
     try local.mergeValues(fromJSON: json(#"{"box": {"note": "n"}}"#))
     #expect(local == .box(weight: 1, note: "n", to: nil))

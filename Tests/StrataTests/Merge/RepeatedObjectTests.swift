@@ -98,7 +98,7 @@ struct RepeatedObjectTests {
     let comments = (0..<count).map { #"{"id": \#($0), "author": {"id": 1, "name": "Ada L."}, "editor": \#(editor)}"# }
     let json = Data(#"{"comments": [\#(comments.joined(separator: ","))]}"#.utf8)
     let base = knowsBase ? thread(count, Author(id: 1, name: "Ada", mail: "ada@x")) : nil
-    let report = try local.mergeValues(fromJSON: json, base: base)
+    let report = try local.merge(.json(json), base: base)
     #expect(ada.name == "Ada L." && ada.mail == "ada@x")
     #expect(local.comments.allSatisfy { $0.author === ada && $0.editor === ada })
     #expect(report.entries.count == 1)
@@ -139,7 +139,7 @@ struct RepeatedObjectTests {
     }
     let base = drawer { $0 }, local = drawer { $0 }, server = drawer { $0 * 10 }
     let things = local.things
-    try local.mergeValues(from: server, base: base)
+    try local.merge(.model(server), base: base)
     #expect(local.things.map(\.count) == (0..<count).map { $0 * 10 })
     #expect(zip(local.things, things).allSatisfy { $0 === $1 } && zip(local.pair, things).allSatisfy { $0 === $1 })
   }
@@ -153,7 +153,7 @@ struct RepeatedObjectTests {
     }
     let local = meeting(["a", "b"]), server = meeting(["a", "B", "c"])
     let people = local.people
-    _ = try knowsBase ? local.mergeValues(from: server, base: meeting(["a", "b"])) : local.mergeValues(from: server)
+    _ = try knowsBase ? local.merge(.model(server), base: meeting(["a", "b"])) : local.mergeValues(from: server)
     #expect(local.people.count == 3 && people.allSatisfy { one in local.people.contains { $0 === one } })
     #expect(local.people.sorted { $0.id < $1.id }.map(\.name) == ["a", "B", "c"])
     #expect(server.people.allSatisfy { one in !local.people.contains { $0 === one } })
@@ -184,13 +184,13 @@ struct RepeatedObjectTests {
     for sailor in server.sailors { sailor.name = "theirs" }
     local.sailors[1].name = "edited"
     let options = MergeOptions(policies: ["captain.name": .localWins, "sailors[*].name": .serverWins])
-    try local.mergeValues(from: server, base: crew(), options: options)
+    try local.merge(.model(server), base: crew(), options: options)
     // The captain is a sailor too: of two policies for one value the last one counts.
     #expect(local.sailors.map(\.name) == ["theirs", "theirs"])
     let other = crew()
     other.sailors[0].name = "mine"
-    let report = try other.mergeValues(
-      from: server, base: crew(), options: MergeOptions(policies: ["captain.name": .localWins]))
+    let report = try other.merge(
+      .model(server), base: crew(), options: MergeOptions(policies: ["captain.name": .localWins]))
     #expect(other.captain?.name == "mine" && other.sailors[1].name == "theirs")
     #expect(report.conflicts.isEmpty)
   }
@@ -206,7 +206,7 @@ struct RepeatedObjectTests {
     let error = #expect(throws: ArchiveError.self) { try local.mergeValues(fromJSON: Data(text.utf8)) }
     #expect(error?.code == .invalidJSON)
     #expect(throws: ArchiveError.self) { try Thread(fromJSON: Data(text.utf8)) }
-    #expect(throws: ArchiveError.self) { try local.mergeValues(applyingMergePatch: Data(text.utf8)) }
+    #expect(throws: ArchiveError.self) { try local.merge(.mergePatch(Data(text.utf8))) }
     #expect(local.comments.isEmpty)
   }
 

@@ -31,7 +31,7 @@ struct ThreeWayMergeTests {
     server.place?.city = "Thun"
     server.draft = "nothing for here"
     server.extra["b"] = nil
-    let report = try local.mergeValues(from: server, base: base)
+    let report = try local.merge(.model(server), base: base)
     #expect(local.title == "edited" && local.isDone && local.views == 16)
     #expect(local.tags == ["y", "mine"] && local.text == "ONE\ntwo\nthree\nfour\n")
     #expect(local.steps.map(\.id) == [4, 1, 3, 9])
@@ -53,17 +53,17 @@ struct ThreeWayMergeTests {
     local.title = "mine"
     server.title = "theirs"
     var taken = local
-    let report = try local.mergeValues(from: server, base: base)
+    let report = try local.merge(.model(server), base: base)
     let conflict = try #require(report.conflicts.first)
     #expect(local.title == "mine" && conflict.path.description == "title" && report.isEmpty)
     #expect(conflict.base == "a" && conflict.local == "mine" && conflict.server == "theirs")
     #expect(!report.description.contains("mine") && report.table(showsValues: true).contains("\"mine\""))
-    try taken.mergeValues(from: server, base: base, options: MergeOptions(conflicts: .takeServer))
+    try taken.merge(.model(server), base: base, options: MergeOptions(conflicts: .takeServer))
     #expect(taken.title == "theirs")
     var kept = base
     kept.title = "mine"
     let error = try #require(throws: ArchiveError.self) {
-      try kept.mergeValues(from: server, base: base, options: MergeOptions(conflicts: .fail))
+      try kept.merge(.model(server), base: base, options: MergeOptions(conflicts: .fail))
     }
     #expect(error.code == .mergeFailed && error.reason.contains("title") && !error.description.contains("theirs"))
     try local.resolve(conflict, with: .server)
@@ -84,7 +84,7 @@ struct ThreeWayMergeTests {
     server.steps = [base.steps[1]]
     local.steps[2].name = "edited"
     let options = MergeOptions(policies: ["steps": .byID("id", missing: policy)])
-    let report = try local.mergeValues(from: server, base: base, options: options)
+    let report = try local.merge(.model(server), base: base, options: options)
     #expect(local.steps.map(\.id) == expected)
     #expect(report.entries.contains { $0.path.description == "steps[id=3]" })
     // Removed here, edited there: nobody decides.
@@ -92,7 +92,7 @@ struct ThreeWayMergeTests {
     removed.steps.removeAll { $0.id == 3 }
     server = base
     server.steps[2].name = "edited"
-    let other = try removed.mergeValues(from: server, base: base, options: options)
+    let other = try removed.merge(.model(server), base: base, options: options)
     #expect(removed.steps.map(\.id) == [1, 2] && other.conflicts.map(\.path.description) == ["steps[id=3]"])
     try removed.resolve(#require(other.conflicts.first), with: .server)
     #expect(removed.steps.last == server.steps[2])
@@ -104,7 +104,7 @@ struct ThreeWayMergeTests {
     local.steps = [base.steps[2], base.steps[0], base.steps[1]]
     server.steps.insert(TodoStep(id: 7, name: "there"), at: 1)
     local.steps.insert(TodoStep(id: 8, name: "here"), at: 3)
-    try local.mergeValues(from: server, base: base)
+    try local.merge(.model(server), base: base)
     #expect(local.steps.map(\.id) == [3, 1, 7, 2, 8])
   }
 
@@ -119,7 +119,7 @@ struct ThreeWayMergeTests {
     let server = MemoBook(notes: [
       note("theirs", "T", 5), DatedMemo(id: 2, changed: old), DatedMemo(id: 3, changed: old),
     ])
-    let report = try local.mergeValues(from: server, base: base)
+    let report = try local.merge(.model(server), base: base)
     #expect(local.notes.map(\.id) == [1, 3])
     #expect(local.notes[0] == note("mine", "T", 10) && report.conflicts.isEmpty)
     #expect(report.entries.contains { $0.path.description == "notes[id=1].text" && $0.rule == "lastWriter(changed)" })
@@ -134,10 +134,11 @@ struct ThreeWayMergeTests {
     server.place?.city = "theirs"
     server.place?.street = "there"
     var other = local
-    try local.mergeValues(
-      from: server, base: base, options: MergeOptions(policies: ["steps[*].name": .serverWins, "place.*": .localWins]))
+    try local.merge(
+      .model(server), base: base,
+      options: MergeOptions(policies: ["steps[*].name": .serverWins, "place.*": .localWins]))
     #expect(local.steps[0].name == "theirs" && local.place == TodoPlace(city: "mine", street: "there"))
-    try other.mergeValues(from: server, base: base, options: MergeOptions(policy: .serverWins))
+    try other.merge(.model(server), base: base, options: MergeOptions(policy: .serverWins))
     #expect(other.steps[0].name == "theirs" && other.place == TodoPlace(city: "theirs", street: "there"))
   }
 
@@ -147,7 +148,7 @@ struct ThreeWayMergeTests {
     let archive = try ArchiveEncoder().encode(old)
     var local = base
     local.isDone = true
-    let report = try local.mergeValues(fromArchive: archive, base: base)
+    let report = try local.merge(.archive(archive), base: base)
     #expect(
       local.title == "server's" && local.isDone && local.steps == base.steps && report.mergedKeys == ["id", "title"])
     let (merged, untyped) = try Merger(models: [TodoItem.self]).merge(
@@ -161,30 +162,29 @@ struct ThreeWayMergeTests {
     #expect(error?.code == .unsupportedVersion)
     let newer = try ArchiveEncoder().encode(Record(typeName: "TodoItem", modelVersion: 3, fields: [("id", 1)]))
     let before = local
-    #expect(throws: ArchiveError.self) { try local.mergeValues(fromArchive: newer) }
+    #expect(throws: ArchiveError.self) { try local.merge(.archive(newer)) }
     #expect(local == before)
   }
 
   @Test("Patches of both kinds: absent is left alone, null clears, a value sets")
   func patches() throws {
     var task = base
-    try task.mergeValues(
-      applyingMergePatch: Data(#"{"title": "p", "place": {"street": null}, "extra": {"a": null}}"#.utf8))
+    try task.merge(.mergePatch(Data(#"{"title": "p", "place": {"street": null}, "extra": {"a": null}}"#.utf8)))
     #expect(task.title == "p" && task.place == TodoPlace(city: "Bern", street: nil) && task.extra == ["b": 2])
     let patch = try JSONPatch(
       parsing: Data(
         #"[{"op":"test","path":"/id","value":1},{"op":"replace","path":"/place/city","value":"Chur"},{"op":"remove","path":"/steps/0"}]"#
           .utf8))
-    let report = try task.mergeValues(applying: patch)
+    let report = try task.merge(.patch(patch))
     #expect(task.place?.city == "Chur" && task.steps.map(\.id) == [2, 3] && report.changedKeys == ["steps", "place"])
     let before = task
     let failing = JSONPatch([.replace(JSONPointer(["title"]), "x"), .test(JSONPointer(["id"]), 2)])
-    let error = #expect(throws: ArchiveError.self) { try task.mergeValues(applying: failing) }
+    let error = #expect(throws: ArchiveError.self) { try task.merge(.patch(failing)) }
     #expect(error?.code == .mergeFailed && task == before)
     // A server's patch says what changed there: edits made here stay.
     var edited = base
     edited.place?.street = "mine"
-    try edited.mergeValues(applyingMergePatch: Data(#"{"place": {"city": "Chur"}}"#.utf8), base: base)
+    try edited.merge(.mergePatch(Data(#"{"place": {"city": "Chur"}}"#.utf8)), base: base)
     #expect(edited.place == TodoPlace(city: "Chur", street: "mine"))
   }
 }

@@ -23,7 +23,7 @@ extension Runner {
     for size in sizes {
       let (base, server) = (make(size), make(size))
       server.edit(every: 10, "server")
-      let merge = { (local: Crowd) in try local.mergeValues(from: server, base: base) }
+      let merge = { (local: Crowd) in try local.merge(.model(server), base: base) }
       let local = make(size)
       local.edit(every: 7, "local")
       let report = try merge(local)

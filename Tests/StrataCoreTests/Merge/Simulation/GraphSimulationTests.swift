@@ -141,9 +141,9 @@ private struct GraphRound {
     do {
       let report: MergeReport
       if let document = sides.document {
-        report = try local.mergeValues(fromJSON: document.json, base: isBaseKnown ? base : nil, options: MergeOptions())
+        report = try local.merge(.json(document.json), base: isBaseKnown ? base : nil, options: MergeOptions())
       } else if isBaseKnown {
-        report = try local.mergeValues(from: server, base: base)
+        report = try local.merge(.model(server), base: base)
       } else {
         report = try local.mergeValues(from: server)
       }

@@ -185,7 +185,7 @@ private struct SimulationWorld {
       let part = named(part(whole), for: replicas[step.replica])
       log("\(step)  \(part.story)")
       guard case .record(let record) = part.archived(Self.shape) else { return }
-      try replicas[step.replica].receive(part) { try $0.mergeValues(fromRecord: record) }
+      try replicas[step.replica].receive(part) { try $0.merge(.record(record)) }
     case .sendModel:
       log("\(step)")
       let value = server.completed(Self.shape).archived(Self.shape)
@@ -233,12 +233,12 @@ private struct SimulationWorld {
       let patch = TreePatch.merging(base, server, Self.shape)
       log("\(step)  \(patch.story)")
       try replicas[step.replica].receive(server) {
-        try $0.mergeValues(applyingMergePatch: JSONWriter().write(patch))
+        try $0.merge(.mergePatch(JSONWriter().write(patch)))
       }
     } else {
       let patch = JSONPatch(TreePatch.operations(base, server, Self.shape, [], &random))
       log("\(step)  \(patch.json.story)")
-      try replicas[step.replica].receive(server) { try $0.mergeValues(applying: patch) }
+      try replicas[step.replica].receive(server) { try $0.merge(.patch(patch)) }
     }
   }
 
