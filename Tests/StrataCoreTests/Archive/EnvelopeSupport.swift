@@ -1,5 +1,6 @@
 import Foundation
 import StrataCore
+import StrataTestSupport
 import Testing
 
 extension Stamp {
@@ -15,11 +16,8 @@ extension Stamp {
 
 /// Bytes that deflate somewhat, the same in every run.
 func sampleBody(_ size: Int) -> [UInt8] {
-  var state: UInt64 = 0x9E37_79B9_7F4A_7C15
-  return (0..<size).map { place in
-    state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-    return place % 3 == 0 ? UInt8(truncatingIfNeeded: state >> 56) : UInt8(truncatingIfNeeded: place / 64)
-  }
+  var random = SeededRandom(seed: 0)
+  return (0..<size).map { place in UInt8(truncatingIfNeeded: place % 3 == 0 ? random.next() : UInt64(place / 64)) }
 }
 
 /// One member.

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import StrataCore
+import StrataTestSupport
 
 /// What an encoder writes, a decoder with the same limits reads.
 @Suite struct ReadableAgainTests {
@@ -70,7 +71,7 @@ import Testing
   @Test("X-33: an encoder refuses what a decoder with its limits would refuse", arguments: 0..<8)
   func limits(round: Int) throws {
     let seed = UInt64.random(in: 0..<1 << 32)
-    var random = MergeRandom(seed: seed)
+    var random = SeededRandom(seed: seed)
     var refused: [ArchiveLimits.Limit: Int] = [:]
     for _ in 0..<400 {
       let value = Self.value(&random, 4)
@@ -100,7 +101,7 @@ import Testing
     #expect(refused.count == 6, "seed \(seed): \(refused)")
   }
 
-  private static func value(_ random: inout MergeRandom, _ depth: Int) -> Value {
+  private static func value(_ random: inout SeededRandom, _ depth: Int) -> Value {
     func text() -> String { random.oneOf(["", "a", "abc", "a longer text", String(repeating: "x", count: 30)]) }
     func some<T>(_ make: () -> T) -> [T] { (0..<random.below(5)).map { _ in make() } }
     switch random.below(depth > 0 ? 14 : 8) {

@@ -1,5 +1,6 @@
 import Foundation
 import StrataCore
+import StrataTestSupport
 import Testing
 
 @Suite("Keyed archives: damage")
@@ -68,7 +69,7 @@ struct KeyedDamageTests {
   @Test("X-7: random changes of bytes neither trap nor hang", arguments: [UInt64.random(in: 0 ... .max)])
   func changes(seed: UInt64) throws {
     print("keyed archives, changed: seed \(seed)")
-    var random = PropertyListRandom(state: seed)
+    var random = SeededRandom(seed: seed)
     for data in try Self.archives() {
       for _ in 0..<2000 {
         var changed = data

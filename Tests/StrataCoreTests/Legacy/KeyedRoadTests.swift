@@ -1,5 +1,6 @@
 import Foundation
 import StrataCore
+import StrataTestSupport
 import Testing
 
 @Suite("Keyed archives: the short road over bytes")
@@ -62,7 +63,7 @@ struct KeyedRoadTests {
   @Test("X-7: random changes give what the long road gives", arguments: [UInt64.random(in: 0 ... .max)])
   func changes(seed: UInt64) throws {
     print("keyed archives by both roads: seed \(seed)")
-    var random = PropertyListRandom(state: seed)
+    var random = SeededRandom(seed: seed)
     for data in try Self.archives() {
       for _ in 0..<500 {
         var changed = data

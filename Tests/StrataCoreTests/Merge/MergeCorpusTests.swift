@@ -1,5 +1,6 @@
 import Foundation
 import StrataCore
+import StrataTestSupport
 import Testing
 
 /// The folder of real documents, which is not part of the repository.
@@ -150,7 +151,7 @@ struct MergeCorpusTests {
   private func manyEdits(_ sequence: RecordedSequence) throws {
     let documents = try sequence.documents()
     let seed = UInt64.random(in: 0 ... .max)
-    var random = MergeRandom(seed: seed)
+    var random = SeededRandom(seed: seed)
     for (base, server) in zip(documents, documents.dropFirst()) {
       let places = Set(base.places(3) + server.places(3)).sorted { $0.lexicographicallyPrecedes($1) }
       for _ in 0..<8 {

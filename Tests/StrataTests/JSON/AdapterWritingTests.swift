@@ -1,5 +1,6 @@
 import Foundation
 import Strata
+import StrataTestSupport
 import Testing
 
 @Model(version: 1)
@@ -271,7 +272,7 @@ struct MergePatchTests {
   func law() throws {
     let seed = UInt64.random(in: .min ... .max)
     print("seed: \(seed)")
-    var random = Linear(state: seed)
+    var random = SeededRandom(seed: seed)
     let adapter = try JSONAdapter<Plant>()
     func branch() -> Branch? {
       guard Bool.random(using: &random) else { return nil }
@@ -295,14 +296,5 @@ struct MergePatchTests {
       let read = try adapter.decode(patched)
       try #require(read == new)
     }
-  }
-}
-
-/// Numbers of a seed, so that a failure can be repeated.
-struct Linear: RandomNumberGenerator {
-  var state: UInt64
-  mutating func next() -> UInt64 {
-    state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-    return state ^ (state >> 31)
   }
 }
