@@ -190,7 +190,7 @@ struct MergeTests {
     Run("merge", "--local", local, "--server", server, "--base", try scratch.file("empty", ""))
       .expectFailure(code: 2, "empty: the file is empty")
     Run("merge", "--local", try scratch.file("bad.json", "{"), "--server", server).expectFailure(code: 2, "bad.json: ")
-    let fixtures = Legacy.repository.appendingPathComponent("Fixtures/damaged").path
+    let fixtures = Repository.fixtures.appending(path: "damaged").path
     for name in ["flipped", "newer-format", "plain-gzip", "truncated"] {
       Run("merge", "--local", local, "--server", "\(fixtures)/\(name).strata").expectFailure(
         code: 2, "\(name).strata: ")

@@ -33,11 +33,9 @@ struct WorkSearchTests {
   func search(trial: Trial) throws {
     let seed = Self.environment["STRATA_SEARCH_SEED"].flatMap(UInt64.init) ?? UInt64.random(in: 0..<1 << 48)
     var random = SeededRandom(seed: seed)
-    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent().deletingLastPathComponent()
     var best: [Candidate] = []
     for folder in ["Tests/Fuzz/Seeds/\(trial)", "Fixtures/fuzz/\(trial)"] {
-      let folder = root.appending(path: folder)
+      let folder = Repository.root.appending(path: folder)
       guard FileManager.default.fileExists(atPath: folder.path) else { continue }
       for file in try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil) {
         best.append(try Self.measure(trial, Data(contentsOf: file)))

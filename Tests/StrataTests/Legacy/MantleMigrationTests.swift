@@ -1,5 +1,6 @@
 import Foundation
 import Strata
+import StrataTestSupport
 import Testing
 
 // The worked example of Docs/Migrating.md. A test compares the two, and runs it.
@@ -129,15 +130,11 @@ struct MantleMigrationTests {
 
   @Test("The example of Docs/Migrating.md is this one")
   func text() throws {
-    let here = URL(filePath: #filePath)
-    var root = here
-    for _ in 0..<4 { root.deleteLastPathComponent() }
-    let source = try String(contentsOf: here, encoding: .utf8)
-    let page = try String(contentsOf: root.appending(path: "Docs/Migrating.md"), encoding: .utf8)
-    let program = try #require(source.components(separatedBy: "// Migrating:").first { $0.hasPrefix("begin\n") })
+    let page = try Repository.text("Docs/Migrating.md")
+    let program = try #require(Repository.examples("Migrating").first)
     // The page tells the steps between its parts, so each part is compared.
     let blocks = page.components(separatedBy: "```swift\n").map { $0.components(separatedBy: "\n```")[0] }
-    let parts = program.dropFirst("begin\n".count).components(separatedBy: "\n\n").filter { !$0.isEmpty }
+    let parts = program.components(separatedBy: "\n\n").filter { !$0.isEmpty }
     for part in parts {
       let text = part.trimmingCharacters(in: .newlines)
       #expect(blocks.contains { $0.contains(text) }, "\(text)")
