@@ -44,21 +44,3 @@ func inflate(
 ) throws -> (stamp: Stamp, body: [UInt8], nextOffset: Int) {
   try Gzip.inflateMember(at: offset, in: bytes.span.bytes, limits: limits)
 }
-
-/// The archive error that `body` throws; anything else is recorded as a failure.
-@discardableResult
-func archiveError(
-  _ code: ArchiveError.Code, sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws -> Void
-) -> ArchiveError? {
-  let error = #expect(throws: ArchiveError.self, sourceLocation: sourceLocation) { try body() }
-  #expect(error?.code == code, "\(error?.description ?? "")", sourceLocation: sourceLocation)
-  return error
-}
-
-/// A folder of its own that is removed afterwards, with everything in it.
-func withFolder(_ body: (URL) throws -> Void) throws {
-  let folder = FileManager.default.temporaryDirectory.appendingPathComponent("strata-\(UUID().uuidString)")
-  try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-  defer { try? FileManager.default.removeItem(at: folder) }
-  try body(folder)
-}

@@ -39,21 +39,20 @@ import StrataTestSupport
   /// The budget that is free for small files is there once for a whole stream.
   @Test("X-33: values that repeat are read again from a stream", arguments: [Content.numbers, .records])
   func stream(content: Content) throws {
-    let folder = FileManager.default.temporaryDirectory.appending(path: "strata-\(UUID())")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: folder) } }
-    let url = folder.appending(path: "stream.strata")
-    let value = content.value(content == .numbers ? 100_000 : 10_000)
-    var writer = try ArchiveStreamWriter<Value>(creating: url)
-    for _ in 0..<60 { try writer.append(value) }
-    try writer.finish()
-    var count = 0
-    var models = ArchiveSequence(Value.self, from: url).makeAsyncIterator()
-    while let model = try models.next() {
-      count += 1
-      if count == 60 { #expect(model == value) }
+    try withFolder { folder in
+      let url = folder.appending(path: "stream.strata")
+      let value = content.value(content == .numbers ? 100_000 : 10_000)
+      var writer = try ArchiveStreamWriter<Value>(creating: url)
+      for _ in 0..<60 { try writer.append(value) }
+      try writer.finish()
+      var count = 0
+      var models = ArchiveSequence(Value.self, from: url).makeAsyncIterator()
+      while let model = try models.next() {
+        count += 1
+        if count == 60 { #expect(model == value) }
+      }
+      #expect(count == 60)
     }
-    #expect(count == 60)
   }
 
   @Test("X-33: a body alone, which cannot be filled, is refused before a decoder would refuse it")

@@ -40,12 +40,13 @@ struct GoldenTests {
       return try encoder.encode(JSONReader().read(Data("[1e400, 0.1, 3.14159265358979323846]".utf8)))
     case "people-v4": return try encoder.encode([MigrationTests.new, MigrationTests.new])
     default:
-      let url = FileManager.default.temporaryDirectory.appending(path: "strata-golden-\(UUID().uuidString)")
-      defer { try? FileManager.default.removeItem(at: url) }
-      var writer = try ArchiveStreamWriter<Address>(creating: url)
-      for number in 0..<3 { try writer.append(Address(street: "Street \(number)", country: "CH")) }
-      try writer.finish()
-      return try Data(contentsOf: url)
+      return try withFolder { folder in
+        let url = folder.appending(path: "stream.strata")
+        var writer = try ArchiveStreamWriter<Address>(creating: url)
+        for number in 0..<3 { try writer.append(Address(street: "Street \(number)", country: "CH")) }
+        try writer.finish()
+        return try Data(contentsOf: url)
+      }
     }
   }
 

@@ -8,12 +8,7 @@ private func read(_ text: String) throws -> Value { try JSONReader().read(Data(t
 private func failure(_ data: Data, limits: ArchiveLimits = ArchiveLimits()) -> ArchiveError? {
   var reader = JSONReader()
   reader.limits = limits
-  do {
-    _ = try reader.read(data)
-    return nil
-  } catch {
-    return error as? ArchiveError
-  }
+  return archiveError { try reader.read(data) }
 }
 
 @Suite("JSON reader")

@@ -88,46 +88,44 @@ struct PropertyListCorpusTests {
     for sample in KeyedWritingTests.samples {
       written.append(try KeyedArchive(ObjectGraph(objects: [], root: sample)).data())
     }
-    let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }
-    var paths: [String] = []
-    for (place, data) in written.enumerated() {
-      let url = folder.appending(path: String(place))
-      try data.write(to: url)
-      paths.append(url.path)
-    }
-    guard let lines = try python(paths) else {
-      print("SKIPPED: python3 is not there, so keyed archives were not compared with plistlib")
-      return
-    }
-    #expect(lines.count == written.count)
-    for (data, line) in zip(written, lines) {
-      let list = try PropertyListReader().read(data)
-      #expect(try JSONReader().read(Data(line.utf8)) == plain(list, list.root))
+    try withFolder { folder in
+      var paths: [String] = []
+      for (place, data) in written.enumerated() {
+        let url = folder.appending(path: String(place))
+        try data.write(to: url)
+        paths.append(url.path)
+      }
+      guard let lines = try python(paths) else {
+        print("SKIPPED: python3 is not there, so keyed archives were not compared with plistlib")
+        return
+      }
+      #expect(lines.count == written.count)
+      for (data, line) in zip(written, lines) {
+        let list = try PropertyListReader().read(data)
+        #expect(try JSONReader().read(Data(line.utf8)) == plain(list, list.root))
+      }
     }
   }
 
   /// What `Tests/Interop/plist_json.py` prints; `nil` where there is no Python.
   private func python(_ paths: [String]) throws -> [String]? {
-    let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }
-    let (input, output) = (folder.appending(path: "in"), folder.appending(path: "out"))
-    try Data(paths.joined(separator: "\n").utf8).write(to: input)
-    try Data().write(to: output)
-    let script = Repository.root.appending(path: "Tests/Interop/plist_json.py")
-    let process = Process()
-    process.executableURL = URL(filePath: "/usr/bin/env")
-    process.arguments = ["python3", script.path]
-    process.standardInput = try FileHandle(forReadingFrom: input)
-    process.standardOutput = try FileHandle(forWritingTo: output)
-    guard (try? process.run()) != nil else { return nil }
-    process.waitUntilExit()
-    // What env answers where the program is not found.
-    if process.terminationStatus == 127 { return nil }
-    #expect(process.terminationStatus == 0)
-    return try String(contentsOf: output, encoding: .utf8).split(separator: "\n").map(String.init)
+    try withFolder { folder in
+      let (input, output) = (folder.appending(path: "in"), folder.appending(path: "out"))
+      try Data(paths.joined(separator: "\n").utf8).write(to: input)
+      try Data().write(to: output)
+      let script = Repository.root.appending(path: "Tests/Interop/plist_json.py")
+      let process = Process()
+      process.executableURL = URL(filePath: "/usr/bin/env")
+      process.arguments = ["python3", script.path]
+      process.standardInput = try FileHandle(forReadingFrom: input)
+      process.standardOutput = try FileHandle(forWritingTo: output)
+      guard (try? process.run()) != nil else { return nil }
+      process.waitUntilExit()
+      // What env answers where the program is not found.
+      if process.terminationStatus == 127 { return nil }
+      #expect(process.terminationStatus == 0)
+      return try String(contentsOf: output, encoding: .utf8).split(separator: "\n").map(String.init)
+    }
   }
 
   /// The same form that the script gives.

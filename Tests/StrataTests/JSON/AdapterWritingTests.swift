@@ -63,7 +63,7 @@ struct AdapterWritingTests {
     #expect(
       try text(adapter.encodeValue(ticket, fields: .all, nulls: .omit))
         == #"{"title":"t","user":{"login":"a"},"tags":[]}"#)
-    let error = failure { try adapter.encode(ticket, fields: .only(["titel"])) }
+    let error = archiveError { try adapter.encode(ticket, fields: .only(["titel"])) }
     #expect(error?.code == .unknownKey && error?.codingPath == [.key("titel")])
   }
 
@@ -145,10 +145,10 @@ struct AdapterWritingTests {
 
   @Test("J-29: what cannot be written fails with its path, and so does a transformer")
   func failures() throws {
-    let error = failure { try JSONAdapter<[Exact]>().encode([Exact(), Exact(ratio: .nan)]) }
+    let error = archiveError { try JSONAdapter<[Exact]>().encode([Exact(), Exact(ratio: .nan)]) }
     #expect(error?.code == .notEncodable && error?.codingPath == [.index(1), .key("ratio")])
     let dates = try JSONAdapter(JSONMapping<Kinds>(["date": .path("meta.date", .iso8601)]))
-    let refused = failure { try dates.encode(Kinds(date: Date(timeIntervalSince1970: 1e14))) }
+    let refused = archiveError { try dates.encode(Kinds(date: Date(timeIntervalSince1970: 1e14))) }
     #expect(refused?.code == .rejected && refused?.codingPath == [.key("date")])
     #expect(refused?.jsonPath == [.key("meta"), .key("date")] && refused?.input is Date)
     struct Wide: Codable, Equatable { var numbers: [Double] }
@@ -202,11 +202,11 @@ struct AdapterWritingTests {
     #expect(try #require(adapter).encodeValue(ticket)["later"] == nil)
 
     let refusing = try JSONAdapter<Report>(unknownKeys: .refuse)
-    let error = failure { try refusing.decode(document) }
+    let error = archiveError { try refusing.decode(document) }
     #expect(error?.code == .unknownKey && error?.codingPath == [.key("later")])
-    #expect(failure { try refusing.decode(document, errors: .collectAll) }?.all.map(\.key) == ["later", "x"])
+    #expect(archiveError { try refusing.decode(document, errors: .collectAll) }?.all.map(\.key) == ["later", "x"])
     _ = try refusing.decode(json(#"{"title": "t", "user": {"login": "a", "id": 3}, "id": 4}"#))
-    #expect(failure { try JSONAdapter<Spot>(unknownKeys: .capture) }?.code == .invalidMapping)
+    #expect(archiveError { try JSONAdapter<Spot>(unknownKeys: .capture) }?.code == .invalidMapping)
   }
 
   @Test("J-1, M-5: merging with an adapter's mapping touches what the document holds, all or nothing")
@@ -218,7 +218,7 @@ struct AdapterWritingTests {
     try adapter.merge(json(#"{"n": "8"}"#), into: &ticket)
     #expect(ticket.id == 8)
     let before = ticket
-    let error = failure { try adapter.merge(json(#"{"name": "v", "n": "x"}"#), into: &ticket) }
+    let error = archiveError { try adapter.merge(json(#"{"name": "v", "n": "x"}"#), into: &ticket) }
     #expect(error?.codingPath == [.key("id")] && error?.jsonPath == [.key("n")] && ticket == before)
   }
 

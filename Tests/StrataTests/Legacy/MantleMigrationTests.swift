@@ -103,16 +103,17 @@ struct MantleMigrationTests {
   @Test(
     "A-19: archives of every version of a Mantle app open, and are archives of Strata then", arguments: [nil, 0, 1, 2])
   func example(_ version: Int64?) throws {
-    let url = FileManager.default.temporaryDirectory.appending(path: "incidents-\(UUID().uuidString)")
-    defer { try? FileManager.default.removeItem(at: url) }
-    try Self.file(version).write(to: url)
-    var expected = Incident(number: 7, title: "Crash", reporter: version == 1 ? "unknown" : "ada", state: .closed)
-    expected.labels = [IncidentLabel(name: "bug")]
-    expected.isSelected = version == 2
-    #expect(try openIncidents(at: url) == [expected])
-    #expect(try Stamp(of: Data(contentsOf: url)).modelVersion == 3)
-    expected.isSelected = false
-    #expect(try openIncidents(at: url) == [expected])
+    try withFolder { folder in
+      let url = folder.appending(path: "incidents")
+      try Self.file(version).write(to: url)
+      var expected = Incident(number: 7, title: "Crash", reporter: version == 1 ? "unknown" : "ada", state: .closed)
+      expected.labels = [IncidentLabel(name: "bug")]
+      expected.isSelected = version == 2
+      #expect(try openIncidents(at: url) == [expected])
+      #expect(try Stamp(of: Data(contentsOf: url)).modelVersion == 3)
+      expected.isSelected = false
+      #expect(try openIncidents(at: url) == [expected])
+    }
   }
 
   @Test("A-1, A-19: what is handed back is what the old app wrote, and opens again")
