@@ -63,7 +63,7 @@ let package = Package(
       ],
       swiftSettings: features
     ),
-    .testTarget(name: "StrataTests", dependencies: ["Strata"], swiftSettings: features),
+    .testTarget(name: "StrataTests", dependencies: ["Strata", "StrataTestSupport"], swiftSettings: features),
     .target(
       name: "StrataTool",
       dependencies: ["StrataCore", .product(name: "ArgumentParser", package: "swift-argument-parser")],

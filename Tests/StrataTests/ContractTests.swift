@@ -1,4 +1,5 @@
 import Foundation
+import StrataTestSupport
 import Testing
 
 /// Holds Docs/Contract.md and the tests together.
@@ -13,9 +14,6 @@ struct ContractTests {
   /// Items whose numbers do not follow those of their part.
   static let later = ["X": 30...35]
 
-  private static let package = URL(fileURLWithPath: #filePath)
-    .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-
   /// An item, and the tests that its row quotes: `Suite “name”`, where a name that ends with `…` is a beginning.
   struct Row {
     let item: String
@@ -24,7 +22,7 @@ struct ContractTests {
   }
 
   private static func rows() throws -> [Row] {
-    let text = try String(contentsOf: package.appendingPathComponent("Docs/Contract.md"), encoding: .utf8)
+    let text = try Repository.text("Docs/Contract.md")
     return text.split(separator: "\n").compactMap { line in
       guard let row = line.wholeMatch(of: /\| ([A-Z]+-[0-9]+) \| (.+) \| (.+) \|/) else { return nil }
       let quotes = row.3.matches(of: /(\w+) “([^”]+)”/).map { (suite: String($0.1), name: String($0.2)) }
@@ -34,7 +32,7 @@ struct ContractTests {
 
   /// The display names of each suite, by the name of its type.
   private static func names() throws -> [String: [String]] {
-    let folder = package.appendingPathComponent("Tests")
+    let folder = Repository.root.appending(path: "Tests")
     var names: [String: [String]] = [:]
     for path in try FileManager.default.subpathsOfDirectory(atPath: folder.path).sorted()
     where path.hasSuffix("Tests.swift") && !path.contains(".build") {

@@ -1,5 +1,6 @@
 import Foundation
 import Strata
+import StrataTestSupport
 import Testing
 
 /// Two modules may have a type of one name each.
@@ -43,7 +44,7 @@ struct NameTests {
     let both = Both(first: First.Item(value: 5), second: Second.Item(value: 6))
     #expect(try archived(both) == both)
     #expect(!Both(second: Second.Item(value: -1)).isValid)
-    let error = failure { try archived(Both(second: Second.Item(value: -1))) }
+    let error = archiveError { try archived(Both(second: Second.Item(value: -1))) }
     #expect(error?.code == .invalid && error?.pathDescription == "second.value")
   }
 
@@ -54,8 +55,8 @@ struct NameTests {
     let source = Both(first: First.Item(value: 5), second: Second.Item(value: 7))
     let data = try ArchiveEncoder().encode(both)
     for error in [
-      failure { try JSONAdapter<Both>() }, failure { try both.jsonData() },
-      failure { try both.mergeValues(from: source) }?.underlyingError as? ArchiveError,
+      archiveError { try JSONAdapter<Both>() }, archiveError { try both.jsonData() },
+      archiveError { try both.mergeValues(from: source) }?.underlyingError as? ArchiveError,
     ] {
       #expect(error?.code == .invalidSchema && error?.reason.contains("Item") == true)
     }
@@ -65,6 +66,6 @@ struct NameTests {
     #expect(try Both(fromJSON: Data(#"{"first": {"a": 5}, "second": {"b": 6}}"#.utf8)) == both)
     let nodes = Nodes()
     nodes.second = Second.Node()
-    #expect(failure { try archived(nodes) }?.code == .invalidSchema)
+    #expect(archiveError { try archived(nodes) }?.code == .invalidSchema)
   }
 }

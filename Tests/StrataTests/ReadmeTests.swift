@@ -1,5 +1,6 @@
 import Foundation
 import Strata
+import StrataTestSupport
 import Testing
 
 // The program of the README's first screen. A test compares the two, and runs it.
@@ -52,12 +53,7 @@ struct ReadmeTests {
   @Test("The program of the README is this one, and runs")
   func program() throws {
     try run()
-    let here = URL(filePath: #filePath)
-    let root = here.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-    let source = try String(contentsOf: here, encoding: .utf8)
-    let readme = try String(contentsOf: root.appending(path: "README.md"), encoding: .utf8)
-    let parts = source.components(separatedBy: "// README:")
-    let program = try #require(parts.first { $0.hasPrefix("begin\n") }).dropFirst("begin\n".count)
-    #expect(readme.contains(program.trimmingCharacters(in: .whitespacesAndNewlines)))
+    let program = try #require(Repository.examples("README").first)
+    #expect(try Repository.text("README.md").contains(program.trimmingCharacters(in: .whitespacesAndNewlines)))
   }
 }

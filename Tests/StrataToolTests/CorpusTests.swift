@@ -1,18 +1,13 @@
 import Foundation
 import StrataCore
+import StrataTestSupport
 import Testing
 
-private let corpus = ProcessInfo.processInfo.environment["STRATA_CORPUS"].map {
-  URL(fileURLWithPath: $0, isDirectory: true).appendingPathComponent("json", isDirectory: true)
-}
-
-@Suite("Tool on the corpus", .enabled(if: corpus != nil, "STRATA_CORPUS is not set"))
+@Suite("Tool on the corpus", .readsCorpus)
 struct CorpusTests {
   /// So many documents of a folder, spread over it.
   private func documents(_ folder: String, _ count: Int) throws -> [String] {
-    let root = try #require(corpus).appendingPathComponent(folder)
-    let names = FileManager.default.enumerator(atPath: root.path)?.compactMap { $0 as? String } ?? []
-    let paths = names.filter { $0.hasSuffix(".json") }.sorted().map { root.path + "/" + $0 }
+    let paths = try Corpus.jsonFiles(in: "json/\(folder)").map { try Corpus.url($0).path }
     return stride(from: 0, to: paths.count, by: max(1, paths.count / count)).map { paths[$0] }
   }
 
@@ -48,7 +43,7 @@ struct CorpusTests {
   @Test("Broken and hostile files end in one line, or are read", arguments: ["plist-hostile", "parser-fixture-bad"])
   func hostileFiles(folder: String) throws {
     let scratch = try Scratch()
-    let root = try #require(corpus).deletingLastPathComponent().appendingPathComponent("keyed/" + folder)
+    let root = try Corpus.url("keyed/" + folder)
     let paths = try FileManager.default.contentsOfDirectory(atPath: root.path).sorted().map { root.path + "/" + $0 }
     #expect(!paths.isEmpty)
     for path in paths {

@@ -1,5 +1,6 @@
 import Foundation
 import StrataCore
+import StrataTestSupport
 import Testing
 
 @Suite("strata diff")
@@ -187,7 +188,7 @@ struct DiffTests {
       .expectFailure(code: 2, "image: found a PNG image")
     let archive = try ArchiveEncoder().encode(Value.string(String(repeating: "abc", count: 99)))
     Run("diff", try scratch.file("cut", archive.dropLast(3)), old).expectFailure(code: 2, "cut: ")
-    let fixtures = Legacy.repository.appendingPathComponent("Fixtures/damaged").path
+    let fixtures = Repository.fixtures.appending(path: "damaged").path
     Run("diff", old, fixtures + "/flipped.strata").expectFailure(code: 2, "checksum")
     Run("diff", old, fixtures + "/newer-format.strata").expectFailure(code: 2, "format version 2")
   }

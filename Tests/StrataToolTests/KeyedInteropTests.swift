@@ -1,10 +1,7 @@
 import Foundation
 import StrataCore
+import StrataTestSupport
 import Testing
-
-private let corpus = ProcessInfo.processInfo.environment["STRATA_CORPUS"].map {
-  URL(fileURLWithPath: $0, isDirectory: true)
-}
 
 /// Whether there is a Python that can read property lists.
 private let hasPython: Bool = {
@@ -28,15 +25,12 @@ struct KeyedInteropTests {
 
   @Test(
     "An independent reader prints the same JSON of every keyed archive and property list of the corpus",
-    .enabled(if: corpus != nil, "STRATA_CORPUS is not set"))
+    .readsCorpus)
   func corpusFiles() throws {
-    let root = try #require(corpus)
-    let index = try String(contentsOf: root.appendingPathComponent("INDEX.tsv"), encoding: .utf8)
-    let paths = index.split(separator: "\n").compactMap { line -> String? in
-      let cells = line.split(separator: "\t", omittingEmptySubsequences: false)
+    let paths = try Corpus.index.compactMap { cells -> String? in
       guard cells.count > 8, cells[4].hasPrefix("keyed:"), cells[7] == "ok" else { return nil }
       guard cells[4] != "keyed:parser-fixture-bad", cells[4] != "keyed:plist-hostile" else { return nil }
-      return root.appendingPathComponent(String(cells[0])).path
+      return try Corpus.url(cells[0]).path
     }
     #expect(paths.count > 190)
     try compare(paths)
@@ -60,7 +54,7 @@ struct KeyedInteropTests {
     let scratch = try Scratch()
     let process = Process()
     process.executableURL = URL(filePath: "/usr/bin/env")
-    process.arguments = ["python3", Legacy.repository.appendingPathComponent("Tests/Interop/keyed_json.py").path, "-"]
+    process.arguments = ["python3", Repository.root.appending(path: "Tests/Interop/keyed_json.py").path, "-"]
     process.standardInput = FileHandle(forReadingAtPath: try scratch.file("in", paths.joined(separator: "\n")))
     process.standardOutput = FileHandle(forWritingAtPath: try scratch.file("out", ""))
     try process.run()

@@ -1,10 +1,9 @@
 import Foundation
+import StrataTestSupport
 
 /// The files of Fixtures/legacy.
 enum Legacy {
-  static let repository = (0..<3).reduce(URL(fileURLWithPath: #filePath)) { url, _ in url.deletingLastPathComponent() }
-
-  static func path(_ name: String) -> String { repository.appendingPathComponent("Fixtures/legacy/" + name).path }
+  static func path(_ name: String) -> String { Repository.fixtures.appending(path: "legacy/" + name).path }
 
   static func data(_ name: String) throws -> Data { try Data(contentsOf: URL(fileURLWithPath: path(name))) }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import StrataTool
+import StrataTestSupport
 import Testing
 
 /// Limits that a command is told.

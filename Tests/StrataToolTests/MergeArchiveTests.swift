@@ -1,5 +1,6 @@
 import Foundation
 import StrataCore
+import StrataTestSupport
 import Testing
 
 private final class Room: DescribedModel {
@@ -58,7 +59,7 @@ struct MergeArchiveTests {
 
   @Test("an archive that is merged with itself keeps its bytes")
   func same() throws {
-    let folder = Legacy.repository.appendingPathComponent("Fixtures/archives")
+    let folder = Repository.fixtures.appending(path: "archives")
     for name in ["document", "everything-v1", "hierarchy", "numbers", "payment-v2", "people-v4", "person-v4"] {
       let path = folder.appendingPathComponent(name + ".strata").path
       let run = Run("merge", "--local", path, "--server", path, "-o", scratch.path(name))

@@ -1,5 +1,6 @@
 import Foundation
 import StrataCore
+import StrataTestSupport
 import Testing
 
 @Suite("strata merge")
@@ -134,27 +135,23 @@ struct MergeTests {
 
   @Test("what diff prints as a patch makes the one of the other, whatever they are", arguments: 0..<40)
   func randomPatches(seed: UInt64) throws {
-    var random = seed &* 0x9E37_79B9_7F4A_7C15 | 1
-    func next(_ bound: UInt64) -> UInt64 {
-      random ^= random << 13
-      random ^= random >> 7
-      random ^= random << 17
-      return random % bound
-    }
-    func value(_ depth: UInt64) -> Value {
-      switch next(depth > 3 ? 5 : 8) {
+    var random = SeededRandom(seed: seed)
+    func value(_ depth: Int) -> Value {
+      switch random.below(depth > 3 ? 5 : 8) {
       case 0: return .null
-      case 1: return .bool(next(2) == 0)
-      case 2: return .integer(next(4))
-      case 3: return .double(Double(next(4)) / 2)
-      case 4: return ["a", "b/c", "d~e", ""][Int(next(4))]
+      case 1: return .bool(random.below(2) == 0)
+      case 2: return .integer(random.below(4))
+      case 3: return .double(Double(random.below(4)) / 2)
+      case 4: return ["a", "b/c", "d~e", ""][random.below(4)]
       case 5, 6:
-        let keys = ["a", "b/c", "d~e", "", "0"].filter { _ in next(2) == 0 }
+        let keys = ["a", "b/c", "d~e", "", "0"].filter { _ in random.below(2) == 0 }
         return .object(Object(keys.map { .init(key: $0, value: value(depth + 1)) }))
-      default: return .array((0..<next(5)).map { _ in value(depth + 1) })
+      default: return .array((0..<random.below(5)).map { _ in value(depth + 1) })
       }
     }
-    func object() -> Value { ["x": value(0), "y": value(1), "list": .array((0..<next(6)).map { _ in value(2) })] }
+    func object() -> Value {
+      ["x": value(0), "y": value(1), "list": .array((0..<random.below(6)).map { _ in value(2) })]
+    }
     let one = try scratch.file("1.json", JSONWriter().write(object()))
     let two = try scratch.file("2.json", JSONWriter().write(object()))
     let patch = try scratch.file("p.json", Run("diff", one, two, "--patch").output)
@@ -193,7 +190,7 @@ struct MergeTests {
     Run("merge", "--local", local, "--server", server, "--base", try scratch.file("empty", ""))
       .expectFailure(code: 2, "empty: the file is empty")
     Run("merge", "--local", try scratch.file("bad.json", "{"), "--server", server).expectFailure(code: 2, "bad.json: ")
-    let fixtures = Legacy.repository.appendingPathComponent("Fixtures/damaged").path
+    let fixtures = Repository.fixtures.appending(path: "damaged").path
     for name in ["flipped", "newer-format", "plain-gzip", "truncated"] {
       Run("merge", "--local", local, "--server", "\(fixtures)/\(name).strata").expectFailure(
         code: 2, "\(name).strata: ")

@@ -3,6 +3,7 @@ import StrataCore
 import Testing
 
 @testable import StrataTool
+import StrataTestSupport
 
 struct TourTests {
   let scratch: Scratch

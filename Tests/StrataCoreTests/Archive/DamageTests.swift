@@ -1,5 +1,6 @@
 import Foundation
 import StrataCore
+import StrataTestSupport
 import Testing
 
 @Suite("Damage")
@@ -59,14 +60,10 @@ struct DamageTests {
   @Test("Random bodies neither trap nor hang", arguments: [UInt64.random(in: .min ... .max)])
   func random(seed: UInt64) {
     print("seed: \(seed)")
-    var state = seed
+    var random = SeededRandom(seed: seed)
     for _ in 0..<5000 {
       var body = Data([0xD9, 1, 0])
-      for _ in 0..<(state >> 58) {
-        state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-        body.append(UInt8(truncatingIfNeeded: state >> 33))
-      }
-      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+      for _ in 0..<random.below(64) { body.append(UInt8(truncatingIfNeeded: random.next())) }
       _ = try? ArchiveDecoder().decodeBody(Value.self, from: body)
       _ = try? ArchiveDecoder().decodeBody(Everything.self, from: body)
     }

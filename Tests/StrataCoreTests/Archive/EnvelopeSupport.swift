@@ -1,5 +1,6 @@
 import Foundation
 import StrataCore
+import StrataTestSupport
 import Testing
 
 extension Stamp {
@@ -15,11 +16,8 @@ extension Stamp {
 
 /// Bytes that deflate somewhat, the same in every run.
 func sampleBody(_ size: Int) -> [UInt8] {
-  var state: UInt64 = 0x9E37_79B9_7F4A_7C15
-  return (0..<size).map { place in
-    state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-    return place % 3 == 0 ? UInt8(truncatingIfNeeded: state >> 56) : UInt8(truncatingIfNeeded: place / 64)
-  }
+  var random = SeededRandom(seed: 0)
+  return (0..<size).map { place in UInt8(truncatingIfNeeded: place % 3 == 0 ? random.next() : UInt64(place / 64)) }
 }
 
 /// One member.
@@ -45,22 +43,4 @@ func inflate(
   _ bytes: [UInt8], at offset: Int = 0, limits: ArchiveLimits = ArchiveLimits()
 ) throws -> (stamp: Stamp, body: [UInt8], nextOffset: Int) {
   try Gzip.inflateMember(at: offset, in: bytes.span.bytes, limits: limits)
-}
-
-/// The archive error that `body` throws; anything else is recorded as a failure.
-@discardableResult
-func archiveError(
-  _ code: ArchiveError.Code, sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws -> Void
-) -> ArchiveError? {
-  let error = #expect(throws: ArchiveError.self, sourceLocation: sourceLocation) { try body() }
-  #expect(error?.code == code, "\(error?.description ?? "")", sourceLocation: sourceLocation)
-  return error
-}
-
-/// A folder of its own that is removed afterwards, with everything in it.
-func withFolder(_ body: (URL) throws -> Void) throws {
-  let folder = FileManager.default.temporaryDirectory.appendingPathComponent("strata-\(UUID().uuidString)")
-  try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-  defer { try? FileManager.default.removeItem(at: folder) }
-  try body(folder)
 }

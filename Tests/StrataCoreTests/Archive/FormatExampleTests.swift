@@ -1,5 +1,6 @@
 import Foundation
 import StrataCore
+import StrataTestSupport
 import Testing
 
 private struct Label: Equatable {
@@ -16,13 +17,11 @@ extension Label: DescribedModel {
 /// The worked example of Docs/Format.md is what the library writes and reads.
 @Suite struct FormatExampleTests {
   private let labels = [Label(name: "bug", color: "red"), Label(name: "red", color: "red")]
-  private let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-    .deletingLastPathComponent().deletingLastPathComponent()
-  private var fixture: URL { root.appending(path: "Fixtures/archives/v1/example.strata") }
+  private let fixture = Repository.fixtures.appending(path: "archives/v1/example.strata")
 
   /// The bytes of the dump in section 12: lines of an offset and up to sixteen bytes.
   private func documented() throws -> Data {
-    let text = try String(contentsOf: root.appending(path: "Docs/Format.md"), encoding: .utf8)
+    let text = try Repository.text("Docs/Format.md")
     let dump = text.split(separator: "\n").filter { $0.prefixMatch(of: /\ {4}[0-9a-f]{4}\ \ [0-9a-f]{2}(\ |$)/) != nil }
     return Data(dump.flatMap { $0.dropFirst(10).split(separator: " ").compactMap { UInt8($0, radix: 16) } })
   }

@@ -8,16 +8,17 @@ struct SessionStream {
   let folder: URL
   let url: URL
 
-  init() throws {
-    folder = FileManager.default.temporaryDirectory.appending(path: "strata-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+  private init(in folder: URL) {
+    self.folder = folder
     url = folder.appending(path: "stream.strata")
   }
 
   static func with<R>(_ body: (SessionStream) throws -> R) throws -> R {
-    let stream = try SessionStream()
-    defer { try? FileManager.default.removeItem(at: stream.folder) }
-    return try body(stream)
+    try withFolder { try body(SessionStream(in: $0)) }
+  }
+
+  static func with<R>(_ body: (SessionStream) async throws -> R) async throws -> R {
+    try await withFolder { try await body(SessionStream(in: $0)) }
   }
 
   static func model(_ number: Int) -> Address { Address(street: "Street \(number)", country: "C\(number % 7)") }
@@ -235,19 +236,19 @@ struct StreamSharingTests {
 
   @Test("X-31: a writer waits as long as it was told")
   func waiting() async throws {
-    let stream = try SessionStream()
-    defer { try? FileManager.default.removeItem(at: stream.folder) }
-    _ = try stream.sessions(1)
-    await withThrowingTaskGroup(of: Void.self) { group in
-      for number in 1...4 {
-        group.addTask {
-          var writer = try ArchiveStreamWriter<Address>(appendingTo: stream.url, waiting: .seconds(60))
-          for model in number * 10..<number * 10 + 10 { try writer.append(SessionStream.model(model)) }
-          try writer.finish()
+    try await SessionStream.with { stream in
+      _ = try stream.sessions(1)
+      await withThrowingTaskGroup(of: Void.self) { group in
+        for number in 1...4 {
+          group.addTask {
+            var writer = try ArchiveStreamWriter<Address>(appendingTo: stream.url, waiting: .seconds(60))
+            for model in number * 10..<number * 10 + 10 { try writer.append(SessionStream.model(model)) }
+            try writer.finish()
+          }
         }
       }
+      #expect(try Set(stream.read().models.map(\.street)) == Set(SessionStream.models(0..<50).map(\.street)))
     }
-    #expect(try Set(stream.read().models.map(\.street)) == Set(SessionStream.models(0..<50).map(\.street)))
   }
 
   @Test("X-31: a writer notices that its file is another one at the end")

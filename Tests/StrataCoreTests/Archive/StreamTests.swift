@@ -1,14 +1,12 @@
 import Foundation
 import StrataCore
+import StrataTestSupport
 import Testing
 
 @Suite("Streams")
 struct StreamTests {
-  private func withFolder(_ body: (URL) async throws -> Void) async throws {
-    let folder = FileManager.default.temporaryDirectory.appending(path: "strata-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }
-    try await body(folder.appending(path: "stream.strata"))
+  private func withStream(_ body: (URL) async throws -> Void) async throws {
+    try await withFolder { folder in try await body(folder.appending(path: "stream.strata")) }
   }
 
   private func address(_ number: Int) -> Address { Address(street: "Street \(number)", country: "C\(number % 7)") }
@@ -27,7 +25,7 @@ struct StreamTests {
 
   @Test("What was written comes back in order", arguments: [0, 1, 1000, 50_000])
   func roundTrip(count: Int) async throws {
-    try await withFolder { url in
+    try await withStream { url in
       try write(0..<count, to: url)
       #expect(try await read(url) == (0..<count).map(address))
       let stamp = try Stamp(ofFile: url)
@@ -38,7 +36,7 @@ struct StreamTests {
 
   @Test("Appending leaves the bytes before it as they are")
   func appending() async throws {
-    try await withFolder { url in
+    try await withStream { url in
       try write(0..<10, to: url)
       let before = try Data(contentsOf: url)
       var writer = try ArchiveStreamWriter<Address>(appendingTo: url)
@@ -52,7 +50,7 @@ struct StreamTests {
 
   @Test("A writer that does not finish leaves the file as it was")
   func unfinished() async throws {
-    try await withFolder { url in
+    try await withStream { url in
       try write(0..<10, to: url)
       let before = try Data(contentsOf: url)
       do {
@@ -71,7 +69,7 @@ struct StreamTests {
 
   @Test("A cut stream is noticed, and recovered when asked")
   func cut() async throws {
-    try await withFolder { url in
+    try await withStream { url in
       try write(0..<10, to: url)
       let whole = try Data(contentsOf: url)
       for length in 1..<whole.count {
@@ -94,7 +92,7 @@ struct StreamTests {
       static let fields = Fields(
         Newer.self, name: "Address", version: 2, Field("street", \.street), make: { Newer(street: $0) })
     }
-    try await withFolder { url in
+    try await withStream { url in
       var newer = try ArchiveStreamWriter<Newer>(creating: url)
       try newer.append(Newer(street: "x"))
       try newer.finish()
@@ -112,7 +110,7 @@ struct StreamTests {
 
   @Test("Every single-bit flip is an error or the very same models")
   func flips() async throws {
-    try await withFolder { url in
+    try await withStream { url in
       try write(0..<3, to: url)
       let whole = try Data(contentsOf: url)
       let models = try await read(url)
@@ -140,7 +138,7 @@ struct StreamTests {
         return Deep(levels: levels)
       }
     }
-    try await withFolder { url in
+    try await withStream { url in
       var writer = try ArchiveStreamWriter<Deep>(creating: url)
       for levels in [1, 2, 1000, 3] {
         do { try writer.append(Deep(levels: levels)) } catch { #expect(levels == 1000) }
@@ -154,7 +152,7 @@ struct StreamTests {
 
   @Test("Files are replaced as a whole and read back")
   func files() async throws {
-    try await withFolder { url in
+    try await withStream { url in
       try ArchiveEncoder().encode(address(1), to: url)
       try ArchiveEncoder().encode(address(2), to: url)
       #expect(try ArchiveDecoder().decode(Address.self, from: url) == address(2))

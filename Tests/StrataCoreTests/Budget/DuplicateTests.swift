@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import StrataCore
+import StrataTestSupport
 
 /// Duplicates in sets and keys, against the encodings that the elements have alone.
 @Suite struct DuplicateTests {
@@ -24,7 +25,7 @@ import Testing
   @Test("X-33: duplicates are found, however they are written and ordered", arguments: 0..<10)
   func duplicates(round: Int) throws {
     let seed = UInt64.random(in: 0..<1 << 32)
-    var random = MergeRandom(seed: seed)
+    var random = SeededRandom(seed: seed)
     let known = try Self.elements.map { try Self.alone($0) }
     var counts = [0, 0]
     for _ in 0..<1000 {

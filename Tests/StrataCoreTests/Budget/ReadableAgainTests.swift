@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import StrataCore
+import StrataTestSupport
 
 /// What an encoder writes, a decoder with the same limits reads.
 @Suite struct ReadableAgainTests {
@@ -38,21 +39,20 @@ import Testing
   /// The budget that is free for small files is there once for a whole stream.
   @Test("X-33: values that repeat are read again from a stream", arguments: [Content.numbers, .records])
   func stream(content: Content) throws {
-    let folder = FileManager.default.temporaryDirectory.appending(path: "strata-\(UUID())")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: folder) } }
-    let url = folder.appending(path: "stream.strata")
-    let value = content.value(content == .numbers ? 100_000 : 10_000)
-    var writer = try ArchiveStreamWriter<Value>(creating: url)
-    for _ in 0..<60 { try writer.append(value) }
-    try writer.finish()
-    var count = 0
-    var models = ArchiveSequence(Value.self, from: url).makeAsyncIterator()
-    while let model = try models.next() {
-      count += 1
-      if count == 60 { #expect(model == value) }
+    try withFolder { folder in
+      let url = folder.appending(path: "stream.strata")
+      let value = content.value(content == .numbers ? 100_000 : 10_000)
+      var writer = try ArchiveStreamWriter<Value>(creating: url)
+      for _ in 0..<60 { try writer.append(value) }
+      try writer.finish()
+      var count = 0
+      var models = ArchiveSequence(Value.self, from: url).makeAsyncIterator()
+      while let model = try models.next() {
+        count += 1
+        if count == 60 { #expect(model == value) }
+      }
+      #expect(count == 60)
     }
-    #expect(count == 60)
   }
 
   @Test("X-33: a body alone, which cannot be filled, is refused before a decoder would refuse it")
@@ -70,7 +70,7 @@ import Testing
   @Test("X-33: an encoder refuses what a decoder with its limits would refuse", arguments: 0..<8)
   func limits(round: Int) throws {
     let seed = UInt64.random(in: 0..<1 << 32)
-    var random = MergeRandom(seed: seed)
+    var random = SeededRandom(seed: seed)
     var refused: [ArchiveLimits.Limit: Int] = [:]
     for _ in 0..<400 {
       let value = Self.value(&random, 4)
@@ -100,7 +100,7 @@ import Testing
     #expect(refused.count == 6, "seed \(seed): \(refused)")
   }
 
-  private static func value(_ random: inout MergeRandom, _ depth: Int) -> Value {
+  private static func value(_ random: inout SeededRandom, _ depth: Int) -> Value {
     func text() -> String { random.oneOf(["", "a", "abc", "a longer text", String(repeating: "x", count: 30)]) }
     func some<T>(_ make: () -> T) -> [T] { (0..<random.below(5)).map { _ in make() } }
     switch random.below(depth > 0 ? 14 : 8) {

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import StrataCore
+import StrataTestSupport
 
 /// Values whose parts are one in memory, as copies of copies are.
 @Suite struct SharedPartsTests {

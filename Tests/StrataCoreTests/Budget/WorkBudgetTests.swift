@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import StrataCore
+import StrataTestSupport
 
 /// Files that are small, and mean more values or more text than memory holds.
 @Suite struct WorkBudgetTests {

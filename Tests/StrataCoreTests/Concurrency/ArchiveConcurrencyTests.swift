@@ -1,5 +1,6 @@
 import Foundation
 import StrataCore
+import StrataTestSupport
 import Testing
 
 @Suite("Archive Concurrency")
@@ -49,29 +50,28 @@ struct ArchiveConcurrencyTests {
 
   @Test("X-1: a hundred tasks write and read files of their own, and read one that they share")
   func files() async throws {
-    let folder = FileManager.default.temporaryDirectory.appending(path: "strata-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }
-    let all = (0..<300).map { Address(street: "Street \($0)", country: "CH") }
-    func write(_ url: URL) throws {
-      var writer = try ArchiveStreamWriter<Address>(creating: url)
-      for address in all { try writer.append(address) }
-      try writer.finish()
-    }
-    let shared = folder.appending(path: "shared.strata")
-    try write(shared)
-    await hundredTasks(share: ArchiveSequence(Address.self, from: shared), rounds: 1) { sequence, task in
-      var read: [Address] = []
-      for try await address in sequence { read.append(address) }
-      #expect(read == all)
-      let own = folder.appending(path: "\(task).strata")
-      try ArchiveEncoder().encode(all, to: own)
-      #expect(try ArchiveDecoder().decode([Address].self, from: own) == all)
-      var writer = try ArchiveStreamWriter<Address>(creating: own)
-      try writer.append(all[task])
-      try writer.finish()
-      let stamp = try Stamp(ofFile: own)
-      #expect(stamp.count == 1)
+    try await withFolder { folder in
+      let all = (0..<300).map { Address(street: "Street \($0)", country: "CH") }
+      func write(_ url: URL) throws {
+        var writer = try ArchiveStreamWriter<Address>(creating: url)
+        for address in all { try writer.append(address) }
+        try writer.finish()
+      }
+      let shared = folder.appending(path: "shared.strata")
+      try write(shared)
+      await hundredTasks(share: ArchiveSequence(Address.self, from: shared), rounds: 1) { sequence, task in
+        var read: [Address] = []
+        for try await address in sequence { read.append(address) }
+        #expect(read == all)
+        let own = folder.appending(path: "\(task).strata")
+        try ArchiveEncoder().encode(all, to: own)
+        #expect(try ArchiveDecoder().decode([Address].self, from: own) == all)
+        var writer = try ArchiveStreamWriter<Address>(creating: own)
+        try writer.append(all[task])
+        try writer.finish()
+        let stamp = try Stamp(ofFile: own)
+        #expect(stamp.count == 1)
+      }
     }
   }
 

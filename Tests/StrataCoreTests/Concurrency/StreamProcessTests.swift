@@ -1,5 +1,6 @@
 import Foundation
 import StrataCore
+import StrataTestSupport
 import Testing
 
 /// Several processes that append to one stream and are killed at random.
@@ -30,7 +31,7 @@ struct StreamProcessTests {
     func kills(count: Int) throws {
       let seed = Self.environment["STRATA_PROCESS_SEED"].flatMap(UInt64.init) ?? UInt64.random(in: 0..<1 << 48)
       print("processes: \(count), STRATA_PROCESS_SEED=\(seed)")
-      var random = MergeRandom(seed: seed)
+      var random = SeededRandom(seed: seed)
       try SessionStream.with { stream in
         _ = try stream.sessions(1)
         var names: [String] = []

@@ -1,13 +1,11 @@
 import Foundation
+import StrataTestSupport
 import Testing
 
 @Suite("Fuzzing: what was found, and where it starts")
 struct TrialTests {
-  private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-    .deletingLastPathComponent().deletingLastPathComponent()
-
   private static func files(_ folder: String) throws -> [URL] {
-    let folder = root.appending(path: folder)
+    let folder = Repository.root.appending(path: folder)
     guard FileManager.default.fileExists(atPath: folder.path) else { return [] }
     return try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
       .sorted { $0.path < $1.path }

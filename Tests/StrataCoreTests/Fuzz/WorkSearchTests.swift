@@ -1,5 +1,6 @@
 import Foundation
 import StrataCore
+import StrataTestSupport
 import Testing
 
 #if canImport(Glibc)
@@ -31,12 +32,10 @@ struct WorkSearchTests {
   @Test("X-33: the search for inputs with most work", .enabled(if: seconds != nil), arguments: Trial.allCases)
   func search(trial: Trial) throws {
     let seed = Self.environment["STRATA_SEARCH_SEED"].flatMap(UInt64.init) ?? UInt64.random(in: 0..<1 << 48)
-    var random = MergeRandom(seed: seed)
-    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent().deletingLastPathComponent()
+    var random = SeededRandom(seed: seed)
     var best: [Candidate] = []
     for folder in ["Tests/Fuzz/Seeds/\(trial)", "Fixtures/fuzz/\(trial)"] {
-      let folder = root.appending(path: folder)
+      let folder = Repository.root.appending(path: folder)
       guard FileManager.default.fileExists(atPath: folder.path) else { continue }
       for file in try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil) {
         best.append(try Self.measure(trial, Data(contentsOf: file)))
@@ -91,7 +90,7 @@ struct WorkSearchTests {
     return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
   }
 
-  private static func changed(_ data: Data, by other: Data, _ random: inout MergeRandom) -> Data {
+  private static func changed(_ data: Data, by other: Data, _ random: inout SeededRandom) -> Data {
     var bytes = [UInt8](data)
     func range(_ bytes: [UInt8]) -> Range<Int> {
       let start = random.below(bytes.count)

@@ -1,14 +1,12 @@
 import Foundation
 import StrataCore
+import StrataTestSupport
 import Testing
 
 /// The archives that were ever released. Their bytes never change; `STRATA_RECORD_FIXTURES=1 swift test` adds new ones
 /// and fails, so that nobody takes a recording for a passed test.
 @Suite("Golden archives")
 struct GoldenTests {
-  static let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-    .deletingLastPathComponent().deletingLastPathComponent().appending(path: "Fixtures")
-
   static let names = [
     "person-v1", "person-v2", "person-v3", "person-v4", "everything-v1", "payment-v2", "document", "people-v4",
     "family-v1", "hierarchy", "numbers", "stream",
@@ -42,12 +40,13 @@ struct GoldenTests {
       return try encoder.encode(JSONReader().read(Data("[1e400, 0.1, 3.14159265358979323846]".utf8)))
     case "people-v4": return try encoder.encode([MigrationTests.new, MigrationTests.new])
     default:
-      let url = FileManager.default.temporaryDirectory.appending(path: "strata-golden-\(UUID().uuidString)")
-      defer { try? FileManager.default.removeItem(at: url) }
-      var writer = try ArchiveStreamWriter<Address>(creating: url)
-      for number in 0..<3 { try writer.append(Address(street: "Street \(number)", country: "CH")) }
-      try writer.finish()
-      return try Data(contentsOf: url)
+      return try withFolder { folder in
+        let url = folder.appending(path: "stream.strata")
+        var writer = try ArchiveStreamWriter<Address>(creating: url)
+        for number in 0..<3 { try writer.append(Address(street: "Street \(number)", country: "CH")) }
+        try writer.finish()
+        return try Data(contentsOf: url)
+      }
     }
   }
 
@@ -67,11 +66,11 @@ struct GoldenTests {
   }
 
   private func archive(_ name: String) throws -> Data {
-    try Data(contentsOf: Self.folder.appending(path: "archives/\(name).strata"))
+    try Data(contentsOf: Repository.fixtures.appending(path: "archives/\(name).strata"))
   }
 
   private func expected(_ name: String) throws -> Value {
-    try JSONReader().read(Data(contentsOf: Self.folder.appending(path: "archives/\(name).json")))
+    try JSONReader().read(Data(contentsOf: Repository.fixtures.appending(path: "archives/\(name).json")))
   }
 
   @Test("Every released archive holds what stands beside it", arguments: names.filter { $0 != "stream" })
@@ -110,7 +109,7 @@ struct GoldenTests {
   func stream() async throws {
     try record("stream")
     var streets: [String] = []
-    let url = Self.folder.appending(path: "archives/stream.strata")
+    let url = Repository.fixtures.appending(path: "archives/stream.strata")
     for try await address in ArchiveSequence(Address.self, from: url) { streets.append(address.street) }
     #expect(streets == ["Street 0", "Street 1", "Street 2"])
   }
@@ -130,7 +129,7 @@ struct GoldenTests {
       ("newer-model", .newerModel), ("plain-gzip", .notAnArchive), ("empty", .notAnArchive),
     ])
   func damaged(name: String, code: ArchiveError.Code) throws {
-    let data = try Data(contentsOf: Self.folder.appending(path: "damaged/\(name).strata"))
+    let data = try Data(contentsOf: Repository.fixtures.appending(path: "damaged/\(name).strata"))
     let error = #expect(throws: ArchiveError.self) { try ArchiveDecoder().decode(Person.self, from: data) }
     #expect(error?.code == code)
   }
@@ -138,13 +137,13 @@ struct GoldenTests {
   /// Writes a fixture that does not exist yet, where the environment asks for it. Never overwrites one.
   private func record(_ name: String) throws {
     guard ProcessInfo.processInfo.environment["STRATA_RECORD_FIXTURES"] != nil else { return }
-    let url = Self.folder.appending(path: "archives/\(name).strata")
+    let url = Repository.fixtures.appending(path: "archives/\(name).strata")
     guard !FileManager.default.fileExists(atPath: url.path) else { return }
     let data = try Self.make(name)
     try data.write(to: url, options: .withoutOverwriting)
     if name != "stream" {
       let json = try JSONWriter(isPretty: true).write(Self.plain(ArchiveDecoder().decodeValue(from: data)))
-      try json.write(to: Self.folder.appending(path: "archives/\(name).json"), options: .withoutOverwriting)
+      try json.write(to: Repository.fixtures.appending(path: "archives/\(name).json"), options: .withoutOverwriting)
     }
     Issue.record("recorded \(name); look at it and run the tests again")
   }

@@ -1,5 +1,6 @@
 import Foundation
 import StrataCore
+import StrataTestSupport
 import Testing
 
 @Suite("Sharing that multiplies")
@@ -14,7 +15,7 @@ struct SharingTests {
     for number in 0..<4 { objects.append(.array(.init(repeating: .reference(number), count: 100))) }
     let data = try archive(objects, root: .reference(4))
     #expect(data.count < 1000)
-    #expect(archiveFailure { _ = try ArchiveDecoder().decode(Value.self, from: data) }?.limit == .count)
+    #expect(archiveError { _ = try ArchiveDecoder().decode(Value.self, from: data) }?.limit == .count)
     // Structures that were written as objects, as keyed archives have them.
     func form(_ children: [Value]) -> Value {
       .record(Record(typeName: "Form", modelVersion: 1, fields: [("c", .array(children))]))
@@ -22,7 +23,7 @@ struct SharingTests {
     objects = [form([])]
     for number in 0..<4 { objects.append(form(.init(repeating: .reference(number), count: 100))) }
     let forms = try archive(objects, root: .reference(4))
-    #expect(archiveFailure { _ = try ArchiveDecoder().decode(Form.self, from: forms) }?.limit == .count)
+    #expect(archiveError { _ = try ArchiveDecoder().decode(Form.self, from: forms) }?.limit == .count)
   }
 
   @Test("Objects that share others do not multiply where they are kept untyped")
@@ -34,7 +35,7 @@ struct SharingTests {
     for number in 0..<40 { objects.append(knot([.reference(number), .reference(number)])) }
     objects.append(knot([], any: .reference(40)))
     let data = try archive(objects, root: .reference(41))
-    let error = archiveFailure { _ = try ArchiveDecoder().decode(Knot.self, from: data) }
+    let error = archiveError { _ = try ArchiveDecoder().decode(Knot.self, from: data) }
     #expect(error?.code == .limitExceeded && error?.codingPath.first == .key("any"))
     let few = try archive(Array(objects[..<3]) + [knot([], any: .reference(2))], root: .reference(3))
     let kept = try ArchiveDecoder().decode(Knot.self, from: few).any
@@ -45,15 +46,15 @@ struct SharingTests {
   @Test("A reference outside of a graph, and one beyond its objects, are damage")
   func withoutGraph() throws {
     let plain = GzipMember.archive(body: Data([0xD9, 1, 0, 0x81, 0xD8, 0x1D, 0]))
-    let error = archiveFailure { _ = try ArchiveDecoder().decodeValue(from: plain) }
+    let error = archiveError { _ = try ArchiveDecoder().decodeValue(from: plain) }
     #expect(error?.code == .damaged && error?.byteOffset == 4)
     let graph: [UInt8] =
       [0xD9, 1, 0, 0xD8, 0x1B, 0x83, 0x65] + Array("graph".utf8) + [0x81, 0xD8, 0x1C, 1, 0xD8, 0x1D]
     let right = try ArchiveDecoder().decodeValue(from: GzipMember.archive(body: Data(graph + [0])))
     #expect(right == .graph(ObjectGraph(objects: [1], root: .reference(0))))
     let wrong = GzipMember.archive(body: Data(graph + [1]))
-    #expect(archiveFailure { _ = try ArchiveDecoder().decodeValue(from: wrong) }?.code == .damaged)
-    #expect(archiveFailure { _ = try ArchiveDecoder().decode(Value.self, from: wrong) }?.code == .damaged)
+    #expect(archiveError { _ = try ArchiveDecoder().decodeValue(from: wrong) }?.code == .damaged)
+    #expect(archiveError { _ = try ArchiveDecoder().decode(Value.self, from: wrong) }?.code == .damaged)
   }
 
   @Test("Sets inside of sets take time that does not double with each level")
@@ -71,7 +72,7 @@ struct SharingTests {
     let pair: [Value] = [.set([1, 2]), .set([2, 1])]
     #expect(try ArchiveDecoder().decodeValue(from: ArchiveEncoder().encode(Value.set(pair))) == .set([.set([1, 2])]))
     let map = Value.map(pair.map { Value.MapEntry(key: $0, value: 1) })
-    #expect(archiveFailure { _ = try ArchiveEncoder().encode(map) }?.code == .notEncodable)
+    #expect(archiveError { _ = try ArchiveEncoder().encode(map) }?.code == .notEncodable)
     let nan: Value = .set([.double(.nan), .double(.nan)])
     #expect(try ArchiveDecoder().decodeValue(from: ArchiveEncoder().encode(nan)).kind == "set")
   }

@@ -1,30 +1,15 @@
 import Foundation
 import StrataCore
+import StrataTestSupport
 import Testing
 
-/// The folder of real documents, which is not part of the repository.
-private let corpus = ProcessInfo.processInfo.environment["STRATA_CORPUS"].map {
-  URL(fileURLWithPath: $0, isDirectory: true).appendingPathComponent("json", isDirectory: true)
-}
-
-/// The JSON files of a folder of the corpus and of the folders in it, by their paths there.
-private func files(in folder: String) -> [String] {
-  guard let root = corpus?.appendingPathComponent(folder, isDirectory: true) else { return [] }
-  let paths = FileManager.default.enumerator(atPath: root.path)?.compactMap { $0 as? String } ?? []
-  return paths.filter { $0.hasSuffix(".json") }.sorted().map { "\(folder)/\($0)" }
-}
-
-private func document(_ path: String) throws -> Data {
-  try Data(contentsOf: #require(corpus).appendingPathComponent(path))
-}
-
-@Suite("JSON corpus", .enabled(if: corpus != nil, "STRATA_CORPUS is not set"))
+@Suite("JSON corpus", .readsCorpus)
 struct JSONCorpusTests {
   /// The documents on which RFC 8259 leaves the choice to the reader, and whether this one reads them: the table of
   /// Docs/JSON.md.
   static let choices: [String: Bool] = {
-    let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../Docs/JSON.md")
-    let text = (try? String(contentsOf: file.standardized, encoding: .utf8)) ?? ""
+    // Without the page no choice is known, and the tests fail.
+    let text = (try? Repository.text("Docs/JSON.md")) ?? ""
     var choices: [String: Bool] = [:]
     for line in text.split(separator: "\n") where line.hasPrefix("| `i_") {
       let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
@@ -36,11 +21,13 @@ struct JSONCorpusTests {
 
   @Test("The table of choices names just the documents that are there")
   func choicesAreListed() {
-    let names = files(in: "conformance/test_parsing").compactMap { $0.split(separator: "/").last?.dropLast(5) }
+    let names = Corpus.jsonFiles(in: "json/conformance/test_parsing").compactMap {
+      $0.split(separator: "/").last?.dropLast(5)
+    }
     #expect(Set(names.filter { $0.hasPrefix("i_") }.map(String.init)) == Set(Self.choices.keys))
   }
 
-  @Test("Conformance", arguments: files(in: "conformance/test_parsing"))
+  @Test("Conformance", arguments: Corpus.jsonFiles(in: "json/conformance/test_parsing"))
   func conformance(path: String) throws {
     let name = try #require(path.split(separator: "/").last).dropLast(5)
     let isRead: Bool =
@@ -49,7 +36,7 @@ struct JSONCorpusTests {
       case "n": false
       default: try #require(Self.choices[String(name)] as Bool?, "an undecided document")
       }
-    let data = try document(path)
+    let data = try Corpus.data(path)
     if isRead {
       let value = try JSONReader().read(data)
       #expect(try JSONReader().read(JSONWriter().write(value)) == value)
@@ -64,17 +51,17 @@ struct JSONCorpusTests {
 
   @Test("The conformance documents are there")
   func conformanceIsThere() {
-    #expect(files(in: "conformance/test_parsing").count > 150)
+    #expect(Corpus.jsonFiles(in: "json/conformance/test_parsing").count > 150)
   }
 
   @Test(
     "Real documents come back as they are",
     arguments: ["github-rest", "github-webhook", "mastodon", "tweets", "octokit-scenarios", "merge"])
   func roundTrip(folder: String) throws {
-    let paths = files(in: folder)
+    let paths = Corpus.jsonFiles(in: "json/\(folder)")
     #expect(!paths.isEmpty)
     for path in paths {
-      let value = try JSONReader().read(document(path))
+      let value = try JSONReader().read(Corpus.data(path))
       for (isPretty, sortsKeys) in [(false, false), (true, true)] {
         let text = try JSONWriter(isPretty: isPretty, sortsKeys: sortsKeys).write(value)
         #expect(try JSONReader().read(text) == value, "\(path)")
@@ -86,8 +73,8 @@ struct JSONCorpusTests {
     "Real documents are written as they were, with the same keys in the same order and the same numbers",
     arguments: ["github-rest", "github-webhook", "mastodon", "tweets", "octokit-scenarios", "merge"])
   func sameText(folder: String) throws {
-    for path in files(in: folder) {
-      let data = try document(path)
+    for path in Corpus.jsonFiles(in: "json/\(folder)") {
+      let data = try Corpus.data(path)
       let text = try JSONWriter().write(JSONReader().read(data))
       // Two responses of a real server have keys twice, of which the last one is kept.
       if path.contains("cassettes/test_scheduled_status-") {
@@ -105,8 +92,8 @@ struct JSONCorpusTests {
 
   @Test("Another reader reads the written text alike", arguments: ["github-rest", "tweets"])
   func crossCheck(folder: String) throws {
-    for path in files(in: folder) {
-      let data = try document(path)
+    for path in Corpus.jsonFiles(in: "json/\(folder)") {
+      let data = try Corpus.data(path)
       let text = try JSONWriter().write(JSONReader().read(data))
       let original = try JSONSerialization.jsonObject(with: data, options: .fragmentsAllowed) as? NSObject
       let written = try JSONSerialization.jsonObject(with: text, options: .fragmentsAllowed) as? NSObject

@@ -1,5 +1,6 @@
 import Foundation
 import StrataCore
+import StrataTestSupport
 import Testing
 
 /// A small document with everything that the grammar has.
@@ -52,7 +53,7 @@ struct JSONMutationTests {
   func splices() {
     let seed = UInt64.random(in: 0 ... .max)
     print("JSON splices: seed \(seed)")
-    var random = SplitMix(state: seed)
+    var random = SeededRandom(seed: seed)
     for _ in 0..<3000 {
       var changed = document
       for _ in 0..<Int.random(in: 1...3, using: &random) {
@@ -64,17 +65,6 @@ struct JSONMutationTests {
         if changed.isEmpty { changed = document }
       }
       check(changed)
-    }
-  }
-
-  private struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-    mutating func next() -> UInt64 {
-      state &+= 0x9E37_79B9_7F4A_7C15
-      var bits = state
-      bits = (bits ^ (bits >> 30)) &* 0xBF58_476D_1CE4_E5B9
-      bits = (bits ^ (bits >> 27)) &* 0x94D0_49BB_1331_11EB
-      return bits ^ (bits >> 31)
     }
   }
 }

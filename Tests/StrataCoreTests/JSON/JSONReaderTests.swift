@@ -1,5 +1,6 @@
 import Foundation
 import StrataCore
+import StrataTestSupport
 import Testing
 
 private func read(_ text: String) throws -> Value { try JSONReader().read(Data(text.utf8)) }
@@ -7,12 +8,7 @@ private func read(_ text: String) throws -> Value { try JSONReader().read(Data(t
 private func failure(_ data: Data, limits: ArchiveLimits = ArchiveLimits()) -> ArchiveError? {
   var reader = JSONReader()
   reader.limits = limits
-  do {
-    _ = try reader.read(data)
-    return nil
-  } catch {
-    return error as? ArchiveError
-  }
+  return archiveError { try reader.read(data) }
 }
 
 @Suite("JSON reader")
@@ -113,29 +109,21 @@ struct JSONReaderTests {
 
   @Test("Random doubles and integers keep their value")
   func randomNumbers() throws {
-    var seed = UInt64.random(in: 0 ... .max)
-    print("JSON numbers: seed \(seed)")
-    func next() -> UInt64 {
-      // SplitMix64.
-      seed &+= 0x9E37_79B9_7F4A_7C15
-      var bits = seed
-      bits = (bits ^ (bits >> 30)) &* 0xBF58_476D_1CE4_E5B9
-      bits = (bits ^ (bits >> 27)) &* 0x94D0_49BB_1331_11EB
-      return bits ^ (bits >> 31)
-    }
+    var random = SeededRandom(seed: .random(in: 0 ... .max))
+    print("JSON numbers: \(random)")
     for _ in 0..<20_000 {
-      let double = Double(bitPattern: next())
+      let double = Double(bitPattern: random.next())
       if double.isFinite {
         #expect(try JSONReader().read(JSONWriter().write(.double(double))) == .double(double))
       }
-      let bits = next()
-      let signed = Int64(truncatingIfNeeded: bits) >> Int64(next() % 64)
+      let bits = random.next()
+      let signed = Int64(truncatingIfNeeded: bits) >> Int64(random.next() % 64)
       #expect(try JSONReader().read(JSONWriter().write(.int(signed))) == .int(signed))
       #expect(try read("\(bits)") == .integer(bits))
-      let wide = WideInteger(isNegative: bits % 2 == 0, magnitude: UInt128(bits) << 64 | UInt128(next()))
+      let wide = WideInteger(isNegative: bits % 2 == 0, magnitude: UInt128(bits) << 64 | UInt128(random.next()))
       #expect(try JSONReader().read(JSONWriter().write(.wideInteger(wide))) == .wideInteger(wide))
       // Short decimal fractions take the way without a conversion from text.
-      let text = "\(next() % 1_000_000_000).\(next() % 1_000_000)e\(Int(next() % 44) - 22)"
+      let text = "\(random.next() % 1_000_000_000).\(random.next() % 1_000_000)e\(Int(random.next() % 44) - 22)"
       #expect(try read(text) == .double(try #require(Double(text))))
     }
   }

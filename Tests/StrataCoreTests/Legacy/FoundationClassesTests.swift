@@ -1,5 +1,6 @@
 import Foundation
 import StrataCore
+import StrataTestSupport
 import Testing
 
 @Suite("Foundation's own classes in keyed archives")
@@ -207,6 +208,6 @@ struct FoundationClassesTests {
       ("NSAttributedString", ["NSString": "a", "NSAttributes": [], "NSAttributeInfo": .data([1, 0])]),
     ] as [(String, Plist)])
   func damage(_ type: String, _ fields: Plist) {
-    #expect(archiveFailure { _ = try value(type, fields) }?.code == .damaged)
+    #expect(archiveError { _ = try value(type, fields) }?.code == .damaged)
   }
 }

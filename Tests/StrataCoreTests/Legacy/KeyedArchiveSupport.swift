@@ -56,8 +56,3 @@ extension KeyedArchive {
     try self.init(Plist.keyed(objects, top: top).table)
   }
 }
-
-func archiveFailure(_ body: () throws -> Void) -> ArchiveError? {
-  do { try body() } catch { return error as? ArchiveError }
-  return nil
-}

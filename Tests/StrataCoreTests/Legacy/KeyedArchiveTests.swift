@@ -1,5 +1,6 @@
 import Foundation
 import StrataCore
+import StrataTestSupport
 import Testing
 
 @Suite("Keyed archives without their classes")
@@ -138,7 +139,7 @@ struct KeyedArchiveTests {
       ["$class": .uid(66), "NS.objects": [.uid($0 + 1), .uid($0 + 1)]]
     }
     objects += ["ha", .type("NSArray", "NSObject")]
-    let error = archiveFailure { _ = try KeyedArchive(Plist.keyed(objects).table) }
+    let error = archiveError { _ = try KeyedArchive(Plist.keyed(objects).table) }
     #expect(error?.code == .limitExceeded)
     #expect(error?.limit == .values)
   }
@@ -152,7 +153,7 @@ struct KeyedArchiveTests {
       [["$class": .uid(3), "NS.objects": [.uid(2)]], inner, .type("NSArray")],
       top: ["shared": .uid(2), "root": .uid(1)]
     ).table
-    let error = archiveFailure { _ = try KeyedArchive(table, limits: limits) }
+    let error = archiveError { _ = try KeyedArchive(table, limits: limits) }
     #expect(error?.limit == (limit == 3 ? .depth : nil))
     #expect((error == nil) == (limit == 4))
   }
@@ -179,7 +180,7 @@ struct KeyedArchiveTests {
       ([["$": 1]], .damaged, "root.$"),
     ] as [([Plist], ArchiveError.Code, String)])
   func damage(_ objects: [Plist], _ code: ArchiveError.Code, _ path: String) {
-    let error = archiveFailure { _ = try KeyedArchive(Plist.keyed(objects).table) }
+    let error = archiveError { _ = try KeyedArchive(Plist.keyed(objects).table) }
     #expect(error?.code == code)
     #expect(error?.pathDescription == path)
   }
@@ -195,24 +196,24 @@ struct KeyedArchiveTests {
       ["$version": 100_000, "$top": [:], "$objects": []],
     ] as [Plist])
   func noArchive(_ plist: Plist) {
-    #expect(archiveFailure { _ = try KeyedArchive(plist.table) }?.code == .notAnArchive)
+    #expect(archiveError { _ = try KeyedArchive(plist.table) }?.code == .notAnArchive)
   }
 
   @Test("A newer format is refused")
   func newerFormat() {
     let plist: Plist = ["$version": 100_001, "$archiver": "A", "$top": [:], "$objects": []]
-    #expect(archiveFailure { _ = try KeyedArchive(plist.table) }?.code == .newerFormat)
+    #expect(archiveError { _ = try KeyedArchive(plist.table) }?.code == .newerFormat)
   }
 
   @Test("Tables that name objects which they do not have are damaged")
   func damagedTables() {
-    #expect(archiveFailure { _ = try KeyedArchive(PropertyList(objects: [], root: 0)) }?.code == .notAnArchive)
+    #expect(archiveError { _ = try KeyedArchive(PropertyList(objects: [], root: 0)) }?.code == .notAnArchive)
     var table = Plist.keyed([[1, 2]]).table
     for number in table.objects.indices {
       guard case .array(let elements) = table.objects[number], elements.count == 2 else { continue }
       table.objects[number] = .array([elements[0], 1_000_000])
     }
-    #expect(archiveFailure { _ = try KeyedArchive(table) }?.code == .damaged)
+    #expect(archiveError { _ = try KeyedArchive(table) }?.code == .damaged)
   }
 
   @Test("An array that holds itself in the property list ends")

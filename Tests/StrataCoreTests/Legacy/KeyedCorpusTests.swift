@@ -1,10 +1,7 @@
 import Foundation
 import StrataCore
+import StrataTestSupport
 import Testing
-
-private let corpus = ProcessInfo.processInfo.environment["STRATA_CORPUS"].map {
-  URL(fileURLWithPath: $0, isDirectory: true)
-}
 
 /// A keyed archive of the corpus, as its index tells of it.
 private struct CorpusArchive: Sendable, CustomTestStringConvertible {
@@ -13,23 +10,17 @@ private struct CorpusArchive: Sendable, CustomTestStringConvertible {
 
   var testDescription: String { path }
 
-  static let all: [CorpusArchive] = {
-    guard let file = corpus?.appendingPathComponent("INDEX.tsv"),
-      let text = try? String(contentsOf: file, encoding: .utf8)
-    else { return [] }
-    return text.split(separator: "\n").dropFirst().compactMap { line in
-      let cells = line.split(separator: "\t", omittingEmptySubsequences: false).map(String.init)
-      guard cells.count >= 9, cells[4].hasPrefix("keyed:"), cells[7] == "ok" else { return nil }
-      let isBad = cells[4] == "keyed:parser-fixture-bad"
-      guard cells[8] == "yes" || cells[8].hasPrefix("subclass") || isBad else { return nil }
-      return CorpusArchive(path: cells[0], isRight: !isBad)
-    }
-  }()
+  static let all: [CorpusArchive] = Corpus.index.compactMap { cells in
+    guard cells.count >= 9, cells[4].hasPrefix("keyed:"), cells[7] == "ok" else { return nil }
+    let isBad = cells[4] == "keyed:parser-fixture-bad"
+    guard cells[8] == "yes" || cells[8].hasPrefix("subclass") || isBad else { return nil }
+    return CorpusArchive(path: cells[0], isRight: !isBad)
+  }
 
-  func data() throws -> Data { try Data(contentsOf: #require(corpus).appendingPathComponent(path)) }
+  func data() throws -> Data { try Corpus.data(path) }
 }
 
-@Suite("Keyed archives of the corpus", .enabled(if: corpus != nil, "STRATA_CORPUS is not set"))
+@Suite("Keyed archives of the corpus", .readsCorpus)
 struct KeyedCorpusTests {
   @Test("Every keyed archive opens without its classes, and is the same graph in an archive of its own")
   func right() throws {

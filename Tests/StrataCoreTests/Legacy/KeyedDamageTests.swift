@@ -1,5 +1,6 @@
 import Foundation
 import StrataCore
+import StrataTestSupport
 import Testing
 
 @Suite("Keyed archives: damage")
@@ -68,7 +69,7 @@ struct KeyedDamageTests {
   @Test("X-7: random changes of bytes neither trap nor hang", arguments: [UInt64.random(in: 0 ... .max)])
   func changes(seed: UInt64) throws {
     print("keyed archives, changed: seed \(seed)")
-    var random = PropertyListRandom(state: seed)
+    var random = SeededRandom(seed: seed)
     for data in try Self.archives() {
       for _ in 0..<2000 {
         var changed = data
@@ -87,11 +88,11 @@ struct KeyedDamageTests {
 
     var nested: [Plist] = (2...3000).map { .array([.uid(UInt64($0))]) }
     nested.append("end")
-    #expect(archiveFailure { _ = try KeyedArchive(Plist.keyed(nested).table) }?.limit == .depth)
+    #expect(archiveError { _ = try KeyedArchive(Plist.keyed(nested).table) }?.limit == .depth)
 
     var shared: [Plist] = (2...40).map { .array(.init(repeating: .uid(UInt64($0)), count: 8)) }
     shared.append("end")
-    #expect(archiveFailure { _ = try KeyedArchive(Plist.keyed(shared).table) }?.limit == .values)
+    #expect(archiveError { _ = try KeyedArchive(Plist.keyed(shared).table) }?.limit == .values)
 
     // Records nest as they like, and models are made of them without the stack.
     var list: [Plist] = (2...20_000).map { ["$class": .uid(20_002), "name": "n", "nodes": [.uid(UInt64($0))]] }
@@ -113,8 +114,8 @@ struct KeyedDamageTests {
       <?xml version="1.0"?><!DOCTYPE plist [<!ENTITY a "lol"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;">
       <!ENTITY c "&b;&b;&b;&b;&b;&b;&b;&b;&b;&b;">]><plist><string>&c;</string></plist>
       """
-    #expect(archiveFailure { _ = try PropertyListReader().read(Data(bomb.utf8)) }?.code == .damaged)
+    #expect(archiveError { _ = try PropertyListReader().read(Data(bomb.utf8)) }?.code == .damaged)
     let unknown = "<plist><string>&c;</string></plist>"
-    #expect(archiveFailure { _ = try PropertyListReader().read(Data(unknown.utf8)) }?.code == .damaged)
+    #expect(archiveError { _ = try PropertyListReader().read(Data(unknown.utf8)) }?.code == .damaged)
   }
 }

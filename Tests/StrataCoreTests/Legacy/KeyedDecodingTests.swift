@@ -1,5 +1,6 @@
 import Foundation
 import StrataCore
+import StrataTestSupport
 import Testing
 
 @Suite("Models of keyed archives")
@@ -37,7 +38,7 @@ struct KeyedDecodingTests {
   func newer(_ version: Int64) throws {
     let archive = try KeyedArchive(
       ["$class": .uid(2), "MTLModelVersion": .init(integerLiteral: version), "count": "no number"], Self.userType)
-    let error = archiveFailure { _ = try ArchiveDecoder().decode(LegacyUser.self, fromKeyed: archive) }
+    let error = archiveError { _ = try ArchiveDecoder().decode(LegacyUser.self, fromKeyed: archive) }
     #expect(error?.code == .newerModel)
     #expect(error?.foundVersion == Int(version))
     #expect(error?.supportedVersion == 1)
@@ -50,7 +51,7 @@ struct KeyedDecodingTests {
       ["$class": .uid(3), "MTLModelVersion": 3, "members": [.uid(4), .uid(5)]], "unused", .type("Team"),
       ["$class": .uid(6), "MTLModelVersion": 0, "count": "no number"],
       ["$class": .uid(6), "MTLModelVersion": 2], Self.userType)
-    let error = archiveFailure { _ = try ArchiveDecoder().decode(LegacyTeam.self, fromKeyed: archive) }
+    let error = archiveError { _ = try ArchiveDecoder().decode(LegacyTeam.self, fromKeyed: archive) }
     #expect(error?.code == .newerModel)
     #expect(error?.pathDescription == "members[1]")
   }
@@ -60,7 +61,7 @@ struct KeyedDecodingTests {
     let archive = try KeyedArchive(
       ["$class": .uid(2), "MTLModelVersion": 2, "externalRepresentation": 1], Self.userType)
     #expect(
-      archiveFailure { _ = try ArchiveDecoder().decode(LegacyUser.self, fromKeyed: archive) }?.code == .newerModel)
+      archiveError { _ = try ArchiveDecoder().decode(LegacyUser.self, fromKeyed: archive) }?.code == .newerModel)
   }
 
   @Test("A-12: keys that the model does not have are passed over, whatever they hold")
@@ -74,7 +75,7 @@ struct KeyedDecodingTests {
   @Test("A-13: the type of a value is checked")
   func mismatch() throws {
     let archive = try KeyedArchive(["$class": .uid(2), "MTLModelVersion": 1, "count": "5"], Self.userType)
-    let error = archiveFailure { _ = try ArchiveDecoder().decode(LegacyUser.self, fromKeyed: archive) }
+    let error = archiveError { _ = try ArchiveDecoder().decode(LegacyUser.self, fromKeyed: archive) }
     #expect(error?.code == .typeMismatch)
     #expect(error?.pathDescription == "count")
   }
@@ -84,7 +85,7 @@ struct KeyedDecodingTests {
     let archive = try KeyedArchive(
       ["$class": .uid(2), "MTLModelVersion": 3, "members": .uid(3)], .type("Team"),
       ["$class": .uid(4), "NS.objects": [.uid(5)]], .type("NSArray"), ["$class": .uid(6)], .type("App.Node"))
-    let error = archiveFailure { _ = try ArchiveDecoder().decode(LegacyTeam.self, fromKeyed: archive) }
+    let error = archiveError { _ = try ArchiveDecoder().decode(LegacyTeam.self, fromKeyed: archive) }
     #expect(error?.code == .unknownType)
     #expect(error?.pathDescription == "members[0]")
   }
@@ -118,7 +119,7 @@ struct KeyedDecodingTests {
     ] as [Plist] {
       let archive = try KeyedArchive(["$class": .uid(2), "MTLModelVersion": 1, "count": 2], type)
       #expect(
-        archiveFailure { _ = try ArchiveDecoder().decode(LegacyUser.self, fromKeyed: archive) }?.code == .unknownType)
+        archiveError { _ = try ArchiveDecoder().decode(LegacyUser.self, fromKeyed: archive) }?.code == .unknownType)
     }
   }
 
@@ -127,7 +128,7 @@ struct KeyedDecodingTests {
   func badNames(_ name: String) throws {
     let archive = try KeyedArchive(["$class": .uid(2)], .type(name))
     #expect(
-      archiveFailure { _ = try ArchiveDecoder().decode(LegacyUser.self, fromKeyed: archive) }?.code == .unknownType)
+      archiveError { _ = try ArchiveDecoder().decode(LegacyUser.self, fromKeyed: archive) }?.code == .unknownType)
   }
 
   @Test("Equal numbers, which an archive holds once, fit where they are exact")
@@ -138,7 +139,7 @@ struct KeyedDecodingTests {
     for (key, value) in [("count", 1.5), ("isAdmin", 2)] as [(String, Plist)] {
       let archive = try KeyedArchive(
         .dictionary([("$class", .uid(2)), ("MTLModelVersion", 1), (key, value)]), Self.userType)
-      let error = archiveFailure { _ = try ArchiveDecoder().decode(LegacyUser.self, fromKeyed: archive) }
+      let error = archiveError { _ = try ArchiveDecoder().decode(LegacyUser.self, fromKeyed: archive) }
       #expect(error?.code == .typeMismatch)
       #expect(error?.key == key)
     }
@@ -152,7 +153,7 @@ struct KeyedDecodingTests {
     let user = LegacyUser(count: 4)
     #expect(try ArchiveDecoder().decode([LegacyUser].self, fromKeyed: archive, key: "users") == [user, user])
     #expect(
-      archiveFailure { _ = try ArchiveDecoder().decode([LegacyUser].self, fromKeyed: archive) }?.code == .missingValue)
+      archiveError { _ = try ArchiveDecoder().decode([LegacyUser].self, fromKeyed: archive) }?.code == .missingValue)
   }
 
   @Test("A-20: shared objects of a class and cycles are one object again")
@@ -174,7 +175,7 @@ struct KeyedDecodingTests {
     let archive = try KeyedArchive(
       ["$class": .uid(3), "MTLModelVersion": 1, "name": "root", "nodes": [.uid(2)]],
       ["$class": .uid(3), "MTLModelVersion": 1, "name": 5], .type("Node"))
-    let error = archiveFailure { _ = try ArchiveDecoder().decode(LegacyNode.self, fromKeyed: archive) }
+    let error = archiveError { _ = try ArchiveDecoder().decode(LegacyNode.self, fromKeyed: archive) }
     #expect(error?.code == .typeMismatch)
     #expect(error?.pathDescription == "nodes[0].name")
   }
@@ -188,7 +189,7 @@ struct KeyedDecodingTests {
     let archive = try KeyedArchive(["$class": .uid(2), "boxes": [.uid(1)]], .type("Box"))
     var limits = ArchiveLimits()
     limits.depth = 64
-    let error = archiveFailure { _ = try ArchiveDecoder(limits: limits).decode(Box.self, fromKeyed: archive) }
+    let error = archiveError { _ = try ArchiveDecoder(limits: limits).decode(Box.self, fromKeyed: archive) }
     #expect(error?.limit == .depth)
   }
 
@@ -236,7 +237,7 @@ struct KeyedDecodingTests {
       as [(Plist, String)]
     {
       let archive = try KeyedArchive(["$class": .uid(2), "externalRepresentation": value], Self.userType)
-      let error = archiveFailure { _ = try ArchiveDecoder().decode(LegacyUser.self, fromKeyed: archive) }
+      let error = archiveError { _ = try ArchiveDecoder().decode(LegacyUser.self, fromKeyed: archive) }
       #expect(error?.code == .typeMismatch)
       #expect(error?.pathDescription == path)
     }

@@ -1,5 +1,6 @@
 import Foundation
 import StrataCore
+import StrataTestSupport
 import Testing
 
 @Suite("Writing models as keyed archives")
@@ -67,7 +68,7 @@ struct KeyedModelWritingTests {
   func failedAdjustment() {
     struct Failure: Error {}
     let team = LegacyTeam(members: [LegacyUser(), LegacyUser(name: "b")])
-    let error = archiveFailure {
+    let error = archiveError {
       _ = try ArchiveEncoder().encodeKeyed(team) { if $0["name"] == "b" { throw Failure() } }
     }
     #expect(error?.code == .migrationFailed)
@@ -92,7 +93,7 @@ struct KeyedModelWritingTests {
       static let fields = Fields(Box.self, version: 0, Field("content", \.content), make: { Box(content: $0) })
     }
     let number = try JSONReader().read(Data("[1e999]".utf8))
-    let error = archiveFailure { _ = try ArchiveEncoder().encodeKeyed(Box(content: number)) }
+    let error = archiveError { _ = try ArchiveEncoder().encodeKeyed(Box(content: number)) }
     #expect(error?.code == .notEncodable)
     #expect(error?.pathDescription == "root.content[0]")
   }

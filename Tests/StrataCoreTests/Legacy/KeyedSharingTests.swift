@@ -1,5 +1,6 @@
 import Foundation
 import StrataCore
+import StrataTestSupport
 import Testing
 
 @Suite("Shared text and data of keyed archives")
@@ -22,7 +23,7 @@ struct KeyedSharingTests {
   @Test("They are not repeated without end, whatever way refers to them", arguments: bombs.indices)
   func repeated(place: Int) throws {
     let table = Plist.keyed(Self.bombs[place].1).table
-    let error = archiveFailure { _ = try KeyedArchive(table) }
+    let error = archiveError { _ = try KeyedArchive(table) }
     #expect(error?.code == .limitExceeded && error?.limit == .expandedBytes, "\(Self.bombs[place].0)")
   }
 
@@ -34,20 +35,20 @@ struct KeyedSharingTests {
   @Test("X-33: values that share their parts are not written without end") func writing() {
     var value = Value.array([.string("a")])
     for _ in 0..<40 { value = .array([value, value]) }
-    let error = archiveFailure { _ = try KeyedArchive(ObjectGraph(objects: [], root: value)).data() }
+    let error = archiveError { _ = try KeyedArchive(ObjectGraph(objects: [], root: value)).data() }
     #expect(error?.limit == .outputSize)
   }
 
   @Test("A property list repeats them no further either") func propertyLists() {
     let list = PropertyList(
       objects: [.array(Array(repeating: 1, count: 2000)), .data(Data(Self.long.utf8))], root: 0)
-    let error = archiveFailure { _ = try PropertyListReader().value(of: list) }
+    let error = archiveError { _ = try PropertyListReader().value(of: list) }
     #expect(error?.code == .limitExceeded)
   }
 
   @Test("A class has no more than 64 names above it", arguments: [64, 65]) func chains(count: Int) throws {
     let names = Plist.array((0..<count).map { .plain(.string("C\($0)")) })
-    let error = archiveFailure {
+    let error = archiveError {
       _ = try KeyedArchive(["$class": .uid(2)], ["$classname": "C0", "$classes": names])
     }
     #expect(error?.code == (count > 64 ? .limitExceeded : nil))

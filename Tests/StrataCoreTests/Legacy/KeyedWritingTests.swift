@@ -1,5 +1,6 @@
 import Foundation
 import StrataCore
+import StrataTestSupport
 import Testing
 
 @Suite("Writing keyed archives")
@@ -281,7 +282,7 @@ struct KeyedWritingTests {
   func notEncodable(_ root: Value, _ path: String) {
     let bad: Value = ["deep": [["a": .reference(99)]]]
     let archive = KeyedArchive(ObjectGraph(objects: [bad, .reference(0)], root: root))
-    let error = archiveFailure { _ = try archive.data() }
+    let error = archiveError { _ = try archive.data() }
     #expect(error?.code == .notEncodable)
     #expect(error?.pathDescription == path)
   }
@@ -290,15 +291,15 @@ struct KeyedWritingTests {
   func otherErrors() throws {
     let number = try JSONReader().read(Data("[1e999]".utf8))
     #expect(
-      archiveFailure { _ = try KeyedArchive(ObjectGraph(objects: [], root: number)).data() }?.code == .notEncodable)
+      archiveError { _ = try KeyedArchive(ObjectGraph(objects: [], root: number)).data() }?.code == .notEncodable)
     var options = KeyedWriting()
     options.classes = ["A": []]
     let record = Value.record(Record(typeName: "A", modelVersion: nil))
     let archive = KeyedArchive(ObjectGraph(objects: [record], root: .reference(0)))
-    #expect(archiveFailure { _ = try archive.data(options) }?.code == .notEncodable)
+    #expect(archiveError { _ = try archive.data(options) }?.code == .notEncodable)
     var other = KeyedArchive(ObjectGraph(objects: [], root: 1), key: "a")
     other.graph.root = 2
-    #expect(archiveFailure { _ = try other.data() }?.code == .notEncodable)
+    #expect(archiveError { _ = try other.data() }?.code == .notEncodable)
   }
 
   @Test("Plain values nest in 512 levels and no more", arguments: [true, false])
@@ -312,7 +313,7 @@ struct KeyedWritingTests {
       if isRight {
         #expect(throws: Never.self) { try KeyedArchive(archive.data()) }
       } else {
-        #expect(archiveFailure { _ = try archive.data() }?.limit == .depth)
+        #expect(archiveError { _ = try archive.data() }?.limit == .depth)
       }
     }
   }

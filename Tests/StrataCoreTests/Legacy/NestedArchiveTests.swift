@@ -1,5 +1,6 @@
 import Foundation
 import StrataCore
+import StrataTestSupport
 import Testing
 
 @Suite("Keyed archives inside of data")
@@ -63,7 +64,7 @@ struct NestedArchiveTests {
     let outer = try Self.data(["$class": .uid(2), "MTLModelVersion": 3, "lead": Self.plist(inner)], .type("Team"))
     let archive = try KeyedArchive(outer, opensNested: true)
     #expect(try ArchiveDecoder().decode(fromKeyed: archive) == LegacyTeam(lead: LegacyUser(count: 5), members: []))
-    let error = archiveFailure { _ = try ArchiveDecoder().decode(LegacyTeam.self, fromKeyed: KeyedArchive(outer)) }
+    let error = archiveError { _ = try ArchiveDecoder().decode(LegacyTeam.self, fromKeyed: KeyedArchive(outer)) }
     #expect(error?.code == .typeMismatch)
   }
 
@@ -92,11 +93,11 @@ struct NestedArchiveTests {
   func damage() throws {
     let broken = try Self.data(["$class": .uid(2), "a": .uid(9)], .type("T"))
     let outer = try Self.data(["$class": .uid(2), "payload": Self.plist(broken)], .type("Box"))
-    let error = archiveFailure { _ = try KeyedArchive(outer, opensNested: true) }
+    let error = archiveError { _ = try KeyedArchive(outer, opensNested: true) }
     #expect(error?.code == .damaged)
     #expect(error?.pathDescription == "root.payload.root.a")
     let cut = try Self.data(Self.plist(broken.dropLast(40)))
-    let code = archiveFailure { _ = try KeyedArchive(cut, opensNested: true) }?.code
+    let code = archiveError { _ = try KeyedArchive(cut, opensNested: true) }?.code
     #expect(code == .damaged || code == .truncated)
     #expect(throws: Never.self) { try KeyedArchive(cut) }
   }
@@ -118,7 +119,7 @@ struct NestedArchiveTests {
     var limits = ArchiveLimits()
     limits.depth = limit
     let data = try Self.onion(6)
-    let error = archiveFailure { _ = try KeyedArchive(data, limits: limits, opensNested: true) }
+    let error = archiveError { _ = try KeyedArchive(data, limits: limits, opensNested: true) }
     #expect(error?.limit == (limit == 5 ? .depth : nil))
     #expect((error == nil) == (limit == 6))
   }
@@ -135,7 +136,7 @@ struct NestedArchiveTests {
         ["$class": .uid(2), "NS.objects": .array((0..<40).map { _ in Self.plist(inner) })], .type("NSArray"),
       ])
       .table)
-    #expect(archiveFailure { _ = try KeyedArchive(outer, opensNested: true) }?.limit == .values)
+    #expect(archiveError { _ = try KeyedArchive(outer, opensNested: true) }?.limit == .values)
   }
 
   @Test("Archives inside cannot claim more bytes than there are for their levels", arguments: [1, 2, 3])
@@ -148,7 +149,7 @@ struct NestedArchiveTests {
       let table = Plist.keyed(objects + (1..<copies).map { _ in Self.plist(Data()) }).table
       data = try Self.overlaid(PropertyListWriter().write(table), table)
     }
-    let error = archiveFailure { _ = try KeyedArchive(data, opensNested: true) }
+    let error = archiveError { _ = try KeyedArchive(data, opensNested: true) }
     #expect(error?.limit == (copies == 1 ? nil : .inflatedSize))
     #expect((error == nil) == (copies == 1))
   }

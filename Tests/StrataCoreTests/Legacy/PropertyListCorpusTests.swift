@@ -1,10 +1,7 @@
 import Foundation
 import StrataCore
+import StrataTestSupport
 import Testing
-
-private let corpus = ProcessInfo.processInfo.environment["STRATA_CORPUS"].map {
-  URL(fileURLWithPath: $0, isDirectory: true)
-}
 
 /// A property list of the corpus, as its index tells of it.
 private struct CorpusList: Sendable, CustomTestStringConvertible {
@@ -16,23 +13,17 @@ private struct CorpusList: Sendable, CustomTestStringConvertible {
 
   var testDescription: String { path }
 
-  static let all: [CorpusList] = {
-    guard let file = corpus?.appendingPathComponent("INDEX.tsv"),
-      let text = try? String(contentsOf: file, encoding: .utf8)
-    else { return [] }
-    return text.split(separator: "\n").dropFirst().compactMap { line in
-      let cells = line.split(separator: "\t", omittingEmptySubsequences: false).map(String.init)
-      guard cells.count >= 8, cells[4].hasPrefix("keyed:") else { return nil }
-      return CorpusList(
-        path: cells[0], kind: String(cells[4].dropFirst(6)), parses: cells[7] == "ok",
-        isList: cells[6] == "bplist" || cells[6] == "xml")
-    }
-  }()
+  static let all: [CorpusList] = Corpus.index.compactMap { cells in
+    guard cells.count >= 8, cells[4].hasPrefix("keyed:") else { return nil }
+    return CorpusList(
+      path: cells[0], kind: String(cells[4].dropFirst(6)), parses: cells[7] == "ok",
+      isList: cells[6] == "bplist" || cells[6] == "xml")
+  }
 
-  func data() throws -> Data { try Data(contentsOf: #require(corpus).appendingPathComponent(path)) }
+  func data() throws -> Data { try Corpus.data(path) }
 }
 
-@Suite("Property lists of the corpus", .enabled(if: corpus != nil, "STRATA_CORPUS is not set"))
+@Suite("Property lists of the corpus", .readsCorpus)
 struct PropertyListCorpusTests {
   /// Read here, though Python refuses them: text marked as ASCII that is UTF-8, and a NUL byte behind the end.
   static let onlyReadHere = ["joeferner__0cbf22d2__sample1.bplist", "cjwl__18c0446d__Cocotron.keyedArchive"]
@@ -74,8 +65,7 @@ struct PropertyListCorpusTests {
   @Test("Python's plistlib finds the same")
   func sameAsPython() throws {
     let entries = CorpusList.all.filter(\.isList)
-    let root = try #require(corpus)
-    let paths = entries.map { root.appendingPathComponent($0.path).path }
+    let paths = try entries.map { try Corpus.url($0.path).path }
     // Of the hostile ones, one makes plistlib count for ever.
     let known = zip(entries, paths).filter { $0.0.parses && $0.0.kind != "plist-hostile" }
     guard let lines = try python(known.map(\.1)) else {
@@ -98,46 +88,44 @@ struct PropertyListCorpusTests {
     for sample in KeyedWritingTests.samples {
       written.append(try KeyedArchive(ObjectGraph(objects: [], root: sample)).data())
     }
-    let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }
-    var paths: [String] = []
-    for (place, data) in written.enumerated() {
-      let url = folder.appending(path: String(place))
-      try data.write(to: url)
-      paths.append(url.path)
-    }
-    guard let lines = try python(paths) else {
-      print("SKIPPED: python3 is not there, so keyed archives were not compared with plistlib")
-      return
-    }
-    #expect(lines.count == written.count)
-    for (data, line) in zip(written, lines) {
-      let list = try PropertyListReader().read(data)
-      #expect(try JSONReader().read(Data(line.utf8)) == plain(list, list.root))
+    try withFolder { folder in
+      var paths: [String] = []
+      for (place, data) in written.enumerated() {
+        let url = folder.appending(path: String(place))
+        try data.write(to: url)
+        paths.append(url.path)
+      }
+      guard let lines = try python(paths) else {
+        print("SKIPPED: python3 is not there, so keyed archives were not compared with plistlib")
+        return
+      }
+      #expect(lines.count == written.count)
+      for (data, line) in zip(written, lines) {
+        let list = try PropertyListReader().read(data)
+        #expect(try JSONReader().read(Data(line.utf8)) == plain(list, list.root))
+      }
     }
   }
 
   /// What `Tests/Interop/plist_json.py` prints; `nil` where there is no Python.
   private func python(_ paths: [String]) throws -> [String]? {
-    let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }
-    let (input, output) = (folder.appending(path: "in"), folder.appending(path: "out"))
-    try Data(paths.joined(separator: "\n").utf8).write(to: input)
-    try Data().write(to: output)
-    let script = URL(filePath: #filePath).appending(path: "../../../Interop/plist_json.py").standardized
-    let process = Process()
-    process.executableURL = URL(filePath: "/usr/bin/env")
-    process.arguments = ["python3", script.path]
-    process.standardInput = try FileHandle(forReadingFrom: input)
-    process.standardOutput = try FileHandle(forWritingTo: output)
-    guard (try? process.run()) != nil else { return nil }
-    process.waitUntilExit()
-    // What env answers where the program is not found.
-    if process.terminationStatus == 127 { return nil }
-    #expect(process.terminationStatus == 0)
-    return try String(contentsOf: output, encoding: .utf8).split(separator: "\n").map(String.init)
+    try withFolder { folder in
+      let (input, output) = (folder.appending(path: "in"), folder.appending(path: "out"))
+      try Data(paths.joined(separator: "\n").utf8).write(to: input)
+      try Data().write(to: output)
+      let script = Repository.root.appending(path: "Tests/Interop/plist_json.py")
+      let process = Process()
+      process.executableURL = URL(filePath: "/usr/bin/env")
+      process.arguments = ["python3", script.path]
+      process.standardInput = try FileHandle(forReadingFrom: input)
+      process.standardOutput = try FileHandle(forWritingTo: output)
+      guard (try? process.run()) != nil else { return nil }
+      process.waitUntilExit()
+      // What env answers where the program is not found.
+      if process.terminationStatus == 127 { return nil }
+      #expect(process.terminationStatus == 0)
+      return try String(contentsOf: output, encoding: .utf8).split(separator: "\n").map(String.init)
+    }
   }
 
   /// The same form that the script gives.

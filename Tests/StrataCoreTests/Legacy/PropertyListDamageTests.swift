@@ -1,5 +1,6 @@
 import Foundation
 import StrataCore
+import StrataTestSupport
 import Testing
 
 private let small = """
@@ -74,7 +75,7 @@ struct PropertyListDamageTests {
   @Test("Random changes of bytes neither trap nor hang", arguments: [UInt64.random(in: 0 ... .max)])
   func changes(seed: UInt64) throws {
     print("property lists, changed: seed \(seed)")
-    var random = PropertyListRandom(state: seed)
+    var random = SeededRandom(seed: seed)
     for data in try Self.fixtures() {
       for _ in 0..<4000 {
         var changed = data

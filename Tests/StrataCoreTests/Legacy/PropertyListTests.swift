@@ -1,5 +1,6 @@
 import Foundation
 import StrataCore
+import StrataTestSupport
 import Testing
 
 /// A table with an object of every kind.
@@ -48,7 +49,7 @@ struct PropertyListTests {
   @Test("Random tables come back", arguments: [UInt64.random(in: 0 ... .max)])
   func randomTables(seed: UInt64) throws {
     print("property lists: seed \(seed)")
-    var random = PropertyListRandom(state: seed)
+    var random = SeededRandom(seed: seed)
     for round in 0..<400 {
       let count = round == 0 ? 70000 : Int.random(in: 1...(round.isMultiple(of: 20) ? 600 : 30), using: &random)
       let list = PropertyList(
@@ -166,18 +167,8 @@ struct PropertyListTests {
   }
 }
 
-/// Random objects from a seed.
-struct PropertyListRandom: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var bits = state
-    bits = (bits ^ (bits >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    bits = (bits ^ (bits >> 27)) &* 0x94D0_49BB_1331_11EB
-    return bits ^ (bits >> 31)
-  }
-
+/// Random objects of property lists.
+extension SeededRandom {
   private mutating func numbers(_ count: Int) -> [Int] {
     (0..<Int.random(in: 0...20, using: &self)).map { _ in Int.random(in: 0..<count, using: &self) }
   }
@@ -185,7 +176,7 @@ struct PropertyListRandom: RandomNumberGenerator {
   /// An integer of any width.
   private mutating func wide() -> UInt64 { next() >> (next() % 64) }
 
-  mutating func object(_ count: Int) -> PropertyList.Object {
+  fileprivate mutating func object(_ count: Int) -> PropertyList.Object {
     switch next() % 12 {
     case 0: return .null
     case 1: return .bool(next() & 1 == 0)

@@ -1,8 +1,9 @@
 import Foundation
 import StrataCore
+import StrataTestSupport
 import Testing
 
-extension MergeRandom {
+extension SeededRandom {
   /// What documents are made of: what JSON has, everything, or everything and what is not a number.
   fileprivate enum Form { case json, any, nan }
 
@@ -110,7 +111,7 @@ struct DocumentLawTests {
 
   @Test("A difference applied to the old value gives the new one, and nothing differs from itself")
   func differences() throws {
-    var random = MergeRandom(seed: Self.seed)
+    var random = SeededRandom(seed: Self.seed)
     for number in 0..<Self.cases {
       let old = random.document(.any)
       let new = random.below(3) == 0 ? random.document(.any) : random.edited(old, .any)
@@ -125,7 +126,7 @@ struct DocumentLawTests {
 
   @Test("So it is with what is not a number inside, for patches too")
   func differencesOfNaN() throws {
-    var random = MergeRandom(seed: Self.seed)
+    var random = SeededRandom(seed: Self.seed)
     for number in 0..<Self.cases {
       let old = random.document(.nan)
       let new = random.below(3) == 0 ? random.document(.nan) : random.edited(old, .nan)
@@ -140,7 +141,7 @@ struct DocumentLawTests {
 
   @Test("A JSON patch applied to the old document gives the new one, and goes through JSON")
   func patches() throws {
-    var random = MergeRandom(seed: Self.seed)
+    var random = SeededRandom(seed: Self.seed)
     for number in 0..<Self.cases {
       let old = random.document(.json)
       let new = random.below(3) == 0 ? random.document(.json) : random.edited(old, .json)
@@ -154,7 +155,7 @@ struct DocumentLawTests {
 
   @Test("A JSON merge patch applied to the old document gives the new one, where that has no nulls")
   func mergePatches() {
-    var random = MergeRandom(seed: Self.seed)
+    var random = SeededRandom(seed: Self.seed)
     var count = 0
     for number in 0..<Self.cases {
       let old = random.document(.json)
@@ -175,7 +176,7 @@ struct DocumentLawTests {
 
   @Test("MG-7: what one side did not change is the other side's, at every depth", arguments: Self.mergers.indices)
   func oneSide(_ options: Int) throws {
-    var random = MergeRandom(seed: Self.seed &+ UInt64(options))
+    var random = SeededRandom(seed: Self.seed &+ UInt64(options))
     let merger = Merger(options: Self.mergers[options])
     for number in 0..<Self.cases / 2 {
       let base = random.document(.json)
@@ -193,7 +194,7 @@ struct DocumentLawTests {
 
   @Test("With sets, maps and records too, where no key of a record is missing")
   func oneSideOfTyped() throws {
-    var random = MergeRandom(seed: Self.seed)
+    var random = SeededRandom(seed: Self.seed)
     for number in 0..<Self.cases {
       let base = random.document(.any)
       let edited = random.edited(base, .any)
@@ -223,7 +224,7 @@ struct DocumentLawTests {
 
   @Test("Two replicas that exchange their documents come to the same where each path has a rule with that law")
   func exchange() throws {
-    var random = MergeRandom(seed: Self.seed)
+    var random = SeededRandom(seed: Self.seed)
     let rules: [(key: String, policy: MergePolicy, kind: MergeLaw.Kind)] = [
       ("greatest", .max, .ordered), ("least", .min, .ordered), ("count", .sumOfDeltas, .number),
       ("seen", .union, .set), ("tags", .addWins, .set), ("names", .addWins, .list),

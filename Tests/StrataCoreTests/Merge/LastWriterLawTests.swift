@@ -1,4 +1,5 @@
 import StrataCore
+import StrataTestSupport
 import Testing
 
 @Suite("Laws of the last writer")
@@ -6,7 +7,7 @@ struct LastWriterLawTests {
   @Test("Two replicas that exchange their changes come to the same, and twice is once")
   func laws() throws {
     let seed = UInt64.random(in: 0 ... .max)
-    var random = MergeRandom(seed: seed)
+    var random = SeededRandom(seed: seed)
     let options = MergeOptions(policy: .lastWriter(by: "time"))
     func document(since time: Int = 0) -> Value {
       // Times do not run backwards.

@@ -1,5 +1,6 @@
 import Foundation
 import StrataCore
+import StrataTestSupport
 import Testing
 
 private struct Part: DescribedModel, Equatable {
@@ -22,7 +23,7 @@ private struct Item: DescribedModel, Equatable {
     Field("local", \.local, archive: .excluded, merge: .keepTarget, default: ""),
     make: { Item(id: $0, name: $1, stars: $2, tags: $3, part: $4, local: $5) })
 
-  static func random(_ id: Int, _ random: inout MergeRandom) -> Item {
+  static func random(_ id: Int, _ random: inout SeededRandom) -> Item {
     Item(
       id: id, name: [nil, "a", "b"][random.below(3)], stars: random.below(3),
       tags: ["x", "y"].filter { _ in random.below(2) == 0 },
@@ -42,7 +43,7 @@ struct ListMergeTests {
   @Test("A list merges as the same list in a model does, with and without a base")
   func asInModels() throws {
     let seed = UInt64.random(in: 0 ... .max)
-    var random = MergeRandom(seed: seed)
+    var random = SeededRandom(seed: seed)
     for _ in 0..<500 {
       func list(_ known: [Item]) -> [Item] {
         var items = known.filter { _ in random.below(6) > 0 }.map {

@@ -1,31 +1,7 @@
 import Foundation
 import StrataCore
+import StrataTestSupport
 import Testing
-
-/// The folder of real documents, which is not part of the repository.
-private let corpus = ProcessInfo.processInfo.environment["STRATA_CORPUS"].map {
-  URL(fileURLWithPath: $0, isDirectory: true)
-}
-
-/// What one server said about one resource, one time after the other.
-private struct RecordedSequence: Decodable, Sendable, CustomTestStringConvertible {
-  let seq: String
-  let steps: Int
-  var testDescription: String { seq }
-
-  static let all: [RecordedSequence] = {
-    guard let url = corpus?.appending(path: "MERGE_SEQUENCES.json"), let data = try? Data(contentsOf: url) else {
-      return []
-    }
-    return (try? JSONDecoder().decode([RecordedSequence].self, from: data)) ?? []
-  }()
-
-  func documents() throws -> [Value] {
-    let folder = try #require(corpus).appending(path: seq, directoryHint: .isDirectory)
-    let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".json") }
-    return try names.sorted().map { try JSONReader().read(Data(contentsOf: folder.appending(path: $0))) }
-  }
-}
 
 /// A change that somebody makes here: another value under a key, or none.
 private struct Edit {
@@ -57,7 +33,7 @@ extension Value {
   }
 }
 
-@Suite("Replaying what servers said", .enabled(if: corpus != nil, "STRATA_CORPUS is not set"))
+@Suite("Replaying what servers said", .readsCorpus)
 struct MergeCorpusTests {
   private static let mark: Value = "edited here"
 
@@ -150,7 +126,7 @@ struct MergeCorpusTests {
   private func manyEdits(_ sequence: RecordedSequence) throws {
     let documents = try sequence.documents()
     let seed = UInt64.random(in: 0 ... .max)
-    var random = MergeRandom(seed: seed)
+    var random = SeededRandom(seed: seed)
     for (base, server) in zip(documents, documents.dropFirst()) {
       let places = Set(base.places(3) + server.places(3)).sorted { $0.lexicographicallyPrecedes($1) }
       for _ in 0..<8 {

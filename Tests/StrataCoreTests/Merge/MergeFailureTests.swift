@@ -1,5 +1,6 @@
 import Foundation
 import StrataCore
+import StrataTestSupport
 import Testing
 
 private struct Part: DescribedModel, Equatable {
@@ -10,7 +11,7 @@ private struct Part: DescribedModel, Equatable {
     Part.self, version: 1, Field("id", \.id), Field("name", \.name), Field("size", \.size),
     make: { Part(id: $0, name: $1, size: $2) })
 
-  static func random(_ id: Int, _ random: inout MergeRandom) -> Part {
+  static func random(_ id: Int, _ random: inout SeededRandom) -> Part {
     Part(id: id, name: ["p", "q"][random.below(2)], size: random.below(3))
   }
 }
@@ -41,7 +42,7 @@ private struct Sheet: DescribedModel, Equatable {
         state: $10)
     })
 
-  static func random(_ random: inout MergeRandom) -> Sheet {
+  static func random(_ random: inout SeededRandom) -> Sheet {
     Sheet(
       title: ["a", "b", "c"][random.below(3)], count: random.below(9), best: random.below(9),
       least: [nil, 1, 2][random.below(3)], tags: Set(["x", "y", "z"].filter { _ in random.below(2) == 0 }),
@@ -76,7 +77,7 @@ private final class Board: DescribedModel {
     Board.self, version: 1, Field("title", \.title), Field("pieces", \.pieces, merge: .byID()), Field("last", \.last),
     make: { Board(title: $0, pieces: $1, last: $2) })
 
-  static func random(_ random: inout MergeRandom) -> Board {
+  static func random(_ random: inout SeededRandom) -> Board {
     Board(
       title: ["a", "b"][random.below(2)],
       pieces: (0..<4).filter { _ in random.below(4) > 0 }.map {
@@ -94,7 +95,7 @@ struct MergeFailureTests {
 
   private struct Injected: Error {}
 
-  private func options(_ selector: String, _ random: inout MergeRandom) -> MergeOptions {
+  private func options(_ selector: String, _ random: inout SeededRandom) -> MergeOptions {
     var options = MergeOptions()
     let policy: MergePolicy =
       random.below(2) == 0
@@ -105,7 +106,7 @@ struct MergeFailureTests {
 
   @Test("MG-7: a value stays as it was, whichever field fails, with a base and without one")
   func values() throws {
-    var random = MergeRandom(seed: Self.seed)
+    var random = SeededRandom(seed: Self.seed)
     let places =
       Sheet.schema.fields.map(\.key) + ["parts[*]", "parts[*].name", "parts[*].size", "main.name", "main.size"]
     var failures = 0
@@ -133,7 +134,7 @@ struct MergeFailureTests {
 
   @Test("MG-7: objects stay as they were, and each one itself")
   func objects() throws {
-    var random = MergeRandom(seed: Self.seed)
+    var random = SeededRandom(seed: Self.seed)
     var failures = 0
     for number in 0..<1000 {
       let base = Board.random(&random), server = Board.random(&random)

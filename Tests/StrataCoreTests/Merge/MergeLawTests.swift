@@ -1,24 +1,10 @@
 import Foundation
 import StrataCore
+import StrataTestSupport
 import Testing
 
-/// Random values for merging, all from one seed.
-struct MergeRandom: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  // SplitMix64, Steele et al., 2014.
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
-  }
-
-  mutating func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &self) }
-
+/// Random values for merging.
+extension SeededRandom {
   /// A value that fits a policy: few different ones, so that sides often agree.
   mutating func value(for kind: MergeLaw.Kind) -> Value {
     switch kind {
@@ -101,7 +87,7 @@ struct MergeLawTests {
   private func check(
     _ law: MergeLaw, _ name: String, _ holds: (Value, Value, Value, Value) throws -> Bool
   ) throws -> Int {
-    var random = MergeRandom(seed: Self.seed)
+    var random = SeededRandom(seed: Self.seed)
     var broken = 0
     for _ in 0..<Self.cases {
       let values = (0..<4).map { _ in random.value(for: law.kind) }

@@ -1,5 +1,6 @@
 import Foundation
 import StrataCore
+import StrataTestSupport
 import Testing
 
 /// A row of a table in Docs/Merging.md.
@@ -10,9 +11,7 @@ private struct MergingPageRow: Sendable, CustomTestStringConvertible {
   var testDescription: String { "\(policy): \(cells.joined(separator: " | "))" }
 
   static let all: [MergingPageRow] = {
-    let page = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-      .appendingPathComponent("../../../Docs/Merging.md")
-    guard let text = try? String(contentsOf: page, encoding: .utf8) else { return [] }
+    guard let text = try? Repository.text("Docs/Merging.md") else { return [] }
     var policy: String?
     var rows: [MergingPageRow] = []
     for line in text.split(separator: "\n") {
@@ -54,9 +53,7 @@ struct MergingPageTests {
 
   @Test("The laws in the table are those that policies claim")
   func laws() throws {
-    let page = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-      .appendingPathComponent("../../../Docs/Merging.md")
-    let text = try String(contentsOf: page, encoding: .utf8)
+    let text = try Repository.text("Docs/Merging.md")
     let section = try #require(text.components(separatedBy: "### Laws").last?.components(separatedBy: "\n## ").first)
     var count = 0
     for line in section.split(separator: "\n") where line.hasPrefix("| `") {

@@ -1,5 +1,6 @@
 import Foundation
 import StrataCore
+import StrataTestSupport
 import Testing
 
 /// What a schema with one field says of its declaration.
@@ -8,12 +9,7 @@ private func problem<T>(_ policy: MergePolicy, _ type: T.Type) -> ArchiveError? 
 }
 
 private func problem(_ fields: [FieldInfo]) -> ArchiveError? {
-  failure { try ModelSchema(Int.self, name: "Sheet", version: 1, fields: fields).check() }
-}
-
-private func failure(_ work: () throws -> Void) -> ArchiveError? {
-  do { try work() } catch { return error as? ArchiveError }
-  return nil
+  archiveError { try ModelSchema(Int.self, name: "Sheet", version: 1, fields: fields).check() }
 }
 
 private struct Piece: DescribedModel, Equatable {
@@ -246,7 +242,7 @@ struct PolicyDeclarationTests {
   @Test("The rules of a type name a key that it has, and a default that some field of it can follow")
   func rules() {
     func check(_ fields: FieldInfo...) -> ArchiveError? {
-      failure { try ModelSchema(Ruled.self, name: "Ruled", version: 1, fields: fields).check() }
+      archiveError { try ModelSchema(Ruled.self, name: "Ruled", version: 1, fields: fields).check() }
     }
     let number = FieldInfo("number", Int.self)
     let (tags, text) = (FieldInfo("tags", [String].self), FieldInfo("text", String.self))
@@ -268,7 +264,7 @@ struct PolicyDeclarationTests {
     #expect(check(FieldInfo("number", Int.self, merge: .max), FieldInfo("text", String.self, merge: .lines)) == nil)
     // A subclass may have the field that a default is for.
     let object = ModelSchema(RuledObject.self, name: "RuledObject", version: 1, fields: [number])
-    #expect(failure { try object.check() } == nil)
+    #expect(archiveError { try object.check() } == nil)
   }
 
   // MARK: When
@@ -294,14 +290,14 @@ struct PolicyDeclarationTests {
     let archive = try ArchiveEncoder().encode(Value.record(record))
     var (wrong, holder) = (Wrong(), WrongHolder(wrong: Wrong()))
     let errors = [
-      failure { _ = try ArchiveEncoder().encode(wrong) }, failure { _ = try ArchiveEncoder().encode(holder) },
-      failure { _ = try ArchiveDecoder().decode(Wrong.self, from: archive) },
-      failure { _ = try Wrong(fromJSON: Data("{}".utf8)) }, failure { _ = try wrong.jsonData() },
-      failure { _ = try wrong.mergeValues(from: Wrong()) },
-      failure { _ = try wrong.mergeValues(fromJSON: Data("{}".utf8)) },
-      failure { _ = try holder.mergeValues(from: WrongHolder(wrong: Wrong())) },
-      failure { _ = try Wrong(dictionary: [:]) },
-      failure { _ = try Merger(models: [Wrong.self]).merge(.record(record), into: .record(record)) },
+      archiveError { _ = try ArchiveEncoder().encode(wrong) }, archiveError { _ = try ArchiveEncoder().encode(holder) },
+      archiveError { _ = try ArchiveDecoder().decode(Wrong.self, from: archive) },
+      archiveError { _ = try Wrong(fromJSON: Data("{}".utf8)) }, archiveError { _ = try wrong.jsonData() },
+      archiveError { _ = try wrong.mergeValues(from: Wrong()) },
+      archiveError { _ = try wrong.mergeValues(fromJSON: Data("{}".utf8)) },
+      archiveError { _ = try holder.mergeValues(from: WrongHolder(wrong: Wrong())) },
+      archiveError { _ = try Wrong(dictionary: [:]) },
+      archiveError { _ = try Merger(models: [Wrong.self]).merge(.record(record), into: .record(record)) },
     ]
     for (place, error) in errors.enumerated() {
       #expect(error?.code == .invalidSchema && error?.typeName == "Wrong" && error?.key == "pieces", "\(place)")

@@ -1,5 +1,6 @@
 import Foundation
 import StrataCore
+import StrataTestSupport
 import Testing
 
 @Suite("Migration")
@@ -163,20 +164,21 @@ struct MigrationTests {
 
   @Test("A newer archive is refused and its file stays as it is (A-7, X-8)")
   func newerFile() throws {
-    let url = FileManager.default.temporaryDirectory.appendingPathComponent("strata-\(UUID()).strata")
-    defer { try? FileManager.default.removeItem(at: url) }
-    let data = try ArchiveEncoder().encode(Record(typeName: "Person", modelVersion: 5, fields: [("name", "A")]))
-    try data.write(to: url)
-    var report = DecodingReport()
-    let error = #expect(throws: ArchiveError.self) {
-      try ArchiveDecoder().decode(Person.self, from: url, report: &report)
+    try withFolder { folder in
+      let url = folder.appending(path: "newer.strata")
+      let data = try ArchiveEncoder().encode(Record(typeName: "Person", modelVersion: 5, fields: [("name", "A")]))
+      try data.write(to: url)
+      var report = DecodingReport()
+      let error = #expect(throws: ArchiveError.self) {
+        try ArchiveDecoder().decode(Person.self, from: url, report: &report)
+      }
+      #expect(error?.code == .newerModel && report.isEmpty)
+      let upgrading = #expect(throws: ArchiveError.self) {
+        try ArchiveUpgrader(Person.self).upgrade(Data(contentsOf: url))
+      }
+      #expect(upgrading?.code == .newerModel)
+      #expect(try Data(contentsOf: url) == data)
     }
-    #expect(error?.code == .newerModel && report.isEmpty)
-    let upgrading = #expect(throws: ArchiveError.self) {
-      try ArchiveUpgrader(Person.self).upgrade(Data(contentsOf: url))
-    }
-    #expect(upgrading?.code == .newerModel)
-    #expect(try Data(contentsOf: url) == data)
   }
 
   @Test("Hooks are called for every key, excluded ones too; nil keeps the default (A-8, A-10)")

@@ -1,33 +1,35 @@
 import StrataCore
+import StrataTestSupport
 
 /// Random records of the models that are upgraded: of every version, with former keys and cases, and with mistakes.
-struct RecordRandom {
-  private var random: MergeRandom
+struct RecordRandom: RandomNumberGenerator {
+  private var random: SeededRandom
   /// Whether every value can be read: what a base cannot be read from stays in it.
   private var isRight = false
 
-  init(seed: UInt64) { random = MergeRandom(seed: seed) }
+  init(seed: UInt64) { random = SeededRandom(seed: seed) }
 
-  private mutating func chance(_ one: Int) -> Bool { Int.random(in: 0..<one, using: &random) == 0 }
-  private mutating func pick<T>(_ values: [T]) -> T { values[Int.random(in: 0..<values.count, using: &random)] }
+  mutating func next() -> UInt64 { random.next() }
 
-  private mutating func mistake() -> Value { pick([.null, true, -1, 0.5, "?", [], ["x": 1], .set([1])]) }
+  private mutating func mistake() -> Value { oneOf([.null, true, -1, 0.5, "?", [], ["x": 1], .set([1])]) }
 
-  private mutating func value(_ values: [Value]) -> Value { !isRight && chance(60) ? mistake() : pick(values) }
+  private mutating func value(_ values: [Value]) -> Value { !isRight && isOnce(in: 60) ? mistake() : oneOf(values) }
 
   private mutating func record(
     _ names: [String], _ versions: ClosedRange<Int>, _ fields: [(String, Value)], always: String
   ) -> Record {
     var present: [(key: String, value: Value)] = []
-    for (key, value) in fields where !chance(3) || (key == always && !chance(30)) { present.append((key, value)) }
+    for (key, value) in fields where !isOnce(in: 3) || (key == always && !isOnce(in: 30)) {
+      present.append((key, value))
+    }
     let version =
-      isRight || !chance(25)
-      ? !isRight && chance(50) ? versions.upperBound + 1 : Int.random(in: versions, using: &random) : nil
-    return Record(typeName: !isRight && chance(80) ? "Other" : pick(names), modelVersion: version, fields: present)
+      isRight || !isOnce(in: 25)
+      ? !isRight && isOnce(in: 50) ? versions.upperBound + 1 : Int.random(in: versions, using: &self) : nil
+    return Record(typeName: !isRight && isOnce(in: 80) ? "Other" : oneOf(names), modelVersion: version, fields: present)
   }
 
   private mutating func channel() -> Value {
-    value(["mail", "chat", "e-mail", "e-mail"] + (!isRight && chance(20) ? ["?"] : []))
+    value(["mail", "chat", "e-mail", "e-mail"] + (!isRight && isOnce(in: 20) ? ["?"] : []))
   }
   private mutating func priority() -> Value { value([1, 9, -1, 77]) }
 
@@ -37,12 +39,12 @@ struct RecordRandom {
       ("ship", [("_0", .record(Record(typeName: "Address", modelVersion: 1, fields: [("street", "s")])))]),
       ("gift", []),
     ]
-    var (name, payload) = !isRight && chance(20) ? cases[4] : pick(Array(cases[..<4]))
-    if depth < 2, chance(4) {
+    var (name, payload) = !isRight && isOnce(in: 20) ? cases[4] : oneOf(Array(cases[..<4]))
+    if depth < 2, isOnce(in: 4) {
       (name, payload) = ("split", [("_0", self.payment(depth + 1)), ("_1", self.payment(depth + 1))])
     }
     let object = Object(payload.map { .init(key: $0.0, value: $0.1) })
-    return .record(Record(typeName: "Payment", modelVersion: pick([1, 2]), fields: [(name, .object(object))]))
+    return .record(Record(typeName: "Payment", modelVersion: oneOf([1, 2]), fields: [(name, .object(object))]))
   }
 
   mutating func ware(_ depth: Int = 0, isBase: Bool = false) -> Record {
@@ -52,15 +54,15 @@ struct RecordRandom {
       ("note", value([.null, "n", isRight ? "m" : 5])),
       ("prices", .object(Object([.init(key: "x", value: channel()), .init(key: "y", value: channel())]))),
       ("byChannel", .map([.init(key: channel(), value: priority())])),
-      ("payment", chance(2) ? .null : payment(0)),
+      ("payment", isOnce(in: 2) ? .null : payment(0)),
     ]
     let first = channel()
-    fields.append(("channels", .set(chance(2) ? [first] : [first, first == "chat" ? "mail" : "chat"])))
-    if !isBase, chance(6) { fields.append(("secret", value(["kept", "s"]))) }
-    if depth < 2, chance(3) {
+    fields.append(("channels", .set(isOnce(in: 2) ? [first] : [first, first == "chat" ? "mail" : "chat"])))
+    if !isBase, isOnce(in: 6) { fields.append(("secret", value(["kept", "s"]))) }
+    if depth < 2, isOnce(in: 3) {
       fields.append(("parts", .array((0..<2).map { _ in .record(ware(depth + 1, isBase: isBase)) })))
     }
-    if !isBase, chance(3) {
+    if !isBase, isOnce(in: 3) {
       isRight = true
       defer { isRight = false }
       let conflict = Object([
@@ -73,7 +75,7 @@ struct RecordRandom {
           .object(
             Object([
               .init(key: "base", value: .record(ware(depth + 1, isBase: true))),
-              .init(key: "conflicts", value: chance(2) ? [] : [.object(conflict)]),
+              .init(key: "conflicts", value: isOnce(in: 2) ? [] : [.object(conflict)]),
             ]))
         ))
     }
@@ -81,9 +83,9 @@ struct RecordRandom {
   }
 
   mutating func shelf() -> Record {
-    let wares = Value.array((0..<Int.random(in: 0..<3, using: &random)).map { _ in .record(ware()) })
+    let wares = Value.array((0..<below(3)).map { _ in .record(ware()) })
     return record(
-      ["WareShelf"], 0...1, [("id", value([1, 2])), (pick(["wares", "items"]), wares), ("later", mistake())],
+      ["WareShelf"], 0...1, [("id", value([1, 2])), (oneOf(["wares", "items"]), wares), ("later", mistake())],
       always: "id")
   }
 
@@ -98,25 +100,25 @@ struct RecordRandom {
   }
 
   mutating func graph() -> ObjectGraph {
-    let count = Int.random(in: 1...4, using: &random)
+    let count = Int.random(in: 1...4, using: &self)
     let objects = (0..<count).map { _ -> Value in
       func reference(_ random: inout Self) -> Value {
-        random.chance(3) ? .null : .reference(Int.random(in: 0..<count, using: &random.random))
+        random.isOnce(in: 3) ? .null : .reference(random.below(count))
       }
       var fields: [(String, Value)] = [
-        (pick(["name", "title"]), value(["d", "e"])), ("channel", channel()), ("next", reference(&self)),
-        ("home", reference(&self)), ("shelves", chance(3) ? [.record(shelf())] : []),
+        (oneOf(["name", "title"]), value(["d", "e"])), ("channel", channel()), ("next", reference(&self)),
+        ("home", reference(&self)), ("shelves", isOnce(in: 3) ? [.record(shelf())] : []),
       ]
-      let isHarbour = chance(2)
-      if isHarbour { fields.insert((pick(["ships", "boats"]), [channel()]), at: 0) }
+      let isHarbour = isOnce(in: 2)
+      if isHarbour { fields.insert((oneOf(["ships", "boats"]), [channel()]), at: 0) }
       var record = Record(
-        typeName: isHarbour ? "Harbour" : pick(["Depot", "Store"]),
-        modelVersion: Int.random(in: 1...(isHarbour ? 3 : 2), using: &random),
-        fields: fields.filter { _ in !chance(12) })
-      if isHarbour { record.superclasses = [.init(typeName: "Depot", modelVersion: pick([1, 2]))] }
+        typeName: isHarbour ? "Harbour" : oneOf(["Depot", "Store"]),
+        modelVersion: Int.random(in: 1...(isHarbour ? 3 : 2), using: &self),
+        fields: fields.filter { _ in !isOnce(in: 12) })
+      if isHarbour { record.superclasses = [.init(typeName: "Depot", modelVersion: oneOf([1, 2]))] }
       return .record(record)
     }
     let references = (0..<count).map { Value.reference($0) }
-    return ObjectGraph(objects: objects, root: chance(3) ? .array(references) : .reference(0))
+    return ObjectGraph(objects: objects, root: isOnce(in: 3) ? .array(references) : .reference(0))
   }
 }

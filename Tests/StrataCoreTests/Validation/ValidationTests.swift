@@ -1,5 +1,6 @@
 import Foundation
 import StrataCore
+import StrataTestSupport
 import Testing
 
 private let badJSON = Data(#"{"id": 0, "title": "", "note": "too long", "stars": 3, "start": 2, "end": 1}"#.utf8)
@@ -38,15 +39,16 @@ struct ValidationTests {
 
   @Test("V-2: a stream validates each model, and can be read without")
   func stream() async throws {
-    let url = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).strata")
-    defer { try? FileManager.default.removeItem(at: url) }
-    var writer = try ArchiveStreamWriter<Tag>(creating: url)
-    try writer.append(Tag(name: ""))
-    try writer.finish()
-    await #expect(throws: ArchiveError.self) { for try await _ in ArchiveSequence(Tag.self, from: url) {} }
-    var count = 0
-    for try await _ in ArchiveSequence(Tag.self, from: url, validates: false) { count += 1 }
-    #expect(count == 1)
+    try await withFolder { folder in
+      let url = folder.appending(path: "tags.strata")
+      var writer = try ArchiveStreamWriter<Tag>(creating: url)
+      try writer.append(Tag(name: ""))
+      try writer.finish()
+      await #expect(throws: ArchiveError.self) { for try await _ in ArchiveSequence(Tag.self, from: url) {} }
+      var count = 0
+      for try await _ in ArchiveSequence(Tag.self, from: url, validates: false) { count += 1 }
+      #expect(count == 1)
+    }
   }
 
   @Test("V-7: validation can be left out, for speed or for old data")

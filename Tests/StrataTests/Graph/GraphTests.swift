@@ -1,5 +1,6 @@
 import Foundation
 import Strata
+import StrataTestSupport
 import Testing
 
 @Suite struct GraphTests {
@@ -117,25 +118,26 @@ import Testing
   }
 
   @Test func streamOfGraphs() async throws {
-    let url = FileManager.default.temporaryDirectory.appending(path: "strata-\(UUID()).strata")
-    defer { try? FileManager.default.removeItem(at: url) }
-    var writer = try ArchiveStreamWriter<Folder>(creating: url)
-    var kept: [Folder] = []
-    for number in 0..<2000 {
-      let folder = Folder(name: "\(number)")
-      folder.files = [File(title: "x")]
-      folder.files[0].folder = folder
-      try writer.append(folder)
-      kept.append(folder)
+    try await withFolder { folder in
+      let url = folder.appending(path: "graphs.strata")
+      var writer = try ArchiveStreamWriter<Folder>(creating: url)
+      var kept: [Folder] = []
+      for number in 0..<2000 {
+        let folder = Folder(name: "\(number)")
+        folder.files = [File(title: "x")]
+        folder.files[0].folder = folder
+        try writer.append(folder)
+        kept.append(folder)
+      }
+      try writer.finish()
+      var number = 0
+      for try await folder in ArchiveSequence(Folder.self, from: url) {
+        #expect(folder.name == "\(number)")
+        #expect(folder.files[0].folder === folder)
+        number += 1
+      }
+      #expect(number == 2000)
     }
-    try writer.finish()
-    var number = 0
-    for try await folder in ArchiveSequence(Folder.self, from: url) {
-      #expect(folder.name == "\(number)")
-      #expect(folder.files[0].folder === folder)
-      number += 1
-    }
-    #expect(number == 2000)
   }
 
   @Test("A-16, A-20: objects are archived as what they are, whatever class the reference to them has")

@@ -1,5 +1,6 @@
 import Foundation
 import Strata
+import StrataTestSupport
 import Testing
 
 @Suite("Classes and their superclasses")
@@ -63,8 +64,8 @@ struct HierarchyTests {
     graph.objects[number] = .record(record)
     let data = try archive(graph)
     for newer in [
-      failure { try decoder.decode(Keeper.self, from: data) },
-      failure { try ArchiveUpgrader(Keeper.self, subclasses: [Dog.self, Puppy.self]).upgrade(data) },
+      archiveError { try decoder.decode(Keeper.self, from: data) },
+      archiveError { try ArchiveUpgrader(Keeper.self, subclasses: [Dog.self, Puppy.self]).upgrade(data) },
     ] {
       #expect(newer?.code == .newerModel && newer?.typeName == "Animal")
       #expect(newer?.foundVersion == 3 && newer?.supportedVersion == 2)
@@ -94,7 +95,7 @@ struct HierarchyTests {
     #expect(keeper.animals.map(\.name) == ["Cat", "Rex", "Bit"])
     #expect(keeper.animals.allSatisfy { $0.keeper === keeper })
     #expect(try ArchiveEncoder().encode(keeper) == upgraded)
-    #expect(failure { try ArchiveUpgrader(Keeper.self).upgrade(upgraded) }?.code == .unknownType)
+    #expect(archiveError { try ArchiveUpgrader(Keeper.self).upgrade(upgraded) }?.code == .unknownType)
   }
 
   @Model(version: 2)
@@ -144,7 +145,7 @@ struct HierarchyTests {
     #expect(try ArchiveUpgrader(Animal.self, subclasses: [Dog.self]).upgrade(data) == data)
     #expect((try decoder.decode(Animal.self, from: data) as? Dog)?.breed == "Pug")
     let newer = try ArchiveEncoder().encode(Record(typeName: "Animal", modelVersion: 3))
-    #expect(failure { try decoder.decode(Animal.self, from: newer) }?.code == .newerModel)
+    #expect(archiveError { try decoder.decode(Animal.self, from: newer) }?.code == .newerModel)
   }
 
   struct Unexpected: Error {}

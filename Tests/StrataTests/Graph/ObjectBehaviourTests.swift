@@ -1,5 +1,6 @@
 import Foundation
 import Strata
+import StrataTestSupport
 import Testing
 
 extension Link: FieldHashable, FieldDescribing {}
@@ -142,7 +143,7 @@ extension Folder: FieldEquatable {}
     folder.parent = folder
     let error = try #require(throws: ArchiveError.self) { try folder.dictionaryValue }
     #expect(error.code == .notEncodable && error.pathDescription == "parent")
-    for error in [failure { try folder.jsonData() }, failure { try JSONAdapter<Folder>().encode(folder) }] {
+    for error in [archiveError { try folder.jsonData() }, archiveError { try JSONAdapter<Folder>().encode(folder) }] {
       #expect(error?.code == .notEncodable && error?.pathDescription == "parent")
     }
     folder.parent = nil

@@ -1,21 +1,7 @@
 import Foundation
 import Strata
+import StrataTestSupport
 import Testing
-
-/// The folder of real documents, which is not part of the repository.
-private let corpus = ProcessInfo.processInfo.environment["STRATA_CORPUS"].map {
-  URL(fileURLWithPath: $0, isDirectory: true)
-}
-
-private func document(_ path: String) throws -> Value {
-  try JSONReader().read(Data(contentsOf: #require(corpus).appending(path: path)))
-}
-
-private func files(in folder: String) -> [String] {
-  guard let root = corpus?.appending(path: "json/\(folder)", directoryHint: .isDirectory) else { return [] }
-  let paths = FileManager.default.enumerator(atPath: root.path)?.compactMap { $0 as? String } ?? []
-  return paths.filter { $0.hasSuffix(".json") }.sorted().map { "json/\(folder)/\($0)" }
-}
 
 /// A kind of document: the keys by which one is known, and how it is read and written again.
 private struct Kind: CustomTestStringConvertible, Sendable {
@@ -81,7 +67,7 @@ private func isConsistent(_ written: Value, _ read: Value?) -> Bool {
   }
 }
 
-@Suite("JSON adapter with real documents", .enabled(if: corpus != nil, "STRATA_CORPUS is not set"))
+@Suite("JSON adapter with real documents", .readsCorpus)
 struct AdapterCorpusTests {
   private static let kinds: [Kind] = {
     let rest = ["github-rest", "github-webhook", "octokit-scenarios", "merge"]
@@ -110,8 +96,8 @@ struct AdapterCorpusTests {
   @Test("J-32: models of real documents are read, and written back as they were read", arguments: kinds)
   private func documents(kind: Kind) throws {
     var count = 0
-    for path in kind.folders.flatMap({ files(in: $0) }) {
-      try objects(in: document(path), with: kind.keys) { json in
+    for path in kind.folders.flatMap({ Corpus.jsonFiles(in: "json/\($0)") }) {
+      try objects(in: JSONReader().read(Corpus.data(path)), with: kind.keys) { json in
         count += 1
         do {
           let written = try kind.check(json)
@@ -125,24 +111,13 @@ struct AdapterCorpusTests {
 
 // MARK: Sequences of responses for one thing
 
-private struct ResponseSequence: Codable, CustomTestStringConvertible, Sendable {
-  let seq: String
-  let steps: Int
-  var testDescription: String { seq }
-}
-
-@Suite("JSON merging of real responses", .enabled(if: corpus != nil, "STRATA_CORPUS is not set"))
+@Suite("JSON merging of real responses", .readsCorpus)
 struct MergeSequenceTests {
-  private static let sequences: [ResponseSequence] = {
-    guard let url = corpus?.appending(path: "MERGE_SEQUENCES.json"), let data = try? Data(contentsOf: url) else {
-      return []
-    }
-    return (try? JSONDecoder().decode([ResponseSequence].self, from: data)) ?? []
-  }()
-
-  @Test("X-3, MG-1: each response merged into the one before gives what the server said last", arguments: sequences)
-  private func merging(sequence: ResponseSequence) throws {
-    let steps = try files(in: String(sequence.seq.dropFirst("json/".count))).map { try document($0) }
+  @Test(
+    "X-3, MG-1: each response merged into the one before gives what the server said last",
+    arguments: RecordedSequence.all)
+  private func merging(sequence: RecordedSequence) throws {
+    let steps = try sequence.documents()
     #expect(steps.count == sequence.steps)
     let keys = Set(try #require(steps.first?.objectValue).keys)
     if keys.isSuperset(of: ["number", "title", "state", "comments_url", "user"]) {
@@ -192,5 +167,5 @@ struct MergeSequenceTests {
   }
 
   @Test("The sequences are there, and most have a model")
-  func sequencesAreThere() { #expect(Self.sequences.count > 50) }
+  func sequencesAreThere() { #expect(RecordedSequence.all.count > 50) }
 }

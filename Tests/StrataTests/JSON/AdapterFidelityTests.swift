@@ -1,5 +1,6 @@
 import Foundation
 import Strata
+import StrataTestSupport
 import Testing
 
 /// The object of the article on mapping with key-value coding: a boolean must stay one.
@@ -70,7 +71,7 @@ struct AdapterFidelityTests {
   func smallIntegers() throws {
     let adapter = try JSONAdapter<Reserved>()
     #expect(try adapter.encodeValue(Reserved(small: 1))["small"] == .int(1))
-    #expect(failure { try adapter.decode(json(#"{"small": true}"#)) }?.code == .typeMismatch)
+    #expect(archiveError { try adapter.decode(json(#"{"small": true}"#)) }?.code == .typeMismatch)
   }
 
   @Test(
@@ -83,8 +84,8 @@ struct AdapterFidelityTests {
     let adapter = try JSONAdapter<Subject>()
     var subject = Subject(canUpdate: true, childs: [], degree: 1, identifier: 2, name: "n", number: 3)
     let before = subject
-    #expect(failure { try adapter.decode(Data(text.utf8)) }?.code == code)
-    #expect(failure { try adapter.merge(Data(text.utf8), into: &subject) }?.code == code)
+    #expect(archiveError { try adapter.decode(Data(text.utf8)) }?.code == code)
+    #expect(archiveError { try adapter.merge(Data(text.utf8), into: &subject) }?.code == code)
     #expect(subject == before)
   }
 
@@ -92,21 +93,21 @@ struct AdapterFidelityTests {
   func hostile() throws {
     let adapter = try JSONAdapter<Subject>()
     let bytes = Data(#"{"name": ""#.utf8) + [0xC3, 0x28] + Data(#""}"#.utf8)
-    #expect(failure { try adapter.decode(bytes) }?.code == .invalidJSON)
+    #expect(archiveError { try adapter.decode(bytes) }?.code == .invalidJSON)
     let deep = Data((#"{"childs": "# + String(repeating: "[", count: 100_000)).utf8)
-    #expect(failure { try adapter.decode(deep) }?.code == .limitExceeded)
-    let twice = failure { try JSONAdapter<Exact>().decode(Data(#"{"number": 1, "number": 2}"#.utf8)) }
+    #expect(archiveError { try adapter.decode(deep) }?.code == .limitExceeded)
+    let twice = archiveError { try JSONAdapter<Exact>().decode(Data(#"{"number": 1, "number": 2}"#.utf8)) }
     #expect(twice?.code == .invalidJSON && twice?.pathDescription == "number")
     var narrow = adapter
     narrow.limits.depth = 1
-    #expect(failure { try narrow.decode(Data(#"{"childs": [1]}"#.utf8)) }?.code == .limitExceeded)
+    #expect(archiveError { try narrow.decode(Data(#"{"childs": [1]}"#.utf8)) }?.code == .limitExceeded)
   }
 
   @Test("X-7, U-4: the work on errors does not grow with every level, however deep the models nest")
   func deepErrors() throws {
     var text = #"{"login": 3}"#
     for _ in 0..<170 { text = #"{"login": "a", "groups": [{"name": "g", "owner": \#(text)}]}"# }
-    let error = failure { try JSONAdapter<Friend>().decode(json(text), errors: .collectAll) }
+    let error = archiveError { try JSONAdapter<Friend>().decode(json(text), errors: .collectAll) }
     #expect(error?.all.count == 1 && error?.codingPath.count == 511)
     text = #"{"children": [3]}"#
     for _ in 0..<254 { text = #"{"children": [\#(text), 1]}"# }
@@ -123,12 +124,14 @@ struct AdapterFidelityTests {
       (good.replacing("[]", with: #"["a", null]"#), .typeMismatch, "[1].childs[1]"),
       (good.replacing("[]", with: #"["a", 3]"#), .typeMismatch, "[1].childs[1]"),
     ] as [(String, ArchiveError.Code, String)] {
-      let error = failure { try adapter.decode(json("[\(good), \(bad)]")) }
+      let error = archiveError { try adapter.decode(json("[\(good), \(bad)]")) }
       #expect(error?.code == code && error?.pathDescription == path, "\(bad)")
     }
     var subject = try JSONAdapter<Subject>().decode(json(good))
     let before = subject
-    let error = failure { try JSONAdapter<Subject>().merge(json(#"{"name": "m", "childs": [1]}"#), into: &subject) }
+    let error = archiveError {
+      try JSONAdapter<Subject>().merge(json(#"{"name": "m", "childs": [1]}"#), into: &subject)
+    }
     #expect(error?.pathDescription == "childs[0]" && subject == before)
   }
 }
@@ -161,7 +164,7 @@ struct AdapterConcurrencyTests {
                 try groups.encodeValue(groups.decode(document)) == document,
                 try cluster.decode(cluster.encodeValue(members[3])) == members[3],
                 try decoder.decode([Member].self, from: encoder.encode(members)) == members,
-                failure({ try groups.decode(["login": 3], errors: .collectAll) })?.key == "name"
+                archiveError({ try groups.decode(["login": 3], errors: .collectAll) })?.key == "name"
               else { return false }
             }
             return true

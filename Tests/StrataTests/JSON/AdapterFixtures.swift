@@ -5,14 +5,6 @@ func json(_ text: String) throws -> Value { try JSONReader().read(Data(text.utf8
 
 func text(_ value: Value) throws -> String { String(decoding: try JSONWriter().write(value), as: UTF8.self) }
 
-/// The error that something throws.
-func failure<T>(_ body: () throws -> T) -> ArchiveError? {
-  do {
-    _ = try body()
-    return nil
-  } catch { return error as? ArchiveError }
-}
-
 /// A person with everything that a simple mapping has: a rename, a nested path, a number that is text in JSON.
 @Model(version: 1)
 struct Member: Equatable {

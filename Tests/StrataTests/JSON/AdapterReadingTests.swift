@@ -1,5 +1,6 @@
 import Foundation
 import Strata
+import StrataTestSupport
 import Testing
 
 @Model(version: 1)
@@ -65,7 +66,7 @@ struct AdapterReadingTests {
     #expect(try spare.decode(json(#"{"a": null}"#)).custom == nil)
     #expect(try spare.decode(json(#"{"a": {}}"#)).custom == "default")
     for text in [#"{"nested": "bar"}"#, #"{"nested": [{"name": "x"}]}"#, #"{"nested": 3}"#] {
-      let error = failure { try member(text) }
+      let error = archiveError { try member(text) }
       #expect(error?.code == .typeMismatch && error?.codingPath == [.key("nestedName")])
       #expect(error?.jsonPath == [.key("nested")] && error?.typeName == "Member")
     }
@@ -84,7 +85,7 @@ struct AdapterReadingTests {
 
   @Test("M-7, KV-9, U-2: null for what is no optional is an error with a path, and never a crash")
   func nullPolicy() throws {
-    let error = failure { try JSONAdapter<Nulls>().decode(json(#"{"plain": null}"#)) }
+    let error = archiveError { try JSONAdapter<Nulls>().decode(json(#"{"plain": null}"#)) }
     #expect(error?.code == .typeMismatch && error?.codingPath == [.key("plain")])
   }
 
@@ -96,7 +97,7 @@ struct AdapterReadingTests {
     #expect(try adapter.decode(json(#"{"name": "x"}"#)).span == nil)
     #expect(try adapter.decode(json(#"{"name": "x", "at": {}}"#)).span == nil)
     #expect(try adapter.decode(json(#"{"name": "x", "at": {"lat": null}}"#)).span == Span())
-    let error = failure { try adapter.decode(json(#"{"name": "x", "at": 3}"#)) }
+    let error = archiveError { try adapter.decode(json(#"{"name": "x", "at": 3}"#)) }
     #expect(error?.codingPath == [.key("span")] && error?.jsonPath == [.key("at")])
   }
 
@@ -110,7 +111,7 @@ struct AdapterReadingTests {
 
   @Test("J-9: a document that is no object", arguments: ["null", "[]", "3", #""x""#])
   func topLevel(document: String) throws {
-    let error = failure { try member(document) }
+    let error = archiveError { try member(document) }
     #expect(error?.code == .typeMismatch && error?.typeName == "Member" && error?.codingPath == [])
     #expect(error?.reason.contains("Member") == true)
   }
@@ -119,16 +120,16 @@ struct AdapterReadingTests {
   func arrays() throws {
     let adapter = try #require(members)
     let document = try json(#"[{"username": "a"}, "x", {"count": "y"}, {"username": "b"}]"#)
-    let error = failure { try adapter.decodeArray(document) }
+    let error = archiveError { try adapter.decodeArray(document) }
     #expect(error?.codingPath == [.index(1)] && error?.code == .typeMismatch)
-    let all = failure { try adapter.decodeArray(document, errors: .collectAll) }
+    let all = archiveError { try adapter.decodeArray(document, errors: .collectAll) }
     #expect(all?.all.map(\.codingPath) == [[.index(1)], [.index(2), .key("count")]])
     var report = JSONArrayReport()
     #expect(try adapter.decodeArray(document, report: &report).map(\.name) == ["a", "b"])
     #expect(report.count == 4 && report.failures.map(\.codingPath.first) == [.index(1), .index(2)])
     #expect(try adapter.decodeArray(document, onInvalid: .skip).count == 2)
-    #expect(failure { try adapter.decodeArray(json(#"{"a": 1}"#)) }?.code == .typeMismatch)
-    #expect(failure { try adapter.decodeArray(json("null"), onInvalid: .skip) }?.code == .typeMismatch)
+    #expect(archiveError { try adapter.decodeArray(json(#"{"a": 1}"#)) }?.code == .typeMismatch)
+    #expect(archiveError { try adapter.decodeArray(json("null"), onInvalid: .skip) }?.code == .typeMismatch)
   }
 
   @Test("U-11: results that are wrapped, and root arrays by index")
@@ -138,12 +139,12 @@ struct AdapterReadingTests {
     #expect(try adapter.decodeArray(document, at: "data.items").map(\.name) == ["a"])
     #expect(try adapter.decode(document, at: "data.items[0]").name == "a")
     #expect(
-      failure { try adapter.decode(document, at: "data.item") }?.codingPath == [
+      archiveError { try adapter.decode(document, at: "data.item") }?.codingPath == [
         .key("data"), .key("item"), .key("count"),
       ]
     )
-    #expect(failure { try adapter.decode(document, at: "data.none") }?.code == .missingValue)
-    #expect(failure { try adapter.decode(document, at: "data.items.x") }?.code == .typeMismatch)
+    #expect(archiveError { try adapter.decode(document, at: "data.none") }?.code == .missingValue)
+    #expect(archiveError { try adapter.decode(document, at: "data.items.x") }?.code == .typeMismatch)
     #expect(try JSONAdapter<Exact>(["number": .readOnly("[1]")]).decode(json("[5, 6]")).number == 6)
   }
 
@@ -170,7 +171,7 @@ struct AdapterReadingTests {
     let linked = try adapter.decode(json(#"{"host": "a.b", "name": "x", "link": "http://c.d/"}"#))
     #expect(linked == Linked(host: "a.b"))
     #expect(try text(adapter.encodeValue(linked)) == #"{"host":"a.b","link":"http://a.b/"}"#)
-    #expect(failure { try adapter.decode(json(#"{"host": "a.b", "link": 3}"#)) }?.codingPath == [.key("link")])
+    #expect(archiveError { try adapter.decode(json(#"{"host": "a.b", "link": 3}"#)) }?.codingPath == [.key("link")])
   }
 
   @Test("J-16, J-17: a nested model of null is nil; of anything but an object it is an error")
@@ -178,17 +179,17 @@ struct AdapterReadingTests {
     let adapter = try JSONAdapter<Group>()
     #expect(try adapter.decode(json(#"{"name": "g", "owner": null}"#)).owner == nil)
     for owner in ["3", "[]", #""x""#, "true"] {
-      let error = failure { try adapter.decode(json(#"{"name": "g", "owner": \#(owner)}"#)) }
+      let error = archiveError { try adapter.decode(json(#"{"name": "g", "owner": \#(owner)}"#)) }
       #expect(error?.code == .typeMismatch && error?.codingPath == [.key("owner")] && error?.typeName == "Friend")
     }
   }
 
   @Test("J-10, J-12: what the model's own code throws is the error, with the path, unchanged beneath")
   func ownErrors() throws {
-    let error = failure { try JSONAdapter<[Picky]>().decode(json(#"[{"number": 1}, {"number": 13}]"#)) }
+    let error = archiveError { try JSONAdapter<[Picky]>().decode(json(#"[{"number": 1}, {"number": 13}]"#)) }
     #expect(error?.code == .rejected && error?.codingPath == [.index(1)] && error?.typeName == "Picky")
     #expect(error?.underlyingError as? Picky.Refusal == Picky.Refusal(number: 13))
-    let all = failure {
+    let all = archiveError {
       try JSONAdapter<[Picky]>().decode(json(#"[{"number": 13}, {"number": "x"}]"#), errors: .collectAll)
     }
     #expect(all?.all.map(\.codingPath) == [[.index(0)], [.index(1), .key("number")]])
@@ -219,7 +220,7 @@ struct AdapterReadingTests {
       (#"{"unsigned": -1}"#, "unsigned"), (#"{"ratio": true}"#, "ratio"), (#"{"ratio": "1"}"#, "ratio"),
     ])
   func exactness(document: String, key: String) throws {
-    let error = failure { try JSONAdapter<Exact>().decode(json(document)) }
+    let error = archiveError { try JSONAdapter<Exact>().decode(json(document)) }
     #expect(error?.code == .typeMismatch && error?.codingPath == [.key(key)])
     // The value is there for code, and nowhere in the text.
     #expect(try error?.input as? Value == json(document)[key])
@@ -254,24 +255,24 @@ struct AdapterReadingTests {
       #"{"d": "0x1p3"}"#,
       #"{"d": " 1"}"#, #"{"b": 2}"#, #"{"b": "yes"}"#, #"{"s": true}"#, #"{"t": 1}"#, #"{"n": "99999999999999999999"}"#,
     ] {
-      #expect(failure { try adapter.decode(json(text)) }?.code == .typeMismatch, "\(text)")
+      #expect(archiveError { try adapter.decode(json(text)) }?.code == .typeMismatch, "\(text)")
     }
   }
 
   @Test("J-18, E-3, T-4: a transformer's failure is the error, with input, paths and its own error unchanged")
   func transformerFailure() throws {
-    let error = failure { try member(#"{"count": "many"}"#) }
+    let error = archiveError { try member(#"{"count": "many"}"#) }
     #expect(error?.code == .rejected && error?.codingPath == [.key("count")] && error?.input as? String == "many")
     #expect((error?.underlyingError as? TransformError)?.reason == "the text is no number")
     #expect(error?.description.contains("many") == false)
-    let mismatch = failure { try member(#"{"count": 666}"#) }
+    let mismatch = archiveError { try member(#"{"count": 666}"#) }
     #expect(mismatch?.code == .typeMismatch && mismatch?.input as? Value == 666)
   }
 
   @Test("E-8, U-4: the whole path, of properties and of JSON, through models, arrays and dictionaries")
   func paths() throws {
     let adapter = try JSONAdapter<[String: Team]>()
-    let error = failure {
+    let error = archiveError {
       try adapter.decode(json(#"{"a": {"members": [{}, {"nested": {"name": 3}}]}}"#))
     }
     #expect(error?.codingPath == [.key("a"), .key("members"), .index(1), .key("nestedName")])
@@ -284,23 +285,24 @@ struct AdapterReadingTests {
   func collecting() throws {
     let document = try json(
       #"{"ratio": "x", "text": 1, "number": 2.5, "anything": 1}"#)
-    let error = failure { try JSONAdapter<Exact>().decode(document, errors: .collectAll) }
+    let error = archiveError { try JSONAdapter<Exact>().decode(document, errors: .collectAll) }
     #expect(error?.all.map(\.key) == ["text", "number", "ratio"])
     let team = try json(#"{"members": [{"count": 1}, {"username": 5, "nested": 1, "count": "x"}, {}], "numbers": 3}"#)
-    let nested = failure { try JSONAdapter<Team>().decode(team, errors: .collectAll) }
+    let nested = archiveError { try JSONAdapter<Team>().decode(team, errors: .collectAll) }
     #expect(
       nested?.all.map(\.pathDescription) == [
         "members[0].count", "members[1].name", "members[1].count", "members[1].nestedName", "numbers",
       ])
-    #expect(failure { try JSONAdapter<Team>().decode(team) }?.pathDescription == "members[0].count")
-    #expect(failure { try JSONAdapter<Spot>().decode(json("{}"), errors: .collectAll) }?.all.map(\.key) == ["name"])
+    #expect(archiveError { try JSONAdapter<Team>().decode(team) }?.pathDescription == "members[0].count")
+    #expect(
+      archiveError { try JSONAdapter<Spot>().decode(json("{}"), errors: .collectAll) }?.all.map(\.key) == ["name"])
   }
 
   @Test("U-13: a field can leave invalid elements out")
   func skippingElements() throws {
     let team = try JSONAdapter<Team>().decode(json(#"{"numbers": [1, "x", 2.5, 3, null]}"#))
     #expect(team.numbers == [1, 3])
-    #expect(failure { try JSONAdapter<Team>().decode(json(#"{"numbers": 1}"#)) }?.code == .typeMismatch)
+    #expect(archiveError { try JSONAdapter<Team>().decode(json(#"{"numbers": 1}"#)) }?.code == .typeMismatch)
   }
 
   @Test("U-11: alternative keys, every element, dots and @ in keys, the whole object")
@@ -314,7 +316,7 @@ struct AdapterReadingTests {
     // Null is there.
     #expect(try adapter.decode(json(#"{"id": null, "_id": 4}"#)).id == nil)
     #expect(try adapter.decode(json(#"{"meta": {"id": 9}}"#)).id == 9)
-    let error = failure { try adapter.decode(json(#"{"labels": [{"name": "a"}, {}]}"#)) }
+    let error = archiveError { try adapter.decode(json(#"{"labels": [{"name": "a"}, {}]}"#)) }
     #expect(error?.code == .missingValue && error?.jsonPath == [.key("labels"), .index(1)])
   }
 
@@ -325,10 +327,10 @@ struct AdapterReadingTests {
     let point = try adapter.decode(document)
     #expect(point == Point(longitude: 8.5, latitude: 47.25))
     #expect(try adapter.encodeValue(point) == document)
-    let error = failure { try adapter.decode(json(#"{"coordinates": [1.5, "x"]}"#)) }
+    let error = archiveError { try adapter.decode(json(#"{"coordinates": [1.5, "x"]}"#)) }
     #expect(error?.jsonPath == [.key("coordinates"), .index(1)] && error?.codingPath == [.key("latitude")])
-    #expect(failure { try adapter.decode(json(#"{"coordinates": [1.5]}"#)) }?.code == .missingValue)
-    #expect(failure { try adapter.decode(json(#"{"coordinates": {"0": 1}}"#)) }?.code == .typeMismatch)
+    #expect(archiveError { try adapter.decode(json(#"{"coordinates": [1.5]}"#)) }?.code == .missingValue)
+    #expect(archiveError { try adapter.decode(json(#"{"coordinates": {"0": 1}}"#)) }?.code == .typeMismatch)
   }
 
   @Test("P-10, P-11: models by an adapter as transformers; nulls stay in place")

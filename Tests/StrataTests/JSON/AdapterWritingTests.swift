@@ -1,5 +1,6 @@
 import Foundation
 import Strata
+import StrataTestSupport
 import Testing
 
 @Model(version: 1)
@@ -62,7 +63,7 @@ struct AdapterWritingTests {
     #expect(
       try text(adapter.encodeValue(ticket, fields: .all, nulls: .omit))
         == #"{"title":"t","user":{"login":"a"},"tags":[]}"#)
-    let error = failure { try adapter.encode(ticket, fields: .only(["titel"])) }
+    let error = archiveError { try adapter.encode(ticket, fields: .only(["titel"])) }
     #expect(error?.code == .unknownKey && error?.codingPath == [.key("titel")])
   }
 
@@ -144,10 +145,10 @@ struct AdapterWritingTests {
 
   @Test("J-29: what cannot be written fails with its path, and so does a transformer")
   func failures() throws {
-    let error = failure { try JSONAdapter<[Exact]>().encode([Exact(), Exact(ratio: .nan)]) }
+    let error = archiveError { try JSONAdapter<[Exact]>().encode([Exact(), Exact(ratio: .nan)]) }
     #expect(error?.code == .notEncodable && error?.codingPath == [.index(1), .key("ratio")])
     let dates = try JSONAdapter(JSONMapping<Kinds>(["date": .path("meta.date", .iso8601)]))
-    let refused = failure { try dates.encode(Kinds(date: Date(timeIntervalSince1970: 1e14))) }
+    let refused = archiveError { try dates.encode(Kinds(date: Date(timeIntervalSince1970: 1e14))) }
     #expect(refused?.code == .rejected && refused?.codingPath == [.key("date")])
     #expect(refused?.jsonPath == [.key("meta"), .key("date")] && refused?.input is Date)
     struct Wide: Codable, Equatable { var numbers: [Double] }
@@ -201,11 +202,11 @@ struct AdapterWritingTests {
     #expect(try #require(adapter).encodeValue(ticket)["later"] == nil)
 
     let refusing = try JSONAdapter<Report>(unknownKeys: .refuse)
-    let error = failure { try refusing.decode(document) }
+    let error = archiveError { try refusing.decode(document) }
     #expect(error?.code == .unknownKey && error?.codingPath == [.key("later")])
-    #expect(failure { try refusing.decode(document, errors: .collectAll) }?.all.map(\.key) == ["later", "x"])
+    #expect(archiveError { try refusing.decode(document, errors: .collectAll) }?.all.map(\.key) == ["later", "x"])
     _ = try refusing.decode(json(#"{"title": "t", "user": {"login": "a", "id": 3}, "id": 4}"#))
-    #expect(failure { try JSONAdapter<Spot>(unknownKeys: .capture) }?.code == .invalidMapping)
+    #expect(archiveError { try JSONAdapter<Spot>(unknownKeys: .capture) }?.code == .invalidMapping)
   }
 
   @Test("J-1, M-5: merging with an adapter's mapping touches what the document holds, all or nothing")
@@ -217,7 +218,7 @@ struct AdapterWritingTests {
     try adapter.merge(json(#"{"n": "8"}"#), into: &ticket)
     #expect(ticket.id == 8)
     let before = ticket
-    let error = failure { try adapter.merge(json(#"{"name": "v", "n": "x"}"#), into: &ticket) }
+    let error = archiveError { try adapter.merge(json(#"{"name": "v", "n": "x"}"#), into: &ticket) }
     #expect(error?.codingPath == [.key("id")] && error?.jsonPath == [.key("n")] && ticket == before)
   }
 
@@ -271,7 +272,7 @@ struct MergePatchTests {
   func law() throws {
     let seed = UInt64.random(in: .min ... .max)
     print("seed: \(seed)")
-    var random = Linear(state: seed)
+    var random = SeededRandom(seed: seed)
     let adapter = try JSONAdapter<Plant>()
     func branch() -> Branch? {
       guard Bool.random(using: &random) else { return nil }
@@ -295,14 +296,5 @@ struct MergePatchTests {
       let read = try adapter.decode(patched)
       try #require(read == new)
     }
-  }
-}
-
-/// Numbers of a seed, so that a failure can be repeated.
-struct Linear: RandomNumberGenerator {
-  var state: UInt64
-  mutating func next() -> UInt64 {
-    state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-    return state ^ (state >> 31)
   }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Strata
+import StrataTestSupport
 import Testing
 
 // The README's example for servers. A test compares the two, and runs it.
@@ -51,12 +52,7 @@ struct JSONReadmeTests {
     let issue = try JSONAdapter<GHIssue>().decode(Data(response.utf8))
     #expect(issue.labels == ["bug"] && issue.assignee?.page.path() == "/bob" && issue.state == .open)
     #expect(issue.dueOn == Date(timeIntervalSince1970: 1_296_518_400))
-    let here = URL(filePath: #filePath)
-    let root = here.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-    let source = try String(contentsOf: here, encoding: .utf8)
-    let readme = try String(contentsOf: root.deletingLastPathComponent().appending(path: "README.md"), encoding: .utf8)
-    let parts = source.components(separatedBy: "// README:")
-    let program = try #require(parts.first { $0.hasPrefix("begin\n") }).dropFirst("begin\n".count)
-    #expect(readme.contains(program.trimmingCharacters(in: .whitespacesAndNewlines)))
+    let program = try #require(Repository.examples("README").first)
+    #expect(try Repository.text("README.md").contains(program.trimmingCharacters(in: .whitespacesAndNewlines)))
   }
 }

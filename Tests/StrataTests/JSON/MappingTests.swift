@@ -1,5 +1,6 @@
 import Foundation
 import Strata
+import StrataTestSupport
 import Testing
 
 @Model(version: 1)
@@ -65,7 +66,7 @@ struct MappingTests {
 
   @Test("J-2, E-2, U-4: every mistake of a mapping is found when the adapter is made, all in one error")
   func mistakes() throws {
-    let error = failure {
+    let error = archiveError {
       try JSONAdapter<Page>([
         "nope": "x", "other": "y",
         "id": .path("user"), "title": .path("user.login"),
@@ -89,7 +90,7 @@ struct MappingTests {
     ] as [[String: JSONPath]])
   func conflicts(paths: [String: JSONPath]) throws {
     let fields = paths.mapValues { JSONField.path($0) }
-    #expect(failure { try JSONAdapter(JSONMapping<Page>(fields)) }?.code == .invalidMapping)
+    #expect(archiveError { try JSONAdapter(JSONMapping<Page>(fields)) }?.code == .invalidMapping)
     // Reading alone has no conflicts.
     _ = try JSONAdapter(JSONMapping<Page>(fields.mapValues { .readOnly($0) }))
   }
@@ -103,23 +104,24 @@ struct MappingTests {
       .path("x", ReversibleTransformer.date(format: "").then(ReversibleTransformer.iso8601.inverted)),
     ]
     for field in fields {
-      #expect(failure { try JSONAdapter<Page>(["title": field]) }?.code == .invalidMapping)
+      #expect(archiveError { try JSONAdapter<Page>(["title": field]) }?.code == .invalidMapping)
     }
-    #expect(failure { try JSONAdapter<Label>(["name": .path("x").null(.useDefault)]) }?.code == .invalidMapping)
+    #expect(archiveError { try JSONAdapter<Label>(["name": .path("x").null(.useDefault)]) }?.code == .invalidMapping)
   }
 
   @Test("J-2: mistakes of models inside are found too")
   func nestedMistakes() {
-    let error = failure { try JSONAdapter<[String: [Holder]]>() }
+    let error = archiveError { try JSONAdapter<[String: [Holder]]>() }
     #expect(error?.code == .invalidMapping && error?.typeName == "Wrong" && error?.codingPath == [.key("b")])
-    #expect(failure { try Wrong(fromJSON: json("{}")) }?.code == .invalidMapping)
+    #expect(archiveError { try Wrong(fromJSON: json("{}")) }?.code == .invalidMapping)
   }
 
   @Test("J-1: fields can be named by properties, and one that is no field is a mistake")
   func keyPaths() throws {
     let adapter = try JSONAdapter(JSONMapping<Note>.identity.setting(\.votes, "meta.votes"))
     #expect(try adapter.decode(json(#"{"meta": {"votes": 3}}"#)).votes == 3)
-    #expect(failure { try JSONAdapter(JSONMapping<Note>.identity.setting(\.double, "x")) }?.code == .invalidMapping)
+    #expect(
+      archiveError { try JSONAdapter(JSONMapping<Note>.identity.setting(\.double, "x")) }?.code == .invalidMapping)
   }
 
   @Test("J-3, J-33: several named mappings for one type, each made once and used often")

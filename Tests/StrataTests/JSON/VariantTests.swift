@@ -1,5 +1,6 @@
 import Foundation
 import Strata
+import StrataTestSupport
 import Testing
 
 private protocol Shape: Sendable { var area: Double { get } }
@@ -94,20 +95,20 @@ struct VariantTests {
   @Test("J-20: no tag, an unknown tag, no object, no variant: errors")
   func errors() throws {
     let shapes = try shapes()
-    #expect(failure { try shapes.decode(json(#"{"radius": 1}"#)) }?.code == .missingValue)
-    let error = failure { try shapes.decode(json(#"{"type": "secret"}"#)) }
+    #expect(archiveError { try shapes.decode(json(#"{"radius": 1}"#)) }?.code == .missingValue)
+    let error = archiveError { try shapes.decode(json(#"{"type": "secret"}"#)) }
     #expect(error?.code == .unknownCase && error?.jsonPath == [.key("type")])
     #expect(error?.description.contains("secret") == false && error?.description.contains("circle") == true)
     for document in ["null", "[]", "3"] {
-      #expect(failure { try shapes.decode(json(document)) }?.code == .typeMismatch)
+      #expect(archiveError { try shapes.decode(json(document)) }?.code == .typeMismatch)
     }
-    #expect(failure { try shapes.encode(Stray()) }?.code == .notEncodable)
+    #expect(archiveError { try shapes.encode(Stray()) }?.code == .notEncodable)
     #expect(
-      failure { try shapes.decodeArray(json(#"[{"type": "circle", "radius": "x"}]"#)) }?.codingPath == [
+      archiveError { try shapes.decodeArray(json(#"[{"type": "circle", "radius": "x"}]"#)) }?.codingPath == [
         .index(0), .key("radius"),
       ])
-    #expect(failure { try JSONCluster<any Shape>(by: .key("type")) }?.code == .invalidMapping)
-    let twice = failure {
+    #expect(archiveError { try JSONCluster<any Shape>(by: .key("type")) }?.code == .invalidMapping)
+    let twice = archiveError {
       try JSONCluster<any Shape>(
         by: .key("type"), unknown: .fallback("x"), .model("a", JSONAdapter<Circle>()) { $0 },
         .model("a", JSONAdapter<Blob>()) { $0 })
@@ -118,9 +119,9 @@ struct VariantTests {
   @Test("U-20, U-13: unknown tags fail, take a fallback, or are skipped")
   func unknownTags() throws {
     let document = try json(#"[{"type": "circle"}, {"type": "x", "area": 3.0}, {"type": "blob", "area": "x"}]"#)
-    #expect(failure { try shapes().decodeArray(document) }?.codingPath == [.index(1)])
+    #expect(archiveError { try shapes().decodeArray(document) }?.codingPath == [.index(1)])
     #expect(try shapes(.fallback("blob")).decode(#require(document.arrayValue?[1])).area == 3)
-    #expect(failure { try shapes(.skip).decodeArray(document) }?.codingPath == [.index(2), .key("area")])
+    #expect(archiveError { try shapes(.skip).decodeArray(document) }?.codingPath == [.index(2), .key("area")])
     var report = JSONArrayReport()
     #expect(try shapes(.skip).decodeArray(document, report: &report).count == 1)
     #expect(report.failures.map(\.code) == [.unknownCase, .typeMismatch])
@@ -135,14 +136,14 @@ struct VariantTests {
     #expect(try deep.decode(square) as? Square == Square(side: 2))
     #expect(try deep.encodeValue(Square(side: 2)) == square)
     #expect(try text(deep.encodeValue(Circle())) == #"{"meta":{"kind":"circle"},"radius":1.0}"#)
-    #expect(failure { try deep.encodeValue(Square(kind: "circle")) }?.code == .notEncodable)
+    #expect(archiveError { try deep.encodeValue(Square(kind: "circle")) }?.code == .notEncodable)
 
     let sibling = try JSONCluster<any Shape>(
       by: .sibling("type", content: "payload"), .model("circle", JSONAdapter<Circle>()) { $0 })
     let wrapped = try json(#"{"type": "circle", "payload": {"radius": 3.0}}"#)
     #expect(try sibling.decode(wrapped).area == 27)
     #expect(try sibling.encodeValue(Circle(radius: 3)) == wrapped)
-    #expect(failure { try sibling.decode(json(#"{"type": "circle"}"#)) }?.code == .missingValue)
+    #expect(archiveError { try sibling.decode(json(#"{"type": "circle"}"#)) }?.code == .missingValue)
 
     let custom = try JSONCluster<any Shape>(
       by: .custom { $0["radius"] == nil ? "b" : "c" }, .model("c", JSONAdapter<Circle>()) { $0 },
@@ -159,7 +160,7 @@ struct VariantTests {
     let cream = try creams.decode(document)
     #expect(cream.flavor == "chocolate" && (cream as? Chocolate)?.bitterness == 100)
     #expect(try creams.encodeValue(cream) == document)
-    #expect(failure { try creams.encode(IceCream()) }?.code == .notEncodable)
+    #expect(archiveError { try creams.encode(IceCream()) }?.code == .notEncodable)
   }
 
   /// A cluster with itself as a variant.
@@ -177,9 +178,9 @@ struct VariantTests {
     #expect(try outer.decode(document).area == 12)
     #expect(try outer.encodeValue(Circle(radius: 2)) == document)
     let endless = try Self.looping.get()
-    #expect(failure { try endless.decode(json(#"{"type": "group"}"#)) }?.code == .invalidMapping)
+    #expect(archiveError { try endless.decode(json(#"{"type": "group"}"#)) }?.code == .invalidMapping)
     #expect(try endless.decode(json(#"{"type": "circle"}"#)).area == 3)
-    #expect(failure { try endless.encode(Blob()) }?.code == .notEncodable)
+    #expect(archiveError { try endless.encode(Blob()) }?.code == .notEncodable)
   }
 
   @Test("J-20, U-20: enums with the tag among their associated values, under several names")
@@ -195,13 +196,13 @@ struct VariantTests {
       try adapter.decode(json(#"[{"type": "creditCard", "number": "2", "more": true}]"#)) == [
         .card(number: "2", expiry: nil)
       ])
-    let error = failure { try adapter.decode(json(#"[{"type": "card", "number": 2}]"#)) }
+    let error = archiveError { try adapter.decode(json(#"[{"type": "card", "number": 2}]"#)) }
     #expect(error?.codingPath == [.index(0), .key("card"), .key("number")])
     for (document, code) in [
       ("[{}]", .missingValue), (#"[{"type": 3}]"#, .typeMismatch), (#"[{"type": "x"}]"#, .unknownCase),
       ("[3]", .typeMismatch),
     ] as [(String, ArchiveError.Code)] {
-      #expect(failure { try adapter.decode(json(document)) }?.code == code)
+      #expect(archiveError { try adapter.decode(json(document)) }?.code == code)
     }
   }
 
@@ -232,7 +233,7 @@ struct VariantTests {
     let adapter = try JSONAdapter<Untouched>()
     #expect(try text(adapter.encodeValue(.on(level: 2))) == #"{"on":{"level":2}}"#)
     #expect(try adapter.decode(json(#"{"off": {}}"#)) == .off)
-    #expect(failure { try JSONAdapter<Mistagged>() }?.code == .invalidMapping)
+    #expect(archiveError { try JSONAdapter<Mistagged>() }?.code == .invalidMapping)
   }
 }
 

@@ -1,5 +1,6 @@
 import Foundation
 import Strata
+import StrataTestSupport
 import Synchronization
 import Testing
 
@@ -18,8 +19,7 @@ struct MantleFormTests {
   }
 
   private static func failure<T: Archivable>(_ type: T.Type, _ data: Data) -> ArchiveError? {
-    do { _ = try decode(type, data) } catch { return error as? ArchiveError }
-    return nil
+    archiveError { try decode(type, data) }
   }
 
   /// The archive of one task.

@@ -1,5 +1,6 @@
 import Foundation
 import Strata
+import StrataTestSupport
 import Testing
 
 // The worked example of Docs/Migrating.md. A test compares the two, and runs it.
@@ -102,16 +103,17 @@ struct MantleMigrationTests {
   @Test(
     "A-19: archives of every version of a Mantle app open, and are archives of Strata then", arguments: [nil, 0, 1, 2])
   func example(_ version: Int64?) throws {
-    let url = FileManager.default.temporaryDirectory.appending(path: "incidents-\(UUID().uuidString)")
-    defer { try? FileManager.default.removeItem(at: url) }
-    try Self.file(version).write(to: url)
-    var expected = Incident(number: 7, title: "Crash", reporter: version == 1 ? "unknown" : "ada", state: .closed)
-    expected.labels = [IncidentLabel(name: "bug")]
-    expected.isSelected = version == 2
-    #expect(try openIncidents(at: url) == [expected])
-    #expect(try Stamp(of: Data(contentsOf: url)).modelVersion == 3)
-    expected.isSelected = false
-    #expect(try openIncidents(at: url) == [expected])
+    try withFolder { folder in
+      let url = folder.appending(path: "incidents")
+      try Self.file(version).write(to: url)
+      var expected = Incident(number: 7, title: "Crash", reporter: version == 1 ? "unknown" : "ada", state: .closed)
+      expected.labels = [IncidentLabel(name: "bug")]
+      expected.isSelected = version == 2
+      #expect(try openIncidents(at: url) == [expected])
+      #expect(try Stamp(of: Data(contentsOf: url)).modelVersion == 3)
+      expected.isSelected = false
+      #expect(try openIncidents(at: url) == [expected])
+    }
   }
 
   @Test("A-1, A-19: what is handed back is what the old app wrote, and opens again")
@@ -129,15 +131,11 @@ struct MantleMigrationTests {
 
   @Test("The example of Docs/Migrating.md is this one")
   func text() throws {
-    let here = URL(filePath: #filePath)
-    var root = here
-    for _ in 0..<4 { root.deleteLastPathComponent() }
-    let source = try String(contentsOf: here, encoding: .utf8)
-    let page = try String(contentsOf: root.appending(path: "Docs/Migrating.md"), encoding: .utf8)
-    let program = try #require(source.components(separatedBy: "// Migrating:").first { $0.hasPrefix("begin\n") })
+    let page = try Repository.text("Docs/Migrating.md")
+    let program = try #require(Repository.examples("Migrating").first)
     // The page tells the steps between its parts, so each part is compared.
     let blocks = page.components(separatedBy: "```swift\n").map { $0.components(separatedBy: "\n```")[0] }
-    let parts = program.dropFirst("begin\n".count).components(separatedBy: "\n\n").filter { !$0.isEmpty }
+    let parts = program.components(separatedBy: "\n\n").filter { !$0.isEmpty }
     for part in parts {
       let text = part.trimmingCharacters(in: .newlines)
       #expect(blocks.contains { $0.contains(text) }, "\(text)")

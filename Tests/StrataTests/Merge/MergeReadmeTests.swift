@@ -1,5 +1,6 @@
 import Foundation
 import Strata
+import StrataTestSupport
 import Testing
 
 /// The examples of README.md and Docs/Merging.md that need a model called `Issue`.
@@ -109,16 +110,12 @@ struct MergeReadmeTests {
 
   @Test("The pages have the lines of the examples", arguments: ["README.md", "Merging.md", "MergingObjects.md"])
   func pages(_ name: String) throws {
-    let here = URL(filePath: #filePath)
-    let root = here.appending(path: "../../../..").standardizedFileURL
-    let page = try String(
-      contentsOf: root.appending(path: name == "README.md" ? name : "Docs/\(name)"), encoding: .utf8)
-    let source = try String(contentsOf: here, encoding: .utf8)
-    let parts = source.components(separatedBy: "// \(name):").filter { $0.hasPrefix("begin\n") }
+    let page = try Repository.text(name == "README.md" ? name : "Docs/\(name)")
+    let parts = try Repository.examples(name)
     #expect(parts.count == (name == "README.md" ? 3 : 2))
     for line in parts.joined(separator: "\n").split(separator: "\n") {
       let line = line.trimmingCharacters(in: .whitespaces)
-      guard !line.isEmpty, line != "begin" else { continue }
+      guard !line.isEmpty else { continue }
       #expect(page.contains(line), "\(name) has no line \(line)")
     }
   }

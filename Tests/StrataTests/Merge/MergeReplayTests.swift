@@ -1,11 +1,7 @@
 import Foundation
 import Strata
+import StrataTestSupport
 import Testing
-
-/// The folder of real documents, which is not part of the repository.
-private let corpus = ProcessInfo.processInfo.environment["STRATA_CORPUS"].map {
-  URL(fileURLWithPath: $0, isDirectory: true)
-}
 
 @Model(version: 1)
 private struct TrackedIssue: Equatable {
@@ -40,29 +36,13 @@ private struct TrackedRepository: Equatable {
   var merging = MergeState()
 }
 
-private struct Recording: Decodable, Sendable, CustomTestStringConvertible {
-  let seq: String
-  var testDescription: String { seq }
-
-  static let all: [Recording] = {
-    guard let url = corpus?.appending(path: "MERGE_SEQUENCES.json"), let data = try? Data(contentsOf: url) else {
-      return []
-    }
-    return (try? JSONDecoder().decode([Recording].self, from: data)) ?? []
-  }()
-
-  func documents() throws -> [Value] {
-    let folder = try #require(corpus).appending(path: seq, directoryHint: .isDirectory)
-    let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".json") }
-    return try names.sorted().map { try JSONReader().read(Data(contentsOf: folder.appending(path: $0))) }
-  }
-}
-
 @Suite(
-  "Refreshing models that remember, with edits in between", .enabled(if: corpus != nil, "STRATA_CORPUS is not set"))
+  "Refreshing models that remember, with edits in between", .readsCorpus)
 struct MergeReplayTests {
-  @Test("U-1: edits survive every refresh, the server's changes come in, and conflicts stay", arguments: Recording.all)
-  private func replay(_ recording: Recording) throws {
+  @Test(
+    "U-1: edits survive every refresh, the server's changes come in, and conflicts stay",
+    arguments: RecordedSequence.all)
+  private func replay(_ recording: RecordedSequence) throws {
     let documents = try recording.documents()
     let keys = Set(try #require(documents.first?.objectValue).keys)
     if keys.isSuperset(of: ["number", "title", "state", "comments_url", "user"]) {

@@ -1,5 +1,6 @@
 import Foundation
 import Strata
+import StrataTestSupport
 import Testing
 
 @Suite("What is written is read again")
@@ -75,8 +76,8 @@ struct WrittenAgainTests {
   @Test("X-34: a case that its own code does not make is refused when it is written")
   func unmadeCase() throws {
     for value in [Blind.none, .tag("x")] {
-      #expect(failure { try ArchiveEncoder().encode(value) }?.code == .invalidSchema)
-      #expect(failure { try value.jsonData() }?.code == .invalidSchema)
+      #expect(archiveError { try ArchiveEncoder().encode(value) }?.code == .invalidSchema)
+      #expect(archiveError { try value.jsonData() }?.code == .invalidSchema)
     }
   }
 
@@ -153,16 +154,18 @@ struct WrittenAgainTests {
     friend.friend = cat
     let home = Home(animals: [Animal(), cat], favourite: nil)
     for error in [
-      failure { try ArchiveEncoder().encode(cat) }, failure { try ArchiveEncoder().encode(cat as Animal) },
-      failure { try ArchiveEncoder().encode([friend]) }, failure { try ArchiveEncoder().encode(home) },
-      failure { try cat.jsonData() }, failure { try (cat as Animal).jsonData() }, failure { try home.jsonData() },
-      failure { try friend.jsonData() }, failure { try home.dictionaryValue }, failure { try cat.copy() },
-      failure { try JSONAdapter<Home>().encode(home) },
-      failure { try ArchiveEncoder().encodeKeyed(home) },
+      archiveError { try ArchiveEncoder().encode(cat) }, archiveError { try ArchiveEncoder().encode(cat as Animal) },
+      archiveError { try ArchiveEncoder().encode([friend]) }, archiveError { try ArchiveEncoder().encode(home) },
+      archiveError { try cat.jsonData() }, archiveError { try (cat as Animal).jsonData() },
+      archiveError { try home.jsonData() },
+      archiveError { try friend.jsonData() }, archiveError { try home.dictionaryValue },
+      archiveError { try cat.copy() },
+      archiveError { try JSONAdapter<Home>().encode(home) },
+      archiveError { try ArchiveEncoder().encodeKeyed(home) },
     ] {
       #expect(error?.code == .notEncodable && error?.reason.contains("Cat") == true, "\(String(describing: error))")
     }
-    #expect(failure { try ArchiveEncoder().encode(home) }?.pathDescription == "animals[1]")
+    #expect(archiveError { try ArchiveEncoder().encode(home) }?.pathDescription == "animals[1]")
     let target = cat as Animal
     let before = target
     #expect(throws: ArchiveError.self) { try target.mergeValues(fromJSON: Data(#"{"name": "Tom"}"#.utf8)) }
@@ -224,9 +227,9 @@ struct WrittenAgainTests {
     for instants in [instants, mixed] {
       #expect(try ArchiveDecoder().decode(Instants.self, from: ArchiveEncoder().encode(instants)) == instants)
       #expect(
-        failure { try instants.jsonData() }?.code == .notEncodable,
+        archiveError { try instants.jsonData() }?.code == .notEncodable,
         "\(instants) \((try? instants.jsonData()).map { String(decoding: $0, as: UTF8.self) } ?? "")")
-      #expect(failure { try JSONAdapter<Instants>().encode(instants) }?.code == .notEncodable)
+      #expect(archiveError { try JSONAdapter<Instants>().encode(instants) }?.code == .notEncodable)
     }
   }
 
@@ -253,12 +256,12 @@ struct WrittenAgainTests {
 
   @Test("X-34: two cases of one name, and two values of one label, are refused when they are written")
   func casesOfOneName() {
-    #expect(failure { try ArchiveEncoder().encode(Twice.at(x: 1)) }?.code == .invalidSchema)
-    #expect(failure { try Twice.at(y: 1).jsonData() }?.code == .invalidSchema)
-    #expect(failure { try JSONAdapter<Twice>() }?.code == .invalidSchema)
-    #expect(failure { try Twice(fromJSON: Data(#"{"at": {"x": 1}}"#.utf8)) }?.code == .invalidSchema)
-    #expect(failure { try ArchiveEncoder().encode([Twice.at(x: 1)]) }?.code == .invalidSchema)
-    #expect(failure { try ArchiveEncoder().encode(Pair.both(_1: 1, 2)) }?.code == .invalidSchema)
-    #expect(failure { try Pair.both(_1: 1, 2).jsonData() }?.code == .invalidSchema)
+    #expect(archiveError { try ArchiveEncoder().encode(Twice.at(x: 1)) }?.code == .invalidSchema)
+    #expect(archiveError { try Twice.at(y: 1).jsonData() }?.code == .invalidSchema)
+    #expect(archiveError { try JSONAdapter<Twice>() }?.code == .invalidSchema)
+    #expect(archiveError { try Twice(fromJSON: Data(#"{"at": {"x": 1}}"#.utf8)) }?.code == .invalidSchema)
+    #expect(archiveError { try ArchiveEncoder().encode([Twice.at(x: 1)]) }?.code == .invalidSchema)
+    #expect(archiveError { try ArchiveEncoder().encode(Pair.both(_1: 1, 2)) }?.code == .invalidSchema)
+    #expect(archiveError { try Pair.both(_1: 1, 2).jsonData() }?.code == .invalidSchema)
   }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Strata
+import StrataTestSupport
 
 /// A model of which there are random ones.
 protocol RandomModel: Model {
@@ -18,8 +19,8 @@ struct WrittenPlain: Codable, Hashable {
 }
 
 extension WrittenRandom {
-  mutating func grade() -> WrittenGrade { pick([.low, .high]) }
-  mutating func mark() -> WrittenMark { pick([.none, .some, .plain]) }
+  mutating func grade() -> WrittenGrade { oneOf([.low, .high]) }
+  mutating func mark() -> WrittenMark { oneOf([.none, .some, .plain]) }
   mutating func serial() -> WrittenSerial { WrittenSerial(rawValue: integer()) }
   mutating func plain() -> WrittenPlain { WrittenPlain(name: text(), ratio: optional { $0.integer(Int.self) }) }
 }
@@ -37,7 +38,7 @@ struct WrittenScalars: RandomModel {
     WrittenScalars(
       int8: random.integer(), int16: random.integer(), int32: random.integer(), int64: random.integer(),
       int128: random.integer(), uint8: random.integer(), uint16: random.integer(), uint32: random.integer(),
-      uint64: random.integer(), uint128: random.integer(), bool: random.chance(2), float: random.float(),
+      uint64: random.integer(), uint128: random.integer(), bool: random.isOnce(in: 2), float: random.float(),
       double: random.double(), string: random.text(), data: random.data(), date: random.date(), url: random.url(),
       uuid: random.uuid(), decimal: random.decimal(), grade: random.grade(), mark: random.mark(),
       serial: random.serial(), plain: random.plain(), cache: 0, seen: random.text())
@@ -79,7 +80,7 @@ struct WrittenContainers: RandomModel {
       byDouble: random.dictionary({ $0.double() }, { $0.integer() }),
       byData: random.dictionary({ $0.data() }, { $0.integer() }),
       byDate: random.dictionary({ $0.date() }, { $0.integer() }),
-      byBoolean: random.dictionary({ $0.chance(2) }, { $0.dictionary({ $0.uuid() }, { $0.url() }) }),
+      byBoolean: random.dictionary({ $0.isOnce(in: 2) }, { $0.dictionary({ $0.uuid() }, { $0.url() }) }),
       byCase: random.dictionary({ WrittenChoice.random(&$0) }, { $0.integer() }),
       choices: random.set { WrittenChoice.random(&$0) },
       place: random.text(), renamed: random.optional { WrittenChoice.random(&$0) })
@@ -96,7 +97,7 @@ indirect enum WrittenChoice: RandomModel, Hashable {
   case `default`(in: [String: WrittenGrade])
 
   static func random(_ random: inout WrittenRandom) -> WrittenChoice {
-    switch random.pick([0, 1, 2, 3, 4, 5]) {
+    switch random.oneOf([0, 1, 2, 3, 4, 5]) {
     case 0: WrittenChoice.none
     case 1: WrittenChoice.some(random.integer())
     case 2: .text(random.optional { $0.text() }, also: random.mark())
@@ -117,7 +118,7 @@ struct WrittenSpot: RandomModel, Hashable {
   @Field(archive: .excluded) var cache = 0
 
   static func random(_ random: inout WrittenRandom) -> WrittenSpot {
-    WrittenSpot(lat: random.pick([0, 1]), lng: random.pick([0, 1]), cache: random.chance(20) ? 1 : 0)
+    WrittenSpot(lat: random.oneOf([0, 1]), lng: random.oneOf([0, 1]), cache: random.isOnce(in: 20) ? 1 : 0)
   }
 }
 
@@ -179,16 +180,17 @@ class WrittenKnot: RandomModel, Hashable {
 
   static func random(_ random: inout WrittenRandom) -> Self {
     let root = Self()
-    let all = [root] + (0..<random.pick([0, 1, 2, 4])).map { _ in random.chance(3) ? WrittenLoop() : WrittenKnot() }
+    let all =
+      [root] + (0..<random.oneOf([0, 1, 2, 4])).map { _ in random.isOnce(in: 3) ? WrittenLoop() : WrittenKnot() }
     for knot in all {
       knot.name = random.text()
-      knot.next = random.chance(2) ? random.pick(all) : nil
-      knot.back = random.chance(2) ? random.pick(all) : nil
-      knot.others = random.array { $0.pick(all) }
+      knot.next = random.isOnce(in: 2) ? random.oneOf(all) : nil
+      knot.back = random.isOnce(in: 2) ? random.oneOf(all) : nil
+      knot.others = random.array { $0.oneOf(all) }
       knot.choice = random.optional { WrittenChoice.random(&$0) }
       (knot as? WrittenLoop)?.mark = random.optional { $0.mark() }
-      if random.chance(4) { knot.group = random.set { $0.pick(all) } }
-      if random.chance(4) { knot.weights = random.dictionary({ $0.pick(all) }, { $0.integer() }) }
+      if random.isOnce(in: 4) { knot.group = random.set { $0.oneOf(all) } }
+      if random.isOnce(in: 4) { knot.weights = random.dictionary({ $0.oneOf(all) }, { $0.integer() }) }
     }
     return root
   }

@@ -1,33 +1,34 @@
 import Foundation
 import Strata
+import StrataTestSupport
 
 /// Random values of every kind: nothing, empty, extreme, odd and ordinary.
-struct WrittenRandom {
-  private var random: Linear
+struct WrittenRandom: RandomNumberGenerator {
+  private var random: SeededRandom
   /// How many models may still be made, so that nesting ends.
   var rest = 12
 
-  init(seed: UInt64) { random = Linear(state: seed) }
+  init(seed: UInt64) { random = SeededRandom(seed: seed) }
 
-  mutating func chance(_ one: Int) -> Bool { Int.random(in: 0..<one, using: &random) == 0 }
-  mutating func pick<T>(_ values: [T]) -> T { values[Int.random(in: 0..<values.count, using: &random)] }
+  mutating func next() -> UInt64 { random.next() }
+
   mutating func integer<T: FixedWidthInteger>(_ type: T.Type = T.self) -> T {
-    pick([0, 1, .max, .min, 23, 24, 100, T.random(in: .min ... .max, using: &random)])
+    oneOf([0, 1, .max, .min, 23, 24, 100, T.random(in: .min ... .max, using: &self)])
   }
 
   mutating func double() -> Double {
-    pick([
+    oneOf([
       0, -0.0, 1, 0.1, -1e300, .greatestFiniteMagnitude, .leastNonzeroMagnitude, .pi, 1e22, 9_007_199_254_740_992,
-      chance(6) ? .nan : 2, chance(6) ? .infinity : 3, Double.random(in: -1e6...1e6, using: &random),
+      isOnce(in: 6) ? .nan : 2, isOnce(in: 6) ? .infinity : 3, Double.random(in: -1e6...1e6, using: &self),
     ])
   }
 
   mutating func float() -> Float {
-    pick([0, -0.0, 0.1, .greatestFiniteMagnitude, .leastNonzeroMagnitude, chance(8) ? .nan : 1, 16_777_216])
+    oneOf([0, -0.0, 0.1, .greatestFiniteMagnitude, .leastNonzeroMagnitude, isOnce(in: 8) ? .nan : 1, 16_777_216])
   }
 
   mutating func text() -> String {
-    pick([
+    oneOf([
       "", "a", "b", "0", "1", "null", "true", "none", "some", "é", "e\u{301}", "\u{0}", "\u{FEFF}x", "👨‍👩‍👧",
       "\"\\/\n\t\u{1}",
       "\u{2028}", "𝒜", "a.b", "[0]", "_0", "strata.reference", "Ware@3", "NS.objects",
@@ -36,19 +37,19 @@ struct WrittenRandom {
     ])
   }
 
-  mutating func data() -> Data { pick([Data(), Data([0]), Data([255, 254]), Data(repeating: 7, count: 300)]) }
+  mutating func data() -> Data { oneOf([Data(), Data([0]), Data([255, 254]), Data(repeating: 7, count: 300)]) }
 
   mutating func date() -> Date {
-    pick([
+    oneOf([
       Date(timeIntervalSinceReferenceDate: 0), Date(timeIntervalSince1970: 0), Date(timeIntervalSince1970: 1.5),
       Date(timeIntervalSince1970: -1), Date(timeIntervalSinceReferenceDate: 700_000_000.25),
-      chance(6) ? .distantFuture : .distantPast,
-      chance(9) ? Date(timeIntervalSince1970: 1e18) : Date(timeIntervalSince1970: 9),
+      isOnce(in: 6) ? .distantFuture : .distantPast,
+      isOnce(in: 9) ? Date(timeIntervalSince1970: 1e18) : Date(timeIntervalSince1970: 9),
     ])
   }
 
   mutating func url() -> URL {
-    pick(
+    oneOf(
       ["https://example.com/a?b=c#d", "file:///tmp/x%20y", "mailto:a@b.c", "a/b", "#x", "https://ex.com/%F0%9F"]
         .compactMap {
           URL(string: $0)
@@ -61,16 +62,16 @@ struct WrittenRandom {
   }
 
   mutating func decimal() -> Decimal {
-    pick([
+    oneOf([
       0, 1, -1, Decimal(string: "0.1") ?? 0, .greatestFiniteMagnitude, .leastFiniteMagnitude, .leastNonzeroMagnitude,
       Decimal(sign: .plus, exponent: 127, significand: 10), Decimal(string: "-12345678901234567890.123456789") ?? 0,
-      chance(9) ? .nan : 5,
+      isOnce(in: 9) ? .nan : 5,
     ])
   }
 
-  mutating func optional<T>(_ make: (inout Self) -> T) -> T? { chance(3) ? nil : make(&self) }
+  mutating func optional<T>(_ make: (inout Self) -> T) -> T? { isOnce(in: 3) ? nil : make(&self) }
   mutating func array<T>(_ make: (inout Self) -> T) -> [T] {
-    (0..<pick([0, 0, 1, 2, 3])).map { _ in make(&self) }
+    (0..<oneOf([0, 0, 1, 2, 3])).map { _ in make(&self) }
   }
   mutating func set<T: Hashable>(_ make: (inout Self) -> T) -> Set<T> { Set(array(make)) }
   mutating func dictionary<K: Hashable, V>(
@@ -81,7 +82,7 @@ struct WrittenRandom {
 
   /// A model inside another, until there are enough.
   mutating func inside<T>(_ make: (inout Self) -> T) -> T? {
-    guard rest > 0, !chance(3) else { return nil }
+    guard rest > 0, !isOnce(in: 3) else { return nil }
     rest -= 1
     return make(&self)
   }

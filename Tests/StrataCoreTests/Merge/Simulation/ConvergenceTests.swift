@@ -1,5 +1,6 @@
 import Foundation
 import StrataCore
+import StrataTestSupport
 import Testing
 
 /// Three replicas that started from one base, each with its own edit, and a policy by which they merge.
@@ -9,7 +10,7 @@ private struct Exchange {
   let edits: [Value]
 
   /// Values that fit the policy; a time is never before the base's.
-  init(_ law: MergeLaw, _ random: inout MergeRandom) {
+  init(_ law: MergeLaw, _ random: inout SeededRandom) {
     self.law = law
     let isTimed = law.isTimed
     func value(since time: Int) -> Value {
@@ -28,7 +29,7 @@ private struct Exchange {
   }
 
   /// Each replica gets what the others edited, as they edited it and once each, in an order of its own.
-  func once(_ random: inout MergeRandom) throws -> [Value] {
+  func once(_ random: inout SeededRandom) throws -> [Value] {
     var ends: [Value] = []
     for own in 0..<3 {
       var value = edits[own]
@@ -40,7 +41,7 @@ private struct Exchange {
 
   /// Replicas send each other what they have by now, in any order and as often as it happens, and then all to all until
   /// nothing changes or it is clear that something always will.
-  func gossip(_ random: inout MergeRandom) throws -> [Value] {
+  func gossip(_ random: inout SeededRandom) throws -> [Value] {
     var values = edits
     func send(_ sender: Int, _ receiver: Int) throws { values[receiver] = try merge(values[receiver], values[sender]) }
     for _ in 0..<random.below(8) {
@@ -101,7 +102,7 @@ private struct Convergence: Hashable, CustomStringConvertible {
   /// What some cases leave of the claims that replicas come together; more cases where they leave too much, since only
   /// luck decides when a claim is refuted.
   static func found(for law: MergeLaw, expecting expected: Convergence, seed: UInt64) throws -> Convergence {
-    var random = MergeRandom(seed: seed)
+    var random = SeededRandom(seed: seed)
     var found = Convergence()
     func areEqual(_ values: [Value], _ read: (Value) -> Value) -> Bool { Set(values.map(read)).count == 1 }
     for number in 0..<3000 where number < 60 || expected.isLess(than: found) {

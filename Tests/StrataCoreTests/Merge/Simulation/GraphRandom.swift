@@ -1,6 +1,7 @@
 import StrataCore
+import StrataTestSupport
 
-extension MergeRandom {
+extension SeededRandom {
   /// A random graph of a team: people who share their bosses, in circles too, and pets.
   mutating func graph() -> GraphMap {
     var map = GraphMap()
@@ -98,7 +99,7 @@ struct GraphDocument {
   ///   - whole: the graph.
   ///   - local: the objects that are known here; what is new is sent whole.
   /// - Returns: `nil` where objects refer to each other in circles, which JSON cannot say.
-  init?(_ whole: GraphMap, knownHere local: GraphMap, _ random: inout MergeRandom) {
+  init?(_ whole: GraphMap, knownHere local: GraphMap, _ random: inout SeededRandom) {
     var map = whole
     let isPart = random.isOnce(in: 2)
     for (key, fields) in whole.objects.sorted(by: { $0.key < $1.key }) where isPart && local.objects[key] != nil {
@@ -133,7 +134,7 @@ extension GraphMap {
   }
 
   /// - Parameter seen: the objects that stand in the document already; they may come again with nothing but who they are.
-  fileprivate func json(_ key: String, _ seen: inout Set<String>, _ random: inout MergeRandom) -> Tree {
+  fileprivate func json(_ key: String, _ seen: inout Set<String>, _ random: inout SeededRandom) -> Tree {
     var object = Object()
     let fields = objects[key] ?? [:]
     let id: Tree? =

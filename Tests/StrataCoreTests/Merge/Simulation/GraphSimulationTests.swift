@@ -1,5 +1,6 @@
 import Foundation
 import StrataCore
+import StrataTestSupport
 import Testing
 
 /// What merging graphs must come to: each object is a map of its fields, which is merged once, and references are values.
@@ -87,7 +88,7 @@ private struct GraphRound {
   let isBaseKnown: Bool
 
   init(seed: UInt64) {
-    var random = MergeRandom(seed: seed)
+    var random = SeededRandom(seed: seed)
     self.seed = seed
     edits = (random.below(5), random.below(5))
     isBaseKnown = !random.isOnce(in: 3)
@@ -104,10 +105,10 @@ private struct GraphRound {
   }
 
   private var sides: Sides {
-    var random = MergeRandom(seed: seed ^ 0xF00D)
+    var random = SeededRandom(seed: seed ^ 0xF00D)
     let base = random.graph()
     func edited(_ count: Int, _ seed: UInt64) -> GraphMap {
-      var random = MergeRandom(seed: seed)
+      var random = SeededRandom(seed: seed)
       var map = base
       for _ in 0..<count { random.edit(&map) }
       return map.trimmed()

@@ -1,18 +1,14 @@
 import StrataCore
+import StrataTestSupport
 
 /// Random values and edits of the simulation's document.
-extension MergeRandom {
-  mutating func oneOf<T>(_ values: [T]) -> T { values[below(values.count)] }
-
-  /// Whether something happens that happens once in so many times.
-  mutating func isOnce(in count: Int) -> Bool { below(count) == 0 }
-
+extension SeededRandom {
   /// Keys that other formats give a meaning to.
   private static let keys = ["a", "b", "a.b", "[0]", "u\u{308}", "", "*", "~1/"]
 
   /// A value for a key of a model, a payload or a dictionary.
   mutating func leaf(_ key: String, allowsNaN: Bool) -> Tree {
-    func number(_ random: inout MergeRandom) -> Tree {
+    func number(_ random: inout SeededRandom) -> Tree {
       allowsNaN && random.isOnce(in: 3) ? .double(.nan) : .double(Double(random.below(3)) / 2)
     }
     switch key {
@@ -57,7 +53,7 @@ extension MergeRandom {
 
   /// The value with one change somewhere inside.
   mutating func edited(_ value: Tree, _ shape: Shape, _ key: String, allowsNaN: Bool, isJSON: Bool) -> Tree {
-    func fresh(_ random: inout MergeRandom) -> Tree {
+    func fresh(_ random: inout SeededRandom) -> Tree {
       random.tree(shape, key, allowsNaN: allowsNaN, isJSON: isJSON)
     }
     switch (shape, value) {

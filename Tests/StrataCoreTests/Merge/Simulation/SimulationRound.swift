@@ -1,5 +1,6 @@
 import Foundation
 import StrataCore
+import StrataTestSupport
 
 /// One step of a round; what it does follows from its own seed and from how things stand.
 struct SimulationStep: CustomStringConvertible {
@@ -31,7 +32,7 @@ struct SimulationRound {
   var plainKeys = Set<String>()
 
   init(seed: UInt64) {
-    var random = MergeRandom(seed: seed)
+    var random = SeededRandom(seed: seed)
     self.seed = seed
     let weights: [(SimulationStep.Kind, Int)] = [
       (.edit, 8), (.editServer, 6), (.sendWhole, 3), (.sendPartial, 4), (.sendRecord, 2), (.sendModel, 1),
@@ -106,7 +107,7 @@ private struct SimulationWorld {
   private let plainKeys: Set<String>
 
   init(_ round: SimulationRound, isOracleAlone: Bool, log: (String) -> Void) throws {
-    var random = MergeRandom(seed: round.seed ^ 0x5EED)
+    var random = SeededRandom(seed: round.seed ^ 0x5EED)
     allowsNaN = random.isOnce(in: 4)
     plainKeys = round.plainKeys
     let start = random.tree(.model(.document), "element", allowsNaN: allowsNaN, isJSON: true)
@@ -161,7 +162,7 @@ private struct SimulationWorld {
   }
 
   mutating func run(_ step: SimulationStep, log: (String) -> Void) throws {
-    var random = MergeRandom(seed: step.seed)
+    var random = SeededRandom(seed: step.seed)
     switch step.kind {
     case .edit:
       let edited = change(replicas[step.replica].tree, step.count, &random, isJSON: false)
@@ -206,10 +207,10 @@ private struct SimulationWorld {
     }
   }
 
-  private func change(_ tree: Tree, _ count: Int, _ random: inout MergeRandom, isJSON: Bool) -> Tree {
+  private func change(_ tree: Tree, _ count: Int, _ random: inout SeededRandom, isJSON: Bool) -> Tree {
     // Each edit has a seed of its own, so that fewer edits are the first of them.
     (0..<count).reduce(tree) { tree, _ in
-      var own = MergeRandom(seed: random.next())
+      var own = SeededRandom(seed: random.next())
       return Self.plain(own.edited(tree, Self.shape, "", allowsNaN: allowsNaN, isJSON: isJSON), plainKeys)
     }
   }
@@ -223,7 +224,7 @@ private struct SimulationWorld {
   }
 
   private mutating func sendPatch(
-    _ step: SimulationStep, _ random: inout MergeRandom, _ log: (String) -> Void
+    _ step: SimulationStep, _ random: inout SeededRandom, _ log: (String) -> Void
   ) throws {
     // JSON has no NaN, and a patch needs to know all that it changes.
     guard let base = replicas[step.replica].wholeBase, !base.hasNaN, !server.hasNaN else {

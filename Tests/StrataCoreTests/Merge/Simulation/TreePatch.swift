@@ -1,4 +1,5 @@
 import StrataCore
+import StrataTestSupport
 
 /// Patches between two trees, made without the library's differences.
 enum TreePatch {
@@ -36,7 +37,7 @@ enum TreePatch {
 
   /// A JSON patch (RFC 6902); a field that becomes null is removed or replaced.
   static func operations(
-    _ old: Tree, _ new: Tree, _ shape: Shape, _ path: [String], _ random: inout MergeRandom
+    _ old: Tree, _ new: Tree, _ shape: Shape, _ path: [String], _ random: inout SeededRandom
   ) -> [JSONPatch.Operation] {
     guard old.canonicalText != new.canonicalText else { return [] }
     let pointer = JSONPointer(path)

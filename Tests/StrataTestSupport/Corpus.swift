@@ -1,0 +1,38 @@
+package import Foundation
+package import Testing
+
+/// The folder of real data that `STRATA_CORPUS` names, which is not part of the repository.
+package enum Corpus {
+  /// `nil` where the variable is not set.
+  package static let root = ProcessInfo.processInfo.environment["STRATA_CORPUS"].map {
+    URL(filePath: $0, directoryHint: .isDirectory)
+  }
+
+  /// The rows of its index by their cells, without the heading.
+  package static let index: [[String]] = {
+    // Tests count the rows that they need.
+    guard let text = try? String(contentsOf: url("INDEX.tsv"), encoding: .utf8) else { return [] }
+    return text.split(separator: "\n").dropFirst().map { line in
+      line.split(separator: "\t", omittingEmptySubsequences: false).map(String.init)
+    }
+  }()
+
+  /// Where a file or folder is, by its path in the corpus.
+  package static func url(_ path: String) throws -> URL { try #require(root).appending(path: path) }
+
+  package static func data(_ path: String) throws -> Data { try Data(contentsOf: url(path)) }
+
+  /// The JSON files of a folder and of the folders in it, by their paths in the corpus, in order.
+  package static func jsonFiles(in folder: String) -> [String] {
+    guard let root else { return [] }
+    let names = FileManager.default.enumerator(atPath: root.appending(path: folder).path)
+    return (names?.compactMap { $0 as? String } ?? []).filter { $0.hasSuffix(".json") }.sorted().map {
+      "\(folder)/\($0)"
+    }
+  }
+}
+
+extension Trait where Self == ConditionTrait {
+  /// Skips what reads real data where there is none.
+  package static var readsCorpus: Self { .enabled(if: Corpus.root != nil, "STRATA_CORPUS is not set") }
+}

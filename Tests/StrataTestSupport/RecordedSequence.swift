@@ -1,0 +1,22 @@
+import Foundation
+package import StrataCore
+import Testing
+
+/// What one server said about one resource, one time after the other: a folder of the corpus.
+package struct RecordedSequence: Decodable, Sendable, CustomTestStringConvertible {
+  /// The path of the folder.
+  package let seq: String
+  package let steps: Int
+
+  package var testDescription: String { seq }
+
+  package static let all: [RecordedSequence] = {
+    // Without the corpus there are none, and a test counts them.
+    guard let data = try? Corpus.data("MERGE_SEQUENCES.json") else { return [] }
+    return (try? JSONDecoder().decode([RecordedSequence].self, from: data)) ?? []
+  }()
+
+  package func documents() throws -> [Value] {
+    try Corpus.jsonFiles(in: seq).map { try JSONReader().read(Corpus.data($0)) }
+  }
+}

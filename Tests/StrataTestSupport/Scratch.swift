@@ -1,0 +1,42 @@
+package import Foundation
+
+/// A folder of its own that is removed, with everything in it, when nothing refers to this any more.
+package final class Scratch {
+  package let url: URL
+
+  package init() throws {
+    url = FileManager.default.temporaryDirectory.appending(path: "strata-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+  }
+
+  // What stays in the folder of temporary files does no harm, and a deinitialiser cannot throw.
+  deinit { try? FileManager.default.removeItem(at: url) }
+
+  package func path(_ name: String) -> String { url.appending(path: name).path }
+
+  /// Makes a file and returns its path.
+  package func file(_ name: String, _ data: Data) throws -> String {
+    try data.write(to: url.appending(path: name))
+    return path(name)
+  }
+
+  package func file(_ name: String, _ text: String) throws -> String { try file(name, Data(text.utf8)) }
+
+  package func data(_ name: String) throws -> Data { try Data(contentsOf: url.appending(path: name)) }
+
+  package var names: [String] {
+    get throws { try FileManager.default.contentsOfDirectory(atPath: url.path).sorted() }
+  }
+}
+
+/// Hands a folder of its own to `body`, and removes it afterwards with everything in it.
+package func withFolder<R>(_ body: (URL) throws -> R) throws -> R {
+  let scratch = try Scratch()
+  return try withExtendedLifetime(scratch) { try body(scratch.url) }
+}
+
+package func withFolder<R>(_ body: (URL) async throws -> R) async throws -> R {
+  let scratch = try Scratch()
+  defer { withExtendedLifetime(scratch) {} }
+  return try await body(scratch.url)
+}
