@@ -70,7 +70,7 @@ struct MatchingTests {
     cook.dish = "mine"
     let sailor = Sailor(id: 1, name: "b")
     sailor.nick = "theirs"
-    try cook.mergeValues(from: sailor)
+    try cook.merge(.model(sailor))
     #expect(cook.name == "b" && cook.nick == "mine" && cook.dish == "mine")
     let target = Sailor(id: 1, name: "b")
     target.nick = "mine"

@@ -272,7 +272,7 @@ struct MergeMemoryTests {
     try task.mergeValues(fromJSON: self.task("theirs"))
     try task.mergeValues(fromJSON: self.task("theirs", 5))
     try task.mergeValues(fromJSON: Data(#"{"stars": 6}"#.utf8))
-    try task.mergeValues(from: TaskStars(id: 1, stars: 7))
+    try task.merge(.model(TaskStars(id: 1, stars: 7)))
     #expect(task.title == "mine" && task.stars == 7 && task.mergeConflicts.map(\.server) == ["theirs"])
     var (resolved, agreed, ruled) = (task, task, task)
     try resolved.resolve(#require(resolved.mergeConflicts.first), with: .server)
@@ -314,7 +314,7 @@ struct MergeMemoryTests {
     #expect(local.title == "theirs")
     // And edits are not taken for the server's.
     local.title = "mine"
-    try local.mergeValues(from: TaskStars(id: 1, stars: 4))
+    try local.merge(.model(TaskStars(id: 1, stars: 4)))
     try local.mergeValues(fromJSON: task("theirs", 4))
     #expect(local.title == "mine" && local.stars == 4)
   }
@@ -323,9 +323,9 @@ struct MergeMemoryTests {
   func otherModel() throws {
     var local = try TrackedTask(fromJSON: task("a"))
     local.title = "mine"
-    try local.mergeValues(from: TaskSummary(id: 1, title: "a", stars: 2))
+    try local.merge(.model(TaskSummary(id: 1, title: "a", stars: 2)))
     #expect(local.title == "mine" && local.stars == 2)
-    try local.mergeValues(from: TaskSummary(id: 1, title: "theirs", stars: 2))
+    try local.merge(.model(TaskSummary(id: 1, title: "theirs", stars: 2)))
     #expect(local.title == "mine" && local.mergeConflicts.map(\.path.description) == ["title"])
   }
 

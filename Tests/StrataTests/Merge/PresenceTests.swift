@@ -125,11 +125,11 @@ struct PresenceTests {
     local.nick = "mine"
     let source = HouseholdSummary(
       title: "new", nick: "theirs", owner: ContactSummary(id: 1, name: "Ada B."), parcel: nil)
-    try local.mergeValues(from: HouseholdSummary(title: "new", nick: "theirs", owner: source.owner, parcel: .letter))
+    try local.merge(.model(HouseholdSummary(title: "new", nick: "theirs", owner: source.owner, parcel: .letter)))
     #expect(local.title == "new" && local.nick == "mine" && local.parcel == .letter)
     #expect(local.owner == Contact(1, "Ada B.", mail: "ada@x", note: "n", address: bern))
-    try local.mergeValues(
-      from: HouseholdSummary(title: "new", nick: "", owner: ContactSummary(id: 5, name: "E"), parcel: .letter))
+    try local.merge(
+      .model(HouseholdSummary(title: "new", nick: "", owner: ContactSummary(id: 5, name: "E"), parcel: .letter)))
     #expect(local.owner == Contact(5, "E"))
   }
 
@@ -194,7 +194,7 @@ struct PresenceTests {
     var local = Parcel.letter
     try local.mergeValues(from: .box(weight: 1, note: nil, to: nil))
     #expect(local == .box(weight: 1, note: nil, to: nil))
-    let report = try local.merge(.model(.letter), base: .box(weight: 3, note: nil, to: nil))
+    let report = try local.merge(.model(Parcel.letter), base: .box(weight: 3, note: nil, to: nil))
     #expect(local == .box(weight: 1, note: nil, to: nil) && report.conflicts.count == 1)
     try local.mergeValues(fromJSON: json(#"{"box": {"note": "n"}}"#))
     #expect(local == .box(weight: 1, note: "n", to: nil))
