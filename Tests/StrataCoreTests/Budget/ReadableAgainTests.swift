@@ -72,7 +72,8 @@ import StrataTestSupport
     let seed = UInt64.random(in: 0..<1 << 32)
     var random = SeededRandom(seed: seed)
     var refused: [ArchiveLimits.Limit: Int] = [:]
-    for _ in 0..<400 {
+    // Some seeds need more values until each limit has refused one.
+    for number in 0..<4000 where number < 400 || refused.count < 6 {
       let value = Self.value(&random, 4)
       var limits = ArchiveLimits()
       switch random.below(6) {

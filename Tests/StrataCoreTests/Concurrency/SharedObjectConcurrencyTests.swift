@@ -37,7 +37,11 @@ struct SharedObjectConcurrencyTests {
 
   @Test("X-1: one task at a time uses a regular expression, which may hold code with a state")
   func expression() async {
-    let check = Check<String>.matches(Regex { Counting(turnstile: Turnstile()) })
+    // That one task at a time uses them is what this tests.
+    nonisolated(unsafe) let turnstile = Turnstile()
+    nonisolated(unsafe) let pattern = Regex { Counting(turnstile: turnstile) }
+    let check = Check<String>.matches(pattern)
     await hundredTasks(share: check) { check, _ in try check.run("any text") }
+    #expect(turnstile.pass() == 501)
   }
 }

@@ -114,12 +114,24 @@ struct GoldenTests {
     #expect(streets == ["Street 0", "Street 1", "Street 2"])
   }
 
-  @Test("What is written today has the bodies of the released archives", arguments: names.filter { $0 != "stream" })
+  @Test("What is written today has the bodies of the released archives", arguments: names)
   func bodies(name: String) throws {
     // Compressed bytes depend on the zlib of the system, and bodies do not.
-    #expect(try Stamp(of: Self.make(name)) == Stamp(of: archive(name)))
-    #expect(
-      try ArchiveDecoder().decodeValue(from: Self.make(name)) == ArchiveDecoder().decodeValue(from: archive(name)))
+    let (today, released) = try (Self.members(Self.make(name)), Self.members(archive(name)))
+    #expect(today.map(\.stamp) == released.map(\.stamp))
+    #expect(today.map(\.body) == released.map(\.body))
+  }
+
+  private static func members(_ archive: Data) throws -> [(stamp: Stamp, body: [UInt8])] {
+    let bytes = [UInt8](archive)
+    var members: [(stamp: Stamp, body: [UInt8])] = []
+    var offset = 0
+    while offset < bytes.count {
+      let member = try inflate(bytes, at: offset)
+      members.append((member.stamp, member.body))
+      offset = member.nextOffset
+    }
+    return members
   }
 
   @Test(

@@ -255,7 +255,7 @@ struct JSONRoadsTests {
         changed[place] ^= 1 << bit
         // Only what is UTF-8 can be handed on as text here; the rest is refused by both alike.
         if let text = String(validating: changed, as: UTF8.self), !text.contains(where: { $0 == "\0" }) {
-          compareDamaged(text)
+          compare(Report.self, text)
         } else {
           #expect(throws: ArchiveError.self) { try Report(fromJSON: Data(changed)) }
         }
@@ -263,15 +263,8 @@ struct JSONRoadsTests {
     }
     for count in bytes.indices {
       #expect(throws: ArchiveError.self) { try Report(fromJSON: Data(bytes[..<count])) }
+      compare(Report.self, String(text.prefix(count)))
     }
-  }
-
-  private func compareDamaged(_ text: String) {
-    let data = Data(text.utf8)
-    let straight = Outcome { try JSONReader().read(Report.self, from: data) }
-    let detour = Outcome { try Report(fromJSON: JSONReader().read(data)) }
-    if case .error(.invalidJSON, let path, _) = straight, !path.isEmpty { return }
-    #expect(straight == detour, "\(text)")
   }
 
   @Test("A model nested 100,000 levels deep is an error", arguments: ["[", "{\"nested\":[", "{\"a\":"])
@@ -315,9 +308,7 @@ struct JSONRoadsTests {
     struct Sum: Archivable, Equatable {
       var total: Int
       func write(to writer: inout ArchiveWriter) throws { writer.write(Int64(total)) }
-      static func make(from value: Value, in context: DecodingContext) throws -> Sum {
-        Sum(total: (value["n"]?.arrayValue ?? []).compactMap(\.intValue).reduce(0, +))
-      }
+      static func make(from value: Value, in context: DecodingContext) throws -> Sum { Sum(total: -1) }
       static func make(fromJSON element: JSONElement, in context: DecodingContext) throws -> Sum {
         var total = 0
         try element["n"]?.forEachElement { total += try Int.make(fromJSON: $0, in: context) }

@@ -26,12 +26,14 @@ private enum MergeExamples {
     return issue
   }
 
-  static func refresh(_ mine: Issue, _ refreshed: Issue, _ before: Issue) throws -> MergeReport {
+  static func refresh(_ mine: Issue, _ refreshed: Issue, _ before: Issue) throws -> (
+    issue: Issue, outcomes: [MergeReport.Outcome]
+  ) {
     var issue = mine
     // README.md:begin
     let report = try issue.merge(.model(refreshed), base: before)
     // README.md:end
-    return report
+    return (issue, report.entries.map(\.outcome))
   }
 
   static func open(_ data: Data) throws -> (KeyedArchive, Issue, Data) {
@@ -89,7 +91,13 @@ struct MergeReadmeTests {
     let issue = try MergeExamples.Issue(fromJSON: json("a"))
     var mine = issue
     mine.title = "mine"
-    #expect(try MergeExamples.refresh(mine, issue, issue).entries.map(\.outcome) == [.local])
+    let theirs = try MergeExamples.Issue(fromJSON: json("theirs"))
+    for (local, server, title, outcome) in [
+      (mine, issue, "mine", .local), (issue, theirs, "theirs", .server), (mine, theirs, "mine", .conflict),
+    ] as [(MergeExamples.Issue, MergeExamples.Issue, String, MergeReport.Outcome)] {
+      let merged = try MergeExamples.refresh(local, server, issue)
+      #expect(merged.issue.title == title && merged.outcomes == [outcome])
+    }
     let (archive, opened, back) = try MergeExamples.open(ArchiveEncoder().encodeKeyed(issue))
     #expect(opened.title == "a" && archive.graph.objects.first?["title"] == "a")
     #expect(try MergeExamples.open(back).1.number == 7)
@@ -113,10 +121,17 @@ struct MergeReadmeTests {
     let page = try Repository.text(name == "README.md" ? name : "Docs/\(name)")
     let parts = try Repository.examples(name)
     #expect(parts.count == (name == "README.md" ? 3 : 2))
-    for line in parts.joined(separator: "\n").split(separator: "\n") {
-      let line = line.trimmingCharacters(in: .whitespaces)
-      guard !line.isEmpty else { continue }
-      #expect(page.contains(line), "\(name) has no line \(line)")
+    let lines = Self.lines(page[...])
+    for part in parts {
+      let example = Self.lines(part)
+      #expect(!example.isEmpty && lines.contains(example), "\(name) does not have \(example)")
     }
+  }
+
+  /// The lines without their indentation, and without what the page says beside them.
+  private static func lines(_ text: Substring) -> [String] {
+    text.split(separator: "\n").map { line in
+      line.replacing(/\s+\/\/ .*$/, with: "").trimmingCharacters(in: .whitespaces)
+    }.filter { !$0.isEmpty }
   }
 }
