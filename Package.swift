@@ -63,7 +63,10 @@ let package = Package(
       ],
       swiftSettings: features
     ),
-    .testTarget(name: "StrataTests", dependencies: ["Strata", "StrataTestSupport"], swiftSettings: features),
+    // Names that other libraries declare: a test uses both.
+    .target(name: "NeighbourNames", path: "Tests/NeighbourNames", swiftSettings: features),
+    .testTarget(
+      name: "StrataTests", dependencies: ["Strata", "StrataTestSupport", "NeighbourNames"], swiftSettings: features),
     .target(
       name: "StrataTool",
       dependencies: ["StrataCore", .product(name: "ArgumentParser", package: "swift-argument-parser")],

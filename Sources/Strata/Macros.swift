@@ -42,7 +42,7 @@
   member, names: named(schema), prefixed(_schemaOf), named(init()), named(init(fields:)), named(encodeFields(to:)),
   named(readField(_:from:)), named(adoptFields(of:)), named(adoptObject(_:)), named(archivedUnknownFields))
 @attached(
-  extension, conformances: Model, names: named(init(fields:)), named(encodeFields(to:)),
+  extension, conformances: VersionedModel, names: named(init(fields:)), named(encodeFields(to:)),
   named(archivedUnknownFields), named(adoptFields(of:)), named(make(case:payload:)))
 public macro Model(version: Int, name: String? = nil, formerNames: [String] = []) =
   #externalMacro(module: "StrataMacros", type: "ModelMacro")
@@ -67,7 +67,7 @@ public macro Model(version: Int, name: String? = nil, formerNames: [String] = []
 @attached(
   member, names: named(schema), prefixed(_schemaOf), named(init(fields:)), named(encodeFields(to:)),
   named(readField(_:from:)), named(adoptObject(_:)))
-public macro Model(version: Int, name: String? = nil, formerNames: [String] = [], superclass: any Model.Type) =
+public macro Model(version: Int, name: String? = nil, formerNames: [String] = [], superclass: any VersionedModel.Type) =
   #externalMacro(module: "StrataMacros", type: "SubmodelMacro")
 
 /// Says how one property of a ``Model(version:name:formerNames:)`` is archived, merged and found in JSON.

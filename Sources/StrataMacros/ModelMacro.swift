@@ -37,10 +37,10 @@ struct ModelMacro: MemberMacro, ExtensionMacro {
     let (model, diagnostics) = ModelDeclaration.read(node, declaration, in: context.lexicalContext)
     diagnostics.forEach(context.diagnose)
     guard let model else { return [] }
-    let isMissing = protocols.contains { $0.trimmedDescription.split(separator: ".").last ?? "" == "Model" }
+    let isMissing = protocols.contains { $0.trimmedDescription.split(separator: ".").last ?? "" == "VersionedModel" }
     let members = model.extensionMembers.map { $0.indented(1) }.joined(separator: "\n\n")
     let text =
-      "nonisolated extension \(type.trimmed)\(isMissing ? ": Model" : "") {\(members.isEmpty ? "" : "\n\(members)\n")}"
+      "nonisolated extension \(type.trimmed)\(isMissing ? ": VersionedModel" : "") {\(members.isEmpty ? "" : "\n\(members)\n")}"
     return [try ExtensionDeclSyntax("\(raw: text)")]
   }
 }

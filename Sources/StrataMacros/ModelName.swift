@@ -63,6 +63,6 @@ struct ModelName {
     }
     let name =
       type.as(MemberTypeSyntax.self)?.name.text ?? type.as(IdentifierTypeSyntax.self)?.name.text ?? ""
-    return ["Archivable", "Model", "EnumModel", "DescribedModel"].contains(name)
+    return ["Archivable", "VersionedModel", "EnumModel", "DescribedModel"].contains(name)
   }
 }

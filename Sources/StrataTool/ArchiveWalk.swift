@@ -36,7 +36,7 @@ struct ArchiveWalk {
   static func walk(
     _ data: Data, limits: ArchiveLimits, _ body: (Stamp, [Value]) throws -> Void
   ) throws -> ArchiveWalk {
-    var order = MemberOrder()
+    var order = StreamOrder()
     let context = DecodingContext(limits: limits)
     var place = 0
     while place < data.count {

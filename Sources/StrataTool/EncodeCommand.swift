@@ -38,7 +38,7 @@ struct EncodeCommand: ToolCommand {
       guard case .object(let object) = document else {
         throw ToolError("\(file.name): --type needs an object, and the document is \(document.kind)")
       }
-      return try ArchiveEncoder().encode(Record(typeName: type, modelVersion: modelVersion, object: object))
+      return try ArchiveEncoder().encode(ModelRecord(typeName: type, modelVersion: modelVersion, object: object))
     }
     try DataFile(output).write(archive, console)
     return 0

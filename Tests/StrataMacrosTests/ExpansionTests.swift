@@ -31,7 +31,7 @@ import Testing
           ])
       }
 
-      nonisolated extension Note: Model {
+      nonisolated extension Note: VersionedModel {
         init(fields reader: inout ArchiveReader) throws {
           self.text = try reader.field(0)
           self.seen = try reader.field(1, default: 0)
@@ -106,7 +106,7 @@ import Testing
           ], keepsUnknownFields: true)
       }
 
-      nonisolated extension Issue: Model {
+      nonisolated extension Issue: VersionedModel {
         public init(fields reader: inout ArchiveReader) throws {
           self.id = try reader.field(0)
           self.title = try reader.field(1)
@@ -176,7 +176,7 @@ import Testing
         }
       }
 
-      nonisolated extension Outer.Box: Model {
+      nonisolated extension Outer.Box: VersionedModel {
         init(fields reader: inout ArchiveReader) throws {
           self.content = try reader.field(0)
           self.tag = try reader.field(1)
@@ -243,7 +243,7 @@ import Testing
         }
       }
 
-      nonisolated extension Person: Model {
+      nonisolated extension Person: VersionedModel {
         package func encodeFields(to writer: inout ArchiveWriter) throws {
           try writer.field(0, self.id)
           try writer.field(1, self.name)
@@ -292,7 +292,7 @@ import Testing
         }
       }
 
-      nonisolated extension Counter: Model {
+      nonisolated extension Counter: VersionedModel {
         convenience init(fields reader: inout ArchiveReader) throws {
           self.init()
           self.count = try reader.field(0, default: 0)
@@ -367,7 +367,7 @@ import Testing
         }
       }
 
-      nonisolated extension Animal: Model {
+      nonisolated extension Animal: VersionedModel {
       }
       """#)
   }
@@ -458,7 +458,7 @@ import Testing
           ])
       }
 
-      nonisolated extension Payment: Model {
+      nonisolated extension Payment: VersionedModel {
         init(fields reader: inout ArchiveReader) throws {
           throw reader.enumHasNoFields()
         }

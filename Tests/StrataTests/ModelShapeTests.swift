@@ -170,7 +170,7 @@ struct Shelf {
     let inner = Outer.Inner(kind: .open, kinds: [.closed], number: 4)
     #expect(try archived(inner) == inner)
     #expect(try archived(Outer.Event.opened(.closed)) == .opened(.closed))
-    let record = Record(typeName: "Outer.Inner", modelVersion: 1, object: Object())
+    let record = ModelRecord(typeName: "Outer.Inner", modelVersion: 1, object: Object())
     #expect(
       try ArchiveDecoder().decode(Outer.Inner.self, from: ArchiveEncoder().encode(record)) == Outer.Inner())
     #expect(try archived(Outer.Object()).kind == .closed)
@@ -188,7 +188,7 @@ struct Shelf {
       ("later", .bool(true)),
     ]
     let object = Object(entries.map { Object.Entry(key: $0.0, value: $0.1) })
-    let data = try ArchiveEncoder().encode(Record(typeName: "Bug", modelVersion: 3, object: object))
+    let data = try ArchiveEncoder().encode(ModelRecord(typeName: "Bug", modelVersion: 3, object: object))
     let ticket = try ArchiveDecoder().decode(Ticket.self, from: data)
     #expect(ticket.title == "t" && ticket.state == .open && ticket.labels.isEmpty)
     #expect(ticket.unknownFields["later"] == .bool(true))

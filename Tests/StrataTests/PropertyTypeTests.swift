@@ -85,7 +85,7 @@ struct Tree: Equatable {
 
   @Test("The schema of an enum has the keys of its associated values, in the order of their types")
   func labels() {
-    func labels<M: Model>(_ type: M.Type) -> [[String]] { type.schema.cases.map(\.labels) }
+    func labels<M: VersionedModel>(_ type: M.Type) -> [[String]] { type.schema.cases.map(\.labels) }
     #expect(labels(Payment.self) == [[], ["number", "expiry"], ["_0", "_1"], ["in"]])
     #expect(labels(Expression.self) == [["_0"], ["_0", "_1"], ["_0"]])
     #expect(labels(Direction.self) == [[], [], []])
@@ -109,7 +109,7 @@ struct Tree: Equatable {
   }
 
   @Test func caseUnderFormerName() throws {
-    let record = Record(
+    let record = ModelRecord(
       typeName: "Direction", modelVersion: 2,
       object: Object([Object.Entry(key: "gauche", value: .object(Object()))]))
     #expect(try ArchiveDecoder().decode(Direction.self, from: ArchiveEncoder().encode(record)) == .left)

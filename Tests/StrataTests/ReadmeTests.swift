@@ -24,7 +24,7 @@ struct Tag {
 }
 
 extension Bug: Migratable {
-  static let migration = Migration(.step(from: 1, to: 2, .rename("summary", to: "title"), .convert("url", .toURL)))
+  static let migration = MigrationPlan(.step(from: 1, to: 2, .rename("summary", to: "title"), .convert("url", .toURL)))
 }
 
 func run() throws {
@@ -36,7 +36,7 @@ func run() throws {
   print(archive.count, "bytes,", try Stamp(of: archive).typeName, "version", try Stamp(of: archive).modelVersion ?? 0)
 
   // Upgrade: what version 1 wrote opens in today's model.
-  let old = Record(
+  let old = ModelRecord(
     typeName: "Bug", modelVersion: 1, fields: [("id", 3), ("summary", "Slow"), ("url", "https://example.com/3")])
   var report = DecodingReport()
   let upgraded = try ArchiveDecoder().decode(Bug.self, from: ArchiveEncoder().encode(old), report: &report)

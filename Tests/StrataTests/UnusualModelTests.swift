@@ -15,7 +15,7 @@ private struct Secretive: Equatable {
 }
 
 @Model(version: 1)
-struct Declared: Model, Equatable { var x: Int }
+struct Declared: VersionedModel, Equatable { var x: Int }
 
 class Base { var base = 1 }
 @Model(version: 1)

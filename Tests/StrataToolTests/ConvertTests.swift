@@ -111,7 +111,7 @@ struct ConvertTests {
     #expect(graph.root.objectValue?.keys == ["z", "root", "list"])
     // What the others refer to is left out.
     let (one, oneStamp) = try value("--key", "root")
-    let second = Value.record(Record(typeName: "T", modelVersion: nil, fields: [("n", 2)]))
+    let second = Value.record(ModelRecord(typeName: "T", modelVersion: nil, fields: [("n", 2)]))
     #expect(one == .graph(ObjectGraph(objects: [second], root: .reference(0))) && oneStamp.typeName == "T")
     let (list, listStamp) = try value("--key", "list")
     #expect(list == .graph(ObjectGraph(objects: [second], root: [.reference(0), .reference(0)])))

@@ -20,12 +20,12 @@ struct DiffTests {
     )
   }
 
-  private func archive(_ name: String, _ record: Record) throws -> String {
+  private func archive(_ name: String, _ record: ModelRecord) throws -> String {
     try scratch.file(name, ArchiveEncoder().encode(record))
   }
 
-  private func issue(_ version: Int, _ fields: [(String, Value)]) -> Record {
-    Record(typeName: "Issue", modelVersion: version, fields: fields.map { (key: $0.0, value: $0.1) })
+  private func issue(_ version: Int, _ fields: [(String, Value)]) -> ModelRecord {
+    ModelRecord(typeName: "Issue", modelVersion: version, fields: fields.map { (key: $0.0, value: $0.1) })
   }
 
   @Test("a line a key path, the same in every run; exit codes as those of diff")
@@ -81,7 +81,7 @@ struct DiffTests {
 
   @Test("records of two versions are compared field by field, and a line says so")
   func versions() throws {
-    let label = Record(typeName: "Label", modelVersion: 1, fields: [("id", 1), ("name", "bug")])
+    let label = ModelRecord(typeName: "Label", modelVersion: 1, fields: [("id", 1), ("name", "bug")])
     var renamed = label
     (renamed["name"], renamed.modelVersion) = ("Bug", 4)
     let a = try archive("a.strata", issue(1, [("title", "t"), ("summary", "s"), ("labels", .array([.record(label)]))]))
@@ -102,13 +102,13 @@ struct DiffTests {
     #expect(only.code == 1 && only.text == "Issue: version 3 → 4, compared field by field\n")
     // So is another version of a superclass, of which a record of no superclass says nothing.
     func dog(_ versions: Int...) throws -> String {
-      var dog = Record(typeName: "Dog", modelVersion: 2, fields: [("name", "Rex")])
+      var dog = ModelRecord(typeName: "Dog", modelVersion: 2, fields: [("name", "Rex")])
       dog.superclasses = versions.map { .init(typeName: "Animal", modelVersion: $0) }
       return try archive("dog\(versions).strata", dog)
     }
     #expect(try Run("diff", dog(1), dog(2)).text == "Animal: version 1 → 2, compared field by field\n")
     #expect(try Run("diff", dog(1), dog(1)).code == 0 && Run("diff", dog(1), dog()).code == 1)
-    let bug = Record(typeName: "Bug", modelVersion: 1, fields: [("title", "u")])
+    let bug = ModelRecord(typeName: "Bug", modelVersion: 1, fields: [("title", "u")])
     let types = Run("diff", c, try archive("bug.strata", bug))
     #expect(types.code == 1 && types.text == "Issue → Bug, compared field by field\n~ title\n- labels\n")
   }

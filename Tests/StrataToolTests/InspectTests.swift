@@ -9,8 +9,8 @@ struct InspectTests {
 
   init() throws {
     scratch = try Scratch()
-    let user = Record(typeName: "User", modelVersion: 1, fields: [("login", "ana")])
-    let issue = Record(
+    let user = ModelRecord(typeName: "User", modelVersion: 1, fields: [("login", "ana")])
+    let issue = ModelRecord(
       typeName: "Issue", modelVersion: 3,
       fields: [
         ("title", .string(String(repeating: "long ", count: 100))), ("user", .record(user)),
@@ -60,7 +60,9 @@ struct InspectTests {
   @Test("All types are shown with their counts, however long the names are")
   func manyTypes() throws {
     let name = String(repeating: "Long", count: 60)
-    let records = (0..<50).map { Record(typeName: $0 == 7 ? name : "Type\($0)", modelVersion: 1, fields: [("a", 1)]) }
+    let records = (0..<50).map {
+      ModelRecord(typeName: $0 == 7 ? name : "Type\($0)", modelVersion: 1, fields: [("a", 1)])
+    }
     let file = try scratch.file("t.strata", ArchiveEncoder().encode(Value.array(records.map { .record($0) })))
     let lines = Run("inspect", file).text.split(separator: "\n").filter { $0.hasSuffix("1 record") }
     #expect(lines.count == 50)
@@ -71,8 +73,8 @@ struct InspectTests {
   @Test("Control characters shift no column")
   func controlCharacters() throws {
     let records = [
-      Record(typeName: "A\tB\n\u{1B}[2J\u{202E}", modelVersion: 1, fields: [("a\tb", "\u{2066}x")]),
-      Record(typeName: "Plain", modelVersion: 1),
+      ModelRecord(typeName: "A\tB\n\u{1B}[2J\u{202E}", modelVersion: 1, fields: [("a\tb", "\u{2066}x")]),
+      ModelRecord(typeName: "Plain", modelVersion: 1),
     ]
     let file = try scratch.file("t.strata", ArchiveEncoder().encode(Value.array(records.map { .record($0) })))
     let run = Run("inspect", file)

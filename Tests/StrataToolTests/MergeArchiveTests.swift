@@ -195,7 +195,7 @@ struct MergeArchiveTests {
   @Test("two versions of a model need the model")
   func versions() throws {
     func record(_ version: Int) throws -> String {
-      let record = Record(typeName: "Issue", modelVersion: version, fields: [("title", .integer(version))])
+      let record = ModelRecord(typeName: "Issue", modelVersion: version, fields: [("title", .integer(version))])
       return try scratch.file("\(version)", ArchiveEncoder().encode(record))
     }
     Run("merge", "--local", try record(1), "--server", try record(2))

@@ -10,7 +10,7 @@ struct VerifyTests {
   init() throws {
     scratch = try Scratch()
     archive = try ArchiveEncoder().encode(
-      Record(typeName: "Issue", modelVersion: 3, fields: [("title", "text"), ("list", [1, 2, 3])]))
+      ModelRecord(typeName: "Issue", modelVersion: 3, fields: [("title", "text"), ("list", [1, 2, 3])]))
   }
 
   @Test func intactFiles() throws {

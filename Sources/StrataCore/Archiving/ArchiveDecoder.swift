@@ -13,10 +13,10 @@ public struct ArchiveDecoder: Sendable {
   public var validates: Bool
   /// Classes that an archive may hold where it is expected to hold one that they inherit from. A class that is neither
   /// named here, nor by ``ModelHierarchy``, nor the type of a field, is refused.
-  public var subclasses: [any Model.Type]
+  public var subclasses: [any VersionedModel.Type]
 
   public init(
-    limits: ArchiveLimits = ArchiveLimits(), validates: Bool = true, subclasses: [any Model.Type] = []
+    limits: ArchiveLimits = ArchiveLimits(), validates: Bool = true, subclasses: [any VersionedModel.Type] = []
   ) {
     self.limits = limits
     self.validates = validates

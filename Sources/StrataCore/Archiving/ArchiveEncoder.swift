@@ -41,7 +41,7 @@ public struct ArchiveEncoder: Sendable {
   }
 
   /// An archive of a record, whatever type it names.
-  public func encode(_ record: Record) throws -> Data {
+  public func encode(_ record: ModelRecord) throws -> Data {
     let fingerprint = ModelSchema.fingerprint(of: record.shape)
     let stamp = Stamp(typeName: record.typeName, modelVersion: record.modelVersion, fingerprint: fingerprint)
     return try archive(stamp) { try $0.write(record) }

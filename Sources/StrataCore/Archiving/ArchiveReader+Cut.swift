@@ -106,6 +106,6 @@ extension ArchiveReader {
     }
     let known = RecordShape(
       typeName: shape.typeName, modelVersion: shape.modelVersion, keys: keys, levels: shape.levels)
-    return CutValue(value: .record(Record(shape: known, values: values)), path: path)
+    return CutValue(value: .record(ModelRecord(shape: known, values: values)), path: path)
   }
 }

@@ -17,7 +17,7 @@ public struct ArchiveSequence<Element: Archivable>: AsyncSequence {
   private let url: URL
   private let limits: ArchiveLimits
   private let validates: Bool
-  private let subclasses: [any Model.Type]
+  private let subclasses: [any VersionedModel.Type]
   private let damage: StreamDamage
 
   /// The models of a file. It is opened with the first model.
@@ -31,7 +31,7 @@ public struct ArchiveSequence<Element: Archivable>: AsyncSequence {
   ///   - damage: what happens where bytes of the file cannot be read.
   public init(
     _ type: Element.Type = Element.self, from url: URL, limits: ArchiveLimits = ArchiveLimits(),
-    validates: Bool = true, subclasses: [any Model.Type] = [], damage: StreamDamage = .fails
+    validates: Bool = true, subclasses: [any VersionedModel.Type] = [], damage: StreamDamage = .fails
   ) {
     self.damage = damage
     self.url = url

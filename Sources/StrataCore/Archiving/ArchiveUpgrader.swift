@@ -14,7 +14,7 @@ public struct ArchiveUpgrader: Sendable {
   /// Whether models must keep their rules (see ``Validating``), as for ``ArchiveDecoder``.
   public var validates: Bool
   private let root: any (Archivable & SendableMetatype).Type
-  private let subclasses: [any Model.Type]
+  private let subclasses: [any VersionedModel.Type]
 
   /// An upgrader for archives of a model, of any number of them, or of another type.
   ///
@@ -29,7 +29,7 @@ public struct ArchiveUpgrader: Sendable {
   ///     ``ArchiveDecoder``.
   public init<T: Archivable & SendableMetatype>(
     _ type: T.Type, compression: CompressionLevel = .balanced, limits: ArchiveLimits = ArchiveLimits(),
-    validates: Bool = true, subclasses: [any Model.Type] = []
+    validates: Bool = true, subclasses: [any VersionedModel.Type] = []
   ) {
     root = type
     self.compression = compression

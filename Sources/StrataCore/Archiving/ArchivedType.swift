@@ -7,8 +7,8 @@ struct ArchivedType {
   ///   - root: what archives hold; a model stands for containers of it, too.
   ///   - subclasses: classes that may stand in its place.
   ///   - name: what the stamp says.
-  init(_ root: any Archivable.Type, _ subclasses: [any Model.Type], stampedAs name: String) {
-    guard let model = root as? any Model.Type else {
+  init(_ root: any Archivable.Type, _ subclasses: [any VersionedModel.Type], stampedAs name: String) {
+    guard let model = root as? any VersionedModel.Type else {
       self.init(root)
       return
     }
@@ -27,7 +27,7 @@ struct ArchivedType {
   private static let deepest = 16
 
   private static func find(
-    _ name: Substring, _ root: any Model.Type, _ catalog: SchemaCatalog, _ depth: Int
+    _ name: Substring, _ root: any VersionedModel.Type, _ catalog: SchemaCatalog, _ depth: Int
   ) -> ArchivedType {
     // First, since the name of a model may look like that of a container.
     if root.schema.isNamed(String(name)) || depth == deepest { return ArchivedType(root) }

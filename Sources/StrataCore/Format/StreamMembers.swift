@@ -8,7 +8,7 @@ package struct StreamMembers: ~Copyable {
 
   private var reader: MemberReader
   private let damage: StreamDamage
-  private var order = MemberOrder()
+  private var order = StreamOrder()
   /// What was passed over so far.
   package private(set) var gaps: [StreamGap] = []
   /// Damage after which no member was read yet.

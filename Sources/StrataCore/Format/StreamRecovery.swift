@@ -18,7 +18,7 @@ struct StreamRecovery {
   /// - Throws: what reading throws.
   func check() throws {
     var reader = try MemberReader(wholeOf: url, limits: limits)
-    var order = MemberOrder()
+    var order = StreamOrder()
     while let (stamp, _) = try reader.next() { try order.take(stamp) }
     try order.finish()
   }
@@ -31,7 +31,7 @@ struct StreamRecovery {
   ///   what reading throws: an error is not an end.
   func lastEnd() throws -> (stamp: Stamp, offset: Int) {
     var reader = try MemberReader(wholeOf: url, limits: limits)
-    var order = MemberOrder()
+    var order = StreamOrder()
     var end: (stamp: Stamp, offset: Int)?
     while let stamp = try nextStamp(&reader) {
       // Every byte of a member that is out of order is there.

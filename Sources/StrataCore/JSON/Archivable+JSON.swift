@@ -190,7 +190,7 @@ extension JSONElement {
   }
 }
 
-extension Model {
+extension VersionedModel {
   public static func make(fromJSON element: JSONElement, in context: DecodingContext) throws -> Self {
     let schema = schema
     let plan = context.json.plan(of: schema)

@@ -1,6 +1,6 @@
 public import Foundation
 
-extension JSONAdapter where Root: Model {
+extension JSONAdapter where Root: VersionedModel {
   /// What changed between two models as a JSON Merge Patch (RFC 7396): changed keys alone, null for what is gone,
   /// objects inside key by key, arrays whole. An empty object where nothing changed.
   ///
@@ -18,7 +18,7 @@ extension JSONAdapter where Root: Model {
 
   /// Merges a JSON object into a model by this adapter's mappings: only the fields that the document holds are touched.
   ///
-  /// All or nothing, and with the policies of the fields, as ``Model/merge(_:base:options:)``.
+  /// All or nothing, and with the policies of the fields, as ``VersionedModel/merge(_:base:options:)``.
   ///
   /// - Parameters:
   ///   - json: the document.

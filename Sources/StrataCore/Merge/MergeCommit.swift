@@ -11,8 +11,8 @@ struct MergeCommit {
   /// What the models' own code made of fields when they were finished.
   struct Finished {
     let number: Int?
-    let before: Record
-    let after: Record
+    let before: ModelRecord
+    let after: ModelRecord
   }
 
   /// - Parameters:
@@ -20,14 +20,14 @@ struct MergeCommit {
   ///   - before: its fields as they were.
   ///   - mustAdopt: whether fields count as changed that compare as equal.
   /// - Returns: the fields of the root as they are, and what models changed when they were finished.
-  func run<M: Model>(
-    _ target: inout M, _ before: Record, mustAdopt: Bool
-  ) throws -> (after: Record, finished: [Finished]) {
+  func run<M: VersionedModel>(
+    _ target: inout M, _ before: ModelRecord, mustAdopt: Bool
+  ) throws -> (after: ModelRecord, finished: [Finished]) {
     guard case .record(let values) = linking.root else {
       throw ArchiveError(.mergeFailed, "the result is no model", typeName: M.schema.name)
     }
     try makeAdditions()
-    var undo: [(number: Int, record: Record)] = []
+    var undo: [(number: Int, record: ModelRecord)] = []
     var finished: [Finished] = []
     do {
       let news = linking.additions.indices.map { firstAddition + $0 }
@@ -77,13 +77,13 @@ struct MergeCommit {
     guard !linking.additions.isEmpty else { return }
     let table = ObjectTable(graph.neighbours, adding: linking.additions.count)
     let context = unfinished
-    func make<M: Model>(_ type: M.Type, _ record: Record) throws -> M {
+    func make<M: VersionedModel>(_ type: M.Type, _ record: ModelRecord) throws -> M {
       context.objects = table
       let unknown = M.schema.keepsUnknownFields ? M.schema.unknownFields(of: record) : UnknownFields()
       return try M.make(
         slots: M.schema.allKeys.map { record[$0] }, unknownFields: unknown, in: context, isObjectFrame: true)
     }
-    var objects: [any Model] = []
+    var objects: [any VersionedModel] = []
     for addition in linking.additions {
       do {
         let object = try make(addition.type, addition.record)
@@ -96,13 +96,13 @@ struct MergeCommit {
     for object in objects { _ = graph.neighbours.number(of: object) }
   }
 
-  private func made<M: Model>(_ type: M.Type, _ values: Record, in context: DecodingContext) throws -> M {
+  private func made<M: VersionedModel>(_ type: M.Type, _ values: ModelRecord, in context: DecodingContext) throws -> M {
     try Self.made(type, values, graph, in: context)
   }
 
   /// Makes a model of merged values.
-  static func made<M: Model>(
-    _ type: M.Type, _ values: Record, _ graph: MergeGraph, in context: DecodingContext
+  static func made<M: VersionedModel>(
+    _ type: M.Type, _ values: ModelRecord, _ graph: MergeGraph, in context: DecodingContext
   ) throws -> M {
     do {
       let model = try graph.make(M.self, values, in: context)
@@ -122,8 +122,10 @@ struct MergeCommit {
   ///
   /// - Returns: what they are then.
   @discardableResult
-  private func set(_ number: Int, _ values: Record, _ before: Record, in context: DecodingContext) throws -> Record {
-    func set<M: Model>(_ object: M) throws -> Record {
+  private func set(_ number: Int, _ values: ModelRecord, _ before: ModelRecord, in context: DecodingContext) throws
+    -> ModelRecord
+  {
+    func set<M: VersionedModel>(_ object: M) throws -> ModelRecord {
       var target = object
       let result = try made(M.self, values, in: context)
       let after = context.finishesModels ? try result.shallowRecord(graph.neighbours) : values
@@ -134,15 +136,15 @@ struct MergeCommit {
     return try set(graph.neighbours.objects[number].dynamicModel)
   }
 
-  private func restore(_ number: Int, _ record: Record) throws {
-    func restore<M: Model>(_ object: M) throws {
+  private func restore(_ number: Int, _ record: ModelRecord) throws {
+    func restore<M: VersionedModel>(_ object: M) throws {
       var target = object
       try target.adoptFields(of: graph.make(M.self, record, in: unfinished))
     }
     try restore(graph.neighbours.objects[number].dynamicModel)
   }
 
-  private func checkConstants(of schema: ModelSchema, _ before: Record, _ after: Record) throws {
+  private func checkConstants(of schema: ModelSchema, _ before: ModelRecord, _ after: ModelRecord) throws {
     for field in schema.fields where field.isConstant {
       let (old, new) = (before[field.key] ?? .null, after[field.key] ?? .null)
       // A constant may refer to another object here that stands for the same one; it cannot be set, and stays.
@@ -155,7 +157,7 @@ struct MergeCommit {
   }
 }
 
-extension Record {
+extension ModelRecord {
   /// Whether two records are the same: what is not a number is the same as itself.
-  func isSame(as other: Record) -> Bool { Value.record(self).isSame(as: .record(other)) }
+  func isSame(as other: ModelRecord) -> Bool { Value.record(self).isSame(as: .record(other)) }
 }

@@ -4,20 +4,20 @@ public import Foundation
 /// touches, null clears, a value sets, at every depth.
 public struct MergeSource {
   enum Form {
-    case model(any Model)
+    case model(any VersionedModel)
     case text(Data)
     case json(Value)
     case mergePatch(Data)
     case patch(JSONPatch)
     case archive(Data)
-    case record(Record)
+    case record(ModelRecord)
   }
 
   let form: Form
 
   /// An object of this model, or of another one: then the keys that both declare are merged, by the policies of the model that
   /// is here, and the others are left alone. The same holds for models inside.
-  public static func model(_ model: any Model) -> MergeSource { MergeSource(form: .model(model)) }
+  public static func model(_ model: any VersionedModel) -> MergeSource { MergeSource(form: .model(model)) }
 
   /// A JSON document: only the keys that it holds are touched, with a base and without one.
   ///
@@ -49,5 +49,5 @@ public struct MergeSource {
   public static func archive(_ data: Data) -> MergeSource { MergeSource(form: .archive(data)) }
 
   /// A record of this or an older version: part of a model, as ``ArchiveDecoder/decodeValue(from:)`` or a step makes one.
-  public static func record(_ record: Record) -> MergeSource { MergeSource(form: .record(record)) }
+  public static func record(_ record: ModelRecord) -> MergeSource { MergeSource(form: .record(record)) }
 }

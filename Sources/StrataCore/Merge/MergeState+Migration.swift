@@ -3,7 +3,7 @@ extension MergeState {
   /// conflicts with it.
   ///
   /// - Throws: as upgrading the base does.
-  func upgraded(for type: any Model.Type, in decoding: DecodingContext) throws -> MergeState {
+  func upgraded(for type: any VersionedModel.Type, in decoding: DecodingContext) throws -> MergeState {
     guard let base, isOutdated(decoding.catalog(of: type)) else { return self }
     var state = try lifted(for: type)
     let graph = MergeGraph()
@@ -24,7 +24,7 @@ extension MergeState {
   /// of which they are changes.
   ///
   /// - Throws: as upgrading the base does.
-  func lifted(for type: any Model.Type) throws -> MergeState {
+  func lifted(for type: any VersionedModel.Type) throws -> MergeState {
     guard !conflicts.isEmpty, let base else { return self }
     var catalog = SchemaCatalog()
     type.collectSchemas(into: &catalog)
@@ -89,7 +89,7 @@ extension MergeState {
   /// The base as it was archived, with one side's values where the conflicts are.
   private func raw(
     _ conflicts: [MergeReport.Entry], _ value: KeyPath<MergeReport.Entry, Value?>
-  ) throws -> (root: Value, objects: [Record]) {
+  ) throws -> (root: Value, objects: [ModelRecord]) {
     guard let base else { throw PathEditor.lost }
     let all = ([base] + objects).map(Self.withReferences)
     var editor = PathEditor { number in
@@ -104,8 +104,8 @@ extension MergeState {
   }
 
   /// A record with references instead of the records that stand for them.
-  private static func withReferences(_ record: Record) -> Record {
-    Record(shape: record.shape, values: record.values.map(withReferences))
+  private static func withReferences(_ record: ModelRecord) -> ModelRecord {
+    ModelRecord(shape: record.shape, values: record.values.map(withReferences))
   }
 
   private static func withReferences(_ value: Value) -> Value {
@@ -123,7 +123,7 @@ extension MergeState {
   }
 }
 
-extension Model {
+extension VersionedModel {
   /// Brings what merging remembers to today's version, with the object that remembers it.
   ///
   /// What cannot be upgraded stays as it was archived: the object itself could be read, and a merge says what is wrong.
@@ -141,7 +141,7 @@ extension Model {
   }
 }
 
-extension Record {
+extension ModelRecord {
   fileprivate func isOutdated(_ catalog: SchemaCatalog) -> Bool {
     if let schema = catalog[typeName], schema.name != typeName || modelVersion ?? 0 < schema.modelVersion {
       return true

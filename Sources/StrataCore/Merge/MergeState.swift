@@ -16,9 +16,9 @@ public struct MergeState: Sendable, Hashable {
   ///
   /// An object that is referred to once stands in its place. One that is referred to more often stands apart, and a record
   /// of the type `strata.reference` in each place.
-  public internal(set) var base: Record?
+  public internal(set) var base: ModelRecord?
   /// The objects that do not stand in their places.
-  var objects: [Record] = []
+  var objects: [ModelRecord] = []
   /// The conflicts of earlier merges that nobody resolved yet, in the order in which they came up.
   public internal(set) var conflicts: [MergeReport.Entry] = []
 
@@ -26,17 +26,17 @@ public struct MergeState: Sendable, Hashable {
   public init() {}
 
   /// A state in which the server had this.
-  public init(base: Record?) { self.base = base }
+  public init(base: ModelRecord?) { self.base = base }
 
   /// The type of a record that stands for an object which stands apart: 0 is the model itself, and the others follow.
   static let referenceName = "strata.reference"
 
   static func reference(_ number: Int) -> Value {
-    .record(Record(typeName: referenceName, modelVersion: nil, fields: [("number", .integer(number))]))
+    .record(ModelRecord(typeName: referenceName, modelVersion: nil, fields: [("number", .integer(number))]))
   }
 
   /// The base as parts of a model at today's version.
-  func read(_ base: Record, _ type: any Model.Type, _ reader: PartReader) throws -> Value {
+  func read(_ base: ModelRecord, _ type: any VersionedModel.Type, _ reader: PartReader) throws -> Value {
     try reader.take(([base] + objects).map { .record($0) }, for: type)
     return try reader.read(type, type.schema.isObject ? Self.reference(0) : .record(base))
   }
@@ -48,7 +48,7 @@ public struct MergeState: Sendable, Hashable {
   ///
   /// - Parameter decided: where a rule decided.
   mutating func move(
-    to server: ServerState, _ report: MergeReport, decided: [MergePath], _ result: Record
+    to server: ServerState, _ report: MergeReport, decided: [MergePath], _ result: ModelRecord
   ) throws {
     if !conflicts.isEmpty {
       // What was decided about a value was decided about all that is in it.
@@ -116,11 +116,11 @@ extension MergeState: Archivable {
 }
 
 extension MergeState: LibraryField {
-  package static func prepare<M: Model>(_ model: inout M, in context: DecodingContext) throws {
+  package static func prepare<M: VersionedModel>(_ model: inout M, in context: DecodingContext) throws {
     if context.source == .archive { try model.upgradeMergeState(in: context) }
   }
 
-  package static func complete<M: Model>(_ model: inout M, in context: DecodingContext) throws {
+  package static func complete<M: VersionedModel>(_ model: inout M, in context: DecodingContext) throws {
     if context.source == .json { try model.rememberAsBase() }
   }
 }
@@ -132,7 +132,7 @@ extension ModelSchema {
   }
 }
 
-extension Model {
+extension VersionedModel {
   /// Takes the object as it is for the server's state, from which later edits start.
   mutating func rememberAsBase() throws {
     guard let key = Self.schema.mergeStateKey else { return }

@@ -12,7 +12,7 @@ public struct Merger: Sendable {
   ///   - options: what decides, and what absence means.
   ///   - models: models whose records may come up. Each side's are brought to today's version before they are merged, and
   ///     follow the policies of their fields.
-  public init(options: MergeOptions = MergeOptions(), models: [any Model.Type] = []) {
+  public init(options: MergeOptions = MergeOptions(), models: [any VersionedModel.Type] = []) {
     self.options = options
     var catalog = SchemaCatalog()
     for model in models { model.collectSchemas(into: &catalog) }

@@ -2,7 +2,7 @@ import Foundation
 
 extension ModelMerge {
   /// Reads what comes in, and the base.
-  mutating func read(_ source: MergeSource, _ base: (any Model)?, _ json: JSONReading) throws {
+  mutating func read(_ source: MergeSource, _ base: (any VersionedModel)?, _ json: JSONReading) throws {
     let jsonContext = DecodingContext(source: .json, finishesModels: false)
     jsonContext.json = json
     try readBase(base)
@@ -30,7 +30,7 @@ extension ModelMerge {
     return try PartReader(graph, context, addsNulls: addsNulls).read(M.self, value, since: before)
   }
 
-  private mutating func read(_ model: any Model) throws {
+  private mutating func read(_ model: any VersionedModel) throws {
     incoming.isWhole = true
     let type = Swift.type(of: model)
     source = model is M ? model : nil
@@ -43,8 +43,8 @@ extension ModelMerge {
     }
   }
 
-  func root(_ model: any Model) throws -> Value {
-    func root<Root: Model>(_ model: Root) throws -> Value {
+  func root(_ model: any VersionedModel) throws -> Value {
+    func root<Root: VersionedModel>(_ model: Root) throws -> Value {
       Root.schema.isObject
         ? .reference(graph.neighbours.number(of: model)) : .record(try model.shallowRecord(graph.neighbours))
     }
@@ -61,7 +61,7 @@ extension ModelMerge {
 
   /// Reads what a patch changes: what is the same before and after is left alone, and what is gone is null.
   private mutating func read(
-    patch: (Value) throws -> Value, of base: (any Model)?, addsNulls: Bool = false, in context: DecodingContext
+    patch: (Value) throws -> Value, of base: (any VersionedModel)?, addsNulls: Bool = false, in context: DecodingContext
   ) throws {
     incoming.removesAbsentKeys = true
     let origin = try base?.dynamicModel ?? remembered() ?? target
@@ -84,7 +84,7 @@ extension ModelMerge {
     return try merger.realizedModel(M.self, base, over: before)
   }
 
-  private mutating func readBase(_ known: (any Model)?) throws {
+  private mutating func readBase(_ known: (any VersionedModel)?) throws {
     if let known {
       base = try root(known.dynamicModel)
       return
@@ -103,7 +103,7 @@ extension ModelMerge {
     isBaseWhole = schema.archivedKeys.allSatisfy { record[$0] != nil || $0 == schema.mergeStateKey }
   }
 
-  func fields(_ value: Value) throws -> Record? {
+  func fields(_ value: Value) throws -> ModelRecord? {
     switch value {
     case .reference(let number): try graph.record(number)
     case .record(let record): record

@@ -1,7 +1,7 @@
 extension ModelMerge {
   /// Where the objects of the result stand; those that are no longer in it, where they stood before.
   func places(
-    _ merger: ValueMerger, _ result: Record
+    _ merger: ValueMerger, _ result: ModelRecord
   ) throws -> (all: ObjectPlaces, reachable: Set<Int>) {
     guard let matching = merger.matching, base != nil || !merger.notes.isEmpty else {
       return (ObjectPlaces([]), [])
@@ -58,7 +58,7 @@ extension ModelMerge {
   /// A value as a report holds it: objects stand in it as records, one level deep, with what tells further ones apart.
   private func shown(_ value: Value?, _ merger: ValueMerger, isResult: Bool = false) throws -> Value? {
     guard let value, value.hasReferences else { return value }
-    func record(_ number: Int) throws -> Record {
+    func record(_ number: Int) throws -> ModelRecord {
       var number = number
       if isResult, let matching = merger.matching, let entity = matching.entity(of: number),
         !matching.isMember(number, of: .local)
@@ -72,7 +72,7 @@ extension ModelMerge {
       try Value.record(record(number)).mapReferences { inner in
         let schema = graph.schema(inner)
         guard let key = schema.identityKey, let id = try record(inner)[key], !id.isNull else { return .null }
-        return .record(Record(typeName: schema.name, modelVersion: schema.modelVersion, fields: [(key, id)]))
+        return .record(ModelRecord(typeName: schema.name, modelVersion: schema.modelVersion, fields: [(key, id)]))
       }
     }
   }

@@ -1,19 +1,19 @@
 import Foundation
 
 /// One merge of a model with what comes in: reads the sides, merges them, and says what happened.
-struct ModelMerge<M: Model> {
+struct ModelMerge<M: VersionedModel> {
   let options: MergeOptions
   let schema = M.schema
   let graph = MergeGraph()
   let target: M
   /// The target as it is: its fields, and itself where it is an object.
-  let before: Record
+  let before: ModelRecord
   let rootNumber: Int?
   private let wanted: Set<String>?
   var server: Value = .null
   var base: Value?
   var incoming = ValueMerger.Incoming()
-  var source: (any Model)?
+  var source: (any VersionedModel)?
   var state: MergeState?
   var isBaseWhole = true
   var isBaseRemembered = false
@@ -105,7 +105,7 @@ struct ModelMerge<M: Model> {
     return matching
   }
 
-  private func mergeRoot(_ merger: inout ValueMerger) throws -> Record {
+  private func mergeRoot(_ merger: inout ValueMerger) throws -> ModelRecord {
     let isKnown = base != nil
     let policy = options.policy ?? .automatic
     guard !schema.isEnumeration else {
@@ -172,7 +172,9 @@ struct ModelMerge<M: Model> {
     guard !additions.isEmpty else { return [] }
     return additions.compactMap { addition in
       guard let number = outcome.linking.number(of: addition.entity), number < first else { return nil }
-      func object<Object: Model>(_ model: Object) -> AnyObject? { Object.schema.isObject ? model as AnyObject : nil }
+      func object<Object: VersionedModel>(_ model: Object) -> AnyObject? {
+        Object.schema.isObject ? model as AnyObject : nil
+      }
       return NewObject(
         object: object(graph.neighbours.objects[number]), path: MergePath([], from: addition.entity, in: outcome.places)
       )

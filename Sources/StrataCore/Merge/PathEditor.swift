@@ -1,11 +1,11 @@
 /// Puts a value in its place in nested values and objects.
 struct PathEditor {
   /// The fields of an object.
-  let record: (Int) throws -> Record
+  let record: (Int) throws -> ModelRecord
   /// The new fields of objects on the way.
-  var updates: [Int: Record] = [:]
+  var updates: [Int: ModelRecord] = [:]
 
-  init(_ record: @escaping (Int) throws -> Record) { self.record = record }
+  init(_ record: @escaping (Int) throws -> ModelRecord) { self.record = record }
 
   static var lost: ArchiveError {
     ArchiveError(.mergeFailed, "the path of the conflict no longer leads to a value")

@@ -6,7 +6,7 @@ enum PathValues {
   /// - Returns: for each path what stands there; `nil` where nothing does.
   static func find(
     _ paths: [ArraySlice<MergePath.Component>], in root: Value, ambiguous: inout Set<Int>,
-    _ record: (Int) throws -> Record
+    _ record: (Int) throws -> ModelRecord
   ) throws -> [Value?] {
     var result = [Value?](repeating: nil, count: paths.count)
     func visit(_ numbers: [Int], _ depth: Int, _ value: Value) throws {

@@ -4,7 +4,7 @@ struct RememberedGraph {
   private let catalog: SchemaCatalog
   private let root: Value
   private let canonical: (Int) -> Int
-  private let record: (Int) throws -> Record
+  private let record: (Int) throws -> ModelRecord
   /// Objects deeper than this stand apart.
   private static let deepest = 16
 
@@ -13,7 +13,7 @@ struct RememberedGraph {
   ///   - record: the fields of an object.
   init(
     _ catalog: SchemaCatalog, _ root: Value, canonical: @escaping (Int) -> Int = { $0 },
-    _ record: @escaping (Int) throws -> Record
+    _ record: @escaping (Int) throws -> ModelRecord
   ) {
     self.catalog = catalog
     self.root = root
@@ -21,10 +21,10 @@ struct RememberedGraph {
     self.record = record
   }
 
-  func encoded() throws -> (base: Record, objects: [Record]) {
+  func encoded() throws -> (base: ModelRecord, objects: [ModelRecord]) {
     var counts: [Int: Int] = [:]
     var order: [(number: Int, depth: Int)] = []
-    var rootRecord = Record(typeName: "", modelVersion: nil)
+    var rootRecord = ModelRecord(typeName: "", modelVersion: nil)
     var rootObject: Int?
     switch root {
     case .reference(let number):
@@ -34,7 +34,7 @@ struct RememberedGraph {
     default: break
     }
     var depths: [Int: Int] = [:]
-    func visit(_ fields: Record, _ depth: Int) {
+    func visit(_ fields: ModelRecord, _ depth: Int) {
       Value.record(fields).forEachReference { number in
         let object = canonical(number)
         counts[object, default: 0] += 1
@@ -44,7 +44,7 @@ struct RememberedGraph {
       }
     }
     visit(rootRecord, 1)
-    var fields: [Int: Record] = [:]
+    var fields: [Int: ModelRecord] = [:]
     var next = 0
     while next < order.count {
       let (number, depth) = order[next]
@@ -60,8 +60,8 @@ struct RememberedGraph {
       apart[canonical(number)] = apart.count + 1
       numbers.append(canonical(number))
     }
-    func encoded(_ record: Record) -> Record {
-      Record(
+    func encoded(_ record: ModelRecord) -> ModelRecord {
+      ModelRecord(
         shape: record.shape,
         values: record.values.map { value in
           value.mapReferences { number in
@@ -77,7 +77,7 @@ struct RememberedGraph {
 
   /// The fields that are remembered: not what archives leave out or what merging remembers itself, at any depth. A set of
   /// objects is left out: nothing tells its members apart.
-  private func plain(_ record: Record) -> Record {
+  private func plain(_ record: ModelRecord) -> ModelRecord {
     var result = record
     if let schema = catalog[record.typeName], !schema.isEnumeration {
       for field in schema.fields where field.archive == .excluded || field.type is MergeState.Type {

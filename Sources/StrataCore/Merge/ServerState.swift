@@ -5,8 +5,8 @@ struct ServerState {
   private let base: Value?
   private let wanted: Set<String>?
   private let stateKey: String
-  private var root: Record
-  private var known: [Int: Record] = [:]
+  private var root: ModelRecord
+  private var known: [Int: ModelRecord] = [:]
 
   /// - Parameters:
   ///   - wanted: the keys that were merged; of others nothing counts. All unless given.
@@ -17,12 +17,12 @@ struct ServerState {
     self.base = base
     self.wanted = wanted
     self.stateKey = stateKey
-    root = Record(typeName: "", modelVersion: nil)
+    root = ModelRecord(typeName: "", modelVersion: nil)
     root = try rootFields()
   }
 
-  private mutating func rootFields() throws -> Record {
-    func fields(_ value: Value?) throws -> (Record, ModelSchema)? {
+  private mutating func rootFields() throws -> ModelRecord {
+    func fields(_ value: Value?) throws -> (ModelRecord, ModelSchema)? {
       switch value {
       case .reference(let number)?: (try merger.graph.record(number), merger.graph.schema(number))
       case .record(let record)?: merger.catalog[record.typeName].map { (record, $0) }
@@ -30,7 +30,7 @@ struct ServerState {
       }
     }
     let old = try fields(base)?.0
-    guard let (found, schema) = try fields(server) else { return old ?? Record(typeName: "", modelVersion: nil) }
+    guard let (found, schema) = try fields(server) else { return old ?? ModelRecord(typeName: "", modelVersion: nil) }
     var says = found
     if case .reference(let number) = server, let entity = merger.matching?.entity(of: number) {
       says = try merger.serverRecord(of: entity) ?? says
@@ -41,7 +41,7 @@ struct ServerState {
   }
 
   /// The fields of an object as far as the server said them.
-  private mutating func record(_ number: Int) throws -> Record {
+  private mutating func record(_ number: Int) throws -> ModelRecord {
     guard let matching = merger.matching, let entity = matching.entity(of: number) else {
       return try merger.graph.record(number)
     }
@@ -58,7 +58,7 @@ struct ServerState {
   }
 
   /// What the server said of a record: not what JSON never holds.
-  private func said(_ record: Record) -> Record {
+  private func said(_ record: ModelRecord) -> ModelRecord {
     if case .record(let said) = merger.saying(.record(record)) { said } else { record }
   }
 
@@ -68,7 +68,7 @@ struct ServerState {
   }
 
   /// The state as it is archived.
-  func remembered() throws -> (base: Record, objects: [Record]) {
+  func remembered() throws -> (base: ModelRecord, objects: [ModelRecord]) {
     var copy = self
     let matching = merger.matching
     let rootEntity = rootEntity
@@ -83,7 +83,7 @@ struct ServerState {
 
   /// For each path, whether a conflict there is none any more: the server said something new there, or the result has what
   /// the server has.
-  func ended(_ paths: [MergePath], with result: Record) throws -> [Bool] {
+  func ended(_ paths: [MergePath], with result: ModelRecord) throws -> [Bool] {
     var copy = self
     let matching = merger.matching
     let rootEntity = rootEntity

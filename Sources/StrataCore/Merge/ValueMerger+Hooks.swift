@@ -1,8 +1,8 @@
 /// The models that a merge was asked for, which have what no field holds, too.
 struct RootModels {
-  let target: any Model
+  let target: any VersionedModel
   /// The source, where it is a whole model of the target's type.
-  let source: (any Model)?
+  let source: (any VersionedModel)?
 }
 
 extension ValueMerger {
@@ -10,10 +10,11 @@ extension ValueMerger {
   ///
   /// - Returns: these keys.
   mutating func runHooks(
-    _ type: any ValueMerging.Type, _ local: inout Record, _ server: Record, _ base: Record?, _ wanted: Set<String>?,
+    _ type: any ValueMerging.Type, _ local: inout ModelRecord, _ server: ModelRecord, _ base: ModelRecord?,
+    _ wanted: Set<String>?,
     _ models: RootModels?
   ) throws -> Set<String> {
-    func run<M: ValueMerging>(_ type: M.Type) throws -> (Record, Set<String>) {
+    func run<M: ValueMerging>(_ type: M.Type) throws -> (ModelRecord, Set<String>) {
       let context = DecodingContext(source: .merge, includesExcluded: true, finishesModels: false)
       // An object is made anew, a value is copied as it is.
       var model: M
@@ -46,7 +47,7 @@ extension ValueMerger {
   }
 
   /// A model of a part: what it does not say is as in another record; objects in it are made anew.
-  mutating func realizedModel<M: Model>(_ type: M.Type, _ part: Value, over known: Record) throws -> M {
+  mutating func realizedModel<M: VersionedModel>(_ type: M.Type, _ part: Value, over known: ModelRecord) throws -> M {
     var record = known
     switch part {
     case .reference(let number): record = try graph.record(number)
@@ -59,9 +60,9 @@ extension ValueMerger {
   }
 
   /// A record whose references lead to objects that exist: parts of a document are the objects that they stand for.
-  private mutating func realized(_ record: Record) throws -> Record {
+  private mutating func realized(_ record: ModelRecord) throws -> ModelRecord {
     var inside: Set<Int> = []
-    return Record(shape: record.shape, values: try record.values.map { try realized($0, &inside) })
+    return ModelRecord(shape: record.shape, values: try record.values.map { try realized($0, &inside) })
   }
 
   private mutating func realized(_ value: Value, _ inside: inout Set<Int>) throws -> Value {
@@ -74,9 +75,9 @@ extension ValueMerger {
       // One that is new, as the document has it; a cycle among new ones ends in null.
       guard inside.insert(number).inserted, inside.count < depthLimit else { return .null }
       defer { inside.remove(number) }
-      func made<M: Model>(_ type: M.Type) throws -> Int {
+      func made<M: VersionedModel>(_ type: M.Type) throws -> Int {
         let record = try overlaid(graph.record(number), M.schema, over: [], fillsIn: true)
-        let whole = Record(shape: record.shape, values: try record.values.map { try realized($0, &inside) })
+        let whole = ModelRecord(shape: record.shape, values: try record.values.map { try realized($0, &inside) })
         let context = DecodingContext(source: .merge, includesExcluded: true, finishesModels: false)
         return graph.neighbours.number(of: try graph.make(M.self, whole, in: context))
       }

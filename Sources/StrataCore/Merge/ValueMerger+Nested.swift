@@ -37,7 +37,8 @@ extension ValueMerger {
   }
 
   /// Whether two records are of one model, and nothing tells them apart.
-  private mutating func isOneModel(_ local: Record, _ server: Record, isMatched: Bool = false) throws -> Bool {
+  private mutating func isOneModel(_ local: ModelRecord, _ server: ModelRecord, isMatched: Bool = false) throws -> Bool
+  {
     guard local.typeName == server.typeName else { return false }
     guard local.hasSameType(as: server) else {
       let whose = local.modelVersion == server.modelVersion ? "of a model's superclasses" : "of a model"
@@ -76,9 +77,10 @@ extension ValueMerger {
   ///   - wanted: the keys to merge; all unless given.
   ///   - models: the models themselves, where the caller has them.
   mutating func mergeFields(
-    _ base: Record?, isBaseKnown: Bool, _ local: Record, _ server: Record, schema known: ModelSchema? = nil,
+    _ base: ModelRecord?, isBaseKnown: Bool, _ local: ModelRecord, _ server: ModelRecord,
+    schema known: ModelSchema? = nil,
     inherited: MergePolicy, only wanted: Set<String>? = nil, models: RootModels? = nil
-  ) throws -> Record {
+  ) throws -> ModelRecord {
     var result = local
     let schema = try known ?? catalog.schema(named: local.typeName)
     let traits = schema?.mergeTraits
@@ -111,8 +113,8 @@ extension ValueMerger {
 
   /// Merges the associated values of one case; what the server's lacks is left alone.
   private mutating func mergePayload(
-    _ base: Record?, _ isBaseKnown: Bool, _ local: Record, _ server: Record, _ policy: MergePolicy
-  ) throws -> Record {
+    _ base: ModelRecord?, _ isBaseKnown: Bool, _ local: ModelRecord, _ server: ModelRecord, _ policy: MergePolicy
+  ) throws -> ModelRecord {
     guard let key = server.keys.first, case .object(var result)? = local[key], case .object(let values)? = server[key]
     else { return local }
     let old = base?[key]?.objectValue
@@ -129,7 +131,7 @@ extension ValueMerger {
         result[entry.key] = try merge(sides, policy.isRecursive ? .automatic : policy)
       } catch { throw ArchiveError.at(.key(entry.key), error) }
     }
-    return Record(shape: local.shape, values: [.object(result)])
+    return ModelRecord(shape: local.shape, values: [.object(result)])
   }
 
   /// Merges the entries of two objects. What the server lacks was removed where the base has it.

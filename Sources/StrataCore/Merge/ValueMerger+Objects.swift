@@ -25,7 +25,7 @@ extension ValueMerger {
     }
   }
 
-  private mutating func merge(_ entity: Int, _ server: Record) throws {
+  private mutating func merge(_ entity: Int, _ server: ModelRecord) throws {
     guard let matching else { return }
     let base = try matching.entities[entity][.base].first.map { try graph.record($0) }
     let locals = matching.entities[entity][.local].filter { !matching.isMember($0, of: .server) }
@@ -34,10 +34,10 @@ extension ValueMerger {
     defer { (object, selectors) = outer }
     // Where it is known what was edited here, several objects for one are merged as one.
     let common = try base.flatMap { base in locals.count > 1 ? try localRecord(locals, base) : nil }
-    var first: (local: Record, merged: Record, notes: Range<Int>)?
+    var first: (local: ModelRecord, merged: ModelRecord, notes: Range<Int>)?
     for number in locals {
       let local = try graph.record(number), own = common ?? local
-      let merged: Record
+      let merged: ModelRecord
       if let first, first.local.shape === own.shape, same(.record(first.local), .record(own)) {
         merged = first.merged
       } else {
@@ -63,7 +63,7 @@ extension ValueMerger {
 
   /// What was edited here in any of several objects with one identity; where they were edited differently, what the first of
   /// them has. `nil` where they are of different classes.
-  private mutating func localRecord(_ numbers: [Int], _ base: Record) throws -> Record? {
+  private mutating func localRecord(_ numbers: [Int], _ base: ModelRecord) throws -> ModelRecord? {
     var result = try graph.record(numbers[0])
     for number in numbers.dropFirst() {
       let other = try graph.record(number)
@@ -85,7 +85,7 @@ extension ValueMerger {
 
   /// What the server says about an entity: of several parts of a document all that they say, where they differ what is
   /// news. `nil` where it says nothing.
-  mutating func serverRecord(of entity: Int) throws -> Record? {
+  mutating func serverRecord(of entity: Int) throws -> ModelRecord? {
     guard let matching, let first = matching.entities[entity][.server].first else { return nil }
     let members = matching.entities[entity][.server]
     var result = try graph.record(first)
@@ -156,7 +156,7 @@ extension ValueMerger {
   }
 
   /// The fields of an entity that is new here: what the server says, and else what the base has or defaults.
-  mutating func newRecord(of entity: Int) throws -> Record {
+  mutating func newRecord(of entity: Int) throws -> ModelRecord {
     let base = try (matching?.entities[entity][.base].first).map { try graph.record($0) }
     guard let server = try serverRecord(of: entity), let number = matching?.entities[entity][.server].first else {
       guard let base else { throw ArchiveError(.mergeFailed, "a reference leads to no object") }
@@ -227,7 +227,7 @@ extension ValueMerger {
   ///   - record: the fields of an object.
   func ways(
     from root: Value, known: Set<Way>? = nil, byPlace: Bool = false, found: (Way) -> Void = { _ in },
-    _ record: (Int) throws -> Record
+    _ record: (Int) throws -> ModelRecord
   ) throws -> [(object: Int, owner: Int?, steps: [MergePath.Component])] {
     guard let matching else { return [] }
     var ways: [(object: Int, owner: Int?, steps: [MergePath.Component])] = []

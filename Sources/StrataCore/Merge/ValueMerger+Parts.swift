@@ -63,7 +63,7 @@ extension ValueMerger {
       guard let schema = catalog[record.typeName], !schema.isEnumeration else { return .record(record) }
       var record = record
       for field in schema.fields where field.json.isNowhere { record[field.key] = nil }
-      return .record(Record(shape: record.shape, values: record.values.map(saying)))
+      return .record(ModelRecord(shape: record.shape, values: record.values.map(saying)))
     }
   }
 
@@ -142,8 +142,8 @@ extension ValueMerger {
 
   /// The fields of a model with what other records of it have under the keys that it lacks.
   mutating func overlaid(
-    _ record: Record, _ schema: ModelSchema, over others: [Record], fillsIn: Bool
-  ) throws -> Record {
+    _ record: ModelRecord, _ schema: ModelSchema, over others: [ModelRecord], fillsIn: Bool
+  ) throws -> ModelRecord {
     var keys: [String] = []
     var values: [Value] = []
     keys.reserveCapacity(schema.fields.count)
@@ -170,7 +170,7 @@ extension ValueMerger {
     }
     let isWhole = keys.count == schema.fields.count
     let full = schema.fullShape
-    var result = Record(
+    var result = ModelRecord(
       shape: isWhole
         ? full
         : RecordShape(typeName: full.typeName, modelVersion: full.modelVersion, keys: keys, levels: full.levels),
@@ -184,8 +184,8 @@ extension ValueMerger {
   }
 
   private mutating func payload(
-    _ record: Record, _ schema: ModelSchema, _ known: [Value?], _ fillsIn: Bool
-  ) throws -> Record {
+    _ record: ModelRecord, _ schema: ModelSchema, _ known: [Value?], _ fillsIn: Bool
+  ) throws -> ModelRecord {
     guard let name = record.keys.first, case .object(let values)? = record[name],
       let info = schema.cases.first(where: { $0.name == name })
     else { return record }
@@ -199,7 +199,7 @@ extension ValueMerger {
       let all = values.entries + missing
       let order = keys.compactMap { key in all.first { ExactKey.isSame($0.key, key) } }
       let rest = all.filter { entry in !keys.contains { ExactKey.isSame($0, entry.key) } }
-      return Record(shape: record.shape, values: [.object(Object(uniqueEntries: order + rest))])
+      return ModelRecord(shape: record.shape, values: [.object(Object(uniqueEntries: order + rest))])
     }
     var entries: [Object.Entry] = []
     for (label, type) in zip(info.labels, info.payload) {
@@ -217,10 +217,10 @@ extension ValueMerger {
         }
       } catch { throw ArchiveError.at(.key(name), ArchiveError.at(.key(label), error)).inType(schema.name) }
     }
-    return Record(shape: record.shape, values: [.object(Object(uniqueEntries: entries))])
+    return ModelRecord(shape: record.shape, values: [.object(Object(uniqueEntries: entries))])
   }
 
-  private mutating func isSameModel(_ one: Record, _ other: Record, _ schema: ModelSchema) -> Bool {
+  private mutating func isSameModel(_ one: ModelRecord, _ other: ModelRecord, _ schema: ModelSchema) -> Bool {
     guard one.typeName == other.typeName else { return false }
     guard let key = schema.identityKey, let left = one[key], let right = other[key], !left.isNull,
       !right.isNull

@@ -16,7 +16,7 @@ struct ValueMerger {
   /// What was decided so far, in its order.
   var notes: [MergeNote] = []
   /// What became of local objects, which stay themselves: their new fields, by number.
-  var updates: [Int: Record] = [:]
+  var updates: [Int: ModelRecord] = [:]
   /// The numbers of the updates in the order in which they came up.
   var updated: [Int] = []
   /// The entities that the server says something about, in the order in which they came up, and which they are.

@@ -13,7 +13,7 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
   /// Turns a value into another kind. Absent and null stay.
   case convert(ValuePath, Conversion)
   /// Anything else, with what it does in a few words.
-  case custom(String, @Sendable (inout Record) throws -> Void)
+  case custom(String, @Sendable (inout ModelRecord) throws -> Void)
 
   /// Type name and version of a record that a move makes.
   public struct NestedRecord: Sendable, Hashable {
@@ -42,7 +42,7 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
 
   package var isData: Bool { if case .custom = self { false } else { true } }
 
-  func apply(to record: inout Record) throws {
+  func apply(to record: inout ModelRecord) throws {
     switch self {
     case .rename(let key, let newKey): record.rename(key, to: newKey)
     case .drop(let path): _ = try record.take(path.keys[...])
@@ -59,7 +59,7 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
   }
 }
 
-extension Record {
+extension ModelRecord {
   /// The value at a path through nested records and objects; `nil` where a key is absent.
   fileprivate func value(at path: ArraySlice<String>) throws -> Value? {
     guard let key = path.first, let value = self[key] else { return nil }
@@ -88,7 +88,7 @@ extension Record {
     let outer = self[key] ?? .null
     guard
       var nested = try outer.nested(key)
-        ?? creating.map({ Record(shape: $0.shape, values: []) })
+        ?? creating.map({ ModelRecord(shape: $0.shape, values: []) })
     else {
       throw ArchiveError(
         .migrationFailed, "there is no record to move into; say with creating: which one to make", path: [.key(key)])
@@ -100,17 +100,17 @@ extension Record {
 
 extension Value {
   /// A record or an object as a record; `nil` for null.
-  fileprivate func nested(_ key: String) throws -> Record? {
+  fileprivate func nested(_ key: String) throws -> ModelRecord? {
     switch self {
     case .record(let record): return record
-    case .object(let object): return Record(typeName: "", modelVersion: nil, object: object)
+    case .object(let object): return ModelRecord(typeName: "", modelVersion: nil, object: object)
     case .null: return nil
     default: throw ArchiveError(.typeMismatch, "found \(kind) where a record is expected", path: [.key(key)])
     }
   }
 
   /// The nested record in the form that this value has.
-  fileprivate func replacing(_ nested: Record) -> Value {
+  fileprivate func replacing(_ nested: ModelRecord) -> Value {
     if case .object = self { return .object(nested.object) }
     return .record(nested)
   }

@@ -14,7 +14,7 @@ public struct MigrationStep: Sendable, CustomStringConvertible {
 
   /// A step from a closure. The description says what it does, for tools that list the chain.
   public static func step(
-    from: Int, to: Int, _ description: String, _ transform: @escaping @Sendable (inout Record) throws -> Void
+    from: Int, to: Int, _ description: String, _ transform: @escaping @Sendable (inout ModelRecord) throws -> Void
   ) -> MigrationStep {
     MigrationStep(fromVersion: from, toVersion: to, operations: [.custom(description, transform)])
   }
@@ -31,7 +31,7 @@ public struct MigrationStep: Sendable, CustomStringConvertible {
     return "\(fromVersion) → \(toVersion): \(list)"
   }
 
-  package func apply(to record: inout Record) throws {
+  package func apply(to record: inout ModelRecord) throws {
     for operation in operations {
       do { try operation.apply(to: &record) } catch {
         throw ArchiveError(

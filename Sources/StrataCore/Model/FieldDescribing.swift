@@ -5,7 +5,7 @@ import Foundation
 ///     extension User: FieldDescribing {
 ///       static var redactedKeys: Set<String> { ["token"] }
 ///     }
-public protocol FieldDescribing: Model, CustomStringConvertible {
+public protocol FieldDescribing: VersionedModel, CustomStringConvertible {
   /// The keys whose values descriptions hide; none unless given.
   static var redactedKeys: Set<String> { get }
 }
@@ -13,11 +13,11 @@ public protocol FieldDescribing: Model, CustomStringConvertible {
 extension FieldDescribing {
   public static var redactedKeys: Set<String> { [] }
 
-  /// The permanent fields in the order of the schema: see ``Model/fieldDescription(redacting:)``.
+  /// The permanent fields in the order of the schema: see ``VersionedModel/fieldDescription(redacting:)``.
   public var description: String { fieldDescription(redacting: Self.redactedKeys) }
 }
 
-extension Model {
+extension VersionedModel {
   /// The name of the type and the permanent fields in the order of the schema, the same in every run.
   ///
   /// Dates are in ISO 8601, data is a number of bytes. Objects inside are described likewise.
@@ -41,7 +41,7 @@ private struct ValueDescription {
 
   init(redactedKeys: Set<String>) { self.redactedKeys = redactedKeys }
 
-  mutating func text<M: Model>(of model: M) -> String {
+  mutating func text<M: VersionedModel>(of model: M) -> String {
     let name = M.schema.name
     guard M.schema.holdsObjects else {
       // A description cannot throw.

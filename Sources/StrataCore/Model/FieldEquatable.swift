@@ -4,13 +4,13 @@
 /// A model whose equality is that of its permanent fields.
 ///
 ///     extension Issue: FieldEquatable {}
-public protocol FieldEquatable: Model, Equatable {}
+public protocol FieldEquatable: VersionedModel, Equatable {}
 
 /// A model whose equality and hash are those of its permanent fields.
 public protocol FieldHashable: FieldEquatable, Hashable {}
 
 extension FieldEquatable {
-  /// Whether every permanent field is equal: see ``Model/isEqual(to:)``.
+  /// Whether every permanent field is equal: see ``VersionedModel/isEqual(to:)``.
   public static func == (left: Self, right: Self) -> Bool { left.isEqual(to: right) }
 }
 
@@ -19,14 +19,14 @@ extension FieldHashable {
   public func hash(into hasher: inout Hasher) { hashFields(into: &hasher) }
 }
 
-extension Model {
+extension VersionedModel {
   /// Whether another model has the same type and equal values in every permanent field; those of objects inside count
   /// likewise. Transitory fields count nowhere. An object is equal to itself.
   ///
   /// A floating-point number that is not a number is equal to nothing, nor is an object that cannot be encoded.
   ///
   /// - Complexity: linear in the size of both.
-  public func isEqual(to other: some Model) -> Bool {
+  public func isEqual(to other: some VersionedModel) -> Bool {
     guard let other = other as? Self, type(of: other) == type(of: self) else { return false }
     if Self.schema.isObject, identity == other.identity { return true }
     if Self.schema.holdsObjects {
@@ -78,7 +78,7 @@ extension Value {
     case .map(let entries):
       .array(entries.flatMap { [$0.key.withoutReferences, $0.value.withoutReferences] })
     case .record(let record):
-      .record(Record(shape: record.shape, values: record.values.map(\.withoutReferences)))
+      .record(ModelRecord(shape: record.shape, values: record.values.map(\.withoutReferences)))
     default: self
     }
   }

@@ -9,7 +9,7 @@ package final class RecordShape: Sendable {
   package let modelVersion: Int?
   package let keys: [String]
   /// The superclasses of an object's class with their versions, the nearest first.
-  package let levels: [Record.Superclass]
+  package let levels: [ModelRecord.Superclass]
   /// How many bytes the keys have.
   package let keyBytes: Int
   private let places: [ExactKey: Int]
@@ -20,10 +20,10 @@ package final class RecordShape: Sendable {
     case remove(Int)
     case rename(Int, String)
     case version(String, Int?)
-    case levels([Record.Superclass])
+    case levels([ModelRecord.Superclass])
   }
 
-  package init(typeName: String, modelVersion: Int?, keys: [String], levels: [Record.Superclass] = []) {
+  package init(typeName: String, modelVersion: Int?, keys: [String], levels: [ModelRecord.Superclass] = []) {
     self.typeName = typeName
     self.modelVersion = modelVersion
     self.keys = keys
@@ -54,7 +54,8 @@ package final class RecordShape: Sendable {
   private static let separator = " : "
 
   /// Takes a mark apart: a name with a separator in it is only then a list of classes where each has a version.
-  private static func parse(_ mark: String) -> (typeName: String, modelVersion: Int?, levels: [Record.Superclass]) {
+  private static func parse(_ mark: String) -> (typeName: String, modelVersion: Int?, levels: [ModelRecord.Superclass])
+  {
     // Few marks name superclasses, and each archive has its marks parsed.
     guard mark.utf8.contains(UInt8(ascii: ":")) else {
       let (typeName, modelVersion) = parseMark(mark)
@@ -62,7 +63,7 @@ package final class RecordShape: Sendable {
     }
     let parts = mark.split(separator: separator, omittingEmptySubsequences: false).map { parseMark(String($0)) }
     let levels = parts.dropFirst().compactMap { part in
-      part.modelVersion.map { Record.Superclass(typeName: part.typeName, modelVersion: $0) }
+      part.modelVersion.map { ModelRecord.Superclass(typeName: part.typeName, modelVersion: $0) }
     }
     guard parts.count > 1, levels.count == parts.count - 1, let version = parts[0].modelVersion else {
       let (typeName, modelVersion) = parseMark(mark)
@@ -112,12 +113,12 @@ package final class RecordShape: Sendable {
     changed(.version(typeName, version)) { (typeName, version, $0.keys) }
   }
 
-  package func withSuperclasses(_ levels: [Record.Superclass]) -> RecordShape {
+  package func withSuperclasses(_ levels: [ModelRecord.Superclass]) -> RecordShape {
     changed(.levels(levels), levels) { ($0.typeName, $0.modelVersion, $0.keys) }
   }
 
   private func changed(
-    _ change: Change, _ newLevels: [Record.Superclass]? = nil, _ make: (RecordShape) -> (String, Int?, [String])
+    _ change: Change, _ newLevels: [ModelRecord.Superclass]? = nil, _ make: (RecordShape) -> (String, Int?, [String])
   ) -> RecordShape {
     changes.withLock { changes in
       if let known = changes[change] { return known }

@@ -50,7 +50,7 @@ extension Value {
   public var objectValue: Object? { if case .object(let value) = self { value } else { nil } }
 
   /// The record, or `nil` for anything else.
-  public var recordValue: Record? { if case .record(let value) = self { value } else { nil } }
+  public var recordValue: ModelRecord? { if case .record(let value) = self { value } else { nil } }
 
   /// The value under a key of a record or an object; `nil` where it is absent or this is neither.
   ///

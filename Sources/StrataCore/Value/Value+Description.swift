@@ -74,7 +74,7 @@ private struct ValueText {
     }
   }
 
-  mutating func add(_ record: Record, _ depth: Int) {
+  mutating func add(_ record: ModelRecord, _ depth: Int) {
     text += record.modelVersion.map { "\(record.typeName)@\($0)" } ?? record.typeName
     addAll(record.fields, "(", ")") {
       $0.text += $1.key + ": "
@@ -109,7 +109,7 @@ extension Value: CustomStringConvertible {
   }
 }
 
-extension Record: CustomStringConvertible {
+extension ModelRecord: CustomStringConvertible {
   /// Type name, version and fields, as ``Value/description``.
   public var description: String {
     var text = ValueText()

@@ -67,7 +67,7 @@ extension Value {
   }
 }
 
-extension Record {
+extension ModelRecord {
   /// The value at a path through nested records and objects, as that of ``Value``.
   public subscript(path: ValuePath) -> Value? {
     get { Value.record(self)[path] }

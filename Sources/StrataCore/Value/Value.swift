@@ -34,7 +34,7 @@ public enum Value: Sendable {
   /// Pairs whose keys are not all strings.
   case map([MapEntry])
   /// Named values with a type name and a model version.
-  case record(Record)
+  case record(ModelRecord)
   /// One of the objects of an ``ObjectGraph``, by its number.
   case reference(Int)
   /// Objects with identity, and a value that refers to them.

@@ -38,7 +38,7 @@ struct LegacyConversion: Sendable {
       }
       guard case .object(let object) = value else { throw Self.noRoot(value.kind) }
       return try ArchiveEncoder(limits: limits).encode(
-        Record(typeName: type, modelVersion: modelVersion, object: object))
+        ModelRecord(typeName: type, modelVersion: modelVersion, object: object))
     case .keyed(let keyed, _):
       var graph = ObjectGraph(objects: keyed.graph.objects, root: try root(of: keyed))
       if key != nil, keyed.topKeys.count > 1 { graph = Self.reachable(graph) }
@@ -84,7 +84,7 @@ struct LegacyConversion: Sendable {
       graph.objects[number] = .record(record)
     case .object(let object):
       guard let type else { throw Self.versionAlone }
-      graph.root = .record(Record(typeName: type, modelVersion: modelVersion, object: object))
+      graph.root = .record(ModelRecord(typeName: type, modelVersion: modelVersion, object: object))
     default: throw Self.noRoot(graph.root.kind)
     }
   }
@@ -98,7 +98,7 @@ struct LegacyConversion: Sendable {
 
   /// The name of the root's type, as a model would have it: `Issue`, `[Issue]`, or `Value` where it is no object.
   private static func stamp(of graph: ObjectGraph) -> Stamp {
-    func record(_ value: Value) -> Record? {
+    func record(_ value: Value) -> ModelRecord? {
       if case .record(let record)? = graph.resolve(value) { record } else { nil }
     }
     if let record = record(graph.root) { return Stamp(typeName: record.typeName, modelVersion: record.modelVersion) }

@@ -78,13 +78,13 @@ struct Comparison {
   }
 }
 
-extension Record {
+extension ModelRecord {
   /// The versions of the type and of its superclasses, by their names.
   fileprivate var versions: [(name: String, version: Int?)] {
     [(typeName, modelVersion)] + superclasses.map { ($0.typeName, $0.modelVersion) }
   }
 
-  fileprivate func withoutVersions(of names: Set<String>) -> Record {
+  fileprivate func withoutVersions(of names: Set<String>) -> ModelRecord {
     var record = self
     if names.contains(typeName) { record.modelVersion = nil }
     if !superclasses.isEmpty {
@@ -97,7 +97,7 @@ extension Record {
 }
 
 extension Value {
-  fileprivate func visitRecords(_ body: (Record) -> Void) {
+  fileprivate func visitRecords(_ body: (ModelRecord) -> Void) {
     switch self {
     case .record(let record):
       body(record)
@@ -114,10 +114,10 @@ extension Value {
   }
 
   /// The value with other records in the places of its own.
-  fileprivate func mapRecords(_ change: (Record) -> Record) -> Value {
+  fileprivate func mapRecords(_ change: (ModelRecord) -> ModelRecord) -> Value {
     switch self {
     case .record(let record):
-      return .record(change(Record(shape: record.shape, values: record.values.map { $0.mapRecords(change) })))
+      return .record(change(ModelRecord(shape: record.shape, values: record.values.map { $0.mapRecords(change) })))
     case .array(let elements): return .array(elements.map { $0.mapRecords(change) })
     case .set(let elements): return .set(elements.map { $0.mapRecords(change) })
     case .object(let object):

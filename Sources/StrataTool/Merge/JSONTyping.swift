@@ -65,7 +65,7 @@ struct JSONTyping {
     }
   }
 
-  private func record(_ object: Object, like example: Record, _ isStrict: Bool) throws -> Record {
+  private func record(_ object: Object, like example: ModelRecord, _ isStrict: Bool) throws -> ModelRecord {
     func value(_ key: String, _ json: Value) throws -> Value {
       let own = example[key].flatMap { $0.isNull ? nil : $0 }
       do { return try typed(json, like: own ?? fields[example.typeName]?[key], isStrict) } catch {
@@ -75,7 +75,7 @@ struct JSONTyping {
     // In the order of the example, with what is new after.
     let known = example.keys.compactMap { key in object[key].map { (key, $0) } }
     let others = object.entries.filter { example[$0.key] == nil }.map { ($0.key, $0.value) }
-    var record = Record(
+    var record = ModelRecord(
       typeName: example.typeName, modelVersion: example.modelVersion,
       object: Object(try (known + others).map { .init(key: $0.0, value: try value($0.0, $0.1)) }))
     if !example.superclasses.isEmpty { record.superclasses = example.superclasses }

@@ -51,7 +51,7 @@ extension Issue: DescribedModel {
 }
 
 extension Issue: Migratable {
-  static let migration = Migration(
+  static let migration = MigrationPlan(
     .step(
       from: 1, to: 2,
       .rename("summary", to: "title"),
@@ -68,7 +68,7 @@ extension Issue: Migratable {
       .custom("make a Label of each name in labels") { record in
         guard let names = record["labels"]?.arrayValue else { return }
         record["labels"] = .array(
-          names.map { .record(Record(typeName: "Label", modelVersion: 1, fields: [("name", $0)])) })
+          names.map { .record(ModelRecord(typeName: "Label", modelVersion: 1, fields: [("name", $0)])) })
       },
       .rename("comment_count", to: "comments"),
       .convert("page", .toURL),

@@ -38,7 +38,7 @@ struct IssueResponse {
   }
 
   /// The issue as version 1 of the model archived it: flat, with names of its own, and dates as seconds since 1970.
-  func version1() throws -> Record {
+  func version1() throws -> ModelRecord {
     func seconds(_ key: String) throws -> Value {
       guard let value = json[key], !value.isNull else { return .null }
       guard let text = value.stringValue, let date = ISO8601.date(from: text) else {
@@ -47,7 +47,7 @@ struct IssueResponse {
       return .double(date.timeIntervalSince1970)
     }
     let labels = json["labels"]?.arrayValue ?? []
-    return Record(
+    return ModelRecord(
       typeName: "Issue", modelVersion: 1,
       fields: [
         ("number", .integer(number)),

@@ -23,7 +23,7 @@ import Testing
     #expect(try read("d80482000a") == .decimal(10))
     #expect(try read("8263616263d9001900") == .array(["abc", "abc"]))
     #expect(try read("8243616263da0000001900") == .array([.data(Data("abc".utf8)), .data(Data("abc".utf8))]))
-    #expect(try read("da0000dfff8219e00081614e") == .record(Record(typeName: "N", modelVersion: nil)))
+    #expect(try read("da0000dfff8219e00081614e") == .record(ModelRecord(typeName: "N", modelVersion: nil)))
   }
 
   @Test(arguments: ["c1", "c2", "c3", "d820", "d825", "c482", "d81b81", "d9dfff82", "d819", "c48200"])

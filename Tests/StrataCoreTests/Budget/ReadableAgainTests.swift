@@ -21,7 +21,7 @@ import StrataTestSupport
         case .data: .data(Data(text.utf8))
         case .records:
           .record(
-            Record(typeName: "Sensor", modelVersion: 1, fields: [(String(repeating: "k", count: 300), .null)]))
+            ModelRecord(typeName: "Sensor", modelVersion: 1, fields: [(String(repeating: "k", count: 300), .null)]))
         case .objects: .object(Object([Object.Entry(key: "a", value: .string(text))]))
         case .maps: .map([Value.MapEntry(key: .int(1), value: .string(text))])
         }
@@ -122,7 +122,7 @@ import StrataTestSupport
     default:
       let keys = (0..<random.below(4)).map { "field\($0)" }
       let fields = keys.map { (key: $0, value: Self.value(&random, depth - 1)) }
-      return .record(Record(typeName: "Model\(random.below(3))", modelVersion: 1, fields: fields))
+      return .record(ModelRecord(typeName: "Model\(random.below(3))", modelVersion: 1, fields: fields))
     }
   }
 }

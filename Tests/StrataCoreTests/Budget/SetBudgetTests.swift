@@ -189,7 +189,7 @@ import StrataTestSupport
 }
 
 /// A model that keeps what it does not know.
-struct Keeper: Model {
+struct Keeper: VersionedModel {
   var name: String
   var unknownFields = UnknownFields()
 

@@ -18,9 +18,9 @@ import StrataTestSupport
         switch self {
         case .array: value = .array([value, value])
         case .object: value = ["a": value, "b": value]
-        case .record: value = .record(Record(shape: shapes[0], values: [value, value]))
+        case .record: value = .record(ModelRecord(shape: shapes[0], values: [value, value]))
         case .map: value = .map([.init(key: 1, value: value), .init(key: 2, value: value)])
-        case .otherOrder: value = .record(Record(shape: shapes[level % 2], values: [value, value]))
+        case .otherOrder: value = .record(ModelRecord(shape: shapes[level % 2], values: [value, value]))
         }
       }
       return value
@@ -47,7 +47,7 @@ import StrataTestSupport
       func value(_ keys: [String]) -> Value {
         let shape = RecordShape(typeName: "R", modelVersion: 1, keys: keys)
         var value: Value = 1
-        for _ in 0..<200 { value = .record(Record(shape: shape, values: [value, value])) }
+        for _ in 0..<200 { value = .record(ModelRecord(shape: shape, values: [value, value])) }
         return value
       }
       #expect(value(["a", "b"]) == value(["b", "a"]))
@@ -103,8 +103,8 @@ import StrataTestSupport
       (.string("\u{E9}"), .string("e\u{301}")), (.double(0), .double(-0.0)), (.float(0), .float(-0.0)),
       (["a": 1, "b": 2], ["b": 2, "a": 1]), (.data(Data([1, 2, 3, 4])[1...]), .data(Data([2, 3, 4]))),
       (
-        .record(Record(typeName: "R", modelVersion: 1, fields: [("a", 1), ("b", 2)])),
-        .record(Record(typeName: "R", modelVersion: 1, fields: [("b", 2), ("a", 1)]))
+        .record(ModelRecord(typeName: "R", modelVersion: 1, fields: [("a", 1), ("b", 2)])),
+        .record(ModelRecord(typeName: "R", modelVersion: 1, fields: [("b", 2), ("a", 1)]))
       ),
     ]
     for (one, other) in pairs {
@@ -114,8 +114,8 @@ import StrataTestSupport
     // More parts than are hashed without remembering them, some of them records of one storage under other keys.
     let values: [Value] = [1, 2]
     let shapes = (0..<400).map { RecordShape(typeName: "R", modelVersion: 1, keys: ["a\($0)", "b"]) }
-    let shared = Value.array(shapes.map { .record(Record(shape: $0, values: values)) })
-    let apart = Value.array(shapes.map { .record(Record(shape: $0, values: [1] + [2])) })
+    let shared = Value.array(shapes.map { .record(ModelRecord(shape: $0, values: values)) })
+    let apart = Value.array(shapes.map { .record(ModelRecord(shape: $0, values: [1] + [2])) })
     #expect(shared == apart && shared.hashValue == apart.hashValue)
   }
 }

@@ -27,7 +27,8 @@ struct ArchiveConcurrencyTests {
       #expect(people.map(\.name) == (0..<20).map { "P\($0)" })
       #expect(report.upgrades.map(\.fromVersion) == [1])
       #expect(try shared.upgrader.upgrade(one) == today)
-      #expect(try Person.migration.upgrade(Record(typeName: "Person", modelVersion: 3, fields: [])).modelVersion == 4)
+      #expect(
+        try Person.migration.upgrade(ModelRecord(typeName: "Person", modelVersion: 3, fields: [])).modelVersion == 4)
     }
   }
 

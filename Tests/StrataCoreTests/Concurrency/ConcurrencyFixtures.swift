@@ -30,7 +30,7 @@ final class Branch: DescribedModel {
 }
 
 /// A generic model: each depth of nesting is a type, and a schema, of its own.
-struct Onion<Inner: Archivable & Equatable>: Model, Equatable {
+struct Onion<Inner: Archivable & Equatable>: VersionedModel, Equatable {
   var inner: Inner
   var note: String?
 

@@ -19,7 +19,7 @@ private struct FirstInner: DescribedModel, Equatable, Migratable {
   static let fields = Fields(
     FirstInner.self, version: 2, Field("payment", \.payment), Field("next", \.next),
     make: { FirstInner(payment: $0, next: $1) })
-  static let migration = Migration(.step(from: 1, to: 2, .rename("paid", to: "payment")))
+  static let migration = MigrationPlan(.step(from: 1, to: 2, .rename("paid", to: "payment")))
 }
 
 /// Goes through more and more levels of a generic model, each of which is a type.

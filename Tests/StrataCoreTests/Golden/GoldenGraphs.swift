@@ -48,11 +48,11 @@ enum GoldenGraphs {
 
   /// A class with two superclasses, each with a version.
   static func hierarchy() -> ObjectGraph {
-    var puppy = Record(
+    var puppy = ModelRecord(
       typeName: "Puppy", modelVersion: 1,
       fields: [("weeks", 7), ("breed", "Pug"), ("friend", .reference(0)), ("name", "Bit")])
     puppy.superclasses = [.init(typeName: "Dog", modelVersion: 3), .init(typeName: "Animal", modelVersion: 2)]
-    let friend = Record(typeName: "Animal", modelVersion: 2, fields: [("name", "Cat")])
+    let friend = ModelRecord(typeName: "Animal", modelVersion: 2, fields: [("name", "Cat")])
     return ObjectGraph(objects: [.record(friend), .record(puppy)], root: .reference(1))
   }
 }

@@ -16,16 +16,18 @@ struct GoldenTests {
   static func make(_ name: String) throws -> Data {
     let encoder = ArchiveEncoder()
     let address = Value.record(
-      Record(typeName: "Address", modelVersion: 1, fields: [("street", "Main 1"), ("country", "CH")]))
+      ModelRecord(typeName: "Address", modelVersion: 1, fields: [("street", "Main 1"), ("country", "CH")]))
     let born = Value.date(Date(timeIntervalSince1970: 86400))
     switch name {
     case "person-v1": return try encoder.encode(MigrationTests.old)
     case "person-v2":
       return try encoder.encode(
-        Record(typeName: "Person", modelVersion: 2, fields: [("name", "Ada"), ("street", "Main 1"), ("born", born)]))
+        ModelRecord(
+          typeName: "Person", modelVersion: 2, fields: [("name", "Ada"), ("street", "Main 1"), ("born", born)]))
     case "person-v3":
       return try encoder.encode(
-        Record(typeName: "Person", modelVersion: 3, fields: [("name", "Ada"), ("born", born), ("address", address)]))
+        ModelRecord(
+          typeName: "Person", modelVersion: 3, fields: [("name", "Ada"), ("born", born), ("address", address)]))
     case "person-v4": return try encoder.encode(MigrationTests.new)
     case "everything-v1": return try encoder.encode(RoundTripTests.nested())
     case "payment-v2": return try encoder.encode(Payment.split(.cash, .card(number: "4111", expiry: nil)))
@@ -58,7 +60,7 @@ struct GoldenTests {
     case .array(let elements): .array(elements.map(plain))
     case .record(let record):
       .record(
-        Record(
+        ModelRecord(
           typeName: record.typeName, modelVersion: record.modelVersion,
           fields: record.fields.map { ($0.key, plain($0.value)) }))
     default: value

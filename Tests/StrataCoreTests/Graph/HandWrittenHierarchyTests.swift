@@ -1,7 +1,7 @@
 import StrataCore
 import Testing
 
-private class Vehicle: Model {
+private class Vehicle: VersionedModel {
   var name: String
   weak var owner: Garage?
 
@@ -89,7 +89,7 @@ private final class Garage: DescribedModel {
   }
 
   @Test func errorsNameTheFieldOfTheSuperclass() throws {
-    var record = Record(typeName: "Car", modelVersion: 3, fields: [("doors", 4), ("name", 5), ("owner", .null)])
+    var record = ModelRecord(typeName: "Car", modelVersion: 3, fields: [("doors", 4), ("name", 5), ("owner", .null)])
     record.superclasses = [.init(typeName: "Vehicle", modelVersion: 2)]
     let graph = ObjectGraph(objects: [.record(record)], root: .reference(0))
     let data = try ArchiveEncoder().encode(graph, typeName: "Car", modelVersion: 3)

@@ -18,7 +18,7 @@ struct SharingTests {
     #expect(archiveError { _ = try ArchiveDecoder().decode(Value.self, from: data) }?.limit == .count)
     // Structures that were written as objects, as keyed archives have them.
     func form(_ children: [Value]) -> Value {
-      .record(Record(typeName: "Form", modelVersion: 1, fields: [("c", .array(children))]))
+      .record(ModelRecord(typeName: "Form", modelVersion: 1, fields: [("c", .array(children))]))
     }
     objects = [form([])]
     for number in 0..<4 { objects.append(form(.init(repeating: .reference(number), count: 100))) }
@@ -29,7 +29,7 @@ struct SharingTests {
   @Test("Objects that share others do not multiply where they are kept untyped")
   func objects() throws {
     func knot(_ others: [Value], any: Value = .null) -> Value {
-      .record(Record(typeName: "Knot", modelVersion: 1, fields: [("others", .array(others)), ("any", any)]))
+      .record(ModelRecord(typeName: "Knot", modelVersion: 1, fields: [("others", .array(others)), ("any", any)]))
     }
     var objects = [knot([])]
     for number in 0..<40 { objects.append(knot([.reference(number), .reference(number)])) }

@@ -152,7 +152,7 @@ struct JSONModelWriterTests {
 
   @Test("Unknown fields are written behind the others")
   func unknownFields() throws {
-    struct Keeping: Model, Equatable {
+    struct Keeping: VersionedModel, Equatable {
       var id: Int
       var archivedUnknownFields: UnknownFields
       static let schema = ModelSchema(

@@ -19,7 +19,7 @@ struct JSONWriterTests {
     (.set([1, 2]), "[1,2]"),
     (.map([.init(key: 1, value: "a"), .init(key: .null, value: [])]), #"[[1,"a"],[null,[]]]"#),
     (.map([]), "[]"), (.object(Object()), "{}"),
-    (.record(Record(typeName: "T", modelVersion: 2, fields: [("b", 1), ("a", [])])), #"{"b":1,"a":[]}"#),
+    (.record(ModelRecord(typeName: "T", modelVersion: 2, fields: [("b", 1), ("a", [])])), #"{"b":1,"a":[]}"#),
     (
       .uuid(UUID(uuid: (171, 205, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14))),
       "\"ABCD0102-0304-0506-0708-090A0B0C0D0E\""
@@ -42,7 +42,7 @@ struct JSONWriterTests {
 
   @Test("Pretty and sorted")
   func pretty() throws {
-    let record = Value.record(Record(typeName: "T", modelVersion: nil, fields: [("z", 1), ("b", [])]))
+    let record = Value.record(ModelRecord(typeName: "T", modelVersion: nil, fields: [("z", 1), ("b", [])]))
     let value: Value = ["é": [1, ["x": .null]], "z": [:], "a": record]
     #expect(
       try text(value, pretty: true, sorted: true) == """
@@ -70,7 +70,7 @@ struct JSONWriterTests {
       .date(.distantFuture + 1e12),
     ] as [Value])
   func refused(value: Value) throws {
-    let record = Record(typeName: "T", modelVersion: 1, fields: [("a", 1), ("b", .array([1, value]))])
+    let record = ModelRecord(typeName: "T", modelVersion: 1, fields: [("a", 1), ("b", .array([1, value]))])
     let error = #expect(throws: ArchiveError.self) {
       try text(["x": [.null, .map([.init(key: 1, value: .record(record))])]])
     }

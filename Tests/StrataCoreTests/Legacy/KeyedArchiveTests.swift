@@ -13,7 +13,7 @@ struct KeyedArchiveTests {
     #expect(archive.archiver == "NSKeyedArchiver")
     #expect(archive.version == 100_000)
     #expect(archive.top == ["root": .reference(0)])
-    let record = Record(
+    let record = ModelRecord(
       typeName: "App.User", modelVersion: 2, fields: [("name", "Ada"), ("count", 5), ("parent", .null)])
     #expect(archive.graph == ObjectGraph(objects: [.record(record)], root: .reference(0)))
     #expect(archive.graph.objects[0].recordValue?.keys == ["name", "count", "parent"])
@@ -35,7 +35,7 @@ struct KeyedArchiveTests {
       ["$class": .uid(4), "self": .uid(3)],
       .type("Node"))
     func node(_ fields: [(key: String, value: Value)]) -> Value {
-      .record(Record(typeName: "Node", modelVersion: nil, fields: fields))
+      .record(ModelRecord(typeName: "Node", modelVersion: nil, fields: fields))
     }
     #expect(
       archive.graph.objects == [

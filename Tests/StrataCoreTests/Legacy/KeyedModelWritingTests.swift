@@ -6,7 +6,7 @@ import Testing
 @Suite("Writing models as keyed archives")
 struct KeyedModelWritingTests {
   /// The records of an archive by class.
-  private static func records(_ data: Data) throws -> [String: [Record]] {
+  private static func records(_ data: Data) throws -> [String: [ModelRecord]] {
     Dictionary(grouping: try KeyedArchive(data).graph.objects.compactMap(\.recordValue), by: \.typeName)
   }
 
@@ -16,7 +16,7 @@ struct KeyedModelWritingTests {
     let record = try #require(try Self.records(data)["MTLTestModel"]?.first)
     #expect(
       record
-        == Record(
+        == ModelRecord(
           typeName: "MTLTestModel", modelVersion: 1, fields: [("count", 5), ("isAdmin", true), ("score", 0.0)]))
     #expect(try KeyedArchive(data).classChain(of: "MTLTestModel") == ["MTLTestModel", "NSObject"])
     // As in Mantle, a nil comes back as the default.

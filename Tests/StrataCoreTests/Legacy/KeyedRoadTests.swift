@@ -9,7 +9,7 @@ struct KeyedRoadTests {
   private static func form(_ number: Int, children: [Form] = []) throws -> Form {
     let url = try #require(URL(string: "https://example.org/\(number)"))
     let base = Date(timeIntervalSinceReferenceDate: 12.5)
-    let record = Record(
+    let record = ModelRecord(
       typeName: "Form", modelVersion: 1,
       fields: [
         ("id", .int(Int64(number))), ("b", 200), ("r", 2.5), ("f", .float(1.25)), ("p", .decimal(12.75)),
@@ -162,7 +162,7 @@ struct KeyedRoadTests {
 }
 
 extension ArchiveDecoder {
-  fileprivate func form(_ record: Record) throws -> Form {
+  fileprivate func form(_ record: ModelRecord) throws -> Form {
     try Form.make(from: .record(record), in: DecodingContext())
   }
 }

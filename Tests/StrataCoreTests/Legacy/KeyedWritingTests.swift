@@ -78,7 +78,7 @@ struct KeyedWritingTests {
     record["count"] = 6
     record["size"] = 8
     record["weight"] = 9
-    record["$key"] = .record(Record(typeName: "Tag", modelVersion: 4, fields: [("on", true)]))
+    record["$key"] = .record(ModelRecord(typeName: "Tag", modelVersion: 4, fields: [("on", true)]))
     archive.graph.objects[0] = .record(record)
     var options = KeyedWriting()
     options.classes["Tag"] = ["GHTag", "MTLModel", "NSObject"]
@@ -118,7 +118,8 @@ struct KeyedWritingTests {
 
   @Test("Every kind of value comes back, in a field and in a collection", arguments: samples)
   func values(_ value: Value) throws {
-    let record = Value.record(Record(typeName: "Box", modelVersion: nil, fields: [("value", value), ("all", [value])]))
+    let record = Value.record(
+      ModelRecord(typeName: "Box", modelVersion: nil, fields: [("value", value), ("all", [value])]))
     let archive = KeyedArchive(ObjectGraph(objects: [record], root: .reference(0)))
     let again = try KeyedArchive(archive.data())
     #expect(again.graph == archive.graph)
@@ -185,7 +186,7 @@ struct KeyedWritingTests {
   @Test("Shared objects and circles stand once, and a long list does not take the stack")
   func sharing() throws {
     func node(_ fields: [(key: String, value: Value)]) -> Value {
-      .record(Record(typeName: "Node", modelVersion: 1, fields: fields))
+      .record(ModelRecord(typeName: "Node", modelVersion: 1, fields: fields))
     }
     let circle = ObjectGraph(
       objects: [
@@ -201,7 +202,7 @@ struct KeyedWritingTests {
 
   @Test("Objects that nothing refers to are left out; a root under another key is found there")
   func reachable() throws {
-    let graph = ObjectGraph(objects: [[], .record(Record(typeName: "A", modelVersion: nil))], root: .reference(1))
+    let graph = ObjectGraph(objects: [[], .record(ModelRecord(typeName: "A", modelVersion: nil))], root: .reference(1))
     let archive = try KeyedArchive(KeyedArchive(graph, key: "data").data())
     #expect(archive.graph.objects.count == 1)
     #expect(archive.top == ["data": .reference(0)])
@@ -210,20 +211,20 @@ struct KeyedWritingTests {
   @Test("Classes of Foundation, AppKit and UIKit are written as they encode themselves")
   func foundation() throws {
     let range: Value = ["location": 1, "length": 2]
-    let records: [(Record, Set<String>)] = [
+    let records: [(ModelRecord, Set<String>)] = [
       (
-        Record(typeName: "NSIndexSet", modelVersion: nil, fields: [("ranges", [range])]),
+        ModelRecord(typeName: "NSIndexSet", modelVersion: nil, fields: [("ranges", [range])]),
         ["NSRangeCount true", "NSLocation true", "NSLength true"]
       ),
       (
-        Record(
+        ModelRecord(
           typeName: "NSMutableIndexSet", modelVersion: nil,
           fields: [("ranges", [range, ["location": 300, "length": .int(1 << 40)]])]),
         ["NSRangeCount true", "NSRangeData false"]
       ),
-      (Record(typeName: "NSIndexSet", modelVersion: nil, fields: [("ranges", [])]), ["NSRangeCount true"]),
+      (ModelRecord(typeName: "NSIndexSet", modelVersion: nil, fields: [("ranges", [])]), ["NSRangeCount true"]),
       (
-        Record(
+        ModelRecord(
           typeName: "NSAttributedString", modelVersion: nil,
           fields: [
             ("string", "abcé"),
@@ -239,25 +240,26 @@ struct KeyedWritingTests {
         ["NSString false", "NSAttributes false", "NSAttributeInfo false", "other true"]
       ),
       (
-        Record(
+        ModelRecord(
           typeName: "NSValue", modelVersion: nil, fields: [("rect", ["x": 1.0, "y": 2.0, "width": 3.5, "height": 4.0])]),
         ["NS.special true", "NS.rectval false"]
       ),
       (
-        Record(typeName: "NSValue", modelVersion: nil, fields: [("range", range)]),
+        ModelRecord(typeName: "NSValue", modelVersion: nil, fields: [("range", range)]),
         ["NS.special true", "NS.rangeval.location false", "NS.rangeval.length false"]
       ),
-      (Record(typeName: "NSTimeZone", modelVersion: nil, fields: [("name", "UTC")]), ["NS.name false"]),
+      (ModelRecord(typeName: "NSTimeZone", modelVersion: nil, fields: [("name", "UTC")]), ["NS.name false"]),
       (
-        Record(typeName: "UIFont", modelVersion: nil, fields: [("name", "Arial"), ("size", 9.5)]),
+        ModelRecord(typeName: "UIFont", modelVersion: nil, fields: [("name", "Arial"), ("size", 9.5)]),
         ["UIFontName false", "UIFontPointSize true"]
       ),
       (
-        Record(typeName: "NSFont", modelVersion: nil, fields: [("name", "Arial"), ("size", 9.5)]),
+        ModelRecord(typeName: "NSFont", modelVersion: nil, fields: [("name", "Arial"), ("size", 9.5)]),
         ["NSName false", "NSSize true"]
       ),
       (
-        Record(typeName: "NSCalendar", modelVersion: nil, fields: [("identifier", "gregorian"), ("firstWeekday", 2)]),
+        ModelRecord(
+          typeName: "NSCalendar", modelVersion: nil, fields: [("identifier", "gregorian"), ("firstWeekday", 2)]),
         ["NS.identifier false", "NS.firstwkdy true"]
       ),
     ]
@@ -276,7 +278,7 @@ struct KeyedWritingTests {
       (["a": [.graph(ObjectGraph(objects: [], root: 1))]], "root.a[0]"),
       ([.wideInteger(WideInteger(isNegative: false, magnitude: .max))], "root[0]"),
       (.reference(1), "root"),
-      (.record(Record(typeName: "A", modelVersion: 1, fields: [("MTLModelVersion", 1)])), "root.MTLModelVersion"),
+      (.record(ModelRecord(typeName: "A", modelVersion: 1, fields: [("MTLModelVersion", 1)])), "root.MTLModelVersion"),
       (.reference(0), "root.deep[0].a"),
     ] as [(Value, String)])
   func notEncodable(_ root: Value, _ path: String) {
@@ -294,7 +296,7 @@ struct KeyedWritingTests {
       archiveError { _ = try KeyedArchive(ObjectGraph(objects: [], root: number)).data() }?.code == .notEncodable)
     var options = KeyedWriting()
     options.classes = ["A": []]
-    let record = Value.record(Record(typeName: "A", modelVersion: nil))
+    let record = Value.record(ModelRecord(typeName: "A", modelVersion: nil))
     let archive = KeyedArchive(ObjectGraph(objects: [record], root: .reference(0)))
     #expect(archiveError { _ = try archive.data(options) }?.code == .notEncodable)
     var other = KeyedArchive(ObjectGraph(objects: [], root: 1), key: "a")
@@ -304,7 +306,9 @@ struct KeyedWritingTests {
 
   @Test("Plain values nest in 512 levels and no more", arguments: [true, false])
   func depth(_ isRight: Bool) throws {
-    for wrap in [{ [$0] }, { ["a": $0] }, { .record(Record(typeName: "A", modelVersion: nil, fields: [("a", $0)])) }]
+    for wrap in [
+      { [$0] }, { ["a": $0] }, { .record(ModelRecord(typeName: "A", modelVersion: nil, fields: [("a", $0)])) },
+    ]
       as [(Value) -> Value]
     {
       var value: Value = 1

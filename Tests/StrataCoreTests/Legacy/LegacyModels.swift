@@ -18,7 +18,7 @@ struct LegacyUser: DescribedModel, LegacyModel, ValueDecoding, Equatable {
     Field("isAdmin", \.isAdmin, default: false), Field("score", \.score, default: 0),
     make: { LegacyUser(name: $0, count: $1, nestedName: $2, isAdmin: $3, score: $4) })
 
-  static func decodeValue(forKey key: String, modelVersion: Int, in record: Record) throws -> Value? {
+  static func decodeValue(forKey key: String, modelVersion: Int, in record: ModelRecord) throws -> Value? {
     guard key == "name", modelVersion == 0, let old = record["mtl_name"]?.stringValue else { return record[key] }
     return .string("M: " + old)
   }
@@ -54,13 +54,13 @@ struct LegacyNote: DescribedModel, LegacyModel, Migratable, Equatable {
   static var legacyNames: [String] { ["Note"] }
   static let fields = Fields(
     LegacyNote.self, name: "LegacyNote", version: 3, Field("text", \.text), make: { LegacyNote(text: $0) })
-  static let migration = Migration(
+  static let migration = MigrationPlan(
     .step(from: 1, to: 2, .rename("title", to: "text")),
     .step(from: 2, to: 3, "shout") { record in
       if let text = record["text"]?.stringValue { record["text"] = .string(text.uppercased()) }
     })
 
-  static func record(fromExternalRepresentation object: Object, version: Int) throws -> Record {
-    Record(typeName: "LegacyNote", modelVersion: max(version, 1), fields: [("title", object["t"] ?? "none")])
+  static func record(fromExternalRepresentation object: Object, version: Int) throws -> ModelRecord {
+    ModelRecord(typeName: "LegacyNote", modelVersion: max(version, 1), fields: [("title", object["t"] ?? "none")])
   }
 }

@@ -11,7 +11,7 @@ struct DifferenceNaNTests {
     [
       value, [1, value], [value, value], ["a": value], [["id": 1, "a": value]], [["id": value, "a": 1]],
       .set([1, value]), .map([.init(key: 1, value: value)]), .map([.init(key: value, value: 1)]),
-      .record(Record(typeName: "R", modelVersion: 1, fields: [("a", value)])),
+      .record(ModelRecord(typeName: "R", modelVersion: 1, fields: [("a", value)])),
       .graph(ObjectGraph(objects: [["a": value]], root: .reference(0))),
     ]
   }

@@ -36,7 +36,7 @@ extension SeededRandom {
     case 8:
       return .map(
         (0..<5).filter { _ in below(2) == 0 }.map { .init(key: .integer($0), value: document(form, depth: depth - 1)) })
-    case 9: return .record(Record(typeName: "R", modelVersion: 1, fields: fields(form, depth)))
+    case 9: return .record(ModelRecord(typeName: "R", modelVersion: 1, fields: fields(form, depth)))
     default: return .object(Object(fields(form, depth).map { .init(key: $0.key, value: $0.value) }))
     }
   }

@@ -84,8 +84,8 @@ struct JSONPatchNumberTests {
 
   @Test("Tests go into arrays, objects and records, whatever the order of their keys")
   func nested() throws {
-    let record = Value.record(Record(typeName: "T", modelVersion: 1, fields: [("a", 1), ("b", [2.0])]))
-    let other = Value.record(Record(typeName: "T", modelVersion: 1, fields: [("b", [2]), ("a", 1.0)]))
+    let record = Value.record(ModelRecord(typeName: "T", modelVersion: 1, fields: [("a", 1), ("b", [2.0])]))
+    let other = Value.record(ModelRecord(typeName: "T", modelVersion: 1, fields: [("b", [2]), ("a", 1.0)]))
     #expect(try passes(record, other))
     #expect(try passes([["a": 1, "b": [1e3]]], [["b": [1000], "a": 1.0]]))
     #expect(try !passes([["a": 1, "b": [1e3]]], [["b": [1000], "c": 1.0]]))

@@ -234,9 +234,9 @@ struct JSONPatchTests {
       }
       let result = try JSONPatch(operations).applied(to: .object(old))
       #expect(result.objectValue?.entries == expected.entries, "\(random)")
-      let record = Value.record(Record(typeName: "R", modelVersion: 2, object: old))
+      let record = Value.record(ModelRecord(typeName: "R", modelVersion: 2, object: old))
       let patched = try JSONPatch(operations).applied(to: record).recordValue
-      #expect(patched == Record(typeName: "R", modelVersion: 2, object: expected), "\(random)")
+      #expect(patched == ModelRecord(typeName: "R", modelVersion: 2, object: expected), "\(random)")
       #expect(patched?.keys == expected.keys, "\(random)")
     }
   }
@@ -249,8 +249,8 @@ struct JSONPatchTests {
       .copy(from: there, to: here), .test(here, ["k": 0.5]),
     ])
     #expect(try JSONPatch(parsing: JSONWriter().write(patch.json)) == patch)
-    let record = Value.record(Record(typeName: "T", modelVersion: 1, fields: [("a", 1), ("b", [1])]))
+    let record = Value.record(ModelRecord(typeName: "T", modelVersion: 1, fields: [("a", 1), ("b", [1])]))
     let changed = try JSONPatch([.replace(JSONPointer(["a"]), 2), .add(JSONPointer(["b", "-"]), 3)]).applied(to: record)
-    #expect(changed == .record(Record(typeName: "T", modelVersion: 1, fields: [("a", 2), ("b", [1, 3])])))
+    #expect(changed == .record(ModelRecord(typeName: "T", modelVersion: 1, fields: [("a", 2), ("b", [1, 3])])))
   }
 }

@@ -190,7 +190,7 @@ struct MergeReportTests {
   @Test("Records whose superclasses are of different versions need their model, as those of different versions do")
   func superclasses() throws {
     func dog(_ version: Int, _ name: Value) -> Value {
-      var record = Record(typeName: "Dog", modelVersion: 2, fields: [("name", name), ("age", 3)])
+      var record = ModelRecord(typeName: "Dog", modelVersion: 2, fields: [("name", name), ("age", 3)])
       record.superclasses = [.init(typeName: "Animal", modelVersion: version)]
       return .record(record)
     }

@@ -13,7 +13,7 @@ struct PatchGrowthTests {
   }
 
   private static func record(_ value: (Int) -> Value?) -> Value {
-    .record(Record(typeName: "R", modelVersion: 1, object: object(value).objectValue ?? Object()))
+    .record(ModelRecord(typeName: "R", modelVersion: 1, object: object(value).objectValue ?? Object()))
   }
 
   @Test("A patch with an operation for each element of a list")

@@ -78,7 +78,7 @@ struct FieldKindCase: Sendable, CustomTestStringConvertible {
     let added: [Value] = ["a", "ab", "ac"]
     func records(_ name: String, _ key: String) -> [Value] {
       func record(_ one: Value, _ other: Value) -> Value {
-        var record = Record(typeName: name, modelVersion: 1)
+        var record = ModelRecord(typeName: name, modelVersion: 1)
         record[key] = one
         if name == "Piece" { record["name"] = other }
         return .record(record)
@@ -288,7 +288,7 @@ struct PolicyDeclarationTests {
   @Test("The first encoding, decoding or merge says so, also of a model inside")
   func first() throws {
     let shape = RecordShape(typeName: "Wrong", modelVersion: 1, keys: ["pieces"])
-    let record = Record(shape: shape, values: [.array([])])
+    let record = ModelRecord(shape: shape, values: [.array([])])
     let archive = try ArchiveEncoder().encode(Value.record(record))
     var (wrong, holder) = (Wrong(), WrongHolder(wrong: Wrong()))
     let errors = [

@@ -35,24 +35,24 @@ struct MigrationTests {
     }
     let parcel = Parcel(payment: .ship(Address(street: "x", country: "CH")))
     let payment = try ArchiveDecoder().decodeValue(from: ArchiveEncoder().encode(parcel.payment))
-    let old = try ArchiveEncoder().encode(Record(typeName: "Parcel", modelVersion: 1, fields: [("paid", payment)]))
+    let old = try ArchiveEncoder().encode(ModelRecord(typeName: "Parcel", modelVersion: 1, fields: [("paid", payment)]))
     #expect(try ArchiveUpgrader(Parcel.self).upgrade(old) == ArchiveEncoder().encode(parcel))
   }
 
   @Test("Newer is refused with its own error, nested too (A-7, A-14)")
   func newer() throws {
-    let record = Record(typeName: "Person", modelVersion: 5)
+    let record = ModelRecord(typeName: "Person", modelVersion: 5)
     let error = #expect(throws: ArchiveError.self) {
       try ArchiveDecoder().decode(Person.self, from: ArchiveEncoder().encode(record))
     }
     #expect(error?.code == .newerModel)
     #expect(error?.foundVersion == 5)
     #expect(error?.supportedVersion == 4)
-    let nested = Record(
+    let nested = ModelRecord(
       typeName: "Person", modelVersion: 4,
       fields: [
         ("name", "A"), ("born", .date(.distantPast)),
-        ("address", .record(Record(typeName: "Address", modelVersion: 2, fields: [("street", "x")]))),
+        ("address", .record(ModelRecord(typeName: "Address", modelVersion: 2, fields: [("street", "x")]))),
       ])
     let deep = #expect(throws: ArchiveError.self) {
       try ArchiveDecoder().decode(Person.self, from: ArchiveEncoder().encode(nested))
@@ -65,14 +65,15 @@ struct MigrationTests {
   @Test("A missing version counts as 0 and is reported (A-9)")
   func missingVersion() throws {
     var report = DecodingReport()
-    let data = try ArchiveEncoder().encode(Record(typeName: "Address", modelVersion: nil, fields: [("street", "x")]))
+    let data = try ArchiveEncoder().encode(
+      ModelRecord(typeName: "Address", modelVersion: nil, fields: [("street", "x")]))
     #expect(try ArchiveDecoder().decode(Address.self, from: data, report: &report).street == "x")
     #expect(report.typesWithoutVersion == ["Address"])
   }
 
   @Test("A version before the chain is refused")
   func tooOld() throws {
-    let data = try ArchiveEncoder().encode(Record(typeName: "Person", modelVersion: 0))
+    let data = try ArchiveEncoder().encode(ModelRecord(typeName: "Person", modelVersion: 0))
     let error = #expect(throws: ArchiveError.self) { try ArchiveDecoder().decode(Person.self, from: data) }
     #expect(error?.code == .unsupportedVersion)
   }
@@ -80,18 +81,18 @@ struct MigrationTests {
   @Test(
     "Gaps, doubles and wrong ends are found when the chain is built (A-19)",
     arguments: [
-      (Migration(.step(from: 1, to: 2), .step(from: 3, to: 4)), 4, "no step leads from version 2 to 3"),
-      (Migration(.step(from: 1, to: 2), .step(from: 1, to: 2)), 2, "there are two steps from version 1"),
-      (Migration(.step(from: 1, to: 2)), 3, "no step leads from version 2 to 3"),
-      (Migration(.step(from: 2, to: 3)), 5, "no step leads from version 3 to 4"),
-      (Migration(.step(from: 1, to: 3)), 3, "the step from 1 leads to 3; a step leads to the next version"),
-      (Migration(.step(from: 2, to: 1)), 1, "the step from 2 leads to 1; a step leads to the next version"),
+      (MigrationPlan(.step(from: 1, to: 2), .step(from: 3, to: 4)), 4, "no step leads from version 2 to 3"),
+      (MigrationPlan(.step(from: 1, to: 2), .step(from: 1, to: 2)), 2, "there are two steps from version 1"),
+      (MigrationPlan(.step(from: 1, to: 2)), 3, "no step leads from version 2 to 3"),
+      (MigrationPlan(.step(from: 2, to: 3)), 5, "no step leads from version 3 to 4"),
+      (MigrationPlan(.step(from: 1, to: 3)), 3, "the step from 1 leads to 3; a step leads to the next version"),
+      (MigrationPlan(.step(from: 2, to: 1)), 1, "the step from 2 leads to 1; a step leads to the next version"),
       (
-        Migration(.step(from: 3, to: 4), .step(from: 4, to: 5)), 4,
+        MigrationPlan(.step(from: 3, to: 4), .step(from: 4, to: 5)), 4,
         "a step leads to version 5, but the model's version is 4"
       ),
     ])
-  func problems(migration: Migration, version: Int, reason: String) {
+  func problems(migration: MigrationPlan, version: Int, reason: String) {
     let error = #expect(throws: ArchiveError.self) { try migration.validate(upTo: version) }
     #expect(error?.code == .invalidMigration)
     #expect(error?.reason == reason)
@@ -100,10 +101,10 @@ struct MigrationTests {
   @Test(
     "A chain without a gap to today's version is right, wherever it begins",
     arguments: [
-      (Migration(), 4), (Migration(.step(from: 1, to: 2), .step(from: 2, to: 3)), 3),
-      (Migration(.step(from: 3, to: 4)), 4),
+      (MigrationPlan(), 4), (MigrationPlan(.step(from: 1, to: 2), .step(from: 2, to: 3)), 3),
+      (MigrationPlan(.step(from: 3, to: 4)), 4),
     ])
-  func rightChains(migration: Migration, version: Int) {
+  func rightChains(migration: MigrationPlan, version: Int) {
     #expect(throws: Never.self) { try migration.validate(upTo: version) }
   }
 
@@ -119,7 +120,8 @@ struct MigrationTests {
   @Test("A failing step names itself, and the archive stays (invariant 4)")
   func failing() throws {
     let data = try ArchiveEncoder().encode(
-      Record(typeName: "Person", modelVersion: 1, fields: [("fullName", "A"), ("street", "s"), ("born", "not a date")]))
+      ModelRecord(
+        typeName: "Person", modelVersion: 1, fields: [("fullName", "A"), ("street", "s"), ("born", "not a date")]))
     let error = #expect(throws: ArchiveError.self) { try ArchiveDecoder().decode(Person.self, from: data) }
     #expect(error?.code == .migrationFailed)
     #expect(error?.codingPath == [.key("born")])
@@ -136,11 +138,12 @@ struct MigrationTests {
         Field("added", \.added, default: 5), make: { Thing(title: $0, added: $1) })
     }
     for (type, key) in [("Thing", "title"), ("OldThing", "caption"), ("Thing", "name")] {
-      let record = Record(typeName: type, modelVersion: 2, fields: [(key, "t"), ("gone", 1)])
+      let record = ModelRecord(typeName: type, modelVersion: 2, fields: [(key, "t"), ("gone", 1)])
       #expect(try ArchiveDecoder().decode(from: ArchiveEncoder().encode(record)) == Thing(title: "t", added: 5))
     }
     let error = #expect(throws: ArchiveError.self) {
-      try ArchiveDecoder().decode(Thing.self, from: ArchiveEncoder().encode(Record(typeName: "Other", modelVersion: 1)))
+      try ArchiveDecoder().decode(
+        Thing.self, from: ArchiveEncoder().encode(ModelRecord(typeName: "Other", modelVersion: 1)))
     }
     #expect(error?.code == .unknownType)
   }
@@ -154,23 +157,23 @@ struct MigrationTests {
     struct Page: DescribedModel, Migratable {
       var links: [Link]
       static let fields = Fields(Page.self, version: 2, Field("links", \.links), make: { Page(links: $0) })
-      static let migration = Migration(
+      static let migration = MigrationPlan(
         .step(from: 1, to: 2, "texts become links") { record in
           let links = record["links"]?.arrayValue ?? []
           record["links"] = try .array(
             links.map { link in
               guard let url = link.stringValue.flatMap({ URL(string: $0) }) else { throw CancellationError() }
-              return .record(Record(typeName: "Link", modelVersion: 1, fields: [("url", .url(url))]))
+              return .record(ModelRecord(typeName: "Link", modelVersion: 1, fields: [("url", .url(url))]))
             })
         })
     }
-    let links: Value = [.record(Record(typeName: "Link", modelVersion: 1, fields: [("url", 666)]))]
-    let today = Record(typeName: "Page", modelVersion: 2, fields: [("links", links)])
+    let links: Value = [.record(ModelRecord(typeName: "Link", modelVersion: 1, fields: [("url", 666)]))]
+    let today = ModelRecord(typeName: "Page", modelVersion: 2, fields: [("links", links)])
     let error = #expect(throws: ArchiveError.self) {
       try ArchiveDecoder().decode(Page.self, from: ArchiveEncoder().encode(today))
     }
     #expect(error?.code == .typeMismatch && error?.pathDescription == "links[0].url" && error?.typeName == "Link")
-    let old = Record(typeName: "Page", modelVersion: 1, fields: [("links", ["http://a.b/"])])
+    let old = ModelRecord(typeName: "Page", modelVersion: 1, fields: [("links", ["http://a.b/"])])
     let page = try ArchiveDecoder().decode(Page.self, from: ArchiveEncoder().encode(old))
     #expect(page.links.map(\.url.absoluteString) == ["http://a.b/"])
   }
@@ -179,7 +182,7 @@ struct MigrationTests {
   func newerFile() throws {
     try withFolder { folder in
       let url = folder.appending(path: "newer.strata")
-      let data = try ArchiveEncoder().encode(Record(typeName: "Person", modelVersion: 5, fields: [("name", "A")]))
+      let data = try ArchiveEncoder().encode(ModelRecord(typeName: "Person", modelVersion: 5, fields: [("name", "A")]))
       try data.write(to: url)
       var report = DecodingReport()
       let error = #expect(throws: ArchiveError.self) {
@@ -204,7 +207,7 @@ struct MigrationTests {
         Hooked.self, version: 1, Field("name", \.name), Field("count", \.count, default: 7),
         Field("secret", \.secret, archive: .excluded, default: "none"),
         make: { Hooked(name: $0, count: $1, secret: $2) })
-      static func decodeValue(forKey key: String, modelVersion: Int, in record: Record) throws -> Value? {
+      static func decodeValue(forKey key: String, modelVersion: Int, in record: ModelRecord) throws -> Value? {
         switch key {
         case "name" where modelVersion == 0: record["mtl_name"]?.stringValue.map { .string("M: " + $0) }
         case "count" where record["count"]?.intValue == 0: nil
@@ -213,7 +216,7 @@ struct MigrationTests {
         }
       }
     }
-    let old = Record(typeName: "Hooked", modelVersion: 0, fields: [("mtl_name", "foobar"), ("count", 5)])
+    let old = ModelRecord(typeName: "Hooked", modelVersion: 0, fields: [("mtl_name", "foobar"), ("count", 5)])
     #expect(
       try ArchiveDecoder().decode(from: ArchiveEncoder().encode(old))
         == Hooked(name: "M: foobar", count: 5, secret: "revived"))
@@ -235,7 +238,7 @@ struct MigrationTests {
 
   @Test("Unknown keys survive decode, change and encode where a model asks for it (U-22)")
   func unknownKeys() throws {
-    struct Keeper: Model, Equatable {
+    struct Keeper: VersionedModel, Equatable {
       var id: Int
       var unknownFields = UnknownFields()
       static let schema = ModelSchema(
@@ -248,7 +251,8 @@ struct MigrationTests {
       func encodeFields(to writer: inout ArchiveWriter) throws { try writer.field(0, id) }
       var archivedUnknownFields: UnknownFields { unknownFields }
     }
-    let record = Record(typeName: "Keeper", modelVersion: 1, fields: [("id", 1), ("later", ["x": 1]), ("b", .null)])
+    let record = ModelRecord(
+      typeName: "Keeper", modelVersion: 1, fields: [("id", 1), ("later", ["x": 1]), ("b", .null)])
     var keeper: Keeper = try ArchiveDecoder().decode(from: ArchiveEncoder().encode(record))
     keeper.id = 2
     let again = try ArchiveDecoder().decodeValue(from: ArchiveEncoder().encode(keeper))

@@ -17,7 +17,7 @@ struct RecordRandom: RandomNumberGenerator {
 
   private mutating func record(
     _ names: [String], _ versions: ClosedRange<Int>, _ fields: [(String, Value)], always: String
-  ) -> Record {
+  ) -> ModelRecord {
     var present: [(key: String, value: Value)] = []
     for (key, value) in fields where !isOnce(in: 3) || (key == always && !isOnce(in: 30)) {
       present.append((key, value))
@@ -25,7 +25,8 @@ struct RecordRandom: RandomNumberGenerator {
     let version =
       isRight || !isOnce(in: 25)
       ? !isRight && isOnce(in: 50) ? versions.upperBound + 1 : Int.random(in: versions, using: &self) : nil
-    return Record(typeName: !isRight && isOnce(in: 80) ? "Other" : oneOf(names), modelVersion: version, fields: present)
+    return ModelRecord(
+      typeName: !isRight && isOnce(in: 80) ? "Other" : oneOf(names), modelVersion: version, fields: present)
   }
 
   private mutating func channel() -> Value {
@@ -36,7 +37,7 @@ struct RecordRandom: RandomNumberGenerator {
   private mutating func payment(_ depth: Int) -> Value {
     let cases: [(String, [(String, Value)])] = [
       ("cash", []), ("card", [("number", "1"), ("expiry", .null)]), ("creditCard", [("number", "2")]),
-      ("ship", [("_0", .record(Record(typeName: "Address", modelVersion: 1, fields: [("street", "s")])))]),
+      ("ship", [("_0", .record(ModelRecord(typeName: "Address", modelVersion: 1, fields: [("street", "s")])))]),
       ("gift", []),
     ]
     var (name, payload) = !isRight && isOnce(in: 20) ? cases[4] : oneOf(Array(cases[..<4]))
@@ -44,10 +45,10 @@ struct RecordRandom: RandomNumberGenerator {
       (name, payload) = ("split", [("_0", self.payment(depth + 1)), ("_1", self.payment(depth + 1))])
     }
     let object = Object(payload.map { .init(key: $0.0, value: $0.1) })
-    return .record(Record(typeName: "Payment", modelVersion: oneOf([1, 2]), fields: [(name, .object(object))]))
+    return .record(ModelRecord(typeName: "Payment", modelVersion: oneOf([1, 2]), fields: [(name, .object(object))]))
   }
 
-  mutating func ware(_ depth: Int = 0, isBase: Bool = false) -> Record {
+  mutating func ware(_ depth: Int = 0, isBase: Bool = false) -> ModelRecord {
     var fields: [(String, Value)] = [
       ("title", value(["a", "b"])), ("caption", "former"), ("label", "older"), ("gone", 1), ("channel", channel()),
       ("priority", priority()), ("state", value(["open", "closed", "lost"])),
@@ -82,14 +83,14 @@ struct RecordRandom: RandomNumberGenerator {
     return record(["Ware", "Ware", "Item"], 1...3, fields, always: "title")
   }
 
-  mutating func shelf() -> Record {
+  mutating func shelf() -> ModelRecord {
     let wares = Value.array((0..<below(3)).map { _ in .record(ware()) })
     return record(
       ["WareShelf"], 0...1, [("id", value([1, 2])), (oneOf(["wares", "items"]), wares), ("later", mistake())],
       always: "id")
   }
 
-  mutating func parcel() -> Record {
+  mutating func parcel() -> ModelRecord {
     record(
       ["Parcel"], 0...2,
       [
@@ -111,7 +112,7 @@ struct RecordRandom: RandomNumberGenerator {
       ]
       let isHarbour = isOnce(in: 2)
       if isHarbour { fields.insert((oneOf(["ships", "boats"]), [channel()]), at: 0) }
-      var record = Record(
+      var record = ModelRecord(
         typeName: isHarbour ? "Harbour" : oneOf(["Depot", "Store"]),
         modelVersion: Int.random(in: 1...(isHarbour ? 3 : 2), using: &self),
         fields: fields.filter { _ in !isOnce(in: 12) })

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Upgrading is decoding and encoding")
 struct UpgradeEqualityTests {
-  private static let subclasses: [any Model.Type] = [Harbour.self]
+  private static let subclasses: [any VersionedModel.Type] = [Harbour.self]
 
   /// Compares upgrading with decoding and encoding.
   private func compare<T: Archivable, R: Archivable & SendableMetatype>(
@@ -60,8 +60,8 @@ struct UpgradeEqualityTests {
     var succeeded = 0
     for round in 0..<40 {
       let comment: Comment = "seed \(35_000 + seed), round \(round)"
-      func archive(_ record: Record) throws -> Data { try ArchiveEncoder().encode(record) }
-      func archive(_ records: [Record], _ name: String) throws -> Data {
+      func archive(_ record: ModelRecord) throws -> Data { try ArchiveEncoder().encode(record) }
+      func archive(_ records: [ModelRecord], _ name: String) throws -> Data {
         try ArchiveEncoder().archive(Stamp(typeName: name)) { try $0.write(.array(records.map { .record($0) })) }
       }
       let outcomes = [
@@ -87,7 +87,8 @@ struct UpgradeEqualityTests {
   @Test("X-35: the stamp says which type the archive holds, whatever names it has now")
   func roots() throws {
     let ware = try ArchiveDecoder().decode(
-      Ware.self, from: ArchiveEncoder().encode(Record(typeName: "Ware", modelVersion: 3, fields: [("title", "t")])))
+      Ware.self, from: ArchiveEncoder().encode(ModelRecord(typeName: "Ware", modelVersion: 3, fields: [("title", "t")]))
+    )
     func same<T: Archivable & SendableMetatype>(_ value: T, line: Int = #line) throws {
       let data = try ArchiveEncoder(compression: .none).encode(value)
       #expect(try ArchiveUpgrader(Ware.self).upgrade(data) == data, "line \(line)")
@@ -106,7 +107,7 @@ struct UpgradeEqualityTests {
     #expect(try ArchiveUpgrader(Ware.self).upgrade(former) == ArchiveEncoder().encode(["a": Ware?.none]))
     // Keys are upgraded where their type is named.
     let keys = Value.map([
-      .init(key: "e-mail", value: .record(Record(typeName: "Ware", modelVersion: 3, fields: [("title", "t")])))
+      .init(key: "e-mail", value: .record(ModelRecord(typeName: "Ware", modelVersion: 3, fields: [("title", "t")])))
     ])
     let data = try ArchiveEncoder().archive(Stamp(typeName: "[Channel: Ware]")) { try $0.write(keys) }
     #expect(try ArchiveUpgrader([Channel: Ware].self).upgrade(data) == ArchiveEncoder().encode([Channel.mail: ware]))
@@ -118,24 +119,24 @@ struct UpgradeEqualityTests {
 
   @Test("X-35: what merging remembers is upgraded by decoding, so that an alias can be retired")
   func mergeStates() throws {
-    let base = Record(typeName: "Item", modelVersion: 1, fields: [("label", "t"), ("channel", "e-mail")])
+    let base = ModelRecord(typeName: "Item", modelVersion: 1, fields: [("label", "t"), ("channel", "e-mail")])
     let remembered = Value.object(
       Object([.init(key: "base", value: .record(base)), .init(key: "conflicts", value: [])]))
-    let record = Record(typeName: "Ware", modelVersion: 3, fields: [("title", "t"), ("merging", remembered)])
+    let record = ModelRecord(typeName: "Ware", modelVersion: 3, fields: [("title", "t"), ("merging", remembered)])
     let ware = try ArchiveDecoder().decode(Ware.self, from: ArchiveEncoder().encode(record))
     let today = try #require(ware.merging.base)
     #expect(today.typeName == "Ware" && today.modelVersion == 3)
     #expect(today["channel"] == "mail" && today["title"] == "t" && today["label"] == nil)
     // What cannot be upgraded is the merge's error, and stays as it was.
-    let lost = Record(typeName: "Item", modelVersion: 9, fields: [("label", "t")])
+    let lost = ModelRecord(typeName: "Item", modelVersion: 9, fields: [("label", "t")])
     let kept = Value.object(Object([.init(key: "base", value: .record(lost)), .init(key: "conflicts", value: [])]))
-    let other = Record(typeName: "Ware", modelVersion: 3, fields: [("title", "t"), ("merging", kept)])
+    let other = ModelRecord(typeName: "Ware", modelVersion: 3, fields: [("title", "t"), ("merging", kept)])
     #expect(try ArchiveDecoder().decode(Ware.self, from: ArchiveEncoder().encode(other)).merging.base == lost)
   }
 
   @Test("X-35, A-11: rules and hooks run, unless the upgrader is told not to validate")
   func rules() throws {
-    let old = Record(typeName: "Parcel", modelVersion: 1, fields: [("grams", 500), ("text", "BIG")])
+    let old = ModelRecord(typeName: "Parcel", modelVersion: 1, fields: [("grams", 500), ("text", "BIG")])
     let data = try ArchiveEncoder().encode(old)
     #expect(throws: ArchiveError.self) { try ArchiveUpgrader(Parcel.self).upgrade(data) }
     let upgraded = try ArchiveUpgrader(Parcel.self, validates: false).upgrade(data)

@@ -30,13 +30,13 @@ struct Ware: DescribedModel, Migratable, FieldHashable {
         title: $0, channel: $1, priority: $2, state: $3, secret: $4, note: $5, prices: $6, byChannel: $7, channels: $8,
         payment: $9, parts: $10, merging: $11)
     })
-  static let migration = Migration(
+  static let migration = MigrationPlan(
     .step(from: 1, to: 2, .rename("label", to: "title"), .drop("gone")),
     .step(from: 2, to: 3, .convert("note", .toString), .setDefault("channel", "e-mail")))
 }
 
 /// A model that keeps what it does not know.
-struct WareShelf: Model {
+struct WareShelf: VersionedModel {
   var id: Int
   var wares: [Ware]
   var unknownFields = UnknownFields()
@@ -64,7 +64,7 @@ struct Parcel: DescribedModel, ValueDecoding, Validating, PostDecoding {
   static let fields = Fields(
     Parcel.self, version: 2, Field("weight", \.weight, default: 1), Field("channel", \.channel, default: .mail),
     Field("text", \.text, default: ""), make: { Parcel(weight: $0, channel: $1, text: $2) })
-  static func decodeValue(forKey key: String, modelVersion: Int, in record: Record) throws -> Value? {
+  static func decodeValue(forKey key: String, modelVersion: Int, in record: ModelRecord) throws -> Value? {
     key == "weight" && modelVersion < 2 ? record["grams"] : record[key]
   }
   static let validation = Validation<Parcel>(.check("weight", \.weight, .range(0...100)))
@@ -72,7 +72,7 @@ struct Parcel: DescribedModel, ValueDecoding, Validating, PostDecoding {
 }
 
 /// Objects that lead to each other.
-class Depot: Model {
+class Depot: VersionedModel {
   var name: String
   var channel: Channel
   var next: Depot?

@@ -32,7 +32,7 @@ private final class Fixed: DescribedModel {
 
 @Suite("Objects of described models")
 struct DescribedObjectTests {
-  private func archived<M: Model>(_ model: M) throws -> M {
+  private func archived<M: VersionedModel>(_ model: M) throws -> M {
     try ArchiveDecoder().decode(M.self, from: ArchiveEncoder().encode(model))
   }
 

@@ -162,7 +162,7 @@ struct DictionaryTests {
   @Test("M-3: keys that the model keeps are no fields")
   func unknownFields() throws {
     let json = try Keeping(fromJSON: Data(#"{"a": 1}"#.utf8))
-    var record = Record(typeName: "Keeping", modelVersion: 1, fields: [("a", 1), ("b", 2)])
+    var record = ModelRecord(typeName: "Keeping", modelVersion: 1, fields: [("a", 1), ("b", 2)])
     record["b"] = 2
     let kept = try ArchiveDecoder().decode(Keeping.self, from: ArchiveEncoder().encode(record))
     #expect(try kept.dictionaryValue == json.dictionaryValue)
@@ -170,7 +170,7 @@ struct DictionaryTests {
   }
 }
 
-private struct Keeping: Model {
+private struct Keeping: VersionedModel {
   var a: Int
   var others = UnknownFields()
   static let schema = ModelSchema(

@@ -62,7 +62,7 @@ enum Payment: EnumModel, Equatable, Sendable {
 }
 
 /// Every kind of property, in the straight-line form.
-struct Everything: Model, Equatable, Sendable {
+struct Everything: VersionedModel, Equatable, Sendable {
   var int8: Int8 = -8
   var int16: Int16 = -1600
   var int32: Int32 = .min
@@ -220,7 +220,7 @@ struct Person: DescribedModel, Migratable, Equatable {
     Field("note", \.note), Field("cache", \.cache, archive: .excluded, default: 42),
     make: { Person(name: $0, address: $1, born: $2, stars: $3, note: $4, cache: $5) })
 
-  static let migration = Migration(
+  static let migration = MigrationPlan(
     .step(from: 1, to: 2, .rename("fullName", to: "name"), .convert("born", .toDate)),
     .step(from: 2, to: 3, .move("street", to: "address.street", creating: .init("Address", version: 1))),
     .step(from: 3, to: 4, "shout the name") { record in

@@ -34,7 +34,7 @@ struct PostDecodingTests {
   func archive() throws {
     let today = try ArchiveEncoder().encode([Note(text: "a"), Note(text: "b")])
     #expect(try ArchiveDecoder().decode([Note].self, from: today).map(\.calls) == [["archive a"], ["archive b"]])
-    let old = Record(typeName: "Note", modelVersion: 1, fields: [("body", "c")])
+    let old = ModelRecord(typeName: "Note", modelVersion: 1, fields: [("body", "c")])
     #expect(try ArchiveDecoder().decode(Note.self, from: ArchiveEncoder().encode(old)).calls == ["archive c"])
   }
 
@@ -79,7 +79,7 @@ struct PostDecodingTests {
 
   @Test("M-8, X-35: the upgrader decodes, and so runs the hook")
   func upgrader() throws {
-    let old = Record(typeName: "Note", modelVersion: 1, fields: [("body", "refuse")])
+    let old = ModelRecord(typeName: "Note", modelVersion: 1, fields: [("body", "refuse")])
     let data = try ArchiveEncoder().encode(old)
     let decoding = #expect(throws: ArchiveError.self) { try ArchiveDecoder().decode(Note.self, from: data) }
     let upgrading = #expect(throws: ArchiveError.self) { try ArchiveUpgrader(Note.self).upgrade(data) }

@@ -94,7 +94,7 @@ struct RoundTripTests {
     #expect(try ArchiveDecoder().decode(Holder.self, from: data) == Holder(note: nil))
     #expect(
       try ArchiveDecoder().decode(
-        Holder.self, from: ArchiveEncoder().encode(Record(typeName: "Holder", modelVersion: 1))
+        Holder.self, from: ArchiveEncoder().encode(ModelRecord(typeName: "Holder", modelVersion: 1))
       ).note == "default")
   }
 
@@ -145,7 +145,7 @@ struct RoundTripTests {
     #expect(value.recordValue?.typeName == "Address" && value.recordValue?.modelVersion == 1)
     #expect(value.recordValue?.keys == ["street", "country"])
     #expect(
-      value == .record(Record(typeName: "Address", modelVersion: 1, fields: [("country", "b"), ("street", "a")])))
+      value == .record(ModelRecord(typeName: "Address", modelVersion: 1, fields: [("country", "b"), ("street", "a")])))
   }
 
   @Test("Two spellings of one text are two keys")
@@ -154,16 +154,16 @@ struct RoundTripTests {
     let value = try JSONReader().read(json)
     #expect(value.objectValue?.count == 2)
     #expect(try ArchiveDecoder().decodeValue(from: ArchiveEncoder().encode(value)) == value)
-    let record = Record(typeName: "T", modelVersion: 1, object: try #require(value.objectValue))
+    let record = ModelRecord(typeName: "T", modelVersion: 1, object: try #require(value.objectValue))
     #expect(try ArchiveDecoder().decodeValue(from: ArchiveEncoder().encode(record)) == .record(record))
     #expect(record["\u{E9}"] == 1 && record["e\u{301}"] == 2)
   }
 
   @Test("Names that would be read as versions are refused", arguments: [("T@3", nil), ("T", -1)] as [(String, Int?)])
   func marks(name: String, version: Int?) {
-    let record = Record(
+    let record = ModelRecord(
       typeName: name, modelVersion: version,
-      fields: [("nested", .record(Record(typeName: name, modelVersion: version)))])
+      fields: [("nested", .record(ModelRecord(typeName: name, modelVersion: version)))])
     let error = #expect(throws: ArchiveError.self) { try ArchiveEncoder().encode(record) }
     #expect(error?.code == .notEncodable)
   }
@@ -180,7 +180,8 @@ struct RoundTripTests {
   @Test("More types than record tags")
   func manyShapes() throws {
     let records = (0..<600).map {
-      Value.record(Record(typeName: "T\($0 % 300)", modelVersion: $0 % 3, fields: [("k\($0 % 300)", .int(Int64($0)))]))
+      Value.record(
+        ModelRecord(typeName: "T\($0 % 300)", modelVersion: $0 % 3, fields: [("k\($0 % 300)", .int(Int64($0)))]))
     }
     let data = try ArchiveEncoder().encode(Value.array(records))
     #expect(try ArchiveDecoder().decodeValue(from: data) == .array(records))
@@ -206,7 +207,8 @@ struct RoundTripTests {
     #expect(try ArchiveDecoder().decode(Priority.self, from: record(77)) == .unknown)
     let error = #expect(throws: ArchiveError.self) { try ArchiveDecoder().decode(State.self, from: record("lost")) }
     #expect(error?.code == .unknownCase)
-    let old = Record(typeName: "Payment", modelVersion: 2, fields: [("creditCard", ["number": "1", "expiry": .null])])
+    let old = ModelRecord(
+      typeName: "Payment", modelVersion: 2, fields: [("creditCard", ["number": "1", "expiry": .null])])
     #expect(
       try ArchiveDecoder().decode(Payment.self, from: ArchiveEncoder().encode(old)) == .card(number: "1", expiry: nil))
   }

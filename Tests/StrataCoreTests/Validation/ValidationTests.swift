@@ -21,7 +21,7 @@ struct ValidationTests {
     let bad = Entry(id: 0, title: "", note: "too long", stars: 3, start: 2, end: 1)
     let data = try ArchiveEncoder().encode(bad)
     #expect(failures { try ArchiveDecoder().decode(Entry.self, from: data) } == allFailures)
-    let old = Record(
+    let old = ModelRecord(
       typeName: "Entry", modelVersion: 1,
       fields: [("id", 0), ("headline", ""), ("note", "too long"), ("stars", 3), ("start", 2), ("end", 1)])
     let oldData = try ArchiveEncoder().encode(old)
@@ -228,7 +228,7 @@ struct ValidationTests {
 
   @Test("X-35: the upgrader validates as the decoder does, unless it is told not to")
   func upgrader() throws {
-    let old = Record(typeName: "Entry", modelVersion: 1, fields: [("id", 0), ("headline", "")])
+    let old = ModelRecord(typeName: "Entry", modelVersion: 1, fields: [("id", 0), ("headline", "")])
     let archive = try ArchiveEncoder().encode(old)
     let error = #expect(throws: ArchiveError.self) { try ArchiveUpgrader(Entry.self).upgrade(archive) }
     #expect(error?.code == .invalid)

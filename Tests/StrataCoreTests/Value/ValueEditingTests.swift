@@ -3,7 +3,7 @@ import StrataCore
 import Testing
 
 @Suite("Values for programmers") struct ValueEditingTests {
-  private static let record = Record(
+  private static let record = ModelRecord(
     typeName: "Issue", modelVersion: 3,
     fields: [("title", "Crash"), ("owner", ["login": "ada", "old": 1]), ("note", .null)])
 
@@ -11,7 +11,7 @@ import Testing
   func descriptions() {
     #expect("\(Self.record)" == #"Issue@3(title: "Crash", owner: ["login": "ada", "old": 1], note: null)"#)
     #expect("\(Value.record(Self.record))" == "\(Self.record)")
-    #expect("\(Record(typeName: "A", modelVersion: nil))" == "A()")
+    #expect("\(ModelRecord(typeName: "A", modelVersion: nil))" == "A()")
     #expect("\(Object())" == "[:]")
     #expect("\(["a": [1, 2.5, true, "x\"y\n"]] as Object)" == #"["a": [1, 2.5, true, "x\"y\n"]]"#)
     let others: [(Value, String)] = [
@@ -22,7 +22,7 @@ import Testing
       (.date(Date(timeIntervalSince1970: 0)), "1970-01-01T00:00:00Z"),
       (.wideInteger(.init(isNegative: true, magnitude: 1 << 100)), "-1267650600228229401496703205376"),
       (
-        .graph(ObjectGraph(objects: [.record(Record(typeName: "N", modelVersion: 1))], root: .reference(0))),
+        .graph(ObjectGraph(objects: [.record(ModelRecord(typeName: "N", modelVersion: 1))], root: .reference(0))),
         "graph(root: #0, #0: N@1())"
       ),
     ]

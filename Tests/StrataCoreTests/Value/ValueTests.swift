@@ -20,20 +20,20 @@ struct ValueTests {
 
   @Test("Renaming, adding and removing fields", arguments: [1, 5])
   func records(version: Int) {
-    var record = Record(typeName: "T", modelVersion: version, fields: [("a", 1), ("b", 2)])
+    var record = ModelRecord(typeName: "T", modelVersion: version, fields: [("a", 1), ("b", 2)])
     record.rename("a", to: "c")
     record["d"] = .null
     record["b"] = nil
     #expect(record.keys == ["c", "d"])
     #expect(record["d"] == .some(.null))
     #expect(record["b"] == nil)
-    #expect(record == Record(typeName: "T", modelVersion: version, fields: [("d", .null), ("c", 1)]))
+    #expect(record == ModelRecord(typeName: "T", modelVersion: version, fields: [("d", .null), ("c", 1)]))
   }
 
   @Test("X-34: records that differ in the versions of their superclasses alone are two, in sets and keys of maps too")
   func superclasses() throws {
     func dog(_ versions: [Int]) -> Value {
-      var record = Record(typeName: "Dog", modelVersion: 2, fields: [("name", "Rex"), ("age", 3)])
+      var record = ModelRecord(typeName: "Dog", modelVersion: 2, fields: [("name", "Rex"), ("age", 3)])
       record.superclasses = versions.enumerated().map { .init(typeName: "Animal\($0)", modelVersion: $1) }
       return .record(record)
     }
@@ -55,7 +55,7 @@ struct ValueTests {
       }
     }
     // The order of the fields says nothing, with superclasses as without.
-    var turned = Record(typeName: "Dog", modelVersion: 2, fields: [("age", 3), ("name", "Rex")])
+    var turned = ModelRecord(typeName: "Dog", modelVersion: 2, fields: [("age", 3), ("name", "Rex")])
     turned.superclasses = [.init(typeName: "Animal0", modelVersion: 1)]
     #expect(dogs[0] == .record(turned) && dogs[0].hashValue == Value.record(turned).hashValue)
   }

@@ -86,7 +86,9 @@ class Animal {
 
   init(name: String) { self.name = name }
 
-  class var migration: Migration { Migration(for: Animal.self, .step(from: 1, to: 2, .rename("title", to: "name"))) }
+  class var migration: MigrationPlan {
+    MigrationPlan(for: Animal.self, .step(from: 1, to: 2, .rename("title", to: "name")))
+  }
 }
 
 @Model(version: 3, superclass: Animal.self)

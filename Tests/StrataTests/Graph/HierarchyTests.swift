@@ -103,7 +103,7 @@ struct HierarchyTests {
     var text = ""
     var twin: Sticker?
 
-    static func decodeValue(forKey key: String, modelVersion: Int, in record: Record) throws -> Value? {
+    static func decodeValue(forKey key: String, modelVersion: Int, in record: ModelRecord) throws -> Value? {
       key == "text" && modelVersion < 2 ? record["caption"] : record[key]
     }
   }
@@ -111,7 +111,7 @@ struct HierarchyTests {
   @Test("A-8: the hook of a class is asked for each key of an object in a cycle, when upgrading too")
   func hooks() throws {
     let name = Sticker.schema.name
-    let record = Record(typeName: name, modelVersion: 1, fields: [("caption", "x"), ("twin", .reference(0))])
+    let record = ModelRecord(typeName: name, modelVersion: 1, fields: [("caption", "x"), ("twin", .reference(0))])
     let graph = ObjectGraph(objects: [.record(record)], root: .reference(0))
     let data = try ArchiveEncoder().encode(graph, typeName: name, modelVersion: 1)
     for archive in [data, try ArchiveUpgrader(Sticker.self).upgrade(data)] {
@@ -125,14 +125,14 @@ struct HierarchyTests {
   @Test("An object that nothing refers to any more does no harm")
   func unreferenced() throws {
     var (graph, _) = try graph()
-    graph.objects.append(.record(Record(typeName: "Animal", modelVersion: 1, fields: [("title", "Ghost")])))
+    graph.objects.append(.record(ModelRecord(typeName: "Animal", modelVersion: 1, fields: [("title", "Ghost")])))
     let upgraded = try ArchiveUpgrader(Keeper.self, subclasses: [Dog.self, Puppy.self]).upgrade(archive(graph))
     #expect(try decoder.decode(Keeper.self, from: upgraded).animals.count == 3)
   }
 
   @Test("A record of a class that stands alone is upgraded too")
   func upgradeOfARecord() throws {
-    let record = Record(typeName: "Animal", modelVersion: 1, fields: [("title", "Cat")])
+    let record = ModelRecord(typeName: "Animal", modelVersion: 1, fields: [("title", "Cat")])
     let upgraded = try ArchiveUpgrader(Animal.self).upgrade(ArchiveEncoder().encode(record))
     #expect(try Stamp(of: upgraded).modelVersion == 2)
     #expect(try ArchiveDecoder().decode(Animal.self, from: upgraded).name == "Cat")
@@ -144,7 +144,7 @@ struct HierarchyTests {
     #expect(try Stamp(of: data).modelVersion == 3)
     #expect(try ArchiveUpgrader(Animal.self, subclasses: [Dog.self]).upgrade(data) == data)
     #expect((try decoder.decode(Animal.self, from: data) as? Dog)?.breed == "Pug")
-    let newer = try ArchiveEncoder().encode(Record(typeName: "Animal", modelVersion: 3))
+    let newer = try ArchiveEncoder().encode(ModelRecord(typeName: "Animal", modelVersion: 3))
     #expect(archiveError { try decoder.decode(Animal.self, from: newer) }?.code == .newerModel)
   }
 

@@ -42,7 +42,7 @@ import Testing
 
   private func file(_ title: String, folder: Value = .null) -> Value {
     .record(
-      Record(
+      ModelRecord(
         typeName: "File", modelVersion: 1, fields: [("title", .string(title)), ("folder", folder), ("sibling", .null)]))
   }
 
@@ -74,12 +74,12 @@ import Testing
 
   @Test("X-7: shared values that multiply without end are refused")
   func expansion() throws {
-    var objects: [Value] = [.record(Record(typeName: "Doubling", modelVersion: 1))]
+    var objects: [Value] = [.record(ModelRecord(typeName: "Doubling", modelVersion: 1))]
     for number in 0..<40 {
       let fields: [(String, Value)] = [("left", [.reference(number)]), ("right", [.reference(number)])]
-      objects.append(.record(Record(typeName: "HostileGraphTests.Doubling", modelVersion: 1, fields: fields)))
+      objects.append(.record(ModelRecord(typeName: "HostileGraphTests.Doubling", modelVersion: 1, fields: fields)))
     }
-    objects[0] = .record(Record(typeName: "HostileGraphTests.Doubling", modelVersion: 1, fields: []))
+    objects[0] = .record(ModelRecord(typeName: "HostileGraphTests.Doubling", modelVersion: 1, fields: []))
     let graph = ObjectGraph(objects: objects, root: .reference(40))
     let data = try ArchiveEncoder().encode(graph, typeName: "HostileGraphTests.Doubling", modelVersion: 1)
     let error = try #require(throws: ArchiveError.self) { try ArchiveDecoder().decode(Doubling.self, from: data) }
@@ -90,7 +90,7 @@ import Testing
   func selfReferences() throws {
     let fields: [(String, Value)] = [("left", [.reference(0)]), ("right", [])]
     let graph = ObjectGraph(
-      objects: [.record(Record(typeName: "HostileGraphTests.Doubling", modelVersion: 1, fields: fields))],
+      objects: [.record(ModelRecord(typeName: "HostileGraphTests.Doubling", modelVersion: 1, fields: fields))],
       root: .reference(0))
     let data = try ArchiveEncoder().encode(graph, typeName: "HostileGraphTests.Doubling", modelVersion: 1)
     let error = try #require(throws: ArchiveError.self) { try ArchiveDecoder().decode(Doubling.self, from: data) }
@@ -99,7 +99,7 @@ import Testing
 
   @Test("A class that became a struct opens: each reference makes a value")
   func classesThatBecameStructs() throws {
-    let record = Record(typeName: "Bug2", modelVersion: 1, fields: [("id", 7)])
+    let record = ModelRecord(typeName: "Bug2", modelVersion: 1, fields: [("id", 7)])
     let graph = ObjectGraph(objects: [.record(record)], root: [.reference(0), .reference(0)])
     let data = try ArchiveEncoder().encode(graph, typeName: "[Bug2]", modelVersion: 1)
     #expect(try ArchiveDecoder().decode([Bug2].self, from: data).map(\.id) == [7, 7])
@@ -111,7 +111,7 @@ import Testing
   @Test func cyclesThroughWhatMustBeThere() throws {
     let fields: [(String, Value)] = [("id", 1), ("other", .reference(0))]
     let graph = ObjectGraph(
-      objects: [.record(Record(typeName: "HostileGraphTests.Needy", modelVersion: 1, fields: fields))],
+      objects: [.record(ModelRecord(typeName: "HostileGraphTests.Needy", modelVersion: 1, fields: fields))],
       root: .reference(0))
     let data = try ArchiveEncoder().encode(graph, typeName: "HostileGraphTests.Needy", modelVersion: 1)
     let error = try #require(throws: ArchiveError.self) { try ArchiveDecoder().decode(Needy.self, from: data) }

@@ -11,7 +11,7 @@ private struct Kind: CustomTestStringConvertible, Sendable {
   let atLeast: Int
   let check: @Sendable (Value) throws -> Value
 
-  init<M: Model>(
+  init<M: VersionedModel>(
     _ type: M.Type, in folders: [String], keys: Set<String>, atLeast: Int, same: @escaping @Sendable (M, M) -> Bool
   ) {
     testDescription = "\(type)"
@@ -27,7 +27,7 @@ private struct Kind: CustomTestStringConvertible, Sendable {
     }
   }
 
-  init<M: Model & Equatable>(_ type: M.Type, in folders: [String], keys: Set<String>, atLeast: Int) {
+  init<M: VersionedModel & Equatable>(_ type: M.Type, in folders: [String], keys: Set<String>, atLeast: Int) {
     self.init(type, in: folders, keys: keys, atLeast: atLeast) { $0 == $1 }
   }
 }
@@ -142,7 +142,7 @@ struct MergeSequenceTests {
     }
   }
 
-  private func fold<M: Model & Equatable>(_ type: M.Type, _ steps: [Value]) throws {
+  private func fold<M: VersionedModel & Equatable>(_ type: M.Type, _ steps: [Value]) throws {
     let adapter = try JSONAdapter<M>()
     var model = try adapter.decode(steps[0])
     var said = try #require(steps[0].objectValue)

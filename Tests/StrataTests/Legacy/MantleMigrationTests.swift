@@ -32,7 +32,7 @@ extension IncidentLabel: LegacyModel {
 }
 
 extension Incident: Migratable {
-  static let migration = Migration(
+  static let migration = MigrationPlan(
     .step(from: 0, to: 1, .rename("mtl_title", to: "summary")),
     .step(from: 1, to: 2, .rename("summary", to: "title"), .setDefault("reporter", "unknown")),
     .step(from: 2, to: 3, .convert("state", .toInteger), .convert("state", .mapping([0: "open", 1: "closed"]))))

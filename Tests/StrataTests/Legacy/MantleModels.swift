@@ -24,7 +24,7 @@ struct MantleTask: LegacyModel, ValueDecoding, PostDecoding, Validating, Equatab
 
   static var legacyNames: [String] { ["GHTask", "App.Task"] }
 
-  static func decodeValue(forKey key: String, modelVersion: Int, in record: Record) throws -> Value? {
+  static func decodeValue(forKey key: String, modelVersion: Int, in record: ModelRecord) throws -> Value? {
     if record["fails"] != nil, key == "count" { throw MantleFailure.hook }
     guard key == "title", modelVersion == 0 else { return record[key] }
     return record["mtl_title"]?.stringValue.map { .string("M: " + $0) } ?? record[key]
@@ -49,16 +49,16 @@ struct MantleMemo: LegacyModel, Migratable, Equatable {
   var pages = 0
   @Field(archive: .excluded) var cache: String?
 
-  static let migration = Migration(
+  static let migration = MigrationPlan(
     .step(from: 0, to: 1, "nothing") { _ in }, .step(from: 1, to: 2, .rename("title", to: "text")),
     .step(from: 2, to: 3, .convert("pages", .toInteger)))
 
   static var legacyNames: [String] { ["Memo.Old"] }
 
-  static func record(fromExternalRepresentation object: Object, version: Int) throws -> Record {
+  static func record(fromExternalRepresentation object: Object, version: Int) throws -> ModelRecord {
     MantleCount.hooks.withLock { $0 += 1 }
     guard object["broken"] == nil else { throw MantleFailure.hook }
-    return Record(
+    return ModelRecord(
       typeName: "MantleMemo", modelVersion: version,
       fields: [
         ("title", object["t"] ?? "none"), ("pages", object["n"] ?? "0"), ("cache", object["c"] ?? .null),

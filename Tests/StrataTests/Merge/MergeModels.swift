@@ -29,7 +29,7 @@ struct TodoPlace: Equatable {
 }
 
 extension TodoItem: Migratable {
-  static let migration = Migration(.step(from: 1, to: 2, .rename("summary", to: "title")))
+  static let migration = MigrationPlan(.step(from: 1, to: 2, .rename("summary", to: "title")))
 }
 
 /// A task that remembers what the server had.
@@ -43,7 +43,7 @@ struct TrackedTask: Equatable {
 }
 
 extension TrackedTask: Migratable {
-  static let migration = Migration(.step(from: 1, to: 2, .rename("summary", to: "title")))
+  static let migration = MigrationPlan(.step(from: 1, to: 2, .rename("summary", to: "title")))
 }
 
 @Model(version: 1)

@@ -148,7 +148,7 @@ struct MergeShapeTests {
   @Test("What a model does not know stays in it, and numbers that are none are no difference")
   func unknown() throws {
     let entries: [(String, Value)] = [("name", "a"), ("later", [1, 2])]
-    let record = Record(
+    let record = ModelRecord(
       typeName: MixedBag.schema.name, modelVersion: 1,
       object: Object(entries.map { Object.Entry(key: $0.0, value: $0.1) })
     )

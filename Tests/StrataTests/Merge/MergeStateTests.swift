@@ -55,9 +55,9 @@ struct MergeStateTests {
     try opened.resolve(conflict, with: .server)
     #expect(opened.title == "theirs" && opened.mergeConflicts.isEmpty)
     // An archive of version 1, with a base of version 1 in it.
-    let base = Record(
+    let base = ModelRecord(
       typeName: "TrackedTask", modelVersion: 1, fields: [("id", 1), ("summary", "a"), ("stars", 0), ("steps", [])])
-    let old = Record(
+    let old = ModelRecord(
       typeName: "TrackedTask", modelVersion: 1,
       fields: [
         ("id", 1), ("summary", "mine"), ("stars", 0), ("steps", []),
@@ -70,8 +70,8 @@ struct MergeStateTests {
 
   @Test("MG-16: conflicts of an older version go through the steps with the model: a rename, and an element's")
   func migrated() throws {
-    func record(_ summary: String) -> Record {
-      Record(
+    func record(_ summary: String) -> ModelRecord {
+      ModelRecord(
         typeName: "TrackedTask", modelVersion: 1,
         fields: [("id", 1), ("summary", .string(summary)), ("stars", 0), ("steps", [])])
     }
@@ -80,7 +80,7 @@ struct MergeStateTests {
     ]
     var fields = record("mine").fields
     fields.append(("merging", ["base": .record(record("theirs")), "conflicts": [conflict]]))
-    let old = Record(typeName: "TrackedTask", modelVersion: 1, fields: fields)
+    let old = ModelRecord(typeName: "TrackedTask", modelVersion: 1, fields: fields)
     func opened() throws -> TrackedTask {
       try ArchiveDecoder().decode(TrackedTask.self, from: ArchiveEncoder().encode(old))
     }

@@ -150,7 +150,7 @@ struct PresenceTests {
       if let later { fields.append(("later", later)) }
       return try ArchiveDecoder().decode(
         Household.self,
-        from: ArchiveEncoder().encode(Record(typeName: "Household", modelVersion: 1, fields: fields)))
+        from: ArchiveEncoder().encode(ModelRecord(typeName: "Household", modelVersion: 1, fields: fields)))
     }
     var local = try record("a", 1)
     let report = try local.mergeValues(from: record("b", 2))

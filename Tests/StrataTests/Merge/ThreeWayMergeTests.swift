@@ -144,7 +144,7 @@ struct ThreeWayMergeTests {
 
   @Test("Base, local and server of different versions are lifted first")
   func versions() throws {
-    let old = Record(typeName: "TodoItem", modelVersion: 1, fields: [("id", 1), ("summary", "server's")])
+    let old = ModelRecord(typeName: "TodoItem", modelVersion: 1, fields: [("id", 1), ("summary", "server's")])
     let archive = try ArchiveEncoder().encode(old)
     var local = base
     local.isDone = true
@@ -152,15 +152,17 @@ struct ThreeWayMergeTests {
     #expect(
       local.title == "server's" && local.isDone && local.steps == base.steps && report.mergedKeys == ["id", "title"])
     let (merged, untyped) = try Merger(models: [TodoItem.self]).merge(
-      .record(old), into: .record(Record(typeName: "TodoItem", modelVersion: 2, fields: [("id", 1), ("title", "b")])),
-      base: .record(Record(typeName: "TodoItem", modelVersion: 1, fields: [("id", 1), ("summary", "b")])))
+      .record(old),
+      into: .record(ModelRecord(typeName: "TodoItem", modelVersion: 2, fields: [("id", 1), ("title", "b")])),
+      base: .record(ModelRecord(typeName: "TodoItem", modelVersion: 1, fields: [("id", 1), ("summary", "b")])))
     #expect(merged["title"] == "server's" && merged.recordValue?.modelVersion == 2 && untyped.conflicts.isEmpty)
     let error = #expect(throws: ArchiveError.self) {
       try Merger().merge(
-        .record(old), into: .record(Record(typeName: "TodoItem", modelVersion: 2, fields: [("id", 1), ("title", "b")])))
+        .record(old),
+        into: .record(ModelRecord(typeName: "TodoItem", modelVersion: 2, fields: [("id", 1), ("title", "b")])))
     }
     #expect(error?.code == .unsupportedVersion)
-    let newer = try ArchiveEncoder().encode(Record(typeName: "TodoItem", modelVersion: 3, fields: [("id", 1)]))
+    let newer = try ArchiveEncoder().encode(ModelRecord(typeName: "TodoItem", modelVersion: 3, fields: [("id", 1)]))
     let before = local
     #expect(throws: ArchiveError.self) { try local.merge(.archive(newer)) }
     #expect(local == before)

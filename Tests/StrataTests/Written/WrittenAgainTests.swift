@@ -30,7 +30,7 @@ struct WrittenAgainTests {
     var words: [Words] = []
   }
 
-  private func roundTrips<M: Model & Equatable>(_ model: M) throws {
+  private func roundTrips<M: VersionedModel & Equatable>(_ model: M) throws {
     #expect(try ArchiveDecoder().decode(M.self, from: ArchiveEncoder().encode(model)) == model)
     #expect(try M(fromJSON: model.jsonData()) == model)
     #expect(try JSONAdapter<M>().decode(JSONAdapter<M>().encode(model)) == model)

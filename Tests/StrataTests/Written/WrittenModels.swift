@@ -3,7 +3,7 @@ import Strata
 import StrataTestSupport
 
 /// A model of which there are random ones.
-protocol RandomModel: Model {
+protocol RandomModel: VersionedModel {
   static func random(_ random: inout WrittenRandom) -> Self
 }
 

@@ -32,7 +32,7 @@ extension JSONAdapter {
   }
 }
 
-extension JSONAdapter where Root: Model {
+extension JSONAdapter where Root: VersionedModel {
   /// The JSON text of some of a model's fields: the body of a request.
   ///
   /// - Throws: also ``ArchiveError`` with the code `unknownKey` where the model does not declare a field.

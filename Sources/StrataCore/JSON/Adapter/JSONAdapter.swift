@@ -35,7 +35,7 @@ public struct JSONAdapter<Root: Archivable>: Sendable {
   ///
   /// - Throws: ``ArchiveError`` with the code `invalidMapping` for mistakes: fields that the model does not declare,
   ///   paths in each other's way, transformers that do not fit. ``ArchiveError/all`` has every one of them.
-  public init(_ mapping: JSONMapping<Root>, unknownKeys: JSONUnknownKeys = .ignore) throws where Root: Model {
+  public init(_ mapping: JSONMapping<Root>, unknownKeys: JSONUnknownKeys = .ignore) throws where Root: VersionedModel {
     self.unknownKeys = unknownKeys
     let schema = Root.schema
     plans[ObjectIdentifier(schema)] = JSONPlan(
@@ -48,7 +48,7 @@ public struct JSONAdapter<Root: Archivable>: Sendable {
   /// An adapter by a mapping of its own.
   public init(
     _ type: Root.Type, _ mapping: JSONMapping<Root>, unknownKeys: JSONUnknownKeys = .ignore
-  ) throws where Root: Model {
+  ) throws where Root: VersionedModel {
     try self.init(mapping, unknownKeys: unknownKeys)
   }
 

@@ -7,7 +7,7 @@
 ///
 /// Fields are named by their keys. One that a mapping does not name takes no part. Mistakes are found when an adapter
 /// is made of the mapping, all of them at once.
-public struct JSONMapping<M: Model>: Sendable, ExpressibleByDictionaryLiteral {
+public struct JSONMapping<M: VersionedModel>: Sendable, ExpressibleByDictionaryLiteral {
   /// How JSON holds each field that takes part.
   public private(set) var fields: [String: JSONField]
 

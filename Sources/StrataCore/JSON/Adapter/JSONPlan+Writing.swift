@@ -79,13 +79,13 @@ struct JSONComposer {
       })
   }
 
-  private func json(_ record: Record, _ fields: Set<String>?) throws -> Value {
+  private func json(_ record: ModelRecord, _ fields: Set<String>?) throws -> Value {
     guard let schema = catalog[record.typeName] else { return .object(try entries(record.object)) }
     if !schema.cases.isEmpty { return try schema.jsonTagging.json(record, schema, self) }
     return try compose(record, plans[ObjectIdentifier(schema)] ?? schema.jsonPlan, fields)
   }
 
-  private func compose(_ record: Record, _ plan: JSONPlan, _ fields: Set<String>?) throws -> Value {
+  private func compose(_ record: ModelRecord, _ plan: JSONPlan, _ fields: Set<String>?) throws -> Value {
     if let problem = plan.problem { throw problem }
     var target = JSONTarget()
     target.reserve(plan.entries.count)
@@ -109,7 +109,7 @@ struct JSONComposer {
   }
 
   private func write(
-    _ entry: JSONPlan.Entry, _ record: Record, _ plan: JSONPlan, _ fields: Set<String>?, _ target: inout JSONTarget
+    _ entry: JSONPlan.Entry, _ record: ModelRecord, _ plan: JSONPlan, _ fields: Set<String>?, _ target: inout JSONTarget
   ) throws {
     guard entry.json.isWritten, fields?.contains(entry.field.key) ?? true else { return }
     // The fields stand in the order of the schema unless a model writes its record itself.

@@ -56,7 +56,7 @@ public struct JSONTagging: Sendable {
 
   // MARK: Reading
 
-  func record(_ object: Object, _ schema: ModelSchema) throws -> Record {
+  func record(_ object: Object, _ schema: ModelSchema) throws -> ModelRecord {
     let tag: String
     let payload: Value
     switch form {
@@ -78,7 +78,7 @@ public struct JSONTagging: Sendable {
       case let found?: payload = .object(Object([.init(key: "_0", value: found)]))
       }
     }
-    return Record(
+    return ModelRecord(
       typeName: schema.name, modelVersion: schema.modelVersion, object: Object([.init(key: name(tag), value: payload)]))
   }
 
@@ -102,7 +102,7 @@ public struct JSONTagging: Sendable {
 
   // MARK: Writing
 
-  func json(_ record: Record, _ schema: ModelSchema, _ composer: JSONComposer) throws -> Value {
+  func json(_ record: ModelRecord, _ schema: ModelSchema, _ composer: JSONComposer) throws -> Value {
     guard let name = record.keys.first, case .object(let payload)? = record[name] else {
       throw ArchiveError(.notEncodable, "an enum is a record of one case", typeName: schema.name)
     }
@@ -131,14 +131,14 @@ public struct JSONTagging: Sendable {
 }
 
 /// An enum that says how JSON tells its cases apart.
-public protocol JSONTagged: Model {
+public protocol JSONTagged: VersionedModel {
   /// The form; `external` for an enum that does not conform.
   static var jsonTagging: JSONTagging { get }
 }
 
 extension ModelSchema {
   /// The case that a JSON object holds, as archives hold it.
-  func caseRecord(ofJSON object: Object) throws -> Record {
+  func caseRecord(ofJSON object: Object) throws -> ModelRecord {
     do { return try jsonTagging.record(object, self) } catch { throw ArchiveError.wrap(error).inType(name) }
   }
 }

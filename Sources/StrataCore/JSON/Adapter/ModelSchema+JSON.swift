@@ -23,9 +23,9 @@ extension ModelSchema {
   ///
   /// - Parameter mergesNested: whether nested objects may be partial whatever the policies of their fields are.
   package func record(
-    overlaying json: Value, on target: Record, _ neighbours: ObjectNeighbours, mergesNested: Bool = false,
+    overlaying json: Value, on target: ModelRecord, _ neighbours: ObjectNeighbours, mergesNested: Bool = false,
     in context: DecodingContext
-  ) throws -> Record {
+  ) throws -> ModelRecord {
     let plan = context.json.plan(of: self)
     let slots = try plan.read(json, in: context, suppliesMissing: false)
     var result = target

@@ -135,8 +135,8 @@ extension ArchiveDecoder {
   }
 
   private func object(
-    _ type: any Model.Type, of record: Record, in context: DecodingContext
-  ) throws -> any Model {
+    _ type: any VersionedModel.Type, of record: ModelRecord, in context: DecodingContext
+  ) throws -> any VersionedModel {
     try type.make(from: record, in: context, isObjectFrame: true)
   }
 }

@@ -29,7 +29,7 @@ extension ArchiveEncoder {
   /// - Complexity: linear in the size of the value.
   public func encodeKeyed<T: Archivable>(
     _ value: T, key: String = "root", options: KeyedWriting = KeyedWriting(),
-    adjust: ((inout Record) throws -> Void)? = nil
+    adjust: ((inout ModelRecord) throws -> Void)? = nil
   ) throws -> Data {
     var writer = ArchiveWriter(limits: limits, notesSchemas: true)
     try writer.writeRoot(value)
@@ -80,9 +80,9 @@ extension ModelSchema {
 
 /// Changes the records of a value, each after those inside it.
 private struct KeyedAdjustment {
-  private let adjust: (inout Record) throws -> Void
+  private let adjust: (inout ModelRecord) throws -> Void
 
-  init(_ adjust: @escaping (inout Record) throws -> Void) { self.adjust = adjust }
+  init(_ adjust: @escaping (inout ModelRecord) throws -> Void) { self.adjust = adjust }
 
   /// The values of an archive nest no deeper than its limit, so this may use the stack.
   func apply(to value: Value) throws -> Value {

@@ -13,7 +13,9 @@ extension FoundationRecord {
   }
 
   /// The fields of a record as its class encodes them: those under keys of the archive, and the others.
-  static func keyed(_ record: Record) -> (raw: [(key: String, value: Value)], others: [(key: String, value: Value)]) {
+  static func keyed(_ record: ModelRecord) -> (
+    raw: [(key: String, value: Value)], others: [(key: String, value: Value)]
+  ) {
     let raw =
       switch structures[record.typeName] {
       case .attributedString?: keyedText(record)
@@ -26,7 +28,7 @@ extension FoundationRecord {
     return (raw, record.fields.filter { !parts.contains($0.key) })
   }
 
-  private static func keyedText(_ record: Record) -> [(key: String, value: Value)]? {
+  private static func keyedText(_ record: ModelRecord) -> [(key: String, value: Value)]? {
     guard let text = record["string"]?.stringValue, let runs = record["runs"]?.arrayValue else { return nil }
     var attributes: [Value] = []
     var places: [SameValue: Int] = [:]
@@ -52,7 +54,7 @@ extension FoundationRecord {
     return [string, ("NSAttributes", .array(attributes)), ("NSAttributeInfo", .data(info))]
   }
 
-  private static func keyedRanges(_ record: Record) -> [(key: String, value: Value)]? {
+  private static func keyedRanges(_ record: ModelRecord) -> [(key: String, value: Value)]? {
     guard let ranges = record["ranges"]?.arrayValue else { return nil }
     var numbers: [(Int, Int)] = []
     for range in ranges {
@@ -76,7 +78,7 @@ extension FoundationRecord {
   }
 
   /// Foundation marks what a value is with a number: 1 is a point, 2 a size, 3 a rectangle and 4 a range.
-  private static func keyedValue(_ record: Record) -> [(key: String, value: Value)]? {
+  private static func keyedValue(_ record: ModelRecord) -> [(key: String, value: Value)]? {
     func text(_ value: Value, _ keys: [String]) -> String? {
       let numbers = keys.compactMap { value[$0]?.doubleValue }
       guard numbers.count == keys.count else { return nil }

@@ -5,7 +5,7 @@ public import Foundation
 ///     let archive = try KeyedArchive(propertyList)
 ///     archive.graph.resolve(archive.graph.root)?["name"]
 ///
-/// - An object with a class is a ``Record`` under a number of ``graph``: its type is the name of the class, its fields
+/// - An object with a class is a ``ModelRecord`` under a number of ``graph``: its type is the name of the class, its fields
 ///   are what the class encoded, and wherever it is meant, ``Value/reference(_:)`` stands. So shared objects stand once,
 ///   and cycles end.
 /// - `MTLModelVersion`, which Mantle writes into each model, is the record's version and no field.

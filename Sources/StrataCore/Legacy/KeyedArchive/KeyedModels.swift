@@ -73,7 +73,7 @@ struct KeyedModels {
   }
 
   /// A record by the name of its model, without its nulls: a key that holds nil leaves the field at its default.
-  func record(_ record: Record, in context: DecodingContext) throws -> Record {
+  func record(_ record: ModelRecord, in context: DecodingContext) throws -> ModelRecord {
     let form = form(of: record.shape)
     guard let schema = form.schema else { return record }
     if form.isExternal, let representation = record[Self.representationKey] {
@@ -108,14 +108,14 @@ struct KeyedModels {
 
   private func record(
     of representation: Value, _ schema: ModelSchema, _ version: Int?, in context: DecodingContext
-  ) throws -> Record {
+  ) throws -> ModelRecord {
     guard case .object(let object) = representation else {
       throw ArchiveError.mismatch(expected: "a dictionary", found: representation.kind)
     }
-    var record: Record
+    var record: ModelRecord
     if let type = schema.type as? any LegacyModel.Type {
       record = try type.record(fromExternalRepresentation: object, version: version ?? 0)
-    } else if let type = schema.type as? any Model.Type {
+    } else if let type = schema.type as? any VersionedModel.Type {
       record = try type.recordByJSON(object)
     } else {
       throw ArchiveError(.invalidSchema, "the schema is of no model")
@@ -153,17 +153,17 @@ private final class RecordForm {
     named = schema.map { shape.named($0.name, version: shape.modelVersion) } ?? shape
   }
 
-  func withoutNulls(_ values: [Value]) -> Record {
-    guard values.contains(where: \.isNull) else { return Record(shape: named, values: values) }
+  func withoutNulls(_ values: [Value]) -> ModelRecord {
+    guard values.contains(where: \.isNull) else { return ModelRecord(shape: named, values: values) }
     var nulls: UInt64 = 0
     for (place, value) in values.enumerated() where value.isNull { nulls |= 1 << UInt64(place & 63) }
     let rest = values.filter { !$0.isNull }
     // Wider records are rare, and their places do not fit.
-    if values.count <= 64, let known = others[nulls] { return Record(shape: known, values: rest) }
+    if values.count <= 64, let known = others[nulls] { return ModelRecord(shape: known, values: rest) }
     let keys = zip(named.keys, values).compactMap { $1.isNull ? nil : $0 }
     let shape = RecordShape(
       typeName: named.typeName, modelVersion: named.modelVersion, keys: keys, levels: named.levels)
     if values.count <= 64, others.count < 256 { others[nulls] = shape }
-    return Record(shape: shape, values: rest)
+    return ModelRecord(shape: shape, values: rest)
   }
 }

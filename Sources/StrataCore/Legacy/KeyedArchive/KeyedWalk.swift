@@ -376,7 +376,7 @@ struct KeyedWalk {
     return Object(uniqueEntries: entries)
   }
 
-  private mutating func record(_ plan: KeyedLayout.Plan, _ frame: Frame) throws -> Record {
+  private mutating func record(_ plan: KeyedLayout.Plan, _ frame: Frame) throws -> ModelRecord {
     let keys = frame.layout?.keys ?? []
     var fields = KeyedFields(keys: keys, values: frame.values)
     var versionPlace = plan.versionPlace
@@ -394,17 +394,17 @@ struct KeyedWalk {
       version = found
     }
     if plan.isPlainRecord, let shape = plan.shape, shape.modelVersion == version {
-      return Record(shape: shape, values: fields.values)
+      return ModelRecord(shape: shape, values: fields.values)
     }
     let names = fields.keys
     if let versionPlace { fields.keys.remove(at: versionPlace) }
     if let shape = plan.shape, shape.modelVersion == version, shape.keys == fields.keys {
-      return Record(shape: shape, values: fields.values)
+      return ModelRecord(shape: shape, values: fields.values)
     }
     note(plan, frame, names)
     let shape = RecordShape(typeName: plan.type.name, modelVersion: version, keys: fields.keys)
     plan.shape = shape
-    return Record(shape: shape, values: fields.values)
+    return ModelRecord(shape: shape, values: fields.values)
   }
 
   /// Remembers the form of an object, which tells how all of its shape stand in the archive.

@@ -225,7 +225,7 @@ struct KeyedWriter {
   }
 
   /// Writes an object of a class.
-  private mutating func set(_ uid: UInt64, to record: Record, depth: Int) throws {
+  private mutating func set(_ uid: UInt64, to record: ModelRecord, depth: Int) throws {
     try check(depth)
     let name = record.typeName
     let isFoundations = FoundationRecord.isKnown(name)
@@ -263,7 +263,7 @@ struct KeyedWriter {
 
   // MARK: Classes
 
-  private func type(of record: Record) throws -> KeyedClass {
+  private func type(of record: ModelRecord) throws -> KeyedClass {
     let name = record.typeName
     if let chain = options.classes[name] {
       guard let first = chain.first, !first.isEmpty else {

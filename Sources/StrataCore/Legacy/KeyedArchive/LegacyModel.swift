@@ -6,7 +6,7 @@
 ///     }
 ///
 /// A model whose registered or former name is the class name in the archive needs no conformance.
-public protocol LegacyModel: Model {
+public protocol LegacyModel: VersionedModel {
   /// The names of the classes whose objects become this model: `GHIssue` for a class of Objective-C, `App.Issue` for one
   /// of Swift, in whichever of its two spellings an archive has it.
   ///
@@ -22,18 +22,18 @@ public protocol LegacyModel: Model {
   /// - Parameters:
   ///   - object: the dictionary.
   ///   - version: the version of the model that wrote it; 0 where it wrote none. Never above today's.
-  static func record(fromExternalRepresentation object: Object, version: Int) throws -> Record
+  static func record(fromExternalRepresentation object: Object, version: Int) throws -> ModelRecord
 }
 
 extension LegacyModel {
-  public static func record(fromExternalRepresentation object: Object, version: Int) throws -> Record {
+  public static func record(fromExternalRepresentation object: Object, version: Int) throws -> ModelRecord {
     try recordByJSON(object)
   }
 }
 
-extension Model {
+extension VersionedModel {
   /// The record of what a dictionary holds by the model's JSON mapping. Its fields are not finished: decoding does that.
-  static func recordByJSON(_ object: Object) throws -> Record {
+  static func recordByJSON(_ object: Object) throws -> ModelRecord {
     let context = DecodingContext(source: .json, finishesModels: false, validates: false)
     return try make(fromJSON: .object(object), in: context).record(includingExcluded: true)
   }

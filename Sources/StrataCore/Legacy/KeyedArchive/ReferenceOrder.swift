@@ -53,7 +53,7 @@ struct ReferenceOrder {
       }
     case .map(let entries):
       .map(entries.map { .init(key: changed($0.key) ?? $0.key, value: changed($0.value) ?? $0.value) })
-    case .record(let record): changed(record.values).map { .record(Record(shape: record.shape, values: $0)) }
+    case .record(let record): changed(record.values).map { .record(ModelRecord(shape: record.shape, values: $0)) }
     default: nil
     }
   }

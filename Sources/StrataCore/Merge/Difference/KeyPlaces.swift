@@ -44,11 +44,11 @@ struct KeyPairs {
   }
 }
 
-extension Record {
+extension ModelRecord {
   /// The record with other fields: some of its own in their order, and others after them.
   ///
   /// - Complexity: linear in the number of fields.
-  func with(_ fields: [Object.Entry]) -> Record {
+  func with(_ fields: [Object.Entry]) -> ModelRecord {
     var gone: [Int] = []
     var next = 0
     for (place, key) in shape.keys.enumerated() {
@@ -58,10 +58,10 @@ extension Record {
     // Records of a kind share their shape, also once a few fields have come or gone.
     if gone.count + added.count <= 4 {
       let left = gone.reversed().reduce(shape) { $0.removing(at: $1) }
-      return Record(shape: added.reduce(left) { $0.adding($1) }, values: fields.map(\.value))
+      return ModelRecord(shape: added.reduce(left) { $0.adding($1) }, values: fields.map(\.value))
     }
     let shape = RecordShape(
       typeName: typeName, modelVersion: modelVersion, keys: fields.map(\.key), levels: superclasses)
-    return Record(shape: shape, values: fields.map(\.value))
+    return ModelRecord(shape: shape, values: fields.map(\.value))
   }
 }

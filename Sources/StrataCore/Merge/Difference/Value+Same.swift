@@ -160,7 +160,7 @@ extension Value {
     case .set(let members): .set(try members.map(replacement))
     case .object(let object):
       .object(Object(uniqueEntries: try object.entries.map { .init(key: $0.key, value: try replacement($0.value)) }))
-    case .record(let record): .record(Record(shape: record.shape, values: try record.values.map(replacement)))
+    case .record(let record): .record(ModelRecord(shape: record.shape, values: try record.values.map(replacement)))
     case .map(let entries):
       .map(try entries.map { .init(key: try replacement($0.key), value: try replacement($0.value)) })
     case .graph(let graph):

@@ -1,5 +1,5 @@
 extension PartReader {
-  func archivedCase(_ record: Record, _ type: any Model.Type) throws -> Value {
+  func archivedCase(_ record: ModelRecord, _ type: any VersionedModel.Type) throws -> Value {
     let schema = type.schema
     let record = context.source == .merge ? record : try schema.upgraded(record, in: context)
     guard let key = record.keys.first, record.keys.count == 1, case .object(let payload)? = record[key],
@@ -8,7 +8,9 @@ extension PartReader {
     return values
   }
 
-  func jsonCase(_ record: Record, _ type: any Model.Type, _ json: Value, _ before: Record?) throws -> Value {
+  func jsonCase(_ record: ModelRecord, _ type: any VersionedModel.Type, _ json: Value, _ before: ModelRecord?) throws
+    -> Value
+  {
     guard let key = record.keys.first, case .object(let payload)? = record[key] else { return try whole(type, json) }
     let old = before.flatMap { $0.keys.first == key ? $0[key]?.objectValue : nil }
     let adds = addsNulls && old == nil && listDepth == 0
@@ -16,12 +18,12 @@ extension PartReader {
   }
 
   /// Of the associated values of a case whose types are not declared, those that came in.
-  private func present(_ made: Value, _ record: Record) throws -> Value {
+  private func present(_ made: Value, _ record: ModelRecord) throws -> Value {
     guard case .record(let whole) = made, let key = whole.keys.first, case .object(let values)? = whole[key],
       let name = record.keys.first, case .object(let payload)? = record[name]
     else { return made }
     let entries = values.entries.filter { payload[$0.key] != nil }
-    return .record(Record(shape: whole.shape, values: [.object(Object(uniqueEntries: entries))]))
+    return .record(ModelRecord(shape: whole.shape, values: [.object(Object(uniqueEntries: entries))]))
   }
 
   /// The associated values that are there; `nil` where the case or their types are not known.
@@ -45,6 +47,7 @@ extension PartReader {
       } catch { throw ArchiveError.at(.key(label), error).inType(schema.name) }
     }
     return .record(
-      Record(shape: schema.caseShapes[name] ?? schema.fullShape, values: [.object(Object(uniqueEntries: entries))]))
+      ModelRecord(shape: schema.caseShapes[name] ?? schema.fullShape, values: [.object(Object(uniqueEntries: entries))])
+    )
   }
 }

@@ -8,7 +8,7 @@ final class PartReader {
   /// Objects of an archive's graph, or of what a model remembers, and the parts that were made of them.
   private var objects: [Value] = []
   private var parts: [Int: Int] = [:]
-  private var types: [String: any Model.Type] = [:]
+  private var types: [String: any VersionedModel.Type] = [:]
   /// Objects of other models, and the parts that were made of them for a type.
   private var converted: [Conversion: Int] = [:]
   /// Parts whose fields are read later, so that a long list of objects takes no stack.
@@ -40,7 +40,7 @@ final class PartReader {
   ///
   /// - Parameter before: for what a patch made of a document, the document before: what is the same in both is absent,
   ///   and what is gone is null.
-  func read(_ type: any Model.Type, _ value: Value, since before: Value? = nil) throws -> Value {
+  func read(_ type: any VersionedModel.Type, _ value: Value, since before: Value? = nil) throws -> Value {
     var root = value
     if case .graph(let found) = value {
       try take(found.objects, for: type)
@@ -52,8 +52,10 @@ final class PartReader {
   }
 
   /// Names the objects that references in values lead to.
-  func take(_ objects: [Value], for type: any Model.Type) throws {
-    func types<M: Model>(_ type: M.Type) throws -> [String: any Model.Type] { try context.objectTypes(of: M.self) }
+  func take(_ objects: [Value], for type: any VersionedModel.Type) throws {
+    func types<M: VersionedModel>(_ type: M.Type) throws -> [String: any VersionedModel.Type] {
+      try context.objectTypes(of: M.self)
+    }
     self.objects = objects
     self.types = try types(type)
   }
@@ -76,7 +78,7 @@ final class PartReader {
     guard depth < context.limits.depth else { throw ArchiveError.tooDeep(context.limits.depth) }
     depth += 1
     defer { depth -= 1 }
-    if let type = type as? any Model.Type { return try model(type, value, before) }
+    if let type = type as? any VersionedModel.Type { return try model(type, value, before) }
     if let type = type as? any PartialList.Type, case .array(let elements) = value {
       return try list(type.partType, elements, before)
     }
@@ -144,7 +146,7 @@ final class PartReader {
 
   // MARK: Models
 
-  private func model(_ type: any Model.Type, _ value: Value, _ before: Value?) throws -> Value {
+  private func model(_ type: any VersionedModel.Type, _ value: Value, _ before: Value?) throws -> Value {
     let schema = type.schema
     try schema.check()
     switch value {
@@ -156,7 +158,7 @@ final class PartReader {
       if schema.isEnumeration { return try archivedCase(record, type) }
       if schema.isObject {
         let type = types[record.typeName] ?? type
-        let number = graph.add(Record(shape: type.schema.fullShape, values: []), of: type)
+        let number = graph.add(ModelRecord(shape: type.schema.fullShape, values: []), of: type)
         graph.set(try fields(record, of: type.schema), of: number)
         return .reference(number)
       }
@@ -173,14 +175,14 @@ final class PartReader {
     return try jsonFields(value, of: type, before)
   }
 
-  private func added(_ record: Record, _ type: any Model.Type) -> Value {
+  private func added(_ record: ModelRecord, _ type: any VersionedModel.Type) -> Value {
     type.schema.isObject ? .reference(graph.add(record, of: type)) : .record(record)
   }
 
   /// A record of some of the fields, in the order of the schema, with what no field took after them.
   private func record(
     _ schema: ModelSchema, _ values: [Value?], _ unknown: UnknownFields = UnknownFields()
-  ) -> Record {
+  ) -> ModelRecord {
     let present = values.map { $0 != nil }
     var shape = schema.fullShape
     if present.contains(false) {
@@ -192,7 +194,7 @@ final class PartReader {
           keys: zip(schema.allKeys, present).compactMap { $1 ? $0 : nil }, levels: shape.levels)
       if known == nil { shapes[ObjectIdentifier(schema), default: [:]][present] = shape }
     }
-    var record = Record(shape: shape, values: values.compactMap(\.self))
+    var record = ModelRecord(shape: shape, values: values.compactMap(\.self))
     for entry in unknown.object.entries where schema.fullShape.place(of: entry.key) == nil {
       record[entry.key] = entry.value
     }
@@ -200,7 +202,7 @@ final class PartReader {
   }
 
   /// What JSON holds of a model.
-  private func jsonFields(_ json: Value, of type: any Model.Type, _ before: Value?) throws -> Value {
+  private func jsonFields(_ json: Value, of type: any VersionedModel.Type, _ before: Value?) throws -> Value {
     let schema = type.schema
     let plan = context.json.plan(of: schema)
     let slots = try plan.read(json, in: context, suppliesMissing: false)
@@ -231,7 +233,7 @@ final class PartReader {
   }
 
   /// What a record holds of a model, of whichever version, or of another model.
-  private func fields(_ record: Record, of schema: ModelSchema) throws -> Record {
+  private func fields(_ record: ModelRecord, of schema: ModelSchema) throws -> ModelRecord {
     let slots: [Value?]
     var unknown = UnknownFields()
     if context.source == .merge {
@@ -258,7 +260,7 @@ final class PartReader {
   // MARK: Objects
 
   /// What stands for an object that a reference names.
-  private func object(_ number: Int, as type: any Model.Type) throws -> Value {
+  private func object(_ number: Int, as type: any VersionedModel.Type) throws -> Value {
     if context.source == .merge { return try converted(number, to: type) }
     guard objects.indices.contains(number) else {
       throw ArchiveError(.damaged, "a reference names an object that does not exist")
@@ -275,20 +277,20 @@ final class PartReader {
     guard own.isSubtype(of: type) else {
       throw ArchiveError.mismatch(expected: "an object of \(type.schema.name)", found: "an object of another type")
     }
-    let part = graph.add(Record(shape: own.schema.fullShape, values: []), of: own)
+    let part = graph.add(ModelRecord(shape: own.schema.fullShape, values: []), of: own)
     parts[number] = part
     waiting.append { [self] in graph.set(try fields(record, of: own.schema), of: part) }
     return .reference(part)
   }
 
   /// An object of another model, as what it is for the type of the field; one of the type itself stays.
-  private func converted(_ number: Int, to type: any Model.Type) throws -> Value {
+  private func converted(_ number: Int, to type: any VersionedModel.Type) throws -> Value {
     if graph.type(number).isSubtype(of: type) { return .reference(number) }
     let schema = type.schema
     guard schema.isObject else { return .record(try fields(graph.record(number), of: schema)) }
     let key = Conversion(number: number, type: ObjectIdentifier(type))
     if let known = converted[key] { return .reference(known) }
-    let part = graph.add(Record(shape: schema.fullShape, values: []), of: type)
+    let part = graph.add(ModelRecord(shape: schema.fullShape, values: []), of: type)
     converted[key] = part
     waiting.append { [self] in graph.set(try fields(graph.record(number), of: schema), of: part) }
     return .reference(part)

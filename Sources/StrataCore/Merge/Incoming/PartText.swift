@@ -18,7 +18,7 @@ struct PartText {
   private func check(_ element: JSONElement, _ type: Any.Type) throws {
     if let type = type as? any OptionalType.Type {
       if !element.isNull { try check(element, type.wrappedType) }
-    } else if let type = type as? any Model.Type, !type.schema.isEnumeration, element.kind == .object {
+    } else if let type = type as? any VersionedModel.Type, !type.schema.isEnumeration, element.kind == .object {
       try checkFields(element, reading.plan(of: type.schema))
     } else if let type = type as? any PartialList.Type, element.kind == .array {
       try element.forEachElement { try check($0, type.partType) }

@@ -1,6 +1,6 @@
 public import Foundation
 
-extension Array where Element: Model {
+extension Array where Element: VersionedModel {
   /// Folds a list of models into this one by identity: elements that both have are merged, what the server inserted comes
   /// in, and the order is the server's, with what was inserted or moved here in its place.
   ///
@@ -15,7 +15,7 @@ extension Array where Element: Model {
   ///   - missing: what becomes of elements that the server no longer sends.
   ///   - base: what both lists started from; `nil` where nobody knows.
   ///   - options: what this merge does differently. Paths begin with an element: `[*].name`.
-  /// - Throws: ``ArchiveError`` as ``Model/merge(_:base:options:)``; `unknownKey` where the model does not
+  /// - Throws: ``ArchiveError`` as ``VersionedModel/merge(_:base:options:)``; `unknownKey` where the model does not
   ///   declare the key, or the options name keys, which are those of one model.
   /// - Complexity: linear in the size of the lists, where no element was moved.
   @discardableResult
@@ -125,7 +125,7 @@ extension Array where Element: Model {
 }
 
 /// A list as the only field of a model.
-private struct MergedList<Element: Model>: Model {
+private struct MergedList<Element: VersionedModel>: VersionedModel {
   var elements: [Element]
 
   init(elements: [Element]) { self.elements = elements }

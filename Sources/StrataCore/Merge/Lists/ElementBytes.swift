@@ -3,7 +3,7 @@ struct ElementBytes: ~Copyable {
   private var writer = ArchiveWriter(includesExcluded: true, usesReferences: false, minimumCapacity: 1 << 16)
 
   /// Where each of the elements stands in the bytes.
-  mutating func add<M: Model>(_ elements: [M]) throws -> [Range<Int>] {
+  mutating func add<M: VersionedModel>(_ elements: [M]) throws -> [Range<Int>] {
     var ranges: [Range<Int>] = []
     ranges.reserveCapacity(elements.count)
     // An enumerated sequence would ask for the type of its pairs each time, since the type is not known here.

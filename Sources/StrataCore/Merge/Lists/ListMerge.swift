@@ -7,11 +7,11 @@ struct ListMerge {
     case local(Int)
     case server(Int)
     /// A model to be made of these fields.
-    case made(Record)
+    case made(ModelRecord)
   }
 
   /// A model's fields, where they are asked for: 0 is the local list, 1 the server's, 2 the base.
-  typealias Fields = (_ side: Int, _ place: Int) throws -> Record
+  typealias Fields = (_ side: Int, _ place: Int) throws -> ModelRecord
 
   private let schema: ModelSchema
   private let key: String
@@ -239,7 +239,7 @@ struct ListMerge {
 
   // MARK: One element
 
-  private func component(_ record: Record) -> MergePath.Component { .element(key: key, id: record[key] ?? .null) }
+  private func component(_ record: ModelRecord) -> MergePath.Component { .element(key: key, id: record[key] ?? .null) }
 
   private func record(_ list: List, _ place: Int?, _ state: State) throws -> Value? {
     try place.map { .record(try state.fieldsOf(list.side, $0)) }

@@ -5,20 +5,20 @@
 final class MergeGraph {
   /// An object of which a document says something: it may lack any key.
   struct Part {
-    var record: Record
-    let type: any Model.Type
+    var record: ModelRecord
+    let type: any VersionedModel.Type
   }
 
   let neighbours = ObjectNeighbours()
   private(set) var parts: [Part] = []
-  private var records: [Record?] = []
+  private var records: [ModelRecord?] = []
   private var knownTable: ObjectTable?
 
   /// Whether there are any objects.
   var isEmpty: Bool { neighbours.objects.isEmpty && parts.isEmpty }
 
   /// The fields of an object.
-  func record(_ number: Int) throws -> Record {
+  func record(_ number: Int) throws -> ModelRecord {
     guard number >= 0 else { return parts[-1 - number].record }
     if records.count <= number {
       records.append(contentsOf: repeatElement(nil, count: neighbours.objects.count - records.count))
@@ -29,7 +29,7 @@ final class MergeGraph {
     return record
   }
 
-  func type(_ number: Int) -> any Model.Type {
+  func type(_ number: Int) -> any VersionedModel.Type {
     number >= 0 ? Swift.type(of: neighbours.objects[number]) : parts[-1 - number].type
   }
 
@@ -58,13 +58,13 @@ final class MergeGraph {
   }
 
   /// Adds an object of which a document says something.
-  func add(_ record: Record, of type: any Model.Type) -> Int {
+  func add(_ record: ModelRecord, of type: any VersionedModel.Type) -> Int {
     parts.append(Part(record: record, type: type))
     return -parts.count
   }
 
   /// Sets what a document says about an object that was added before.
-  func set(_ record: Record, of number: Int) { parts[-1 - number].record = record }
+  func set(_ record: ModelRecord, of number: Int) { parts[-1 - number].record = record }
 
   /// The objects that exist, for making models whose fields refer to them.
   var table: ObjectTable {
@@ -75,7 +75,7 @@ final class MergeGraph {
   }
 
   /// Makes a model of fields that refer to objects which exist.
-  func make<M: Model>(_ type: M.Type, _ record: Record, in context: DecodingContext) throws -> M {
+  func make<M: VersionedModel>(_ type: M.Type, _ record: ModelRecord, in context: DecodingContext) throws -> M {
     context.objects = table
     if M.schema.isEnumeration { return try M.make(from: record, in: context) }
     let slots = M.schema.allKeys.map { record[$0] }
@@ -105,7 +105,7 @@ extension Value {
 
   /// The value with another one in place of each outermost record. Keys of maps and members of sets, which are identified by
   /// all that they have, stay.
-  func mapRecords(_ replacement: (Record) throws -> Value) rethrows -> Value {
+  func mapRecords(_ replacement: (ModelRecord) throws -> Value) rethrows -> Value {
     switch self {
     case .record(let record): try replacement(record)
     case .array, .object: try mapInside { try $0.mapRecords(replacement) }
@@ -135,10 +135,10 @@ extension Value {
   }
 }
 
-extension Model {
+extension VersionedModel {
   /// Whether objects of this type are of another one, too.
-  static func isSubtype(of other: any Model.Type) -> Bool {
-    func isKind<M: Model>(_ other: M.Type) -> Bool { Self.self is M.Type }
+  static func isSubtype(of other: any VersionedModel.Type) -> Bool {
+    func isKind<M: VersionedModel>(_ other: M.Type) -> Bool { Self.self is M.Type }
     return isKind(other)
   }
 }

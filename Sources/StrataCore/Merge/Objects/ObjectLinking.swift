@@ -4,15 +4,15 @@ struct ObjectLinking {
   /// A local object with its new fields.
   struct Update {
     let number: Int
-    let before: Record
-    var record: Record
+    let before: ModelRecord
+    var record: ModelRecord
   }
 
   /// An object that is new here.
   struct Addition {
     let entity: Int
-    let type: any Model.Type
-    var record: Record
+    let type: any VersionedModel.Type
+    var record: ModelRecord
   }
 
   private let graph: MergeGraph
@@ -23,14 +23,14 @@ struct ObjectLinking {
   private(set) var additions: [Addition] = []
   private var numbers: [Int: Int] = [:]
   /// The new fields of local objects.
-  private let fields: [Int: Record]
+  private let fields: [Int: ModelRecord]
 
   /// - Parameters:
   ///   - root: what became of the root.
   ///   - complete: the fields of an entity that is new here.
   init(
     _ graph: MergeGraph, _ matching: ObjectMatching?, root: Value, updates: [Update],
-    complete: (Int) throws -> Record
+    complete: (Int) throws -> ModelRecord
   ) throws {
     self.graph = graph
     self.matching = matching
@@ -92,7 +92,7 @@ struct ObjectLinking {
 
   // MARK: New objects
 
-  private mutating func findAdditions(_ complete: (Int) throws -> Record) throws {
+  private mutating func findAdditions(_ complete: (Int) throws -> ModelRecord) throws {
     var found = Set<Int>()
     var waiting: [Int] = []
     func visit(_ value: Value) throws {

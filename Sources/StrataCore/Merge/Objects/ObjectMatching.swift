@@ -14,7 +14,7 @@ struct ObjectMatching {
     fileprivate(set) var members: [[Int]] = [[], [], []]
     fileprivate(set) var hasIdentity = false
     /// The types of the members, each once.
-    fileprivate var types: [ObjectIdentifier: any Model.Type] = [:]
+    fileprivate var types: [ObjectIdentifier: any VersionedModel.Type] = [:]
     /// How many members each side had when their fields were looked at last.
     fileprivate var visited = [0, 0, 0]
 

@@ -3,7 +3,7 @@ struct PatchMembers {
   typealias Slot = PatchTree.Slot
 
   /// The record whose fields these are.
-  let record: Record?
+  let record: ModelRecord?
   private(set) var count: Int
   private var keys: [String]
   /// What stands under the keys; `nil` where it was taken out, so that the others keep their places.
@@ -13,7 +13,7 @@ struct PatchMembers {
   /// So few keys are faster looked through.
   private static let few = 8
 
-  init(_ entries: [Object.Entry], of record: Record? = nil) {
+  init(_ entries: [Object.Entry], of record: ModelRecord? = nil) {
     self.record = record
     count = entries.count
     keys = entries.map(\.key)

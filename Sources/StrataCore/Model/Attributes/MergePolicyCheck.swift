@@ -120,7 +120,7 @@ private enum MergeKind: CustomStringConvertible {
   case array(Any.Type)
   case set(Any.Type)
   case dictionary(keys: Any.Type)
-  case model(any Model.Type)
+  case model(any VersionedModel.Type)
   /// Nothing to merge, and no order.
   case opaque(Any.Type)
 
@@ -134,7 +134,7 @@ private enum MergeKind: CustomStringConvertible {
     case let type as any ArrayType.Type: self = .array(type.elementType)
     case let type as any SetType.Type: self = .set(type.elementType)
     case let type as any DictionaryType.Type: self = .dictionary(keys: type.keyType)
-    case let type as any Model.Type: self = .model(type)
+    case let type as any VersionedModel.Type: self = .model(type)
     case is Data.Type, is URL.Type, is UUID.Type: self = .opaque(type)
     // Archived by the raw value. What is only Codable may have a coding of its own.
     case let type as any (RawRepresentable & Archivable).Type: self = Self.raw(type)

@@ -3,7 +3,7 @@
 ///     extension Issue: Mergeable {
 ///       static let mergeRules = MergeRules(default: .lastWriter(by: "updatedAt"), identity: "number")
 ///     }
-public protocol Mergeable: Model {
+public protocol Mergeable: VersionedModel {
   static var mergeRules: MergeRules { get }
 }
 

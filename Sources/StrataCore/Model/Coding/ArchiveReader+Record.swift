@@ -92,7 +92,7 @@ extension ArchiveReader {
   }
 
   /// A record, whatever its type. Its tag was passed.
-  package mutating func readRecord(_ tag: UInt64, at start: Int) throws -> Record {
+  package mutating func readRecord(_ tag: UInt64, at start: Int) throws -> ModelRecord {
     let place: Int
     if tag == CBOR.Tag.inlineRecord {
       place = try readDefinition(at: start)
@@ -103,7 +103,7 @@ extension ArchiveReader {
   }
 
   /// The values of a record whose head was passed.
-  package mutating func readValues(of shape: RecordShape) throws -> Record {
+  package mutating func readValues(of shape: RecordShape) throws -> ModelRecord {
     try enter()
     // A definition names the keys once, for all records that have them.
     try context.budget.spend(bytes: shape.keyBytes)
@@ -113,7 +113,7 @@ extension ArchiveReader {
       do { values.append(try readValue()) } catch { throw ArchiveError.at(.key(key), error) }
     }
     leave()
-    return Record(shape: shape, values: values)
+    return ModelRecord(shape: shape, values: values)
   }
 
   /// Passes the mark of a body that shares strings (tag 256), which every body starts with.

@@ -34,7 +34,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     let shape: RecordShape
     var matching: ObjectIdentifier?
     /// The class that the records become, once looked up.
-    var objectType: (any Model.Type)?
+    var objectType: (any VersionedModel.Type)?
   }
 
   /// A reader over a body.

@@ -346,7 +346,7 @@ public struct ArchiveWriter: ~Copyable {
   }
 
   /// Writes a record as it is, whatever type it names.
-  package mutating func write(_ record: Record) throws {
+  package mutating func write(_ record: ModelRecord) throws {
     try beginRecord(record.shape)
     for (place, value) in record.values.enumerated() {
       do { try write(value) } catch { throw ArchiveError.at(.key(record.keys[place]), error) }

@@ -30,9 +30,9 @@ public final class DecodingContext {
   package var objects: ObjectTable?
   package var graph = GraphReading()
   /// Classes that may stand where one that they inherit from is expected.
-  package var subclasses: [any Model.Type] = []
+  package var subclasses: [any VersionedModel.Type] = []
   /// The classes found for the last root: a stream has a graph for each of its models.
-  private var knownObjectTypes: (root: ObjectIdentifier, types: [String: any Model.Type])?
+  private var knownObjectTypes: (root: ObjectIdentifier, types: [String: any VersionedModel.Type])?
   /// Every shape that was met, for tools.
   package var shapes: [RecordShape]?
   /// Where the fields of schemas stand in shapes that were met.
@@ -64,7 +64,7 @@ public final class DecodingContext {
   /// The classes that the objects of a graph may have, by type name.
   ///
   /// - Throws: ``ArchiveError`` with the code `invalidSchema` where two of them have one name.
-  package func objectTypes<T: Archivable>(of type: T.Type) throws -> [String: any Model.Type] {
+  package func objectTypes<T: Archivable>(of type: T.Type) throws -> [String: any VersionedModel.Type] {
     if let known = knownObjectTypes, known.root == ObjectIdentifier(T.self) { return known.types }
     var catalog = SchemaCatalog()
     T.collectSchemas(into: &catalog)
@@ -77,7 +77,7 @@ public final class DecodingContext {
   }
 
   /// The schemas of a model, of what it holds and of the subclasses that may stand there, found once for many objects.
-  func catalog(of type: any Model.Type) -> SchemaCatalog {
+  func catalog(of type: any VersionedModel.Type) -> SchemaCatalog {
     if let known = catalogs[ObjectIdentifier(type)] { return known }
     var catalog = SchemaCatalog()
     type.collectSchemas(into: &catalog)

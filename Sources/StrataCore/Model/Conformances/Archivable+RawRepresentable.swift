@@ -1,18 +1,3 @@
-/// What an enum with raw values does with one that it does not know.
-///
-/// Without a conformance to this protocol an unknown raw value is an error, or the default of a field that asks for
-/// it with `unknown: .useDefault`.
-public protocol UnknownCaseRepresentable {
-  /// The case that stands for every raw value which no case has.
-  static var unknownCase: Self { get }
-}
-
-/// An enum whose cases had other raw values before.
-public protocol CaseAliasing: RawRepresentable where RawValue: Hashable {
-  /// Former raw values and the cases that they stand for now.
-  static var formerRawValues: [RawValue: Self] { get }
-}
-
 extension Archivable where Self: RawRepresentable, RawValue: Archivable {
   /// Writes the raw value: a name or a number that the program chose, never an ordinal.
   @inlinable

@@ -1,7 +1,7 @@
 /// A type whose values stand in an archive.
 ///
 /// The scalars of the standard library and Foundation conform, and collections and optionals of what conforms. A
-/// model conforms through ``Model``, an enum with raw values by naming this protocol:
+/// model conforms through ``VersionedModel``, an enum with raw values by naming this protocol:
 ///
 ///     enum State: String, Archivable { case open, closed }
 ///
@@ -100,7 +100,7 @@ public struct SchemaCatalog: Sendable {
   /// Names that two types have.
   package private(set) var ambiguousNames: Set<String> = []
   /// The classes among the models, by type name and former names.
-  package private(set) var objectTypes: [String: any Model.Type] = [:]
+  package private(set) var objectTypes: [String: any VersionedModel.Type] = [:]
 
   /// Whether a model among them has a field that equality leaves out.
   private(set) var hasTransitoryFields = false
@@ -130,7 +130,7 @@ public struct SchemaCatalog: Sendable {
     return true
   }
 
-  package mutating func addObjectType(_ type: any Model.Type) {
+  package mutating func addObjectType(_ type: any VersionedModel.Type) {
     let schema = type.schema
     objectTypes[schema.name] = type
     for name in schema.formerNames where objectTypes[name] == nil { objectTypes[name] = type }

@@ -1,8 +1,8 @@
-/// An enum with payloads that describes itself by hand; `@Model(version:)` writes the same for ``Model``.
+/// An enum with payloads that describes itself by hand; `@Model(version:)` writes the same for ``VersionedModel``.
 ///
 /// It archives as a record: the case is the only key, the payload its value. Cases are archived by name, so their order
 /// does not matter; a step can rename a case as it renames any key.
-public protocol EnumModel: Model {
+public protocol EnumModel: VersionedModel {
   /// Writes the case with ``ArchiveWriter/beginCase(_:_:count:)`` and the payload.
   func encodeCase(to writer: inout ArchiveWriter) throws
 }
@@ -38,7 +38,7 @@ public struct CasePayload {
   }
 }
 
-extension Model {
+extension VersionedModel {
   public static func make(case name: String, payload: CasePayload) throws -> Self? { nil }
 
   static func makes(case name: String, _ payload: CasePayload) throws -> Bool {
@@ -48,13 +48,13 @@ extension Model {
   /// Makes an enum of the record of a case.
   package static func makeCase(of value: Value, in context: DecodingContext) throws -> Self {
     try schema.check()
-    var record: Record
+    var record: ModelRecord
     switch value {
     case .record(let found): record = try schema.upgraded(found, in: context)
     case .object(let object) where context.source == .json:
       record = try schema.caseRecord(ofJSON: object)
     case .object(let object) where context.takesPlainObjects:
-      record = Record(typeName: schema.name, modelVersion: schema.modelVersion, object: object)
+      record = ModelRecord(typeName: schema.name, modelVersion: schema.modelVersion, object: object)
     default: throw ArchiveError.mismatch(expected: "a record of \(schema.name)", found: value.kind).inType(schema.name)
     }
     guard record.keys.count == 1, let key = record.keys.first, case .object(let payload)? = record[key] else {
@@ -75,7 +75,7 @@ extension Model {
 }
 
 extension ArchiveReader {
-  /// The error of an enum's `init(fields:)`, which is never called: ``Model/make(case:payload:)`` makes it.
+  /// The error of an enum's `init(fields:)`, which is never called: ``VersionedModel/make(case:payload:)`` makes it.
   public func enumHasNoFields() -> ArchiveError {
     ArchiveError(.invalidSchema, "an enum is made of a case and not of fields; give its schema the cases")
   }

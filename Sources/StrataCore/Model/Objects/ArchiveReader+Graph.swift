@@ -84,7 +84,7 @@ extension ArchiveReader {
     }
   }
 
-  private mutating func read<M: Model>(_ type: M.Type, _ place: Int) throws -> any Model {
+  private mutating func read<M: VersionedModel>(_ type: M.Type, _ place: Int) throws -> any VersionedModel {
     isObjectFrame = true
     defer { isObjectFrame = false }
     let schema = M.schema

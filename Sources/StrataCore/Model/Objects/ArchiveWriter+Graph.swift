@@ -12,7 +12,7 @@ package enum ObjectRole {
 
 extension ArchiveWriter {
   /// Writes what stands for an object.
-  mutating func write(_ object: some Model, as role: ObjectRole) throws {
+  mutating func write(_ object: some VersionedModel, as role: ObjectRole) throws {
     switch role {
     case .order(let order): order.write(object, to: &self)
     case .neighbours(let neighbours): writeObjectReference(neighbours.number(of: object), isWritten: true)
@@ -106,7 +106,7 @@ extension ArchiveWriter {
   }
 
   /// Writes an object in place, where nobody cares for its identity.
-  mutating func writeInPlace(_ object: some Model) throws {
+  mutating func writeInPlace(_ object: some VersionedModel) throws {
     let identity = object.identity
     guard !openObjects.contains(identity) else {
       throw ArchiveError(

@@ -1,28 +1,28 @@
-extension Model {
+extension VersionedModel {
   /// What tells an object from others. That of a value tells nothing.
   var identity: ObjectIdentifier { objectIdentity ?? ObjectIdentifier(Self.self) }
 
   /// The object as one of its own class, where the type at hand is a superclass of it.
   ///
   /// Inside a method, `Self` is the type that the caller knew. Opening the result makes it the object's own.
-  var dynamicModel: any Model {
+  var dynamicModel: any VersionedModel {
     guard Self.schema.isObject else { return self }
-    func own<M: Model>(_ type: M.Type) -> (any Model)? { self as? M }
-    let type: any Model.Type = Swift.type(of: self as any Model)
+    func own<M: VersionedModel>(_ type: M.Type) -> (any VersionedModel)? { self as? M }
+    let type: any VersionedModel.Type = Swift.type(of: self as any VersionedModel)
     return own(type) ?? self
   }
 
   /// Whether the object is one of a subclass of the type at hand.
-  var isOfSubclass: Bool { Self.schema.isObject && Swift.type(of: self as any Model) != Self.self }
+  var isOfSubclass: Bool { Self.schema.isObject && Swift.type(of: self as any VersionedModel) != Self.self }
 
   /// The values of the fields, with the objects that it refers to by number.
-  func shallowRecord(_ neighbours: ObjectNeighbours) throws -> Record {
+  func shallowRecord(_ neighbours: ObjectNeighbours) throws -> ModelRecord {
     try record(includingExcluded: true, role: .neighbours(neighbours))
   }
 
   /// Makes the model of values whose references name neighbours.
   static func make(
-    ofShallow record: Record, _ neighbours: ObjectNeighbours, in context: DecodingContext
+    ofShallow record: ModelRecord, _ neighbours: ObjectNeighbours, in context: DecodingContext
   ) throws -> Self {
     context.objects = ObjectTable(neighbours)
     let slots = schema.allKeys.map { record[$0] }

@@ -9,9 +9,9 @@ struct ObjectComparison {
   }
 
   private var seen = Set<Pair>()
-  private var waiting: [(any Model, any Model)] = []
+  private var waiting: [(any VersionedModel, any VersionedModel)] = []
 
-  static func areEqual(_ left: any Model, _ right: any Model) throws -> Bool {
+  static func areEqual(_ left: any VersionedModel, _ right: any VersionedModel) throws -> Bool {
     var comparison = ObjectComparison()
     comparison.waiting = [(left, right)]
     while let (left, right) = comparison.waiting.popLast() {
@@ -20,7 +20,7 @@ struct ObjectComparison {
     return true
   }
 
-  private mutating func haveEqualFields(_ left: any Model, _ right: any Model) throws -> Bool {
+  private mutating func haveEqualFields(_ left: any VersionedModel, _ right: any VersionedModel) throws -> Bool {
     guard type(of: left) == type(of: right) else { return false }
     let lefts = ObjectNeighbours(), rights = ObjectNeighbours()
     let own = try left.permanentValues(lefts), others = try right.permanentValues(rights)

@@ -3,19 +3,19 @@
 /// Taking an object apart for copying, merging or comparing must not take its neighbours apart: a copy refers to the
 /// same ones.
 package final class ObjectNeighbours {
-  package private(set) var objects: [any Model] = []
+  package private(set) var objects: [any VersionedModel] = []
   private var numbers: [ObjectIdentifier: Int] = [:]
 
   package init() {}
 
   /// Adds a model, whether it is an object or a value.
-  func add(_ model: some Model) -> Int {
+  func add(_ model: some VersionedModel) -> Int {
     if type(of: model).schema.isObject { return number(of: model) }
     objects.append(model)
     return objects.count - 1
   }
 
-  package func number(of object: some Model) -> Int {
+  package func number(of object: some VersionedModel) -> Int {
     let identity = object.identity
     if let number = numbers[identity] { return number }
     numbers[identity] = objects.count

@@ -4,10 +4,10 @@ package final class ObjectOrder {
   private enum Mode { case finding, writing }
 
   /// The objects, by number.
-  package private(set) var objects: [any Model] = []
+  package private(set) var objects: [any VersionedModel] = []
   private var numbers: [ObjectIdentifier: Int] = [:]
   /// The objects that the value written last refers to.
-  private var found: [any Model] = []
+  private var found: [any VersionedModel] = []
   private var mode = Mode.finding
   /// How many objects are already written.
   private var written = 0
@@ -18,7 +18,7 @@ package final class ObjectOrder {
 
   /// An object to look at, or one to number because all that it refers to is.
   private struct Step {
-    let object: any Model
+    let object: any VersionedModel
     var isLeaving = false
   }
 
@@ -58,7 +58,7 @@ package final class ObjectOrder {
   }
 
   /// Writes what stands for an object: a reference to one that is already written (tag 29), else to one that follows.
-  func write(_ object: some Model, to writer: inout ArchiveWriter) {
+  func write(_ object: some VersionedModel, to writer: inout ArchiveWriter) {
     guard mode == .writing else {
       found.append(object)
       return writer.writeNull()

@@ -3,10 +3,10 @@ struct ObjectPath {
   /// The keys and places that lead to an object; the shortest way, and empty where none is found.
   ///
   /// - Complexity: linear in the size of the graph.
-  static func find<T: Archivable>(_ target: any Model, from root: T) -> [ArchiveError.PathComponent] {
+  static func find<T: Archivable>(_ target: any VersionedModel, from root: T) -> [ArchiveError.PathComponent] {
     let wanted = target.identity
     var seen = Set<ObjectIdentifier>()
-    var queue: [(object: any Model, path: [ArchiveError.PathComponent])] = []
+    var queue: [(object: any VersionedModel, path: [ArchiveError.PathComponent])] = []
     func add(_ value: Value, _ neighbours: ObjectNeighbours, _ path: [ArchiveError.PathComponent]) {
       switch value {
       case .reference(let number): queue.append((neighbours.objects[number], path))

@@ -1,14 +1,14 @@
 /// The objects of a graph that is being read, by number.
 package final class ObjectTable {
   package enum Entry {
-    case object(any Model)
+    case object(any VersionedModel)
     /// What no class of this program stands for: it is made where a reference to it is read.
     case value(Value)
   }
 
   /// A field that refers to an object which did not exist when the field was read.
   private struct Unfinished {
-    let object: any Model
+    let object: any VersionedModel
     let place: Int
     let value: Value
   }
@@ -20,7 +20,7 @@ package final class ObjectTable {
   private(set) var count: Int
   /// The numbers that the objects have in the body.
   var numbers: Range<Int> { first..<first + count }
-  private let types: [String: any Model.Type]
+  private let types: [String: any VersionedModel.Type]
   /// The fields of the object that is being made which wait for others.
   private var waiting: [(place: Int, value: Value)] = []
   private var unfinished: [Unfinished] = []
@@ -31,7 +31,7 @@ package final class ObjectTable {
   private var expansions = 0
   private var depth = 0
 
-  package init(types: [String: any Model.Type], first: Int, count: Int) {
+  package init(types: [String: any VersionedModel.Type], first: Int, count: Int) {
     self.types = types
     self.first = first
     self.count = count
@@ -49,7 +49,7 @@ package final class ObjectTable {
   }
 
   /// Adds an object that exists.
-  func adopt(_ object: any Model) {
+  func adopt(_ object: any VersionedModel) {
     entries.append(.object(object))
     sizes.append(0)
     count = max(count, entries.count)
@@ -61,10 +61,10 @@ package final class ObjectTable {
     while entries.popLast() != nil {}
   }
 
-  func type(named name: String) -> (any Model.Type)? { types[name] }
+  func type(named name: String) -> (any VersionedModel.Type)? { types[name] }
 
   /// Adds an object, and remembers which of its fields wait for others.
-  func append(_ object: any Model) {
+  func append(_ object: any VersionedModel) {
     entries.append(.object(object))
     sizes.append(0)
     for field in waiting { unfinished.append(Unfinished(object: object, place: field.place, value: field.value)) }
@@ -143,7 +143,7 @@ package final class ObjectTable {
   private static let deepest = 64
 
   /// The record of an object, with those of the objects that it refers to in their places.
-  private func record(of object: any Model, inside open: [ObjectIdentifier], _ depth: Int) throws -> Value {
+  private func record(of object: any VersionedModel, inside open: [ObjectIdentifier], _ depth: Int) throws -> Value {
     guard !open.contains(object.identity), depth < Self.deepest else { return .null }
     let neighbours = ObjectNeighbours()
     let value = Value.record(try object.record(includingExcluded: false, role: .neighbours(neighbours)))
@@ -165,7 +165,7 @@ package final class ObjectTable {
   /// Finishes the objects, each after those that it refers to.
   ///
   /// - Parameter path: the way to an object, for the error.
-  func finish(in context: DecodingContext, path: (any Model) -> [ArchiveError.PathComponent]) throws {
+  func finish(in context: DecodingContext, path: (any VersionedModel) -> [ArchiveError.PathComponent]) throws {
     for case .object(let object) in entries {
       do { try Self.finish(object, in: context) } catch {
         throw path(object).reversed().reduce(ArchiveError.wrap(error)) { ArchiveError.at($1, $0) }
@@ -173,14 +173,14 @@ package final class ObjectTable {
     }
   }
 
-  private static func finish<M: Model>(_ object: M, in context: DecodingContext) throws {
+  private static func finish<M: VersionedModel>(_ object: M, in context: DecodingContext) throws {
     guard Swift.type(of: object).schema.finishesModels else { return }
     var object = object
     try M.finish(&object, in: context)
   }
 
   private static func set(
-    _ place: Int, of object: some Model, to value: Value, in context: DecodingContext
+    _ place: Int, of object: some VersionedModel, to value: Value, in context: DecodingContext
   ) throws {
     var object = object
     var slots = [Value?](repeating: nil, count: place + 1)
@@ -220,7 +220,7 @@ extension Value {
       .map(try entries.map { .init(key: $0.key, value: try $0.value.replacingReferences(replace)) })
     case .record(let record):
       .record(
-        Record(shape: record.shape, values: try record.values.map { try $0.replacingReferences(replace) }))
+        ModelRecord(shape: record.shape, values: try record.values.map { try $0.replacingReferences(replace) }))
     default: self
     }
   }

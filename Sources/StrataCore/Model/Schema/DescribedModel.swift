@@ -7,7 +7,7 @@
 ///         Field("y", \.y, default: 0),
 ///         make: { Point(x: $0, y: $1) })
 ///     }
-public protocol DescribedModel: Model {
+public protocol DescribedModel: VersionedModel {
   associatedtype Description: FieldDescription where Description.Root == Self
 
   /// Name, version, fields and how to make the object of them.

@@ -21,14 +21,6 @@ public enum StorageBehavior: String, Sendable, Hashable {
   case transitory
 }
 
-/// What a field does with the value of an enum case that this program does not know.
-public enum UnknownCasePolicy: String, Sendable, Hashable {
-  /// Decoding throws `unknownCase`.
-  case fail
-  /// The field takes its default.
-  case useDefault
-}
-
 /// One field of a model: its key, and how archives, merging and JSON treat it.
 public struct FieldInfo: Sendable {
   /// The key in archives.

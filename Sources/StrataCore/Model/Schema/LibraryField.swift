@@ -2,7 +2,7 @@
 /// part in equality, JSON and merging.
 package protocol LibraryField: SendableMetatype {
   /// Runs on each model that was decoded and has such a field, before the model's own hook.
-  static func prepare<M: Model>(_ model: inout M, in context: DecodingContext) throws
+  static func prepare<M: VersionedModel>(_ model: inout M, in context: DecodingContext) throws
   /// Runs after the model's own hook.
-  static func complete<M: Model>(_ model: inout M, in context: DecodingContext) throws
+  static func complete<M: VersionedModel>(_ model: inout M, in context: DecodingContext) throws
 }

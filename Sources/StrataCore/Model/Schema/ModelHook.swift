@@ -10,7 +10,7 @@ package final class ModelHook<M>: AnyModelHook {
   package func run(_ model: inout M, _ context: DecodingContext) throws { try body(&model, context) }
 }
 
-extension Model {
+extension VersionedModel {
   /// Every way in ends here, once for each object, after its fields are set: the model's own hook first, then its
   /// validation. Callers ask `schema.finishesModels` before, so that other models pay for one comparison.
   @inline(never)

@@ -14,7 +14,7 @@ public final class ModelSchema: Sendable {
   /// Whether keys that the model does not declare are kept.
   public let keepsUnknownFields: Bool
   /// The steps from older versions; `nil` where the model has none.
-  public let migration: Migration?
+  public let migration: MigrationPlan?
   /// The cases of an enum; empty for a model with fields.
   package let cases: [CaseInfo]
   package let archivedKeys: [String]
@@ -30,9 +30,9 @@ public final class ModelSchema: Sendable {
   package let isPlainStructure: Bool
   /// Whether the model is an enum, whose records have the case as their only key.
   package let isEnumeration: Bool
-  package let hook: (@Sendable (String, Int, Record) throws -> Value?)?
+  package let hook: (@Sendable (String, Int, ModelRecord) throws -> Value?)?
   /// Upgrades a record by making the model of it, where a hook needs that; `nil` where steps are enough.
-  package let rebuild: (@Sendable (Record, DecodingContext) throws -> Record)?
+  package let rebuild: (@Sendable (ModelRecord, DecodingContext) throws -> ModelRecord)?
   /// What runs on each object that was made.
   package let decodingHook: (any AnyModelHook)?
   package let validationHook: (any AnyModelHook)?
@@ -88,7 +88,8 @@ public final class ModelSchema: Sendable {
   ///   - cases: the cases of an enum; a model with fields has none.
   ///   - keepsUnknownFields: whether keys that the model does not declare are kept and written again.
   public init<M>(
-    _ type: M.Type, name: String, formerNames: [String] = [], version: Int, superclass: (any Model.Type)? = nil,
+    _ type: M.Type, name: String, formerNames: [String] = [], version: Int,
+    superclass: (any VersionedModel.Type)? = nil,
     fields: [FieldInfo] = [], cases: [CaseInfo] = [], keepsUnknownFields: Bool = false
   ) {
     self.name = name
@@ -112,10 +113,10 @@ public final class ModelSchema: Sendable {
     libraryField = fields.lazy.compactMap { $0.type as? any LibraryField.Type }.first
     finishesModels = decodingHook != nil || validationHook != nil || libraryField != nil
     readsSpecially = isObject || finishesModels
-    rebuild = hook == nil ? nil : (type as? any Model.Type).map { Self.makeRebuild($0) }
+    rebuild = hook == nil ? nil : (type as? any VersionedModel.Type).map { Self.makeRebuild($0) }
     allKeys = fields.map(\.key)
     archivedKeys = fields.filter { $0.archive != .excluded }.map(\.key)
-    let levels = superclasses.map { Record.Superclass(typeName: $0.name, modelVersion: $0.modelVersion) }
+    let levels = superclasses.map { ModelRecord.Superclass(typeName: $0.name, modelVersion: $0.modelVersion) }
     archivedShape = RecordShape(typeName: name, modelVersion: version, keys: archivedKeys, levels: levels)
     fullShape = RecordShape(typeName: name, modelVersion: version, keys: allKeys, levels: levels)
     caseShapes = Dictionary(
@@ -132,7 +133,7 @@ public final class ModelSchema: Sendable {
 
   private static func makeHook(
     _ type: (some ValueDecoding).Type
-  ) -> @Sendable (String, Int, Record) throws -> Value? {
+  ) -> @Sendable (String, Int, ModelRecord) throws -> Value? {
     { try type.decodeValue(forKey: $0, modelVersion: $1, in: $2) }
   }
 
@@ -148,13 +149,13 @@ public final class ModelSchema: Sendable {
   }
 
   private static func makeRebuild(
-    _ type: (some Model).Type
-  ) -> @Sendable (Record, DecodingContext) throws -> Record {
+    _ type: (some VersionedModel).Type
+  ) -> @Sendable (ModelRecord, DecodingContext) throws -> ModelRecord {
     { try type.make(from: $0, in: $1).record() }
   }
 
   private static func problem(
-    ofInherited migration: Migration?, _ superclass: ModelSchema?, typeName: String
+    ofInherited migration: MigrationPlan?, _ superclass: ModelSchema?, typeName: String
   ) -> ArchiveError? {
     guard let superclass, superclass.migration != nil, let migration, migration.owner == nil else { return nil }
     return ArchiveError(

@@ -5,7 +5,7 @@
 ///         if source == .json { retrievedAt = .now }
 ///       }
 ///     }
-public protocol PostDecoding: Model {
+public protocol PostDecoding: VersionedModel {
   /// Called once for each object and each decoding, after every field is set and before validation. Objects inside
   /// come before the one that holds them.
   ///

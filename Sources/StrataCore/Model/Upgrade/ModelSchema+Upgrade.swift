@@ -2,7 +2,7 @@ extension ModelSchema {
   /// A record at today's version.
   ///
   /// - Throws: ``ArchiveError`` with the code `unknownType`, `newerModel`, `unsupportedVersion` or `migrationFailed`.
-  package func upgraded(_ record: Record, in context: DecodingContext) throws -> Record {
+  package func upgraded(_ record: ModelRecord, in context: DecodingContext) throws -> ModelRecord {
     try check()
     guard isNamed(record.typeName) else {
       let advice =
@@ -28,7 +28,7 @@ extension ModelSchema {
   ///
   /// Where a record does not name a superclass, its class had none when it was written: then the steps of the class
   /// itself lead to today's fields.
-  private func upgradedLevels(of record: Record, in context: DecodingContext) throws -> Record {
+  private func upgradedLevels(of record: ModelRecord, in context: DecodingContext) throws -> ModelRecord {
     guard !superclasses.isEmpty else { return record }
     var upgraded = record
     for schema in superclasses.reversed() {
@@ -47,7 +47,7 @@ extension ModelSchema {
   }
 
   /// The version that a record has for a field: that of the class which declares it.
-  private func version(of place: Int, in record: Record) -> Int {
+  private func version(of place: Int, in record: ModelRecord) -> Int {
     for schema in superclasses where place >= fields.count - schema.fields.count {
       if let level = record.shape.levels.first(where: { schema.isNamed($0.typeName) }) { return level.modelVersion }
     }
@@ -56,7 +56,7 @@ extension ModelSchema {
 
   /// The values of today's fields in the order of the schema, and what no field took.
   package func upgradedFields(
-    of record: Record, in context: DecodingContext
+    of record: ModelRecord, in context: DecodingContext
   ) throws -> (slots: [Value?], unknown: UnknownFields) {
     let upgraded = try upgraded(record, in: context)
     var slots: [Value?] = []
@@ -79,13 +79,13 @@ extension ModelSchema {
   }
 
   /// The value under a former key, unless today's key is there: then a hook that answered nil meant the default.
-  private func value(ofFormerKeys field: FieldInfo, in record: Record) -> Value? {
+  private func value(ofFormerKeys field: FieldInfo, in record: ModelRecord) -> Value? {
     guard !field.formerly.isEmpty, record[field.key] == nil else { return nil }
     return field.formerly.lazy.compactMap { record[$0] }.first
   }
 
   /// The fields that the model does not declare; objects that they refer to stand in them.
-  private func unknownFields(of record: Record, in context: DecodingContext) throws -> UnknownFields {
+  private func unknownFields(of record: ModelRecord, in context: DecodingContext) throws -> UnknownFields {
     let unknown = unknownFields(of: record)
     guard let objects = context.objects, !unknown.isEmpty else { return unknown }
     let entries = unknown.object.entries
@@ -93,7 +93,7 @@ extension ModelSchema {
       Object(uniqueEntries: try entries.map { .init(key: $0.key, value: try objects.withoutReferences($0.value)) }))
   }
 
-  package func unknownFields(of record: Record) -> UnknownFields {
+  package func unknownFields(of record: ModelRecord) -> UnknownFields {
     let known = Set(fields.flatMap { [$0.key] + $0.formerly })
     return UnknownFields(Object(uniqueEntries: record.object.entries.filter { !known.contains($0.key) }))
   }

@@ -30,7 +30,7 @@ struct ValueUpgrader {
     }
   }
 
-  private func upgrade(_ record: Record, _ context: DecodingContext) throws -> Record {
+  private func upgrade(_ record: ModelRecord, _ context: DecodingContext) throws -> ModelRecord {
     guard let schema = try catalog.schema(named: record.typeName) else { return try nested(record, context) }
     // An object of a graph cannot be made alone; its hook is asked for each key all the same.
     if !schema.isObject, let rebuild = schema.rebuild { return try rebuild(record, context) }
@@ -41,7 +41,7 @@ struct ValueUpgrader {
       return try nested(upgraded, context)
     }
     let (slots, unknown) = try schema.upgradedFields(of: record, in: context)
-    var result = Record(shape: schema.archivedShape, values: [])
+    var result = ModelRecord(shape: schema.archivedShape, values: [])
     var isComplete = true
     var entries: [Object.Entry] = []
     for (field, slot) in zip(schema.fields, slots) where field.archive != .excluded {
@@ -61,7 +61,7 @@ struct ValueUpgrader {
     return try nested(result, context)
   }
 
-  private func nested(_ record: Record, _ context: DecodingContext) throws -> Record {
+  private func nested(_ record: ModelRecord, _ context: DecodingContext) throws -> ModelRecord {
     var result = record
     for (place, value) in record.values.enumerated() {
       do { result.values[place] = try upgrade(value, context) } catch {

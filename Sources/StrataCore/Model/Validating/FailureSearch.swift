@@ -5,7 +5,7 @@
 struct FailureSearch {
   private(set) var failures: [ValidationFailure] = []
   private var known: Set<ObjectIdentifier> = []
-  private var waiting: [(model: any Model, step: Int)] = []
+  private var waiting: [(model: any VersionedModel, step: Int)] = []
   /// The ways to the models, as a tree: each step knows the one before it.
   private var steps: [(before: Int, component: ArchiveError.PathComponent)] = []
 
@@ -19,7 +19,7 @@ struct FailureSearch {
   }
 
   /// Looks at the models inside of one.
-  mutating func visitInside<M: Model>(_ model: M) throws {
+  mutating func visitInside<M: VersionedModel>(_ model: M) throws {
     if M.schema.isObject { known.insert(model.identity) }
     try addModels(inside: model, Self.start)
     try visitWaiting()
@@ -29,7 +29,7 @@ struct FailureSearch {
     while let (model, step) = waiting.popLast() { try visit(model, step) }
   }
 
-  private mutating func visit<M: Model>(_ model: M, _ step: Int) throws {
+  private mutating func visit<M: VersionedModel>(_ model: M, _ step: Int) throws {
     if M.schema.isObject, !known.insert(model.identity).inserted { return }
     do { try model.checkItself() } catch let error as ArchiveError where error.code == .invalid {
       let path = path(to: step)
@@ -38,7 +38,7 @@ struct FailureSearch {
     try addModels(inside: model, step)
   }
 
-  private mutating func addModels<M: Model>(inside model: M, _ step: Int) throws {
+  private mutating func addModels<M: VersionedModel>(inside model: M, _ step: Int) throws {
     guard M.schema.holdsValidation else { return }
     let models = ObjectNeighbours()
     let record = try model.record(includingExcluded: true, role: .models(models))
@@ -47,13 +47,13 @@ struct FailureSearch {
 
   /// Adds the models that values refer to, so that the first of them comes next.
   private mutating func add(_ values: [(value: Value, step: Int)], _ models: ObjectNeighbours) {
-    var found: [(any Model, Int)] = []
+    var found: [(any VersionedModel, Int)] = []
     for (value, step) in values { collect(value, step, models, &found) }
     waiting += found.reversed()
   }
 
   private mutating func collect(
-    _ value: Value, _ step: Int, _ models: ObjectNeighbours, _ found: inout [(any Model, Int)]
+    _ value: Value, _ step: Int, _ models: ObjectNeighbours, _ found: inout [(any VersionedModel, Int)]
   ) {
     switch value {
     case .reference(let number): found.append((models.objects[number], step))

@@ -11,7 +11,7 @@
 ///
 /// Archives, JSON, dictionaries, merges and copies with changes all validate, once for each object, after its fields
 /// are set and ``PostDecoding/didDecode(from:)`` has run. Objects inside come before the one that holds them.
-public protocol Validating: Model {
+public protocol Validating: VersionedModel {
   /// The rules. A `static let`, made once.
   static var validation: Validation<Self> { get }
 }
@@ -20,7 +20,7 @@ public protocol Validating: Model {
 ///
 /// They run in the order of the fields in the schema, those of one field in the order given, and those of the whole
 /// model at the end. All of them run, and every failure is reported.
-public struct Validation<Root: Model>: Sendable {
+public struct Validation<Root: VersionedModel>: Sendable {
   let rules: [Rule]
 
   public init(_ rules: Rule...) { self.rules = rules }

@@ -2,7 +2,7 @@ import Foundation
 import StrataCore
 
 /// A node of a list that is linked in both directions.
-final class Node: Model {
+final class Node: VersionedModel {
   let value: Int
   var next: Node?
   weak var previous: Node?

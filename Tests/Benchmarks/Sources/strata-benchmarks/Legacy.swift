@@ -22,7 +22,7 @@ extension Runner {
     try compareLegacyXML()
   }
 
-  private func compareLegacy<M: Model & Equatable>(
+  private func compareLegacy<M: VersionedModel & Equatable>(
     _ models: [M], _ trial: String, _ row: String, _ makePeer: ([M]) -> Peer
   ) throws {
     guard wants(row) else { return }

@@ -1,10 +1,10 @@
 import Foundation
 import StrataCore
 
-// The fast form of `Model`, field after field: what `@Model(version:)` writes. `Codable` serves the peers.
+// The fast form of `VersionedModel`, field after field: what `@Model(version:)` writes. `Codable` serves the peers.
 
 /// What the server adds to a tweet; version 3 of the tweet held it inline.
-struct Metadata: Model, Codable, Equatable, Sendable {
+struct Metadata: VersionedModel, Codable, Equatable, Sendable {
   var resultType: String
   var isoLanguageCode: String
 }
@@ -29,7 +29,7 @@ extension Metadata {
 }
 
 /// Who wrote a tweet.
-struct User: Model, Codable, Equatable, Sendable {
+struct User: VersionedModel, Codable, Equatable, Sendable {
   var id: Int
   var name: String
   var screenName: String
@@ -134,7 +134,7 @@ extension User {
 }
 
 /// A tweet. A struct cannot hold itself, so `retweeted` has no element or one.
-struct Tweet: Model, Codable, Equatable, Sendable {
+struct Tweet: VersionedModel, Codable, Equatable, Sendable {
   var id: Int
   var idText: String
   var text: String
@@ -251,7 +251,7 @@ extension Tweet {
 }
 
 /// A model of five fields.
-struct Small: Model, Codable, Equatable, Sendable {
+struct Small: VersionedModel, Codable, Equatable, Sendable {
   var id: Int
   var name: String
   var score: Double

@@ -5,7 +5,7 @@ import StrataCore
 // form of its own, so both sides read them as text here.
 
 /// The page of `json/tweets/simdjson-twitter.json`.
-struct Page: Model, Codable, Equatable, Sendable {
+struct Page: VersionedModel, Codable, Equatable, Sendable {
   var statuses: [Status]
 
   static let schema = ModelSchema(
@@ -16,7 +16,7 @@ struct Page: Model, Codable, Equatable, Sendable {
 }
 
 /// A tweet. A struct cannot hold itself, so the tweet that was sent on has an identifier and a text only.
-struct Status: Model, Codable, Equatable, Sendable {
+struct Status: VersionedModel, Codable, Equatable, Sendable {
   var metadata: StatusMetadata
   var created_at: String
   var id: Int
@@ -96,7 +96,7 @@ struct Status: Model, Codable, Equatable, Sendable {
 }
 
 /// What the server adds to a tweet.
-struct StatusMetadata: Model, Codable, Equatable, Sendable {
+struct StatusMetadata: VersionedModel, Codable, Equatable, Sendable {
   var result_type: String
   var iso_language_code: String
 
@@ -119,7 +119,7 @@ struct StatusMetadata: Model, Codable, Equatable, Sendable {
 }
 
 /// A tweet that another one sends on.
-struct Retweet: Model, Codable, Equatable, Sendable {
+struct Retweet: VersionedModel, Codable, Equatable, Sendable {
   var id: Int
   var created_at: String
   var text: String
@@ -170,7 +170,7 @@ struct Retweet: Model, Codable, Equatable, Sendable {
 }
 
 /// Who wrote a tweet.
-struct Author: Model, Codable, Equatable, Sendable {
+struct Author: VersionedModel, Codable, Equatable, Sendable {
   var id: Int
   var id_str: String
   var name: String
@@ -277,7 +277,7 @@ struct Author: Model, Codable, Equatable, Sendable {
 }
 
 /// What a tweet mentions.
-struct Entities: Model, Codable, Equatable, Sendable {
+struct Entities: VersionedModel, Codable, Equatable, Sendable {
   var hashtags: [Tag]
   var symbols: [Tag]
   var urls: [Link]
@@ -312,7 +312,7 @@ struct Entities: Model, Codable, Equatable, Sendable {
 }
 
 /// A hashtag or a symbol.
-struct Tag: Model, Codable, Equatable, Sendable {
+struct Tag: VersionedModel, Codable, Equatable, Sendable {
   var text: String
   var indices: [Int]
 
@@ -335,7 +335,7 @@ struct Tag: Model, Codable, Equatable, Sendable {
 }
 
 /// A link.
-struct Link: Model, Codable, Equatable, Sendable {
+struct Link: VersionedModel, Codable, Equatable, Sendable {
   var url: URL
   var expanded_url: URL
   var display_url: String
@@ -366,7 +366,7 @@ struct Link: Model, Codable, Equatable, Sendable {
 }
 
 /// A user whom a tweet mentions.
-struct Mention: Model, Codable, Equatable, Sendable {
+struct Mention: VersionedModel, Codable, Equatable, Sendable {
   var screen_name: String
   var name: String
   var id: Int
@@ -401,7 +401,7 @@ struct Mention: Model, Codable, Equatable, Sendable {
 }
 
 /// A picture.
-struct Medium: Model, Codable, Equatable, Sendable {
+struct Medium: VersionedModel, Codable, Equatable, Sendable {
   var id: Int
   var media_url_https: URL
   var display_url: String

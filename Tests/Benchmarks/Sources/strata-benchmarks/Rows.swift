@@ -3,7 +3,7 @@ import StrataCore
 
 extension Runner {
   /// The rows of one set of models against each peer.
-  func compare<M: Model & Equatable>(_ models: [M], suffix: String, _ peers: [(Peer, skippedDecode: Bool)])
+  func compare<M: VersionedModel & Equatable>(_ models: [M], suffix: String, _ peers: [(Peer, skippedDecode: Bool)])
     throws
   {
     let encoder = ArchiveEncoder()

@@ -2,7 +2,7 @@ import Foundation
 import StrataCore
 
 extension Tweet: Migratable {
-  static let migration = Migration(
+  static let migration = MigrationPlan(
     .step(from: 1, to: 2, .rename("favs", to: "favoriteCount"), .convert("createdAt", .toDate)),
     .step(from: 2, to: 3, .drop("geo"), .setDefault("symbols", [])),
     .step(

@@ -2,7 +2,7 @@ import Foundation
 import StrataCore
 
 /// A model with every kind of field that is read in a way of its own.
-struct Form: Model, Equatable {
+struct Form: VersionedModel, Equatable {
   var id: Int?
   var byte: UInt8
   var wide: Int128

@@ -37,7 +37,7 @@ struct Leaf: DescribedModel, LegacyModel, Migratable, Equatable {
   static let fields = Fields(
     Leaf.self, version: 2, Field("name", \.name, json: "x.n", default: ""), Field("b", \.count, default: 0),
     Field("t", \.tags, default: []), make: { Leaf(name: $0, count: $1, tags: $2) })
-  static let migration = Migration(
+  static let migration = MigrationPlan(
     .step(from: 0, to: 1, .rename("n", to: "name")),
     .step(from: 1, to: 2, "count") { record in if record["b"] == nil { record["b"] = 1 } })
 }

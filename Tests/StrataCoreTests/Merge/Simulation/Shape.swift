@@ -121,7 +121,7 @@ extension Tree {
     switch (shape, self) {
     case (.model(let model), .object(let object)):
       return .record(
-        Record(
+        ModelRecord(
           typeName: model.name, modelVersion: model.version,
           fields: model.fields.compactMap { field in
             object[field.key].map { (field.key, $0.archived(field.shape)) }
@@ -130,7 +130,7 @@ extension Tree {
     case (.dictionary(let shape), .object(let object)):
       return .object(Object(object.entries.map { .init(key: $0.key, value: $0.value.archived(shape)) }))
     case (.choice(let name, _), .object(let object)):
-      return .record(Record(typeName: name, modelVersion: 1, fields: object.entries.map { ($0.key, $0.value) }))
+      return .record(ModelRecord(typeName: name, modelVersion: 1, fields: object.entries.map { ($0.key, $0.value) }))
     default: return self
     }
   }

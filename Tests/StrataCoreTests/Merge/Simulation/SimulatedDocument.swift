@@ -36,7 +36,7 @@ struct SimulatedDocument: DescribedModel, Migratable {
     })
 
   /// Version 1 called the title a summary.
-  static let migration = Migration(.step(from: 1, to: 2, .rename("summary", to: "title")))
+  static let migration = MigrationPlan(.step(from: 1, to: 2, .rename("summary", to: "title")))
 
   /// A model without identity, with another one inside.
   struct Place: DescribedModel {

@@ -93,7 +93,7 @@ struct SimulatedReplica {
     try checkConflicts("after migrating")
   }
 
-  private static func outdated(_ record: Record) -> Record {
+  private static func outdated(_ record: ModelRecord) -> ModelRecord {
     guard record.typeName == "Doc" else { return record }
     var result = record
     result.rename("title", to: "summary")

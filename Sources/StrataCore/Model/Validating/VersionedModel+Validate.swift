@@ -1,4 +1,4 @@
-extension Model {
+extension VersionedModel {
   /// Runs the rules of this object, which may replace values, and those of the objects inside, which are checked and not
   /// changed.
   ///

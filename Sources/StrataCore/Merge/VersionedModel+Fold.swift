@@ -1,6 +1,6 @@
 import Foundation
 
-extension Model {
+extension VersionedModel {
   /// Folds what comes in into this object: matches the objects of all sides, merges each of them once, sets references, and
   /// takes all of it over, or nothing.
   ///
@@ -16,7 +16,7 @@ extension Model {
   }
 
   private mutating func foldItself(
-    _ source: MergeSource, _ base: (any Model)?, _ options: MergeOptions, _ json: JSONReading
+    _ source: MergeSource, _ base: (any VersionedModel)?, _ options: MergeOptions, _ json: JSONReading
   ) throws -> MergeReport {
     let schema = Self.schema
     try schema.check()
@@ -28,7 +28,7 @@ extension Model {
   }
 
   private mutating func folded(
-    _ source: MergeSource, _ base: (any Model)?, _ options: MergeOptions, _ json: JSONReading
+    _ source: MergeSource, _ base: (any VersionedModel)?, _ options: MergeOptions, _ json: JSONReading
   ) throws -> (MergeReport, [NewObject]) {
     var merge = try ModelMerge(self, options)
     try merge.read(source, base, json)

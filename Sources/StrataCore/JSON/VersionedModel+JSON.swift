@@ -1,6 +1,6 @@
 public import Foundation
 
-extension Model {
+extension VersionedModel {
   /// Makes the model of a JSON object: each field is read at its JSON path, dates in ISO 8601, URLs and UUIDs as text.
   ///
   /// A path that leads nowhere counts as absent: the field takes its default. Numbers are exact, `true` is not 1, and

@@ -1,6 +1,6 @@
 /// What the members of an archive must say of each other (Docs/Format.md, section 11). Every reader asks this, so that all
 /// accept the same files.
-package struct MemberOrder {
+package struct StreamOrder {
   /// The stamp of the first member.
   package private(set) var first: Stamp?
   /// The number that the next member has.

@@ -7,7 +7,7 @@ public enum MergeResolution: Sendable, Hashable {
   case value(Value)
 }
 
-extension Model {
+extension VersionedModel {
   /// The conflicts of earlier merges that nobody resolved yet; empty where the model has no ``MergeState``.
   ///
   /// Where an older version of the model wrote them, they have been through its steps.
@@ -100,7 +100,7 @@ extension Model {
   }
 }
 
-extension Model where Self: AnyObject {
+extension VersionedModel where Self: AnyObject {
   /// Decides a conflict: the value takes its place, and the object no longer remembers the conflict.
   public func resolve(_ conflict: MergeReport.Entry, with resolution: MergeResolution) throws {
     var object = dynamicModel
@@ -151,7 +151,7 @@ private struct LocalObjects {
       {
         return .reference(number)
       }
-      return .record(Record(shape: record.shape, values: record.values.map(located)))
+      return .record(ModelRecord(shape: record.shape, values: record.values.map(located)))
     }
   }
 }

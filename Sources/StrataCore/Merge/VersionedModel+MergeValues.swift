@@ -2,7 +2,7 @@ public import Foundation
 
 // `fold` does the work. Model+MergeObjects has the same methods for classes.
 
-extension Model {
+extension VersionedModel {
   /// Merges another object's values into this one, key by key.
   ///
   /// Each field follows its own policy, or the one given for this call; by default the source's value wins, a null

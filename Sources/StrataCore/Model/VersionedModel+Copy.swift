@@ -1,4 +1,4 @@
-extension Model {
+extension VersionedModel {
   /// A copy: of a struct or an enum the value itself, of a class a new object with the same values in its fields.
   ///
   /// Neither ``PostDecoding/didDecode(from:)`` nor validation runs. In the copy of an object, properties that are no
@@ -7,7 +7,7 @@ extension Model {
   /// - Throws: ``ArchiveError`` where a class model holds a value that cannot be encoded.
   public func copy() throws -> Self {
     guard Self.self is AnyClass else { return self }
-    func copied<M: Model>(_ object: M) throws -> any Model {
+    func copied<M: VersionedModel>(_ object: M) throws -> any VersionedModel {
       let neighbours = ObjectNeighbours()
       let context = DecodingContext(source: .update, includesExcluded: true, finishesModels: false)
       return try M.make(ofShallow: object.shallowRecord(neighbours), neighbours, in: context)

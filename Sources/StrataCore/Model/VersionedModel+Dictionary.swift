@@ -1,4 +1,4 @@
-extension Model {
+extension VersionedModel {
   /// Makes the model of field values by key.
   ///
   /// A key that is absent takes the field's default, `.null` makes an optional nil, and no dictionary stands for an empty

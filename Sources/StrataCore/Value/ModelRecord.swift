@@ -2,7 +2,7 @@
 ///
 /// A migration step takes a record as the step before it left it. A key that is absent answers `nil`; a key that
 /// holds an explicit null answers `.null`.
-public struct Record: Sendable {
+public struct ModelRecord: Sendable {
   package var shape: RecordShape
   package var values: [Value]
 
@@ -104,18 +104,18 @@ public struct Record: Sendable {
   }
 }
 
-extension Record {
+extension ModelRecord {
   /// Whether two records are of one type in the same versions, those of its superclasses included.
-  package func hasSameType(as other: Record) -> Bool {
+  package func hasSameType(as other: ModelRecord) -> Bool {
     shape === other.shape || shape.hasSameType(as: other.shape)
   }
 }
 
-extension Record: Hashable {
+extension ModelRecord: Hashable {
   /// Records are equal when type name, version, superclasses and the values under each key are, in whatever order.
   ///
   /// - Complexity: as comparing values.
-  public static func == (left: Record, right: Record) -> Bool { Value.record(left) == .record(right) }
+  public static func == (left: ModelRecord, right: ModelRecord) -> Bool { Value.record(left) == .record(right) }
 
   public func hash(into hasher: inout Hasher) { Value.record(self).hash(into: &hasher) }
 }

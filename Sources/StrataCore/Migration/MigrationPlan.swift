@@ -1,7 +1,7 @@
 /// A model that upgrades what its older versions wrote.
 public protocol Migratable {
   /// The steps from each older version to the next. A `static let`, made once.
-  static var migration: Migration { get }
+  static var migration: MigrationPlan { get }
 }
 
 /// A model whose fields are asked for one by one when an archive is opened.
@@ -17,12 +17,12 @@ public protocol ValueDecoding: SendableMetatype {
   ///   - modelVersion: the version that wrote the object; 0 where none was written.
   ///   - record: what was archived, as the steps of ``Migratable`` left it. `record[key]` is the ordinary answer.
   /// - Throws: anything; decoding then fails with the code `migrationFailed` and this error as its cause.
-  static func decodeValue(forKey key: String, modelVersion: Int, in record: Record) throws -> Value?
+  static func decodeValue(forKey key: String, modelVersion: Int, in record: ModelRecord) throws -> Value?
 }
 
 /// The steps that lead from the oldest version still supported to today's, each from one version to the next.
 ///
-///     static let migration = Migration(
+///     static let migration = MigrationPlan(
 ///       .step(from: 1, to: 2, .rename("summary", to: "title")),
 ///       .step(from: 2, to: 3, .drop("legacy"), .setDefault("stars", 0))
 ///     )
@@ -30,7 +30,7 @@ public protocol ValueDecoding: SendableMetatype {
 /// A gap, a step given twice or a chain that does not end at the model's version is an error of the declaration, which
 /// the first encoding or decoding throws. A model without a chain reads every older version as it is: a new field with
 /// a default needs no step.
-public struct Migration: Sendable {
+public struct MigrationPlan: Sendable {
   /// The steps, oldest first.
   public let steps: [MigrationStep]
 
@@ -42,7 +42,7 @@ public struct Migration: Sendable {
   ///
   /// A subclass inherits the static members of its superclass, the chain among them; so each class names itself:
   ///
-  ///     class var migration: Migration { Migration(for: Animal.self, .step(from: 1, to: 2, .drop("tail"))) }
+  ///     class var migration: MigrationPlan { MigrationPlan(for: Animal.self, .step(from: 1, to: 2, .drop("tail"))) }
   public init(for type: AnyClass, _ steps: MigrationStep...) {
     self.init(steps)
     owner = ObjectIdentifier(type)
@@ -86,7 +86,7 @@ public struct Migration: Sendable {
   /// - Returns: the record as the last step left it, with today's version.
   /// - Throws: ``ArchiveError`` with the code `unsupportedVersion` for a version older than the first step, and
   ///   `migrationFailed` where a step fails. The record given is unchanged either way.
-  public func upgrade(_ record: Record) throws -> Record {
+  public func upgrade(_ record: ModelRecord) throws -> ModelRecord {
     let version = record.modelVersion ?? 0
     guard let oldest = oldestVersion else { return record }
     guard version >= oldest else {

@@ -2,7 +2,7 @@
 ///
 /// `@Model(version:)` writes the conformance. By hand, ``DescribedModel`` needs a line a field; this protocol is what
 /// both come down to, and the fastest form.
-public protocol Model: Archivable, SendableMetatype {
+public protocol VersionedModel: Archivable, SendableMetatype {
   /// Name, version and fields. A `static let`, made once.
   static var schema: ModelSchema { get }
 
@@ -33,15 +33,15 @@ public protocol Model: Archivable, SendableMetatype {
 /// A class that names its subclasses, so that every decoder knows them.
 ///
 /// Where the class should not know them, ``ArchiveDecoder/subclasses`` names them.
-public protocol ModelHierarchy: Model {
-  static var subclasses: [any Model.Type] { get }
+public protocol ModelHierarchy: VersionedModel {
+  static var subclasses: [any VersionedModel.Type] { get }
 }
 
-extension Model where Self: AnyObject {
+extension VersionedModel where Self: AnyObject {
   public var objectIdentity: ObjectIdentifier? { ObjectIdentifier(self) }
 }
 
-extension Model {
+extension VersionedModel {
   public var objectIdentity: ObjectIdentifier? { nil }
 
   public var archivedUnknownFields: UnknownFields { UnknownFields() }
@@ -205,7 +205,7 @@ extension Model {
 
   /// Upgrades a record and makes the model of it.
   package static func make(
-    from record: Record, in context: DecodingContext, isObjectFrame: Bool = false
+    from record: ModelRecord, in context: DecodingContext, isObjectFrame: Bool = false
   ) throws -> Self {
     if schema.isEnumeration { return try makeCase(of: .record(record), in: context) }
     let (slots, unknown) = try schema.upgradedFields(of: record, in: context)
@@ -228,7 +228,7 @@ extension Model {
   /// The object as a record with today's version.
   ///
   /// - Parameter role: what happens to the objects that this one refers to; unless given, they are written in place.
-  package func record(includingExcluded: Bool = false, role: ObjectRole? = nil) throws -> Record {
+  package func record(includingExcluded: Bool = false, role: ObjectRole? = nil) throws -> ModelRecord {
     var writer = ArchiveWriter(includesExcluded: includingExcluded, minimumCapacity: 512)
     writer.objects = role
     if Self.schema.isObject { writer.openObjects.append(identity) }

@@ -1,0 +1,20 @@
+// Names of types that libraries declare which apps import beside Strata. A file that imports both must be able to name either.
+
+// GRDB
+open class Record { public init() {} }
+public struct Row { public init() {} }
+public struct Column { public init() {} }
+public struct Table<T> { public init() {} }
+public struct Configuration { public init() {} }
+public final class Database { public init() {} }
+public protocol Association {}
+
+// Fluent
+public protocol Fields {}
+public protocol Model: Fields {}
+public protocol Migration {}
+public struct Migrations { public init() {} }
+
+// SwiftData
+public final class Schema { public init() {} }
+public protocol PersistentModel {}

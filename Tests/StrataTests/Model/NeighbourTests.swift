@@ -1,0 +1,26 @@
+import Foundation
+import NeighbourNames
+import Strata
+import Testing
+
+// Both modules declare a Model; the macro with a version is Strata's.
+@Model(version: 2)
+struct Neighbour: Migratable, Equatable {
+  var title = ""
+  var row: Int?
+
+  static let migration = MigrationPlan(.step(from: 1, to: 2, .rename("name", to: "title")))
+}
+
+private final class Post: Record, Model, Migration {}
+
+@Suite("Beside GRDB, Fluent and SwiftData") struct NeighbourTests {
+  @Test("Their names and Strata's can be used in one file") func names() throws {
+    let old = ModelRecord(typeName: "Neighbour", modelVersion: 1, fields: [("name", "a")])
+    let new = try ArchiveDecoder().decode(Neighbour.self, from: ArchiveEncoder().encode(old))
+    #expect(new == Neighbour(title: "a"))
+    let post: Any = Post()
+    #expect(post is any Migration && post is Record && post is any Model && !(post is any VersionedModel))
+    _ = (Row(), Column(), Table<Neighbour>(), Configuration(), Database(), Schema(), Migrations())
+  }
+}
