@@ -23,7 +23,7 @@ public struct JSONReader: Sendable {
   /// A depth above ``maximumDepth`` counts as ``maximumDepth``. The other limits have no meaning here.
   public var limits = ArchiveLimits()
 
-  /// What to do where an object of a ``Value`` has a key twice; ``DuplicateKeys/lastWins`` unless set.
+  /// What to do where an object of a ``Value`` has a key twice; ``JSONDuplicateKeys/lastWins`` unless set.
   ///
   /// Models always refuse two values for one field, whatever stands here: which of them another reader of the same text
   /// took is not known. Keys that no field reads may be duplicates.

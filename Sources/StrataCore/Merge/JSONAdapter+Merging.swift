@@ -18,7 +18,7 @@ extension JSONAdapter where Root: VersionedModel {
 
   /// Merges a JSON object into a model by this adapter's mappings: only the fields that the document holds are touched.
   ///
-  /// All or nothing, and with the policies of the fields, as ``VersionedModel/merge(_:base:options:)``.
+  /// All or nothing, and with the policies of the fields, as `merge(_:base:options:)`.
   ///
   /// - Parameters:
   ///   - json: the document.

@@ -8,7 +8,7 @@ extension VersionedModel {
   /// Each field follows its own policy, or the one given for this call; by default the source's value wins, a null
   /// too. Nested models are merged key by key, lists of models with an identity by it, and objects of classes stay
   /// themselves. All or nothing: when anything fails, every object is as it was. Where the model keeps a ``MergeState``,
-  /// it knows the base, as with ``merge(_:base:options:)``.
+  /// it knows the base, as with `merge(_:base:options:)`.
   ///
   /// - Parameters:
   ///   - source: the object whose values are taken; it stays as it is.

@@ -15,7 +15,7 @@ extension Array where Element: VersionedModel {
   ///   - missing: what becomes of elements that the server no longer sends.
   ///   - base: what both lists started from; `nil` where nobody knows.
   ///   - options: what this merge does differently. Paths begin with an element: `[*].name`.
-  /// - Throws: ``ArchiveError`` as ``VersionedModel/merge(_:base:options:)``; `unknownKey` where the model does not
+  /// - Throws: ``ArchiveError`` as `merge(_:base:options:)`; `unknownKey` where the model does not
   ///   declare the key, or the options name keys, which are those of one model.
   /// - Complexity: linear in the size of the lists, where no element was moved.
   @discardableResult
