@@ -49,7 +49,7 @@ struct MergeCommit {
           try set(number, addition.record, addition.record, in: finishing)
         }
         result = try made(M.self, values, in: finishing)
-        after = try result.shallowRecord(graph.neighbours)
+        after = try result.shallowRecord(graph.referenced)
         if !after.isSame(as: values) { finished.append(Finished(number: rootNumber, before: values, after: after)) }
       }
       try checkConstants(of: M.schema, before, after)
@@ -62,7 +62,7 @@ struct MergeCommit {
     }
   }
 
-  private var firstAddition: Int { graph.neighbours.objects.count - linking.additions.count }
+  private var firstAddition: Int { graph.referenced.objects.count - linking.additions.count }
 
   private var unfinished: DecodingContext {
     DecodingContext(source: .merge, includesExcluded: true, finishesModels: false)
@@ -75,7 +75,7 @@ struct MergeCommit {
   /// Makes the objects that are new here; fields that refer to one made later wait for it.
   private func makeAdditions() throws {
     guard !linking.additions.isEmpty else { return }
-    let table = ObjectTable(graph.neighbours, adding: linking.additions.count)
+    let table = ObjectTable(graph.referenced, adding: linking.additions.count)
     let context = unfinished
     func make<M: VersionedModel>(_ type: M.Type, _ record: ModelRecord) throws -> M {
       context.objects = table
@@ -93,7 +93,7 @@ struct MergeCommit {
     }
     context.objects = table
     try table.setWaiting(in: context)
-    for object in objects { _ = graph.neighbours.number(of: object) }
+    for object in objects { _ = graph.referenced.number(of: object) }
   }
 
   private func made<M: VersionedModel>(_ type: M.Type, _ values: ModelRecord, in context: DecodingContext) throws -> M {
@@ -128,12 +128,12 @@ struct MergeCommit {
     func set<M: VersionedModel>(_ object: M) throws -> ModelRecord {
       var target = object
       let result = try made(M.self, values, in: context)
-      let after = context.finishesModels ? try result.shallowRecord(graph.neighbours) : values
+      let after = context.finishesModels ? try result.shallowRecord(graph.referenced) : values
       try checkConstants(of: M.schema, before, after)
       try target.adoptFields(of: result)
       return after
     }
-    return try set(graph.neighbours.objects[number].dynamicModel)
+    return try set(graph.referenced.objects[number].dynamicModel)
   }
 
   private func restore(_ number: Int, _ record: ModelRecord) throws {
@@ -141,7 +141,7 @@ struct MergeCommit {
       var target = object
       try target.adoptFields(of: graph.make(M.self, record, in: unfinished))
     }
-    try restore(graph.neighbours.objects[number].dynamicModel)
+    try restore(graph.referenced.objects[number].dynamicModel)
   }
 
   private func checkConstants(of schema: ModelSchema, _ before: ModelRecord, _ after: ModelRecord) throws {

@@ -5,7 +5,7 @@ extension MergeState {
   /// - Throws: as upgrading the base does.
   func upgraded(for type: any VersionedModel.Type, in decoding: DecodingContext) throws -> MergeState {
     guard let base, isOutdated(decoding.catalog(of: type)) else { return self }
-    var state = try lifted(for: type)
+    var state = try upgraded(for: type)
     let graph = MergeGraph()
     let context = DecodingContext(includesExcluded: true, finishesModels: false)
     context.subclasses = decoding.subclasses
@@ -24,7 +24,7 @@ extension MergeState {
   /// of which they are changes.
   ///
   /// - Throws: as upgrading the base does.
-  func lifted(for type: any VersionedModel.Type) throws -> MergeState {
+  func upgraded(for type: any VersionedModel.Type) throws -> MergeState {
     guard !conflicts.isEmpty, let base else { return self }
     var catalog = SchemaCatalog()
     type.collectSchemas(into: &catalog)
@@ -130,8 +130,8 @@ extension VersionedModel {
   mutating func upgradeMergeState(in context: DecodingContext) throws {
     guard context.hasMergeBase, let key = Self.schema.mergeStateKey else { return }
     let graph = MergeGraph()
-    let number = Self.schema.isObject ? graph.neighbours.number(of: self) : nil
-    var values = try number.map { try graph.record($0) } ?? shallowRecord(graph.neighbours)
+    let number = Self.schema.isObject ? graph.referenced.number(of: self) : nil
+    var values = try number.map { try graph.record($0) } ?? shallowRecord(graph.referenced)
     let state = try MergeState.make(from: values[key] ?? .null, in: DecodingContext())
     // See above: an error here is one of the next merge.
     guard let upgraded = try? state.upgraded(for: Self.self, in: context), upgraded != state else { return }
@@ -155,12 +155,7 @@ extension ModelRecord {
 
 extension Value {
   fileprivate func isOutdated(_ catalog: SchemaCatalog) -> Bool {
-    switch self {
-    case .record(let record): record.isOutdated(catalog)
-    case .array(let elements), .set(let elements): elements.contains { $0.isOutdated(catalog) }
-    case .object(let object): object.entries.contains { $0.value.isOutdated(catalog) }
-    case .map(let entries): entries.contains { $0.key.isOutdated(catalog) || $0.value.isOutdated(catalog) }
-    default: false
-    }
+    if case .record(let record) = self { return record.isOutdated(catalog) }
+    return containsInside { $0.isOutdated(catalog) }
   }
 }

@@ -137,8 +137,8 @@ extension VersionedModel {
   mutating func rememberAsBase() throws {
     guard let key = Self.schema.mergeStateKey else { return }
     let graph = MergeGraph()
-    let number = Self.schema.isObject ? graph.neighbours.number(of: self) : nil
-    var values = try number.map { try graph.record($0) } ?? shallowRecord(graph.neighbours)
+    let number = Self.schema.isObject ? graph.referenced.number(of: self) : nil
+    var values = try number.map { try graph.record($0) } ?? shallowRecord(graph.referenced)
     var catalog = SchemaCatalog()
     Self.collectSchemas(into: &catalog)
     var state = MergeState()

@@ -36,11 +36,11 @@ public struct Merger: Sendable {
   ) {
     let context = DecodingContext(finishesModels: false)
     let upgrader = ValueUpgrader(catalog: catalog)
-    func lifted(_ value: Value) throws -> Value { try upgrader.upgrade(value.asTree(), context) }
+    func upgraded(_ value: Value) throws -> Value { try upgrader.upgrade(value.asTree(), context) }
     var merger = ValueMerger(catalog: catalog, options: options, isBaseKnown: base != nil)
-    let own = try lifted(local)
+    let own = try upgraded(local)
     let sides = try merger.sides(
-      base.map { try options.limited(lifted($0), within: own) }, own, options.limited(lifted(server), within: own))
+      base.map { try options.limited(upgraded($0), within: own) }, own, options.limited(upgraded(server), within: own))
     let merged: Value?
     do { merged = try merger.mergeRoot(sides) } catch let error as ArchiveError
       where error.code == .rejected

@@ -37,7 +37,7 @@ extension ModelMerge {
     if type.isSubtype(of: M.self) || M.isSubtype(of: type) {
       server = try root(model)
     } else {
-      let record = try model.shallowRecord(graph.neighbours)
+      let record = try model.shallowRecord(graph.referenced)
       server = try part(
         .record(record), in: DecodingContext(source: .merge, includesExcluded: true, finishesModels: false))
     }
@@ -46,7 +46,7 @@ extension ModelMerge {
   func root(_ model: any VersionedModel) throws -> Value {
     func root<Root: VersionedModel>(_ model: Root) throws -> Value {
       Root.schema.isObject
-        ? .reference(graph.neighbours.number(of: model)) : .record(try model.shallowRecord(graph.neighbours))
+        ? .reference(graph.referenced.number(of: model)) : .record(try model.shallowRecord(graph.referenced))
     }
     return try root(model)
   }

@@ -31,13 +31,13 @@ struct ModelMerge<M: VersionedModel> {
     self.options = options
     wanted = options.keys.map(Set.init)
     // Local objects have the first numbers.
-    let number = M.schema.isObject ? graph.neighbours.number(of: target) : nil
+    let number = M.schema.isObject ? graph.referenced.number(of: target) : nil
     rootNumber = number
-    let fields = try number.map { [graph] in try graph.record($0) } ?? target.shallowRecord(graph.neighbours)
+    let fields = try number.map { [graph] in try graph.record($0) } ?? target.shallowRecord(graph.referenced)
     before = fields
     guard let key = schema.mergeStateKey else { return }
     state = try MergeState.make(from: fields[key] ?? .null, in: DecodingContext())
-    do { state = try state?.lifted(for: M.self) } catch {
+    do { state = try state?.upgraded(for: M.self) } catch {
       throw ArchiveError(
         .mergeFailed, "the conflicts of earlier merges cannot be read today", typeName: schema.name, underlying: error)
     }
@@ -99,7 +99,7 @@ struct ModelMerge<M: VersionedModel> {
       return skipped.union(owner.allKeys.filter { !wanted.contains($0) })
     }
     var types = Set<ObjectIdentifier>()
-    for object in graph.neighbours.objects where types.insert(ObjectIdentifier(Swift.type(of: object))).inserted {
+    for object in graph.referenced.objects where types.insert(ObjectIdentifier(Swift.type(of: object))).inserted {
       Swift.type(of: object).collectSchemas(into: &catalog)
     }
     return matching
@@ -167,7 +167,7 @@ struct ModelMerge<M: VersionedModel> {
 
   /// The objects that were made, without holding them.
   func additions(_ outcome: Outcome) -> [NewObject] {
-    let first = graph.neighbours.objects.count
+    let first = graph.referenced.objects.count
     let additions = outcome.linking.additions
     guard !additions.isEmpty else { return [] }
     return additions.compactMap { addition in
@@ -176,7 +176,7 @@ struct ModelMerge<M: VersionedModel> {
         Object.schema.isObject ? model as AnyObject : nil
       }
       return NewObject(
-        object: object(graph.neighbours.objects[number]), path: MergePath([], from: addition.entity, in: outcome.places)
+        object: object(graph.referenced.objects[number]), path: MergePath([], from: addition.entity, in: outcome.places)
       )
     }
   }

@@ -94,13 +94,6 @@ struct RememberedGraph {
 
 extension Value {
   fileprivate var hasSetOfReferences: Bool {
-    switch self {
-    case .set: hasReferences
-    case .array(let elements): elements.contains(where: \.hasSetOfReferences)
-    case .object(let object): object.entries.contains { $0.value.hasSetOfReferences }
-    case .map(let entries): entries.contains { $0.value.hasSetOfReferences }
-    case .record(let record): record.values.contains(where: \.hasSetOfReferences)
-    default: false
-    }
+    if case .set = self { hasReferences } else { containsInside(where: \.hasSetOfReferences) }
   }
 }

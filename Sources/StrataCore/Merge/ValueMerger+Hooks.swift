@@ -33,7 +33,7 @@ extension ValueMerger {
         guard server[key] != nil, wanted?.contains(key) ?? true else { return false }
         do { return try model.mergeValue(forKey: key, from: source) } catch { throw ArchiveError.at(.key(key), error) }
       }
-      return (handled.isEmpty ? local : try model.shallowRecord(graph.neighbours), Set(handled))
+      return (handled.isEmpty ? local : try model.shallowRecord(graph.referenced), Set(handled))
     }
     let before = local
     let handled: Set<String>
@@ -79,7 +79,7 @@ extension ValueMerger {
         let record = try overlaid(graph.record(number), M.schema, over: [], fillsIn: true)
         let whole = ModelRecord(shape: record.shape, values: try record.values.map { try realized($0, &inside) })
         let context = DecodingContext(source: .merge, includesExcluded: true, finishesModels: false)
-        return graph.neighbours.number(of: try graph.make(M.self, whole, in: context))
+        return graph.referenced.number(of: try graph.make(M.self, whole, in: context))
       }
       return .reference(try made(graph.type(number)))
     }

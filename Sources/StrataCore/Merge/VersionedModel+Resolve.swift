@@ -15,7 +15,7 @@ extension VersionedModel {
     let state = try? mergeState
     // A property cannot throw; conflicts whose values no step can upgrade are shown as they were archived, and resolving
     // one throws.
-    return (try? state?.lifted(for: Self.self).conflicts) ?? state?.conflicts ?? []
+    return (try? state?.upgraded(for: Self.self).conflicts) ?? state?.conflicts ?? []
   }
 
   /// Decides a conflict: the value takes its place, and the model no longer remembers the conflict.
@@ -55,15 +55,15 @@ extension VersionedModel {
   var mergeState: MergeState? {
     get throws {
       guard let key = Self.schema.mergeStateKey else { return nil }
-      let record = try shallowRecord(ObjectNeighbours())
+      let record = try shallowRecord(ReferencedObjects())
       return try MergeState.make(from: record[key] ?? .null, in: DecodingContext())
     }
   }
 
   private mutating func resolveItself(_ conflict: MergeReport.Entry, _ resolution: MergeResolution) throws {
     let graph = MergeGraph()
-    let number = Self.schema.isObject ? graph.neighbours.number(of: self) : nil
-    let before = try number.map { try graph.record($0) } ?? shallowRecord(graph.neighbours)
+    let number = Self.schema.isObject ? graph.referenced.number(of: self) : nil
+    let before = try number.map { try graph.record($0) } ?? shallowRecord(graph.referenced)
     var editor = PathEditor { try graph.record($0) }
     var values = before
     if resolution != .local {
@@ -86,7 +86,7 @@ extension VersionedModel {
     var catalog = SchemaCatalog()
     Self.collectSchemas(into: &catalog)
     if let number { values = editor.updates.removeValue(forKey: number) ?? values }
-    if let key = Self.schema.mergeStateKey, var state = try mergeState?.lifted(for: Self.self) {
+    if let key = Self.schema.mergeStateKey, var state = try mergeState?.upgraded(for: Self.self) {
       state.conflicts.removeAll { $0.path == conflict.path }
       values[key] = state.value
     }

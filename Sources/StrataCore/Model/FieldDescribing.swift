@@ -46,7 +46,7 @@ private struct ValueDescription {
     guard M.schema.holdsObjects else {
       // A description cannot throw.
       guard let values = try? model.permanentValues() else { return "\(name)(not encodable)" }
-      return text(name, values.map { ($0.key, $0.value) }, ObjectNeighbours())
+      return text(name, values.map { ($0.key, $0.value) }, ReferencedObjects())
     }
     let identity = model.identity
     if M.schema.isObject {
@@ -54,21 +54,21 @@ private struct ValueDescription {
       open.append(identity)
     }
     defer { if M.schema.isObject { open.removeLast() } }
-    let neighbours = ObjectNeighbours()
+    let referenced = ReferencedObjects()
     // As above.
-    guard let values = try? model.permanentValues(neighbours) else { return "\(name)(not encodable)" }
-    return text(name, values.map { ($0.key, $0.value) }, neighbours)
+    guard let values = try? model.permanentValues(referenced) else { return "\(name)(not encodable)" }
+    return text(name, values.map { ($0.key, $0.value) }, referenced)
   }
 
-  private mutating func text(_ name: String, _ fields: [(String, Value)], _ neighbours: ObjectNeighbours) -> String {
+  private mutating func text(_ name: String, _ fields: [(String, Value)], _ referenced: ReferencedObjects) -> String {
     var texts: [String] = []
     for (key, value) in fields {
-      texts.append("\(key): \(redactedKeys.contains(key) && !value.isNull ? "•••" : text(value, neighbours))")
+      texts.append("\(key): \(redactedKeys.contains(key) && !value.isNull ? "•••" : text(value, referenced))")
     }
     return "\(name)(\(texts.joined(separator: ", ")))"
   }
 
-  private mutating func text(_ value: Value, _ neighbours: ObjectNeighbours) -> String {
+  private mutating func text(_ value: Value, _ referenced: ReferencedObjects) -> String {
     switch value {
     case .null: "nil"
     case .bool(let value): "\(value)"
@@ -84,13 +84,13 @@ private struct ValueDescription {
     case .date(let value): ISO8601.string(from: value) ?? "\(value.timeIntervalSinceReferenceDate)"
     case .url(let value): value.absoluteString
     case .uuid(let value): value.uuidString
-    case .array(let elements), .set(let elements): list(elements) { $1.text($0, neighbours) }
-    case .object(let object): text("", object.entries.map { ($0.key, $0.value) }, neighbours)
+    case .array(let elements), .set(let elements): list(elements) { $1.text($0, referenced) }
+    case .object(let object): text("", object.entries.map { ($0.key, $0.value) }, referenced)
     case .map(let entries):
-      list(entries) { "\($1.text($0.key, neighbours)): \($1.text($0.value, neighbours))" }
-    case .reference(let number): text(of: neighbours.objects[number])
+      list(entries) { "\($1.text($0.key, referenced)): \($1.text($0.value, referenced))" }
+    case .reference(let number): text(of: referenced.objects[number])
     case .graph(let graph): "graph of \(graph.objects.count) objects"
-    case .record(let record): text(record.typeName, record.fields.map { ($0.key, $0.value) }, neighbours)
+    case .record(let record): text(record.typeName, record.fields.map { ($0.key, $0.value) }, referenced)
     }
   }
 

@@ -41,7 +41,7 @@ extension VersionedModel {
   /// - Complexity: linear in the size of the object.
   public func hashFields(into hasher: inout Hasher) {
     // What cannot be encoded is equal to nothing else, so any hash is right.
-    for (key, value) in (try? dynamicModel.permanentValues(ObjectNeighbours())) ?? [] {
+    for (key, value) in (try? dynamicModel.permanentValues(ReferencedObjects())) ?? [] {
       // The case of an enum, which is no field.
       if Self.schema.isEnumeration { hasher.combine(key) }
       // Objects that it refers to do not count: the way to them might lead back here.
@@ -52,10 +52,10 @@ extension VersionedModel {
   /// The values of the permanent fields in the order of the schema. Of an enum, the associated values under the name of
   /// their case.
   ///
-  /// - Parameter neighbours: takes the objects that this one refers to; else they stand in place.
-  func permanentValues(_ neighbours: ObjectNeighbours? = nil) throws -> [(key: String, value: Value)] {
+  /// - Parameter referenced: takes the objects that this one refers to; else they stand in place.
+  func permanentValues(_ referenced: ReferencedObjects? = nil) throws -> [(key: String, value: Value)] {
     let schema = Self.schema
-    let record = try record(includingExcluded: true, role: neighbours.map { .neighbours($0) })
+    let record = try record(includingExcluded: true, role: referenced.map { .referenced($0) })
     let inside = schema.inside
     let permanent =
       schema.isEnumeration

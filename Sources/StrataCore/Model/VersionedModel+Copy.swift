@@ -8,9 +8,9 @@ extension VersionedModel {
   public func copy() throws -> Self {
     guard Self.self is AnyClass else { return self }
     func copied<M: VersionedModel>(_ object: M) throws -> any VersionedModel {
-      let neighbours = ObjectNeighbours()
+      let referenced = ReferencedObjects()
       let context = DecodingContext(source: .update, includesExcluded: true, finishesModels: false)
-      return try M.make(ofShallow: object.shallowRecord(neighbours), neighbours, in: context)
+      return try M.make(ofShallow: object.shallowRecord(referenced), referenced, in: context)
     }
     guard let copy = try copied(dynamicModel) as? Self else {
       throw ArchiveError(.invalidSchema, "a class made an object of another class", typeName: Self.schema.name)
@@ -32,20 +32,20 @@ extension VersionedModel {
   public func copy(updating values: [String: Value], validates: Bool = true) throws -> Self {
     if isOfSubclass, let copy = try dynamicModel.copy(updating: values, validates: validates) as? Self { return copy }
     let schema = Self.schema
-    let neighbours = ObjectNeighbours()
+    let referenced = ReferencedObjects()
     try schema.checkKeys(values.keys)
     let context = DecodingContext(
       source: .update, includesExcluded: true, validates: validates, collectsFailures: true)
-    var record = try shallowRecord(neighbours)
+    var record = try shallowRecord(referenced)
     for field in schema.fields {
       guard let value = values[field.key] else { continue }
       // Objects among the new values are finished here, and those that stay are not finished again.
-      do { record[field.key] = try field.typed(value, neighbours, in: context) } catch {
+      do { record[field.key] = try field.typed(value, referenced, in: context) } catch {
         throw ArchiveError.at(.key(field.key), error).inType(schema.name)
       }
     }
     let unfinished = DecodingContext(source: .update, includesExcluded: true, finishesModels: false)
-    var made = try Self.make(ofShallow: record, neighbours, in: unfinished)
+    var made = try Self.make(ofShallow: record, referenced, in: unfinished)
     if !(Self.self is AnyClass) {
       // A value keeps what is no field.
       var result = self
@@ -86,10 +86,10 @@ extension VersionedModel {
 
 extension FieldInfo {
   /// A value made in the type of the field, and the value of that.
-  func typed(_ value: Value, _ neighbours: ObjectNeighbours, in context: DecodingContext) throws -> Value {
+  func typed(_ value: Value, _ referenced: ReferencedObjects, in context: DecodingContext) throws -> Value {
     if let type = type as? any Archivable.Type {
       return try type.make(from: value, in: context).archivedValue(
-        includingExcluded: true, role: .neighbours(neighbours))
+        includingExcluded: true, role: .referenced(referenced))
     }
     if let type = type as? any Decodable.Type {
       return try ValueCoding.value(of: ValueCoding.make(type, from: value, in: context))

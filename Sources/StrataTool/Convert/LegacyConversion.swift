@@ -122,20 +122,6 @@ struct LegacyConversion: Sendable {
 
   /// Plain values nest no deeper than the limits of reading allow.
   private static func renumbered(_ value: Value, _ order: GraphOrder) -> Value {
-    switch value {
-    case .reference(let number): .reference(order.number(of: number) ?? -1)
-    case .array(let elements): .array(elements.map { renumbered($0, order) })
-    case .set(let elements): .set(elements.map { renumbered($0, order) })
-    case .object(let object):
-      .object(Object(object.entries.map { .init(key: $0.key, value: renumbered($0.value, order)) }))
-    case .map(let entries):
-      .map(entries.map { .init(key: renumbered($0.key, order), value: renumbered($0.value, order)) })
-    case .record(var record):
-      {
-        for (key, value) in record.fields { record[key] = renumbered(value, order) }
-        return .record(record)
-      }()
-    default: value
-    }
+    value.mapReferences { .reference(order.number(of: $0) ?? -1) }
   }
 }

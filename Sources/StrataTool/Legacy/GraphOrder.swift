@@ -41,12 +41,8 @@ struct GraphOrder {
 extension Value {
   /// The values inside, in their order.
   fileprivate var parts: [Value] {
-    switch self {
-    case .array(let elements), .set(let elements): elements
-    case .object(let object): object.entries.map(\.value)
-    case .record(let record): record.fields.map(\.value)
-    case .map(let entries): entries.flatMap { [$0.key, $0.value] }
-    default: []
-    }
+    var parts: [Value] = []
+    forEachInside { parts.append($0) }
+    return parts
   }
 }

@@ -15,17 +15,12 @@ struct JSONTyping {
   }
 
   private mutating func note(_ value: Value) {
-    switch value {
-    case .record(let record):
-      for (key, value) in record.fields {
-        if !value.isNull, fields[record.typeName]?[key] == nil { fields[record.typeName, default: [:]][key] = value }
-        note(value)
+    if case .record(let record) = value {
+      for (key, value) in record.fields where !value.isNull && fields[record.typeName]?[key] == nil {
+        fields[record.typeName, default: [:]][key] = value
       }
-    case .object(let object): for entry in object.entries { note(entry.value) }
-    case .array(let elements), .set(let elements): for element in elements { note(element) }
-    case .map(let entries): for entry in entries { note(entry.value) }
-    default: break
     }
+    value.forEachInside { note($0) }
   }
 
   /// The JSON value with the types of the example.

@@ -25,20 +25,10 @@ struct ObjectTree {
 
   /// Objects get their numbers from the inside out, as models write them.
   private func moved(_ value: Value, _ objects: inout [Value]) -> Value {
-    switch value {
-    case .array(let elements): return .array(elements.map { moved($0, &objects) })
-    case .set(let elements): return .set(elements.map { moved($0, &objects) })
-    case .object(let object):
-      return .object(Object(object.entries.map { .init(key: $0.key, value: moved($0.value, &objects)) }))
-    case .map(let entries):
-      return .map(entries.map { .init(key: moved($0.key, &objects), value: moved($0.value, &objects)) })
-    case .record(var record):
-      for (key, value) in record.fields { record[key] = moved(value, &objects) }
-      guard types.contains(record.typeName) else { return .record(record) }
-      objects.append(.record(record))
-      return .reference(objects.count - 1)
-    default: return value
-    }
+    let result = value.mapInside { moved($0, &objects) }
+    guard case .record(let record) = result, types.contains(record.typeName) else { return result }
+    objects.append(result)
+    return .reference(objects.count - 1)
   }
 }
 

@@ -5,7 +5,7 @@ import Testing
 struct ByteBufferTests {
   @Test("A string is made exactly of what is valid UTF-8")
   func validation() {
-    // Every class of byte that the rules of UTF-8 tell apart, and its neighbours.
+    // Every class of byte that the rules of UTF-8 tell apart, and the bytes beside it.
     let classes: [UInt8] = [
       0x00, 0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xC1, 0xC2, 0xDF, 0xE0, 0xE1, 0xEC, 0xED,
       0xEE,

@@ -74,7 +74,7 @@ final class Memo {
 @Model(version: 1)
 final class City {
   let name: String
-  var neighbours: [City] = []
+  var referenced: [City] = []
 
   init(name: String) { self.name = name }
 }

@@ -69,14 +69,14 @@ import Testing
   @Test("A-20, M-13, U-15: cycles come back", arguments: 1...4)
   func cycles(count: Int) throws {
     let cities = (0..<count).map { City(name: "\($0)") }
-    for city in cities { city.neighbours = cities }
+    for city in cities { city.referenced = cities }
     let copies = try archived(cities)
     #expect(copies.map(\.name) == cities.map(\.name))
     for copy in copies {
-      #expect(copy.neighbours.count == count)
-      #expect(zip(copy.neighbours, copies).allSatisfy { $0 === $1 })
+      #expect(copy.referenced.count == count)
+      #expect(zip(copy.referenced, copies).allSatisfy { $0 === $1 })
     }
-    for city in cities + copies { city.neighbours = [] }
+    for city in cities + copies { city.referenced = [] }
   }
 
   @Test func selfReference() throws {

@@ -14,7 +14,7 @@ extension Folder: FieldEquatable {}
   func equality() {
     func ring(_ names: [String]) -> [City] {
       let cities = names.map { City(name: $0) }
-      for (place, city) in cities.enumerated() { city.neighbours = [cities[(place + 1) % cities.count]] }
+      for (place, city) in cities.enumerated() { city.referenced = [cities[(place + 1) % cities.count]] }
       return cities
     }
     let first = ring(["a", "b", "c"]), same = ring(["a", "b", "c"]), other = ring(["a", "b", "x"])
@@ -24,7 +24,7 @@ extension Folder: FieldEquatable {}
     #expect(first[0] != first[1])
     // Two ways round the same ring look the same from inside.
     #expect(ring(["a", "a"])[0] == ring(["a", "a", "a"])[0])
-    for city in first + same + other { city.neighbours = [] }
+    for city in first + same + other { city.referenced = [] }
   }
 
   @Test("Equality of lists of 20,000 objects takes no stack")
@@ -50,9 +50,9 @@ extension Folder: FieldEquatable {}
   @Test("M-12, U-15: descriptions end on cycles and are the same in every run")
   func description() {
     let city = City(name: "a")
-    city.neighbours = [city, City(name: "b")]
-    #expect("\(city)" == #"City(name: "a", neighbours: [City(…), City(name: "b", neighbours: [])])"#)
-    city.neighbours = []
+    city.referenced = [city, City(name: "b")]
+    #expect("\(city)" == #"City(name: "a", referenced: [City(…), City(name: "b", referenced: [])])"#)
+    city.referenced = []
     let (head, all) = Link.list(1000)
     #expect("\(head)".hasPrefix("Link(value: 0, next: Link(value: 1, next: Link(value: 2, next: Link(…)"))
     Link.cut(all)
@@ -151,14 +151,14 @@ extension Folder: FieldEquatable {}
 
   @Test func setsOfObjectsHaveAnOrderThatDoesNotDependOnTheRun() throws {
     let cities = (0..<20).map { City(name: "\($0)") }
-    for city in cities { city.neighbours = cities }
+    for city in cities { city.referenced = cities }
     struct Key: Hashable {}
     let box = Bag(cities: Set(cities.map { Element($0) }))
     let data = try ArchiveEncoder().encode(box)
     let again = try ArchiveDecoder().decode(Bag.self, from: data)
     #expect(again.cities.count == 20)
     #expect(try ArchiveEncoder().encode(again) == data)
-    for city in cities + again.cities.map(\.city) { city.neighbours = [] }
+    for city in cities + again.cities.map(\.city) { city.referenced = [] }
   }
 
   @Model(version: 1)

@@ -23,7 +23,7 @@ extension ModelSchema {
   ///
   /// - Parameter mergesNested: whether nested objects may be partial whatever the policies of their fields are.
   package func record(
-    overlaying json: Value, on target: ModelRecord, _ neighbours: ObjectNeighbours, mergesNested: Bool = false,
+    overlaying json: Value, on target: ModelRecord, _ referenced: ReferencedObjects, mergesNested: Bool = false,
     in context: DecodingContext
   ) throws -> ModelRecord {
     let plan = context.json.plan(of: self)
@@ -33,7 +33,7 @@ extension ModelSchema {
       guard let value = slots.values[place] else { continue }
       do {
         result[field.key] = try field.typed(
-          json: value, over: target[field.key], neighbours, mergesNested: mergesNested, in: context)
+          json: value, over: target[field.key], referenced, mergesNested: mergesNested, in: context)
       } catch { throw plan.locate(error, place, input: value) }
     }
     for entry in slots.unknownFields.object.entries where !allKeys.contains(entry.key) {
@@ -61,11 +61,11 @@ extension FieldInfo {
 
   /// A JSON value in the type of the field.
   fileprivate func typed(
-    json: Value, over target: Value?, _ neighbours: ObjectNeighbours, mergesNested: Bool, in context: DecodingContext
+    json: Value, over target: Value?, _ referenced: ReferencedObjects, mergesNested: Bool, in context: DecodingContext
   ) throws -> Value {
     var nested = target?.recordValue
     if case .reference(let number)? = target {
-      nested = try neighbours.objects[number].shallowRecord(neighbours)
+      nested = try referenced.objects[number].shallowRecord(referenced)
     }
     // A nested object may be partial only where it is merged key by key.
     if merge.isRecursive || mergesNested, case .object = json, let nested {
@@ -73,12 +73,12 @@ extension FieldInfo {
       (type as? any Archivable.Type)?.collectSchemas(into: &catalog)
       if let schema = try catalog.schema(named: nested.typeName), !schema.isEnumeration {
         return .record(
-          try schema.record(overlaying: json, on: nested, neighbours, mergesNested: mergesNested, in: context))
+          try schema.record(overlaying: json, on: nested, referenced, mergesNested: mergesNested, in: context))
       }
     }
     if let type = type as? any Archivable.Type {
       return try type.make(from: json, in: context).archivedValue(
-        includingExcluded: true, role: .neighbours(neighbours))
+        includingExcluded: true, role: .referenced(referenced))
     }
     if let type = type as? any Decodable.Type {
       return try ValueCoding.value(of: ValueCoding.make(type, from: json, in: context))

@@ -35,7 +35,7 @@ extension ArchiveDecoder {
     var catalog = SchemaCatalog()
     T.collectSchemas(into: &catalog)
     guard subclasses.isEmpty, catalog.ambiguousNames.isEmpty, catalog.schemas.allSatisfy(KeyedModelPlan.reads) else {
-      throw BinaryObjects.Surprise()
+      throw BinaryObjects.FastPathUnavailable()
     }
     var body = try KeyedBody(data.bytes, catalog, limits: limits)
     try body.write(key, T.rootSchema)

@@ -10,10 +10,10 @@ extension KeyedBody {
       switch marker >> 4 {
       case 0x8:
         let size = Int(marker & 0xF) &+ 1
-        guard size <= 8 else { throw Surprise() }
+        guard size <= 8 else { throw FastPathUnavailable() }
         try objects.check(size, at: offset)
         meet(number, size &+ 1)
-      case 0xA, 0xD: throw Surprise()
+      case 0xA, 0xD: throw FastPathUnavailable()
       default: try pass(target)
       }
     }
@@ -41,16 +41,16 @@ extension KeyedBody {
       case .string: _ = try string(at: self.target(value(.string, of: 2, count, values, base)))
       case .array:
         let list = try self.target(value(.objects, of: 2, count, values, base))
-        guard list.marker >> 4 == 0xA else { throw Surprise() }
+        guard list.marker >> 4 == 0xA else { throw FastPathUnavailable() }
         try pass(list)
       case .url:
-        guard try self.target(value(.base, of: 3, count, values, base)).isNull else { throw Surprise() }
+        guard try self.target(value(.base, of: 3, count, values, base)).isNull else { throw FastPathUnavailable() }
         _ = try string(at: self.target(value(.relative, of: 3, count, values, base)))
-      default: throw Surprise()
+      default: throw FastPathUnavailable()
       }
       openKeys.removeSubrange(base...)
       depth -= 1
-    default: throw Surprise()
+    default: throw FastPathUnavailable()
     }
   }
 }

@@ -3,10 +3,10 @@ import Foundation
 /// The body of an archive, written straight from the bytes of a keyed archive: the fast path to plain models.
 ///
 /// There is no table of objects, no graph and no record in between; models read the body as they read any other. What is
-/// not everyday (XML, classes with identity, steps, hooks, damage) throws ``BinaryObjects/Surprise``, and the slow path
+/// not everyday (XML, classes with identity, steps, hooks, damage) throws ``BinaryObjects/FastPathUnavailable``, and the slow path
 /// over ``KeyedArchive`` does the work and tells what is wrong. What this path gives, the slow one gives too.
 struct KeyedBody: ~Copyable, ~Escapable {
-  typealias Surprise = BinaryObjects.Surprise
+  typealias FastPathUnavailable = BinaryObjects.FastPathUnavailable
 
   let objects: BinaryObjects
   let limits: ArchiveLimits
@@ -52,7 +52,7 @@ struct KeyedBody: ~Copyable, ~Escapable {
     let objects = try BinaryObjects(bytes, limits: limits)
     let models = try KeyedModels(catalog)
     // The slow path counts levels in another way, which only matters where few are allowed.
-    guard limits.depth >= Self.mostLevels else { throw Surprise() }
+    guard limits.depth >= Self.mostLevels else { throw FastPathUnavailable() }
     self.objects = objects
     self.limits = limits
     digests = ValueDigests(WorkBudget(limits, fileSize: bytes.byteCount))
@@ -78,23 +78,25 @@ struct KeyedBody: ~Copyable, ~Escapable {
     for (key, value) in try entries(at: objects.root) { members[key] = value }
     guard members.count == 4, let archiver = members["$archiver"], let version = members["$version"],
       let top = members["$top"], let list = members["$objects"]
-    else { throw Surprise() }
+    else { throw FastPathUnavailable() }
     _ = try name(archiver)
-    guard try integer(at: target(version)) == Int64(KeyedArchive.knownVersion) else { throw Surprise() }
+    guard try integer(at: target(version)) == Int64(KeyedArchive.knownVersion) else { throw FastPathUnavailable() }
     let offset = try objects.offset(of: list)
-    guard objects.marker(at: offset) >> 4 == 0xA else { throw Surprise() }
+    guard objects.marker(at: offset) >> 4 == 0xA else { throw FastPathUnavailable() }
     uids = try objects.content(at: offset, width: objects.referenceSize)
-    guard uids.count > 0, uids.count <= limits.count else { throw Surprise() }
+    guard uids.count > 0, uids.count <= limits.count else { throw FastPathUnavailable() }
     meet(list, uids.start - offset + uids.count * objects.referenceSize)
     // Those that nothing leads to must be there, too.
     for place in 0..<uids.count { _ = try objects.reference(at: uids.start &+ place &* objects.referenceSize) }
-    guard try name(objects.reference(at: uids.start)) == "$null" else { throw Surprise() }
+    guard try name(objects.reference(at: uids.start)) == "$null" else { throw FastPathUnavailable() }
     let topEntries = try entries(at: top)
-    guard topEntries.count == 1, ExactKey.isSame(topEntries[0].key, key), !key.hasPrefix("$") else { throw Surprise() }
+    guard topEntries.count == 1, ExactKey.isSame(topEntries[0].key, key), !key.hasPrefix("$") else {
+      throw FastPathUnavailable()
+    }
     try write(target(topEntries[0].value), .other, model)
     if metCount < objects.count { try checkOthers() }
     // Objects that lie over each other are for the slow path.
-    guard metSize <= objects.bytes.byteCount else { throw Surprise() }
+    guard metSize <= objects.bytes.byteCount else { throw FastPathUnavailable() }
   }
 
   /// The number of a model; -1 where it is none of them.
@@ -133,15 +135,15 @@ struct KeyedBody: ~Copyable, ~Escapable {
       return Target(number: number, offset: offset, marker: marker, isNull: marker == 0)
     }
     let size = Int(marker & 0xF) &+ 1
-    guard size <= 8 else { throw Surprise() }
+    guard size <= 8 else { throw FastPathUnavailable() }
     try objects.check(size, at: offset)
     meet(number, size &+ 1)
     let uid = objects.unsigned(at: offset &+ 1, size: size)
-    guard uid < UInt64(uids.count) else { throw Surprise() }
+    guard uid < UInt64(uids.count) else { throw FastPathUnavailable() }
     let place = try objects.reference(at: uids.start &+ Int(uid) &* objects.referenceSize)
     let found = try objects.offset(of: place)
     let foundMarker = objects.marker(at: found)
-    guard foundMarker >> 4 != 0x8, foundMarker != 0 else { throw Surprise() }
+    guard foundMarker >> 4 != 0x8, foundMarker != 0 else { throw FastPathUnavailable() }
     return Target(number: place, offset: found, marker: foundMarker, isNull: uid == 0)
   }
 
@@ -163,16 +165,16 @@ struct KeyedBody: ~Copyable, ~Escapable {
   /// The keys and values of a dictionary that comes once.
   mutating func entries(at number: Int) throws -> [(key: String, value: Int)] {
     let offset = try objects.offset(of: number)
-    guard objects.marker(at: offset) >> 4 == 0xD else { throw Surprise() }
+    guard objects.marker(at: offset) >> 4 == 0xD else { throw FastPathUnavailable() }
     let width = objects.referenceSize
     let (start, count) = try objects.content(at: offset, width: 2 * width)
-    guard count <= 16 else { throw Surprise() }
+    guard count <= 16 else { throw FastPathUnavailable() }
     meet(number, start - offset + 2 * count * width)
     var entries: [(key: String, value: Int)] = []
     for place in 0..<count {
       let number = try key(objects.reference(at: start + place * width))
       let key = keys.texts[Int(number)]
-      guard !entries.contains(where: { ExactKey.isSame($0.key, key) }) else { throw Surprise() }
+      guard !entries.contains(where: { ExactKey.isSame($0.key, key) }) else { throw FastPathUnavailable() }
       entries.append((key, try objects.reference(at: start + (count + place) * width)))
     }
     return entries
@@ -181,21 +183,21 @@ struct KeyedBody: ~Copyable, ~Escapable {
   /// The text that an object is, in its place or elsewhere.
   mutating func name(_ number: Int) throws -> String {
     let target = try target(number)
-    guard !target.isNull else { throw Surprise() }
+    guard !target.isNull else { throw FastPathUnavailable() }
     return try string(at: target)
   }
 
   mutating func string(at target: Target) throws -> String {
     let isWide = target.marker >> 4 == 0x6
     let (start, count) = try objects.content(at: target.offset, width: isWide ? 2 : 1)
-    guard count <= limits.stringLength else { throw Surprise() }
+    guard count <= limits.stringLength else { throw FastPathUnavailable() }
     meet(target.number, start - target.offset + (isWide ? 2 * count : count))
     return try objects.string(at: target.offset)
   }
 
   @inline(__always)
   mutating func integer(at target: Target) throws -> Int64 {
-    guard target.marker & 0xFC == 0x10 else { throw Surprise() }
+    guard target.marker & 0xFC == 0x10 else { throw FastPathUnavailable() }
     let size = 1 &<< Int(target.marker & 0x3)
     try objects.check(size, at: target.offset)
     meet(target.number, size &+ 1)
@@ -204,7 +206,7 @@ struct KeyedBody: ~Copyable, ~Escapable {
 
   @inline(__always)
   mutating func double(at target: Target) throws -> Double {
-    guard target.marker == 0x23 else { throw Surprise() }
+    guard target.marker == 0x23 else { throw FastPathUnavailable() }
     try objects.check(8, at: target.offset)
     meet(target.number, 9)
     return Double(bitPattern: objects.word(at: target.offset &+ 1))
@@ -215,11 +217,11 @@ struct KeyedBody: ~Copyable, ~Escapable {
   mutating func write(
     _ target: Target, _ number: KeyedModelPlan.Number, _ model: Int
   ) throws {
-    guard writer.buffer.count <= mostBytes else { throw Surprise() }
+    guard writer.buffer.count <= mostBytes else { throw FastPathUnavailable() }
     if target.isNull { return writer.writeNull() }
     switch target.marker >> 4 {
     case 0x0:
-      guard target.marker == 0x08 || target.marker == 0x09 else { throw Surprise() }
+      guard target.marker == 0x08 || target.marker == 0x09 else { throw FastPathUnavailable() }
       meet(target.number, 1)
       let value = target.marker == 0x09
       switch number {
@@ -235,25 +237,25 @@ struct KeyedBody: ~Copyable, ~Escapable {
       try objects.check(4, at: target.offset)
       meet(target.number, 5)
       let value = Float(bitPattern: UInt32(objects.unsigned(at: target.offset &+ 1, size: 4)))
-      guard number == .other || number == .double else { throw Surprise() }
+      guard number == .other || number == .double else { throw FastPathUnavailable() }
       writer.write(value)
     case 0x2:
       let value = try double(at: target)
       switch number {
       case .integer:
-        guard let whole = Int64(exactly: value) else { throw Surprise() }
+        guard let whole = Int64(exactly: value) else { throw FastPathUnavailable() }
         writer.write(whole)
       case .boolean:
-        guard value == 0 || value == 1 else { throw Surprise() }
+        guard value == 0 || value == 1 else { throw FastPathUnavailable() }
         writer.write(value == 1)
       default: writer.write(value)
       }
     case 0x3:
-      guard target.marker == 0x33 else { throw Surprise() }
+      guard target.marker == 0x33 else { throw FastPathUnavailable() }
       try objects.check(8, at: target.offset)
       meet(target.number, 9)
       let seconds = Double(bitPattern: objects.word(at: target.offset &+ 1))
-      guard seconds.isFinite else { throw Surprise() }
+      guard seconds.isFinite else { throw FastPathUnavailable() }
       writer.write(Date(timeIntervalSinceReferenceDate: seconds))
     case 0x4:
       let (start, count) = try bytes(of: target)
@@ -261,14 +263,14 @@ struct KeyedBody: ~Copyable, ~Escapable {
     case 0x5, 0x6: try writeText(target)
     case 0xA: try writeArray(target, number, model)
     case 0xD: try writeObject(target, number, model)
-    default: throw Surprise()
+    default: throw FastPathUnavailable()
     }
   }
 
   @inline(__always)
   mutating func bytes(of target: Target) throws -> (start: Int, count: Int) {
     let (start, count) = try objects.content(at: target.offset, width: 1)
-    guard count <= limits.stringLength else { throw Surprise() }
+    guard count <= limits.stringLength else { throw FastPathUnavailable() }
     meet(target.number, start &- target.offset &+ count)
     return (start, count)
   }
@@ -279,9 +281,9 @@ struct KeyedBody: ~Copyable, ~Escapable {
       let (start, count) = try bytes(of: target)
       return writer.write(text: objects.bytes.extracting(start..<start &+ count))
     }
-    guard target.marker >> 4 == 0x6 else { throw Surprise() }
+    guard target.marker >> 4 == 0x6 else { throw FastPathUnavailable() }
     let (start, count) = try objects.content(at: target.offset, width: 2)
-    guard count <= limits.stringLength / 3 else { throw Surprise() }
+    guard count <= limits.stringLength / 3 else { throw FastPathUnavailable() }
     meet(target.number, start &- target.offset &+ 2 &* count)
     text.removeAll(keepingCapacity: true)
     try objects.appendWideText(at: target.offset, to: &text)
@@ -291,7 +293,7 @@ struct KeyedBody: ~Copyable, ~Escapable {
   private mutating func writeArray(
     _ target: Target, _ number: KeyedModelPlan.Number, _ model: Int
   ) throws {
-    guard target.marker >> 4 == 0xA else { throw Surprise() }
+    guard target.marker >> 4 == 0xA else { throw FastPathUnavailable() }
     let width = objects.referenceSize
     let (start, count) = try objects.content(at: target.offset, width: width)
     meet(target.number, start &- target.offset &+ count &* width)
@@ -308,7 +310,7 @@ struct KeyedBody: ~Copyable, ~Escapable {
   mutating func follow(_ count: Int) throws {
     rest &-= count &+ 1
     depth &+= 1
-    guard count <= limits.count, rest >= 0, depth <= Self.mostLevels else { throw Surprise() }
+    guard count <= limits.count, rest >= 0, depth <= Self.mostLevels else { throw FastPathUnavailable() }
   }
 
   // MARK: Objects of classes
@@ -319,25 +321,25 @@ struct KeyedBody: ~Copyable, ~Escapable {
     let (type, count, values, base) = try open(target)
     switch type {
     case .model(let plan):
-      guard plan == model, plan >= 0 else { throw Surprise() }
+      guard plan == model, plan >= 0 else { throw FastPathUnavailable() }
       try write(plan, count, values, base)
     case .date:
       let date = try double(at: self.target(value(.time, of: 2, count, values, base)))
       writer.write(Date(timeIntervalSinceReferenceDate: date))
     case .set:
       // Duplicates are refused by who reads it, and left to the slow path so.
-      guard number == .set else { throw Surprise() }
+      guard number == .set else { throw FastPathUnavailable() }
       writer.writeTag(CBOR.Tag.set)
       try writeArray(self.target(value(.objects, of: 2, count, values, base)), .other, model)
     case .array: try writeArray(self.target(value(.objects, of: 2, count, values, base)), .other, model)
     case .string: try writeText(self.target(value(.string, of: 2, count, values, base)))
     case .url:
-      guard try self.target(value(.base, of: 3, count, values, base)).isNull else { throw Surprise() }
+      guard try self.target(value(.base, of: 3, count, values, base)).isNull else { throw FastPathUnavailable() }
       let address = try self.target(value(.relative, of: 3, count, values, base))
-      guard address.marker >> 4 == 0x5, !address.isNull else { throw Surprise() }
+      guard address.marker >> 4 == 0x5, !address.isNull else { throw FastPathUnavailable() }
       let (start, length) = try bytes(of: address)
       // What Foundation takes for no address stays text, which the slow path finds out.
-      guard length > 0, objects.marker(at: start) != UInt8(ascii: ":") else { throw Surprise() }
+      guard length > 0, objects.marker(at: start) != UInt8(ascii: ":") else { throw FastPathUnavailable() }
       writer.write(url: objects.bytes.extracting(start..<start &+ length))
     case .dictionary:
       let names = try self.target(value(.keys, of: 3, count, values, base))
@@ -365,7 +367,7 @@ struct KeyedBody: ~Copyable, ~Escapable {
       if key == KeyedKeys.Known.type.rawValue { classPlace = place }
       openKeys.append(key)
     }
-    guard classPlace >= 0 else { throw Surprise() }
+    guard classPlace >= 0 else { throw FastPathUnavailable() }
     let type = try type(at: objects.reference(at: values &+ classPlace &* width))
     return (type, count, values, base)
   }
@@ -375,11 +377,11 @@ struct KeyedBody: ~Copyable, ~Escapable {
   func value(
     _ key: KeyedKeys.Known, of expected: Int, _ count: Int, _ values: Int, _ base: Int
   ) throws -> Int {
-    guard count == expected else { throw Surprise() }
+    guard count == expected else { throw FastPathUnavailable() }
     for place in 0..<count where openKeys[base &+ place] == key.rawValue {
       return try objects.reference(at: values &+ place &* objects.referenceSize)
     }
-    throw Surprise()
+    throw FastPathUnavailable()
   }
 
   /// Writes a record of a model.
@@ -394,20 +396,22 @@ struct KeyedBody: ~Copyable, ~Escapable {
       let value = try objects.reference(at: values &+ place &* objects.referenceSize)
       switch parts[Int(openKeys[base &+ place])] {
       case .field(let field):
-        guard openFields[first &+ field].number < 0 else { throw Surprise() }
+        guard openFields[first &+ field].number < 0 else { throw FastPathUnavailable() }
         openFields[first &+ field] = try target(value)
       case .version:
-        guard version == nil else { throw Surprise() }
+        guard version == nil else { throw FastPathUnavailable() }
         version = try integer(at: target(value))
       case .type: classCount += 1
       case .other:
         others += 1
-        guard others <= 16, !openKeys[base..<base + place].contains(openKeys[base + place]) else { throw Surprise() }
+        guard others <= 16, !openKeys[base..<base + place].contains(openKeys[base + place]) else {
+          throw FastPathUnavailable()
+        }
         try pass(target(value))
-      case .surprise: throw Surprise()
+      case .unavailable: throw FastPathUnavailable()
       }
     }
-    guard classCount == 1 else { throw Surprise() }
+    guard classCount == 1 else { throw FastPathUnavailable() }
     try note(version, model)
     var present: UInt64 = 0
     for place in fields.indices {
@@ -437,7 +441,7 @@ struct KeyedBody: ~Copyable, ~Escapable {
       return
     }
     let schema = plans[model].schema
-    guard schema.migration == nil, found >= 0, found <= schema.modelVersion else { throw Surprise() }
+    guard schema.migration == nil, found >= 0, found <= schema.modelVersion else { throw FastPathUnavailable() }
     if version == nil, !plans[model].misses {
       plans[model].misses = true
       missing.append(schema)

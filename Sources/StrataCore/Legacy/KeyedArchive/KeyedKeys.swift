@@ -28,7 +28,7 @@ struct KeyedKeys {
   /// The number of the key that stands at an offset.
   @inline(__always)
   mutating func number(at offset: Int, in objects: borrowing BinaryObjects) throws -> (number: Int, size: Int) {
-    guard objects.marker(at: offset) >> 4 == 0x5 else { throw BinaryObjects.Surprise() }
+    guard objects.marker(at: offset) >> 4 == 0x5 else { throw BinaryObjects.FastPathUnavailable() }
     let (start, length) = try objects.content(at: offset, width: 1)
     let size = start &- offset &+ length
     guard length > 0, length <= 16 else { return (number(of: try objects.string(at: offset)), size) }

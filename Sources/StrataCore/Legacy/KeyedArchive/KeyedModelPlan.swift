@@ -8,7 +8,7 @@ struct KeyedModelPlan {
     /// What no field takes.
     case other
     /// What the slow path must see.
-    case surprise
+    case unavailable
   }
 
   /// The numbers that a field takes: keyed archives hold equal numbers once, so others may stand for them. Sets are told
@@ -72,12 +72,12 @@ struct KeyedModelPlan {
     func isKey(_ other: String) -> Bool { ExactKey.isSame(key, other) }
     if isKey("$class") { return .type }
     if isKey(KeyedLayout.versionKey) { return .version }
-    if key.hasPrefix("$") { return .surprise }
+    if key.hasPrefix("$") { return .unavailable }
     if let place = keys.firstIndex(where: isKey) { return .field(place) }
     guard let field = schema.fields.first(where: { isKey($0.key) || $0.formerly.contains(where: isKey) }) else {
-      return isKey(KeyedModels.representationKey) ? .surprise : .other
+      return isKey(KeyedModels.representationKey) ? .unavailable : .other
     }
-    return keys.firstIndex(of: field.key).map { .field($0) } ?? .surprise
+    return keys.firstIndex(of: field.key).map { .field($0) } ?? .unavailable
   }
 
   /// The shape of records that have only some of the fields, given by the bits of their places.

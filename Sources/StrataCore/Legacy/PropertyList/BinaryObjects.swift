@@ -2,9 +2,9 @@ import Foundation
 
 /// The objects of a binary property list where they stand, for who needs no ``PropertyList`` of them.
 ///
-/// Whatever is unusual throws ``Surprise``, and tells nothing: ``BinaryPropertyList`` finds out what it is.
+/// Whatever is unusual throws ``FastPathUnavailable``, and tells nothing: ``BinaryPropertyList`` finds out what it is.
 struct BinaryObjects: ~Escapable {
-  struct Surprise: Error {}
+  struct FastPathUnavailable: Error {}
 
   let bytes: RawSpan
   let count: Int
@@ -19,7 +19,7 @@ struct BinaryObjects: ~Escapable {
   init(_ bytes: RawSpan, limits: ArchiveLimits) throws {
     let (header, trailerSize) = (BinaryPropertyList.headerSize, BinaryPropertyList.trailerSize)
     guard bytes.byteCount > header + trailerSize, Self.word(of: bytes, at: 0) == 0x6270_6C69_7374_3030 else {
-      throw Surprise()
+      throw FastPathUnavailable()
     }
     let trailer = bytes.byteCount - trailerSize
     let sizes = Self.word(of: bytes, at: trailer)
@@ -30,7 +30,7 @@ struct BinaryObjects: ~Escapable {
     guard 1...8 ~= offsetSize, 1...8 ~= referenceSize, objects <= UInt64(min(limits.count, Int(Int32.max) - 2)),
       root < objects, table > UInt64(header), table < UInt64(trailer),
       UInt64(trailer) - table == objects * UInt64(offsetSize)
-    else { throw Surprise() }
+    else { throw FastPathUnavailable() }
     self.bytes = bytes
     self.table = Int(table)
     self.root = Int(root)
@@ -54,9 +54,9 @@ struct BinaryObjects: ~Escapable {
   /// Where an object stands.
   @inline(__always)
   func offset(of number: Int) throws -> Int {
-    guard number < count else { throw Surprise() }
+    guard number < count else { throw FastPathUnavailable() }
     let offset = unsigned(at: table &+ number &* offsetSize, size: offsetSize)
-    guard offset >= UInt64(BinaryPropertyList.headerSize), offset < UInt64(table) else { throw Surprise() }
+    guard offset >= UInt64(BinaryPropertyList.headerSize), offset < UInt64(table) else { throw FastPathUnavailable() }
     return Int(offset)
   }
 
@@ -67,14 +67,14 @@ struct BinaryObjects: ~Escapable {
   @inline(__always)
   func reference(at place: Int) throws -> Int {
     let number = unsigned(at: place, size: referenceSize)
-    guard number < UInt64(count) else { throw Surprise() }
+    guard number < UInt64(count) else { throw FastPathUnavailable() }
     return Int(number)
   }
 
   /// Checks that an object has at least a number of bytes after its marker.
   @inline(__always)
   func check(_ size: Int, at offset: Int) throws {
-    guard size < table &- offset else { throw Surprise() }
+    guard size < table &- offset else { throw FastPathUnavailable() }
   }
 
   /// The content of an object with a count: where it starts, and of how many elements it is.
@@ -85,13 +85,13 @@ struct BinaryObjects: ~Escapable {
     if count == 0xF {
       try check(1, at: offset)
       let marker = marker(at: start)
-      guard marker >> 4 == 1, marker & 0xF <= 3 else { throw Surprise() }
+      guard marker >> 4 == 1, marker & 0xF <= 3 else { throw FastPathUnavailable() }
       let size = 1 &<< Int(marker & 0xF)
       try check(1 &+ size, at: offset)
       count = unsigned(at: start &+ 1, size: size)
       start &+= 1 &+ size
     }
-    guard count <= UInt64((table &- start) / width) else { throw Surprise() }
+    guard count <= UInt64((table &- start) / width) else { throw FastPathUnavailable() }
     return (start, Int(count))
   }
 
@@ -102,13 +102,13 @@ struct BinaryObjects: ~Escapable {
       let (start, count) = try content(at: offset, width: 1)
       guard
         let text = bytes.extracting(start..<start + count).withUnsafeBytes({ ByteBuffer.string($0) })
-      else { throw Surprise() }
+      else { throw FastPathUnavailable() }
       return text
     case 0x6:
       var text: [UInt8] = []
       try appendWideText(at: offset, to: &text)
       return String(decoding: text, as: UTF8.self)
-    default: throw Surprise()
+    default: throw FastPathUnavailable()
     }
   }
 
@@ -131,9 +131,9 @@ struct BinaryObjects: ~Escapable {
         append(unit, 6)
         append(unit, 0)
       } else {
-        guard unit < 0xDC00, place < count else { throw Surprise() }
+        guard unit < 0xDC00, place < count else { throw FastPathUnavailable() }
         let low = UInt32(unsigned(at: start &+ 2 &* place, size: 2))
-        guard low & 0xFC00 == 0xDC00 else { throw Surprise() }
+        guard low & 0xFC00 == 0xDC00 else { throw FastPathUnavailable() }
         place += 1
         let scalar = 0x10000 + ((unit & 0x3FF) << 10 | low & 0x3FF)
         text.append(UInt8(0xF0 | scalar >> 18))

@@ -127,48 +127,6 @@ extension Value {
     }
   }
 
-  /// Whether this may hold other values.
-  var holdsValues: Bool {
-    switch self {
-    case .array, .set, .object, .map, .record, .graph: true
-    default: false
-    }
-  }
-
-  /// Calls with each of the values that stand right inside.
-  func forEachInside(_ body: (Value) throws -> Void) rethrows {
-    switch self {
-    case .array(let elements), .set(let elements): try elements.forEach(body)
-    case .object(let object): for entry in object.entries { try body(entry.value) }
-    case .record(let record): try record.values.forEach(body)
-    case .map(let entries):
-      for entry in entries {
-        try body(entry.key)
-        try body(entry.value)
-      }
-    case .graph(let graph):
-      try graph.objects.forEach(body)
-      try body(graph.root)
-    default: break
-    }
-  }
-
-  /// The value with others in place of those that stand right inside, of one kind and in their order.
-  func mapInside(_ replacement: (Value) throws -> Value) rethrows -> Value {
-    switch self {
-    case .array(let elements): .array(try elements.map(replacement))
-    case .set(let members): .set(try members.map(replacement))
-    case .object(let object):
-      .object(Object(uniqueEntries: try object.entries.map { .init(key: $0.key, value: try replacement($0.value)) }))
-    case .record(let record): .record(ModelRecord(shape: record.shape, values: try record.values.map(replacement)))
-    case .map(let entries):
-      .map(try entries.map { .init(key: try replacement($0.key), value: try replacement($0.value)) })
-    case .graph(let graph):
-      .graph(ObjectGraph(objects: try graph.objects.map(replacement), root: try replacement(graph.root)))
-    default: self
-    }
-  }
-
   /// How many values there are, this one and those inside counted.
   ///
   /// - Parameter depth: how many levels this one stands inside of.

@@ -91,7 +91,7 @@ final class PartReader {
     if let type = type as? any Archivable.Type {
       if context.source == .merge { context.objects = graph.table }
       return try type.make(from: value, in: context).archivedValue(
-        includingExcluded: true, role: .neighbours(graph.neighbours))
+        includingExcluded: true, role: .referenced(graph.referenced))
     }
     if let type = type as? any Decodable.Type {
       return try ValueCoding.value(of: ValueCoding.make(type, from: value, in: context))

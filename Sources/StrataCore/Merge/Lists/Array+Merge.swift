@@ -73,7 +73,7 @@ extension Array where Element: VersionedModel {
     let ranges = (try bytes.add(self), try bytes.add(source), try bytes.add(base ?? []))
     let sides = [self, source, base ?? []]
     let found = try merge.run(bytes, ranges.0, ranges.1, ranges.2) { side, place in
-      try sides[side][place].shallowRecord(ObjectNeighbours())
+      try sides[side][place].shallowRecord(ReferencedObjects())
     }
     guard let found else { return nil }
     let context = DecodingContext(
@@ -84,7 +84,7 @@ extension Array where Element: VersionedModel {
         case .local(let place): return sides[0][place]
         case .server(let place) where !catalog.finishesModels: return sides[1][place]
         case .server(let place):
-          let values = try sides[1][place].shallowRecord(ObjectNeighbours())
+          let values = try sides[1][place].shallowRecord(ReferencedObjects())
           return try MergeCommit.made(Element.self, values, MergeGraph(), in: context)
         case .made(let values): return try MergeCommit.made(Element.self, values, MergeGraph(), in: context)
         }

@@ -9,28 +9,28 @@ final class MergeGraph {
     let type: any VersionedModel.Type
   }
 
-  let neighbours = ObjectNeighbours()
+  let referenced = ReferencedObjects()
   private(set) var parts: [Part] = []
   private var records: [ModelRecord?] = []
   private var knownTable: ObjectTable?
 
   /// Whether there are any objects.
-  var isEmpty: Bool { neighbours.objects.isEmpty && parts.isEmpty }
+  var isEmpty: Bool { referenced.objects.isEmpty && parts.isEmpty }
 
   /// The fields of an object.
   func record(_ number: Int) throws -> ModelRecord {
     guard number >= 0 else { return parts[-1 - number].record }
     if records.count <= number {
-      records.append(contentsOf: repeatElement(nil, count: neighbours.objects.count - records.count))
+      records.append(contentsOf: repeatElement(nil, count: referenced.objects.count - records.count))
     }
     if let known = records[number] { return known }
-    let record = try neighbours.objects[number].shallowRecord(neighbours)
+    let record = try referenced.objects[number].shallowRecord(referenced)
     records[number] = record
     return record
   }
 
   func type(_ number: Int) -> any VersionedModel.Type {
-    number >= 0 ? Swift.type(of: neighbours.objects[number]) : parts[-1 - number].type
+    number >= 0 ? Swift.type(of: referenced.objects[number]) : parts[-1 - number].type
   }
 
   func schema(_ number: Int) -> ModelSchema { type(number).schema }
@@ -68,8 +68,8 @@ final class MergeGraph {
 
   /// The objects that exist, for making models whose fields refer to them.
   var table: ObjectTable {
-    let table = knownTable ?? ObjectTable(neighbours)
-    for object in neighbours.objects[table.entries.count...] { table.adopt(object) }
+    let table = knownTable ?? ObjectTable(referenced)
+    for object in referenced.objects[table.entries.count...] { table.adopt(object) }
     knownTable = table
     return table
   }
@@ -85,24 +85,6 @@ final class MergeGraph {
 }
 
 extension Value {
-  /// The numbers of the objects that a value refers to, in its order, each as often as it does.
-  func forEachReference(_ body: (Int) throws -> Void) rethrows {
-    if case .reference(let number) = self {
-      try body(number)
-    } else {
-      try forEachInside { try $0.forEachReference(body) }
-    }
-  }
-
-  /// The value with another one in place of each reference; sets stay sets.
-  func mapReferences(_ replacement: (Int) throws -> Value) rethrows -> Value {
-    if case .reference(let number) = self {
-      try replacement(number)
-    } else {
-      try mapInside { try $0.mapReferences(replacement) }
-    }
-  }
-
   /// The value with another one in place of each outermost record. Keys of maps and members of sets, which are identified by
   /// all that they have, stay.
   func mapRecords(_ replacement: (ModelRecord) throws -> Value) rethrows -> Value {
@@ -111,17 +93,6 @@ extension Value {
     case .array, .object: try mapInside { try $0.mapRecords(replacement) }
     case .map(let entries): .map(try entries.map { .init(key: $0.key, value: try $0.value.mapRecords(replacement)) })
     default: self
-    }
-  }
-
-  var hasReferences: Bool {
-    switch self {
-    case .reference: true
-    case .array(let elements), .set(let elements): elements.contains(where: \.hasReferences)
-    case .object(let object): object.entries.contains { $0.value.hasReferences }
-    case .map(let entries): entries.contains { $0.key.hasReferences || $0.value.hasReferences }
-    case .record(let record): record.values.contains(where: \.hasReferences)
-    default: false
     }
   }
 

@@ -40,7 +40,7 @@ struct ObjectLinking {
     guard matching != nil else { return }
     try findAdditions(complete)
     try sortAdditions()
-    let first = graph.neighbours.objects.count
+    let first = graph.referenced.objects.count
     for (place, addition) in additions.enumerated() { numbers[addition.entity] = first + place }
     self.root = try linked(root)
     for place in self.updates.indices {

@@ -3,9 +3,9 @@ package enum ObjectRole {
   /// The objects of an archive: they stand apart, and references name them.
   case order(ObjectOrder)
   /// The objects next to one that is taken apart: they stay themselves, and references name them.
-  case neighbours(ObjectNeighbours)
+  case referenced(ReferencedObjects)
   /// All models, those of values too: for looking at each of them in turn.
-  case models(ObjectNeighbours)
+  case models(ReferencedObjects)
   /// What an object holds, so many levels deep: for the order of sets, which cannot follow cycles.
   case content(levels: Int)
 }
@@ -15,7 +15,7 @@ extension ArchiveWriter {
   mutating func write(_ object: some VersionedModel, as role: ObjectRole) throws {
     switch role {
     case .order(let order): order.write(object, to: &self)
-    case .neighbours(let neighbours): writeObjectReference(neighbours.number(of: object), isWritten: true)
+    case .referenced(let referenced): writeObjectReference(referenced.number(of: object), isWritten: true)
     case .models(let models): writeObjectReference(models.add(object), isWritten: true)
     case .content(let levels):
       guard levels > 0 else { return writeNull() }
@@ -100,7 +100,7 @@ extension ArchiveWriter {
   var skipsConditionalFields: Bool {
     switch objects {
     case .order(let order)?: order.isFinding
-    case .neighbours?, .models?: false
+    case .referenced?, .models?: false
     case .content?, nil: true
     }
   }

@@ -16,15 +16,15 @@ extension VersionedModel {
   var isOfSubclass: Bool { Self.schema.isObject && Swift.type(of: self as any VersionedModel) != Self.self }
 
   /// The values of the fields, with the objects that it refers to by number.
-  func shallowRecord(_ neighbours: ObjectNeighbours) throws -> ModelRecord {
-    try record(includingExcluded: true, role: .neighbours(neighbours))
+  func shallowRecord(_ referenced: ReferencedObjects) throws -> ModelRecord {
+    try record(includingExcluded: true, role: .referenced(referenced))
   }
 
-  /// Makes the model of values whose references name neighbours.
+  /// Makes the model of values whose references name the objects that were collected.
   static func make(
-    ofShallow record: ModelRecord, _ neighbours: ObjectNeighbours, in context: DecodingContext
+    ofShallow record: ModelRecord, _ referenced: ReferencedObjects, in context: DecodingContext
   ) throws -> Self {
-    context.objects = ObjectTable(neighbours)
+    context.objects = ObjectTable(referenced)
     let slots = schema.allKeys.map { record[$0] }
     return try make(slots: slots, unknownFields: schema.unknownFields(of: record), in: context)
   }

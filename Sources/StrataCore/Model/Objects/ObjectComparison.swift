@@ -22,7 +22,7 @@ struct ObjectComparison {
 
   private mutating func haveEqualFields(_ left: any VersionedModel, _ right: any VersionedModel) throws -> Bool {
     guard type(of: left) == type(of: right) else { return false }
-    let lefts = ObjectNeighbours(), rights = ObjectNeighbours()
+    let lefts = ReferencedObjects(), rights = ReferencedObjects()
     let own = try left.permanentValues(lefts), others = try right.permanentValues(rights)
     guard own.count == others.count else { return false }
     for (own, other) in zip(own, others) {
@@ -32,7 +32,7 @@ struct ObjectComparison {
   }
 
   private mutating func areEqual(
-    _ left: Value, _ right: Value, _ lefts: ObjectNeighbours, _ rights: ObjectNeighbours
+    _ left: Value, _ right: Value, _ lefts: ReferencedObjects, _ rights: ReferencedObjects
   ) -> Bool {
     switch (left, right) {
     case (.reference(let left), .reference(let right)):

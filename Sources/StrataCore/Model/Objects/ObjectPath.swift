@@ -7,26 +7,26 @@ struct ObjectPath {
     let wanted = target.identity
     var seen = Set<ObjectIdentifier>()
     var queue: [(object: any VersionedModel, path: [ArchiveError.PathComponent])] = []
-    func add(_ value: Value, _ neighbours: ObjectNeighbours, _ path: [ArchiveError.PathComponent]) {
+    func add(_ value: Value, _ referenced: ReferencedObjects, _ path: [ArchiveError.PathComponent]) {
       switch value {
-      case .reference(let number): queue.append((neighbours.objects[number], path))
+      case .reference(let number): queue.append((referenced.objects[number], path))
       case .array(let elements), .set(let elements):
-        for (index, element) in elements.enumerated() { add(element, neighbours, path + [.index(index)]) }
-      case .object(let object): for entry in object.entries { add(entry.value, neighbours, path + [.key(entry.key)]) }
-      case .record(let record): for field in record.fields { add(field.value, neighbours, path + [.key(field.key)]) }
+        for (index, element) in elements.enumerated() { add(element, referenced, path + [.index(index)]) }
+      case .object(let object): for entry in object.entries { add(entry.value, referenced, path + [.key(entry.key)]) }
+      case .record(let record): for field in record.fields { add(field.value, referenced, path + [.key(field.key)]) }
       case .map(let entries):
         for entry in entries {
           let key: ArchiveError.PathComponent = .key(entry.key.stringValue ?? "(key)")
-          add(entry.key, neighbours, path + [key])
-          add(entry.value, neighbours, path + [key])
+          add(entry.key, referenced, path + [key])
+          add(entry.value, referenced, path + [key])
         }
       default: break
       }
     }
     // This finds a path for an error that is thrown in any case; an object that cannot be encoded hides those after it.
-    let neighbours = ObjectNeighbours()
-    guard let value = try? root.archivedValue(includingExcluded: true, role: .neighbours(neighbours)) else { return [] }
-    add(value, neighbours, [])
+    let referenced = ReferencedObjects()
+    guard let value = try? root.archivedValue(includingExcluded: true, role: .referenced(referenced)) else { return [] }
+    add(value, referenced, [])
     var next = 0
     while next < queue.count {
       let (object, path) = queue[next]
@@ -34,8 +34,8 @@ struct ObjectPath {
       let identity = object.identity
       guard seen.insert(identity).inserted else { continue }
       if identity == wanted { return path }
-      let neighbours = ObjectNeighbours()
-      if let record = try? object.shallowRecord(neighbours) { add(.record(record), neighbours, path) }
+      let referenced = ReferencedObjects()
+      if let record = try? object.shallowRecord(referenced) { add(.record(record), referenced, path) }
     }
     return []
   }

@@ -40,10 +40,10 @@ package final class ObjectTable {
   /// A table of objects that exist, for taking them apart and putting them together.
   ///
   /// - Parameter adding: how many will be made that fields may refer to before.
-  package init(_ neighbours: ObjectNeighbours, adding: Int = 0) {
+  package init(_ referenced: ReferencedObjects, adding: Int = 0) {
     types = [:]
     first = 0
-    entries = neighbours.objects.map { .object($0) }
+    entries = referenced.objects.map { .object($0) }
     count = entries.count + adding
     sizes = [Int](repeating: 0, count: entries.count)
   }
@@ -145,11 +145,11 @@ package final class ObjectTable {
   /// The record of an object, with those of the objects that it refers to in their places.
   private func record(of object: any VersionedModel, inside open: [ObjectIdentifier], _ depth: Int) throws -> Value {
     guard !open.contains(object.identity), depth < Self.deepest else { return .null }
-    let neighbours = ObjectNeighbours()
-    let value = Value.record(try object.record(includingExcluded: false, role: .neighbours(neighbours)))
+    let referenced = ReferencedObjects()
+    let value = Value.record(try object.record(includingExcluded: false, role: .referenced(referenced)))
     try expand(value.size)
     return try value.replacingReferences {
-      try self.record(of: neighbours.objects[$0], inside: open + [object.identity], depth + 1)
+      try self.record(of: referenced.objects[$0], inside: open + [object.identity], depth + 1)
     }
   }
 
@@ -196,32 +196,17 @@ package final class ObjectTable {
 extension Value {
   /// How many values there are, those inside counted too.
   fileprivate var size: Int {
-    switch self {
-    case .array(let elements), .set(let elements): elements.reduce(1) { $0 + $1.size }
-    case .object(let object): object.entries.reduce(1) { $0 + $1.value.size }
-    case .map(let entries): entries.reduce(1) { $0 + $1.key.size + $1.value.size }
-    case .record(let record): record.values.reduce(1) { $0 + $1.size }
-    default: 1
-    }
+    var size = 1
+    forEachInside { size += $0.size }
+    return size
   }
 
-  /// The value with others in place of its references; sets become arrays, since what stands there may be equal.
+  /// The value with others in place of its references; sets become arrays, since what replaces them may be equal.
   fileprivate func replacingReferences(_ replace: (Int) throws -> Value) rethrows -> Value {
     switch self {
     case .reference(let number): try replace(number)
-    case .array(let elements), .set(let elements): .array(try elements.map { try $0.replacingReferences(replace) })
-    case .object(let object):
-      .object(
-        Object(
-          uniqueEntries: try object.entries.map {
-            .init(key: $0.key, value: try $0.value.replacingReferences(replace))
-          }))
-    case .map(let entries):
-      .map(try entries.map { .init(key: $0.key, value: try $0.value.replacingReferences(replace)) })
-    case .record(let record):
-      .record(
-        ModelRecord(shape: record.shape, values: try record.values.map { try $0.replacingReferences(replace) }))
-    default: self
+    case .set(let elements): .array(try elements.map { try $0.replacingReferences(replace) })
+    default: try mapInside { try $0.replacingReferences(replace) }
     }
   }
 }

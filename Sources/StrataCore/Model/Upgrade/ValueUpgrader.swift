@@ -4,30 +4,8 @@ struct ValueUpgrader {
   let catalog: SchemaCatalog
 
   func upgrade(_ value: Value, _ context: DecodingContext) throws -> Value {
-    switch value {
-    case .record(let record): return .record(try upgrade(record, context))
-    case .array(let elements): return .array(try upgrade(elements, context))
-    case .set(let elements): return .set(try upgrade(elements, context))
-    case .object(let object):
-      return .object(
-        Object(
-          uniqueEntries: try object.entries.map { entry in
-            do { return Object.Entry(key: entry.key, value: try upgrade(entry.value, context)) } catch {
-              throw ArchiveError.at(.key(entry.key), error)
-            }
-          }))
-    case .map(let entries):
-      return .map(try entries.map { Value.MapEntry(key: $0.key, value: try upgrade($0.value, context)) })
-    case .graph(let graph):
-      return .graph(ObjectGraph(objects: try upgrade(graph.objects, context), root: try upgrade(graph.root, context)))
-    default: return value
-    }
-  }
-
-  private func upgrade(_ elements: [Value], _ context: DecodingContext) throws -> [Value] {
-    try elements.enumerated().map { index, element in
-      do { return try upgrade(element, context) } catch { throw ArchiveError.at(.index(index), error) }
-    }
+    if case .record(let record) = value { return .record(try upgrade(record, context)) }
+    return try value.mapLocated { try upgrade($0, context) }
   }
 
   private func upgrade(_ record: ModelRecord, _ context: DecodingContext) throws -> ModelRecord {
@@ -62,12 +40,7 @@ struct ValueUpgrader {
   }
 
   private func nested(_ record: ModelRecord, _ context: DecodingContext) throws -> ModelRecord {
-    var result = record
-    for (place, value) in record.values.enumerated() {
-      do { result.values[place] = try upgrade(value, context) } catch {
-        throw ArchiveError.at(.key(record.keys[place]), error)
-      }
-    }
-    return result
+    let value = try Value.record(record).mapLocated { try upgrade($0, context) }
+    return value.recordValue ?? record
   }
 }

@@ -13,7 +13,7 @@ struct FailureSearch {
 
   /// Looks at the models that a value is or holds.
   mutating func visit(_ value: some Archivable) throws {
-    let models = ObjectNeighbours()
+    let models = ReferencedObjects()
     add([(try value.archivedValue(includingExcluded: true, role: .models(models)), Self.start)], models)
     try visitWaiting()
   }
@@ -40,20 +40,20 @@ struct FailureSearch {
 
   private mutating func addModels<M: VersionedModel>(inside model: M, _ step: Int) throws {
     guard M.schema.holdsValidation else { return }
-    let models = ObjectNeighbours()
+    let models = ReferencedObjects()
     let record = try model.record(includingExcluded: true, role: .models(models))
     add(record.fields.map { ($0.value, adding(.key($0.key), to: step)) }, models)
   }
 
   /// Adds the models that values refer to, so that the first of them comes next.
-  private mutating func add(_ values: [(value: Value, step: Int)], _ models: ObjectNeighbours) {
+  private mutating func add(_ values: [(value: Value, step: Int)], _ models: ReferencedObjects) {
     var found: [(any VersionedModel, Int)] = []
     for (value, step) in values { collect(value, step, models, &found) }
     waiting += found.reversed()
   }
 
   private mutating func collect(
-    _ value: Value, _ step: Int, _ models: ObjectNeighbours, _ found: inout [(any VersionedModel, Int)]
+    _ value: Value, _ step: Int, _ models: ReferencedObjects, _ found: inout [(any VersionedModel, Int)]
   ) {
     switch value {
     case .reference(let number): found.append((models.objects[number], step))

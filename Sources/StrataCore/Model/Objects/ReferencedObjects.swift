@@ -1,8 +1,8 @@
 /// The objects that one object or value refers to directly, in the order in which they were met.
 ///
-/// Taking an object apart for copying, merging or comparing must not take its neighbours apart: a copy refers to the
+/// Taking an object apart for copying, merging or comparing must not take apart what it refers to: a copy refers to the
 /// same ones.
-package final class ObjectNeighbours {
+package final class ReferencedObjects {
   package private(set) var objects: [any VersionedModel] = []
   private var numbers: [ObjectIdentifier: Int] = [:]
 

@@ -1,0 +1,106 @@
+// Everything that walks a value goes through these, so that no kind of collection is forgotten: keys of maps, members of sets,
+// objects of graphs.
+
+extension Value {
+  /// Whether this may hold other values.
+  package var holdsValues: Bool {
+    switch self {
+    case .array, .set, .object, .map, .record, .graph: true
+    default: false
+    }
+  }
+
+  /// Calls with each of the values directly inside, in their order: of a map each key before its value, of a graph the root
+  /// last.
+  package func forEachInside(_ body: (Value) throws -> Void) rethrows {
+    switch self {
+    case .array(let elements), .set(let elements): try elements.forEach(body)
+    case .object(let object): for entry in object.entries { try body(entry.value) }
+    case .record(let record): try record.values.forEach(body)
+    case .map(let entries):
+      for entry in entries {
+        try body(entry.key)
+        try body(entry.value)
+      }
+    case .graph(let graph):
+      try graph.objects.forEach(body)
+      try body(graph.root)
+    default: break
+    }
+  }
+
+  /// Whether one of the values directly inside is such a one.
+  package func containsInside(where predicate: (Value) throws -> Bool) rethrows -> Bool {
+    switch self {
+    case .array(let elements), .set(let elements): try elements.contains(where: predicate)
+    case .object(let object): try object.entries.contains { try predicate($0.value) }
+    case .record(let record): try record.values.contains(where: predicate)
+    case .map(let entries): try entries.contains { try predicate($0.key) || predicate($0.value) }
+    case .graph(let graph): try graph.objects.contains(where: predicate) || predicate(graph.root)
+    default: false
+    }
+  }
+
+  /// The value with others in place of those directly inside, of one kind and in their order.
+  package func mapInside(_ replacement: (Value) throws -> Value) rethrows -> Value {
+    switch self {
+    case .array(let elements): .array(try elements.map(replacement))
+    case .set(let members): .set(try members.map(replacement))
+    case .object(let object):
+      .object(Object(uniqueEntries: try object.entries.map { .init(key: $0.key, value: try replacement($0.value)) }))
+    case .record(let record): .record(ModelRecord(shape: record.shape, values: try record.values.map(replacement)))
+    case .map(let entries):
+      .map(try entries.map { .init(key: try replacement($0.key), value: try replacement($0.value)) })
+    case .graph(let graph):
+      .graph(ObjectGraph(objects: try graph.objects.map(replacement), root: try replacement(graph.root)))
+    default: self
+    }
+  }
+
+  /// As ``mapInside(_:)``; an error of the replacement gets the step to the value that it is for.
+  package func mapLocated(_ replacement: (Value) throws -> Value) throws -> Value {
+    var place = 0
+    return try mapInside { value in
+      defer { place += 1 }
+      do { return try replacement(value) } catch {
+        guard let step = step(to: place) else { throw error }
+        throw ArchiveError.at(step, error)
+      }
+    }
+  }
+
+  /// The step to the value that ``forEachInside(_:)`` comes to after so many others; `nil` for the root of a graph.
+  private func step(to place: Int) -> ArchiveError.PathComponent? {
+    switch self {
+    case .object(let object): .key(object.entries[place].key)
+    case .record(let record): .key(record.keys[place])
+    case .map(let entries): .key(entries[place / 2].key.stringValue ?? "(key)")
+    case .graph(let graph) where place == graph.objects.count: nil
+    default: .index(place)
+    }
+  }
+
+  // MARK: References
+
+  package var hasReferences: Bool {
+    if case .reference = self { true } else { containsInside(where: \.hasReferences) }
+  }
+
+  /// The numbers of the objects that a value refers to, in its order, each as often as it does.
+  package func forEachReference(_ body: (Int) throws -> Void) rethrows {
+    if case .reference(let number) = self {
+      try body(number)
+    } else {
+      try forEachInside { try $0.forEachReference(body) }
+    }
+  }
+
+  /// The value with another one in place of each reference; sets stay sets.
+  package func mapReferences(_ replacement: (Int) throws -> Value) rethrows -> Value {
+    if case .reference(let number) = self {
+      try replacement(number)
+    } else {
+      try mapInside { try $0.mapReferences(replacement) }
+    }
+  }
+}

@@ -1,0 +1,52 @@
+import Foundation
+import StrataTestSupport
+import Testing
+
+@testable import StrataCore
+
+/// That whatever walks a value reaches all that is in it.
+@Suite("Walking values") struct TraversalTests {
+  private static let address = Value.record(
+    ModelRecord(typeName: "Address", modelVersion: 0, fields: [("street", "a")]))
+
+  /// A value in every place where a value may be, with the step to it.
+  private static let places: [(String, @Sendable (Value) -> Value, ArchiveError.PathComponent?)] = [
+    ("array", { [1, $0] }, .index(1)),
+    ("set", { .set([1, $0]) }, .index(1)),
+    ("object", { ["a": 1, "b": $0] }, .key("b")),
+    ("map value", { .map([.init(key: 1, value: $0)]) }, .key("(key)")),
+    ("map key", { .map([.init(key: $0, value: 1)]) }, .key("(key)")),
+    ("record", { .record(ModelRecord(typeName: "R", modelVersion: nil, fields: [("a", 1), ("b", $0)])) }, .key("b")),
+    ("object of a graph", { .graph(ObjectGraph(objects: [1, $0], root: 1)) }, .index(1)),
+    ("root of a graph", { .graph(ObjectGraph(objects: [1], root: $0)) }, nil),
+  ]
+
+  @Test("Records are upgraded wherever they are", arguments: places.indices)
+  func upgrade(place: Int) throws {
+    let (name, put, _) = Self.places[place]
+    var catalog = SchemaCatalog()
+    Address.collectSchemas(into: &catalog)
+    let result = try ValueUpgrader(catalog: catalog).upgrade(put(put(Self.address)), DecodingContext())
+    let today = Value.record(
+      ModelRecord(typeName: "Address", modelVersion: 1, fields: [("street", "a"), ("country", "CH")]))
+    #expect(result == put(put(today)), "\(name)")
+  }
+
+  @Test(
+    "References are found and replaced wherever they are, and errors have the step to them", arguments: places.indices)
+  func references(place: Int) throws {
+    let (name, put, step) = Self.places[place]
+    let value = put(put(.reference(7)))
+    var found: [Int] = []
+    value.forEachReference { found.append($0) }
+    #expect(found == [7] && value.hasReferences && !put(put(1)).hasReferences, "\(name)")
+    #expect(value.mapReferences { .int(Int64($0)) } == put(put(7)), "\(name)")
+    let error = archiveError(.rejected) {
+      _ = try put(.reference(7)).mapLocated { inside in
+        if inside.hasReferences { throw ArchiveError(.rejected, "here") }
+        return inside
+      }
+    }
+    #expect(error?.codingPath == step.map { [$0] } ?? [], "\(name)")
+  }
+}
