@@ -82,25 +82,31 @@ extension Value {
 
   // MARK: References
 
+  // The references in a graph are to its own objects, so none of these looks into one.
+
   package var hasReferences: Bool {
-    if case .reference = self { true } else { containsInside(where: \.hasReferences) }
+    switch self {
+    case .reference: true
+    case .graph: false
+    default: containsInside(where: \.hasReferences)
+    }
   }
 
   /// The numbers of the objects that a value refers to, in its order, each as often as it does.
   package func forEachReference(_ body: (Int) throws -> Void) rethrows {
-    if case .reference(let number) = self {
-      try body(number)
-    } else {
-      try forEachInside { try $0.forEachReference(body) }
+    switch self {
+    case .reference(let number): try body(number)
+    case .graph: break
+    default: try forEachInside { try $0.forEachReference(body) }
     }
   }
 
   /// The value with another one in place of each reference; sets stay sets.
   package func mapReferences(_ replacement: (Int) throws -> Value) rethrows -> Value {
-    if case .reference(let number) = self {
-      try replacement(number)
-    } else {
-      try mapInside { try $0.mapReferences(replacement) }
+    switch self {
+    case .reference(let number): try replacement(number)
+    case .graph: self
+    default: try mapInside { try $0.mapReferences(replacement) }
     }
   }
 }

@@ -39,11 +39,14 @@ import Testing
     let value = put(put(.reference(7)))
     var found: [Int] = []
     value.forEachReference { found.append($0) }
-    #expect(found == [7] && value.hasReferences && !put(put(1)).hasReferences, "\(name)")
-    #expect(value.mapReferences { .int(Int64($0)) } == put(put(7)), "\(name)")
+    // Those in a graph are to its own objects.
+    let isGraph = name.contains("graph")
+    #expect(found == (isGraph ? [] : [7]) && value.hasReferences == !isGraph, "\(name)")
+    #expect(!put(put(1)).hasReferences, "\(name)")
+    #expect(value.mapReferences { .int(Int64($0)) } == (isGraph ? value : put(put(7))), "\(name)")
     let error = archiveError(.rejected) {
       _ = try put(.reference(7)).mapLocated { inside in
-        if inside.hasReferences { throw ArchiveError(.rejected, "here") }
+        if case .reference = inside { throw ArchiveError(.rejected, "here") }
         return inside
       }
     }

@@ -206,6 +206,7 @@ extension Value {
     switch self {
     case .reference(let number): try replace(number)
     case .set(let elements): .array(try elements.map { try $0.replacingReferences(replace) })
+    case .graph: self
     default: try mapInside { try $0.replacingReferences(replace) }
     }
   }
