@@ -46,14 +46,16 @@ struct FolderConversion: Sendable {
     for _ in 0..<min(jobs, items.count) {
       work.running.enter()
       let thread = Thread {
-        // A thread does not have the values of the task that starts it.
-        SystemCall.$interceptor.withValue(interceptor) {
+        func run() {
           while let place = Self.take(work, items.count) {
             let result = convert(items[place].path, items[place].item, entries[items[place].path])
             work.state.withLock { $0.results.append((place, result)) }
             work.arrived.signal()
           }
         }
+        // A thread does not have the values of the task that starts it. Only tests set one; without one nothing is passed on,
+        // since in an optimized build of Swift 6.3 `withValue` of `nil` crashes on a thread that belongs to no task.
+        if let interceptor { SystemCall.$interceptor.withValue(interceptor) { run() } } else { run() }
         work.running.leave()
       }
       // Values may nest, and the stacks of threads are small on some systems.
