@@ -38,11 +38,11 @@ extension Runner {
     guard wants(name) else { return }
     let json = try JSONWriter().write(refresh)
     var result = models
-    let report = try result.merge(.model(refresh), base: base)
+    let report = try result.mergeValues(from: refresh, base: base)
     guard base != nil || result == refresh, !report.isEmpty else { throw Failure("\(name) did not merge") }
     try time(name, inverted: true) {
       var merged = models
-      consume(try merged.merge(.model(refresh), base: base))
+      consume(try merged.mergeValues(from: refresh, base: base))
     } theirs: {
       consume(try JSONReader().read([Small].self, from: json))
     }
