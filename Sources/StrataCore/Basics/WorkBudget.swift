@@ -29,7 +29,7 @@ package final class WorkBudget {
     begin(fileSize: fileSize)
   }
 
-  /// Allows what so many more bytes of input may do: a file, or the next member of a stream.
+  /// Allows what the given number of further bytes of input may do: a file, or the next member of a stream.
   ///
   /// What is allowed whatever the size is allowed once, so that many small members cannot do more than one large file.
   package func begin(fileSize: Int) {
@@ -72,10 +72,10 @@ package final class WorkBudget {
     if steps < 0 { throw exceeded(.steps) }
   }
 
-  /// Whether so many values may still be made.
+  /// Whether this number of values may still be made.
   func allows(values count: Int) -> Bool { count <= values }
 
-  /// Whether references may still stand for so many bytes.
+  /// Whether references may still stand for this number of bytes.
   func allows(bytes count: Int) -> Bool { count <= bytes }
 
   @inline(never)

@@ -62,7 +62,7 @@ extension Value {
       self = .null
       record[key] = value
       self = .record(record)
-    default: preconditionFailure("\(kind) has no keys")
+    default: preconditionFailure("only called for what `set` found to have keys, and this is a \(kind)")
     }
   }
 }

@@ -69,7 +69,7 @@ extension Value {
     }
   }
 
-  /// The step to the value that ``forEachInside(_:)`` comes to after so many others; `nil` for the root of a graph.
+  /// The step to the value that ``forEachInside(_:)`` comes to after this number of others; `nil` for the root of a graph.
   private func step(to place: Int) -> ArchiveError.PathComponent? {
     switch self {
     case .object(let object): .key(object.entries[place].key)

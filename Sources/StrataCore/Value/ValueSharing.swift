@@ -108,7 +108,7 @@ struct OutputLimit {
     next = min(Self.free, most)
   }
 
-  /// Begins with another value, after so many bytes.
+  /// Begins with another value, after this number of bytes.
   mutating func begin(at count: Int) { next = min(most, count > most ? most : count + Self.free) }
 
   /// Checks how much was written of a value.
