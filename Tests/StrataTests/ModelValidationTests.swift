@@ -85,7 +85,7 @@ struct ModelValidationTests {
       ])
   }
 
-  @Test("V-2, V-7, A-11: an archive is validated on the fast road, and can be read without")
+  @Test("V-2, V-7, A-11: an archive is validated on the fast path, and can be read without")
   func archive() throws {
     let data = try ArchiveEncoder().encode([good, Article(id: 0, title: "x", author: "a")])
     let error = try #require(throws: ArchiveError.self) { try ArchiveDecoder().decode([Article].self, from: data) }

@@ -146,7 +146,7 @@ struct DiffTests {
     #expect(Run("diff", one, try scratch.file("3.json", "[1, 2, 3]")).code == 0)
   }
 
-  @Test("keyed archives and property lists, with shared objects and circles")
+  @Test("keyed archives and property lists, with shared objects and cycles")
   func legacy() throws {
     #expect(Run("diff", Legacy.path("bookmarks.plist"), Legacy.path("bookmarks-xml.plist")).code == 0)
     #expect(Run("diff", Legacy.path("settings.plist"), Legacy.path("settings.bplist")).code == 0)

@@ -178,7 +178,7 @@ struct MergeArchiveTests {
     #expect(names == ["a", "next of a", "b", "new"])
   }
 
-  @Test("objects stay objects; shared ones and circles are refused")
+  @Test("objects stay objects; shared ones and cycles are refused")
   func objects() throws {
     let local = try archive("l", Room("a", next: Room("b")))
     let server = try archive("s", Room("a", next: Room("c", next: Room("d"))))

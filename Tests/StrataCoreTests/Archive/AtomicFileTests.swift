@@ -63,7 +63,7 @@ struct AtomicFileTests {
     }
   }
 
-  @Test("A circle of links is an error")
+  @Test("A cycle of links is an error")
   func circle() throws {
     try withFolder { (folder: URL) throws in
       let link = folder.appendingPathComponent("link")
@@ -126,7 +126,7 @@ struct AtomicFileTests {
     }
   }
 
-  @Test("Several pieces are written one behind the other")
+  @Test("Several pieces are written one after the other")
   func pieces() throws {
     try withFolder { (folder: URL) throws in
       let url = folder.appendingPathComponent("a")

@@ -62,7 +62,7 @@ struct StreamRecoveryTests {
     return (try stream.bytes, sizes)
   }
 
-  @Test("X-30: whatever breaks off behind the last end is cut, and kept until there is a new end")
+  @Test("X-30: whatever breaks off after the last end is cut, and kept until there is a new end")
   func cuts() throws {
     try SessionStream.with { stream in
       let (bytes, sizes) = try whole(stream)
@@ -80,7 +80,7 @@ struct StreamRecoveryTests {
     }
   }
 
-  @Test("X-30: zeros behind a member that broke off are what a loss of power leaves", arguments: [1, 7, 4096, 70_000])
+  @Test("X-30: zeros after a member that broke off are what a loss of power leaves", arguments: [1, 7, 4096, 70_000])
   func zeros(count: Int) throws {
     try SessionStream.with { stream in
       let (bytes, sizes) = try whole(stream)
@@ -103,7 +103,7 @@ struct StreamRecoveryTests {
         try damaged.write(to: stream.url)
         do {
           try stream.session(50..<51, recovering: true)
-          // A bit that means nothing, behind the end of compressed data.
+          // A bit that means nothing, after the end of compressed data.
           #expect(try stream.read().models == SessionStream.models(0..<51), "byte \(place)")
           harmless += 1
         } catch {
@@ -353,7 +353,7 @@ struct SalvageTests {
         #expect(gaps.allSatisfy { $0.bytes.contains(place) || $0.bytes.isEmpty }, "byte \(place): \(gaps)")
         guard models == others else { continue }
         #expect(throws: ArchiveError.self, "byte \(place)") { try stream.read() }
-        // Nothing is acknowledged behind damage.
+        // Nothing is acknowledged after damage.
         #expect(throws: ArchiveError.self, "byte \(place)") { try stream.session(60..<61) }
         #expect(try stream.bytes == damaged)
       }

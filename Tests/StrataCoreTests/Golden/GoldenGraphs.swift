@@ -36,7 +36,7 @@ enum GoldenGraphs {
       make: { Child(name: $0, parent: $1, sibling: $2) })
   }
 
-  /// References back and forth, shared ones, and a circle.
+  /// References back and forth, shared ones, and a cycle.
   static func family() -> Parent {
     let parent = Parent(name: "Ada")
     let children = [Child(name: "Ben", parent: parent), Child(name: "Cleo", parent: parent)]

@@ -76,7 +76,7 @@ private final class Garage: DescribedModel {
 }
 
 @Suite struct HandWrittenHierarchyTests {
-  @Test("A-5, A-14, M-14: classes written by hand keep superclass, identity and circles")
+  @Test("A-5, A-14, M-14: classes written by hand keep superclass, identity and cycles")
   func hierarchy() throws {
     let owner = Garage(vehicles: [Car(name: "c", doors: 4), Vehicle(name: "v")])
     for vehicle in owner.vehicles { vehicle.owner = owner }

@@ -150,7 +150,7 @@ struct JSONModelWriterTests {
     static func make(from value: Value, in context: DecodingContext) throws -> Clash { Clash(fields: []) }
   }
 
-  @Test("Unknown fields are written behind the others")
+  @Test("Unknown fields are written after the others")
   func unknownFields() throws {
     struct Keeping: VersionedModel, Equatable {
       var id: Int

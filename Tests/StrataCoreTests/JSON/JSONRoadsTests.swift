@@ -36,7 +36,7 @@ struct Report: DescribedModel, Equatable {
     })
 }
 
-/// What one road gives: a value, or code, path and type of an error.
+/// What one path gives: a value, or code, path and type of an error.
 private enum Outcome<T: Equatable>: Equatable {
   case value(T)
   case error(ArchiveError.Code, String, String?)

@@ -46,7 +46,7 @@ struct KeyedCorpusTests {
     }
   }
 
-  /// One has dictionaries with objects as keys that stand behind their values; the other has a time zone that only a date
+  /// One has dictionaries with objects as keys that stand after their values; the other has a time zone that only a date
   /// refers to, and dates have none here.
   private static let numberedAnew = ["twitterDMUsers", "SinaCloudStorage__03bd41c0"]
 
@@ -99,7 +99,7 @@ struct KeyedCorpusTests {
     #expect(holders == ["keyed/scene/xamarin__a11d0e56__scene.scn"])
   }
 
-  /// What other readers refuse and is right here: circles, which are references of a graph, and a top key that is not
+  /// What other readers refuse and is right here: cycles, which are references of a graph, and a top key that is not
   /// `root`, as every key may be one.
   private static let openHere = ["circularReference", "circular_archive", "missingRoot"]
 

@@ -23,7 +23,7 @@ struct KeyedModelWritingTests {
     #expect(try ArchiveDecoder().decode(fromKeyed: KeyedArchive(data)) == LegacyUser(count: 5, isAdmin: true))
   }
 
-  @Test("A-20: models, shared ones and circles come back")
+  @Test("A-20: models, shared ones and cycles come back")
   func roundTrip() throws {
     let team = LegacyTeam(lead: LegacyUser(name: "a"), members: [LegacyUser(count: 1), LegacyUser(count: 2)])
     #expect(try ArchiveDecoder().decode(fromKeyed: KeyedArchive(ArchiveEncoder().encodeKeyed(team))) == team)
@@ -48,7 +48,7 @@ struct KeyedModelWritingTests {
     #expect(try ArchiveEncoder().encodeKeyed(Set(values.shuffled())) == ArchiveEncoder().encodeKeyed(values))
   }
 
-  @Test("Records are adjusted to what an older program knows, each behind those inside it")
+  @Test("Records are adjusted to what an older program knows, each after those inside it")
   func adjusted() throws {
     let team = LegacyTeam(lead: LegacyUser(name: "Ada"), members: [])
     var seen: [String] = []

@@ -183,7 +183,7 @@ struct KeyedWritingTests {
     }
   }
 
-  @Test("Shared objects and circles stand once, and a long list does not take the stack")
+  @Test("Shared objects and cycles are written once, and a long list does not take the stack")
   func sharing() throws {
     func node(_ fields: [(key: String, value: Value)]) -> Value {
       .record(ModelRecord(typeName: "Node", modelVersion: 1, fields: fields))

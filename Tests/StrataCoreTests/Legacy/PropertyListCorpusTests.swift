@@ -25,7 +25,7 @@ private struct CorpusList: Sendable, CustomTestStringConvertible {
 
 @Suite("Property lists of the corpus", .readsCorpus)
 struct PropertyListCorpusTests {
-  /// Read here, though Python refuses them: text marked as ASCII that is UTF-8, and a NUL byte behind the end.
+  /// Read here, though Python refuses them: text marked as ASCII that is UTF-8, and a NUL byte after the end.
   static let onlyReadHere = ["joeferner__0cbf22d2__sample1.bplist", "cjwl__18c0446d__Cocotron.keyedArchive"]
 
   /// Lists among the hostile ones that are right: no document type, and a comment in an empty key.

@@ -99,7 +99,7 @@ struct PropertyListDamageTests {
   @Test(
     "X-7: what claims more than there is, or what is not there, is refused",
     arguments: [
-      // Lengths, with eight bytes behind the marker, that no file has.
+      // Lengths, with eight bytes after the marker, that no file has.
       binary([0xAF, 0x13, 0x7F, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF], offsets: [8]),
       binary([0x4F, 0x13, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF], offsets: [8]),
       binary([0x6F, 0x13, 0x80, 0, 0, 0, 0, 0, 0, 0], offsets: [8]),

@@ -7,7 +7,7 @@ import Testing
 private struct Edit {
   let path: [String]
   let value: Value?
-  /// What was put behind the elements that were there.
+  /// What was put after the elements that were there.
   var appended: Value?
 }
 

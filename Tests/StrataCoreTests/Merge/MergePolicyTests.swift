@@ -69,7 +69,7 @@ struct MergePolicyTests {
     #expect(try merge(.lines.orElse(.max), "a", "b", "c").value == "c")
   }
 
-  @Test("Null and absence clear nothing where a value must be present, whatever stands behind it")
+  @Test("Null and absence clear nothing where a value must be present, whatever follows it")
   func ifPresent() throws {
     for policy: MergePolicy in [
       .serverWins.ifPresent, .takeSourceIfPresent, .max.ifPresent, .serverWins.ifPresent.orElse(.serverWins),

@@ -36,7 +36,7 @@ struct DescribedObjectTests {
     try ArchiveDecoder().decode(M.self, from: ArchiveEncoder().encode(model))
   }
 
-  @Test("M-13, U-15: circles come back, through optionals, collections and weak references")
+  @Test("M-13, U-15: cycles come back, through optionals, collections and weak references")
   func circles() throws {
     let house = Room("house")
     house.doors = (0..<3).map { Room("\($0)", house: house) }
@@ -54,7 +54,7 @@ struct DescribedObjectTests {
     #expect(try archived(Room("kitchen", house: house)).house == nil)
   }
 
-  @Test("U-15: a circle may pass through a constant where a variable that can wait is in it too")
+  @Test("U-15: a cycle may pass through a constant where a variable that can wait is in it too")
   func constants() throws {
     let mirror = Fixed.Mirror(nil)
     let fixed = Fixed(mirror)

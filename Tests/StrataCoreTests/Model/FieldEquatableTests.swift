@@ -128,7 +128,7 @@ struct FieldEquatableTests {
     return person
   }
 
-  @Test("M-13: equality, hash, description and validation end where objects lead to each other in circles")
+  @Test("M-13: equality, hash, description and validation end where objects refer to each other in cycles")
   func circles() throws {
     let couple = couple("a", "b")
     #expect(couple == self.couple("a", "b"))

@@ -30,7 +30,7 @@ private struct Shelf: DescribedModel, PostDecoding {
 
 @Suite("PostDecoding")
 struct PostDecodingTests {
-  @Test("M-8: an archive runs the hook once, on either road, after the fields are set")
+  @Test("M-8: an archive runs the hook once, on either path, after the fields are set")
   func archive() throws {
     let today = try ArchiveEncoder().encode([Note(text: "a"), Note(text: "b")])
     #expect(try ArchiveDecoder().decode([Note].self, from: today).map(\.calls) == [["archive a"], ["archive b"]])

@@ -30,7 +30,7 @@ struct RoundTripTests {
     #expect(try ArchiveEncoder().encode(left) == ArchiveEncoder().encode(right))
   }
 
-  @Test("The two roads agree: bytes to model, and bytes to value to model")
+  @Test("The two paths agree: bytes to model, and bytes to value to model")
   func roads() throws {
     let data = try ArchiveEncoder().encode(Self.nested())
     let value = try ArchiveDecoder().decodeValue(from: data)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Classes and their superclasses")
 struct HierarchyTests {
-  @Test("M-1: a class has the fields of its superclasses behind its own; a key that both declare is a mistake")
+  @Test("M-1: a class has the fields of its superclasses after its own; a key that both declare is a mistake")
   func fields() throws {
     #expect(Puppy.schema.fields.map(\.key) == ["weeks", "breed", "friend", "name", "keeper"])
     let keys = try Puppy(name: "Bit", breed: "Pug", weeks: 7).dictionaryValue.keys

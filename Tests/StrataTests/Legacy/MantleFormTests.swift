@@ -110,7 +110,7 @@ struct MantleFormTests {
     #expect(try ArchiveDecoder().decode(MantleTask.self, fromKeyed: written).nestedName == nil)
   }
 
-  @Test("A-5: a conditional reference is the object that stands before or behind it, and nil where none does")
+  @Test("A-5: a conditional reference is the object that comes before or after it, and nil where none does")
   func conditional() throws {
     for isFirst in [true, false] {
       var archive = MantleArchive()
@@ -159,7 +159,7 @@ struct MantleFormTests {
     }
   }
 
-  @Test("A-20: shared objects and circles are the same objects again")
+  @Test("A-20: shared objects and cycles are the same objects again")
   func identity() throws {
     var archive = MantleArchive()
     let type = archive.type("City")

@@ -142,7 +142,7 @@ struct ThreeWayMergeTests {
     #expect(other.steps[0].name == "theirs" && other.place == TodoPlace(city: "theirs", street: "there"))
   }
 
-  @Test("Base, local and server of different versions are lifted first")
+  @Test("Base, local and server of different versions are upgraded first")
   func versions() throws {
     let old = ModelRecord(typeName: "TodoItem", modelVersion: 1, fields: [("id", 1), ("summary", "server's")])
     let archive = try ArchiveEncoder().encode(old)

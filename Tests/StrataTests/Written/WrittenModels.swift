@@ -162,7 +162,7 @@ struct WrittenByLine: DescribedModel, RandomModel {
   }
 }
 
-/// Objects that are shared and lead in circles.
+/// Objects that are shared and refer to each other in cycles.
 @Model(version: 1)
 class WrittenKnot: RandomModel, Hashable {
   var name = ""

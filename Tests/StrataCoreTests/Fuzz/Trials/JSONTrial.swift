@@ -1,7 +1,7 @@
 import Foundation
 import StrataCore
 
-/// Every text: what is read is written and read again, and both roads to a model give the same one.
+/// Every text: what is read is written and read again, and both paths to a model give the same one.
 enum JSONTrial {
   static func run(_ data: Data) throws {
     let value = try attempt { try JSONReader().read(data) }
@@ -28,7 +28,7 @@ enum JSONTrial {
     _ = try attempt { try JSONReader().read(Set<String>.self, from: data) }
   }
 
-  /// The road that models take to text.
+  /// The path that models take to text.
   private static func textFromArchive<T: Archivable>(_ value: T) throws -> Data { try JSONWriter().write(value) }
 
   /// The result; each error says where.

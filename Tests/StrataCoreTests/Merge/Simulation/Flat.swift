@@ -118,7 +118,7 @@ struct Flat {
     }
   }
 
-  /// The paths that several elements of a list share, but for the number behind them.
+  /// The paths that several elements of a list share, but for the number after them.
   var duplicates: [FlatPath] {
     leaves.flatMap { path, leaf -> [FlatPath] in
       guard case .list(let names) = leaf else { return [] }

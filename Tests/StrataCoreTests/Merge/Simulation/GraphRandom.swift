@@ -2,7 +2,7 @@ import StrataCore
 import StrataTestSupport
 
 extension SeededRandom {
-  /// A random graph of a team: people who share their bosses, in circles too, and pets.
+  /// A random graph of a team: people who share their bosses, in cycles too, and pets.
   mutating func graph() -> GraphMap {
     var map = GraphMap()
     let ids = (1...4).filter { _ in below(4) > 0 }
@@ -98,7 +98,7 @@ struct GraphDocument {
   /// - Parameters:
   ///   - whole: the graph.
   ///   - local: the objects that are known here; what is new is sent whole.
-  /// - Returns: `nil` where objects refer to each other in circles, which JSON cannot say.
+  /// - Returns: `nil` where objects refer to each other in cycles, which JSON cannot say.
   init?(_ whole: GraphMap, knownHere local: GraphMap, _ random: inout SeededRandom) {
     var map = whole
     let isPart = random.isOnce(in: 2)

@@ -226,7 +226,7 @@ private struct GraphRound {
     }
   }
 
-  /// The object and the field that a path leads to, and what comes behind; `nil` where it leads nowhere.
+  /// The object and the field that a path leads to, and what comes after; `nil` where it leads nowhere.
   private static func place(_ path: ArraySlice<MergePath.Component>, _ key: String, _ map: GraphMap) -> String? {
     guard case .key(let field)? = path.first, let content = map.objects[key]?[field] else { return nil }
     let rest = path.dropFirst()

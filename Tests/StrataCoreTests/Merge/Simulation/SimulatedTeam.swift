@@ -17,7 +17,7 @@ final class SimulatedTeam: DescribedModel {
     make: { SimulatedTeam(name: $0, lead: $1, guest: $2, members: $3) })
 }
 
-/// An object with identity that others share, in circles too.
+/// An object with identity that others share, in cycles too.
 final class SimulatedPerson: DescribedModel {
   let id: Int?
   var name: String
@@ -92,7 +92,7 @@ struct GraphMap {
     }
   }
 
-  /// The map without what nothing leads to. A weak reference holds nothing, but a circle holds itself.
+  /// The map without what nothing leads to. A weak reference holds nothing, but a cycle holds itself.
   func trimmed(holding held: Set<String> = []) -> GraphMap {
     var result = self
     var strong = reachable(throughWeak: false)
@@ -179,7 +179,7 @@ struct GraphInstances {
     return key
   }
 
-  /// Takes circles apart, so that the objects go.
+  /// Breaks cycles, so that the objects are freed.
   func release() {
     for object in Array(instances.values) + duplicates {
       (object as? SimulatedPerson)?.boss = nil
