@@ -5,14 +5,11 @@ struct ReadingCounts {
   private var expandedBytes = 0
   private var largestCount = 0
   private var longestText = 0
-  /// The bytes of the keys of each numbered definition, which each of its records refers to.
-  private var keyBytes: [Int] = []
 
   init(_ limits: ArchiveLimits) { self.limits = limits }
 
   mutating func reset() {
     (values, expandedBytes, largestCount, longestText) = (0, 0, 0, 0)
-    keyBytes.removeAll(keepingCapacity: true)
   }
 
   @inline(__always)
@@ -34,13 +31,15 @@ struct ReadingCounts {
   /// A definition that is written, and the record that it stands in.
   mutating func addDefinition(_ shape: RecordShape) {
     values &+= WorkBudget.values(ofDefinition: shape.keys.count)
-    keyBytes.append(shape.keyBytes)
     expandedBytes &+= shape.keyBytes
   }
 
-  /// A record that refers to its definition.
+  /// A record that refers to its definition, whose count was looked at there.
   @inline(__always)
-  mutating func addRecord(_ number: Int) { expandedBytes &+= keyBytes[number] }
+  mutating func addRecord(_ count: Int, keyBytes: Int) {
+    values &+= count &+ 1
+    expandedBytes &+= keyBytes
+  }
 
   /// How large a file must be for readers to accept what it makes: half of what they accept, since what is read in two
   /// steps, as what a hook upgrades, is counted twice.

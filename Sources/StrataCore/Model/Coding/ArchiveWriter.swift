@@ -9,8 +9,8 @@ public struct ArchiveWriter: ~Copyable {
   private var strings = StringIndex()
   /// Whether strings and keys that were written before become references.
   package let usesReferences: Bool
-  /// The schemas that were met, with their numbers: found faster than by content.
-  private var schemas: [(schema: ObjectIdentifier, number: Int)] = []
+  /// The schemas that were met, with what their records need: found faster than by content.
+  private var schemas: [KnownSchema] = []
   /// What each record tag stands for. Equal content has one number, whatever object describes it.
   private var numbers: [RecordShape: Int] = [:]
   /// The shapes whose definitions stand in the bytes, with their numbers.
@@ -324,12 +324,15 @@ public struct ArchiveWriter: ~Copyable {
   package mutating func beginRecord(_ schema: ModelSchema) throws {
     let identity = ObjectIdentifier(schema)
     for known in schemas where known.schema == identity {
-      beginReference(known.number, count: includesExcluded ? schema.allKeys.count : schema.archivedKeys.count)
+      beginReference(known.number, count: known.count, keyBytes: known.keyBytes)
       return try enter()
     }
     try schema.check()
     let shape = includesExcluded ? schema.fullShape : schema.archivedShape
-    if let number = try begin(shape) { schemas.append((identity, number)) }
+    if let number = try begin(shape) {
+      schemas.append(
+        KnownSchema(schema: identity, number: number, count: shape.keys.count, keyBytes: shape.keyBytes))
+    }
     note(schema, of: shape)
     try enter()
   }
@@ -360,7 +363,7 @@ public struct ArchiveWriter: ~Copyable {
   ///   beyond 255 are defined anew each time, under the last tag.
   private mutating func begin(_ shape: RecordShape) throws -> Int? {
     if let number = numbers[shape] {
-      beginReference(number, count: shape.keys.count)
+      beginReference(number, count: shape.keys.count, keyBytes: shape.keyBytes)
       return number
     }
     guard shape.hasPlainMark else {
@@ -382,9 +385,20 @@ public struct ArchiveWriter: ~Copyable {
   }
 
   @inline(__always)
-  private mutating func beginReference(_ number: Int, count: Int) {
-    counts.addRecord(number)
+  private mutating func beginReference(_ number: Int, count: Int, keyBytes: Int) {
+    counts.addRecord(count, keyBytes: keyBytes)
     buffer.append(0xD9, UInt16(truncatingIfNeeded: CBOR.Tag.firstRecord) &+ UInt16(truncatingIfNeeded: number))
-    beginArray(count: count)
+    buffer.appendHead(CBOR.Major.array, UInt64(truncatingIfNeeded: count))
+  }
+
+  /// A schema whose definition was written.
+  private struct KnownSchema {
+    let schema: ObjectIdentifier
+    /// The number of the definition.
+    let number: Int
+    /// How many fields a record of it has.
+    let count: Int
+    /// The bytes of its keys, which each record stands for.
+    let keyBytes: Int
   }
 }
