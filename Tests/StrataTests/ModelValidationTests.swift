@@ -64,6 +64,21 @@ struct Panel: Equatable {
 }
 
 @Model(version: 1)
+class Outline: Validating {
+  var name: String
+  init(name: String) { self.name = name }
+  class var validation: Validation<Outline> { Validation(.check("name", \.name, .nonEmpty)) }
+}
+
+@Model(version: 1, superclass: Outline.self)
+final class Square: Outline {
+  var side: Double = 1
+  override class var validation: Validation<Outline> {
+    super.validation.adding(Validation<Square>(.check("side", \.side, .range(0...))))
+  }
+}
+
+@Model(version: 1)
 struct Void0: Equatable {}
 
 @Suite("Validation of models with the macro")
@@ -83,6 +98,16 @@ struct ModelValidationTests {
         "id: is not in 1...", "title: is empty", "author: a value is required",
         "closed: it was closed before it was opened",
       ])
+  }
+
+  @Test("V-2: the rules of a class that is not final are those of its subclasses too")
+  func hierarchy() throws {
+    #expect(try Square(fromJSON: Data(#"{"name": "a", "side": 2}"#.utf8)).side == 2)
+    let error = try #require(throws: ArchiveError.self) {
+      try Square(fromJSON: Data(#"{"name": "", "side": -2}"#.utf8))
+    }
+    #expect(error.failures.map(\.description) == ["side: is not in 0.0...", "name: is empty"])
+    #expect(throws: ArchiveError.self) { try Outline(fromJSON: Data(#"{"name": ""}"#.utf8)) }
   }
 
   @Test("V-2, V-7, A-11: an archive is validated on the fast path, and can be read without")

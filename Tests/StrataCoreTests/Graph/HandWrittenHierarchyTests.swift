@@ -1,7 +1,11 @@
 import StrataCore
 import Testing
 
-private class Vehicle: VersionedModel {
+private class Vehicle: VersionedModel, Validating {
+  class var validation: Validation<Vehicle> {
+    Validation(.replace("name", \.name) { $0.lowercased() }, .check("name", \.name, .nonEmpty))
+  }
+
   var name: String
   weak var owner: Garage?
 
@@ -43,6 +47,10 @@ private final class Car: Vehicle {
     Car.self, name: "Car", version: 3, superclass: Vehicle.self,
     fields: [FieldInfo("doors", Int.self, isConstant: true)])
   override class var schema: ModelSchema { carSchema }
+
+  override class var validation: Validation<Vehicle> {
+    super.validation.adding(Validation<Car>(.check("doors", \.doors, .range(2...5))))
+  }
 
   required init(fields reader: inout ArchiveReader) throws {
     doors = try reader.field(0)
@@ -86,6 +94,32 @@ private final class Garage: DescribedModel {
     #expect((copy.vehicles[0] as? Car)?.doors == 4)
     #expect(copy.vehicles.allSatisfy { $0.owner === copy })
     #expect(try ArchiveEncoder().encode(copy) == data)
+  }
+
+  @Test("V-2: a class that is not final has rules, which its subclasses keep and add to")
+  func rules() throws {
+    let decoder = ArchiveDecoder(subclasses: [Car.self])
+    func decoded(_ vehicles: Vehicle...) throws -> [Vehicle] {
+      try decoder.decode(Garage.self, from: ArchiveEncoder().encode(Garage(vehicles: vehicles))).vehicles
+    }
+    #expect(try decoded(Vehicle(name: "VAN"), Car(name: "MINI", doors: 3)).map(\.name) == ["van", "mini"])
+    for (vehicle, failures) in [
+      (Vehicle(name: ""), ["name: is empty"]), (Car(name: "", doors: 3), ["name: is empty"]),
+      (Car(name: "", doors: 9), ["doors: is not in 2...5", "name: is empty"]),
+      (Car(name: "MINI", doors: 1), ["doors: is not in 2...5"]),
+    ] {
+      let error = try #require(throws: ArchiveError.self) { try decoded(vehicle) }
+      #expect(error.failures.map { "\($0)" } == failures.map { "vehicles[0].\($0)" })
+      let name = vehicle.name
+      #expect(throws: ArchiveError.self) { try vehicle.validated() }
+      var same = vehicle
+      #expect(throws: ArchiveError.self) { try same.validate() }
+      // What a rule of the superclass replaced is as it was where one of the subclass fails.
+      #expect(same === vehicle && vehicle.name == name && !vehicle.isValid)
+    }
+    var car: Vehicle = Car(name: "MINI", doors: 3)
+    try car.validate()
+    #expect(car.name == "mini" && car.isValid)
   }
 
   @Test func errorsNameTheFieldOfTheSuperclass() throws {

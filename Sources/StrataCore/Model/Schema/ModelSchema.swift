@@ -161,7 +161,7 @@ public final class ModelSchema: Sendable {
     return ArchiveError(
       .invalidMigration,
       "the steps may be those of the superclass \(superclass.name); let each class name itself: "
-        + "Migration(for: \(superclass.name).self, …)", typeName: typeName)
+        + "MigrationPlan(for: \(superclass.name).self, …)", typeName: typeName)
   }
 
   private static func problem(
@@ -237,8 +237,8 @@ public final class ModelSchema: Sendable {
     return catalog
   }
 
-  /// Whether a model inside has rules.
-  package var holdsValidation: Bool { inside.schemas.contains { $0.validationHook != nil } }
+  /// Whether a model inside has rules, or may be of a subclass that has some.
+  package var holdsValidation: Bool { inside.schemas.contains { $0.validationHook != nil || $0.isObject } }
 
   package func isNamed(_ name: String) -> Bool { name == self.name || formerNames.contains(name) }
 

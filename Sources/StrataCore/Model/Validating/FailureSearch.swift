@@ -56,7 +56,7 @@ struct FailureSearch {
     _ value: Value, _ step: Int, _ models: ReferencedObjects, _ found: inout [(any VersionedModel, Int)]
   ) {
     switch value {
-    case .reference(let number): found.append((models.objects[number], step))
+    case .reference(let number): found.append((models.objects[number].dynamicModel, step))
     case .array(let elements), .set(let elements):
       for (index, element) in elements.enumerated() {
         collect(element, adding(.index(index), to: step), models, &found)

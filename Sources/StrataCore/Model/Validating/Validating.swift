@@ -11,9 +11,24 @@
 ///
 /// Archives, JSON, dictionaries, merges and copies with changes all validate, once for each object, after its fields
 /// are set and ``PostDecoding/didDecode(from:)`` has run. Objects inside come before the one that holds them.
+///
+/// Subclasses keep the rules of their superclass. One that has rules of its own adds them:
+///
+///     class Shape: Validating {
+///       class var validation: Validation<Shape> { Validation(.check("name", \.name, .nonEmpty)) }
+///     }
+///
+///     final class Square: Shape {
+///       override class var validation: Validation<Shape> {
+///         super.validation.adding(Validation<Square>(.check("side", \.side, .range(0...))))
+///       }
+///     }
 public protocol Validating: VersionedModel {
-  /// The rules. A `static let`, made once.
-  static var validation: Validation<Self> { get }
+  /// The type whose rules these are: the model itself, or the superclass that conforms.
+  associatedtype Validated: VersionedModel = Self
+
+  /// The rules. They are asked for once for each model.
+  static var validation: Validation<Validated> { get }
 }
 
 /// The rules of a ``Validating`` model.
@@ -24,6 +39,15 @@ public struct Validation<Root: VersionedModel>: Sendable {
   let rules: [Rule]
 
   public init(_ rules: Rule...) { self.rules = rules }
+
+  private init(_ rules: [Rule]) { self.rules = rules }
+
+  /// These rules and, after them, those of a subclass.
+  ///
+  /// Validating an object that is none of that subclass throws ``ArchiveError`` with the code `invalidSchema`.
+  public func adding<Subclass: VersionedModel>(_ other: Validation<Subclass>) -> Validation {
+    Validation(rules + other.rules.map { $0.converted(to: Root.self) })
+  }
 
   /// One rule of a model.
   public struct Rule: Sendable {
@@ -53,6 +77,29 @@ struct Undo<Root> {
   }
 
   func run(_ root: inout Root) { for step in steps.reversed() { step(&root) } }
+
+  /// Adds what was replaced in the same object as one of another class.
+  fileprivate mutating func add<Other>(_ undo: Undo<Other>) {
+    guard !undo.steps.isEmpty else { return }
+    steps.append { root in if var other = root as? Other { undo.run(&other) } }
+  }
+}
+
+extension Validation.Rule {
+  /// The rule for objects of a superclass or a subclass.
+  func converted<Other: VersionedModel>(to type: Other.Type) -> Validation<Other>.Rule {
+    if let same = self as? Validation<Other>.Rule { return same }
+    return Validation<Other>.Rule(key: key) { other, undo in
+      guard var root = other as? Root else {
+        throw ArchiveError(
+          .invalidSchema, "a rule is for objects of \(Root.schema.name); add it in that class",
+          typeName: Other.schema.name)
+      }
+      var inner = Undo<Root>()
+      defer { undo.add(inner) }
+      try run(&root, &inner)
+    }
+  }
 }
 
 extension Validation.Rule {

@@ -32,7 +32,7 @@ final class ValidationPlan<M: Validating>: Sendable {
     if let known = rules.withLock({ $0 }) { return known }
     let schema = M.schema
     let places = Dictionary(uniqueKeysWithValues: schema.allKeys.enumerated().map { ($1, $0) })
-    let given = M.validation.rules
+    let given = M.validation.rules.map { $0.converted(to: M.self) }
     for case let key? in given.map(\.key) where places[key] == nil {
       throw ArchiveError(
         .invalidSchema,

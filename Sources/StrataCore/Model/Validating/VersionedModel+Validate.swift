@@ -8,6 +8,10 @@ extension VersionedModel {
   ///   object is then as it was. `invalidSchema` where a rule names a key that the model does not declare.
   /// - Complexity: linear in the size of the object where objects inside have rules.
   public mutating func validate() throws {
+    if isOfSubclass {
+      var object = dynamicModel
+      return try object.validate()
+    }
     var search = FailureSearch()
     try search.visitInside(self)
     var failures: [ValidationFailure] = []
@@ -34,6 +38,7 @@ extension VersionedModel {
   /// Also false where rules cannot be asked: objects are nested deeper than the limit of archives, or a value cannot be
   /// encoded. ``validated()`` tells why.
   public var isValid: Bool {
+    if isOfSubclass { return dynamicModel.isValid }
     var search = FailureSearch()
     do {
       try checkItself()
