@@ -156,21 +156,21 @@ extension Array {
 }
 
 /// A value that is found again: what is not a number is the same as itself.
-struct SameValue: Hashable {
+package struct SameValue: Hashable {
   let value: Value
   /// The value with marks for what is not a number; `nil` where everything is.
   private let marked: Value?
 
-  init(_ value: Value) {
+  package init(_ value: Value) {
     self.value = value
     marked = value.hasNaN ? value.markingNaN : nil
   }
 
-  static func == (left: SameValue, right: SameValue) -> Bool {
+  package static func == (left: SameValue, right: SameValue) -> Bool {
     left.marked ?? left.value == right.marked ?? right.value
   }
 
-  func hash(into hasher: inout Hasher) { hasher.combine(marked ?? value) }
+  package func hash(into hasher: inout Hasher) { hasher.combine(marked ?? value) }
 }
 
 extension Value {

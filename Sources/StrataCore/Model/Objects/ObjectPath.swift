@@ -1,9 +1,9 @@
 /// The way from a value to one of the objects that it refers to, for errors: objects do not stand where they are used.
-struct ObjectPath {
+package struct ObjectPath {
   /// The keys and places that lead to an object; the shortest way, and empty where none is found.
   ///
   /// - Complexity: linear in the size of the graph.
-  static func find<T: Archivable>(_ target: any VersionedModel, from root: T) -> [ArchiveError.PathComponent] {
+  package static func find<T: Archivable>(_ target: any VersionedModel, from root: T) -> [ArchiveError.PathComponent] {
     let wanted = target.identity
     var seen = Set<ObjectIdentifier>()
     var queue: [(object: any VersionedModel, path: [ArchiveError.PathComponent])] = []

@@ -61,17 +61,17 @@ package final class ObjectTable {
     while entries.popLast() != nil {}
   }
 
-  func type(named name: String) -> (any VersionedModel.Type)? { types[name] }
+  package func type(named name: String) -> (any VersionedModel.Type)? { types[name] }
 
   /// Adds an object, and remembers which of its fields wait for others.
-  func append(_ object: any VersionedModel) {
+  package func append(_ object: any VersionedModel) {
     entries.append(.object(object))
     sizes.append(0)
     for field in waiting { unfinished.append(Unfinished(object: object, place: field.place, value: field.value)) }
     waiting.removeAll(keepingCapacity: true)
   }
 
-  func append(_ value: Value) {
+  package func append(_ value: Value) {
     let size = value.size
     sizes.append(size)
     totalSize += size
@@ -157,7 +157,7 @@ package final class ObjectTable {
   struct Pending: Error {}
 
   /// Sets the fields that waited.
-  func setWaiting(in context: DecodingContext) throws {
+  package func setWaiting(in context: DecodingContext) throws {
     for field in unfinished { try Self.set(field.place, of: field.object, to: field.value, in: context) }
     unfinished.removeAll()
   }
@@ -165,7 +165,7 @@ package final class ObjectTable {
   /// Finishes the objects, each after those that it refers to.
   ///
   /// - Parameter path: the way to an object, for the error.
-  func finish(in context: DecodingContext, path: (any VersionedModel) -> [ArchiveError.PathComponent]) throws {
+  package func finish(in context: DecodingContext, path: (any VersionedModel) -> [ArchiveError.PathComponent]) throws {
     for case .object(let object) in entries {
       do { try Self.finish(object, in: context) } catch {
         throw path(object).reversed().reduce(ArchiveError.wrap(error)) { ArchiveError.at($1, $0) }
