@@ -150,7 +150,7 @@ struct MergeCommit {
       // A constant may refer to another object here that stands for the same one; it cannot be set, and stays.
       if !old.isSame(as: new, linking.canonical) {
         throw ArchiveError(
-          .mergeFailed, "a constant of an object cannot change; declare it with var or merge it with keepTarget",
+          .mergeFailed, "a constant of an object cannot change; declare it with var or merge it with keepLocal",
           path: [.key(field.key)], typeName: schema.name)
       }
     }

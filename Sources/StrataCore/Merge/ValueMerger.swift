@@ -122,7 +122,7 @@ struct ValueMerger {
     let (base, local, server) = (sides.base, sides.local, sides.server)
     // Of several policies the first says how the value is merged, and the others what to do with a conflict.
     switch policy.leading.rule {
-    case .keepTarget:
+    case .keepLocal:
       if !same(local, server) { note(sides, .local, policy, local) }
       return local
     case .ifPresent(let inner):
@@ -264,7 +264,7 @@ struct ValueMerger {
     if let ofType, !ofType.isAutomatic { return ofType }
     if !inherited.isAutomatic, !inherited.isRecursive { return inherited }
     // What JSON never holds is no server's business: a whole model has there what the program put in.
-    if incoming.isWhole, field?.json.isNowhere ?? false { return .keepTarget }
+    if incoming.isWhole, field?.json.isNowhere ?? false { return .keepLocal }
     return isTyped ? .automatic : inherited.isRecursive ? .recursive : .automatic
   }
 
@@ -310,7 +310,7 @@ extension MergePolicy {
     }
   }
   /// Whether the server's value never counts.
-  var keepsLocal: Bool { if case .keepTarget = leading.rule { true } else { false } }
+  var keepsLocal: Bool { if case .keepLocal = leading.rule { true } else { false } }
 
   /// The policy of the field that another one looks at as the time of the model: the later time counts.
   func forTime(_ key: String) -> MergePolicy {

@@ -69,6 +69,24 @@ extension Value {
     }
   }
 
+  /// As ``forEachInside(_:)``, with the step to each value; the root of a graph has none.
+  package func forEachStep(_ body: (Value, ArchiveError.PathComponent?) throws -> Void) rethrows {
+    var place = 0
+    try forEachInside { value in
+      defer { place += 1 }
+      try body(value, step(to: place))
+    }
+  }
+
+  /// As ``mapInside(_:)``, with the step to each value; the root of a graph has none.
+  package func mapSteps(_ replacement: (Value, ArchiveError.PathComponent?) throws -> Value) rethrows -> Value {
+    var place = 0
+    return try mapInside { value in
+      defer { place += 1 }
+      return try replacement(value, step(to: place))
+    }
+  }
+
   /// The step to the value that ``forEachInside(_:)`` comes to after this number of others; `nil` for the root of a graph.
   private func step(to place: Int) -> ArchiveError.PathComponent? {
     switch self {
