@@ -29,6 +29,19 @@ extension Value {
     }
   }
 
+  /// How many values there are, this one and those inside counted.
+  ///
+  /// - Complexity: linear in that number; does not use the stack.
+  var size: Int {
+    var size = 0
+    var waiting = [self]
+    while let value = waiting.popLast() {
+      size += 1
+      value.forEachInside { waiting.append($0) }
+    }
+    return size
+  }
+
   /// Whether one of the values directly inside is such a one.
   package func containsInside(where predicate: (Value) throws -> Bool) rethrows -> Bool {
     switch self {
@@ -117,6 +130,13 @@ extension Value {
     case .graph: break
     default: try forEachInside { try $0.forEachReference(body) }
     }
+  }
+
+  /// The numbers of the objects that a value refers to, in its order, each as often as it does.
+  var references: [Int] {
+    var numbers: [Int] = []
+    forEachReference { numbers.append($0) }
+    return numbers
   }
 
   /// The value with another one in place of each reference; sets stay sets.

@@ -1,7 +1,7 @@
 /// Merges values by policy, nested ones by the policies of their own types, and keeps account of it.
 ///
-/// What the server says is a tree in which any key of any model may be absent, and absent never touches. Objects are not
-/// looked into where they are referred to: each is merged once, by itself (``mergeObjects()``), and a reference is
+/// What the server says is a tree in which any key of any model may be absent, and absent never touches. Objects are
+/// not looked into where they are referred to: each is merged once, by itself (``mergeObjects()``), and a reference is
 /// compared by what it is matched to.
 struct ValueMerger {
   var catalog: SchemaCatalog
@@ -11,7 +11,7 @@ struct ValueMerger {
   /// How much what comes in says.
   let incoming: Incoming
   let graph: MergeGraph
-  /// Which objects stand for each other; `nil` where there are none.
+  /// Which objects correspond to each other; `nil` where there are none.
   var matching: ObjectMatching?
   /// What was decided so far, in its order.
   var notes: [MergeNote] = []
@@ -175,6 +175,12 @@ struct ValueMerger {
     return try merge(sides, .recursive)
   }
 
+  /// Merges lists that are the root, by the policy given unless the call names one for the whole.
+  mutating func mergeList(_ sides: MergeSides, _ policy: MergePolicy) throws -> Value? {
+    if let server = sides.server { enqueue(server) }
+    return try merge(sides, by: selectedPolicy ?? policy)
+  }
+
   private mutating func resolve(_ sides: MergeSides, _ policy: MergePolicy) throws -> Value? {
     for alternative in policy.alternatives {
       switch alternative.rule {
@@ -194,7 +200,7 @@ struct ValueMerger {
     return conflict(sides, policy)
   }
 
-  /// What stands under a key beside the value, or beside what holds it: the nearest that either side has.
+  /// The value under a key beside the value, or beside what holds it: the nearest that either side has.
   private func times(_ key: String) -> (local: Value?, server: Value?) {
     for owner in owners.reversed() {
       let (local, server) = (owner.local[key], owner.server[key])
@@ -274,7 +280,7 @@ struct ValueMerger {
     note(sides, outcome, policy.description, result)
   }
 
-  /// - Parameter decides: whether this decides what stands at the path and inside of it.
+  /// - Parameter decides: whether this decides the value at the path and all that is inside of it.
   mutating func note(
     _ sides: MergeSides, _ outcome: MergeReport.Outcome, _ rule: String, _ result: Value?, decides: Bool = true
   ) {
