@@ -72,7 +72,7 @@ public macro Model(version: Int, name: String? = nil, formerNames: [String] = []
 
 /// Says how one property of a ``Model(version:name:formerNames:)`` is archived, merged and found in JSON.
 ///
-///     @Field(formerly: "headline", merge: .takeSourceIfPresent, json: "content.title") var title: String?
+///     @Field(formerly: "headline", merge: .serverWins.ifPresent, json: "content.title") var title: String?
 ///
 /// On a case of an enum only `formerly` has a meaning.
 ///

@@ -59,7 +59,7 @@ import Testing
       @Model(version: 3, formerNames: ["Bug"])
       public struct Issue {
         public let id: Int
-        @Field(formerly: "headline", "subject", merge: .takeSourceIfPresent) var title: String?
+        @Field(formerly: "headline", "subject", merge: .serverWins.ifPresent) var title: String?
         @Field(unknown: .useDefault) var state: State = .open
         @Field(archive: .excluded) var retrievedAt = Date.now
         @Field(archive: .excluded) weak var owner: User?
@@ -91,7 +91,7 @@ import Testing
           Issue.self, name: "Issue", formerNames: ["Bug"], version: 3,
           fields: [
             FieldInfo("id", Int.self),
-            FieldInfo("title", String?.self, formerly: ["headline", "subject"], merge: .takeSourceIfPresent),
+            FieldInfo("title", String?.self, formerly: ["headline", "subject"], merge: .serverWins.ifPresent),
             FieldInfo("state", State.self, unknown: .useDefault, default: {
                 .open
               }),

@@ -40,7 +40,7 @@ enum Direction: Equatable, Hashable {
 @Model(version: 3, formerNames: ["Bug"])
 struct Ticket: Equatable {
   let id: Int
-  @Field(formerly: "headline", "subject", merge: .takeSourceIfPresent) var title: String?
+  @Field(formerly: "headline", "subject", merge: .serverWins.ifPresent) var title: String?
   @Field(unknown: .useDefault) var state = State.open
   @Field(archive: .excluded) var retrievedAt = Date.distantPast
   private(set) var votes = 0

@@ -20,14 +20,7 @@ extension ArchiveError {
   private var alone: ArchiveError {
     guard var extra = details.extra, !extra.others.isEmpty else { return self }
     extra.others = []
-    return with(extra)
-  }
-
-  private func with(_ extra: Extra) -> ArchiveError {
-    ArchiveError(
-      code, reason, path: codingPath, typeName: typeName, foundVersion: foundVersion,
-      supportedVersion: supportedVersion,
-      limit: limit, byteOffset: byteOffset, underlying: underlyingError, failures: failures, extra: extra)
+    return changed(extra: extra)
   }
 
   /// The same error with the value that was refused, where none is known yet.
@@ -35,7 +28,7 @@ extension ArchiveError {
     guard let input, self.input == nil else { return self }
     var extra = details.extra ?? Extra()
     extra.input = input
-    return with(extra)
+    return changed(extra: extra)
   }
 
   /// The first of several errors, which tells of the others; `nil` where there are none.
@@ -45,7 +38,7 @@ extension ArchiveError {
     guard all.count > 1 else { return first }
     var extra = first.details.extra ?? Extra()
     extra.others = Array(all.dropFirst())
-    return first.with(extra)
+    return first.changed(extra: extra)
   }
 
   func prefixedExtra(_ component: PathComponent, _ json: [PathComponent]?) -> Extra? {

@@ -103,24 +103,30 @@ public struct ArchiveError: Error, Sendable {
 }
 
 extension ArchiveError {
+  /// The same error with other parts; what is not given stays.
+  package func changed(
+    reason: String? = nil, path: [PathComponent]? = nil, typeName: String? = nil, byteOffset: Int? = nil,
+    failures: [ValidationFailure]? = nil, extra: Extra? = nil
+  ) -> ArchiveError {
+    ArchiveError(
+      code, reason ?? self.reason, path: path ?? codingPath, typeName: typeName ?? self.typeName,
+      foundVersion: foundVersion, supportedVersion: supportedVersion, limit: limit,
+      byteOffset: byteOffset ?? self.byteOffset, underlying: underlyingError, failures: failures ?? self.failures,
+      extra: extra ?? details.extra)
+  }
+
   /// The same error with one more step before its path.
   ///
   /// - Parameter json: the steps to the same place in JSON, where these are others.
   package func prefixed(by component: PathComponent, json: [PathComponent]? = nil) -> ArchiveError {
-    ArchiveError(
-      code, reason, path: [component] + codingPath, typeName: typeName, foundVersion: foundVersion,
-      supportedVersion: supportedVersion, limit: limit, byteOffset: byteOffset,
-      underlying: underlyingError, failures: failures.map { $0.prefixed(by: [component]) },
+    changed(
+      path: [component] + codingPath, failures: failures.map { $0.prefixed(by: [component]) },
       extra: prefixedExtra(component, json))
   }
 
   /// The same error with the type that was being read, where none is known yet.
   package func inType(_ name: String) -> ArchiveError {
-    guard typeName == nil else { return self }
-    return ArchiveError(
-      code, reason, path: codingPath, typeName: name, foundVersion: foundVersion,
-      supportedVersion: supportedVersion, limit: limit, byteOffset: byteOffset,
-      underlying: underlyingError, failures: failures, extra: details.extra)
+    typeName == nil ? changed(typeName: name) : self
   }
 }
 

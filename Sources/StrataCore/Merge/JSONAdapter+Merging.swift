@@ -7,13 +7,13 @@ extension JSONAdapter where Root: VersionedModel {
   /// Applied to the JSON of `old`, written without nulls, it gives that of `new`. A merge patch has no other way to
   /// say null than to remove a key: for a server that tells the two apart, write the changed fields with
   /// `encode(_:fields:)`.
-  public func jsonPatch(from old: Root, to new: Root) throws -> Value {
+  public func jsonMergePatch(from old: Root, to new: Root) throws -> Value {
     try JSONMergePatch.patch(from: value(of: old, .omit), to: value(of: new, .omit))
   }
 
   /// What changed between two models as the text of a JSON Merge Patch (RFC 7396).
-  public func jsonPatchData(from old: Root, to new: Root) throws -> Data {
-    try written(jsonPatch(from: old, to: new), isPretty: false, sortsKeys: false)
+  public func jsonMergePatchData(from old: Root, to new: Root) throws -> Data {
+    try written(jsonMergePatch(from: old, to: new), isPretty: false, sortsKeys: false)
   }
 
   /// Merges a JSON object into a model by this adapter's mappings: only the fields that the document holds are touched.

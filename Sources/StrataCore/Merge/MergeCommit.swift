@@ -1,163 +1,215 @@
-/// Puts the result of a merge into the object, and into objects that it refers to: all of it, or nothing.
+/// Puts the result of a merge in place: all of it, or nothing.
+///
+/// This is the only place where what was merged becomes models again, and where their hooks and rules run: once all
+/// objects have their new fields, on each that changed or is new, after those that it refers to, and on the root last.
+/// All rules run, and every failure is reported with its path from the root.
 struct MergeCommit {
   let graph: MergeGraph
   let linking: ObjectLinking
-  let validates: Bool
-  /// Whether models are finished and validated.
-  let runsHooks: Bool
+  /// The root as it was.
+  let root: Value
   /// The number of the root where it is an object.
   let rootNumber: Int?
+  let validates: Bool
+  let runsHooks: Bool
+  /// Whether fields of the root count as changed that compare as equal.
+  let mustAdopt: Bool
 
-  /// What the models' own code made of fields when they were finished.
+  /// What the code of a model made of its fields.
   struct Finished {
+    /// The number of an object.
     let number: Int?
+    /// The steps to a value that is no object, from the root.
+    var steps: [MergePath.Component] = []
     let before: ModelRecord
     let after: ModelRecord
   }
 
-  /// - Parameters:
-  ///   - target: the root.
-  ///   - before: its fields as they were.
-  ///   - mustAdopt: whether fields count as changed that compare as equal.
-  /// - Returns: the fields of the root as they are, and what models changed when they were finished.
-  func run<M: VersionedModel>(
-    _ target: inout M, _ before: ModelRecord, mustAdopt: Bool
-  ) throws -> (after: ModelRecord, finished: [Finished]) {
-    guard case .record(let values) = linking.root else {
-      throw ArchiveError(.mergeFailed, "the result is no model", typeName: M.schema.name)
-    }
+  /// Makes a root that is a value: finished, where the context finishes models.
+  typealias Make<Root> = (Value, MergeCommit, DecodingContext) throws -> (root: Root, finished: [Finished])
+
+  /// The fields of the root as they are now; `nil` for a list.
+  func rootFields(_ finished: [Finished]) -> ModelRecord? {
+    if let last = finished.last(where: { $0.number == rootNumber && $0.steps.isEmpty }) { return last.after }
+    if let rootNumber { return linking.updates.first { $0.number == rootNumber }?.record }
+    return linking.root.recordValue
+  }
+
+  /// - Returns: what models changed when they were finished.
+  func run<Root: Archivable>(
+    _ model: inout Root, make: Make<Root>, adopt: (inout Root, Root) throws -> Void
+  ) throws -> [Finished] {
     try makeAdditions()
     var undo: [(number: Int, record: ModelRecord)] = []
     var finished: [Finished] = []
+    var result: Root?
     do {
-      let news = linking.additions.indices.map { firstAddition + $0 }
-      for update in linking.updates {
+      for update in linking.updates where update.number != rootNumber || isChanged(update) {
         undo.append((update.number, update.before))
-        try set(update.number, update.record, update.before, in: unfinished)
+        do { try set(update, update.record, in: .unfinishedMerge) } catch {
+          throw located(error, update.number, model)
+        }
       }
-      var result = try made(M.self, values, in: unfinished)
-      var after = values
+      // Before any code of a model runs, it is known that all values are what the fields hold.
+      let hasObjects = !linking.updates.isEmpty || !linking.additions.isEmpty
+      if rootNumber == nil, !runsHooks || hasObjects { result = try make(linking.root, self, .unfinishedMerge).root }
       if runsHooks {
-        // Hooks and rules see every object as it will be.
-        for update in linking.updates {
-          let record = try set(update.number, update.record, update.before, in: finishing)
-          if !record.isSame(as: update.record) {
-            finished.append(Finished(number: update.number, before: update.record, after: record))
-          }
+        let context = DecodingContext(
+          source: .merge, includesExcluded: true, validates: validates, collectsFailures: true)
+        let unfinished = Dictionary(
+          (linking.updates + news).map { ($0.number, $0) }, uniquingKeysWith: { first, _ in first })
+        for update in try finishingOrder(unfinished).compactMap({ unfinished[$0] }) {
+          if update.number == rootNumber { undo.append((update.number, update.before)) }
+          do {
+            let after = try finish(update, in: context)
+            // Of what is new, nobody saw how it was before.
+            if !after.isSame(as: update.record), linking.isLocal(update.number) {
+              finished.append(Finished(number: update.number, before: update.record, after: after))
+            }
+          } catch { throw located(error, update.number, result ?? model) }
         }
-        for (number, addition) in zip(news, linking.additions) {
-          try set(number, addition.record, addition.record, in: finishing)
+        if rootNumber == nil {
+          let made = try make(linking.root, self, context)
+          result = made.root
+          finished += made.finished
         }
-        result = try made(M.self, values, in: finishing)
-        after = try result.shallowRecord(graph.referenced)
-        if !after.isSame(as: values) { finished.append(Finished(number: rootNumber, before: values, after: after)) }
+        try context.checkFailures(of: result ?? model)
       }
-      try checkConstants(of: M.schema, before, after)
-      if mustAdopt || !after.isSame(as: before) { try target.adoptFields(of: result) }
-      return (after, finished)
+      if let result, mustAdopt || !finished.isEmpty || !linking.root.isSame(as: root) { try adopt(&model, result) }
+      return finished
     } catch {
       // What was set is set back, whatever else goes wrong: an object that took new fields takes its old ones.
-      for step in undo.reversed() { try restore(step.number, step.record) }
+      for step in undo.reversed() {
+        // One that cannot take fields took none, and the error that ended the merge is the one to be thrown.
+        try? graph.set(step.record, of: step.number, in: .unfinishedMerge)
+      }
       throw error
     }
   }
 
-  private var firstAddition: Int { graph.referenced.objects.count - linking.additions.count }
+  // MARK: Objects
 
-  private var unfinished: DecodingContext {
-    DecodingContext(source: .merge, includesExcluded: true, finishesModels: false)
-  }
-
-  private var finishing: DecodingContext {
-    DecodingContext(source: .merge, includesExcluded: true, validates: validates, collectsFailures: true)
+  /// The objects that were made, as objects that have all their fields.
+  private var news: [ObjectLinking.Update] {
+    zip(linking.firstAddition..., linking.additions).map { number, addition in
+      .init(number: number, before: addition.record, record: addition.record)
+    }
   }
 
   /// Makes the objects that are new here; fields that refer to one made later wait for it.
   private func makeAdditions() throws {
     guard !linking.additions.isEmpty else { return }
     let table = ObjectTable(graph.referenced, adding: linking.additions.count)
-    let context = unfinished
-    func make<M: VersionedModel>(_ type: M.Type, _ record: ModelRecord) throws -> M {
-      context.objects = table
-      let unknown = M.schema.keepsUnknownFields ? M.schema.unknownFields(of: record) : UnknownFields()
-      return try M.make(
-        slots: M.schema.allKeys.map { record[$0] }, unknownFields: unknown, in: context, isObjectFrame: true)
-    }
+    let context = DecodingContext.unfinishedMerge
+    context.objects = table
     var objects: [any VersionedModel] = []
     for addition in linking.additions {
       do {
-        let object = try make(addition.type, addition.record)
+        let object = try graph.make(addition.type, addition.record, in: context, table, isObjectFrame: true)
         table.append(object)
         objects.append(object)
       } catch { throw Self.failure(error, addition.type.schema) }
     }
-    context.objects = table
     try table.setWaiting(in: context)
     for object in objects { _ = graph.referenced.number(of: object) }
   }
 
-  private func made<M: VersionedModel>(_ type: M.Type, _ values: ModelRecord, in context: DecodingContext) throws -> M {
-    try Self.made(type, values, graph, in: context)
+  private func isChanged(_ update: ObjectLinking.Update) -> Bool {
+    mustAdopt || !update.record.isSame(as: update.before)
   }
 
-  /// Makes a model of merged values.
-  static func made<M: VersionedModel>(
-    _ type: M.Type, _ values: ModelRecord, _ graph: MergeGraph, in context: DecodingContext
-  ) throws -> M {
+  private func set(_ update: ObjectLinking.Update, _ fields: ModelRecord, in context: DecodingContext) throws {
+    try checkConstants(of: graph.schema(update.number), update.before, fields)
+    try graph.set(fields, of: update.number, in: context)
+  }
+
+  /// Makes the object anew with its code, and gives it the fields of that.
+  private func finish(_ update: ObjectLinking.Update, in context: DecodingContext) throws -> ModelRecord {
+    func finish<M: VersionedModel>(_ object: M) throws -> ModelRecord {
+      let made = try graph.make(M.self, update.record, in: context)
+      let after = try made.shallowRecord(graph.referenced)
+      try checkConstants(of: M.schema, update.before, after)
+      guard update.number != rootNumber || mustAdopt || !after.isSame(as: update.before) else { return after }
+      var object = object
+      try object.adoptFields(of: made)
+      return after
+    }
+    return try finish(graph.referenced.objects[update.number].dynamicModel)
+  }
+
+  /// The objects, each after those that it refers to as far as cycles allow, so that the root is the last.
+  private func finishingOrder(_ updates: [Int: ObjectLinking.Update]) throws -> [Int] {
+    var order = Postorder()
+    func objects(from starts: [Int]) throws -> [Int] {
+      try order.numbers(from: starts) { try Value.record(updates[$0]?.record ?? graph.record($0)).references }
+    }
+    let reachable = try objects(from: linking.root.references)
+    return try objects(from: updates.keys.sorted()) + reachable
+  }
+
+  private func checkConstants(of schema: ModelSchema, _ before: ModelRecord, _ after: ModelRecord) throws {
+    for field in schema.fields where field.isConstant {
+      // A constant may refer to another object here of the same entity; it cannot be set, and stays.
+      if !(before[field.key] ?? .null).isSame(as: after[field.key] ?? .null, linking.canonical) {
+        throw ArchiveError(
+          .mergeFailed, "a constant of an object cannot change; declare it with var or merge it with keepLocal",
+          path: [.key(field.key)], typeName: schema.name)
+      }
+    }
+  }
+
+  // MARK: Values
+
+  /// Makes a root that is a value, not an object.
+  func made<M: VersionedModel>(
+    _ type: M.Type, _ value: Value, in context: DecodingContext
+  ) throws -> (root: M, finished: [Finished]) {
+    guard case .record(let fields) = value, case .record(let before) = root else {
+      throw ArchiveError(.mergeFailed, "the result is no model", typeName: M.schema.name)
+    }
     do {
-      let model = try graph.make(M.self, values, in: context)
-      try context.checkFailures(of: model)
-      return model
-    } catch { throw failure(error, M.schema) }
+      let model = try graph.make(M.self, fields, in: context)
+      let after = context.finishesModels ? try model.shallowRecord(graph.referenced) : fields
+      try checkConstants(of: M.schema, before, after)
+      return (model, after.isSame(as: fields) ? [] : [Finished(number: nil, before: fields, after: after)])
+    } catch { throw Self.failure(error, M.schema) }
   }
 
-  private static func failure(_ error: any Error, _ schema: ModelSchema) -> ArchiveError {
-    if let error = error as? ArchiveError, error.code == .invalid { return error }
+  // MARK: Errors
+
+  static func failure(_ error: any Error, _ schema: ModelSchema) -> ArchiveError {
+    if let error = error as? ArchiveError, error.code == .invalid || error.code == .mergeFailed { return error }
     return ArchiveError(
       .mergeFailed, "a merged value is not what the field holds", path: (error as? ArchiveError)?.codingPath ?? [],
       typeName: schema.name, underlying: error)
   }
 
-  /// Gives an object new fields.
+  /// An error about an object, with the path to it.
+  private func located(_ error: any Error, _ number: Int, _ root: some Archivable) -> ArchiveError {
+    let failure = Self.failure(error, graph.schema(number))
+    guard number != rootNumber else { return failure }
+    return ObjectPath.find(graph.referenced.objects[number], from: root).reversed().reduce(failure) {
+      $0.prefixed(by: $1)
+    }
+  }
+}
+
+extension SchemaCatalog {
+  /// Whether a model has code of its own that runs on the result of a merge.
   ///
-  /// - Returns: what they are then.
-  @discardableResult
-  private func set(_ number: Int, _ values: ModelRecord, _ before: ModelRecord, in context: DecodingContext) throws
-    -> ModelRecord
-  {
-    func set<M: VersionedModel>(_ object: M) throws -> ModelRecord {
-      var target = object
-      let result = try made(M.self, values, in: context)
-      let after = context.finishesModels ? try result.shallowRecord(graph.referenced) : values
-      try checkConstants(of: M.schema, before, after)
-      try target.adoptFields(of: result)
-      return after
-    }
-    return try set(graph.referenced.objects[number].dynamicModel)
-  }
-
-  private func restore(_ number: Int, _ record: ModelRecord) throws {
-    func restore<M: VersionedModel>(_ object: M) throws {
-      var target = object
-      try target.adoptFields(of: graph.make(M.self, record, in: unfinished))
-    }
-    try restore(graph.referenced.objects[number].dynamicModel)
-  }
-
-  private func checkConstants(of schema: ModelSchema, _ before: ModelRecord, _ after: ModelRecord) throws {
-    for field in schema.fields where field.isConstant {
-      let (old, new) = (before[field.key] ?? .null, after[field.key] ?? .null)
-      // A constant may refer to another object here that stands for the same one; it cannot be set, and stays.
-      if !old.isSame(as: new, linking.canonical) {
-        throw ArchiveError(
-          .mergeFailed, "a constant of an object cannot change; declare it with var or merge it with keepTarget",
-          path: [.key(field.key)], typeName: schema.name)
-      }
-    }
-  }
+  /// What the library itself does with ``MergeState`` is for archives and JSON.
+  var finishesMerged: Bool { schemas.contains { $0.decodingHook != nil || $0.validationHook != nil } }
 }
 
 extension ModelRecord {
   /// Whether two records are the same: what is not a number is the same as itself.
   func isSame(as other: ModelRecord) -> Bool { Value.record(self).isSame(as: .record(other)) }
+}
+
+extension Value {
+  /// Whether two values are the same that may be absent.
+  static func areSame(_ one: Value?, _ other: Value?) -> Bool {
+    guard let one, let other else { return one == nil && other == nil }
+    return one.isSame(as: other)
+  }
 }

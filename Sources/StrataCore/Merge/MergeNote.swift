@@ -7,7 +7,7 @@ struct MergeNote {
   let rule: String
   let sides: MergeSides
   let result: Value?
-  /// Whether this decides what stands at the path and inside of it.
+  /// Whether this decides the value at the path and all that is inside of it.
   var decides = true
 
   /// The entry of a report where there are no objects.

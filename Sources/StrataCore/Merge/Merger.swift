@@ -2,16 +2,16 @@
 ///
 ///     let (merged, report) = try Merger().merge(server, into: local, base: base)
 ///
-/// Objects and records are merged key by key at every depth, by the policies that ``options`` names for paths; without a
-/// base the server's values count, and what the server's objects lack is left alone.
+/// Objects and records are merged key by key at every depth, by the policies that ``options`` names for paths; without
+/// a base the server's values count, and what the server's objects lack is left alone.
 public struct Merger: Sendable {
   public var options: MergeOptions
   private let catalog: SchemaCatalog
 
   /// - Parameters:
   ///   - options: what decides, and what absence means.
-  ///   - models: models whose records may come up. Each side's are brought to today's version before they are merged, and
-  ///     follow the policies of their fields.
+  ///   - models: models whose records may come up. Each side's are brought to today's version before they are merged,
+  ///     and follow the policies of their fields.
   public init(options: MergeOptions = MergeOptions(), models: [any VersionedModel.Type] = []) {
     self.options = options
     var catalog = SchemaCatalog()
@@ -77,7 +77,7 @@ public struct Merger: Sendable {
 extension Value {
   /// The value with the objects of a graph in their places.
   ///
-  /// - Throws: ``ArchiveError`` with the code `notEncodable` where one object stands in two places.
+  /// - Throws: ``ArchiveError`` with the code `notEncodable` where an object is referred to twice.
   package func asTree() throws -> Value {
     guard case .graph(let graph) = self else { return self }
     var seen = Set<Int>()

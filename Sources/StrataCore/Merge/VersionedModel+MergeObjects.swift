@@ -1,7 +1,7 @@
 public import Foundation
 
-// An object of a class is merged without being assigned to, so a constant that holds it is enough. Everything else is as
-// the methods of the same names in Model+MergeValues say.
+// An object of a class is merged without being assigned to, so a constant that holds it is enough. Everything else is
+// as the methods of the same names in Model+MergeValues say.
 
 extension VersionedModel where Self: AnyObject {
   /// Merges another object's values into this one, key by key.

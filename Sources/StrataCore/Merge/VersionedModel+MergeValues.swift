@@ -7,8 +7,8 @@ extension VersionedModel {
   ///
   /// Each field follows its own policy, or the one given for this call; by default the source's value wins, a null
   /// too. Nested models are merged key by key, lists of models with an identity by it, and objects of classes stay
-  /// themselves. All or nothing: when anything fails, every object is as it was. Where the model keeps a ``MergeState``,
-  /// it knows the base, as with `merge(_:base:options:)`.
+  /// themselves. All or nothing: when anything fails, every object is as it was. Where the model keeps a
+  /// ``MergeState``, it knows the base, as with `merge(_:base:options:)`.
   ///
   /// - Parameters:
   ///   - source: the object whose values are taken; it stays as it is.
@@ -16,8 +16,8 @@ extension VersionedModel {
   ///   - policy: overrides the policies of the fields.
   ///   - validates: whether the result must keep the model's rules (see ``Validating``).
   /// - Returns: what changed.
-  /// - Throws: ``ArchiveError`` with the code `unknownKey` for a key that the model does not declare, `invalidSchema` for
-  ///   a policy that cannot work for its field, and `mergeFailed` where a hook or a policy fails or yields what the
+  /// - Throws: ``ArchiveError`` with the code `unknownKey` for a key that the model does not declare, `invalidSchema`
+  ///   for a policy that cannot work for its field, and `mergeFailed` where a hook or a policy fails or yields what the
   ///   field cannot hold; `invalid` where the result breaks a rule of the model.
   /// - Complexity: linear in the number of values and references of both, and of all objects that they lead to; where a
   ///   list was put into another order, n log n.
@@ -46,20 +46,23 @@ extension VersionedModel {
     try fold(.json(json), nil, MergeOptions(policy: policy, keys: keys, validates: validates))
   }
 
-  /// Merges what comes in, in any form, by the options of this call, and by what both sides started from where that is known.
+  /// Merges what comes in, in any form, by the options of this call, and by what both sides started from where that is
+  /// known.
   ///
   ///     try issue.merge(.json(data), base: before)
   ///
-  /// With a base, what only one side changed counts, in nested models and in lists with identities too. What both changed,
-  /// each in its own way, follows the field's policy; where that is ``MergePolicy/automatic``, it is a conflict, the local
-  /// value stays, and the report has all three. All or nothing: when anything fails, every object is as it was.
+  /// With a base, what only one side changed counts, in nested models and in lists with identities too. What both
+  /// changed, each in its own way, follows the field's policy; where that is ``MergePolicy/automatic``, it is a
+  /// conflict, the local value stays, and the report has all three. All or nothing: when anything fails, every object
+  /// is as it was.
   ///
   /// - Parameters:
   ///   - source: what comes in.
   ///   - base: the server's state that the local edits started from; the one that the model remembers unless given.
   ///   - options: what this merge does differently.
   /// - Returns: what changed.
-  /// - Throws: as `mergeValues(from:)`; what ``MergeSource`` says of each form; `mergeFailed` where conflicts are to fail.
+  /// - Throws: as `mergeValues(from:)`; what ``MergeSource`` says of each form; `mergeFailed` where conflicts are to
+  ///   fail.
   @discardableResult
   public mutating func merge(
     _ source: MergeSource, base: Self? = nil, options: MergeOptions = MergeOptions()

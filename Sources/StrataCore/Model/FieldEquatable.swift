@@ -45,7 +45,7 @@ extension VersionedModel {
       // The case of an enum, which is no field.
       if Self.schema.isEnumeration { hasher.combine(key) }
       // Objects that it refers to do not count: the way to them might lead back here.
-      hasher.combine(Self.schema.holdsObjects ? value.withoutReferences : value)
+      hasher.combine(Self.schema.holdsObjects ? value.mapReferences { _ in .null } : value)
     }
   }
 
@@ -66,43 +66,19 @@ extension VersionedModel {
   }
 }
 
-extension Value {
-  /// The value with null in place of each reference.
-  fileprivate var withoutReferences: Value {
-    switch self {
-    case .reference: .null
-    case .array(let elements): .array(elements.map(\.withoutReferences))
-    case .set(let elements): .array(elements.map(\.withoutReferences))
-    case .object(let object):
-      .object(Object(uniqueEntries: object.entries.map { .init(key: $0.key, value: $0.value.withoutReferences) }))
-    case .map(let entries):
-      .array(entries.flatMap { [$0.key.withoutReferences, $0.value.withoutReferences] })
-    case .record(let record):
-      .record(ModelRecord(shape: record.shape, values: record.values.map(\.withoutReferences)))
-    default: self
-    }
-  }
-}
-
 extension SchemaCatalog {
   /// A value without the transitory fields of the objects inside.
   func permanent(_ value: Value) throws -> Value {
-    switch value {
-    case .record(var record):
+    var value = value
+    if case .record(var record) = value {
       for field in self[record.typeName]?.fields ?? [] where field.storage == .transitory { record[field.key] = nil }
-      record.values = try record.values.map(permanent)
-      return .record(record)
-    case .array(let elements): return .array(try elements.map(permanent))
-    case .set(let elements):
-      // Elements stand in the order of their bytes, to which the fields taken out contributed.
-      return .set(try CanonicalOrder.sorted(elements.map(permanent), by: { try $0.write($1) }))
-    case .map(let entries):
-      let pairs = try entries.map { Value.MapEntry(key: try permanent($0.key), value: try permanent($0.value)) }
-      return .map(try CanonicalOrder.sorted(pairs, by: { try $0.write($1.key) }))
-    case .object(let object):
-      return .object(
-        Object(uniqueEntries: try object.entries.map { .init(key: $0.key, value: try permanent($0.value)) }))
-    default: return value
+      value = .record(record)
+    }
+    switch try value.mapInside(permanent) {
+    // Members and keys are in the order of their bytes, to which the fields taken out contributed.
+    case .set(let members): return .set(try CanonicalOrder.sorted(members) { try $0.write($1) })
+    case .map(let entries): return .map(try CanonicalOrder.sorted(entries) { try $0.write($1.key) })
+    case let value: return value
     }
   }
 }

@@ -29,6 +29,19 @@ extension Value {
     }
   }
 
+  /// How many values there are, this one and those inside counted.
+  ///
+  /// - Complexity: linear in that number; does not use the stack.
+  var size: Int {
+    var size = 0
+    var waiting = [self]
+    while let value = waiting.popLast() {
+      size += 1
+      value.forEachInside { waiting.append($0) }
+    }
+    return size
+  }
+
   /// Whether one of the values directly inside is such a one.
   package func containsInside(where predicate: (Value) throws -> Bool) rethrows -> Bool {
     switch self {
@@ -69,6 +82,24 @@ extension Value {
     }
   }
 
+  /// As ``forEachInside(_:)``, with the step to each value; the root of a graph has none.
+  package func forEachStep(_ body: (Value, ArchiveError.PathComponent?) throws -> Void) rethrows {
+    var place = 0
+    try forEachInside { value in
+      defer { place += 1 }
+      try body(value, step(to: place))
+    }
+  }
+
+  /// As ``mapInside(_:)``, with the step to each value; the root of a graph has none.
+  package func mapSteps(_ replacement: (Value, ArchiveError.PathComponent?) throws -> Value) rethrows -> Value {
+    var place = 0
+    return try mapInside { value in
+      defer { place += 1 }
+      return try replacement(value, step(to: place))
+    }
+  }
+
   /// The step to the value that ``forEachInside(_:)`` comes to after this number of others; `nil` for the root of a graph.
   private func step(to place: Int) -> ArchiveError.PathComponent? {
     switch self {
@@ -99,6 +130,13 @@ extension Value {
     case .graph: break
     default: try forEachInside { try $0.forEachReference(body) }
     }
+  }
+
+  /// The numbers of the objects that a value refers to, in its order, each as often as it does.
+  var references: [Int] {
+    var numbers: [Int] = []
+    forEachReference { numbers.append($0) }
+    return numbers
   }
 
   /// The value with another one in place of each reference; sets stay sets.

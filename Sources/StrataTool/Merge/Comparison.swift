@@ -98,33 +98,13 @@ extension ModelRecord {
 
 extension Value {
   fileprivate func visitRecords(_ body: (ModelRecord) -> Void) {
-    switch self {
-    case .record(let record):
-      body(record)
-      for value in record.values { value.visitRecords(body) }
-    case .array(let elements), .set(let elements): for element in elements { element.visitRecords(body) }
-    case .object(let object): for entry in object.entries { entry.value.visitRecords(body) }
-    case .map(let entries):
-      for entry in entries {
-        entry.key.visitRecords(body)
-        entry.value.visitRecords(body)
-      }
-    default: break
-    }
+    if case .record(let record) = self { body(record) }
+    forEachInside { $0.visitRecords(body) }
   }
 
   /// The value with other records in the places of its own.
   fileprivate func mapRecords(_ change: (ModelRecord) -> ModelRecord) -> Value {
-    switch self {
-    case .record(let record):
-      return .record(change(ModelRecord(shape: record.shape, values: record.values.map { $0.mapRecords(change) })))
-    case .array(let elements): return .array(elements.map { $0.mapRecords(change) })
-    case .set(let elements): return .set(elements.map { $0.mapRecords(change) })
-    case .object(let object):
-      return .object(Object(object.entries.map { .init(key: $0.key, value: $0.value.mapRecords(change)) }))
-    case .map(let entries):
-      return .map(entries.map { .init(key: $0.key.mapRecords(change), value: $0.value.mapRecords(change)) })
-    default: return self
-    }
+    let changed = mapInside { $0.mapRecords(change) }
+    return if case .record(let record) = changed { .record(change(record)) } else { changed }
   }
 }

@@ -49,18 +49,17 @@ extension ObjectGraph {
         level += 1
         defer { level -= 1 }
         return try unfold(objects[number], path)
-      case .array(let elements):
-        return .array(try elements.enumerated().map { try unfold($1, path + [.index($0)]) })
-      case .set(let elements): return .set(try elements.map { try unfold($0, path) })
-      case .object(let object):
-        return .object(
-          Object(try object.entries.map { .init(key: $0.key, value: try unfold($0.value, path + [.key($0.key)])) }))
-      case .map(let entries):
-        return .map(try entries.map { .init(key: try unfold($0.key, path), value: try unfold($0.value, path)) })
-      case .record(var record):
-        for (key, value) in record.fields { record[key] = try unfold(value, path + [.key(key)]) }
-        return .record(record)
-      default: return value
+      case .graph: return value
+      // Nothing says where a member of a set is, or a key.
+      case .set, .map: return try value.mapInside { try unfold($0, path) }
+      default:
+        return try value.mapSteps { value, step in
+          switch step {
+          case .key(let key)?: try unfold(value, path + [.key(key)])
+          case .index(let index)?: try unfold(value, path + [.index(index)])
+          case nil: try unfold(value, path)
+          }
+        }
       }
     }
     return try unfold(root, [])

@@ -20,7 +20,7 @@ private struct Item: DescribedModel, Equatable {
   static let fields = Fields(
     Item.self, version: 1, Field("id", \.id), Field("name", \.name), Field("stars", \.stars, merge: .max),
     Field("tags", \.tags, merge: .union, default: []), Field("part", \.part),
-    Field("local", \.local, archive: .excluded, merge: .keepTarget, default: ""),
+    Field("local", \.local, archive: .excluded, merge: .keepLocal, default: ""),
     make: { Item(id: $0, name: $1, stars: $2, tags: $3, part: $4, local: $5) })
 
   static func random(_ id: Int, _ random: inout SeededRandom) -> Item {

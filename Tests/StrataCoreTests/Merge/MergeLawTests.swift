@@ -51,7 +51,7 @@ struct MergeLaw: Sendable, CustomTestStringConvertible {
     .init(policy: .automatic, kind: .scalar), .init(policy: .automatic, kind: .object),
     .init(policy: .conflict, kind: .scalar), .init(policy: .conflict, kind: .object),
     .init(policy: .serverWins, kind: .scalar), .init(policy: .localWins, kind: .scalar),
-    .init(policy: .keepTarget, kind: .scalar), .init(policy: .recursive, kind: .object),
+    .init(policy: .keepLocal, kind: .scalar), .init(policy: .recursive, kind: .object),
     .init(policy: .byID(), kind: .records), .init(policy: .byID("id", missing: .keep), kind: .records),
     .init(policy: .byID("id", missing: .delete), kind: .records),
     .init(policy: .max, kind: .ordered), .init(policy: .min, kind: .ordered), .init(policy: .max, kind: .number),
@@ -191,7 +191,7 @@ struct MergeLawTests {
   @Test("Three ways and two agree where only the server changed something", arguments: MergeLaw.all)
   func twoWays(_ law: MergeLaw) throws {
     // A side that always counts, or a rule between the two values, is asked without a base what it is not asked with one.
-    let asked = ["localWins", "keepTarget", "max", "min", "conflict", "append"]
+    let asked = ["localWins", "keepLocal", "max", "min", "conflict", "append"]
     guard law.policy.claims.contains(.respectsBase), !asked.contains(where: law.policy.description.hasPrefix),
       !law.policy.description.contains("keep"), law.policy.description != "addWins",
       law.policy.description != "recursive"

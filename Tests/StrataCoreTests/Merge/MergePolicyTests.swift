@@ -16,9 +16,9 @@ private func merge(
 @Suite("Policies of merging")
 struct MergePolicyTests {
   private static let plain: [MergePolicy] = [
-    .automatic, .conflict, .serverWins, .localWins, .keepTarget, .recursive, .byID(), .byID("key"),
+    .automatic, .conflict, .serverWins, .localWins, .keepLocal, .recursive, .byID(), .byID("key"),
     .byID("id", missing: .keep), .byID("number", missing: .delete), .max, .min, .sumOfDeltas, .union, .addWins, .append,
-    .lines, .lastWriter(by: "updated_at"), .lastWriter(by: "a|b"), .takeSource, .takeSourceIfPresent,
+    .lines, .lastWriter(by: "updated_at"), .lastWriter(by: "a|b"), .serverWins.ifPresent,
   ]
 
   @Test("A policy goes through its text, and so do policies made of several")
@@ -62,7 +62,7 @@ struct MergePolicyTests {
     #expect(try merge(.addWins.orElse(.serverWins), "x", 1, 2).value == 2)
     #expect(try merge(.sumOfDeltas.orElse(.serverWins), 1, 3, 3).value == 5)
     #expect(try merge(.sumOfDeltas.orElse(.serverWins), 1, 3, "many").value == "many")
-    #expect(try merge(.keepTarget.orElse(.serverWins), 1, 1, 2).value == 1)
+    #expect(try merge(.keepLocal.orElse(.serverWins), 1, 1, 2).value == 1)
     #expect(try merge(.append.orElse(.union), ["a", "b"], ["a"], ["b", "c"]).value == ["b", "c", "a"])
     #expect(try merge(.conflict.orElse(.conflict).orElse(.min), 1, 2, 3).value == 2)
     #expect(try merge(.lines.orElse(.localWins), "a", "b", "c").outcome == .local)
@@ -72,7 +72,7 @@ struct MergePolicyTests {
   @Test("Null and absence clear nothing where a value must be present, whatever follows it")
   func ifPresent() throws {
     for policy: MergePolicy in [
-      .serverWins.ifPresent, .takeSourceIfPresent, .max.ifPresent, .serverWins.ifPresent.orElse(.serverWins),
+      .serverWins.ifPresent, .max.ifPresent, .serverWins.ifPresent.orElse(.serverWins),
       .max.orElse(.serverWins).ifPresent, .recursive.ifPresent, .addWins.ifPresent,
       .conflict.orElse(.serverWins.ifPresent),
     ] {
@@ -167,7 +167,7 @@ struct MergePolicyTests {
     #expect(try merge(joined, "", "a", 1).outcome == .conflict)
     #expect(try merge(joined.orElse(.serverWins), "", "a", 1).value == 1)
     #expect(joined.description == "joined" && MergePolicy("joined") == nil)
-    let custom = MergePolicy.custom { target, source in source == 0 ? nil : source }
+    let custom = MergePolicy.custom { _, server in server == 0 ? nil : server }
     #expect(try merge(custom, 5, 1, 0).value == 1 && merge(custom, 5, 1, 2).value == 2)
     let failing = MergePolicy.resolving("failing") { _ in throw CancellationError() }
     let error = #expect(throws: ArchiveError.self) { try merge(failing, 1, 2, 3) }

@@ -8,7 +8,7 @@ private struct Label: DescribedModel, Equatable {
   var local: Bool
   static let fields = Fields(
     Label.self, version: 1, Field("id", \.id), Field("name", \.name),
-    Field("local", \.local, merge: .keepTarget, default: false), make: { Label(id: $0, name: $1, local: $2) })
+    Field("local", \.local, merge: .keepLocal, default: false), make: { Label(id: $0, name: $1, local: $2) })
 }
 
 private struct Ticket: DescribedModel, Equatable {
@@ -25,7 +25,7 @@ private struct Ticket: DescribedModel, Equatable {
   var reporter: String
   static let fields = Fields(
     Ticket.self, version: 1, Field("id", \.id), Field("title", \.title), Field("body", \.body),
-    Field("kept", \.kept, merge: .takeSourceIfPresent), Field("secret", \.secret, merge: .keepTarget, default: "s"),
+    Field("kept", \.kept, merge: .serverWins.ifPresent), Field("secret", \.secret, merge: .keepLocal, default: "s"),
     Field("labels", \.labels, merge: .byID(), default: []), Field("main", \.main, merge: .recursive),
     Field(
       "total", \.total,
@@ -112,7 +112,7 @@ struct MergeTests {
     var source = Ticket.sample()
     source.title = "new"
     source.body = nil
-    try ticket.mergeValues(from: source, forKeys: ["body"], policy: .takeSourceIfPresent)
+    try ticket.mergeValues(from: source, forKeys: ["body"], policy: .serverWins.ifPresent)
     #expect(ticket == .sample())
     try ticket.mergeValues(from: source, forKeys: ["title"])
     #expect(ticket.title == "new" && ticket.body == "b")

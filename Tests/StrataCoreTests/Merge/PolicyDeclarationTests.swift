@@ -64,7 +64,7 @@ struct FieldKindCase: Sendable, CustomTestStringConvertible {
     .append, .lines,
   ]
   static let plain: [MergePolicy] = [
-    .automatic, .conflict, .serverWins, .localWins, .keepTarget, .takeSourceIfPresent, .lastWriter(by: "at"),
+    .automatic, .conflict, .serverWins, .localWins, .keepLocal, .serverWins.ifPresent, .lastWriter(by: "at"),
     .custom { $1 ?? $0 }, .resolving("own") { $0.server },
   ]
 

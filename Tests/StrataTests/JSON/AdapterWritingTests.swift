@@ -258,13 +258,13 @@ struct MergePatchTests {
     let adapter = try JSONAdapter<Plant>()
     let old = Plant(name: "a", note: "n", child: Branch(leaf: "l", numbers: [1, nil]), table: ["x": Branch()])
     var new = old
-    #expect(try text(adapter.jsonPatch(from: old, to: new)) == "{}")
+    #expect(try text(adapter.jsonMergePatch(from: old, to: new)) == "{}")
     new.note = nil
     new.child?.numbers = [1]
     new.table["x"] = nil
     new.table["y"] = Branch(leaf: "z")
     #expect(
-      try String(decoding: adapter.jsonPatchData(from: old, to: new), as: UTF8.self)
+      try String(decoding: adapter.jsonMergePatchData(from: old, to: new), as: UTF8.self)
         == #"{"child":{"numbers":[1]},"table":{"y":{"leaf":"z","numbers":[]},"x":null},"note":null}"#)
   }
 
@@ -289,7 +289,7 @@ struct MergePatchTests {
     }
     for _ in 0..<500 {
       let (old, new) = (tree(), tree())
-      let patch = try adapter.jsonPatch(from: old, to: new)
+      let patch = try adapter.jsonMergePatch(from: old, to: new)
       let patched = try JSONMergePatch.apply(patch, to: adapter.encodeValue(old, nulls: .omit))
       let written = try adapter.encodeValue(new, nulls: .omit)
       try #require(patched == written)

@@ -35,7 +35,7 @@ func close(_ response: Data) throws -> Data {
   var closed = issue
   closed.state = .closed
   closed.assignee = nil
-  return try adapter.jsonPatchData(from: issue, to: closed)  // {"state":"closed","assignee":null}
+  return try adapter.jsonMergePatchData(from: issue, to: closed)  // {"state":"closed","assignee":null}
 }
 // README:end
 

@@ -11,7 +11,7 @@ struct TodoItem: Equatable {
   @Field(merge: .lines) var text = ""
   @Field(merge: .byID()) var steps: [TodoStep] = []
   var place: TodoPlace?
-  @Field(merge: .keepTarget) var draft: String?
+  @Field(merge: .keepLocal) var draft: String?
   var extra: [String: Int] = [:]
 }
 

@@ -6,7 +6,7 @@ import Testing
 final class Person {
   let id: Int
   var name: String
-  @Field(merge: .keepTarget) var visits = 0
+  @Field(merge: .keepLocal) var visits = 0
   @Field(archive: .excluded) weak var friend: Person?
   @Field(archive: .excluded) var cache = "empty"
 

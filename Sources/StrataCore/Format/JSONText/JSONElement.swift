@@ -179,10 +179,7 @@ public struct JSONElement: ~Escapable {
     let known = ArchiveError.wrap(error)
     guard known.byteOffset == nil else { return known }
     let token = tokens[place(along: known.jsonPath)]
-    return ArchiveError(
-      known.code, known.reason, path: known.codingPath, typeName: known.typeName, foundVersion: known.foundVersion,
-      supportedVersion: known.supportedVersion, limit: known.limit, byteOffset: token.offset,
-      underlying: known.underlyingError, failures: known.failures, extra: known.details.extra)
+    return known.changed(byteOffset: token.offset)
   }
 
   private func place(along path: [ArchiveError.PathComponent]) -> Int {

@@ -85,9 +85,6 @@ extension ArchiveError {
       start = place + 1
     }
     let place = "line \(line), column \(byteOffset - start + 1) (in bytes)"
-    return ArchiveError(
-      code, "\(place): \(reason)", path: codingPath, typeName: typeName, foundVersion: foundVersion,
-      supportedVersion: supportedVersion, limit: limit, byteOffset: byteOffset, underlying: underlyingError,
-      failures: failures, extra: details.extra)
+    return changed(reason: "\(place): \(reason)")
   }
 }

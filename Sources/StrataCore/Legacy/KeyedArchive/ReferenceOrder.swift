@@ -18,7 +18,7 @@ struct ReferenceOrder {
     places = [Int](repeating: -1, count: graph.objects.count)
     origins = [Int](repeating: -2, count: graph.objects.count)
     var found: [Int] = []
-    Self.collect(graph.root, into: &found)
+    graph.root.forEachReference { found.append($0) }
     var steps = found.reversed().map { (number: $0, origin: -1, isLeaving: false) }
     while let step = steps.popLast() {
       if step.isLeaving {
@@ -31,7 +31,7 @@ struct ReferenceOrder {
       origins[step.number] = step.origin
       steps.append((step.number, step.origin, true))
       found.removeAll(keepingCapacity: true)
-      Self.collect(graph.objects[step.number], into: &found)
+      graph.objects[step.number].forEachReference { found.append($0) }
       for child in found.reversed() where !origins.indices.contains(child) || origins[child] == -2 {
         steps.append((child, step.number, false))
       }
@@ -39,33 +39,11 @@ struct ReferenceOrder {
   }
 
   /// A value whose references name the places in the order.
-  func renumbered(_ value: Value) -> Value { isInOrder ? value : changed(value) ?? value }
-
-  /// The value with other references; `nil` where it has none.
-  private func changed(_ value: Value) -> Value? {
-    switch value {
-    case .reference(let number): .reference(places.indices.contains(number) ? places[number] : -1)
-    case .array(let elements): changed(elements).map { .array($0) }
-    case .set(let elements): changed(elements).map { .set($0) }
-    case .object(let object):
-      changed(object.entries.map(\.value)).map { values in
-        .object(Object(uniqueEntries: zip(object.entries, values).map { .init(key: $0.key, value: $1) }))
-      }
-    case .map(let entries):
-      .map(entries.map { .init(key: changed($0.key) ?? $0.key, value: changed($0.value) ?? $0.value) })
-    case .record(let record): changed(record.values).map { .record(ModelRecord(shape: record.shape, values: $0)) }
-    default: nil
-    }
-  }
-
-  private func changed(_ values: [Value]) -> [Value]? {
-    var result: [Value]?
-    for (place, value) in values.enumerated() {
-      guard let new = changed(value) else { continue }
-      if result == nil { result = values }
-      result?[place] = new
-    }
-    return result
+  func renumbered(_ value: Value) -> Value {
+    // What refers to nothing is not copied.
+    guard !isInOrder, value.hasReferences else { return value }
+    if case .reference(let number) = value { return .reference(places.indices.contains(number) ? places[number] : -1) }
+    return value.mapInside(renumbered)
   }
 
   /// The way from the root to an object: a short one, for errors.
@@ -81,42 +59,14 @@ struct ReferenceOrder {
     return Array(parts.reversed().joined())
   }
 
-  /// Adds the numbers that references in a value name, in their order.
-  private static func collect(_ value: Value, into found: inout [Int]) {
-    switch value {
-    case .reference(let number): found.append(number)
-    case .array(let elements), .set(let elements): for element in elements { collect(element, into: &found) }
-    case .object(let object): for entry in object.entries { collect(entry.value, into: &found) }
-    case .record(let record): for value in record.values { collect(value, into: &found) }
-    case .map(let entries):
-      for entry in entries {
-        collect(entry.key, into: &found)
-        collect(entry.value, into: &found)
-      }
-    default: break
-    }
-  }
-
   private static func path(to number: Int, in value: Value) -> [ArchiveError.PathComponent] {
     var rest: [(value: Value, path: [ArchiveError.PathComponent])] = [(value, [])]
     while let (value, path) = rest.popLast() {
       if case .reference(number) = value { return path }
-      for child in children(of: value).reversed() { rest.append((child.value, path + [child.component])) }
+      var inside: [(value: Value, path: [ArchiveError.PathComponent])] = []
+      value.forEachStep { inside.append(($0, path + [$1].compactMap(\.self))) }
+      rest += inside.reversed()
     }
     return []
-  }
-
-  private static func children(of value: Value) -> [(component: ArchiveError.PathComponent, value: Value)] {
-    switch value {
-    case .array(let elements), .set(let elements): elements.enumerated().map { (.index($0), $1) }
-    case .object(let object): object.entries.map { (.key($0.key), $0.value) }
-    case .record(let record): record.fields.map { (.key($0.key), $0.value) }
-    case .map(let entries):
-      entries.flatMap { entry in
-        let key = ArchiveError.PathComponent.key(entry.key.stringValue ?? "(key)")
-        return [(key, entry.key), (key, entry.value)]
-      }
-    default: []
-    }
   }
 }

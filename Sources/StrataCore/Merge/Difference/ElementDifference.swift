@@ -7,15 +7,12 @@ struct ElementDifference {
   private static let exactLimit = 4000
 
   /// - Returns: `nil` where of more than 4,000 elements that differ most are others: the list is another one.
-  /// - Complexity: linear in what both lists have in front and at their ends. What lies between takes the product of its
-  ///   length and the number of its differences up to 4,000 elements, and n log n beyond; what stays there is then a
-  ///   longest run of equal elements in the same order, each with that of its equals with the same number.
+  /// - Complexity: linear in what both lists have in front and at their ends. What lies between takes the product of
+  ///   its length and the number of its differences up to 4,000 elements, and n log n beyond; what stays there is then
+  ///   a longest run of equal elements in the same order, each with that of its equals with the same number.
   init?(_ old: [Value], _ new: [Value]) {
-    let shorter = min(old.count, new.count)
-    var start = 0
-    while start < shorter, old[start].isSame(as: new[start]) { start += 1 }
-    var end = 0
-    while end < shorter - start, old[old.count - 1 - end].isSame(as: new[new.count - 1 - end]) { end += 1 }
+    let ends = CommonEnds(old, new) { $0.isSame(as: $1) }
+    let start = ends.start
     var numbers: [SameValue: Int] = [:]
     func numbered(_ elements: ArraySlice<Value>) -> [Int] {
       elements.map { element in
@@ -25,7 +22,7 @@ struct ElementDifference {
         return numbers.count - 1
       }
     }
-    let olds = numbered(old[start..<old.count - end]), news = numbered(new[start..<new.count - end])
+    let olds = numbered(old[ends.old]), news = numbered(new[ends.new])
     if olds.isEmpty || news.isEmpty {
       removed = olds.indices.map { start + $0 }
       added = news.indices.map { start + $0 }
@@ -48,25 +45,8 @@ struct ElementDifference {
     let pairs = news.enumerated().compactMap { place, number in
       places[number]?.popLast().map { (old: $0, new: place) }
     }
-    // A longest increasing subsequence: the last pair of the best one of each length, and what stands before each pair.
-    var ends: [Int] = []
-    var previous = [Int?](repeating: nil, count: pairs.count)
-    for (number, pair) in pairs.enumerated() {
-      var low = 0, high = ends.count
-      while low < high {
-        let middle = (low + high) / 2
-        if pairs[ends[middle]].old < pair.old { low = middle + 1 } else { high = middle }
-      }
-      if low > 0 { previous[number] = ends[low - 1] }
-      if low == ends.count { ends.append(number) } else { ends[low] = number }
-    }
-    var kept: [(old: Int, new: Int)] = []
-    var next = ends.last
-    while let number = next {
-      kept.append(pairs[number])
-      next = previous[number]
-    }
-    return (kept.reversed().map(\.old), kept.reversed().map(\.new))
+    let kept = IncreasingSubsequence.indices(in: pairs.map(\.old)).map { pairs[$0] }
+    return (kept.map(\.old), kept.map(\.new))
   }
 
   /// The places of a list that are not among some, which are given in their order.

@@ -6,10 +6,10 @@ extension Value {
   /// - Complexity: linear in the size of the smaller one; does not use the stack.
   func isSame(as other: Value) -> Bool { Self.areEqual(self, other, Self.areSameScalars) }
 
-  /// Whether two values are the same where references stand for objects. What is not a number is the same as any other
+  /// Whether two values are the same where they refer to objects. What is not a number is the same as any other
   /// that is none: sides of a merge may spell it in types of their own.
   ///
-  /// - Parameter canonical: what references to one object are told by.
+  /// - Parameter canonical: the same number for all references to one object.
   func isSame(as other: Value, _ canonical: (Int) -> Int) -> Bool {
     Self.areEqual(self, other) { one, other in
       guard case (.reference(let left), .reference(let right)) = (one, other) else {
@@ -27,7 +27,7 @@ extension Value {
   /// - Parameters:
   ///   - areEqual: whether two values are equal that hold no others, or others of different kinds.
   ///   - hasOrder: whether sets with references are in an order of their own.
-  ///   - members: what the members of a set are told by where they are not.
+  ///   - members: what the members of a set are compared by where they are not.
   static func areEqual(
     _ left: Value, _ right: Value, _ areEqual: (Value, Value) -> Bool, hasOrder: Bool = false,
     members: (Value) -> Value = { $0 }
@@ -81,7 +81,7 @@ extension Value {
     return true
   }
 
-  /// Pairs of arrays that were compared, or wait for it: parts that stand in a value again and again are compared once.
+  /// Pairs of arrays that were compared, or wait for it: parts that a value has again and again are compared once.
   private struct ComparedStorage {
     private struct Pair: Hashable {
       let left: StorageIdentity

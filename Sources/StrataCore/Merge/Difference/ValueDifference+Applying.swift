@@ -2,8 +2,8 @@ extension ValueDifference {
   /// The old value with the differences in it: the new one.
   ///
   /// - Throws: ``ArchiveError`` with the code `mergeFailed` where the value does not have what was there before.
-  /// - Complexity: linear in the sizes of the value and of the difference, times the length of the paths; n log n in the
-  ///   members of sets and maps.
+  /// - Complexity: linear in the sizes of the value and of the difference, times the length of the paths; n log n in
+  ///   the members of sets and maps.
   public func applied(to value: Value) throws -> Value {
     let root = Node(changes[...].map { ($0.path.components[...], $0) }, key)
     return try root.applied(to: value)

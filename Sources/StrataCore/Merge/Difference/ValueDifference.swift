@@ -36,9 +36,10 @@ public struct ValueDifference: Sendable, Hashable {
   ///   - old: the value before.
   ///   - new: the value after.
   ///   - key: the key that tells the elements of arrays apart.
-  /// - Complexity: linear in the size of both, but for arrays of different lengths without keys. What these have in front
-  ///   and at their ends alike is passed over; what lies between takes the product of its length and the number of its
-  ///   differences up to 4,000 elements, and n log n beyond, where an array of which less than half stays is one value.
+  /// - Complexity: linear in the size of both, but for arrays of different lengths without keys. What these have in
+  ///   front and at their ends alike is passed over; what lies between takes the product of its length and the number
+  ///   of its differences up to 4,000 elements, and n log n beyond, where an array of which less than half stays is
+  ///   one value.
   public init(from old: Value, to new: Value, elementsBy key: String = "id") {
     self.key = key
     compare(old, new)

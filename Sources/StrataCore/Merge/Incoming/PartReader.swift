@@ -1,7 +1,7 @@
 /// Reads what comes in by the types of the fields that it is for, and leaves absent what is absent, at every depth.
 ///
-/// Records of the result may lack keys; what they have is what a model of the type would archive. Objects of classes become
-/// parts of the graph, so that each can be matched with the one that stands for it.
+/// Records of the result may lack keys; what they have is what a model of the type would archive. Objects of classes
+/// become parts of the graph, so that each can be matched with the one that it corresponds to.
 final class PartReader {
   private let graph: MergeGraph
   let context: DecodingContext
@@ -14,11 +14,11 @@ final class PartReader {
   /// Parts whose fields are read later, so that a long list of objects takes no stack.
   private var waiting: [() throws -> Void] = []
   private var depth = 0
-  /// How many lists the value stands in: all that is there of an element is kept, since nobody knows yet which of it tells
+  /// How many lists hold the value: all that is there of an element is kept, since nobody knows yet which of it tells
   /// it from the others.
   var listDepth = 0
-  /// Whether an object that a patch adds says null of what it lacks: a merge patch cannot say it in another way (RFC 7396,
-  /// section 1).
+  /// Whether an object that a patch adds says null of what it lacks: a merge patch cannot say it in another way (RFC
+  /// 7396, section 1).
   let addsNulls: Bool
   private var shapes: [ObjectIdentifier: [[Bool]: RecordShape]] = [:]
 
@@ -40,7 +40,7 @@ final class PartReader {
   ///
   /// - Parameter before: for what a patch made of a document, the document before: what is the same in both is absent,
   ///   and what is gone is null.
-  func read(_ type: any VersionedModel.Type, _ value: Value, since before: Value? = nil) throws -> Value {
+  func read(_ type: any Archivable.Type, _ value: Value, since before: Value? = nil) throws -> Value {
     var root = value
     if case .graph(let found) = value {
       try take(found.objects, for: type)
@@ -52,12 +52,9 @@ final class PartReader {
   }
 
   /// Names the objects that references in values lead to.
-  func take(_ objects: [Value], for type: any VersionedModel.Type) throws {
-    func types<M: VersionedModel>(_ type: M.Type) throws -> [String: any VersionedModel.Type] {
-      try context.objectTypes(of: M.self)
-    }
+  func take(_ objects: [Value], for type: any Archivable.Type) throws {
     self.objects = objects
-    self.types = try types(type)
+    types = try context.objectTypes(of: type)
   }
 
   private func readWaiting() throws {
@@ -159,7 +156,7 @@ final class PartReader {
       if schema.isObject {
         let type = types[record.typeName] ?? type
         let number = graph.add(ModelRecord(shape: type.schema.fullShape, values: []), of: type)
-        graph.set(try fields(record, of: type.schema), of: number)
+        graph.setPart(try fields(record, of: type.schema), of: number)
         return .reference(number)
       }
       return .record(try fields(record, of: schema))
@@ -259,7 +256,7 @@ final class PartReader {
 
   // MARK: Objects
 
-  /// What stands for an object that a reference names.
+  /// The part that was made of an object which a reference names.
   private func object(_ number: Int, as type: any VersionedModel.Type) throws -> Value {
     if context.source == .merge { return try converted(number, to: type) }
     guard objects.indices.contains(number) else {
@@ -279,7 +276,7 @@ final class PartReader {
     }
     let part = graph.add(ModelRecord(shape: own.schema.fullShape, values: []), of: own)
     parts[number] = part
-    waiting.append { [self] in graph.set(try fields(record, of: own.schema), of: part) }
+    waiting.append { [self] in graph.setPart(try fields(record, of: own.schema), of: part) }
     return .reference(part)
   }
 
@@ -292,7 +289,7 @@ final class PartReader {
     if let known = converted[key] { return .reference(known) }
     let part = graph.add(ModelRecord(shape: schema.fullShape, values: []), of: type)
     converted[key] = part
-    waiting.append { [self] in graph.set(try fields(graph.record(number), of: schema), of: part) }
+    waiting.append { [self] in graph.setPart(try fields(graph.record(number), of: schema), of: part) }
     return .reference(part)
   }
 }

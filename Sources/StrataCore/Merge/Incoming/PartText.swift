@@ -1,7 +1,7 @@
 import Foundation
 
-/// Reads JSON text that is for a type, of which anything may be absent. Of two values for one field nobody knows which one
-/// another reader of the same text took, so these are refused at any depth, as decoding does.
+/// Reads JSON text that is for a type, of which anything may be absent. Of two values for one field nobody knows which
+/// one another reader of the same text took, so these are refused at any depth, as decoding does.
 struct PartText {
   let reading: JSONReading
 

@@ -1,8 +1,9 @@
-/// The elements of lists as bytes that are equal where the elements are, so that most elements are compared and no more.
+/// The elements of lists as bytes that are equal where the elements are, so that most elements are compared and no
+/// more.
 struct ElementBytes: ~Copyable {
   private var writer = ArchiveWriter(includesExcluded: true, usesReferences: false, minimumCapacity: 1 << 16)
 
-  /// Where each of the elements stands in the bytes.
+  /// The bytes of each of the elements.
   mutating func add<M: VersionedModel>(_ elements: [M]) throws -> [Range<Int>] {
     var ranges: [Range<Int>] = []
     ranges.reserveCapacity(elements.count)
@@ -31,7 +32,7 @@ struct ElementBytes: ~Copyable {
   }
 }
 
-/// What tells elements apart, as bytes.
+/// The identity of an element, as bytes.
 enum ElementIdentity: Hashable {
   /// Up to seven bytes, with their number after them.
   case short(UInt64)
@@ -39,12 +40,12 @@ enum ElementIdentity: Hashable {
 }
 
 extension ArchiveReader {
-  /// Makes records readable whose definitions stand elsewhere.
+  /// Makes records readable whose definitions are elsewhere.
   mutating func define(_ shapes: [(number: Int, shape: RecordShape)]) {
     definitions = shapes.map { Definition(number: $0.number, shape: $0.shape, matching: nil) }
   }
 
-  /// Where the fields of a record stand, and where the last of them ends; `false` where the record has another shape.
+  /// The offsets of the fields of a record, and of the end of the last; `false` where the record has another shape.
   mutating func findFields(_ shape: RecordShape, in range: Range<Int>, _ places: inout [Int]) throws -> Bool {
     position = range.lowerBound
     places.removeAll(keepingCapacity: true)

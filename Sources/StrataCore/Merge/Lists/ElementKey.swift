@@ -1,4 +1,4 @@
-/// What tells an element from the others of its list: what it is told by, and how many of the list had that before it.
+/// What tells an element from the others of its list: its identity, and how many of the list have that before it.
 ///
 /// So of several elements with one identity each is matched with one of the other list, in their order.
 struct ElementKey: Hashable {
@@ -9,6 +9,16 @@ struct ElementKey: Hashable {
 /// Gives the elements of one list their keys. Asked for each in the order of the list.
 struct ElementKeys {
   private var counts: [SameValue: Int] = [:]
+
+  /// The keys of a list by what each element has under a name; `nil` where that is nothing.
+  ///
+  /// - Parameter open: the fields of an object that an element refers to.
+  static func keys(
+    of elements: [Value], by name: String, _ open: (Value) throws -> Value = { $0 }
+  ) rethrows -> [ElementKey?] {
+    var keys = ElementKeys()
+    return try elements.map { try open($0)[name].flatMap { $0.isNull ? nil : keys.key(for: $0) } }
+  }
 
   mutating func key(for id: Value) -> ElementKey {
     let id = SameValue(id)

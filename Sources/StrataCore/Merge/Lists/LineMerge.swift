@@ -53,19 +53,9 @@ enum LineMerge {
 
   /// For each line of the old text, the place of the same line in the new one; `nil` where there are too many.
   private static func matches(_ old: [String], _ new: [String]) -> [Int?]? {
-    var result = [Int?](repeating: nil, count: old.count)
-    var start = 0
-    while start < min(old.count, new.count), isSame(old[start], new[start]) {
-      result[start] = start
-      start += 1
-    }
-    var end = 0
-    while end < min(old.count, new.count) - start, isSame(old[old.count - 1 - end], new[new.count - 1 - end]) {
-      result[old.count - 1 - end] = new.count - 1 - end
-      end += 1
-    }
-    let before = old[start..<old.count - end].map { ExactKey($0) }
-    let after = new[start..<new.count - end].map { ExactKey($0) }
+    let ends = CommonEnds(old, new, ExactKey.isSame)
+    var result = old.indices.map { $0 < ends.start ? $0 : $0 < ends.old.upperBound ? nil : $0 - old.count + new.count }
+    let before = old[ends.old].map { ExactKey($0) }, after = new[ends.new].map { ExactKey($0) }
     guard before.count + after.count <= limit else { return nil }
     var removed = Set<Int>(), inserted = Set<Int>()
     for change in after.difference(from: before) {
@@ -76,9 +66,7 @@ enum LineMerge {
     }
     let kept = before.indices.filter { !removed.contains($0) }
     let found = after.indices.filter { !inserted.contains($0) }
-    for (one, other) in zip(kept, found) { result[start + one] = start + other }
+    for (one, other) in zip(kept, found) { result[ends.start + one] = ends.start + other }
     return result
   }
-
-  private static func isSame(_ left: String, _ right: String) -> Bool { ExactKey.isSame(left, right) }
 }

@@ -1,14 +1,9 @@
-/// Merges lists of values by their bytes: models are only taken apart where they differ, and there only the fields that do.
+/// Merges lists of values by their bytes: models are only taken apart where they differ, and there only the fields
+/// that do.
 ///
 /// It knows nothing of the models' type, so that its loops are the same machine code for all of them.
 struct ListMerge {
-  /// What becomes of a place of the list.
-  enum Choice {
-    case local(Int)
-    case server(Int)
-    /// A model to be made of these fields.
-    case made(ModelRecord)
-  }
+  typealias Choice = ListChanges.Choice
 
   /// A model's fields, where they are asked for: 0 is the local list, 1 the server's, 2 the base.
   typealias Fields = (_ side: Int, _ place: Int) throws -> ModelRecord
@@ -59,7 +54,6 @@ struct ListMerge {
   }
 
   private struct List {
-    let side: Int
     let ranges: [Range<Int>]
     /// The elements that are not merged yet begin here.
     var start = 0
@@ -70,6 +64,9 @@ struct ListMerge {
   }
 
   private struct State {
+    var own: List
+    var other: List
+    var old: List
     var merger: ValueMerger
     let fieldsOf: Fields
     var notes: [ListEntries.Note] = []
@@ -85,43 +82,34 @@ struct ListMerge {
     }
   }
 
-  /// What becomes of the local list.
-  struct Result {
-    /// Places that get another element.
-    var changes: [(place: Int, choice: Choice)] = []
-    /// The elements from a place on; `nil` where the list keeps its length and order.
-    var rest: (start: Int, choices: [Choice])?
-    var report = MergeReport()
-  }
-
   /// - Returns: `nil` where elements cannot be identified by the key.
   func run(
     _ bytes: borrowing ElementBytes, _ local: [Range<Int>], _ server: [Range<Int>], _ base: [Range<Int>],
     _ fieldsOf: @escaping Fields
-  ) throws -> Result? {
-    var own = List(side: 0, ranges: local), other = List(side: 1, ranges: server), old = List(side: 2, ranges: base)
+  ) throws -> (changes: ListChanges, report: MergeReport)? {
     var state = State(
+      own: List(ranges: local), other: List(ranges: server), old: List(ranges: base),
       merger: ValueMerger(
         catalog: catalog, options: options, isBaseKnown: isBaseKnown, incoming: .init(isWhole: true)),
       fieldsOf: fieldsOf)
-    var result = Result()
+    var result = ListChanges()
     let isTold: Bool = try bytes.withReader { reader in
-      try mergeAligned(&own, &other, &old, &result, &state, &reader)
-      if own.rest.isEmpty, other.rest.isEmpty { return true }
-      guard try identify(&own, &reader), try identify(&other, &reader), try identify(&old, &reader) else {
-        return false
-      }
-      result.rest = (own.start, try merge(own, other, old, &state, &reader))
+      try mergeAligned(&result, &state, &reader)
+      if state.own.rest.isEmpty, state.other.rest.isEmpty { return true }
+      guard try identify(&state.own, &reader), try identify(&state.other, &reader), try identify(&state.old, &reader)
+      else { return false }
+      result.rest = (state.own.start, try mergeRest(&state, &reader))
       return true
     }
     guard isTold else { return nil }
     state.collect()
+    var report = MergeReport()
     if !state.notes.isEmpty {
-      result.report.listEntries = ListEntries(
+      report.listEntries = ListEntries(
         state.notes, bytes: bytes.array(), shapes: bytes.shapes(), keys: schema.allKeys, identityKey: key)
     }
-    try result.report.checkConflicts(options, typeName: schema.name)
-    return result
+    try report.checkConflicts(options, typeName: schema.name)
+    return (result, report)
   }
 
   // MARK: The list
@@ -129,13 +117,12 @@ struct ListMerge {
   /// Merges the elements that all sides have in the same places, up to the first that differs: in most lists these are
   /// all, and nothing needs to be looked up.
   private func mergeAligned(
-    _ own: inout List, _ other: inout List, _ old: inout List, _ result: inout Result, _ state: inout State,
-    _ reader: inout ArchiveReader
+    _ result: inout ListChanges, _ state: inout State, _ reader: inout ArchiveReader
   ) throws {
-    let count = min(own.ranges.count, other.ranges.count, isBaseKnown ? old.ranges.count : .max)
-    let (local, server, base) = (own.ranges, other.ranges, old.ranges)
+    let (local, server, base) = (state.own.ranges, state.other.ranges, state.old.ranges)
+    let count = min(local.count, server.count, isBaseKnown ? base.count : .max)
     var place = 0
-    defer { (own.start, other.start, old.start) = (place, place, isBaseKnown ? place : 0) }
+    defer { (state.own.start, state.other.start, state.old.start) = (place, place, isBaseKnown ? place : 0) }
     while place < count {
       let (mine, theirs) = (local[place], server[place])
       let isSame = reader.areEqual(mine, theirs)
@@ -150,7 +137,7 @@ struct ListMerge {
         if !isSame {
           let origin = isBaseKnown ? place : nil
           do {
-            let choice = try merge(own, place, other, place, old, origin, identity, &state, &reader)
+            let choice = try merge(place, place, origin, identity, &state, &reader)
             if case .local = choice {} else { result.changes.append((place, choice)) }
           } catch { throw located(error, place) }
         }
@@ -159,7 +146,7 @@ struct ListMerge {
     }
   }
 
-  /// Where the key of an element stands; `nil` where it has none.
+  /// The bytes of the key of an element; `nil` where it has none.
   private func identity(of range: Range<Int>, _ reader: inout ArchiveReader) throws -> Range<Int>? {
     reader.position = range.lowerBound
     guard try reader.beginAnyRecord() != nil else { return nil }
@@ -184,9 +171,8 @@ struct ListMerge {
   }
 
   /// Merges what is left.
-  private func merge(
-    _ own: List, _ other: List, _ old: List, _ state: inout State, _ reader: inout ArchiveReader
-  ) throws -> [Choice] {
+  private func mergeRest(_ state: inout State, _ reader: inout ArchiveReader) throws -> [Choice] {
+    let (own, other, old) = (state.own, state.other, state.old)
     var numbers: [ElementIdentity: Int] = [:]
     numbers.reserveCapacity(own.identities.count)
     func numbered(_ list: List) -> [Int] {
@@ -203,7 +189,7 @@ struct ListMerge {
       let counterpart = other.places[identity]
       do {
         guard let counterpart else {
-          result[number] = try missing(own, place, old, old.places[identity], &state)
+          result[number] = try mergeWhole(place, nil, old.places[identity], &state)
           continue
         }
         guard !reader.areEqual(own.ranges[place], other.ranges[counterpart]),
@@ -212,12 +198,12 @@ struct ListMerge {
           result[number] = .local(place)
           continue
         }
-        result[number] = try merge(own, place, other, counterpart, old, old.places[identity], mine, &state, &reader)
+        result[number] = try merge(place, counterpart, old.places[identity], mine, &state, &reader)
       } catch { throw located(error, counterpart ?? place) }
     }
     for (place, identity) in zip(other.rest, other.identities) where own.places[identity] == nil {
       do {
-        result[order.server[place - other.start]] = try insert(other, place, old, old.places[identity], &state)
+        result[order.server[place - other.start]] = try mergeWhole(nil, place, old.places[identity], &state)
       } catch { throw located(error, place) }
     }
     let surviving = Set(result.indices.filter { result[$0] != nil })
@@ -239,47 +225,15 @@ struct ListMerge {
 
   // MARK: One element
 
-  private func component(_ record: ModelRecord) -> MergePath.Component { .element(key: key, id: record[key] ?? .null) }
-
-  private func record(_ list: List, _ place: Int?, _ state: State) throws -> Value? {
-    try place.map { .record(try state.fieldsOf(list.side, $0)) }
-  }
-
-  /// What the list here has and the server's has not.
-  private func missing(
-    _ own: List, _ place: Int, _ old: List, _ origin: Int?, _ state: inout State
-  ) throws -> Choice? {
-    let mine = try state.fieldsOf(0, place)
-    state.merger.path = [component(mine)]
-    defer { state.merger.path = [] }
-    let sides = state.merger.sides(try record(old, origin, state), .record(mine), nil)
-    let kept = try state.merger.mergeElement(sides, missing, .byID(key, missing: missing))
-    state.collect()
-    return kept == nil ? nil : .local(place)
-  }
-
-  /// What the server's list has and the one here has not.
-  private func insert(
-    _ other: List, _ place: Int, _ old: List, _ origin: Int?, _ state: inout State
-  ) throws -> Choice? {
-    let theirs = try state.fieldsOf(1, place)
-    state.merger.path = [component(theirs)]
-    defer { state.merger.path = [] }
-    let sides = state.merger.sides(try record(old, origin, state), nil, .record(theirs))
-    let taken = try state.merger.mergeElement(sides, missing, .byID(key, missing: missing))
-    state.collect()
-    return taken == nil ? nil : .server(place)
-  }
-
   private func merge(
-    _ own: List, _ place: Int, _ other: List, _ counterpart: Int, _ old: List, _ origin: Int?, _ identity: Range<Int>,
-    _ state: inout State, _ reader: inout ArchiveReader
+    _ place: Int, _ counterpart: Int, _ origin: Int?, _ identity: Range<Int>, _ state: inout State,
+    _ reader: inout ArchiveReader
   ) throws -> Choice {
     guard !needsWholeModels,
-      try reader.findFields(schema.fullShape, in: own.ranges[place], &state.fields),
-      try reader.findFields(schema.fullShape, in: other.ranges[counterpart], &state.others),
-      try origin.map({ try reader.findFields(schema.fullShape, in: old.ranges[$0], &state.olds) }) ?? true
-    else { return try mergeWhole(own, place, other, counterpart, old, origin, &state) }
+      try reader.findFields(schema.fullShape, in: state.own.ranges[place], &state.fields),
+      try reader.findFields(schema.fullShape, in: state.other.ranges[counterpart], &state.others),
+      try origin.map({ try reader.findFields(schema.fullShape, in: state.old.ranges[$0], &state.olds) }) ?? true
+    else { return try mergeWhole(place, counterpart, origin, &state) ?? .local(place) }
     var isLocal = true, isServer = true
     var changes: [(place: Int, value: Value?)] = []
     for number in policies.indices {
@@ -314,16 +268,17 @@ struct ListMerge {
       if result != server { isServer = false }
     }
     if isLocal { return .local(place) }
-    if isServer { return .server(counterpart) }
+    if isServer { return .server(counterpart, into: place) }
     var record = try state.fieldsOf(0, place)
     for change in changes {
       // What has no value was taken without being read.
       record.values[change.place] = try change.value ?? reader.value(at: state.others[change.place])
     }
-    return .made(record)
+    return .made(record, into: place)
   }
 
-  /// What is decided by the bytes alone: a field that is one value, and that only one side changed or the server decides.
+  /// What is decided by the bytes alone: a field that is one value, and that only one side changed or the server
+  /// decides.
   private func taken(
     _ number: Int, _ identity: Range<Int>, _ base: Range<Int>?, _ local: Range<Int>, _ server: Range<Int>,
     _ reader: borrowing ArchiveReader
@@ -341,17 +296,22 @@ struct ListMerge {
     return nil
   }
 
-  private func mergeWhole(
-    _ own: List, _ place: Int, _ other: List, _ counterpart: Int, _ old: List, _ origin: Int?, _ state: inout State
-  ) throws -> Choice {
-    let (local, server) = (try state.fieldsOf(0, place), try state.fieldsOf(1, counterpart))
-    state.merger.path = [component(local)]
+  /// Merges an element by all of its fields: one that only one of the lists has, or one whose fields look at each
+  /// other.
+  ///
+  /// - Returns: `nil` where the merged list does not have it.
+  private func mergeWhole(_ own: Int?, _ other: Int?, _ old: Int?, _ state: inout State) throws -> Choice? {
+    let local = try own.map { try state.fieldsOf(0, $0) }, server = try other.map { try state.fieldsOf(1, $0) }
+    let base = try old.map { try state.fieldsOf(2, $0) }
+    state.merger.path = [.element(key: key, id: (local ?? server)?[key] ?? .null)]
     defer { state.merger.path = [] }
-    let sides = state.merger.sides(try record(old, origin, state), .record(local), .record(server))
+    let sides = state.merger.sides(
+      base.map { .record($0) }, local.map { .record($0) }, server.map { .record($0) })
     let merged = try state.merger.mergeElement(sides, missing, .byID(key, missing: missing))
     state.collect()
-    guard case .record(let result)? = merged, result != local else { return .local(place) }
-    return .made(result)
+    guard case .record(let result)? = merged else { return nil }
+    guard let own else { return other.map { .server($0, into: nil) } }
+    return result == local ? .local(own) : .made(result, into: own)
   }
 }
 

@@ -1,10 +1,10 @@
 /// The order of a list that two sides changed: insertions of both sides survive, and a move is a move.
 ///
-/// Elements that no side moved stand as in the base; what a side inserted or moved follows the element that it follows
-/// there. Where both sides put elements in one place, the server's come first, and what both moved stands where
+/// Elements that no side moved are where the base has them; what a side inserted or moved follows the element that it
+/// follows there. Where both sides put elements in one place, the server's come first, and what both moved is where
 /// the server put it.
 struct ListOrder {
-  /// Elements by numbers that stand for their identities, each once.
+  /// Elements by the numbers of their identities, each once.
   let base: [Int]
   let local: [Int]
   let server: [Int]
@@ -61,29 +61,10 @@ struct ListOrder {
 
   private static let start = -1
 
-  /// The most elements that stand in a list as they stood before: a longest increasing subsequence.
+  /// The most elements that a list has in the order in which they were before: a longest increasing subsequence.
   private static func unmoved(_ before: [Int], in list: [Int]) -> Set<Int> {
     let places = Dictionary(uniqueKeysWithValues: before.enumerated().map { ($1, $0) })
-    let sequence = list.filter { places[$0] != nil }
-    // The last element of the best sequence of each length, and what precedes each element in the best one.
-    var ends: [Int] = []
-    var previous: [Int: Int] = [:]
-    for element in sequence {
-      let place = places[element] ?? 0
-      var low = 0, high = ends.count
-      while low < high {
-        let middle = (low + high) / 2
-        if (places[ends[middle]] ?? 0) < place { low = middle + 1 } else { high = middle }
-      }
-      if low > 0 { previous[element] = ends[low - 1] }
-      if low == ends.count { ends.append(element) } else { ends[low] = element }
-    }
-    var result = Set<Int>()
-    var next = ends.last
-    while let element = next {
-      result.insert(element)
-      next = previous[element]
-    }
-    return result
+    let known = list.compactMap { places[$0] }
+    return Set(IncreasingSubsequence.indices(in: known).map { before[known[$0]] })
   }
 }

@@ -1,5 +1,5 @@
-/// The objects of all sides of a merge, each under a number: those that exist from 0 up, those that came in as parts of a
-/// document from -1 down.
+/// The objects of all sides of a merge, each under a number: those that exist from 0 up, those that came in as parts
+/// of a document from -1 down.
 ///
 /// Fields are taken once, before anything changes.
 final class MergeGraph {
@@ -52,6 +52,14 @@ final class MergeGraph {
     return schema(of: element, in: catalog)?.identityKey
   }
 
+  /// The value of a model or a list: references to objects, and records of values.
+  func value(of model: some Archivable) throws -> Value {
+    try model.archivedValue(includingExcluded: true, role: .referenced(referenced))
+  }
+
+  /// The fields of a model or of the object that a reference names; `nil` for anything else.
+  func fields(of value: Value) throws -> ModelRecord? { try opened(value).recordValue }
+
   /// The fields of what a reference names; any other value as it is.
   func opened(_ value: Value) throws -> Value {
     if case .reference(let number) = value { .record(try record(number)) } else { value }
@@ -64,7 +72,7 @@ final class MergeGraph {
   }
 
   /// Sets what a document says about an object that was added before.
-  func set(_ record: ModelRecord, of number: Int) { parts[-1 - number].record = record }
+  func setPart(_ record: ModelRecord, of number: Int) { parts[-1 - number].record = record }
 
   /// The objects that exist, for making models whose fields refer to them.
   var table: ObjectTable {
@@ -75,18 +83,34 @@ final class MergeGraph {
   }
 
   /// Makes a model of fields that refer to objects which exist.
-  func make<M: VersionedModel>(_ type: M.Type, _ record: ModelRecord, in context: DecodingContext) throws -> M {
-    context.objects = table
+  ///
+  /// - Parameters:
+  ///   - objects: the objects that references name, unless they are those of this graph.
+  ///   - isObjectFrame: whether fields may refer to objects that are made later.
+  func make<M: VersionedModel>(
+    _ type: M.Type, _ record: ModelRecord, in context: DecodingContext, _ objects: ObjectTable? = nil,
+    isObjectFrame: Bool = false
+  ) throws -> M {
+    context.objects = objects ?? table
     if M.schema.isEnumeration { return try M.make(from: record, in: context) }
     let slots = M.schema.allKeys.map { record[$0] }
     let unknown = M.schema.keepsUnknownFields ? M.schema.unknownFields(of: record) : UnknownFields()
-    return try M.make(slots: slots, unknownFields: unknown, in: context)
+    return try M.make(slots: slots, unknownFields: unknown, in: context, isObjectFrame: isObjectFrame)
+  }
+
+  /// Gives an object that exists other fields.
+  func set(_ record: ModelRecord, of number: Int, in context: DecodingContext) throws {
+    func set<M: VersionedModel>(_ object: M) throws {
+      var object = object
+      try object.adoptFields(of: make(M.self, record, in: context))
+    }
+    try set(referenced.objects[number].dynamicModel)
   }
 }
 
 extension Value {
-  /// The value with another one in place of each outermost record. Keys of maps and members of sets, which are identified by
-  /// all that they have, stay.
+  /// The value with another one in place of each outermost record. Keys of maps and members of sets, which are
+  /// identified by all that they have, stay.
   func mapRecords(_ replacement: (ModelRecord) throws -> Value) rethrows -> Value {
     switch self {
     case .record(let record): try replacement(record)

@@ -1,5 +1,5 @@
-/// Sets references after a merge: to the local object that stands for what they lead to, or to a copy of one that is new
-/// here. Objects of the server's and of the base stay what they are, and nobody here refers to them.
+/// Sets references after a merge: to the local object that corresponds to what they lead to, or to a copy of one that
+/// is new here. Objects of the server's and of the base stay what they are, and nobody here refers to them.
 struct ObjectLinking {
   /// A local object with its new fields.
   struct Update {
@@ -22,6 +22,8 @@ struct ObjectLinking {
   /// The new objects, in the order in which they can be made: those that constants refer to come first.
   private(set) var additions: [Addition] = []
   private var numbers: [Int: Int] = [:]
+  /// The number of the first of them.
+  let firstAddition: Int
   /// The new fields of local objects.
   private let fields: [Int: ModelRecord]
 
@@ -37,11 +39,11 @@ struct ObjectLinking {
     self.root = root
     self.updates = updates
     fields = Dictionary(updates.map { ($0.number, $0.record) }, uniquingKeysWith: { $1 })
+    firstAddition = graph.referenced.objects.count
     guard matching != nil else { return }
     try findAdditions(complete)
     try sortAdditions()
-    let first = graph.referenced.objects.count
-    for (place, addition) in additions.enumerated() { numbers[addition.entity] = first + place }
+    for (place, addition) in additions.enumerated() { numbers[addition.entity] = firstAddition + place }
     self.root = try linked(root)
     for place in self.updates.indices {
       self.updates[place].record.values = try self.updates[place].record.values.map(linked)
@@ -63,10 +65,13 @@ struct ObjectLinking {
   /// The number of an object that is new here.
   func number(of entity: Int) -> Int? { numbers[entity] }
 
+  /// Whether an object was here before.
+  func isLocal(_ number: Int) -> Bool { number < firstAddition }
+
   /// The entity that an object belongs to.
   func entity(of number: Int) -> Int? { matching?.entity(of: number) }
 
-  /// What references to one object are told by.
+  /// The same number for all references to one object.
   func canonical(_ number: Int) -> Int { matching?.canonical(number) ?? number }
 
   private enum StandIn {
@@ -128,23 +133,6 @@ struct ObjectLinking {
       }
       return result
     }
-    var order: [Int] = []
-    var state = [Int](repeating: 0, count: additions.count)
-    for start in additions.indices where state[start] == 0 {
-      var stack = [(place: start, needs: try needs(start)[...])]
-      state[start] = 1
-      while let top = stack.last {
-        if let next = top.needs.first {
-          stack[stack.count - 1].needs = top.needs.dropFirst()
-          guard state[next] == 0 else { continue }
-          state[next] = 1
-          stack.append((next, try needs(next)[...]))
-        } else {
-          order.append(top.place)
-          stack.removeLast()
-        }
-      }
-    }
-    additions = order.map { additions[$0] }
+    additions = try Postorder.numbers(from: Array(additions.indices), needs).map { additions[$0] }
   }
 }

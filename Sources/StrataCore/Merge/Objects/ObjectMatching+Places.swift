@@ -1,6 +1,6 @@
 extension ObjectMatching {
-  /// Matches what stands at the same places inside of values that are no objects themselves.
-  mutating func inside(_ place: Place) throws {
+  /// Matches what is at the same places inside of values that are no objects themselves.
+  mutating func inside(_ place: Place, isRoot: Bool) throws {
     if case .reference(let number)? = place.server ?? place.local, let entity = entity(of: number) {
       return try visit(entity)
     }
@@ -9,6 +9,10 @@ extension ObjectMatching {
     switch values[0] {
     case .record: try fields(place)
     case .object, .map: try entries(place)
+    case .array where isRoot:
+      try elements(
+        place,
+        (place.server ?? place.local)?.arrayValue?.first.flatMap { graph.schema(of: $0, in: catalog)?.identityKey })
     case .array, .set: try elements(place, nil)
     default: return
     }
@@ -17,7 +21,7 @@ extension ObjectMatching {
   private mutating func fields(_ place: Place) throws {
     let records = (place.base?.recordValue, place.local?.recordValue, place.server?.recordValue)
     guard let pattern = records.2 ?? records.1 ?? records.0 else { return }
-    // What the server says nothing about stands for what the base had all the same.
+    // What the server says nothing about corresponds to what the base had all the same.
     let others = place.isKnownHere ? [] : (records.1?.keys ?? []).filter { records.2?[$0] == nil && records.2 != nil }
     for key in pattern.keys + others {
       let inner = Place(
@@ -51,12 +55,12 @@ extension ObjectMatching {
 
   // MARK: Lists
 
-  /// Matches elements: those with one key, those that look the same in their order, and between them those that stand at
-  /// one place.
+  /// Matches elements: those with one key, those that look the same in their order, and between them those that stand
+  /// at one place.
   private mutating func elements(_ place: Place, _ key: String?) throws {
     let base = place.base?.arrayValue, local = place.local?.arrayValue, server = place.server?.arrayValue
     if let key {
-      // Objects with an identity are matched wherever they stand.
+      // Objects with an identity are matched wherever they are.
       if case .reference(let number)? = (server ?? local)?.first, graph.schema(number).identityKey == key { return }
       return try elements(place, key, base ?? [], local ?? [], server ?? [])
     }
@@ -74,8 +78,7 @@ extension ObjectMatching {
     _ place: Place, _ key: String, _ base: [Value], _ local: [Value], _ server: [Value]
   ) throws {
     func keys(of elements: [Value]) throws -> [ElementKey?] {
-      var keys = ElementKeys()
-      return try elements.map { try graph.opened($0)[key].flatMap { $0.isNull ? nil : keys.key(for: $0) } }
+      try ElementKeys.keys(of: elements, by: key, graph.opened)
     }
     func lookup(_ elements: [Value]) throws -> [ElementKey: Value] {
       let pairs = zip(try keys(of: elements), elements).compactMap { key, element in key.map { ($0, element) } }
@@ -103,19 +106,10 @@ extension ObjectMatching {
       return
     }
     let left = try one.map(content), right = try other.map(content)
-    var start = 0
-    while start < min(left.count, right.count), left[start].isSame(as: right[start]) {
-      places.append(place(one[start], other[start]))
-      start += 1
-    }
-    var end = 0
-    while end < min(left.count, right.count) - start,
-      left[left.count - 1 - end].isSame(as: right[right.count - 1 - end])
-    {
-      places.append(place(one[left.count - 1 - end], other[right.count - 1 - end]))
-      end += 1
-    }
-    let (lefts, rights) = (start..<left.count - end, start..<right.count - end)
+    let ends = CommonEnds(left, right) { $0.isSame(as: $1) }
+    for index in 0..<ends.start { places.append(place(one[index], other[index])) }
+    for index in 1..<ends.end + 1 { places.append(place(one[one.count - index], other[other.count - index])) }
+    let (lefts, rights) = (ends.old, ends.new)
     var known: [SameValue: [Int]] = [:]
     for index in rights.reversed() { known[SameValue(right[index]), default: []].append(index) }
     var taken = Set<Int>()

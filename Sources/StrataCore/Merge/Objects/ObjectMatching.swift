@@ -1,5 +1,5 @@
-/// Which objects of base, local and server stand for each other: those of one type with one identity; and where there is
-/// none, those at one place.
+/// Which objects of base, local and server correspond to each other: those of one type with one identity; and where
+/// there is none, those at one place.
 ///
 /// What belongs together is an entity. One side may have several objects of it: a document that names one twice.
 struct ObjectMatching {
@@ -23,7 +23,7 @@ struct ObjectMatching {
     fileprivate var count: Int { members.reduce(0) { $0 + $1.count } }
   }
 
-  /// The same place on each side; `nil` where nothing stands there.
+  /// The same place on each side; `nil` where nothing is there.
   struct Place {
     var base: Value?
     var local: Value?
@@ -84,7 +84,7 @@ struct ObjectMatching {
   /// Matches the objects of all sides.
   ///
   /// - Parameters:
-  ///   - root: the root of each side. They stand for each other, whatever tells them apart.
+  ///   - root: the root of each side. They correspond to each other, whatever their identities are.
   ///   - skippedKeys: the keys of fields that take no part: what the server has there is not looked at.
   mutating func match(_ root: Place, skippedKeys: (ModelSchema) -> Set<String>) throws {
     try addRoot(root)
@@ -98,7 +98,7 @@ struct ObjectMatching {
       try match(place, isRoot: isRoot)
       isRoot = false
     }
-    // What has an identity is matched wherever it stands, and what it holds without one stands at its places.
+    // What has an identity is matched wherever it is, and what it holds without one belongs to its places.
     for entity in entities.indices {
       try visit(entity)
       while let place = places.popLast() { try match(place, isRoot: false) }
@@ -200,7 +200,7 @@ struct ObjectMatching {
       }
     }
     try join(local, base, isRoot: isRoot)
-    try inside(place)
+    try inside(place, isRoot: isRoot)
   }
 
   /// Makes one entity of two objects at one place, where they can be the same.

@@ -49,11 +49,12 @@ public struct JSONPatch: Sendable, Hashable {
   ///     afterwards and in what an operation puts in; above ``JSONReader/maximumDepth`` it counts as that. The other
   ///     limits have no meaning here.
   /// - Throws: ``ArchiveError`` with the code `mergeFailed` where a place does not exist, a test fails or a value is
-  ///   moved into itself, and with the code `limitExceeded` where values are nested too deep, or where operations put in
-  ///   more than 1,048,576 values and more than 16 times as many as document and patch have, which copies of copies soon
-  ///   do. The place of the operation is in the path, unless the document was too deep before, or is by moves alone.
-  /// - Complexity: linear in the sizes of document, patch and what is copied, times the length of the paths. Putting in and
-  ///   taking out within an array costs about the square root of its length.
+  ///   moved into itself, and with the code `limitExceeded` where values are nested too deep, or where operations put
+  ///   in more than 1,048,576 values and more than 16 times as many as document and patch have, which copies of copies
+  ///   soon do. The place of the operation is in the path, unless the document was too deep before, or is by moves
+  ///   alone.
+  /// - Complexity: linear in the sizes of document, patch and what is copied, times the length of the paths. Putting
+  ///   in and taking out within an array costs about the square root of its length.
   public func applied(to document: Value, limits: ArchiveLimits = ArchiveLimits()) throws -> Value {
     var tree = try PatchTree(document, operations, depthLimit: min(limits.depth, JSONReader.maximumDepth))
     for (place, operation) in operations.enumerated() {

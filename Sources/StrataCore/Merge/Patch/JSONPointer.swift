@@ -49,7 +49,7 @@ public struct JSONPointer: Sendable, Hashable, CustomStringConvertible {
     return String(text)
   }
 
-  /// The place that a token names in an array (RFC 6901 section 4): digits without a zero in front.
+  /// The place that a token names in an array (RFC 6901 section 4): digits without a leading zero.
   static func place(_ token: String) -> Int? {
     guard !token.isEmpty, token.utf8.allSatisfy({ 48...57 ~= $0 }), token == "0" || !token.hasPrefix("0") else {
       return nil

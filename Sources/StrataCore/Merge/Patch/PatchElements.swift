@@ -16,7 +16,7 @@ struct PatchElements {
     }
   }
 
-  /// Where an element stands.
+  /// The piece that an element is in, and its place there.
   private func find(_ place: Int) -> (piece: Int, place: Int) {
     var (piece, rest) = (0, place)
     while rest >= pieces[piece].count {

@@ -6,9 +6,9 @@ struct PatchMembers {
   let record: ModelRecord?
   private(set) var count: Int
   private var keys: [String]
-  /// What stands under the keys; `nil` where it was taken out, so that the others keep their places.
+  /// The values of the keys; `nil` where one was removed, so that the others keep their places.
   private var slots: [Slot?]
-  /// Where the keys stand, of many.
+  /// The places of the keys, where there are many.
   private var places: [ExactKey: Int]?
   /// So few keys are faster looked through.
   private static let few = 8

@@ -1,10 +1,10 @@
 /// A document while a patch changes it.
 ///
 /// Arrays and objects are taken apart where a path leads into them, once, and put together again at the end: so each
-/// operation looks keys up and changes what it names in place, however large the document is. They stand in one array
+/// operation looks keys up and changes what it names in place, however large the document is. They are in one array
 /// and name each other by their places there, and nothing that works on them uses the stack.
 struct PatchTree {
-  /// What stands in a place.
+  /// The content of a place.
   enum Slot {
     /// A value that no path has led into.
     case value(Value)
@@ -18,7 +18,37 @@ struct PatchTree {
     /// The members of an object; `nil` for an array.
     var members: PatchMembers?
 
-    /// Calls with each of the nodes that stand right inside.
+    /// The place that a token names; `nil` where nothing is there.
+    func place(of token: String) -> Int? {
+      if let members { return members.place(of: token) }
+      return JSONPointer.place(token).flatMap { $0 < elements.count ? $0 : nil }
+    }
+
+    /// - Returns: whether there can be such a place.
+    mutating func put(_ slot: Slot, at token: String) -> Bool {
+      if members != nil {
+        members?.put(slot, under: token)
+        return true
+      }
+      guard let place = token == "-" ? elements.count : JSONPointer.place(token), place <= elements.count else {
+        return false
+      }
+      elements.insert(slot, at: place)
+      return true
+    }
+
+    mutating func remove(at place: Int) {
+      if members == nil { elements.remove(at: place) } else { members?.remove(at: place) }
+    }
+
+    subscript(place: Int) -> Slot? {
+      get { members == nil ? elements[place] : members?[place] }
+      set {
+        if members == nil { newValue.map { elements[place] = $0 } } else { members?[place] = newValue }
+      }
+    }
+
+    /// Calls with each of the nodes directly inside.
     func forEachNode(_ body: (Int) throws -> Void) rethrows {
       try elements.forEach { if case .node(let number) = $0 { try body(number) } }
       try members?.forEach { if case .node(let number) = $1 { try body(number) } }
@@ -70,7 +100,7 @@ struct PatchTree {
       return
     }
     let holder = try open(path)
-    set(.value(value), at: try place(last, in: holder), of: holder)
+    nodes[holder][try place(last, in: holder)] = .value(value)
   }
 
   mutating func move(_ from: JSONPointer, to: JSONPointer) throws {
@@ -89,8 +119,8 @@ struct PatchTree {
     try add(value, at: to)
   }
 
-  /// Whether a place holds what is equal to a value by RFC 6902, section 4.6: numbers by their value, texts by their code
-  /// points.
+  /// Whether a place holds what is equal to a value by RFC 6902, section 4.6: numbers by their value, texts by their
+  /// code points.
   mutating func isEqual(_ path: JSONPointer, to value: Value) throws -> Bool {
     var waiting = [(try slot(path), value)]
     while let (slot, value) = waiting.popLast() {
@@ -102,7 +132,7 @@ struct PatchTree {
     return true
   }
 
-  /// Adds what stands in a node with what stands in the same places of a value.
+  /// Adds the content of a node with that of the same places of a value.
   ///
   /// - Returns: whether they have the same places.
   private func pair(_ node: Node, _ value: Value, _ waiting: inout [(Slot, Value)]) -> Bool {
@@ -146,7 +176,7 @@ struct PatchTree {
 
   private static var noPlace: ArchiveError { ArchiveError(.mergeFailed, "the document has no such place") }
 
-  /// What stands at the end of a path.
+  /// The content of the place at the end of a path.
   private mutating func slot(_ path: JSONPointer) throws -> Slot {
     guard let last = path.tokens.last else { return root }
     let holder = try open(path)
@@ -165,7 +195,7 @@ struct PatchTree {
         continue
       }
       let number = try opened(slot)
-      set(.node(number), at: place, of: holder)
+      nodes[holder][place] = .node(number)
       holder = number
     }
     return holder
@@ -184,26 +214,13 @@ struct PatchTree {
 
   /// The place in a node that a token names.
   private func place(_ token: String, in holder: Int) throws -> Int {
-    if let members = nodes[holder].members {
-      guard let place = members.place(of: token) else { throw Self.noPlace }
-      return place
-    }
-    guard let place = JSONPointer.place(token), place < nodes[holder].elements.count else { throw Self.noPlace }
+    guard let place = nodes[holder].place(of: token) else { throw Self.noPlace }
     return place
   }
 
   private func slot(at place: Int, of holder: Int) throws -> Slot {
-    guard let members = nodes[holder].members else { return nodes[holder].elements[place] }
-    guard let slot = members[place] else { throw Self.noPlace }
+    guard let slot = nodes[holder][place] else { throw Self.noPlace }
     return slot
-  }
-
-  private mutating func set(_ slot: Slot, at place: Int, of holder: Int) {
-    if nodes[holder].members == nil {
-      nodes[holder].elements[place] = slot
-    } else {
-      nodes[holder].members?[place] = slot
-    }
   }
 
   private mutating func put(_ slot: Slot, at path: JSONPointer) throws {
@@ -212,13 +229,7 @@ struct PatchTree {
       return
     }
     let holder = try open(path)
-    guard nodes[holder].members == nil else {
-      nodes[holder].members?.put(slot, under: last)
-      return
-    }
-    let count = nodes[holder].elements.count
-    guard let place = last == "-" ? count : JSONPointer.place(last), place <= count else { throw Self.noPlace }
-    nodes[holder].elements.insert(slot, at: place)
+    guard nodes[holder].put(slot, at: last) else { throw Self.noPlace }
   }
 
   private mutating func take(_ path: JSONPointer) throws -> Slot {
@@ -228,22 +239,18 @@ struct PatchTree {
     let holder = try open(path)
     let place = try place(last, in: holder)
     let slot = try slot(at: place, of: holder)
-    if nodes[holder].members == nil {
-      nodes[holder].elements.remove(at: place)
-    } else {
-      nodes[holder].members?.remove(at: place)
-    }
+    nodes[holder].remove(at: place)
     return slot
   }
 
   // MARK: Values
 
-  /// The value of what stands in a place.
+  /// The value of the content of a place.
   ///
   /// - Throws: ``ArchiveError`` with the code `limitExceeded` where nodes are nested too deep.
   private func value(of slot: Slot) throws -> Value {
     guard case .node(let top) = slot else { return value(slot, [:]) }
-    // Each node stands after the one that holds it.
+    // Each node comes after the one that holds it.
     var order = [(number: top, depth: 1)]
     var next = 0
     while next < order.count {
@@ -282,8 +289,7 @@ extension JSONPatch.Operation {
   /// How many values the operation has, itself counted.
   fileprivate var size: Int {
     switch self {
-    // Without a limit nothing is thrown.
-    case .add(_, let value), .replace(_, let value), .test(_, let value): 1 + ((try? value.size()) ?? 1)
+    case .add(_, let value), .replace(_, let value), .test(_, let value): 1 + value.size
     case .remove, .move, .copy: 1
     }
   }

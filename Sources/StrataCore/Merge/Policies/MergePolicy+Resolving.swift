@@ -18,7 +18,7 @@ extension MergePolicy {
     case .automatic, .recursive, .byID: return sides.isBaseKnown ? .conflict : .value(server)
     case .conflict: return .conflict
     case .server: return .value(server)
-    case .local, .keepTarget: return .value(local)
+    case .local, .keepLocal: return .value(local)
     case .maximum: return try greater(sides, 1)
     case .minimum: return try greater(sides, -1)
     case .sumOfDeltas:

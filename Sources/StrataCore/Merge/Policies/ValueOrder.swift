@@ -2,8 +2,8 @@
 enum ValueOrder {
   /// -1, 0 or 1; `nil` where the values have no order.
   ///
-  /// Numbers of all kinds are compared by all of their digits, texts by their scalars. What is not a number is below all
-  /// numbers.
+  /// Numbers of all kinds are compared by all of their digits, texts by their scalars. What is not a number is below
+  /// all numbers.
   ///
   /// - Complexity: linear in the length of the values.
   static func compare(_ left: Value, _ right: Value) -> Int? {

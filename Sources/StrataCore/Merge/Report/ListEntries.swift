@@ -3,12 +3,12 @@
 final class ListEntries: Sendable {
   /// A field whose value was taken from one side as it is.
   struct Taken: Sendable {
-    /// Where the element's key stands in the bytes.
+    /// The offset of the element's key in the bytes.
     let identity: Int
     let field: Int
     let outcome: MergeReport.Outcome
     let rule: String
-    /// Where the values stand; -1 where there is none.
+    /// The offsets of the values; -1 where there is none.
     let base: Int
     let local: Int
     let server: Int
@@ -73,7 +73,9 @@ final class ListEntries: Sendable {
 }
 
 extension ArchiveReader {
-  // Bytes that a merge wrote itself can be read; reports cannot throw.
-  /// A value that a merge wrote itself.
-  fileprivate mutating func shownValue(at place: Int) -> Value? { place < 0 ? nil : try? value(at: place) }
+  /// A value that a merge wrote itself; `nil` where there is none.
+  fileprivate mutating func shownValue(at place: Int) -> Value? {
+    // Bytes that a merge wrote itself can be read, and reports cannot throw.
+    place < 0 ? nil : try? value(at: place)
+  }
 }

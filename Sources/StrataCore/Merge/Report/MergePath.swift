@@ -11,7 +11,7 @@ public struct MergePath: Sendable, Hashable, CustomStringConvertible {
     case value(Value)
   }
 
-  /// Where the object stands that the steps below lead away from; `nil` where they begin at the root.
+  /// The object that the steps below lead away from; `nil` where they begin at the root.
   private var origin: (places: ObjectPlaces, object: Int)?
   private var steps: [Component]
 

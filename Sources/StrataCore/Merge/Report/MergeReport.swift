@@ -25,7 +25,7 @@ public struct MergeReport: Sendable, Hashable {
     public let outcome: Outcome
     /// The rule that decided: a policy's ``MergePolicy/description``, or why none was needed.
     public let rule: String
-    /// The three values and what became of them; `nil` where one is absent. Objects stand for themselves as records.
+    /// The three values and what became of them; `nil` where one is absent. Objects are shown as records.
     public let base: Value?
     public let local: Value?
     public let server: Value?
@@ -75,9 +75,10 @@ extension MergeReport: CustomStringConvertible {
   /// The report as a table without values.
   public var description: String { table() }
 
-  /// The report as a table, a line a key path. Control characters are written as `\u{1B}`, so that none shifts a column.
+  /// The report as a table, a line a key path. Control characters are written as `\u{1B}`, so that none shifts a
+  /// column.
   ///
-  /// - Parameter showsValues: whether the values stand in it, each cut to 40 characters. They may be private.
+  /// - Parameter showsValues: whether it has the values, each cut to 40 characters. They may be private.
   public func table(showsValues: Bool = false) -> String {
     guard !entries.isEmpty else { return "no differences" }
     var rows = [["path", "outcome", "rule"] + (showsValues ? ["base", "local", "server", "result"] : [])]
@@ -109,7 +110,7 @@ extension MergeReport: CustomStringConvertible {
 
   /// The report as a JSON value: `entries` of `path`, `outcome` and `rule`, and the numbers of each outcome.
   ///
-  /// - Parameter showsValues: whether `base`, `local`, `server` and `result` stand in it too; a value that is absent has
+  /// - Parameter showsValues: whether it has `base`, `local`, `server` and `result` too; a value that is absent has
   ///   no key.
   public func json(showsValues: Bool = false) -> Value {
     let counts = Outcome.allCases.map { outcome in

@@ -1,5 +1,5 @@
-/// The paths of the objects of a graph, each by the object before it: a long list of linked objects has paths as long as
-/// itself, which are made of one step each here.
+/// The paths of the objects of a graph, each by the object before it: a long list of linked objects has paths as long
+/// as itself, which are made of one step each here.
 final class ObjectPlaces: Sendable {
   private struct Place {
     /// The object before it, and the steps from there.

@@ -26,7 +26,7 @@ extension MergePolicy {
     case .automatic, .conflict, .recursive: [.idempotent, .respectsBase]
     case .byID(_, let missing): missing == .keep ? [.idempotent] : [.idempotent, .respectsBase]
     case .server, .local: [.associative, .idempotent, .respectsBase]
-    case .keepTarget: [.associative, .idempotent]
+    case .keepLocal: [.associative, .idempotent]
     case .maximum, .minimum: [.commutative, .associative, .idempotent, .respectsBase]
     case .sumOfDeltas: [.commutative, .associative, .respectsBase]
     case .union: [.commutative, .associative, .idempotent]

@@ -6,7 +6,7 @@ extension MergePolicy: CustomStringConvertible, LosslessStringConvertible {
     case .conflict: "conflict"
     case .server: "serverWins"
     case .local: "localWins"
-    case .keepTarget: "keepTarget"
+    case .keepLocal: "keepLocal"
     case .recursive: "recursive"
     case .byID(let key, let missing): "byID(\(key)\(missing == .deleteUnlessEdited ? "" : ",\(missing.rawValue)"))"
     case .maximum: "max"
@@ -59,7 +59,7 @@ extension MergePolicy: CustomStringConvertible, LosslessStringConvertible {
 
   /// Every policy that has a text, for messages of what one may write.
   public static let names = [
-    "automatic", "conflict", "serverWins", "localWins", "keepTarget", "recursive", "byID(key)",
+    "automatic", "conflict", "serverWins", "localWins", "keepLocal", "recursive", "byID(key)",
     "byID(key,keep|delete|deleteUnlessEdited)", "lastWriter(key)", "max", "min", "sumOfDeltas", "union", "addWins",
     "append", "lines", "policy.ifPresent", "(policy|policy).ifPresent", "policy|policy",
   ]
@@ -68,9 +68,9 @@ extension MergePolicy: CustomStringConvertible, LosslessStringConvertible {
     switch (name, arguments) {
     case ("automatic", nil): .automatic
     case ("conflict", nil): .conflict
-    case ("serverWins", nil), ("takeSource", nil): .serverWins
+    case ("serverWins", nil): .serverWins
     case ("localWins", nil): .localWins
-    case ("keepTarget", nil): .keepTarget
+    case ("keepLocal", nil): .keepLocal
     case ("recursive", nil): .recursive
     case ("max", nil): .max
     case ("min", nil): .min

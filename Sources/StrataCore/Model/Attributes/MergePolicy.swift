@@ -2,7 +2,7 @@
 ///
 /// There are up to three values: *base*, what both started from, *local*, what the program has, and *server*, what came
 /// in. Where the base is known and only one side changed, that side counts, whatever the policy, but for
-/// ``keepTarget``, ``union`` and ``ifPresent``. Where both have the same value, that is the result, but for
+/// ``keepLocal``, ``union`` and ``ifPresent``. Where both have the same value, that is the result, but for
 /// ``sumOfDeltas``. Without a base every difference counts as one that both sides made.
 ///
 /// Policies are values: a field has one, a type, a path of one call; ``ifPresent`` and ``orElse(_:)`` make new ones.
@@ -16,14 +16,14 @@
 /// Shapiro et al., "A comprehensive study of convergent and commutative replicated data types", 2011.
 public struct MergePolicy: Sendable {
   indirect enum Rule: Sendable {
-    case automatic, conflict, server, local, keepTarget, recursive
+    case automatic, conflict, server, local, keepLocal, recursive
     case byID(key: String, missing: MissingElements)
     case maximum, minimum, sumOfDeltas
     case union, addWins, append, lines
     case lastWriter(key: String)
     case ifPresent(MergePolicy)
     case orElse(MergePolicy, MergePolicy)
-    case custom(@Sendable (_ target: Value?, _ source: Value?) throws -> Value?)
+    case custom(@Sendable (_ local: Value?, _ server: Value?) throws -> Value?)
     case resolver(name: String, @Sendable (MergeSides) throws -> Value?)
   }
 
@@ -41,20 +41,14 @@ public struct MergePolicy: Sendable {
   /// A difference is a conflict, also inside nested models.
   public static var conflict: MergePolicy { MergePolicy(.conflict) }
 
-  /// The server's value, null and absence included.
+  /// The server's value, null and absence included: what Mantle does. With ``ifPresent`` it counts unless it is null.
   public static var serverWins: MergePolicy { MergePolicy(.server) }
 
   /// The local value, null and absence included.
   public static var localWins: MergePolicy { MergePolicy(.local) }
 
   /// The local value always, also where only the server changed it: for what is no server's business.
-  public static var keepTarget: MergePolicy { MergePolicy(.keepTarget) }
-
-  /// The server's value, null included: what Mantle does. The same as ``serverWins``.
-  public static var takeSource: MergePolicy { .serverWins }
-
-  /// The server's value unless it is null. The same as `serverWins.ifPresent`.
-  public static var takeSourceIfPresent: MergePolicy { .serverWins.ifPresent }
+  public static var keepLocal: MergePolicy { MergePolicy(.keepLocal) }
 
   /// The value of the side whose model was written last, as the field `key` next to it says: a date, a number, or text
   /// in ISO 8601. Of equal times the greater value counts, so that both sides come to the same. A side without a
@@ -115,9 +109,9 @@ public struct MergePolicy: Sendable {
   // MARK: Own code
 
   /// A value made of two, without looking at the base. `nil` stands for absent on the way in, and for "keep the
-  /// target's" on the way out. Without a base it is asked for equal values too.
+  /// local value" on the way out. Without a base it is asked for equal values too.
   public static func custom(
-    _ merge: @escaping @Sendable (_ target: Value?, _ source: Value?) throws -> Value?
+    _ merge: @escaping @Sendable (_ local: Value?, _ server: Value?) throws -> Value?
   ) -> MergePolicy {
     MergePolicy(.custom(merge))
   }

@@ -59,7 +59,7 @@ enum MergePolicyCheck {
     case (.sumOfDeltas, .number): return nil
     case (.union, .array), (.union, .set), (.addWins, .array), (.addWins, .set): return nil
     case (.append, .array), (.append, .text), (.lines, .text): return nil
-    case (.automatic, _), (.conflict, _), (.server, _), (.local, _), (.keepTarget, _), (.custom, _), (.resolver, _):
+    case (.automatic, _), (.conflict, _), (.server, _), (.local, _), (.keepLocal, _), (.custom, _), (.resolver, _):
       return nil
     default: return "is for \(subject(of: policy)), and the field holds \(kind); \(advice(kind))"
     }

@@ -10,17 +10,9 @@ package struct ObjectPath {
     func add(_ value: Value, _ referenced: ReferencedObjects, _ path: [ArchiveError.PathComponent]) {
       switch value {
       case .reference(let number): queue.append((referenced.objects[number], path))
-      case .array(let elements), .set(let elements):
-        for (index, element) in elements.enumerated() { add(element, referenced, path + [.index(index)]) }
-      case .object(let object): for entry in object.entries { add(entry.value, referenced, path + [.key(entry.key)]) }
-      case .record(let record): for field in record.fields { add(field.value, referenced, path + [.key(field.key)]) }
-      case .map(let entries):
-        for entry in entries {
-          let key: ArchiveError.PathComponent = .key(entry.key.stringValue ?? "(key)")
-          add(entry.key, referenced, path + [key])
-          add(entry.value, referenced, path + [key])
-        }
-      default: break
+      // The references in a graph are to its own objects.
+      case .graph: break
+      default: value.forEachStep { add($0, referenced, path + [$1].compactMap(\.self)) }
       }
     }
     // This finds a path for an error that is thrown in any case; an object that cannot be encoded hides those after it.

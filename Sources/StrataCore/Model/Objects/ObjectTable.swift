@@ -194,13 +194,6 @@ package final class ObjectTable {
 }
 
 extension Value {
-  /// How many values there are, those inside counted too.
-  fileprivate var size: Int {
-    var size = 1
-    forEachInside { size += $0.size }
-    return size
-  }
-
   /// The value with others in place of its references; sets become arrays, since what replaces them may be equal.
   fileprivate func replacingReferences(_ replace: (Int) throws -> Value) rethrows -> Value {
     switch self {

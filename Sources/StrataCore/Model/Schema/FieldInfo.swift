@@ -72,7 +72,7 @@ public struct FieldInfo: Sendable {
     self.archive = archive
     let isLibrarys = type is any LibraryField.Type
     self.storage = isLibrarys ? .transitory : storage
-    self.merge = isLibrarys ? .keepTarget : merge
+    self.merge = isLibrarys ? .keepLocal : merge
     self.json = isLibrarys ? .none : json
     self.unknown = unknown
     self.isConstant = isConstant

@@ -57,21 +57,19 @@ struct FailureSearch {
   ) {
     switch value {
     case .reference(let number): found.append((models.objects[number].dynamicModel, step))
-    case .array(let elements), .set(let elements):
-      for (index, element) in elements.enumerated() {
-        collect(element, adding(.index(index), to: step), models, &found)
-      }
-    case .object(let object):
-      for entry in object.entries { collect(entry.value, adding(.key(entry.key), to: step), models, &found) }
-    case .record(let record):
-      for (key, value) in record.fields { collect(value, adding(.key(key), to: step), models, &found) }
+    // The references in a graph are to its own objects.
+    case .graph: break
     case .map(let entries):
+      // Rules name the entries of a dictionary by their places, whatever its keys are.
       for (index, entry) in entries.enumerated() {
         let step = adding(.index(index), to: step)
         collect(entry.key, step, models, &found)
         collect(entry.value, step, models, &found)
       }
-    default: break
+    default:
+      value.forEachStep { value, component in
+        collect(value, component.map { adding($0, to: step) } ?? step, models, &found)
+      }
     }
   }
 

@@ -5,19 +5,19 @@
 ///     var merging = MergeState()
 ///
 /// Then every merge has three sides without any book-keeping: the base is what the server had the last time, which is
-/// what `init(fromJSON:)` read or the merges took in. Nothing that was only here becomes part of it, so it may lack keys:
-/// of these nobody knows what the server had. Archives keep it, and when one is read it goes through the steps of the models
-/// together with the model that remembers it, and takes today's keys and cases. JSON does not hold it, and the equality of ``FieldEquatable`` leaves it out; what the
-/// compiler makes does not.
+/// what `init(fromJSON:)` read or the merges took in. Nothing that was only here becomes part of it, so it may lack
+/// keys: of these nobody knows what the server had. Archives keep it, and when one is read it goes through the steps
+/// of the models together with the model that remembers it, and takes today's keys and cases. JSON does not hold it,
+/// and the equality of ``FieldEquatable`` leaves it out; what the compiler makes does not.
 ///
 /// The base is a copy of the model's fields and of the objects that it refers to, so archives grow by that much.
 public struct MergeState: Sendable, Hashable {
   /// What the server said so far, as far as it did; `nil` before the first merge.
   ///
-  /// An object that is referred to once stands in its place. One that is referred to more often stands apart, and a record
+  /// An object that is referred to once is inlined. One that is referred to more often is kept apart, and a record
   /// of the type `strata.reference` in each place.
   public internal(set) var base: ModelRecord?
-  /// The objects that do not stand in their places.
+  /// The objects that are not inlined.
   var objects: [ModelRecord] = []
   /// The conflicts of earlier merges that nobody resolved yet, in the order in which they came up.
   public internal(set) var conflicts: [MergeReport.Entry] = []
@@ -28,7 +28,7 @@ public struct MergeState: Sendable, Hashable {
   /// A state in which the server had this.
   public init(base: ModelRecord?) { self.base = base }
 
-  /// The type of a record that stands for an object which stands apart: 0 is the model itself, and the others follow.
+  /// The type of a record that refers to an object which is kept apart: 0 is the model itself, and the others follow.
   static let referenceName = "strata.reference"
 
   static func reference(_ number: Int) -> Value {
@@ -41,8 +41,8 @@ public struct MergeState: Sendable, Hashable {
     return try reader.read(type, type.schema.isObject ? Self.reference(0) : .record(base))
   }
 
-  /// Takes in what a merge came to: what the server said, new conflicts, and that a rule decided old ones or that there are
-  /// none any more.
+  /// Takes in what a merge came to: what the server said, new conflicts, and that a rule decided old ones or that
+  /// there are none any more.
   ///
   /// A server that says nothing new decides nothing: the conflict stays until somebody resolves it.
   ///
@@ -135,18 +135,11 @@ extension ModelSchema {
 extension VersionedModel {
   /// Takes the object as it is for the server's state, from which later edits start.
   mutating func rememberAsBase() throws {
-    guard let key = Self.schema.mergeStateKey else { return }
-    let graph = MergeGraph()
-    let number = Self.schema.isObject ? graph.referenced.number(of: self) : nil
-    var values = try number.map { try graph.record($0) } ?? shallowRecord(graph.referenced)
-    var catalog = SchemaCatalog()
-    Self.collectSchemas(into: &catalog)
+    // A model that remembers nothing needs not be taken apart.
+    guard Swift.type(of: dynamicModel).schema.mergeStateKey != nil else { return }
+    let snapshot = try MergeSnapshot(self)
     var state = MergeState()
-    (state.base, state.objects) = try RememberedGraph(catalog, number.map { .reference($0) } ?? .record(values)) {
-      try graph.record($0)
-    }.encoded()
-    values[key] = state.value
-    let context = DecodingContext(source: .merge, includesExcluded: true, finishesModels: false)
-    try adoptFields(of: graph.make(Self.self, values, in: context))
+    (state.base, state.objects) = try RememberedGraph(snapshot.catalog, snapshot.root, snapshot.graph.record).encoded()
+    try snapshot.set(state, of: &self)
   }
 }

@@ -1,8 +1,8 @@
 /// The models that a merge was asked for, which have what no field holds, too.
 struct RootModels {
-  let target: any VersionedModel
-  /// The source, where it is a whole model of the target's type.
-  let source: (any VersionedModel)?
+  let local: any VersionedModel
+  /// What came in, where it is a whole model of the same type.
+  let server: (any VersionedModel)?
 }
 
 extension ValueMerger {
@@ -15,16 +15,16 @@ extension ValueMerger {
     _ models: RootModels?
   ) throws -> Set<String> {
     func run<M: ValueMerging>(_ type: M.Type) throws -> (ModelRecord, Set<String>) {
-      let context = DecodingContext(source: .merge, includesExcluded: true, finishesModels: false)
+      let context = DecodingContext.unfinishedMerge
       // An object is made anew, a value is copied as it is.
       var model: M
-      if let target = models?.target as? M, !M.schema.isObject {
-        model = target
+      if let local = models?.local as? M, !M.schema.isObject {
+        model = local
       } else {
         model = try graph.make(M.self, local, in: context)
       }
       let source: M
-      if let whole = models?.source as? M {
+      if let whole = models?.server as? M {
         source = whole
       } else {
         source = try graph.make(M.self, realized(overlaid(server, M.schema, over: [local], fillsIn: true)), in: context)
@@ -55,11 +55,10 @@ extension ValueMerger {
     default: break
     }
     if !M.schema.isEnumeration { record = try overlaid(record, M.schema, over: [known], fillsIn: true) }
-    let context = DecodingContext(source: .merge, includesExcluded: true, finishesModels: false)
-    return try graph.make(M.self, realized(record), in: context)
+    return try graph.make(M.self, realized(record), in: .unfinishedMerge)
   }
 
-  /// A record whose references lead to objects that exist: parts of a document are the objects that they stand for.
+  /// A record whose references lead to objects that exist: parts of a document are the objects that they correspond to.
   private mutating func realized(_ record: ModelRecord) throws -> ModelRecord {
     var inside: Set<Int> = []
     return ModelRecord(shape: record.shape, values: try record.values.map { try realized($0, &inside) })
@@ -78,8 +77,7 @@ extension ValueMerger {
       func made<M: VersionedModel>(_ type: M.Type) throws -> Int {
         let record = try overlaid(graph.record(number), M.schema, over: [], fillsIn: true)
         let whole = ModelRecord(shape: record.shape, values: try record.values.map { try realized($0, &inside) })
-        let context = DecodingContext(source: .merge, includesExcluded: true, finishesModels: false)
-        return graph.referenced.number(of: try graph.make(M.self, whole, in: context))
+        return graph.referenced.number(of: try graph.make(M.self, whole, in: .unfinishedMerge))
       }
       return .reference(try made(graph.type(number)))
     }

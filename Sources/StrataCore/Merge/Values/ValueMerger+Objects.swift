@@ -61,8 +61,8 @@ extension ValueMerger {
     notes.replaceSubrange(start..., with: news)
   }
 
-  /// What was edited here in any of several objects with one identity; where they were edited differently, what the first of
-  /// them has. `nil` where they are of different classes.
+  /// What was edited here in any of several objects with one identity; where they were edited differently, what the
+  /// first of them has. `nil` where they are of different classes.
   private mutating func localRecord(_ numbers: [Int], _ base: ModelRecord) throws -> ModelRecord? {
     var result = try graph.record(numbers[0])
     for number in numbers.dropFirst() {
@@ -117,7 +117,8 @@ extension ValueMerger {
     return try edits(side).contains(entity)
   }
 
-  /// The entities of which one side has other fields than the base, and those that hold one without an identity which has.
+  /// The entities of which one side has other fields than the base, and those that hold one without an identity which
+  /// has.
   mutating func edits(_ side: ObjectMatching.Side) throws -> Set<Int> {
     guard let matching else { return [] }
     if let known = knownEdits[side] { return known }
@@ -217,8 +218,8 @@ extension ValueMerger {
     let steps: [MergePath.Component]
   }
 
-  /// The path of each object that a value leads to, the shortest way in the order of the fields. References back to an owner
-  /// count last, and before them those that were not there before: a path is one that a reader knows.
+  /// The path of each object that a value leads to, the shortest way in the order of the fields. References back to an
+  /// owner count last, and before them those that were not there before: a path is one that a reader knows.
   ///
   /// - Parameters:
   ///   - known: the references that were there before; all unless given.
@@ -271,7 +272,7 @@ extension ValueMerger {
       default: break
       }
     }
-    try add(root, nil, [], nil, isBack: false)
+    try add(root, nil, [], identityKey(ofElements: root), isBack: false)
     var next = 0
     while true {
       if next == queue.count {

@@ -1,15 +1,14 @@
-extension ModelMerge {
+extension Merge {
   /// Where the objects of the result stand; those that are no longer in it, where they stood before.
   func places(
-    _ merger: ValueMerger, _ result: ModelRecord
+    _ merger: ValueMerger, _ result: Value
   ) throws -> (all: ObjectPlaces, reachable: Set<Int>) {
     guard let matching = merger.matching, base != nil || !merger.notes.isEmpty else {
       return (ObjectPlaces([]), [])
     }
     var known = Set<ValueMerger.Way>()
-    let before = try merger.ways(from: local, found: { known.insert($0) }, { try graph.record($0) })
-    var ways = try merger.ways(from: rootNumber.map { .reference($0) } ?? .record(result), known: known) { number in
-      if number == rootNumber { return result }
+    let before = try merger.ways(from: snapshot.root, found: { known.insert($0) }, { try graph.record($0) })
+    var ways = try merger.ways(from: snapshot.rootNumber.map { .reference($0) } ?? result, known: known) { number in
       guard let entity = matching.entity(of: number) else { return try graph.record(number) }
       let own = matching.isMember(number, of: .local) ? number : matching.entities[entity][.local].first ?? number
       return try merger.updates[own] ?? graph.record(own)
@@ -19,7 +18,8 @@ extension ModelMerge {
     return (ObjectPlaces(ways), reachable)
   }
 
-  /// The path of an object that is no longer in the result: what tells it apart, since other objects stand where it stood.
+  /// The path of an object that is no longer in the result: what tells it apart, since other objects stand where it
+  /// stood.
   private func lost(
     _ way: (object: Int, owner: Int?, steps: [MergePath.Component]), _ matching: ObjectMatching
   ) throws -> (object: Int, owner: Int?, steps: [MergePath.Component]) {
@@ -34,7 +34,7 @@ extension ModelMerge {
   func noteLostEdits(_ merger: inout ValueMerger, _ reachable: Set<Int>) throws {
     guard base != nil, let matching = merger.matching else { return }
     for entity in try merger.ownEdits(.local).sorted() where !reachable.contains(entity) {
-      guard let number = matching.entities[entity][.local].first, number != rootNumber else { continue }
+      guard let number = matching.entities[entity][.local].first, number != snapshot.rootNumber else { continue }
       let sides = MergeSides(
         base: matching.entities[entity][.base].first.map { .reference($0) }, local: .reference(number),
         server: matching.entities[entity][.server].first.map { .reference($0) })
@@ -74,6 +74,29 @@ extension ModelMerge {
         guard let key = schema.identityKey, let id = try record(inner)[key], !id.isNull else { return .null }
         return .record(ModelRecord(typeName: schema.name, modelVersion: schema.modelVersion, fields: [(key, id)]))
       }
+    }
+  }
+
+  /// What a model's own code changed after the merge.
+  func entries(of change: MergeCommit.Finished, _ outcome: Outcome) -> [MergeReport.Entry] {
+    let entity = change.number.flatMap { outcome.linking.entity(of: $0) }
+    return change.entries(besides: snapshot.stateKey) { steps in
+      entity.map { MergePath(steps, from: $0, in: outcome.places) } ?? MergePath(steps)
+    }
+  }
+}
+
+extension MergeCommit.Finished {
+  /// A line for each field that the model's own code changed.
+  func entries(
+    besides stateKey: String? = nil, path: ([MergePath.Component]) -> MergePath = { MergePath($0) }
+  ) -> [MergeReport.Entry] {
+    zip(after.keys, after.values).compactMap { key, value in
+      let old = before[key]
+      guard !Value.areSame(old, value), key != stateKey else { return nil }
+      return MergeReport.Entry(
+        path: path(steps + [.key(key)]), outcome: .merged, rule: "the model's own code", base: nil,
+        local: old?.mapReferences { _ in .null }, server: nil, result: value.mapReferences { _ in .null })
     }
   }
 }

@@ -1,15 +1,15 @@
-/// What the server has as records that an archive can hold inside of a model: objects in their places where one thing refers
-/// to them, and apart where several do, or where they would stand too deep.
+/// What the server has as records that an archive can hold inside of a model: objects in their places where one thing
+/// refers to them, and apart where several do, or where they would be nested too deeply.
 struct RememberedGraph {
   private let catalog: SchemaCatalog
   private let root: Value
   private let canonical: (Int) -> Int
   private let record: (Int) throws -> ModelRecord
-  /// Objects deeper than this stand apart.
+  /// Objects deeper than this are kept apart.
   private static let deepest = 16
 
   /// - Parameters:
-  ///   - canonical: what references to one object are told by.
+  ///   - canonical: the same number for all references to one object.
   ///   - record: the fields of an object.
   init(
     _ catalog: SchemaCatalog, _ root: Value, canonical: @escaping (Int) -> Int = { $0 },
@@ -53,7 +53,7 @@ struct RememberedGraph {
       fields[canonical(number)] = found
       visit(found, depth + 1)
     }
-    // The objects that stand apart have their numbers in the order in which they come up.
+    // The objects that are kept apart have their numbers in the order in which they come up.
     var apart: [Int: Int] = [:]
     var numbers: [Int] = []
     for (number, depth) in order where counts[canonical(number), default: 0] > 1 || depth % Self.deepest == 0 {
@@ -75,8 +75,8 @@ struct RememberedGraph {
     return (encoded(rootRecord), numbers.compactMap { fields[$0].map(encoded) })
   }
 
-  /// The fields that are remembered: not what archives leave out or what merging remembers itself, at any depth. A set of
-  /// objects is left out: nothing tells its members apart.
+  /// The fields that are remembered: not what archives leave out or what merging remembers itself, at any depth. A set
+  /// of objects is left out: nothing tells its members apart.
   private func plain(_ record: ModelRecord) -> ModelRecord {
     var result = record
     if let schema = catalog[record.typeName], !schema.isEnumeration {

@@ -1,9 +1,9 @@
-/// Finds what stands at many paths of one value; what is alike in the paths is walked once.
+/// Finds the values at many paths of one value; what the paths have in common is walked once.
 enum PathValues {
   /// - Parameters:
   ///   - ambiguous: takes in the numbers of the paths that lead to one of several elements with one key.
   ///   - record: the fields of an object.
-  /// - Returns: for each path what stands there; `nil` where nothing does.
+  /// - Returns: the value at each path; `nil` where there is none.
   static func find(
     _ paths: [ArraySlice<MergePath.Component>], in root: Value, ambiguous: inout Set<Int>,
     _ record: (Int) throws -> ModelRecord

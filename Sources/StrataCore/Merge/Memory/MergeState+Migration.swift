@@ -1,13 +1,13 @@
 extension MergeState {
-  /// What merging remembers as today's models would write it: the base through steps, with today's keys and cases, and the
-  /// conflicts with it.
+  /// What merging remembers as today's models would write it: the base through steps, with today's keys and cases, and
+  /// the conflicts with it.
   ///
   /// - Throws: as upgrading the base does.
   func upgraded(for type: any VersionedModel.Type, in decoding: DecodingContext) throws -> MergeState {
     guard let base, isOutdated(decoding.catalog(of: type)) else { return self }
     var state = try upgraded(for: type)
     let graph = MergeGraph()
-    let context = DecodingContext(includesExcluded: true, finishesModels: false)
+    let context = DecodingContext.mergedArchive
     context.subclasses = decoding.subclasses
     let root = try read(base, type, PartReader(graph, context))
     (state.base, state.objects) = try RememberedGraph(decoding.catalog(of: type), root) { try graph.record($0) }
@@ -20,8 +20,8 @@ extension MergeState {
     catalog.hasSubstitutes || ([base].compactMap(\.self) + objects).contains { $0.isOutdated(catalog) }
   }
 
-  /// The conflicts as today's versions of the models have them: their paths and values go through the same steps as the base,
-  /// of which they are changes.
+  /// The conflicts as today's versions of the models have them: their paths and values go through the same steps as
+  /// the base, of which they are changes.
   ///
   /// - Throws: as upgrading the base does.
   func upgraded(for type: any VersionedModel.Type) throws -> MergeState {
@@ -38,7 +38,7 @@ extension MergeState {
     }
     func side(_ value: KeyPath<MergeReport.Entry, Value?>) throws -> Value {
       let (root, objects) = try raw(changed, value)
-      let reader = PartReader(graph, DecodingContext(includesExcluded: true, finishesModels: false))
+      let reader = PartReader(graph, .mergedArchive)
       try reader.take(objects.map { .record($0) }, for: type)
       return try reader.read(type, type.schema.isObject ? .reference(0) : root)
     }
@@ -103,7 +103,7 @@ extension MergeState {
     return (.record(edited[0]), edited)
   }
 
-  /// A record with references instead of the records that stand for them.
+  /// A record with references instead of the records that were written for them.
   private static func withReferences(_ record: ModelRecord) -> ModelRecord {
     ModelRecord(shape: record.shape, values: record.values.map(withReferences))
   }
@@ -128,16 +128,13 @@ extension VersionedModel {
   ///
   /// What cannot be upgraded stays as it was archived: the object itself could be read, and a merge says what is wrong.
   mutating func upgradeMergeState(in context: DecodingContext) throws {
-    guard context.hasMergeBase, let key = Self.schema.mergeStateKey else { return }
-    let graph = MergeGraph()
-    let number = Self.schema.isObject ? graph.referenced.number(of: self) : nil
-    var values = try number.map { try graph.record($0) } ?? shallowRecord(graph.referenced)
-    let state = try MergeState.make(from: values[key] ?? .null, in: DecodingContext())
-    // See above: an error here is one of the next merge.
-    guard let upgraded = try? state.upgraded(for: Self.self, in: context), upgraded != state else { return }
-    values[key] = upgraded.value
-    let making = DecodingContext(source: .merge, includesExcluded: true, finishesModels: false)
-    try adoptFields(of: graph.make(Self.self, values, in: making))
+    guard context.hasMergeBase, Self.schema.mergeStateKey != nil else { return }
+    let snapshot = try MergeSnapshot(self)
+    // What cannot be upgraded is an error of the next merge, not of decoding.
+    guard let state = try snapshot.state, let upgraded = try? state.upgraded(for: Self.self, in: context),
+      upgraded != state
+    else { return }
+    try snapshot.set(upgraded, of: &self)
   }
 }
 

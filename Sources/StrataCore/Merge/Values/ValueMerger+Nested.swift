@@ -1,6 +1,6 @@
 extension ValueMerger {
-  /// Merges models, objects and dictionaries key by key; `nil` where the values are none of one kind, or models with two
-  /// identities.
+  /// Merges models, objects and dictionaries key by key; `nil` where the values are none of one kind, or models with
+  /// two identities.
   ///
   /// - Parameter isMatched: whether it is known that both are the same, whatever tells them apart.
   mutating func mergeNested(
@@ -31,7 +31,13 @@ extension ValueMerger {
       return .record(
         try mergeFields(base, isBaseKnown: sides.isBaseKnown, own, other, inherited: policy))
     case (.object(let own), .object(let other)):
-      return .object(try mergeKeys(sides, sides.base?.objectValue, own, other, inherited: policy))
+      owners.append((local, server))
+      defer { owners.removeLast() }
+      let base = sides.base?.objectValue
+      let merged = try mergeEntries(sides, base?.entries ?? [], own.entries, other.entries, inherited: policy) {
+        (ExactKey($0.key), $0.value, .key($0.key))
+      }
+      return .object(Object(uniqueEntries: merged.map { .init(key: $0.0.text, value: $0.1) }))
     default: return try mergeMap(sides, local, server, inherited: policy)
     }
   }
@@ -73,7 +79,7 @@ extension ValueMerger {
   /// - Parameters:
   ///   - base: the fields that both started from; `nil` where the model was not there then.
   ///   - isBaseKnown: whether that is known. Of a record that lacks keys, nothing is known about these.
-  ///   - schema: the target's, where the record does not say enough.
+  ///   - schema: the local one, where the record does not say enough.
   ///   - wanted: the keys to merge; all unless given.
   ///   - models: the models themselves, where the caller has them.
   mutating func mergeFields(
@@ -134,32 +140,50 @@ extension ValueMerger {
     return ModelRecord(shape: local.shape, values: [.object(result)])
   }
 
-  /// Merges the entries of two objects. What the server lacks was removed where the base has it.
-  private mutating func mergeKeys(
-    _ sides: MergeSides, _ base: Object?, _ local: Object, _ server: Object, inherited: MergePolicy
-  ) throws -> Object {
-    func lookup(_ object: Object?) -> [ExactKey: Value] {
-      Dictionary((object?.entries ?? []).map { (ExactKey($0.key), $0.value) }, uniquingKeysWith: { first, _ in first })
+  /// Merges dictionaries whose keys are no strings. An empty one may be an object.
+  private mutating func mergeMap(
+    _ sides: MergeSides, _ local: Value, _ server: Value, inherited: MergePolicy
+  ) throws -> Value {
+    let (base, own, other) = (sides.base?.mapEntries ?? [], local.mapEntries ?? [], server.mapEntries ?? [])
+    for entries in [own, other] where Set(entries.map { SameValue($0.key) }).count < entries.count {
+      throw ArchiveError(.mergeFailed, "a dictionary has several keys that are not a number; each may be there once")
     }
-    let (bases, own, others) = (lookup(base), lookup(local), lookup(server))
-    owners.append((.object(local), .object(server)))
-    defer { owners.removeLast() }
-    let policy = inherited.handedOn
-    var entries: [Object.Entry] = []
-    let keys = local.keys + server.keys.filter { own[ExactKey($0)] == nil }
-    for key in keys + (base?.keys ?? []).filter({ own[ExactKey($0)] == nil && others[ExactKey($0)] == nil }) {
-      let name = ExactKey(key)
-      let inner = self.sides(bases[name], own[name], others[name], isBaseKnown: sides.isBaseKnown)
-      path.append(.key(key))
-      defer { path.removeLast() }
-      do {
-        if let value = try mergeEntry(inner, policy, inherited) { entries.append(.init(key: key, value: value)) }
-      } catch { throw ArchiveError.at(.key(key), error) }
+    let entries = try mergeEntries(sides, base, own, other, inherited: inherited) {
+      (SameValue($0.key), $0.value, .value($0.key))
     }
-    return Object(uniqueEntries: entries)
+    // An empty dictionary is what it was on one of the sides.
+    guard !entries.isEmpty else { return own.isEmpty ? local : other.isEmpty ? server : .map([]) }
+    return .map(try CanonicalOrder.sorted(entries.map { .init(key: $0.0.value, value: $0.1) }) { try $0.write($1.key) })
   }
 
-  /// Merges what stands under one key of a dictionary.
+  /// Merges what is under the keys of dictionaries. What the server lacks was removed where the base has it.
+  ///
+  /// - Parameter parts: the key of an entry, by which it is found again, its value, and the step to that.
+  private mutating func mergeEntries<Entry, Key: Hashable>(
+    _ sides: MergeSides, _ base: [Entry], _ local: [Entry], _ server: [Entry], inherited: MergePolicy,
+    _ parts: (Entry) -> (key: Key, value: Value, step: MergePath.Component)
+  ) throws -> [(Key, Value)] {
+    func lookup(_ entries: [Entry]) -> [Key: Value] {
+      Dictionary(entries.map { (parts($0).key, parts($0).value) }, uniquingKeysWith: { first, _ in first })
+    }
+    let (bases, own, others) = (lookup(base), lookup(local), lookup(server))
+    let policy = inherited.handedOn
+    var seen = Set<Key>()
+    var merged: [(Key, Value)] = []
+    for (key, _, step) in (local + server + base).map(parts) where seen.insert(key).inserted {
+      path.append(step)
+      defer { path.removeLast() }
+      let inner = self.sides(bases[key], own[key], others[key], isBaseKnown: sides.isBaseKnown)
+      do { if let value = try mergeEntry(inner, policy, inherited) { merged.append((key, value)) } } catch {
+        if case .key(let key) = step { throw ArchiveError.at(.key(key), error) }
+        if case .value(let key) = step { throw ArchiveError.at(.key(key.stringValue ?? "(key)"), error) }
+        throw error
+      }
+    }
+    return merged
+  }
+
+  /// Merges what is under one key of a dictionary.
   mutating func mergeEntry(_ sides: MergeSides, _ policy: MergePolicy, _ inherited: MergePolicy) throws -> Value? {
     guard sides.server == nil else { return try merge(sides, policy) }
     if sides.isBaseKnown {

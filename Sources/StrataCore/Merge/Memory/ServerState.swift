@@ -81,8 +81,8 @@ struct ServerState {
 
   // MARK: Conflicts
 
-  /// For each path, whether a conflict there is none any more: the server said something new there, or the result has what
-  /// the server has.
+  /// For each path, whether a conflict there is none any more: the server said something new there, or the result has
+  /// what the server has.
   func ended(_ paths: [MergePath], with result: ModelRecord) throws -> [Bool] {
     var copy = self
     let matching = merger.matching

@@ -20,7 +20,7 @@ extension ValueMerger {
     }
   }
 
-  /// Merges a value of which only parts came in with what is here; `nil` where it stands for itself.
+  /// Merges a value of which only parts came in with what is here; `nil` where it is merged as one value.
   mutating func mergePart(_ sides: MergeSides, _ server: Value, _ policy: MergePolicy) throws -> Merged? {
     guard let local = sides.local else { return nil }
     switch (policy.leading.rule, server) {
@@ -67,8 +67,8 @@ extension ValueMerger {
     }
   }
 
-  /// The sides with all of the server's value: what it does not say is what is here, or what the base has, where these are
-  /// the same model; what is new has its defaults.
+  /// The sides with all of the server's value: what it does not say is what is here, or what the base has, where these
+  /// are the same model; what is new has its defaults.
   mutating func completed(_ sides: MergeSides) throws -> MergeSides {
     var result = sides
     result.server = try sides.server.map { try completed($0, over: [sides.local, sides.base]) }
@@ -99,14 +99,11 @@ extension ValueMerger {
       guard let key = identityKey(ofElements: value), !lists.isEmpty else {
         return .array(try each(elements) { _, element in [] })
       }
-      func keys(of elements: [Value]) -> [ElementKey?] {
-        var keys = ElementKeys()
-        return elements.map { element in element[key].flatMap { $0.isNull ? nil : keys.key(for: $0) } }
+      let lookups = try lists.map { list in
+        let keys = try ElementKeys.keys(of: list, by: key)
+        return Dictionary(zip(keys, list).compactMap { key, element in key.map { ($0, element) } }) { $1 }
       }
-      let lookups = lists.map { list in
-        Dictionary(zip(keys(of: list), list).compactMap { key, element in key.map { ($0, element) } }) { $1 }
-      }
-      let keys = keys(of: elements)
+      let keys = try ElementKeys.keys(of: elements, by: key)
       return .array(try each(elements) { place, _ in lookups.map { lookup in keys[place].flatMap { lookup[$0] } } })
     case .object(let object):
       let others = known.map { $0?.objectValue }

@@ -13,7 +13,7 @@ extension ValueMerger {
     }
 
     private var numbers: [Identity: Int] = [:]
-    /// What several elements of one list are told by.
+    /// The identities that several elements of one list have.
     private(set) var duplicates = Set<SameValue>()
     private(set) var ids: [SameValue] = []
     private(set) var components: [MergePath.Component] = []
@@ -44,6 +44,33 @@ extension ValueMerger {
     }
   }
 
+  /// The lists of all sides with what tells their elements apart.
+  private struct IdentifiedLists {
+    let base: Elements
+    let local: Elements
+    let server: Elements
+    let identities: Identities
+
+    var order: ListOrder { ListOrder(base: base.numbers, local: local.numbers, server: server.numbers) }
+
+    func places(_ surviving: Set<Int>, isBaseKnown: Bool) -> [Int] {
+      isBaseKnown ? order.merged(surviving) : order.following(surviving)
+    }
+  }
+
+  /// - Parameter key: the key of the elements; `nil` for members of a set, of which each is there once.
+  private func identified(
+    _ base: [Value], _ local: [Value], _ server: [Value], by key: String?
+  ) throws -> IdentifiedLists {
+    var identities = Identities()
+    func elements(_ values: [Value]) throws -> Elements {
+      try identities.elements(values, key, unique: key == nil, graph.opened) { Self.content($0, matching) }
+    }
+    // Identities have their numbers in this order.
+    let (local, server) = (try elements(local), try elements(server))
+    return IdentifiedLists(base: try elements(base), local: local, server: server, identities: identities)
+  }
+
   /// What tells an element from others that has no key: an object is itself.
   private static func content(_ value: Value, _ matching: ObjectMatching?) -> Value {
     guard let matching, value.hasReferences else { return value }
@@ -70,13 +97,8 @@ extension ValueMerger {
         return (try? overlaid(element, over: [], fillsIn: true)) ?? element
       }
     }
-    var identities = Identities()
-    // Without the merger in them: while a closure holds its account, each line would copy all of it.
-    let open = { [graph] (value: Value) in try graph.opened(value) }
-    let content = { [matching] (value: Value) in Self.content(value, matching) }
-    let local = try identities.elements(own, key, unique: false, open, content)
-    let server = try identities.elements(other, key, unique: false, open, content)
-    let base = try identities.elements(old, key, unique: false, open, content)
+    let lists = try identified(old, own, other, by: key)
+    let (identities, base, local, server) = (lists.identities, lists.base, lists.local, lists.server)
     var result: [Int: Value] = [:]
     for number in local.numbers + server.numbers.filter({ local.values[$0] == nil }) {
       path.append(identities.components[number])
@@ -94,9 +116,8 @@ extension ValueMerger {
       }
     }
     let surviving = Set(result.keys)
-    let order = ListOrder(base: base.numbers, local: local.numbers, server: server.numbers)
-    let places = sides.isBaseKnown ? order.merged(surviving) : order.following(surviving)
-    noteOrder(sides, order, surviving, places, policy)
+    let places = lists.places(surviving, isBaseKnown: sides.isBaseKnown)
+    noteOrder(sides, lists.order, surviving, places, policy)
     return .array(places.compactMap { result[$0] })
   }
 
@@ -137,7 +158,7 @@ extension ValueMerger {
     }
   }
 
-  /// Accounts for elements that stand in another order than on one of the sides.
+  /// Accounts for elements that are in another order than on one of the sides.
   mutating func noteOrder(
     _ sides: MergeSides, _ order: ListOrder, _ surviving: Set<Int>, _ places: [Int], _ policy: MergePolicy
   ) {
@@ -147,7 +168,7 @@ extension ValueMerger {
     }
     let (isOwn, isOther) = (stands(order.local), stands(order.server))
     guard !isOwn || !isOther else { return }
-    // Where elements stand says nothing about what is in them.
+    // The order of elements says nothing about what is in them.
     note(
       sides, isOther ? .server : isOwn ? .local : .merged, "\(policy): the order of the elements", nil, decides: false)
   }
@@ -164,21 +185,15 @@ extension ValueMerger {
     else { return nil }
     if elements(sides.local) == nil, !(sides.local?.isNull ?? true) { return nil }
     if elements(sides.server) == nil, !(sides.server?.isNull ?? true) { return nil }
-    var identities = Identities()
-    // Without the merger in them: while a closure holds its account, each line would copy all of it.
-    let open = { [graph] (value: Value) in try graph.opened(value) }
-    let content = { [matching] (value: Value) in Self.content(value, matching) }
-    let local = try identities.elements(own, nil, unique: true, open, content)
-    let server = try identities.elements(other, nil, unique: true, open, content)
-    let base = try identities.elements(elements(sides.base) ?? [], nil, unique: true, open, content)
+    let lists = try identified(elements(sides.base) ?? [], own, other, by: nil)
+    let (base, local, server) = (lists.base, lists.local, lists.server)
     var surviving = Set(local.numbers).union(server.numbers)
     if !isGrowOnly {
       surviving = surviving.filter {
         base.values[$0] == nil || (local.values[$0] != nil && server.values[$0] != nil)
       }
     }
-    let order = ListOrder(base: base.numbers, local: local.numbers, server: server.numbers)
-    let places = sides.isBaseKnown ? order.merged(surviving) : order.following(surviving)
+    let places = lists.places(surviving, isBaseKnown: sides.isBaseKnown)
     let values = places.compactMap { local.values[$0] ?? server.values[$0] }
     let isSet = if case .set? = sides.local ?? sides.server { true } else { false }
     // Objects have no bytes of their own to be sorted by; the archive sorts them by their content.

@@ -12,28 +12,24 @@ extension VersionedModel {
   ///
   /// Where an older version of the model wrote them, they have been through its steps.
   public var mergeConflicts: [MergeReport.Entry] {
-    let state = try? mergeState
-    // A property cannot throw; conflicts whose values no step can upgrade are shown as they were archived, and resolving
-    // one throws.
-    return (try? state?.upgraded(for: Self.self).conflicts) ?? state?.conflicts ?? []
+    // A property cannot throw: what cannot be read is an error of the next merge.
+    guard let snapshot = try? MergeSnapshot(self), let state = try? snapshot.state else { return [] }
+    // Conflicts whose values no step can upgrade are shown as they were archived, and resolving one throws.
+    return (try? state.upgraded(for: Self.self).conflicts) ?? state.conflicts
   }
 
   /// Decides a conflict: the value takes its place, and the model no longer remembers the conflict.
   ///
-  /// An object that the value stands for is the one here with its identity, where there is one.
+  /// Where an object here has the identity of the value, that object is meant.
   ///
   /// - Parameters:
   ///   - conflict: one of ``mergeConflicts``, or of a report's ``MergeReport/conflicts``.
-  ///   - resolution: the side that is right, or another value, in the type of the field. ``MergeResolution/local`` leaves
-  ///     what is here now.
+  ///   - resolution: the side that is right, or another value, in the type of the field. ``MergeResolution/local``
+  ///     leaves what is here now.
   /// - Throws: ``ArchiveError`` with the code `mergeFailed` where the path no longer leads anywhere or the value is not
   ///   what the field holds, and `invalid` where the result breaks a rule. Every object is then as it was.
   public mutating func resolve(_ conflict: MergeReport.Entry, with resolution: MergeResolution) throws {
-    if isOfSubclass {
-      var object = dynamicModel
-      return try object.resolveItself(conflict, resolution)
-    }
-    try resolveItself(conflict, resolution)
+    try decide(conflict, resolution)
   }
 
   /// Says that the server has taken this object as it is: it is the base of later merges, and no conflict is kept.
@@ -44,28 +40,14 @@ extension VersionedModel {
   ///
   /// - Throws: ``ArchiveError`` where a field cannot be encoded, or a class does not take over fields.
   public mutating func acceptedByServer() throws {
-    if isOfSubclass {
-      var object = dynamicModel
-      return try object.rememberAsBase()
-    }
     try rememberAsBase()
   }
 
-  /// What merging remembers of this object; `nil` where the model does not ask for it.
-  var mergeState: MergeState? {
-    get throws {
-      guard let key = Self.schema.mergeStateKey else { return nil }
-      let record = try shallowRecord(ReferencedObjects())
-      return try MergeState.make(from: record[key] ?? .null, in: DecodingContext())
-    }
-  }
-
-  private mutating func resolveItself(_ conflict: MergeReport.Entry, _ resolution: MergeResolution) throws {
-    let graph = MergeGraph()
-    let number = Self.schema.isObject ? graph.referenced.number(of: self) : nil
-    let before = try number.map { try graph.record($0) } ?? shallowRecord(graph.referenced)
+  private mutating func decide(_ conflict: MergeReport.Entry, _ resolution: MergeResolution) throws {
+    let snapshot = try MergeSnapshot(self)
+    let graph = snapshot.graph
     var editor = PathEditor { try graph.record($0) }
-    var values = before
+    var root = snapshot.root
     if resolution != .local {
       let value: Value? =
         switch resolution {
@@ -75,46 +57,51 @@ extension VersionedModel {
         case .value(let value): value
         }
       do {
-        let root = number.map { Value.reference($0) } ?? .record(before)
-        let objects = try LocalObjects(graph, root)
-        let located = value.map(objects.located)
-        let edited = try editor.set(located, at: conflict.path.components[...], in: .record(before))
-        guard case .record(let record)? = edited else { throw PathEditor.lost }
-        values = record
-      } catch { throw ArchiveError.wrap(error).inType(Self.schema.name) }
+        let located = try value.map(LocalObjects(graph, root).located)
+        guard let edited = try editor.set(located, at: conflict.path.components[...], in: root) else {
+          throw PathEditor.lost
+        }
+        root = edited
+      } catch { throw ArchiveError.wrap(error).inType(snapshot.schema.name) }
     }
-    var catalog = SchemaCatalog()
-    Self.collectSchemas(into: &catalog)
-    if let number { values = editor.updates.removeValue(forKey: number) ?? values }
-    if let key = Self.schema.mergeStateKey, var state = try mergeState?.upgraded(for: Self.self) {
+    if let key = snapshot.stateKey, var state = try snapshot.state?.upgraded(for: Swift.type(of: dynamicModel)) {
       state.conflicts.removeAll { $0.path == conflict.path }
-      values[key] = state.value
+      root = try editor.set(state.value, at: [.key(key)], in: root) ?? root
+    }
+    // Its own code runs on an object, too, of which nothing else changed.
+    if let number = snapshot.rootNumber, editor.updates[number] == nil {
+      editor.updates[number] = try graph.record(number)
     }
     let updates = try editor.updates.sorted { $0.key < $1.key }.map { number, record in
       ObjectLinking.Update(number: number, before: try graph.record(number), record: record)
     }
-    let linking = try ObjectLinking(graph, nil, root: .record(values), updates: updates) { _ in before }
+    let linking = try ObjectLinking(graph, nil, root: root, updates: updates) { _ in throw PathEditor.lost }
     let commit = MergeCommit(
-      graph: graph, linking: linking, validates: true, runsHooks: catalog.finishesModels, rootNumber: number)
-    _ = try commit.run(&self, before, mustAdopt: true)
+      graph: graph, linking: linking, root: snapshot.root, rootNumber: snapshot.rootNumber, validates: true,
+      runsHooks: snapshot.catalog.finishesMerged, mustAdopt: true)
+    _ = try commit.run(&self) {
+      try $1.made(Self.self, $0, in: $2)
+    } adopt: {
+      try $0.adoptFields(of: $1)
+    }
   }
 }
 
 extension VersionedModel where Self: AnyObject {
   /// Decides a conflict: the value takes its place, and the object no longer remembers the conflict.
   public func resolve(_ conflict: MergeReport.Entry, with resolution: MergeResolution) throws {
-    var object = dynamicModel
-    try object.resolveItself(conflict, resolution)
+    var object = self
+    try object.decide(conflict, resolution)
   }
 
   /// Says that the server has taken this object as it is: it is the base of later merges, and no conflict is kept.
   public func acceptedByServer() throws {
-    var object = dynamicModel
+    var object = self
     try object.rememberAsBase()
   }
 }
 
-/// Finds the objects here that values of a report stand for.
+/// Finds the objects here whose values a report has.
 private struct LocalObjects {
   private struct Identity: Hashable {
     let typeName: String

@@ -1,7 +1,7 @@
 /// Merges values by policy, nested ones by the policies of their own types, and keeps account of it.
 ///
-/// What the server says is a tree in which any key of any model may be absent, and absent never touches. Objects are not
-/// looked into where they are referred to: each is merged once, by itself (``mergeObjects()``), and a reference is
+/// What the server says is a tree in which any key of any model may be absent, and absent never touches. Objects are
+/// not looked into where they are referred to: each is merged once, by itself (``mergeObjects()``), and a reference is
 /// compared by what it is matched to.
 struct ValueMerger {
   var catalog: SchemaCatalog
@@ -11,7 +11,7 @@ struct ValueMerger {
   /// How much what comes in says.
   let incoming: Incoming
   let graph: MergeGraph
-  /// Which objects stand for each other; `nil` where there are none.
+  /// Which objects correspond to each other; `nil` where there are none.
   var matching: ObjectMatching?
   /// What was decided so far, in its order.
   var notes: [MergeNote] = []
@@ -122,7 +122,7 @@ struct ValueMerger {
     let (base, local, server) = (sides.base, sides.local, sides.server)
     // Of several policies the first says how the value is merged, and the others what to do with a conflict.
     switch policy.leading.rule {
-    case .keepTarget:
+    case .keepLocal:
       if !same(local, server) { note(sides, .local, policy, local) }
       return local
     case .ifPresent(let inner):
@@ -175,6 +175,12 @@ struct ValueMerger {
     return try merge(sides, .recursive)
   }
 
+  /// Merges lists that are the root, by the policy given unless the call names one for the whole.
+  mutating func mergeList(_ sides: MergeSides, _ policy: MergePolicy) throws -> Value? {
+    if let server = sides.server { enqueue(server) }
+    return try merge(sides, by: selectedPolicy ?? policy)
+  }
+
   private mutating func resolve(_ sides: MergeSides, _ policy: MergePolicy) throws -> Value? {
     for alternative in policy.alternatives {
       switch alternative.rule {
@@ -194,7 +200,7 @@ struct ValueMerger {
     return conflict(sides, policy)
   }
 
-  /// What stands under a key beside the value, or beside what holds it: the nearest that either side has.
+  /// The value under a key beside the value, or beside what holds it: the nearest that either side has.
   private func times(_ key: String) -> (local: Value?, server: Value?) {
     for owner in owners.reversed() {
       let (local, server) = (owner.local[key], owner.server[key])
@@ -264,7 +270,7 @@ struct ValueMerger {
     if let ofType, !ofType.isAutomatic { return ofType }
     if !inherited.isAutomatic, !inherited.isRecursive { return inherited }
     // What JSON never holds is no server's business: a whole model has there what the program put in.
-    if incoming.isWhole, field?.json.isNowhere ?? false { return .keepTarget }
+    if incoming.isWhole, field?.json.isNowhere ?? false { return .keepLocal }
     return isTyped ? .automatic : inherited.isRecursive ? .recursive : .automatic
   }
 
@@ -274,7 +280,7 @@ struct ValueMerger {
     note(sides, outcome, policy.description, result)
   }
 
-  /// - Parameter decides: whether this decides what stands at the path and inside of it.
+  /// - Parameter decides: whether this decides the value at the path and all that is inside of it.
   mutating func note(
     _ sides: MergeSides, _ outcome: MergeReport.Outcome, _ rule: String, _ result: Value?, decides: Bool = true
   ) {
@@ -310,7 +316,7 @@ extension MergePolicy {
     }
   }
   /// Whether the server's value never counts.
-  var keepsLocal: Bool { if case .keepTarget = leading.rule { true } else { false } }
+  var keepsLocal: Bool { if case .keepLocal = leading.rule { true } else { false } }
 
   /// The policy of the field that another one looks at as the time of the model: the later time counts.
   func forTime(_ key: String) -> MergePolicy {

@@ -1,0 +1,41 @@
+/// What two lists have in common at their beginning and at their end, so that only what is between needs to be
+/// compared.
+struct CommonEnds {
+  private(set) var start = 0
+  private(set) var end = 0
+  /// The indices between.
+  let old: Range<Int>
+  let new: Range<Int>
+
+  init<Element>(_ old: [Element], _ new: [Element], _ areSame: (Element, Element) -> Bool) {
+    let shorter = min(old.count, new.count)
+    while start < shorter, areSame(old[start], new[start]) { start += 1 }
+    while end < shorter - start, areSame(old[old.count - 1 - end], new[new.count - 1 - end]) { end += 1 }
+    (self.old, self.new) = (start..<old.count - end, start..<new.count - end)
+  }
+}
+
+/// A longest increasing subsequence.
+enum IncreasingSubsequence {
+  /// - Returns: the indices of its elements.
+  /// - Complexity: O(n log n).
+  static func indices(in numbers: [Int]) -> [Int] {
+    // The last element of the best subsequence of each length, and what precedes each element in the best one.
+    var ends: [Int] = []
+    var previous = [Int?](repeating: nil, count: numbers.count)
+    for (index, number) in numbers.enumerated() {
+      var low = 0, high = ends.count
+      while low < high {
+        let middle = (low + high) / 2
+        if numbers[ends[middle]] < number { low = middle + 1 } else { high = middle }
+      }
+      if low > 0 { previous[index] = ends[low - 1] }
+      if low == ends.count { ends.append(index) } else { ends[low] = index }
+    }
+    return sequence(state: ends.last) { (next: inout Int?) -> Int? in
+      guard let index = next else { return nil }
+      next = previous[index]
+      return index
+    }.reversed()
+  }
+}

@@ -1,0 +1,102 @@
+/// What a merge makes of a list. Elements are named by their indices, so that most of them need not be made.
+struct ListChanges {
+  enum Choice {
+    /// An element here, as it is.
+    case local(Int)
+    /// The server's element, with or without one here that takes its fields.
+    case server(Int, into: Int?)
+    /// An element that is to be made of these fields, with or without one here that takes them.
+    case made(ModelRecord, into: Int?)
+    /// An object, by its number.
+    case object(Int)
+  }
+
+  /// Indices that get another element.
+  var changes: [(index: Int, choice: Choice)] = []
+  /// The elements from an index on; `nil` where the list keeps its length and order.
+  var rest: (start: Int, choices: [Choice])?
+
+  init() {}
+
+  /// The changes that make a list of merged values.
+  ///
+  /// - Parameter key: the key that tells elements apart.
+  init(of merged: [Value], since local: [Value], by key: String) {
+    func keys(of elements: [Value]) -> [ElementKey] {
+      var keys = ElementKeys()
+      return elements.map { keys.key(for: $0[key].flatMap { $0.isNull ? nil : $0 } ?? $0) }
+    }
+    let indices = Dictionary(zip(keys(of: local), local.indices), uniquingKeysWith: { first, _ in first })
+    let choices = zip(keys(of: merged), merged).map { key, element -> Choice in
+      if case .reference(let number) = element { return .object(number) }
+      let index = indices[key]
+      if let index, element.isSame(as: local[index]) { return .local(index) }
+      return .made(element.recordValue ?? ModelRecord(typeName: "", modelVersion: nil), into: index)
+    }
+    rest = (0, choices)
+  }
+
+  /// Whether a list of this length is another one after the changes.
+  func changeList(of count: Int) -> Bool {
+    guard changes.isEmpty else { return true }
+    guard let rest else { return false }
+    guard rest.choices.count == count - rest.start else { return true }
+    return zip(rest.start..., rest.choices).contains { index, choice in
+      if case .local(index) = choice { false } else { true }
+    }
+  }
+}
+
+extension Array where Element: VersionedModel {
+  /// The list after the changes. What stays is not touched, and an element that takes other fields keeps its
+  /// properties that are no fields.
+  ///
+  /// - Parameters:
+  ///   - server: the server's elements.
+  ///   - key: the key that tells elements apart.
+  ///   - runsHooks: whether elements that are made have code of their own that runs then.
+  func applying(
+    _ changes: ListChanges, _ server: [Element], by key: String, _ graph: MergeGraph, runsHooks: Bool,
+    in context: DecodingContext
+  ) throws -> (root: [Element], finished: [MergeCommit.Finished]) {
+    var result = self
+    var finished: [MergeCommit.Finished] = []
+    func made(_ fields: ModelRecord) throws -> Element {
+      let element = try graph.make(Element.self, fields, in: context)
+      guard runsHooks, context.finishesModels else { return element }
+      let after = try element.shallowRecord(graph.referenced)
+      if !after.isSame(as: fields) {
+        let step = MergePath.Component.element(key: key, id: after[key] ?? .null)
+        finished.append(.init(number: nil, steps: [step], before: fields, after: after))
+      }
+      return element
+    }
+    func set(_ index: Int, _ choice: ListChanges.Choice) throws {
+      do {
+        let element: Element
+        let own: Int?
+        switch choice {
+        case .local(let place): (element, own) = (self[place], nil)
+        case .object(let number): (element, own) = (try graph.table.object(number, as: Element.self, in: context), nil)
+        case .server(let place, let into):
+          own = into
+          element = runsHooks ? try made(server[place].shallowRecord(graph.referenced)) : server[place]
+        case .made(let fields, let into): (element, own) = (try made(fields), into)
+        }
+        if index == result.count { result.append(own.map { self[$0] } ?? element) }
+        if let own {
+          if own != index { result[index] = self[own] }
+          try result[index].adoptFields(of: element)
+        } else {
+          result[index] = element
+        }
+      } catch { throw ArchiveError.at(.index(index), MergeCommit.failure(error, Element.schema)) }
+    }
+    for change in changes.changes { try set(change.index, change.choice) }
+    if let rest = changes.rest {
+      result.removeLast(result.count - rest.start)
+      for choice in rest.choices { try set(result.count, choice) }
+    }
+    return (result, finished)
+  }
+}

@@ -1,0 +1,112 @@
+import Foundation
+
+extension Merge {
+  /// Reads what comes in, and the base.
+  mutating func read(_ source: MergeSource, _ base: (any Archivable)?, _ json: JSONReading) throws {
+    let type = snapshot.type
+    let jsonContext = DecodingContext(source: .json, finishesModels: false)
+    jsonContext.json = json
+    try readBase(base)
+    switch source.form {
+    case .model(let model): try read(model.dynamicModel)
+    case .list(let list):
+      incoming.isWhole = true
+      server = try graph.value(of: list)
+    case .text(let text):
+      server = try part(PartText(reading: json).value(of: text, for: type), in: jsonContext)
+    case .json(let value): server = try part(value, in: jsonContext)
+    case .mergePatch(let data):
+      let patch = try PartText(reading: json).value(of: data, for: type)
+      guard patch.objectValue != nil else {
+        throw ArchiveError.mismatch(expected: "a merge patch that is an object", found: patch.kind).inType(schema.name)
+      }
+      try read(patch: { JSONMergePatch.apply(patch, to: $0) }, of: base, addsNulls: true, in: jsonContext)
+    case .patch(let patch): try read(patch: { try patch.applied(to: $0) }, of: base, in: jsonContext)
+    case .archive(let data): try read(archive: ArchiveDecoder().decodeValue(from: data))
+    case .record(let record): try read(archive: .record(record))
+    }
+  }
+
+  private mutating func part(
+    _ value: Value, since before: Value? = nil, addsNulls: Bool = false, in context: DecodingContext
+  ) throws -> Value {
+    incoming.hasParts = true
+    return try PartReader(graph, context, addsNulls: addsNulls).read(snapshot.type, value, since: before)
+  }
+
+  private mutating func read(_ model: any VersionedModel) throws {
+    incoming.isWhole = true
+    let type = Swift.type(of: model)
+    guard let own = snapshot.type as? any VersionedModel.Type, type.isSubtype(of: own) || own.isSubtype(of: type) else {
+      server = try part(.record(model.shallowRecord(graph.referenced)), in: .unfinishedMerge)
+      return
+    }
+    if type.isSubtype(of: own) { source = model }
+    server = try graph.value(of: model)
+  }
+
+  private mutating func read(archive value: Value) throws {
+    switch value {
+    case .record, .graph: break
+    default: throw ArchiveError.mismatch(expected: "a record of \(schema.name)", found: value.kind)
+    }
+    server = try part(value, in: .mergedArchive)
+  }
+
+  /// Reads what a patch changes: what is the same before and after is left alone, and what is gone is null.
+  private mutating func read(
+    patch: (Value) throws -> Value, of base: (any Archivable)?, addsNulls: Bool = false, in context: DecodingContext
+  ) throws {
+    incoming.removesAbsentKeys = true
+    guard let origin = try (base as? any VersionedModel)?.dynamicModel ?? remembered() ?? model?.dynamicModel else {
+      throw ArchiveError(.mergeFailed, "a patch is one of a model", typeName: schema.name)
+    }
+    let before = try JSONReader().read(origin.jsonData())
+    let after = try patch(before)
+    guard case .object = after else {
+      throw ArchiveError(
+        .mergeFailed, "the patch makes something else than an object of the model", typeName: schema.name)
+    }
+    server = try part(after, since: before, addsNulls: addsNulls, in: context)
+  }
+
+  /// The model that the server had; what it did not say is as it is here.
+  private func remembered() throws -> (any VersionedModel)? {
+    guard let base, let type = snapshot.type as? any VersionedModel.Type,
+      let before = try graph.fields(of: snapshot.root)
+    else { return nil }
+    var merger = ValueMerger(
+      catalog: snapshot.catalog, graph: graph, options: options, isBaseKnown: false, incoming: .init(hasParts: true))
+    return try merger.realizedModel(type, base, over: before)
+  }
+
+  private mutating func readBase(_ known: (any Archivable)?) throws {
+    guard let type = snapshot.type as? any VersionedModel.Type else {
+      base = try known.map { try graph.value(of: $0) }
+      return
+    }
+    state = try rememberedState(type)
+    if let known {
+      base = try graph.value(of: known)
+      return
+    }
+    guard let state, let record = state.base else { return }
+    do { base = try state.read(record, type, PartReader(graph, .mergedArchive)) } catch {
+      throw ArchiveError(
+        .mergeFailed, "what the server had when it was merged last cannot be read today", typeName: schema.name,
+        underlying: error)
+    }
+    isBaseRemembered = true
+    guard let record = try base.flatMap(graph.fields) else { return }
+    isBaseWhole = schema.archivedKeys.allSatisfy { record[$0] != nil || $0 == snapshot.stateKey }
+  }
+
+  /// What the model remembers, as today's models have it.
+  private func rememberedState(_ type: any VersionedModel.Type) throws -> MergeState? {
+    let state = try snapshot.state
+    do { return try state?.upgraded(for: type) } catch {
+      throw ArchiveError(
+        .mergeFailed, "the conflicts of earlier merges cannot be read today", typeName: schema.name, underlying: error)
+    }
+  }
+}

@@ -1,0 +1,207 @@
+/// One merge of a model, or of a list of models, with what comes in.
+///
+///     snapshot ┐
+///     source   ┼→ one tree of parts each → objects matched → merged by policy → references linked → taken over
+///     base     ┘
+///
+/// Nothing is changed before the last step, which is ``MergeCommit``.
+struct Merge {
+  let snapshot: MergeSnapshot
+  let options: MergeOptions
+  /// How the elements are merged where the root is a list.
+  private let listPolicy: MergePolicy?
+  /// The model itself, which has what no field holds, too.
+  let model: (any VersionedModel)?
+  private let wanted: Set<String>?
+  var server: Value = .null
+  var base: Value?
+  var incoming = ValueMerger.Incoming()
+  /// The source, where it is a whole model.
+  var source: (any VersionedModel)?
+  var state: MergeState?
+  var isBaseWhole = true
+  var isBaseRemembered = false
+
+  var graph: MergeGraph { snapshot.graph }
+  var schema: ModelSchema { snapshot.schema }
+
+  /// What a merge comes to, before anything is changed.
+  struct Outcome {
+    let linking: ObjectLinking
+    var report: MergeReport
+    let places: ObjectPlaces
+    let catalog: SchemaCatalog
+  }
+
+  init(
+    _ snapshot: MergeSnapshot, _ options: MergeOptions, model: (any VersionedModel)? = nil,
+    listPolicy: MergePolicy? = nil
+  ) {
+    self.snapshot = snapshot
+    self.options = options
+    self.model = model
+    self.listPolicy = listPolicy
+    wanted = options.keys.map(Set.init)
+  }
+
+  // MARK: Merging
+
+  /// Merges the sides.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `mergeFailed`, `missingValue` or `limitExceeded`.
+  func run() throws -> Outcome {
+    do { return try outcome() } catch {
+      let known = error as? ArchiveError
+      if let known, [.mergeFailed, .missingValue, .limitExceeded].contains(known.code) { throw known }
+      // What a policy threw is the cause, and not that it is no error of ours.
+      let cause = known?.code == .rejected ? known?.underlyingError ?? error : error
+      throw ArchiveError(
+        .mergeFailed, "the values cannot be merged", path: known?.codingPath ?? [], typeName: schema.name,
+        underlying: cause)
+    }
+  }
+
+  private func outcome() throws -> Outcome {
+    var catalog = snapshot.catalog
+    let matching = try matched(&catalog)
+    var merger = ValueMerger(
+      catalog: catalog, graph: graph, options: options, isBaseKnown: base != nil, incoming: incoming)
+    merger.matching = matching
+    merger.roots = [snapshot.root, server]
+    merger.isBaseWhole = isBaseWhole
+    merger.isBaseRemembered = isBaseRemembered
+    if !merger.selectors.isEmpty { try merger.selectObjects(from: [snapshot.root, server]) }
+    var root = try mergeRoot(&merger)
+    if let number = snapshot.rootNumber, case .record(let fields) = root { merger.updates[number] = fields }
+    try merger.mergeObjects()
+    let places = try places(merger, root)
+    try noteLostEdits(&merger, places.reachable)
+    var report = MergeReport()
+    report.entries = try merger.notes.map { try entry($0, merger, places.all) }
+    report.mergedKeys = try mergedKeys()
+    try report.checkConflicts(options, typeName: schema.name)
+    if let key = snapshot.stateKey, case .record(var fields) = root {
+      var state = state ?? MergeState()
+      let decided = zip(merger.notes, report.entries).filter { $0.0.decides }.map { $1.path }
+      try state.move(
+        to: ServerState(merger, server, base, wanted: wanted, state: key), report, decided: decided, fields)
+      fields[key] = state.value
+      root = .record(fields)
+    }
+    var updates = try merger.updated.map { number in
+      let record = try graph.record(number)
+      return ObjectLinking.Update(number: number, before: record, record: merger.updates[number] ?? record)
+    }
+    if let number = snapshot.rootNumber, case .record(let fields) = root {
+      updates.insert(.init(number: number, before: try graph.record(number), record: fields), at: 0)
+      root = snapshot.root
+    }
+    var completing = merger
+    let linking = try ObjectLinking(graph, matching, root: root, updates: updates) { try completing.newRecord(of: $0) }
+    return Outcome(linking: linking, report: report, places: places.all, catalog: catalog)
+  }
+
+  private func matched(_ catalog: inout SchemaCatalog) throws -> ObjectMatching? {
+    guard !graph.isEmpty else { return nil }
+    let isValue = !snapshot.isList && snapshot.rootNumber == nil
+    var matching = ObjectMatching(graph, catalog, rootStructure: isValue ? schema : nil)
+    // A policy of the call may merge what the field's own keeps.
+    let mergesKept = !options.policies.isEmpty || options.policy != nil
+    try matching.match(.init(base: base, local: snapshot.root, server: server)) { [wanted, schema] owner in
+      let traits = owner.mergeTraits
+      let skipped = mergesKept ? traits.stateKeys : traits.keptKeys
+      guard owner === schema, let wanted else { return skipped }
+      return skipped.union(owner.allKeys.filter { !wanted.contains($0) })
+    }
+    var types = Set<ObjectIdentifier>()
+    for object in graph.referenced.objects where types.insert(ObjectIdentifier(type(of: object))).inserted {
+      type(of: object).collectSchemas(into: &catalog)
+    }
+    return matching
+  }
+
+  /// What becomes of the root: the fields of a model, the elements of a list.
+  private func mergeRoot(_ merger: inout ValueMerger) throws -> Value {
+    let sides = merger.sides(base, snapshot.root, server)
+    if let listPolicy { return try merger.mergeList(sides, listPolicy) ?? .array([]) }
+    let policy = options.policy ?? .automatic
+    guard !schema.isEnumeration else {
+      guard let result = try merger.merge(sides, policy), case .record = result else {
+        throw ArchiveError(.mergeFailed, "the result is no case of the enum", typeName: schema.name)
+      }
+      return result
+    }
+    let before = try graph.fields(of: snapshot.root) ?? ModelRecord(shape: schema.fullShape, values: [])
+    var says = try graph.fields(of: server)
+    if let number = snapshot.rootNumber, let entity = merger.matching?.entity(of: number) {
+      merger.object = entity
+      merger.queued.insert(entity)
+      merger.selectors = merger.selectorsByObject[entity] ?? merger.selectors
+      says = try merger.serverRecord(of: entity)
+    }
+    guard let says else { return .record(before) }
+    // Of what the server says of keys that are not merged, nothing counts.
+    return .record(
+      try merger.mergeFields(
+        base.flatMap(graph.fields), isBaseKnown: base != nil, before, says, schema: schema, inherited: policy,
+        only: wanted, models: model.map { RootModels(local: $0, server: source) }))
+  }
+
+  private func mergedKeys() throws -> [String] {
+    guard !snapshot.isList, !schema.isEnumeration, let says = try graph.fields(of: server) else { return [] }
+    return schema.fields.filter {
+      says[$0.key] != nil && wanted?.contains($0.key) ?? true && $0.key != snapshot.stateKey
+    }.map(\.key)
+  }
+
+  // MARK: Taking over
+
+  /// Takes the outcome over: all of it, or nothing.
+  ///
+  /// - Parameters:
+  ///   - make: makes a root that is a value. An object is given its fields as any other object is.
+  ///   - adopt: sets that.
+  func commit<Root: Archivable>(
+    _ outcome: Outcome, into model: inout Root, make: MergeCommit.Make<Root>, adopt: (inout Root, Root) throws -> Void
+  ) throws -> MergeReport {
+    let commit = MergeCommit(
+      graph: graph, linking: outcome.linking, root: snapshot.root, rootNumber: snapshot.rootNumber,
+      validates: options.validates,
+      runsHooks: outcome.catalog.finishesMerged, mustAdopt: !snapshot.isList && schema.keepsUnknownFields)
+    let finished = try commit.run(&model, make: make, adopt: adopt)
+    var report = outcome.report
+    for change in finished { report.entries += entries(of: change, outcome) }
+    // A key counts as changed, too, where an object that it refers to has other fields now.
+    let changedInside = report.entries.filter { $0.outcome != .local && $0.result != $0.local }
+    let holdsUpdates = outcome.linking.updates.contains { $0.number != snapshot.rootNumber }
+    guard let before = try graph.fields(of: snapshot.root), let after = commit.rootFields(finished) else {
+      report.isChangedInside =
+        !snapshot.root.isSame(as: outcome.linking.root) || !finished.isEmpty || holdsUpdates && !changedInside.isEmpty
+      return report
+    }
+    let keysInside = holdsUpdates ? Set(changedInside.compactMap(\.path.firstKey)) : []
+    report.changes = schema.fields.compactMap { field in
+      let (old, new) = (before[field.key], after[field.key])
+      return Value.areSame(old, new) && !keysInside.contains(field.key) || field.key == snapshot.stateKey
+        ? nil : MergeReport.Change(key: field.key, old: old, new: new)
+    }
+    // What is no field: the case of an enum, and keys that the model does not declare.
+    let others = Set(before.keys + after.keys).subtracting(schema.allKeys)
+    report.isChangedInside = others.contains { !Value.areSame(before[$0], after[$0]) }
+    return report
+  }
+
+  /// The objects that were made, without holding them.
+  func additions(_ outcome: Outcome) -> [NewObject] {
+    let count = graph.referenced.objects.count
+    return outcome.linking.additions.compactMap { addition in
+      guard let number = outcome.linking.number(of: addition.entity), number < count else { return nil }
+      func object<Object: VersionedModel>(_ model: Object) -> AnyObject? {
+        Object.schema.isObject ? model as AnyObject : nil
+      }
+      return NewObject(
+        object: object(graph.referenced.objects[number]), path: MergePath([], from: addition.entity, in: outcome.places)
+      )
+    }
+  }
+}
