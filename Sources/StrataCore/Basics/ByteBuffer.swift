@@ -149,7 +149,7 @@ package struct ByteBuffer: ~Copyable {
   /// Whether the bytes are the same as others.
   borrowing func holds(_ bytes: RawSpan) -> Bool {
     bytes.withUnsafeBytes { other in
-      other.count == count && UnsafeRawBufferPointer(start: base, count: count).elementsEqual(other)
+      other.count == count && Self.holds(UnsafeRawBufferPointer(start: base, count: count), other)
     }
   }
 
@@ -190,28 +190,10 @@ package struct ByteBuffer: ~Copyable {
     return Self.equal(UnsafeRawPointer(base) + start, other, bytes.count)
   }
 
-  /// The last eight bytes are compared as a word too, which may lie over the one before.
   @inline(__always)
   private static func equal(_ left: UnsafeRawPointer, _ right: UnsafeRawPointer, _ length: Int) -> Bool {
-    if length >= 8 {
-      let last = length &- 8
-      var offset = 0
-      while offset < last {
-        if word(left, offset) != word(right, offset) { return false }
-        offset &+= 8
-      }
-      return word(left, last) == word(right, last)
-    }
-    var offset = 0
-    while offset < length {
-      if left.load(fromByteOffset: offset, as: UInt8.self)
-        != right.load(fromByteOffset: offset, as: UInt8.self)
-      {
-        return false
-      }
-      offset &+= 1
-    }
-    return true
+    UnsafeRawBufferPointer(start: left, count: length).bytes.holdsSameBytes(
+      as: UnsafeRawBufferPointer(start: right, count: length).bytes)
   }
 
   @inline(__always)

@@ -129,7 +129,7 @@ extension Array where Element: Archivable {
       do { elements.append(try Element.make(fromJSON: next, in: context)) } catch {
         throw next.error(error, atIndex: elements.count)
       }
-      place = element.place(behind: place)
+      place = element.place(after: place)
     }
     return elements
   }
@@ -221,7 +221,7 @@ extension DecodingContext {
   /// The URL of a text. Parsing it costs far more than finding it again, and documents repeat theirs.
   func url(_ element: JSONElement) -> URL? {
     // A URL has nothing to escape but slashes.
-    guard element.token.kind == .string else { return element.stringValue.flatMap { url($0) } }
+    guard element.token.kind == .string else { return element.stringValue.flatMap { URL(exactly: $0) } }
     let bytes = element.text
     let slot = Int(truncatingIfNeeded: bytes.mark &>> 56)
     if urls.isEmpty { urls = Array(repeating: nil, count: 256) }
@@ -229,11 +229,9 @@ extension DecodingContext {
       return known.url
     }
     let text = ByteBuffer.validString(bytes)
-    guard let url = url(text) else { return nil }
+    guard let url = URL(exactly: text) else { return nil }
     urls[slot] = (text, url)
     return url
   }
 
-  // Foundation would escape what is no URL and call it one.
-  private func url(_ text: String) -> URL? { URL(string: text, encodingInvalidCharacters: false) }
 }

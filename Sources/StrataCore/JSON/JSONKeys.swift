@@ -7,7 +7,7 @@ struct JSONKeys: Sendable {
     let path: [String]
     let keyStart: Int
     let keyLength: Int
-    /// The table of the object below, or -1 where a field stands here and none below.
+    /// The table of the object below, or -1 where a field is here and none below.
     var table = -1
     /// The entry after all those below this one.
     var end = 0
@@ -33,8 +33,9 @@ struct JSONKeys: Sendable {
 
   /// - Parameter paths: the paths of the fields; `nil` for those that are not found so.
   init(_ paths: [ValuePath?]) {
-    var builder = Builder(paths: paths.map { $0?.keys ?? [] }, entryOfField: Array(repeating: -1, count: paths.count))
-    _ = builder.addTable(paths.indices.filter { paths[$0] != nil }, depth: 0)
+    var builder = Builder(entryOfField: Array(repeating: -1, count: paths.count))
+    let nodes = JSONPathTree.nodes(paths.enumerated().map { ($0, ($1?.keys ?? []).map { .key($0) }[...]) })
+    _ = builder.addTable(nodes, [])
     entryOfField = builder.entryOfField
     isOneToOne = builder.entryOfField == Array(builder.entries.indices)
     entries = builder.entries
@@ -43,7 +44,7 @@ struct JSONKeys: Sendable {
     keyBytes = builder.keyBytes
   }
 
-  /// Where the values of the fields stand in an object: the places of their tokens, and -1 for what is absent.
+  /// Where the values of the fields are in an object: the indices of their tokens, and -1 for what is absent.
   ///
   /// - Throws: ``ArchiveError`` with the code `invalidJSON` for a duplicate key, and `typeMismatch` for a path
   ///   that leads through something else than an object.
@@ -80,7 +81,7 @@ struct JSONKeys: Sendable {
         places[entry] = place
         if entries[entry].table >= 0 { descend(object.element(at: place), entry, &places, &failure, &twice) }
       }
-      place = object.place(behind: place)
+      place = object.place(after: place)
     }
   }
 
@@ -94,7 +95,7 @@ struct JSONKeys: Sendable {
     // A null on the way is the value of everything below.
     case .null: for below in entry + 1..<entries[entry].end { places[below] = element.place }
     default:
-      // Of several the first field tells.
+      // Of several the first field counts.
       if failure.map({ entries[entry].firstField < entries[$0.entry].firstField }) ?? true {
         failure = (entry, element.place)
       }
@@ -133,53 +134,38 @@ struct JSONKeys: Sendable {
 
   /// Puts the tables together.
   private struct Builder {
-    let paths: [[String]]
     var entryOfField: [Int]
     var entries: [Entry] = []
     var tables: [Table] = []
     var slots: [Int] = []
     var keyBytes: [UInt8] = []
 
-    init(paths: [[String]], entryOfField: [Int]) {
-      self.paths = paths
-      self.entryOfField = entryOfField
-    }
-
-    /// Adds the table for fields whose paths agree up to a depth.
-    mutating func addTable(_ fields: [Int], depth: Int) -> Int {
-      var order: [ExactKey] = []
-      var groups: [ExactKey: [Int]] = [:]
-      for field in fields {
-        let key = ExactKey(paths[field][depth])
-        if groups[key] == nil { order.append(key) }
-        groups[key, default: []].append(field)
-      }
+    /// Adds the table for the keys of one object.
+    mutating func addTable(_ nodes: [JSONPathTree], _ path: [String]) -> Int {
       // At most half of the slots are taken, so that a search ends at once.
       var size = 2
       var bits = 1
-      while size < order.count * 2 { (size, bits) = (size * 2, bits + 1) }
+      while size < nodes.count * 2 { (size, bits) = (size * 2, bits + 1) }
       let table = tables.count
       tables.append(Table(start: slots.count, shift: 64 - bits, mask: size - 1))
       slots.append(contentsOf: Array(repeating: -1, count: size))
-      for key in order { addEntry(key.text, groups[key] ?? [], table, depth) }
+      for node in nodes { if case .key(let key) = node.step { addEntry(node, path + [key], table) } }
       return table
     }
 
-    private mutating func addEntry(_ key: String, _ fields: [Int], _ table: Int, _ depth: Int) {
+    private mutating func addEntry(_ node: JSONPathTree, _ path: [String], _ table: Int) {
       let place = entries.count
-      let bytes = Array(key.utf8)
-      let path = Array(paths[fields[0]].prefix(depth + 1))
+      let bytes = Array(path[path.count - 1].utf8)
       entries.append(Entry(path: path, keyStart: keyBytes.count, keyLength: bytes.count))
       keyBytes.append(contentsOf: bytes)
       var slot = Int(truncatingIfNeeded: bytes.span.bytes.mark &>> UInt64(tables[table].shift)) & tables[table].mask
       while slots[tables[table].start + slot] >= 0 { slot = (slot + 1) & tables[table].mask }
       slots[tables[table].start + slot] = place
 
-      for field in fields where paths[field].count == depth + 1 { entryOfField[field] = place }
-      let below = fields.filter { paths[$0].count > depth + 1 }
-      if let first = below.first {
-        entries[place].firstField = first
-        entries[place].table = addTable(below, depth: depth + 1)
+      for field in node.leaves { entryOfField[field] = place }
+      if !node.children.isEmpty {
+        entries[place].firstField = node.children.lazy.map(\.firstLeaf).min() ?? .max
+        entries[place].table = addTable(node.children, path)
       }
       entries[place].end = entries.count
     }
@@ -187,8 +173,8 @@ struct JSONKeys: Sendable {
 }
 
 extension ArchiveReader {
-  /// Where the value of a field stands among the tokens of a JSON document; -1 where it is absent, and where the reader
-  /// does not stand on JSON.
+  /// Where the value of a field is among the tokens of a JSON document; -1 where it is absent, and where the reader
+  /// does not read JSON.
   @inlinable
   func jsonPlace(ofField field: Int) -> Int {
     let field = field + Int(placeOffset)

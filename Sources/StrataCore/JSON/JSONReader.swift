@@ -25,7 +25,7 @@ public struct JSONReader: Sendable {
 
   /// What to do where an object of a ``Value`` has a key twice; ``JSONDuplicateKeys/lastWins`` unless set.
   ///
-  /// Models always refuse two values for one field, whatever stands here: which of them another reader of the same text
+  /// Models always refuse two values for one field, whatever this is: which of them another reader of the same text
   /// took is not known. Keys that no field reads may be duplicates.
   public var duplicateKeys = DuplicateKeys.lastWins
 
@@ -39,9 +39,9 @@ public struct JSONReader: Sendable {
 
   /// Reads a document: one value with white space around it, in UTF-8 without a byte order mark.
   ///
-  /// - Throws: ``ArchiveError`` with code `invalidJSON` where the text is not JSON or has a key twice that may stand
-  ///   once, and with code `limitExceeded` where it goes beyond ``limits``. ``ArchiveError/byteOffset`` and
-  ///   the line and column in ``ArchiveError/reason`` tell where. Lines end with a line feed; columns count bytes,
+  /// - Throws: ``ArchiveError`` with code `invalidJSON` where the text is not JSON or has a duplicate key that must
+  ///   be unique, and with code `limitExceeded` where it goes beyond ``limits``. ``ArchiveError/byteOffset`` and
+  ///   the line and column in ``ArchiveError/reason`` say where. Lines end with a line feed; columns count bytes,
   ///   and both start at 1. No message repeats content of the document beyond one punctuation character.
   /// - Complexity: linear in the size of the text.
   public func read(_ data: Data) throws -> Value {

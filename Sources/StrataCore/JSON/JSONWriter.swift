@@ -8,13 +8,14 @@ public import Foundation
 /// - Strings escape only the quote, the backslash and control characters.
 /// - What JSON has no form for: a date is a string in UTC such as `2011-01-26T19:01:12Z`, with decimal places only
 ///   where it has any; a URL is its absolute string; a UUID is a string in upper case; data is a string in base64;
-///   a set is an array; a record is the object of its fields, without type name and version; and a map is an array
-///   of arrays of key and value.
+///   a set is an array; and a record is the object of its fields, without type name and version.
+/// - A dictionary or a map is an object where all keys have a text: strings, integers, dates, URLs, UUIDs and data;
+///   else an array of arrays of key and value.
 /// - A model is an object with each field at its JSON path, in the order of the schema; fields whose paths begin alike
-///   share an object, at the place of the first. Nil is null. Fields that archives leave out are written. A dictionary
-///   is an object where its keys are text: strings, integers, dates, URLs, UUIDs or data; else an array of pairs.
+///   share an object, at the index of the first. Nil is null. Fields that archives leave out are written, and so are
+///   ``UnknownFields``.
 public struct JSONWriter: Sendable {
-  /// Whether elements stand on lines of their own, indented by two spaces a level. Otherwise there is no white
+  /// Whether elements are on lines of their own, indented by two spaces a level. Otherwise there is no white
   /// space at all.
   public var isPretty: Bool
   /// Whether the keys of objects and records are sorted by their UTF-8 bytes. Otherwise they keep their order.
@@ -31,35 +32,38 @@ public struct JSONWriter: Sendable {
   /// The text of a value, without a line feed at its end.
   ///
   /// - Throws: ``ArchiveError`` with code `notEncodable` for a number that is not finite and for a date outside the
-  ///   years 0 to 9999, and with code `limitExceeded` for nesting and for text beyond the limits. The path tells where.
+  ///   years 0 to 9999, and with code `limitExceeded` for nesting and for text beyond the limits. The path says where.
   public func write(_ value: Value) throws -> Data {
-    var printer = JSONPrinter(isPretty: isPretty, sortsKeys: sortsKeys, limits: limits)
-    return Data(try printer.document(value))
+    try text(of: value, JSONWriting())
   }
 
   /// The text of a model, of an array of models or of anything else that archives can hold, without a ``Value`` in
-  /// between.
+  /// between unless a mapping needs one.
   ///
   /// - Throws: ``ArchiveError`` as for a value; `invalidMapping` where two fields of a model have the same JSON path, or
-  ///   one a path that leads through another; and what the type's own code throws. The path tells where.
-  /// - Complexity: linear in the size of the text; with ``sortsKeys`` a value is made in between.
+  ///   one a path that leads through another; and what the type's own code throws. The path says where.
+  /// - Complexity: linear in the size of the text; with ``sortsKeys`` also in its depth.
   @_disfavoredOverload
   public func write<T: Archivable>(_ value: T) throws -> Data {
-    guard T.rootSchema?.hasPlainJSON ?? true else {
-      var adapter = try JSONAdapter<T>()
-      adapter.limits = limits
-      return try adapter.encode(value, isPretty: isPretty, sortsKeys: sortsKeys)
-    }
-    return try writeDirectly(value)
+    try text(
+      of: value,
+      JSONWriting {
+        var catalog = SchemaCatalog()
+        T.collectSchemas(into: &catalog)
+        return catalog
+      })
   }
 
-  func writeDirectly<T: Archivable>(_ value: T) throws -> Data {
+  func text<T: Archivable>(of value: T, _ writing: JSONWriting) throws -> Data {
     var writer = ArchiveWriter(limits: limits, includesExcluded: true, usesReferences: false, notesSchemas: true)
     try value.write(to: &writer)
-    let text = try JSONTranscoder.text(of: writer, isPretty: isPretty && !sortsKeys)
-    guard sortsKeys else { return text }
-    var reader = JSONReader()
-    reader.limits = limits
-    return try write(reader.read(text))
+    return try JSONBodyWriter.text(of: writer, writing, isPretty: isPretty, sortsKeys: sortsKeys)
+  }
+
+  func text(of value: Value, _ writing: JSONWriting, fields: Set<String>? = nil) throws -> Data {
+    var output = JSONOutput(isPretty: isPretty, sortsKeys: sortsKeys, limits: limits)
+    var writer = JSONValueWriter(writing, limits: limits, fields: fields)
+    try writer.write(value, to: &output)
+    return output.takeData()
   }
 }

@@ -9,7 +9,7 @@ extension VersionedModel {
   /// - Throws: ``ArchiveError`` with the code `invalidJSON` where the text is no JSON, `typeMismatch` where a value is
   ///   not what the field holds, and `missingValue` where a field without a default is absent;
   ///   `invalid` where it breaks a rule of the model (see ``Validating``), unless `validates` is false.
-  ///   A key that a field reads may stand once: twice is `invalidJSON`. Errors carry the path in the model and the place
+  ///   A duplicate of a key that a field reads is `invalidJSON`. Errors carry the path in the model and the place
   ///   in the text.
   public init(fromJSON json: Data, validates: Bool = true) throws {
     self = try JSONReader().read(Self.self, from: json, validates: validates)

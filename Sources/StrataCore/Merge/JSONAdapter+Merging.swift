@@ -13,7 +13,7 @@ extension JSONAdapter where Root: VersionedModel {
 
   /// What changed between two models as the text of a JSON Merge Patch (RFC 7396).
   public func jsonMergePatchData(from old: Root, to new: Root) throws -> Data {
-    try written(jsonMergePatch(from: old, to: new), isPretty: false, sortsKeys: false)
+    try writer(isPretty: false, sortsKeys: false).write(jsonMergePatch(from: old, to: new))
   }
 
   /// Merges a JSON object into a model by this adapter's mappings: only the fields that the document holds are touched.

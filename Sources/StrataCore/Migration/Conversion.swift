@@ -1,16 +1,19 @@
 import Foundation
 
-/// A change of kind that loses nothing, or fails.
+/// A change of kind that loses nothing, or fails with the code `typeMismatch`.
 public enum Conversion: Sendable, Hashable, CustomStringConvertible {
-  /// Numbers and booleans as text, dates in ISO 8601, URLs and UUIDs as they are written.
+  /// Numbers and booleans as text, dates in ISO 8601, URLs and UUIDs as they are written. A date outside the years 0 to 9999
+  /// or finer than a billionth of a second fails.
   case toString
-  /// Text of digits, or a floating-point number without a fraction, as an integer.
+  /// Text of digits, or a number without a fraction, as an integer of up to 128 bits; a boolean as 0 or 1.
   case toInteger
-  /// Integers and text as a floating-point number.
+  /// Integers, decimals and text as a double, where no digit is lost: `0.1` is the double that prints as 0.1, and
+  /// 9007199254740993, 1e999 and 3.14159265358979323846 fail.
   case toDouble
   /// 0, 1 and the text `true` and `false` as a boolean.
   case toBool
-  /// Text in ISO 8601 or seconds since 1970 as a date.
+  /// Text in ISO 8601 or seconds since 1970 as a date: the nearest one, since dates are no finer than about a tenth of a
+  /// microsecond.
   case toDate
   /// Text as a URL.
   case toURL
@@ -42,19 +45,16 @@ public enum Conversion: Sendable, Hashable, CustomStringConvertible {
 
   private func converted(_ value: Value) -> Value? {
     switch (self, value) {
-    case (.toString, _): Self.text(of: value).map { .string($0) }
-    case (.toInteger, .int), (.toInteger, .uint), (.toInteger, .wideInteger): value
-    case (.toInteger, .double(let number)): Int64(exactly: number).map { .int($0) }
-    case (.toInteger, .bool(let flag)): .int(flag ? 1 : 0)
-    case (.toInteger, .string(let text)): Int64(text).map { .int($0) } ?? UInt64(text).map { .uint($0) }
-    case (.toDouble, .string(let text)): Double(text).map { .double($0) }
-    case (.toDouble, _): Double(exactlyAs: value).map { .double($0) }
     case (.toBool, .bool), (.toDate, .date), (.toURL, .url), (.toUUID, .uuid), (.toArray, .array): value
-    case (.toBool, .int(0)), (.toBool, .string("false")): .bool(false)
-    case (.toBool, .int(1)), (.toBool, .string("true")): .bool(true)
+    case (.toString, _): Self.text(of: value).map { .string($0) }
+    case (.toInteger, .bool(let flag)): .int(flag ? 1 : 0)
+    case (.toInteger, .string(let text)): Value(wholeNumber: text)
+    case (.toInteger, _): value.wholeNumber
+    case (.toDouble, _): Double(withoutLossOf: value).map { .double($0) }
+    case (.toBool, _): value.truth.map { .bool($0) }
     case (.toDate, .string(let text)): ISO8601.date(from: text).map { .date($0) }
-    case (.toDate, _): Double(exactlyAs: value).map { .date(Date(timeIntervalSince1970: $0)) }
-    case (.toURL, .string(let text)): URL(string: text, encodingInvalidCharacters: false).map { .url($0) }
+    case (.toDate, _): Double(withoutLossOf: value).flatMap(Self.date).map { .date($0) }
+    case (.toURL, .string(let text)): URL(exactly: text).map { .url($0) }
     case (.toUUID, .string(let text)): UUID(uuidString: text).map { .uuid($0) }
     case (.toArray, _): .array([value])
     case (.mapping(let table, let otherwise), _): table[value] ?? otherwise
@@ -62,20 +62,14 @@ public enum Conversion: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
+  /// The text of a value; `nil` for a date that is finer than a billionth of a second, of which no text has all.
   private static func text(of value: Value) -> String? {
-    switch value {
-    case .string(let text): text
-    case .bool(let flag): flag ? "true" : "false"
-    case .int(let number): String(number)
-    case .uint(let number): String(number)
-    case .double(let number): number.description
-    case .float(let number): number.description
-    case .decimal(let number): number.description
-    case .number(let number): number.text
-    case .date(let date): ISO8601.string(from: date)
-    case .url(let url): url.absoluteString
-    case .uuid(let uuid): uuid.uuidString
-    default: nil
-    }
+    guard let text = value.scalarText else { return nil }
+    if case .date(let date) = value, ISO8601.date(from: text) != date { return nil }
+    return text
+  }
+
+  private static func date(since1970 seconds: Double) -> Date? {
+    seconds.isFinite ? Date(timeIntervalSince1970: seconds) : nil
   }
 }

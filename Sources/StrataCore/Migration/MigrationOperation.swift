@@ -45,73 +45,28 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
   func apply(to record: inout ModelRecord) throws {
     switch self {
     case .rename(let key, let newKey): record.rename(key, to: newKey)
-    case .drop(let path): _ = try record.take(path.keys[...])
+    case .drop(let path): try record.set(nil, at: path)
     case .setDefault(let key, let value): if record[key] == nil { record[key] = value }
     case .move(let path, let newPath, let creating):
-      if let value = try record.take(path.keys[...]) { try record.put(value, at: newPath.keys[...], creating) }
+      guard let value = try Value.record(record).value(at: path.steps) else { return }
+      try record.set(nil, at: path)
+      try record.set(value, at: newPath.steps[...]) { try Self.container($0, $1, creating) }
     case .convert(let path, let conversion):
-      guard let value = try record.value(at: path.keys[...]), !value.isNull else { return }
-      do { try record.put(conversion.apply(to: value), at: path.keys[...], nil) } catch {
-        throw ArchiveError.wrap(error).prefixed(by: .key(path.description))
+      guard let value = try Value.record(record).value(at: path.steps), !value.isNull else { return }
+      do { try record.set(conversion.apply(to: value), at: path) } catch {
+        throw ArchiveError.wrap(error).prefixed(by: path.steps)
       }
     case .custom(_, let transform): try transform(&record)
     }
   }
-}
 
-extension ModelRecord {
-  /// The value at a path through nested records and objects; `nil` where a key is absent.
-  fileprivate func value(at path: ArraySlice<String>) throws -> Value? {
-    guard let key = path.first, let value = self[key] else { return nil }
-    return path.count == 1 ? value : try value.nested(key)?.value(at: path.dropFirst())
-  }
-
-  /// Takes the value at a path out.
-  fileprivate mutating func take(_ path: ArraySlice<String>) throws -> Value? {
-    guard let key = path.first, let value = self[key] else { return nil }
-    guard path.count > 1 else { return removeValue(forKey: key) }
-    guard var nested = try value.nested(key) else { return nil }
-    let taken = try nested.take(path.dropFirst())
-    self[key] = value.replacing(nested)
-    return taken
-  }
-
-  /// Puts a value at a path, whose outer records must exist unless `creating` says what they are.
-  fileprivate mutating func put(
-    _ value: Value, at path: ArraySlice<String>, _ creating: MigrationOperation.NestedRecord?
-  ) throws {
-    guard let key = path.first else { return }
-    guard path.count > 1 else {
-      self[key] = value
-      return
-    }
-    let outer = self[key] ?? .null
-    guard
-      var nested = try outer.nested(key)
-        ?? creating.map({ ModelRecord(shape: $0.shape, values: []) })
-    else {
+  /// What a move makes of null for a step.
+  private static func container(_ found: Value, _ step: Value.Step, _ creating: NestedRecord?) throws -> Value {
+    guard found.isNull else { return try Value.container(found, for: step) }
+    guard let creating else {
       throw ArchiveError(
-        .migrationFailed, "there is no record to move into; say with creating: which one to make", path: [.key(key)])
+        .migrationFailed, "there is no record to move into; say with creating: which one to make")
     }
-    try nested.put(value, at: path.dropFirst(), creating)
-    self[key] = outer.replacing(nested)
-  }
-}
-
-extension Value {
-  /// A record or an object as a record; `nil` for null.
-  fileprivate func nested(_ key: String) throws -> ModelRecord? {
-    switch self {
-    case .record(let record): return record
-    case .object(let object): return ModelRecord(typeName: "", modelVersion: nil, object: object)
-    case .null: return nil
-    default: throw ArchiveError(.typeMismatch, "found \(kind) where a record is expected", path: [.key(key)])
-    }
-  }
-
-  /// The nested record in the form that this value has.
-  fileprivate func replacing(_ nested: ModelRecord) -> Value {
-    if case .object = self { return .object(nested.object) }
-    return .record(nested)
+    return .record(ModelRecord(shape: creating.shape, values: []))
   }
 }

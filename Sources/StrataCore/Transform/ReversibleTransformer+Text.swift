@@ -1,12 +1,11 @@
 public import Foundation
 
 extension ReversibleTransformer where Input == String, Output == URL {
-  /// Text and URL. What is no URL as it stands, with a space or a letter beyond ASCII, is refused.
+  /// Text and URL. What is no URL as it is, with a space or a letter beyond ASCII, is refused.
   public static var url: Self {
     Self(
       { text in
-        // Foundation would escape what is no URL and call it one.
-        guard let url = URL(string: text, encodingInvalidCharacters: false) else {
+        guard let url = URL(exactly: text) else {
           throw TransformError("the text is not a URL; escape it first, or use url(percentEncoding: true)", input: text)
         }
         return url

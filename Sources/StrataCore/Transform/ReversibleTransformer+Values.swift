@@ -43,7 +43,7 @@ extension ReversibleTransformer where Input: Hashable, Output: Hashable {
     var problem: String?
     for (spelling, meaning) in table {
       if let other = forward.updateValue(meaning, forKey: spelling), other != meaning {
-        problem = "a spelling stands twice in a table of values, with two meanings"
+        problem = "a table of values has a spelling twice, with two meanings"
       }
       if backward[meaning] == nil { backward[meaning] = spelling }
     }

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// One formatter for many threads, which take turns: formatters are objects with state, and dear to make.
+/// One formatter for many threads, which take turns: formatters are objects with state, and expensive to create.
 final class SharedFormatter<F: AnyObject>: Sendable {
   private let formatter: Mutex<F>
 

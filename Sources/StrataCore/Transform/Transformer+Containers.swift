@@ -56,33 +56,33 @@ extension Transformer where Input: Hashable, Output: Hashable {
 }
 
 extension ReversibleTransformer {
-  private func lifted<In, Out>(
+  private func both<In, Out>(
     _ forward: Transformer<In, Out>, _ backward: Transformer<Out, In>
   ) -> ReversibleTransformer<In, Out> {
-    var lifted = ReversibleTransformer<In, Out>(forward, reverse: backward)
-    lifted.problem = problem
-    return lifted
+    var both = ReversibleTransformer<In, Out>(forward, reverse: backward)
+    both.problem = problem
+    return both
   }
 
   /// The same for optionals: nil stays nil, both ways.
-  public var optional: ReversibleTransformer<Input?, Output?> { lifted(forward.optional, backward.optional) }
+  public var optional: ReversibleTransformer<Input?, Output?> { both(forward.optional, backward.optional) }
 
   /// The same for arrays, element by element. An error has the index of the element in its path.
-  public var array: ReversibleTransformer<[Input], [Output]> { lifted(forward.array, backward.array) }
+  public var array: ReversibleTransformer<[Input], [Output]> { both(forward.array, backward.array) }
 
   /// The same for arrays with nulls in them, which go; the way back writes none.
   public var arrayDroppingNulls: ReversibleTransformer<[Input?], [Output]> {
     let backward = backward.array
-    return lifted(forward.arrayDroppingNulls, Transformer { try backward.transform($0) })
+    return both(forward.arrayDroppingNulls, Transformer { try backward.transform($0) })
   }
 
   /// The same for the values of dictionaries; an error has the key in its path.
   public var dictionaryValues: ReversibleTransformer<[String: Input], [String: Output]> {
-    lifted(forward.dictionaryValues, backward.dictionaryValues)
+    both(forward.dictionaryValues, backward.dictionaryValues)
   }
 }
 
 extension ReversibleTransformer where Input: Hashable, Output: Hashable {
   /// The same for sets. Elements that become equal become one.
-  public var set: ReversibleTransformer<Set<Input>, Set<Output>> { lifted(forward.set, backward.set) }
+  public var set: ReversibleTransformer<Set<Input>, Set<Output>> { both(forward.set, backward.set) }
 }

@@ -5,7 +5,7 @@ package enum ISO8601 {
   /// The date that a text spells: `2011-01-26T19:01:12Z`, with any number of digits after a decimal point of the
   /// seconds, and with `Z` or an offset such as `+02:00` at the end. `T` and `Z` may be lower case (RFC 3339, 5.6).
   ///
-  /// Anything else answers `nil`, a day that its month does not have and a leap second included.
+  /// Anything else returns `nil`, a day that its month does not have and a leap second included.
   package static func date(from text: String) -> Date? {
     ByteBuffer.withUTF8(of: text) { date(from: $0.bytes) }
   }
@@ -14,8 +14,8 @@ package enum ISO8601 {
   package static func date(from text: RawSpan) -> Date? {
     var bytes = Cursor(text)
     guard let year = digits(4, &bytes), bytes.next() == UInt8(ascii: "-"),
-      let month = digits(2, &bytes), 1...12 ~= month, bytes.next() == UInt8(ascii: "-"),
-      let day = digits(2, &bytes), 1...length(ofMonth: month, year: year) ~= day,
+      let month = digits(2, &bytes), bytes.next() == UInt8(ascii: "-"),
+      let day = digits(2, &bytes), let date = days(fromYear: year, month: month, day: day),
       let letter = bytes.next(), letter | 0x20 == UInt8(ascii: "t"),
       let hour = digits(2, &bytes), hour < 24, bytes.next() == UInt8(ascii: ":"),
       let minute = digits(2, &bytes), minute < 60, bytes.next() == UInt8(ascii: ":"),
@@ -39,8 +39,7 @@ package enum ISO8601 {
     default: return nil
     }
     guard bytes.next() == nil else { return nil }
-    let days = days(fromYear: year, month: month, day: day) - daysToReference
-    let seconds = days * 86_400 + hour * 3600 + minute * 60 + second - offset
+    let seconds = (date - daysToReference) * 86_400 + hour * 3600 + minute * 60 + second - offset
     return Date(timeIntervalSinceReferenceDate: interval(seconds, fraction, scale))
   }
 
@@ -50,9 +49,15 @@ package enum ISO8601 {
   /// The seconds have the fewest decimal places, nine at most, from which ``date(from:)`` makes the same date; a
   /// date finer than that is rounded to the nearest nanosecond.
   package static func string(from date: Date) -> String? {
+    var text = ByteBuffer(minimumCapacity: 64)
+    return append(date, to: &text) ? text.withBytes { ByteBuffer.validString($0) } : nil
+  }
+
+  /// Writes a date as ``string(from:)``; returns `false` outside the years 0 to 9999.
+  static func append(_ date: Date, to output: inout ByteBuffer) -> Bool {
     let interval = date.timeIntervalSinceReferenceDate
     // Also refuses what is no number, so that the conversion below is safe.
-    guard interval.magnitude < 1e12 else { return nil }
+    guard interval.magnitude < 1e12 else { return false }
     var seconds = Int(interval.rounded(.down))
     var places = 0
     var fraction = 0
@@ -66,19 +71,12 @@ package enum ISO8601 {
       if fraction == scale { (seconds, fraction) = (seconds + 1, 0) }
       while places > 0 && fraction % 10 == 0 { (places, fraction) = (places - 1, fraction / 10) }
     }
-    let days = Int((Double(seconds) / 86_400).rounded(.down))
-    let time = seconds - days * 86_400
-    let (year, month, day) = civil(fromDays: days + daysToReference)
-    guard 0...9999 ~= year else { return nil }
-
-    var text = "\(padded(year, 4))-\(padded(month, 2))-\(padded(day, 2))T"
-    text += "\(padded(time / 3600, 2)):\(padded(time / 60 % 60, 2)):\(padded(time % 60, 2))"
-    if places > 0 { text += ".\(padded(fraction, places))" }
-    return text + "Z"
+    return append(Int64(seconds + daysToReference * 86_400), fraction, places, to: &output)
   }
 
-  /// Writes whole seconds since 1970 as a date in UTC; answers `false` outside the years 0 to 9999.
-  static func append(_ seconds: Int64, to output: inout ByteBuffer) -> Bool {
+  /// Writes seconds since 1970 as a date in UTC, with a fraction of so many decimal places; returns `false` outside the years
+  /// 0 to 9999.
+  static func append(_ seconds: Int64, _ fraction: Int = 0, _ places: Int = 0, to output: inout ByteBuffer) -> Bool {
     guard seconds.magnitude < 1 << 48 else { return false }
     let days = (Int(seconds) >= 0 ? Int(seconds) : Int(seconds) - 86_399) / 86_400
     let time = Int(seconds) - days * 86_400
@@ -98,6 +96,10 @@ package enum ISO8601 {
     append(time / 60 % 60)
     output.append(UInt8(ascii: ":"))
     append(time % 60)
+    if places > 0 {
+      output.append(UInt8(ascii: "."))
+      append(fraction, places)
+    }
     output.append(UInt8(ascii: "Z"))
     return true
   }
@@ -119,12 +121,7 @@ package enum ISO8601 {
   }
 
   /// The days from 1 January 1970 to the reference date, 1 January 2001.
-  private static let daysToReference = 11_323
-
-  private static func padded(_ number: Int, _ width: Int) -> String {
-    let text = String(number)
-    return String(repeating: "0", count: max(0, width - text.utf8.count)) + text
-  }
+  package static let daysToReference = 11_323
 
   private static func digits(_ count: Int, _ bytes: inout Cursor) -> Int? {
     var number = 0
@@ -163,25 +160,21 @@ package enum ISO8601 {
     return nil
   }
 
-  private static func length(ofMonth month: Int, year: Int) -> Int {
-    switch month {
-    case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
-    case 4, 6, 9, 11: 30
-    default: 31
-    }
-  }
-
   // Both ways count in eras of 400 years, which all have as many days, and let the year start in March, so that
   // the leap day is the last one.
 
-  /// The days from 1 January 1970 in the Gregorian calendar, which is also used for the time before it.
-  private static func days(fromYear year: Int, month: Int, day: Int) -> Int {
-    let year = month <= 2 ? year - 1 : year
-    let era = (year >= 0 ? year : year - 399) / 400
-    let yearOfEra = year - era * 400
+  /// The days from 1 January 1970 in the Gregorian calendar, which is also used for the time before it; `nil` for a day that
+  /// its month does not have.
+  package static func days(fromYear year: Int, month: Int, day: Int) -> Int? {
+    guard 1...12 ~= month, 1...31 ~= day, year.magnitude < 1 << 32 else { return nil }
+    let shifted = month <= 2 ? year - 1 : year
+    let era = (shifted >= 0 ? shifted : shifted - 399) / 400
+    let yearOfEra = shifted - era * 400
     let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
     let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
-    return era * 146_097 + dayOfEra - 719_468
+    let days = era * 146_097 + dayOfEra - 719_468
+    // A day beyond the end of its month is one of the next.
+    return day <= 28 || civil(fromDays: days) == (year, month, day) ? days : nil
   }
 
   private static func civil(fromDays days: Int) -> (year: Int, month: Int, day: Int) {

@@ -1,7 +1,7 @@
 /// Named values with a type name and a model version: one archived object, before it becomes a model.
 ///
-/// A migration step takes a record as the step before it left it. A key that is absent answers `nil`; a key that
-/// holds an explicit null answers `.null`.
+/// A migration step takes a record as the step before it left it. A key that is absent returns `nil`; a key that
+/// holds an explicit null returns `.null`.
 public struct ModelRecord: Sendable {
   package var shape: RecordShape
   package var values: [Value]

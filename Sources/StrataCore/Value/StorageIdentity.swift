@@ -1,4 +1,4 @@
-/// Where the elements of an array or the bytes of a text stand in memory: what tells that two are one.
+/// Where the elements of an array or the bytes of a text are in memory: two at one address are one.
 ///
 /// Only holds while they do, so whoever remembers one keeps them too. All empty arrays may be one.
 struct StorageIdentity: Hashable {

@@ -4,7 +4,7 @@ extension Value: Hashable {
   /// Whether two values are equal. As numbers are, what is not a number is equal to nothing; arrays and objects that
   /// are one in memory are equal to themselves.
   ///
-  /// - Complexity: linear in the parts that are not one in memory, however often these stand inside; does not use the
+  /// - Complexity: linear in the parts that are not one in memory, however often these occur inside; does not use the
   ///   stack.
   public static func == (left: Value, right: Value) -> Bool {
     guard left.holdsValues else { return areEqualScalars(left, right) }
@@ -12,7 +12,7 @@ extension Value: Hashable {
     return areEqualFlat(left, right) ?? areEqual(left, right, areEqualScalars, hasOrder: true)
   }
 
-  /// Whether two values are equal that hold none which hold others themselves; `nil` where this does not tell.
+  /// Whether two values are equal that hold none which hold others themselves; `nil` where this does not find out.
   private static func areEqualFlat(_ left: Value, _ right: Value) -> Bool? {
     switch (left, right) {
     case (.array(let one), .array(let other)), (.set(let one), .set(let other)): areEqualFlat(one, other)
@@ -52,7 +52,7 @@ extension Value: Hashable {
     }
   }
 
-  /// Hashes all that tells a value from others: Foundation hashes only the first bytes of data, decimals as doubles,
+  /// Hashes all that distinguishes a value from others: Foundation hashes only the first bytes of data, decimals as doubles,
   /// and URLs without their bases, so that many values could have one hash.
   ///
   /// - Complexity: linear in the parts that are not one in memory.

@@ -1,11 +1,14 @@
 extension Value {
+  /// One step into a value: a key of a record or an object, or an index of an array.
+  package typealias Step = ArchiveError.PathComponent
+
   /// The value at a path through nested records and objects; `nil` where a key is absent, or something on the way has no
   /// keys.
   public subscript(path: ValuePath) -> Value? {
     get {
       var value = self
-      for key in path.keys {
-        guard let next = value[key] else { return nil }
+      for step in path.steps {
+        guard let next = value[step] else { return nil }
         value = next
       }
       return value
@@ -22,48 +25,108 @@ extension Value {
   /// - Throws: ``ArchiveError`` with the code `typeMismatch` where something on the way is neither an object, a record nor
   ///   null; the value is then as it was. The setter of `value[path]` ends the program there: use it where the shape is known.
   /// - Complexity: linear in the entries of the objects on the way.
-  public mutating func set(_ newValue: Value?, at path: ValuePath) throws {
-    try set(newValue, at: path.keys[...]) { _ in .object(Object()) }
+  public mutating func set(_ newValue: Value?, at path: ValuePath) throws { try set(newValue, at: path.steps[...]) }
+
+  // MARK: Steps
+
+  /// Whether a step may lead into this value.
+  package func takes(_ step: Step) -> Bool {
+    switch (step, self) {
+    case (.key, .object), (.key, .record), (.index, .array): true
+    default: false
+    }
   }
 
-  /// - Parameter make: what is put where null or nothing is on the way; `nil` for an error of its own.
+  /// What one step leads to; `nil` where nothing is there.
+  package subscript(step: Step) -> Value? {
+    switch (step, self) {
+    case (.key(let key), .object(let object)): object[key]
+    case (.key(let key), .record(let record)): record[key]
+    case (.index(let index), .array(let elements)): elements.indices.contains(index) ? elements[index] : nil
+    default: nil
+    }
+  }
+
+  /// What the steps lead to; `nil` where something on the way is absent or null.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `typeMismatch` and the path to it where something on the way has no such step.
+  package func value(at steps: some Collection<Step>) throws -> Value? {
+    var value = self
+    for (place, step) in steps.enumerated() {
+      guard !value.isNull else { return nil }
+      guard value.takes(step) else { throw value.mismatch(step).prefixed(by: Array(steps.prefix(place))) }
+      guard let next = value[step] else { return nil }
+      value = next
+    }
+    return value
+  }
+
+  /// Puts a value where the steps lead, or with `nil` takes away what is there. An array grows by nulls up to an index.
+  ///
+  /// - Parameter make: gives what is to be in the place of something that has no such step, which is null where nothing is
+  ///   there. It makes objects and arrays of null unless given, and refuses anything else.
   package mutating func set(
-    _ newValue: Value?, at keys: ArraySlice<String>, making make: (String) throws -> Value
+    _ newValue: Value?, at steps: ArraySlice<Step>, making make: (Value, Step) throws -> Value = Value.container
   ) throws {
-    guard let key = keys.first else { return }
-    var outer = self
-    switch outer {
-    case .object, .record: break
-    case .null:
-      guard newValue != nil else { return }
-      outer = try make(key)
-    default: throw ArchiveError(.typeMismatch, "found \(kind) where an object or a record is expected")
+    guard let step = steps.first else { return }
+    if !takes(step) {
+      guard newValue != nil || !isNull else { return }
+      let made = try make(self, step)
+      guard made.takes(step) else { throw made.mismatch(step) }
+      self = made
     }
-    let rest = keys.dropFirst()
-    var inner = rest.isEmpty ? newValue : outer[key]
-    if !rest.isEmpty {
-      guard newValue != nil || inner != nil else { return }
-      var next = inner ?? .null
-      do { try next.set(newValue, at: rest, making: make) } catch { throw ArchiveError.at(.key(key), error) }
-      inner = inner == nil && newValue == nil ? nil : next
-    }
-    outer.setEntry(key, inner)
-    self = outer
+    let rest = steps.dropFirst()
+    guard !rest.isEmpty else { return self[existing: step] = newValue }
+    guard var inner = self[step] ?? (newValue == nil ? nil : .null) else { return }
+    do { try inner.set(newValue, at: rest, making: make) } catch { throw ArchiveError.at(step, error) }
+    self[existing: step] = inner
   }
 
-  /// - Precondition: this is an object or a record.
-  private mutating func setEntry(_ key: String, _ value: Value?) {
-    switch self {
-    case .object(var object):
-      self = .null
-      object[key] = value
-      self = .object(object)
-    case .record(var record):
-      self = .null
-      record[key] = value
-      self = .record(record)
-    default: preconditionFailure("only called for what `set` found to have keys, and this is a \(kind)")
+  /// What is made of null for a step; anything else is refused.
+  package static func container(_ found: Value, for step: Step) throws -> Value {
+    guard found.isNull else { throw found.mismatch(step) }
+    return if case .key = step { .object(Object()) } else { .array([]) }
+  }
+
+  private func mismatch(_ step: Step) -> ArchiveError {
+    let expected = if case .key = step { "an object or a record" } else { "an array" }
+    return ArchiveError.mismatch(expected: expected, found: kind)
+  }
+
+  /// What one step leads to, for setting it.
+  ///
+  /// - Precondition: the value takes the step.
+  private subscript(existing step: Step) -> Value? {
+    get { self[step] }
+    set {
+      switch (step, self) {
+      case (.key(let key), .object(var object)):
+        self = .null
+        object[key] = newValue
+        self = .object(object)
+      case (.key(let key), .record(var record)):
+        self = .null
+        record[key] = newValue
+        self = .record(record)
+      case (.index(let index), .array(var elements)):
+        self = .null
+        if let newValue {
+          while elements.count <= index { elements.append(.null) }
+          elements[index] = newValue
+        } else if elements.indices.contains(index) {
+          elements.remove(at: index)
+        }
+        self = .array(elements)
+      default: preconditionFailure("only called for what takes the step, and this is a \(kind)")
+      }
     }
+  }
+}
+
+extension ArchiveError {
+  /// The same error with several steps before its path.
+  package func prefixed(by components: [PathComponent]) -> ArchiveError {
+    components.reversed().reduce(self) { $0.prefixed(by: $1) }
   }
 }
 
@@ -78,8 +141,14 @@ extension ModelRecord {
   ///
   /// - Throws: as that.
   public mutating func set(_ newValue: Value?, at path: ValuePath) throws {
+    try set(newValue, at: path.steps[...], making: Value.container)
+  }
+
+  package mutating func set(
+    _ newValue: Value?, at steps: ArraySlice<Value.Step>, making make: (Value, Value.Step) throws -> Value
+  ) throws {
     var value = Value.record(self)
-    try value.set(newValue, at: path)
+    try value.set(newValue, at: steps, making: make)
     if case .record(let record) = value { self = record }
   }
 }

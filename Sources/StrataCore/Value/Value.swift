@@ -1,10 +1,10 @@
 public import Foundation
 
-/// One keyed value without a Swift type: what every form of data has in common.
+/// One keyed value without a Swift type: what all formats have in common.
 ///
 /// Migration steps, hooks and merging work on values, so a step that was written once serves an archive, a JSON
 /// document and a database row alike. Absent and null are different: a record or an object that lacks a key
-/// answers `nil`, one that holds an explicit null answers `.null`.
+/// returns `nil`, one that holds an explicit null returns `.null`.
 ///
 /// Integers are exact and kept apart from floating-point numbers, and booleans are neither.
 public enum Value: Sendable {

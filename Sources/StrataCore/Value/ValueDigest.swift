@@ -1,6 +1,6 @@
 import Foundation
 
-/// What tells a value from all others whose encodings alone have other bytes: 128 bits of a hash of all that the
+/// What distinguishes a value from all others whose encodings alone have other bytes: 128 bits of a hash of all that the
 /// encoding says. Differs from run to run.
 struct ValueDigest: Hashable {
   fileprivate var first: Int
@@ -9,7 +9,7 @@ struct ValueDigest: Hashable {
   fileprivate(set) var hasNaN: Bool
 }
 
-/// Makes digests of values, and remembers those of sets and maps: where one stands in another, nothing inside is hashed
+/// Makes digests of values, and remembers those of sets and maps: where one is inside another, nothing inside is hashed
 /// anew at each level.
 final class ValueDigests {
   private enum Kind: UInt8 {
@@ -71,7 +71,7 @@ final class ValueDigests {
   /// Whether a set or keys of a map are being read.
   var isOpen: Bool { depth > 0 }
 
-  /// Whether these stand in others.
+  /// Whether these are inside others.
   var isNested: Bool { depth > 1 }
 
   /// Goes into a set or the keys of a map, whose sets and maps are then remembered. Each call needs its ``leave()``.

@@ -4,14 +4,19 @@
 public struct ValuePath: Sendable, Hashable, ExpressibleByStringLiteral, CustomStringConvertible {
   /// The keys, outermost first. Never empty.
   public let keys: [String]
+  /// The same as steps, as all walkers of values take them.
+  package let steps: [ArchiveError.PathComponent]
 
   /// A path of one key, taken as it is.
-  public init(key: String) { keys = [key] }
+  public init(key: String) { self.init(keys: [key]) }
 
   /// A path of several keys, each taken as it is.
-  public init(_ first: String, _ rest: String...) { keys = [first] + rest }
+  public init(_ first: String, _ rest: String...) { self.init(keys: [first] + rest) }
 
-  package init(keys: [String]) { self.keys = keys.isEmpty ? [""] : keys }
+  package init(keys: [String]) {
+    self.keys = keys.isEmpty ? [""] : keys
+    steps = self.keys.map { .key($0) }
+  }
 
   /// The path that the text spells.
   public init(parsing text: String) {
@@ -34,7 +39,7 @@ public struct ValuePath: Sendable, Hashable, ExpressibleByStringLiteral, CustomS
     }
     if isEscaped { current.append("\\") }
     keys.append(current)
-    self.keys = keys
+    self.init(keys: keys)
   }
 
   public init(stringLiteral value: String) { self.init(parsing: value) }

@@ -1,7 +1,7 @@
 import Foundation
 
-/// How large a value is as it is written, and how much of that stands in memory once: parts that are one in memory, as
-/// copies of a patch are, or long texts that references stood for.
+/// How large a value is as it is written, and how much of that is in memory once: parts that are one in memory, as
+/// copies of a patch are, or long texts in the place of references.
 struct ValueSharing {
   /// What values take when they are written, about 8 bytes and their text and data; saturates.
   private(set) var written = 0
@@ -19,7 +19,7 @@ struct ValueSharing {
   private static let deepest = 2048
 
   private var depth = 0
-  /// The objects that references stand for, and the sizes of those that were met.
+  /// The objects that references name, and the sizes of those that were met.
   private var objects: [Value] = []
   private var objectSizes: [Int: Int] = [:]
   private var sizes: [Place: Int] = [:]
@@ -129,7 +129,7 @@ struct OutputLimit {
     let (shared, overflows) = sharing.distinct.multipliedReportingOverflow(by: Self.ratio)
     guard overflows || sharing.written <= shared + Self.free else {
       throw Self.exceeded(
-        "parts of the value stand in it again and again, and would be written as more than \(Self.ratio) times its size"
+        "parts of the value are in it again and again, and would be written as more than \(Self.ratio) times its size"
       )
     }
   }

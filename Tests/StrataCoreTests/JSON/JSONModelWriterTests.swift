@@ -98,11 +98,9 @@ struct JSONModelWriterTests {
     ] as [(any Archivable & Sendable, String)])
   func forms(value: any Archivable & Sendable, expected: String) throws {
     #expect(try text(JSONWriter().write(value)) == expected)
-    // The value of the same model prints alike, but for maps, which have no text for their keys.
-    if !expected.contains("-2") && !expected.hasPrefix("{\"3") && expected != "{}" {
-      #expect(
-        try text(JSONWriter().write(ArchiveDecoder().decodeValue(from: ArchiveEncoder().encode(value)))) == expected)
-    }
+    // The value of the same model is written alike.
+    #expect(
+      try text(JSONWriter().write(ArchiveDecoder().decodeValue(from: ArchiveEncoder().encode(value)))) == expected)
   }
 
   @Test("Dates are written as before, over all years")

@@ -115,7 +115,7 @@ private struct JSONValueBuilder {
     return entries.first { !seen.insert(ExactKey($0.key)).inserted }?.key ?? ""
   }
 
-  /// Whether there are no duplicate keys, as far as that is cheap to tell.
+  /// Whether there are no duplicate keys, as far as that is cheap to find out.
   private mutating func hasUniqueKeys(_ frame: Frame, _ root: JSONElement) -> Bool {
     let count = frame.entries.count
     if count < 2 { return true }
@@ -127,7 +127,7 @@ private struct JSONValueBuilder {
       // With escapes, keys can be equal though their bytes differ.
       guard token.kind == .string else { return false }
       marks.append(root.text(of: token).mark)
-      place = root.place(behind: place + 1)
+      place = root.place(after: place + 1)
     }
     for later in 1..<count {
       let mark = marks[later]
@@ -148,7 +148,7 @@ private struct KeyCache {
 
   mutating func key(at place: Int, of root: JSONElement) -> String {
     let token = root.tokens[place]
-    // Shorter ones stand in the string itself.
+    // Shorter ones are in the string itself.
     guard token.kind == .string, token.length > 15 else { return root.key(at: place) }
     if places.isEmpty {
       places = Array(repeating: -1, count: Self.size)

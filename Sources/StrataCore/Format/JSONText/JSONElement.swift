@@ -29,12 +29,12 @@ public struct JSONElement: ~Escapable {
   /// The place of the token after the value of the token given.
   @usableFromInline
   @inline(__always)
-  package func place(behind place: Int) -> Int {
+  package func place(after place: Int) -> Int {
     let token = tokens[place]
     return token.isContainer ? token.next : place &+ 1
   }
 
-  /// The bytes of a scalar as they stand in the text; of a string without its quotes.
+  /// The bytes of a scalar as they are in the text; of a string without its quotes.
   @inline(__always)
   package var text: RawSpan {
     @_lifetime(copy self)
@@ -71,7 +71,7 @@ public struct JSONElement: ~Escapable {
     return token.kind == .escapedString ? Self.unescaped(text) : nil
   }
 
-  /// A number as it stands in the text, with all its digits; `nil` for anything else.
+  /// A number as it is in the text, with all its digits; `nil` for anything else.
   public var numberText: String? { kind == .number ? ByteBuffer.validString(text) : nil }
 
   /// The value under a key, the last one where a key is a duplicate; `nil` where it is absent or this is no object.
@@ -92,7 +92,7 @@ public struct JSONElement: ~Escapable {
     let end = token.next
     while place < end {
       if ExactKey.isSame(self.key(at: place), key) { found = place &+ 1 }
-      place = self.place(behind: place &+ 1)
+      place = self.place(after: place &+ 1)
     }
     return found
   }
@@ -124,7 +124,7 @@ public struct JSONElement: ~Escapable {
         throw element(at: place).error(error, atIndex: index)
       }
       index &+= 1
-      place = self.place(behind: place)
+      place = self.place(after: place)
     }
   }
 
@@ -141,11 +141,11 @@ public struct JSONElement: ~Escapable {
       do { try body(key, element(at: place &+ 1)) } catch {
         throw element(at: place &+ 1).located(error).prefixed(by: .key(key))
       }
-      place = self.place(behind: place &+ 1)
+      place = self.place(after: place &+ 1)
     }
   }
 
-  /// The key whose token stands at a place.
+  /// The key whose token has an index.
   package func key(at place: Int) -> String {
     let token = tokens[place]
     return token.kind == .string ? ByteBuffer.validString(text(of: token)) : Self.unescaped(text(of: token))
@@ -200,7 +200,7 @@ public struct JSONElement: ~Escapable {
   private func place(ofIndex index: Int) -> Int? {
     guard token.kind == .array else { return nil }
     var place = place &+ 1
-    for _ in 0..<index where place < token.next { place = self.place(behind: place) }
+    for _ in 0..<index where place < token.next { place = self.place(after: place) }
     return place < token.next ? place : nil
   }
 }

@@ -1,4 +1,4 @@
-/// What the escapes of strings stand for (RFC 8259, section 7).
+/// What the escapes of strings mean (RFC 8259, section 7).
 enum JSONEscape {
   /// The value of a hexadecimal digit.
   @inline(__always)

@@ -20,7 +20,7 @@ struct JSONNumber {
     let end = bytes.byteCount
     var pendingZeros = 0
     var places = 0
-    var isBehindPoint = false
+    var isAfterPoint = false
     func byte(_ place: Int) -> UInt8 { bytes.unsafeLoad(fromUncheckedByteOffset: place, as: UInt8.self) }
     if end > 0, byte(0) == UInt8(ascii: "-") {
       isNegative = true
@@ -31,14 +31,14 @@ struct JSONNumber {
       switch byte {
       case UInt8(ascii: "0"):
         if digits > 0 { pendingZeros += 1 }
-        if isBehindPoint { places += 1 }
+        if isAfterPoint { places += 1 }
       case UInt8(ascii: "1")...UInt8(ascii: "9"):
         digits += pendingZeros + 1
-        append(byte - UInt8(ascii: "0"), behind: pendingZeros)
+        append(byte - UInt8(ascii: "0"), after: pendingZeros)
         pendingZeros = 0
-        if isBehindPoint { places += 1 }
+        if isAfterPoint { places += 1 }
       case UInt8(ascii: "."):
-        isBehindPoint = true
+        isAfterPoint = true
         isInteger = false
       default: break scan
       }
@@ -59,7 +59,7 @@ struct JSONNumber {
     power = digits == 0 ? 0 : exponent + pendingZeros - places
   }
 
-  private mutating func append(_ digit: UInt8, behind zeros: Int) {
+  private mutating func append(_ digit: UInt8, after zeros: Int) {
     if digits > 39 { isTooLong = true }
     guard !isTooLong else { return }
     if digits <= 19 {
@@ -128,7 +128,7 @@ extension Double {
       self = isNegative ? -magnitude : magnitude
       return
     }
-    // Swift's own conversion knows the text of every number that JSON allows, and answers infinity beyond the range.
+    // Swift's own conversion knows the text of every number that JSON allows, and returns infinity beyond the range.
     self = Double(ByteBuffer.validString(bytes)) ?? .infinity
   }
 }

@@ -1,6 +1,6 @@
 /// One value or key of a JSON text: its kind, where it starts, and how far it goes.
 ///
-/// The tokens of a document stand in one array in the order of the text, a container before what it holds and a key
+/// The tokens of a document are in one array in the order of the text, a container before what it holds and a key
 /// before its value. `{"a": [1, "x"]}` is
 ///
 ///     0 object   from byte 0, next token 5, 1 member

@@ -56,7 +56,7 @@ extension JSONTokenizer {
     failure("a string is not valid UTF-8 here; JSON text must be UTF-8 throughout", at: place)
   }
 
-  /// What stands at a place. Only punctuation is quoted, since anything else could be content.
+  /// What is at an index. Only punctuation is quoted, since anything else could be content.
   func found(_ place: Int) -> String {
     guard place < end else { return "the end of the text" }
     switch byte(place) {

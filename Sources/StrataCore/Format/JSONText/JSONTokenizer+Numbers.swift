@@ -1,5 +1,5 @@
 extension JSONTokenizer {
-  /// Passes a number. What it stands for is only worked out where somebody asks.
+  /// Passes a number. Its value is only worked out where somebody asks.
   @inline(__always)
   func number(_ start: Int, _ tokens: inout JSONTokenBuffer) throws(ArchiveError) -> Int {
     var place = start
@@ -29,7 +29,7 @@ extension JSONTokenizer {
     return place
   }
 
-  /// Passes the fraction and the exponent, one of which stands here.
+  /// Passes the fraction and the exponent, one of which is here.
   private func fraction(_ start: Int) throws(ArchiveError) -> Int {
     var place = start
     if byte(place) == UInt8(ascii: ".") {

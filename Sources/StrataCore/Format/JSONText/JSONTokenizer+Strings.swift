@@ -31,7 +31,7 @@ extension JSONTokenizer {
     return found & 0x8080_8080_8080_8080
   }
 
-  /// The rest of a string in which something else than plain ASCII may stand from the place given on.
+  /// The rest of a string in which something else than plain ASCII may be from the index given on.
   private func longString(
     from start: Int, _ current: Int, _ tokens: inout JSONTokenBuffer
   ) throws(ArchiveError) -> Int {
@@ -95,7 +95,7 @@ extension JSONTokenizer {
     }
   }
 
-  /// Passes an escape, and the second one of a surrogate pair; tells how many bytes of UTF-8 it stands for.
+  /// Passes an escape, and the second one of a surrogate pair; returns how many bytes of UTF-8 it becomes.
   private func escape(_ start: Int) throws(ArchiveError) -> (next: Int, length: Int) {
     switch byte(start &+ 1) {
     case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"),

@@ -1,4 +1,4 @@
-/// What tells the variants of a ``JSONCluster`` apart.
+/// What identifies the variants of a ``JSONCluster``.
 public struct Discriminator: Sendable {
   let tag: @Sendable (Value) throws -> String?
   /// Where the tag is written; `nil` where it is not a value of its own.
@@ -23,15 +23,8 @@ public struct Discriminator: Sendable {
   }
 
   private static func text(_ value: Value, _ path: JSONPath) -> String? {
-    var current: Value? = value
-    for step in path.steps {
-      switch (step, current) {
-      case (.key(let key), .object(let object)?): current = object[key]
-      case (.index(let index), .array(let elements)?): current = index < elements.count ? elements[index] : nil
-      default: return nil
-      }
-    }
-    switch current {
+    // A document that has nothing of the kind at the path has no tag.
+    switch try? path.value(in: value) {
     case .string(let text)?: return text
     case .int(let number)?: return String(number)
     case .bool(let flag)?: return flag ? "true" : "false"

@@ -22,8 +22,10 @@ extension JSONAdapter {
 
   /// Reads a document that was parsed before.
   public func decode(_ json: Value, at path: JSONPath? = nil, errors: JSONErrors = .first) throws -> Root {
-    let (value, behind) = try found(json, path)
-    do { return try make(value, in: context(.first), errors) } catch { throw Self.located(error, behind) }
+    let (value, path) = try found(json, path)
+    do { return try make(value, in: context(.first), errors) } catch {
+      throw ArchiveError.wrap(error).prefixed(by: path)
+    }
   }
 
   /// Reads an array, in its order. All or nothing, unless invalid elements are skipped.
@@ -43,13 +45,13 @@ extension JSONAdapter {
   public func decodeArray(
     _ json: Value, at path: JSONPath? = nil, onInvalid invalid: InvalidElements = .fail, errors: JSONErrors = .first
   ) throws -> [Root] {
-    let (value, behind) = try found(json, path)
-    let (models, failures) = try elements(value, behind, stops: invalid == .fail && errors == .first, errors)
+    let (value, path) = try found(json, path)
+    let (models, failures) = try elements(value, path, stops: invalid == .fail && errors == .first, errors)
     if invalid == .fail, let error = ArchiveError.combined(failures) { throw error }
     return models
   }
 
-  /// Reads an array and skips elements that cannot be read, which the report tells of.
+  /// Reads an array and skips elements that cannot be read, which the report lists.
   ///
   /// - Throws: ``ArchiveError`` where the text is no JSON, or no array.
   public func decodeArray(
@@ -62,17 +64,17 @@ extension JSONAdapter {
   public func decodeArray(
     _ json: Value, at path: JSONPath? = nil, report: inout JSONArrayReport
   ) throws -> [Root] {
-    let (value, behind) = try found(json, path)
-    let (models, failures) = try elements(value, behind, stops: false, .collectAll)
+    let (value, path) = try found(json, path)
+    let (models, failures) = try elements(value, path, stops: false, .collectAll)
     report = JSONArrayReport(count: models.count + failures.count, failures: failures)
     return models
   }
 
   private func elements(
-    _ value: Value, _ behind: [ArchiveError.PathComponent], stops: Bool, _ errors: JSONErrors
+    _ value: Value, _ path: [ArchiveError.PathComponent], stops: Bool, _ errors: JSONErrors
   ) throws -> ([Root], [ArchiveError]) {
     guard case .array(let elements) = value else {
-      throw Self.located(ArchiveError.mismatch(expected: "an array", found: value.kind).about(value), behind)
+      throw ArchiveError.mismatch(expected: "an array", found: value.kind).about(value).prefixed(by: path)
     }
     let context = context(.first)
     var models: [Root] = []
@@ -80,7 +82,7 @@ extension JSONAdapter {
     var failures: [ArchiveError] = []
     for (index, element) in elements.enumerated() {
       do { models.append(try make(element, in: context, errors)) } catch {
-        failures.append(Self.located(ArchiveError.at(.index(index), error), behind))
+        failures.append(ArchiveError.at(.index(index), error).prefixed(by: path))
         if stops { break }
       }
     }
@@ -101,31 +103,13 @@ extension JSONAdapter {
     return root
   }
 
+  /// The value at a path and the path of its errors.
   private func found(_ json: Value, _ path: JSONPath?) throws -> (Value, [ArchiveError.PathComponent]) {
-    var current = json
-    var behind: [ArchiveError.PathComponent] = []
-    for step in path?.steps ?? [] {
-      let next: Value?
-      let component: ArchiveError.PathComponent
-      switch (step, current) {
-      case (.key(let key), .object(let object)): (next, component) = (object[key], .key(key))
-      case (.index(let index), .array(let elements)):
-        (next, component) = (index < elements.count ? elements[index] : nil, .index(index))
-      default:
-        let expected = if case .key = step { "an object" } else { "an array" }
-        throw Self.located(ArchiveError.mismatch(expected: expected, found: current.kind).about(current), behind)
-      }
-      behind.append(component)
-      guard let next else {
-        throw Self.located(ArchiveError(.missingValue, "the document has nothing at the path"), behind)
-      }
-      current = next
+    guard let path else { return (json, []) }
+    guard let value = try path.value(in: json) else {
+      throw ArchiveError(.missingValue, "the document has nothing at the path").prefixed(by: path.components)
     }
-    return (current, behind)
-  }
-
-  private static func located(_ error: any Error, _ behind: [ArchiveError.PathComponent]) -> ArchiveError {
-    behind.reversed().reduce(ArchiveError.wrap(error)) { $0.prefixed(by: $1) }
+    return (value, path.components)
   }
 }
 
@@ -141,7 +125,7 @@ public enum InvalidElements: String, Sendable, Hashable {
 public struct JSONArrayReport: Sendable {
   /// How many elements the array had.
   public let count: Int
-  /// An error for each element that was skipped; its path begins with where the element stood.
+  /// An error for each element that was skipped; its path begins with the index that the element had.
   public let failures: [ArchiveError]
 
   /// The report of an array without elements.

@@ -11,11 +11,11 @@ extension JSONAdapter {
   /// The JSON text of a model: keys in the order of the schema, so that equal models become equal bytes.
   ///
   /// - Throws: ``ArchiveError`` with the code `notEncodable` for what JSON has no form for, and `rejected` where a
-  ///   transformer refuses a value; the path tells where.
+  ///   transformer refuses a value; the path says where.
   public func encode(
     _ root: Root, nulls: JSONNulls? = nil, isPretty: Bool = false, sortsKeys: Bool = false
   ) throws -> Data {
-    try written(root, nulls, isPretty: isPretty, sortsKeys: sortsKeys)
+    try writer(isPretty: isPretty, sortsKeys: sortsKeys).text(of: root, writing(nulls))
   }
 
   /// JSON of a model, as a value: only null, booleans, numbers, strings, arrays and objects.
@@ -25,10 +25,7 @@ extension JSONAdapter {
   public func encodeArray(
     _ roots: [Root], nulls: JSONNulls? = nil, isPretty: Bool = false, sortsKeys: Bool = false
   ) throws -> Data {
-    let values = try roots.enumerated().map { index, root in
-      do { return try value(of: root, nulls) } catch { throw ArchiveError.at(.index(index), error) }
-    }
-    return try written(.array(values), isPretty: isPretty, sortsKeys: sortsKeys)
+    try writer(isPretty: isPretty, sortsKeys: sortsKeys).text(of: roots, writing(nulls))
   }
 }
 
@@ -39,7 +36,9 @@ extension JSONAdapter where Root: VersionedModel {
   public func encode(
     _ root: Root, fields: JSONFieldSelection, nulls: JSONNulls? = nil, isPretty: Bool = false, sortsKeys: Bool = false
   ) throws -> Data {
-    try written(encodeValue(root, fields: fields, nulls: nulls), isPretty: isPretty, sortsKeys: sortsKeys)
+    let fields = try keys(fields)
+    let (value, writing) = try archived(root, nulls)
+    return try writer(isPretty: isPretty, sortsKeys: sortsKeys).text(of: value, writing, fields: fields)
   }
 
   /// JSON of some of a model's fields, as a value.

@@ -77,12 +77,6 @@ public struct JSONAdapter<Root: Archivable>: Sendable {
     if let error = ArchiveError.combined(errors) { throw error }
   }
 
-  /// Whether models are written as they are archived, which needs no value in between.
-  func writesDirectly(_ nulls: JSONNulls?) -> Bool {
-    (nulls ?? self.nulls) == .null && plans.isEmpty && unknownKeys == .ignore && Root.rootSchema?.hasPlainJSON ?? true
-      && !catalog.schemas.contains(where: \.keepsUnknownFields)
-  }
-
   func plan(of schema: ModelSchema) -> JSONPlan { plans[ObjectIdentifier(schema)] ?? schema.jsonPlan }
 
   // MARK: Inside
@@ -116,25 +110,33 @@ public struct JSONAdapter<Root: Archivable>: Sendable {
   /// What a text holds, without a value in between where the mappings allow that.
   func made(of json: Data) throws -> Root { try reader.read(Root.self, from: json, in: context(.first)) }
 
-  func written(_ value: Value, isPretty: Bool, sortsKeys: Bool) throws -> Data {
+  // MARK: Writing
+
+  func writer(isPretty: Bool, sortsKeys: Bool) -> JSONWriter {
     var writer = JSONWriter(isPretty: isPretty, sortsKeys: sortsKeys)
     writer.limits = limits
-    return try writer.write(value)
+    return writer
   }
 
-  func written(_ root: Root, _ nulls: JSONNulls?, isPretty: Bool, sortsKeys: Bool) throws -> Data {
-    guard writesDirectly(nulls) else {
-      return try written(value(of: root, nulls), isPretty: isPretty, sortsKeys: sortsKeys)
-    }
-    var writer = JSONWriter(isPretty: isPretty, sortsKeys: sortsKeys)
-    writer.limits = limits
-    return try writer.writeDirectly(root)
+  func writing(_ nulls: JSONNulls?) -> JSONWriting {
+    JSONWriting(plans: plans, nulls: nulls ?? self.nulls, writesUnknownKeys: unknownKeys == .capture) { catalog }
+  }
+
+  /// What the adapter writes, as it is archived, and by which models.
+  func archived(_ root: Root, _ nulls: JSONNulls?) throws -> (Value, JSONWriting) {
+    let writing = writing(nulls)
+    var writer = ArchiveWriter(includesExcluded: true, notesSchemas: true, minimumCapacity: 512)
+    try root.write(to: &writer)
+    writing.schemas = writer.schemasOfShapes ?? [:]
+    return (try writer.value(), writing)
   }
 
   func value(of root: Root, _ nulls: JSONNulls?, fields: Set<String>? = nil) throws -> Value {
-    let composer = JSONComposer(
-      catalog: catalog, plans: plans, nulls: nulls ?? self.nulls, writesUnknownKeys: unknownKeys == .capture)
-    return try composer.json(root.archivedValue(includingExcluded: true), fields: fields)
+    let (value, writing) = try archived(root, nulls)
+    var sink = JSONValueSink()
+    var writer = JSONValueWriter(writing, limits: limits, fields: fields)
+    try writer.write(value, to: &sink)
+    return sink.result
   }
 }
 

@@ -25,7 +25,7 @@ public struct JSONCluster<Result>: Sendable {
   private let unknown: Unknown
   private let identity = Identity()
 
-  /// Tells clusters apart, so that one that sends a document to itself is found.
+  /// Identifies clusters, so that one that sends a document to itself is found.
   private final class Identity: Sendable {}
 
   /// A cluster of variants.
@@ -41,7 +41,7 @@ public struct JSONCluster<Result>: Sendable {
     var errors: [ArchiveError] = []
     var tags = Set<String>()
     for variant in variants where !tags.insert(variant.tag).inserted {
-      errors.append(Self.invalid("the tag \(variant.tag) stands for two variants"))
+      errors.append(Self.invalid("two variants have the tag \(variant.tag)"))
     }
     if variants.isEmpty { errors.append(Self.invalid("a cluster has no variants")) }
     if case .fallback(let tag) = unknown, !tags.contains(tag) {
@@ -72,7 +72,7 @@ public struct JSONCluster<Result>: Sendable {
     }
   }
 
-  /// Reads an array and skips elements that cannot be read, which the report tells of.
+  /// Reads an array and skips elements that cannot be read, which the report lists.
   public func decodeArray(_ json: Value, report: inout JSONArrayReport) throws -> [Result] {
     var failures: [ArchiveError] = []
     let results = try elements(json) { _, error in failures.append(error) }
@@ -120,7 +120,7 @@ public struct JSONCluster<Result>: Sendable {
     if case .fallback(let name) = unknown, let variant = variants.first(where: { $0.tag == name }) { return variant }
     let path = discriminator.path?.components ?? []
     guard tag != nil else {
-      throw ArchiveError(.missingValue, "the document has no tag that tells its kind", extra: .init(jsonPath: path))
+      throw ArchiveError(.missingValue, "the document has no tag that names its kind", extra: .init(jsonPath: path))
     }
     throw ArchiveError(
       .unknownCase, "the tag of the document is none of \(variants.map(\.tag).joined(separator: ", "))",
@@ -174,7 +174,7 @@ public struct JSONCluster<Result>: Sendable {
     if let content = discriminator.content, case .key(let key)? = path.steps.first {
       return .object(Object([.init(key: key, value: .string(tag)), .init(key: content, value: value)]))
     }
-    // The variant's own mapping may hold the tag as a field, in a form of its own.
+    // The variant's own mapping may hold the tag as a field, spelled in its own way.
     if let known = try discriminator.tag(value) {
       guard known == tag else {
         throw ArchiveError(
@@ -186,17 +186,17 @@ public struct JSONCluster<Result>: Sendable {
     guard case .object(let object) = value else {
       throw ArchiveError(.notEncodable, "a variant is no object, so the tag has no place in it")
     }
-    var target = JSONTarget()
-    target.put(.string(tag), path.steps[...])
+    var target = Value.object(Object())
+    try target.set(.string(tag), at: path.components[...])
     for entry in object.entries {
       // A container that the tag shares with fields.
-      if target.holds(entry.key), case .object(let shared) = entry.value {
-        for inner in shared.entries { target.put(inner.value, [.key(entry.key), .key(inner.key)][...]) }
+      if case .object? = target[entry.key], case .object(let shared) = entry.value {
+        for inner in shared.entries { try target.set(inner.value, at: [.key(entry.key), .key(inner.key)]) }
       } else {
-        target.put(entry.value, at: entry.key)
+        try target.set(entry.value, at: [.key(entry.key)])
       }
     }
-    return target.value
+    return target
   }
 
   private static func invalid(_ reason: String) -> ArchiveError { ArchiveError(.invalidMapping, reason) }

@@ -71,63 +71,25 @@ extension JSONPlan {
     case .absent: return nil
     case .key: return found
     case .whole: return json
-    case .path(let path): return try walk(json, path, entry)
+    case .path(let path): return try find(path, in: json, entry)
     case .firstOf(let paths):
-      for path in paths { if let value = try walk(json, path, entry) { return value } }
+      for path in paths { if let value = try find(path, in: json, entry) { return value } }
       return nil
     case .all(let paths):
       var values: [Object.Entry] = []
       for path in paths {
-        if let value = try walk(json, path, entry) { values.append(.init(key: path.description, value: value)) }
+        if let value = try find(path, in: json, entry) { values.append(.init(key: path.description, value: value)) }
       }
       return values.isEmpty ? nil : .object(Object(values))
     }
   }
 
-  private func walk(_ json: Value, _ path: JSONPath, _ entry: Entry) throws -> Value? {
-    try walk(json, path.steps[...], []) { error, components in
-      var error = error.prefixed(by: .key(entry.field.key))
-      error = ArchiveError(
-        error.code, error.reason, path: error.codingPath, typeName: typeName,
-        extra: .init(jsonPath: components, input: error.input))
-      return error
+  private func find(_ path: JSONPath, in json: Value, _ entry: Entry) throws -> Value? {
+    do { return try path.value(in: json) } catch {
+      throw ArchiveError(
+        error.code, error.reason, path: [.key(entry.field.key)], typeName: typeName,
+        extra: .init(jsonPath: error.codingPath, input: error.input))
     }
-  }
-
-  private func walk(
-    _ json: Value, _ steps: ArraySlice<JSONPath.Step>, _ behind: [ArchiveError.PathComponent],
-    _ located: (ArchiveError, [ArchiveError.PathComponent]) -> ArchiveError
-  ) throws -> Value? {
-    var current = json
-    var behind = behind
-    for (place, step) in zip(steps.indices, steps) {
-      if current.isNull { return current }
-      switch (step, current) {
-      case (.key(let key), .object(let object)):
-        guard let next = object[key] else { return nil }
-        current = next
-        behind.append(.key(key))
-      case (.index(let index), .array(let elements)):
-        guard index < elements.count else { return nil }
-        current = elements[index]
-        behind.append(.index(index))
-      case (.each, .array(let elements)):
-        let rest = steps[(place + 1)...]
-        return .array(
-          try elements.enumerated().map { index, element in
-            guard let value = try walk(element, rest, behind + [.index(index)], located) else {
-              throw located(
-                ArchiveError(.missingValue, "an element of the array lacks what the path leads to"),
-                behind + [.index(index)])
-            }
-            return value
-          })
-      default:
-        let expected = if case .key = step { "an object" } else { "an array" }
-        throw located(.mismatch(expected: expected, found: current.kind).about(current), behind)
-      }
-    }
-    return current
   }
 
   /// A value that was found, as the field is to read it; `nil` where it takes its default.

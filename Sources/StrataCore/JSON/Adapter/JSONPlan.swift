@@ -32,15 +32,37 @@ package final class JSONPlan: Sendable {
       }
     }
 
+    /// Where the field is looked for.
+    var paths: [JSONPath] {
+      switch source {
+      case .absent, .whole: []
+      case .key(let key): [JSONPath(key: key)]
+      case .path(let path): [path]
+      case .firstOf(let paths), .all(let paths): paths
+      }
+    }
+
+    /// Where the field is written.
+    var writtenPaths: [JSONPath] { if case .firstOf(let paths) = source { Array(paths.prefix(1)) } else { paths } }
+
+    /// The part of a written value that is at one of the paths; `nil` where nothing is.
+    ///
+    /// - Throws: ``ArchiveError`` where the value of a field with several paths has no parts for them.
+    func part(of value: Value, at path: JSONPath) throws -> Value? {
+      guard case .all(let paths) = source, !value.isNull else { return value }
+      guard case .object(let object) = value else {
+        throw ArchiveError.mismatch(expected: "an object with the paths as keys", found: value.kind)
+      }
+      let spellings = Set(paths.map(\.description))
+      guard object.keys.allSatisfy(spellings.contains) else {
+        throw ArchiveError(.unknownKey, "the transformer yields a path that the mapping does not name")
+      }
+      return object[path.description]
+    }
+
     /// Where JSON holds the field, for errors.
     var components: [ArchiveError.PathComponent] {
-      switch source {
-      case .absent: [.key(field.key)]
-      case .whole: []
-      case .key(let key): [.key(key)]
-      case .path(let path): path.components
-      case .firstOf(let paths), .all(let paths): paths.first?.components ?? []
-      }
+      if case .absent = source { [.key(field.key)] } else { paths.first?.components ?? [] }
     }
   }
 
@@ -51,13 +73,12 @@ package final class JSONPlan: Sendable {
   /// The first keys of all paths that are read, where the whole is not.
   let knownKeys: Set<ExactKey>
   let readsWhole: Bool
-  let writesWhole: Bool
   /// Whether what is read must be an object.
   let needsObject: Bool
   /// Whether every field is found at one path of keys, and its value taken as it is found: what the fast path from
   /// the bytes can do.
   package let isPlain: Bool
-  /// Where the fields that are taken as they are found stand in a text.
+  /// Where the fields that are taken as they are found are in a text.
   let keys: JSONKeys
   /// The first keys of the paths of all other fields that are read; `nil` where a path does not begin with a key.
   let otherKeys: Set<ExactKey>?
@@ -77,7 +98,7 @@ package final class JSONPlan: Sendable {
       entries.append(entry)
       guard entry.json.isRead else { continue }
       if case .key(let key) = entry.source { table[ExactKey(key), default: []].append(place) }
-      for path in Self.paths(entry) {
+      for path in entry.paths {
         if case .key(let key)? = path.steps.first { knownKeys.insert(ExactKey(key)) } else { needsObject = false }
       }
       if case .whole = entry.source { needsObject = false }
@@ -86,7 +107,6 @@ package final class JSONPlan: Sendable {
     self.table = table
     self.knownKeys = knownKeys
     readsWhole = entries.contains { if case .whole = $0.source { $0.json.isRead } else { false } }
-    writesWhole = entries.contains { if case .whole = $0.source { $0.json.isWritten } else { false } }
     self.needsObject = needsObject
     isPlain = entries.allSatisfy { entry in
       guard entry.isPlain, entry.json.isRead, entry.json.isWritten, entry.json.nulls == nil else { return false }
@@ -127,21 +147,12 @@ package final class JSONPlan: Sendable {
     var keys = Set<ExactKey>()
     for entry in entries {
       if case .whole = entry.source { return nil }
-      for path in paths(entry) {
+      for path in entry.paths {
         guard case .key(let key)? = path.steps.first else { return nil }
         keys.insert(ExactKey(key))
       }
     }
     return keys
-  }
-
-  static func paths(_ entry: Entry) -> [JSONPath] {
-    switch entry.source {
-    case .absent, .whole: []
-    case .key(let key): [JSONPath(key: key)]
-    case .path(let path): [path]
-    case .firstOf(let paths), .all(let paths): paths
-    }
   }
 
   /// An error of a field, with its place in the model and in JSON.

@@ -14,23 +14,20 @@ enum JSONPlanCheck {
     for entry in entries {
       for reason in problems(of: entry) { add(entry.field.key, reason) }
     }
-    let tree = PathTree()
-    for entry in entries where entry.json.isWritten {
-      for path in writtenPaths(entry) where !path.readsEach {
-        if let other = tree.add(path, of: entry.field.key) {
-          add(
-            entry.field.key,
-            "the path \(path) is in the way of \(other), which is also written; make one of the two readOnly")
-        }
-      }
+    let written = entries.flatMap { entry in
+      entry.json.isWritten ? entry.writtenPaths.filter { !$0.readsEach }.map { (key: entry.field.key, path: $0) } : []
     }
-    for gap in tree.gaps() { add(gap.field, "the array at \(gap.path) is written with a gap; map every index from 0") }
+    let nodes = JSONPathTree.nodes(written.enumerated().map { ($0, $1.path.steps[...]) })
+    for (number, other) in JSONPathTree.conflicts(in: nodes).sorted(by: { $0.number < $1.number }) {
+      add(
+        written[number].key,
+        "the path \(written[number].path) is in the way of \(written[other].key), which is also written; "
+          + "make one of the two readOnly")
+    }
+    for (number, path) in JSONPathTree.gaps(in: nodes).sorted(by: { $0.path.description < $1.path.description }) {
+      add(written[number].key, "the array at \(path) is written with a gap; map every index from 0")
+    }
     return ArchiveError.combined(errors)
-  }
-
-  private static func writtenPaths(_ entry: JSONPlan.Entry) -> [JSONPath] {
-    if case .firstOf(let paths) = entry.source { return Array(paths.prefix(1)) }
-    return JSONPlan.paths(entry)
   }
 
   private static func problems(of entry: JSONPlan.Entry) -> [String] {
@@ -49,7 +46,7 @@ enum JSONPlanCheck {
         reasons.append("the transformer goes one way, and the field is written; make it reversible or readOnly")
       }
     }
-    if json.isWritten, writtenPaths(entry).contains(where: \.readsEach) {
+    if json.isWritten, entry.writtenPaths.contains(where: \.readsEach) {
       reasons.append("a path with [*] cannot be written; make the field readOnly")
     }
     if json.nullPolicy == .useDefault, !entry.isNullable, entry.field.makeDefault == nil {
@@ -69,49 +66,5 @@ enum JSONPlanCheck {
     if field == output { return true }
     guard let field = field as? any OptionalType.Type else { return false }
     return field.wrappedType == output
-  }
-}
-
-/// The places that a mapping writes.
-private struct PathTree {
-  private final class Node {
-    var field: String?
-    var children: [JSONPath.Step: Node] = [:]
-    /// A field that is written here or below.
-    var anyField: String { field ?? children.values.map(\.anyField).min() ?? "" }
-  }
-
-  private let root = Node()
-
-  /// Adds a path; answers the field that is in its way.
-  func add(_ path: JSONPath, of field: String) -> String? {
-    var node = root
-    for step in path.steps {
-      if let other = node.field { return other }
-      if let child = node.children[step] {
-        node = child
-        continue
-      }
-      if let other = node.children.keys.first, Self.isIndex(other) != Self.isIndex(step) { return node.anyField }
-      let child = Node()
-      node.children[step] = child
-      node = child
-    }
-    if node.field != nil || !node.children.isEmpty { return node.anyField }
-    node.field = field
-    return nil
-  }
-
-  private static func isIndex(_ step: JSONPath.Step) -> Bool { if case .index = step { true } else { false } }
-
-  func gaps() -> [(field: String, path: JSONPath)] {
-    var result: [(field: String, path: JSONPath)] = []
-    func walk(_ node: Node, _ path: [JSONPath.Step]) {
-      let indices = node.children.keys.compactMap { if case .index(let index) = $0 { index } else { Int?.none } }
-      if let last = indices.max(), last >= indices.count { result.append((node.anyField, JSONPath(path))) }
-      for (step, child) in node.children { walk(child, path + [step]) }
-    }
-    walk(root, [])
-    return result.sorted { $0.path.description < $1.path.description }
   }
 }

@@ -1,4 +1,4 @@
-/// How JSON tells the cases of an enum with payloads apart.
+/// How JSON identifies the cases of an enum with payloads.
 ///
 ///     extension Payment: JSONTagged {
 ///       static var jsonTagging: JSONTagging { .internal("type", names: ["credit_card": "card"]) }
@@ -39,8 +39,8 @@ public struct JSONTagging: Sendable {
     JSONTagging(form: .adjacent(key, content), names: names.map { ($0, $1) })
   }
 
-  /// Whether cases stand in JSON as they are archived.
-  var isPlain: Bool { if case .external = form { names.isEmpty } else { false } }
+  /// Whether cases are in JSON as they are archived.
+  private var isPlain: Bool { if case .external = form { names.isEmpty } else { false } }
 
   private func name(_ tag: String) -> String { names.first { $0.tag == tag }?.name ?? tag }
   private func tag(_ name: String) -> String { names.first { $0.name == name }?.tag ?? name }
@@ -102,35 +102,39 @@ public struct JSONTagging: Sendable {
 
   // MARK: Writing
 
-  func json(_ record: ModelRecord, _ schema: ModelSchema, _ composer: JSONComposer) throws -> Value {
-    guard let name = record.keys.first, case .object(let payload)? = record[name] else {
-      throw ArchiveError(.notEncodable, "an enum is a record of one case", typeName: schema.name)
-    }
-    do { return try json(tag(name), payload, composer) } catch { throw ArchiveError.at(.key(name), error) }
+  /// How a case is written.
+  struct Tag {
+    /// The case, for the paths of errors.
+    let name: String
+    /// The member that names the case, before all others; `nil` where the case is a key.
+    let member: (key: String, tag: String)?
+    /// Whether the values are under one key, the case or another, and not among the members.
+    let isAround: Bool
   }
 
-  private func json(_ tag: String, _ payload: Object, _ composer: JSONComposer) throws -> Value {
+  /// The tag of a case, and an object or a record with the other members of what it becomes.
+  func written(_ record: ModelRecord) throws -> (Tag, Value) {
+    guard let name = record.keys.first, case .object(let payload)? = record[name] else {
+      throw ArchiveError(.notEncodable, "an enum is a record of one case", typeName: record.typeName)
+    }
     let single = payload.count == 1 ? payload["_0"] : nil
+    let tag = tag(name)
     switch form {
-    case .external: return .object(Object([.init(key: tag, value: try composer.json(.object(payload)))]))
+    case .external:
+      return (Tag(name: name, member: nil, isAround: true), .object([tag: .object(payload)]))
     case .internal(let key):
-      guard case .object(let inner) = try composer.json(single ?? .object(payload)) else {
-        throw ArchiveError(
-          .notEncodable, "a case without labels holds no object, so the tag has no place in it; use adjacent tagging")
-      }
-      guard inner[key] == nil else {
-        throw ArchiveError(.notEncodable, "an associated value has the key of the tag; give one of them another")
-      }
-      return .object(Object(uniqueEntries: [.init(key: key, value: .string(tag))] + inner.entries))
+      return (Tag(name: name, member: (key, tag), isAround: false), single ?? .object(payload))
     case .adjacent(let key, let content):
-      var entries = [Object.Entry(key: key, value: .string(tag))]
-      if !payload.isEmpty { entries.append(.init(key: content, value: try composer.json(single ?? .object(payload)))) }
-      return .object(Object(entries))
+      let inside = payload.isEmpty ? Object() : [content: single ?? .object(payload)]
+      return (Tag(name: name, member: (key, tag), isAround: true), .object(inside))
     }
   }
+
+  /// The same unless cases are in JSON as they are archived.
+  var ifNotPlain: JSONTagging? { isPlain ? nil : self }
 }
 
-/// An enum that says how JSON tells its cases apart.
+/// An enum that says how JSON identifies its cases.
 public protocol JSONTagged: VersionedModel {
   /// The form; `external` for an enum that does not conform.
   static var jsonTagging: JSONTagging { get }

@@ -4,7 +4,7 @@ public struct JSONVariant<Result>: Sendable {
   let body: Body
 
   enum Body: Sendable {
-    /// `encode` answers `nil` where the object is of another variant.
+    /// `encode` returns `nil` where the object is of another variant.
     case model(decode: @Sendable (Value) throws -> Result, encode: @Sendable (Result) throws -> Value?)
     case cluster(@Sendable () throws -> JSONCluster<Result>)
   }
@@ -14,7 +14,7 @@ public struct JSONVariant<Result>: Sendable {
   ///     .model("circle", JSONAdapter<Circle>()) { $0 }
   ///
   /// - Parameters:
-  ///   - tag: what the discriminator answers for it.
+  ///   - tag: what the discriminator returns for it.
   ///   - adapter: reads and writes the model.
   ///   - wrap: makes the result of the model: `{ $0 }`, which the compiler checks.
   public static func model<M: SendableMetatype>(
@@ -30,7 +30,7 @@ public struct JSONVariant<Result>: Sendable {
   /// A model under a tag, for any result: a case of an enum, say.
   ///
   /// - Parameters:
-  ///   - tag: what the discriminator answers for it.
+  ///   - tag: what the discriminator returns for it.
   ///   - adapter: reads and writes the model.
   ///   - wrap: makes the result of the model.
   ///   - unwrap: the model of a result, or `nil` where it is of another variant.

@@ -35,7 +35,7 @@ extension ArchiveEncoder {
     try writer.writeRoot(value)
     var catalog = SchemaCatalog()
     T.collectSchemas(into: &catalog)
-    for schema in writer.schemasOfShapes.map({ Array($0.values) }) ?? [] { _ = catalog.add(schema) }
+    for schema in writer.schemasOfShapes.map({ $0.values.flatMap(\.self) }) ?? [] { _ = catalog.add(schema) }
     var graph: ObjectGraph
     switch try writer.value() {
     case .graph(let found): graph = found

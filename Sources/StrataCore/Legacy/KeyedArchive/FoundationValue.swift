@@ -146,7 +146,7 @@ enum FoundationValue {
     case nil, .null?:
       // RFC 3986 has no empty scheme, which Foundation lets pass.
       guard relative.utf8.first != UInt8(ascii: ":") else { return .string(relative) }
-      return URL(string: relative, encodingInvalidCharacters: false).map { .url($0) } ?? .string(relative)
+      return URL(exactly: relative).map { .url($0) } ?? .string(relative)
     case .url(let base)?:
       return URL(string: relative, relativeTo: base.absoluteURL).map { .url($0) }
         ?? ["base": .url(base), "relative": .string(relative)]

@@ -46,12 +46,11 @@ enum XMLScalars {
     guard let month = number(rest[1..<3]), let day = number(rest[4..<6]), let hour = number(rest[7..<9]),
       let minute = number(rest[10..<12]), let second = number(rest[13..<15])
     else { return nil }
-    let signed = isNegative ? -year : year
-    guard 1...12 ~= month, day >= 1, day <= days(in: month, signed), hour < 24, minute < 60, second < 60 else {
-      return nil
-    }
-    let days = dayNumber(signed, month, day) - dayNumber(2001, 1, 1)
-    return Date(timeIntervalSinceReferenceDate: Double(days * 86400 + hour * 3600 + minute * 60 + second))
+    guard hour < 24, minute < 60, second < 60,
+      let days = ISO8601.days(fromYear: isNegative ? -year : year, month: month, day: day)
+    else { return nil }
+    let seconds = (days - ISO8601.daysToReference) * 86_400 + hour * 3600 + minute * 60 + second
+    return Date(timeIntervalSinceReferenceDate: Double(seconds))
   }
 
   /// Base64 (RFC 4648 §4) with white space anywhere.
@@ -66,16 +65,5 @@ enum XMLScalars {
       value = value * 10 + Int(digit - UInt8(ascii: "0"))
     }
     return value
-  }
-
-  private static func days(in month: Int, _ year: Int) -> Int {
-    dayNumber(month == 12 ? year + 1 : year, month % 12 + 1, 1) - dayNumber(year, month, 1)
-  }
-
-  /// Days since some day, by counting years from March, so that leap days come last.
-  private static func dayNumber(_ year: Int, _ month: Int, _ day: Int) -> Int {
-    let year = month <= 2 ? year - 1 : year
-    func floored(_ divisor: Int) -> Int { (year - (year < 0 ? divisor - 1 : 0)) / divisor }
-    return year * 365 + floored(4) - floored(100) + floored(400) + (153 * ((month + 9) % 12) + 2) / 5 + day
   }
 }

@@ -52,7 +52,7 @@ extension ArchiveReader {
     guard let definition = try beginAnyRecord(), definitions[definition].shape == shape else { return false }
     for _ in shape.keys {
       places.append(position)
-      try skipItem()
+      try skipValue()
     }
     places.append(position)
     return true
@@ -63,33 +63,6 @@ extension ArchiveReader {
     return try readValue()
   }
 
-  /// Passes one value, whatever it is (RFC 8949 §3).
-  mutating func skipItem() throws {
-    var remaining: UInt64 = 1
-    while remaining > 0 {
-      remaining &-= 1
-      let initial = try readByte()
-      let argument = try readArgument(initial)
-      var inside: UInt64 = 0
-      switch initial >> 5 {
-      case CBOR.Major.bytes, CBOR.Major.text:
-        guard argument <= UInt64(bytes.byteCount - position) else {
-          throw ArchiveError.damaged("a string goes beyond the body", at: position)
-        }
-        position &+= Int(argument)
-      case CBOR.Major.array: inside = argument
-      case CBOR.Major.map: inside = argument &* 2
-      case CBOR.Major.tag: inside = 1
-      default: break
-      }
-      guard inside > 0 else { continue }
-      guard inside <= UInt64(bytes.byteCount) else {
-        throw ArchiveError.damaged("a collection goes beyond the body", at: position)
-      }
-      remaining &+= inside
-    }
-  }
-
   /// Whether a value may have others inside: arrays, maps, records and sets.
   func mayHoldMore(_ range: Range<Int>) -> Bool {
     let initial = bytes.unsafeLoad(fromByteOffset: range.lowerBound, as: UInt8.self)
@@ -98,25 +71,7 @@ extension ArchiveReader {
 
   /// Whether two stretches have the same bytes.
   func areEqual(_ one: Range<Int>, _ other: Range<Int>) -> Bool {
-    guard one.count == other.count else { return false }
-    var (left, right) = (one.lowerBound, other.lowerBound)
-    while one.upperBound - left >= 8 {
-      guard
-        bytes.unsafeLoadUnaligned(fromByteOffset: left, as: UInt64.self)
-          == bytes.unsafeLoadUnaligned(fromByteOffset: right, as: UInt64.self)
-      else { return false }
-      left += 8
-      right += 8
-    }
-    while left < one.upperBound {
-      guard
-        bytes.unsafeLoad(fromByteOffset: left, as: UInt8.self)
-          == bytes.unsafeLoad(fromByteOffset: right, as: UInt8.self)
-      else { return false }
-      left += 1
-      right += 1
-    }
-    return true
+    bytes.extracting(one).holdsSameBytes(as: bytes.extracting(other))
   }
 
   func identity(_ range: Range<Int>) -> ElementIdentity {

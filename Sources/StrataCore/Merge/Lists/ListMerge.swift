@@ -150,10 +150,10 @@ struct ListMerge {
   private func identity(of range: Range<Int>, _ reader: inout ArchiveReader) throws -> Range<Int>? {
     reader.position = range.lowerBound
     guard try reader.beginAnyRecord() != nil else { return nil }
-    for _ in 0..<keyPlace { try reader.skipItem() }
+    for _ in 0..<keyPlace { try reader.skipValue() }
     let start = reader.position
     guard try reader.peekByte() != CBOR.nullByte else { return nil }
-    try reader.skipItem()
+    try reader.skipValue()
     return start..<reader.position
   }
 

@@ -61,12 +61,10 @@ extension JSONLenience {
   func exact(_ value: Value, _ kind: FieldKind) -> Value? {
     switch (self, value) {
     case (.numericString, .string(let text)): Self.number(text, isInteger: kind == .integer)
-    case (.wholeNumber, .double(let number)): Int128(exactly: number).map { .integer($0) }
-    case (.booleanNumber, .int(0)), (.booleanString, .string("false")): .bool(false)
-    case (.booleanNumber, .int(1)), (.booleanString, .string("true")): .bool(true)
-    case (.stringFromNumber, .int(let number)): .string(String(number))
-    case (.stringFromNumber, .uint(let number)): .string(String(number))
-    case (.stringFromNumber, .double(let number)): .string(number.description)
+    case (.wholeNumber, .double), (.wholeNumber, .decimal), (.wholeNumber, .number): value.wholeNumber
+    case (.booleanNumber, .int), (.booleanString, .string): value.truth.map { .bool($0) }
+    case (.stringFromNumber, .string), (.stringFromNumber, .bool): nil
+    case (.stringFromNumber, _): value.scalarText.map { .string($0) }
     case (.emptyStringAsNull, .string("")): .null
     case (.singleElement, .array), (.singleElement, .null): nil
     case (.singleElement, _): .array([value])
@@ -74,14 +72,12 @@ extension JSONLenience {
     }
   }
 
-  /// A number in the form of JSON's, so no hexadecimal digits and no infinity.
+  /// A number in the form of JSON's, so no hexadecimal digits and no infinity; exact, as if the text were the number.
   private static func number(_ text: String, isInteger: Bool) -> Value? {
-    guard let first = text.utf8.first, first == UInt8(ascii: "-") || 48...57 ~= first,
-      text.utf8.allSatisfy({ 43...57 ~= $0 && $0 != 44 && $0 != 47 || $0 | 0x20 == UInt8(ascii: "e") })
-    else { return nil }
+    guard let first = text.utf8.first, first == UInt8(ascii: "-") || 48...57 ~= first else { return nil }
     if let integer = Int128(text) { return .integer(integer) }
-    guard !isInteger, let number = Double(text), number.isFinite else { return nil }
-    return .double(number)
+    guard !isInteger, NumberText(text) != nil else { return nil }
+    return ByteBuffer.withUTF8(of: text) { Value.number(ofJSON: $0.bytes, isInteger: false) }
   }
 }
 

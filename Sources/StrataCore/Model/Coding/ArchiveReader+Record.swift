@@ -116,6 +116,38 @@ extension ArchiveReader {
     return ModelRecord(shape: shape, values: values)
   }
 
+  /// Passes one value, whatever it is (RFC 8949 §3).
+  ///
+  /// - Parameter definesRecords: whether the definitions of records in it are kept, for what follows.
+  package mutating func skipValue(definesRecords: Bool = false) throws {
+    var remaining: UInt64 = 1
+    while remaining > 0 {
+      remaining &-= 1
+      let start = position
+      let initial = try readByte()
+      let argument = try readArgument(initial)
+      var inside: UInt64 = 0
+      switch initial >> 5 {
+      case CBOR.Major.bytes, CBOR.Major.text:
+        guard argument <= UInt64(bytes.byteCount - position) else {
+          throw ArchiveError.damaged("a string goes beyond the body", at: position)
+        }
+        position &+= Int(argument)
+      case CBOR.Major.array: inside = argument
+      case CBOR.Major.map: inside = argument &* 2
+      case CBOR.Major.tag where definesRecords && argument == CBOR.Tag.inlineRecord:
+        inside = UInt64(definitions[try readDefinition(at: start)].shape.keys.count)
+      case CBOR.Major.tag: inside = 1
+      default: break
+      }
+      guard inside > 0 else { continue }
+      guard inside <= UInt64(bytes.byteCount) else {
+        throw ArchiveError.damaged("a collection goes beyond the body", at: position)
+      }
+      remaining &+= inside
+    }
+  }
+
   /// Passes the mark of a body that shares strings (tag 256), which every body starts with.
   package mutating func beginBody() throws {
     guard bytes.byteCount >= 3, try readByte() == 0xD9, try readByte() == 1, try readByte() == 0 else {

@@ -280,7 +280,7 @@ extension ArchiveReader {
   }
 
   private func makeURL(_ string: String, at start: Int) throws -> URL {
-    guard let url = URL(string: string, encodingInvalidCharacters: false) else {
+    guard let url = URL(exactly: string) else {
       throw ArchiveError.damaged("a string is no URL", at: start)
     }
     return url
@@ -346,18 +346,5 @@ extension ArchiveReader {
       throw ArchiveError.damaged("a decimal of more than 38 digits", at: start)
     }
     return decimal
-  }
-}
-
-extension Double {
-  /// The number that the value holds, where a double holds it exactly: `3` is 3.0, and 2^53 + 1 is refused.
-  package init?(exactlyAs value: Value) {
-    switch value {
-    case .double(let value): self = value
-    case .float(let value): self.init(value)
-    case .int(let value): self.init(exactly: value)
-    case .uint(let value): self.init(exactly: value)
-    default: return nil
-    }
   }
 }

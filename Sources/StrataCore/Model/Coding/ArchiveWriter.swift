@@ -16,7 +16,7 @@ public struct ArchiveWriter: ~Copyable {
   /// The shapes whose definitions stand in the bytes, with their numbers.
   package var definedShapes: [(number: Int, shape: RecordShape)] { numbers.map { ($0.value, $0.key) } }
   /// The schemas of the shapes that were written, where somebody asked for them.
-  package private(set) var schemasOfShapes: [RecordShape: ModelSchema]?
+  package private(set) var schemasOfShapes: [RecordShape: [ModelSchema]]?
   var depth = 0
   private var output: OutputLimit
   /// What a reader of all this will count.
@@ -339,7 +339,9 @@ public struct ArchiveWriter: ~Copyable {
 
   /// Remembers whose shape this is, where somebody asked for it.
   package mutating func note(_ schema: ModelSchema, of shape: RecordShape) {
-    if schemasOfShapes != nil { schemasOfShapes?[shape] = schema }
+    guard schemasOfShapes != nil else { return }
+    schemasOfShapes?[shape, default: []].removeAll { $0.typeIdentity == schema.typeIdentity }
+    schemasOfShapes?[shape, default: []].append(schema)
   }
 
   /// Starts a record of a shape; its values must follow.

@@ -150,9 +150,8 @@ extension URL: Archivable {
   public static func read(from reader: inout ArchiveReader) throws -> URL { try reader.readURL() }
   public static func make(from value: Value, in context: DecodingContext) throws -> URL {
     if case .url(let value) = value { return value }
-    // Foundation would escape what is no URL and call it one.
     if context.source == .json, case .string(let text) = value,
-      let url = URL(string: text, encodingInvalidCharacters: false)
+      let url = URL(exactly: text)
     {
       return url
     }

@@ -63,7 +63,7 @@ private func compare<T: Archivable & Equatable>(
 }
 
 @Suite("JSON: with and without a value in between")
-struct JSONRoadsTests {
+struct JSONPathsAgreeTests {
   static let scalarTexts = [
     "null", "true", "false", "0", "-0", "1", "-1", "127", "128", "255", "256", "-129", "1e2", "1.0", "1.5", "-0.0",
     "9007199254740992", "9007199254740993", "9223372036854775807", "9223372036854775808", "-9223372036854775808",

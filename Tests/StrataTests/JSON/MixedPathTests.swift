@@ -19,7 +19,7 @@ private struct Mixed: Equatable {
 private enum Progress: String, Archivable, CaseIterable { case open, closed }
 
 /// Text goes straight into models; only what special fields need becomes a value on the way. Both ways must agree.
-@Suite struct MixedRoadTests {
+@Suite struct MixedPathTests {
   static let documents = [
     #"{"id": 1, "state": "open", "user": {"login": "a"}, "html_url": "https://a.b", "labels": [{"name": "x"}]}"#,
     #"{"state": "reopened", "id": 2, "url": "https://c.d", "due": {"on": "2015-09-25"}, "votes": "7", "kind": "k"}"#,
@@ -43,7 +43,7 @@ private enum Progress: String, Archivable, CaseIterable { case open, closed }
   }
 
   @Test("J-6, J-7, J-18: text and value give the same model or the same error", arguments: documents)
-  func roads(text: String) throws {
+  func paths(text: String) throws {
     let adapter = try JSONAdapter<Mixed>()
     let straight = outcome { try adapter.decode(Data(text.utf8)) }
     var reader = JSONReader()

@@ -1,0 +1,205 @@
+import Foundation
+
+/// Turns the bytes of an archive's body into JSON text, value by value, without making most of them.
+///
+/// The body was written a moment ago, shares no strings, and is nested no deeper than the writer's limit. What is rare is
+/// made and written by ``JSONValueWriter``: models with transformers, kinds of numbers that few have, keys without text.
+struct JSONBodyWriter: ~Copyable, ~Escapable {
+  private var reader: ArchiveReader
+  private var output: JSONOutput
+  private let writing: JSONWriting
+  private let limits: ArchiveLimits
+  /// The layouts of the reader's record definitions.
+  private var layouts: [(shape: RecordShape, layout: JSONLayout)?] = []
+
+  static func text(
+    of writer: borrowing ArchiveWriter, _ writing: JSONWriting, isPretty: Bool, sortsKeys: Bool
+  ) throws -> Data {
+    writing.schemas = writer.schemasOfShapes ?? [:]
+    let limits = writer.limits
+    return try writer.buffer.withBytes { body in
+      let output = JSONOutput(
+        isPretty: isPretty, sortsKeys: sortsKeys, limits: limits, minimumCapacity: body.byteCount * 2)
+      var text = JSONBodyWriter(body, writing, output, limits)
+      try text.value()
+      return text.output.takeData()
+    }
+  }
+
+  @_lifetime(copy body)
+  private init(_ body: RawSpan, _ writing: JSONWriting, _ output: consuming JSONOutput, _ limits: ArchiveLimits) {
+    // What was just written is no claim of somebody else's.
+    var own = ArchiveLimits()
+    own.depth = limits.depth
+    own.count = .max
+    own.stringLength = .max
+    own.values = .max
+    own.expandedBytes = .max
+    own.steps = .max
+    reader = ArchiveReader(body, context: DecodingContext(limits: own))
+    self.output = output
+    self.writing = writing
+    self.limits = limits
+  }
+
+  private mutating func value() throws {
+    let initial = try reader.readByte()
+    switch initial >> 5 {
+    case CBOR.Major.unsigned:
+      output.write(isNegative: false, magnitude: try reader.readArgument(initial))
+    case CBOR.Major.negative:
+      let argument = try reader.readArgument(initial)
+      guard argument < .max else {
+        reader.position -= 9
+        return try other()
+      }
+      output.write(isNegative: true, magnitude: argument + 1)
+    case CBOR.Major.text:
+      let length = try reader.readLength(initial)
+      output.write(string: reader.bytes.extracting(reader.position..<reader.position + length))
+      reader.position += length
+    case CBOR.Major.array: try elements(try reader.readCount(initial))
+    case CBOR.Major.map: try map(initial)
+    case CBOR.Major.tag: try tagged(initial)
+    default:
+      switch initial {
+      case CBOR.falseByte: output.write(false)
+      case CBOR.trueByte: output.write(true)
+      case CBOR.nullByte: output.writeNull()
+      default:
+        reader.position -= 1
+        try other()
+      }
+    }
+  }
+
+  private mutating func tagged(_ initial: UInt8) throws {
+    let start = reader.position - 1
+    let tag = try reader.readArgument(initial)
+    switch tag {
+    case CBOR.Tag.url: try value()
+    case CBOR.Tag.set: try elements(try reader.readArrayCount())
+    case CBOR.Tag.epochDate where try reader.peekByte() < 0x40:
+      let (isNegative, argument) = try reader.readInteger64()
+      let seconds = Int64(clamping: argument)
+      try output.write(secondsSince1970: isNegative ? ~seconds : seconds)
+    case CBOR.Tag.inlineRecord:
+      let layout = try define(at: start)
+      try record(layout, at: start)
+    case CBOR.Tag.firstRecord...CBOR.Tag.lastRecord:
+      let number = Int(tag - CBOR.Tag.firstRecord)
+      guard let place = reader.definitions.firstIndex(where: { $0.number == number }),
+        try reader.readArrayCount() == reader.definitions[place].shape.keys.count
+      else { throw ArchiveReader.wrongCount(start) }
+      try record(layout(ofDefinition: place), at: start)
+    default:
+      reader.position = start
+      try other()
+    }
+  }
+
+  /// Everything that is rare: it is made and then written.
+  private mutating func other() throws {
+    var writer = JSONValueWriter(writing, limits: limits)
+    try writer.write(reader.readValue(), to: &output)
+  }
+
+  // MARK: Containers
+
+  private mutating func elements(_ count: Int) throws {
+    try output.open(isObject: false)
+    for index in 0..<count {
+      output.separate(isFirst: index == 0, inObject: false)
+      do { try value() } catch { throw ArchiveError.at(.index(index), error) }
+    }
+    output.close(isObject: false, isEmpty: count == 0)
+  }
+
+  /// - Parameter start: where the record begins, whose head was passed.
+  private mutating func record(_ layout: JSONLayout, at start: Int) throws {
+    if let problem = layout.problem { throw problem }
+    guard layout.isPlain, writing.nulls == .null else {
+      reader.position = start
+      return try other()
+    }
+    if layout.isFlat {
+      try output.open(isObject: true)
+      for index in layout.nodes.indices {
+        output.separate(isFirst: index == 0, inObject: true)
+        output.write(quotedKey: layout.nodes[index].quotedKey)
+        do { try value() } catch { throw layout.located(error, layout.leaves[index]) }
+      }
+      return output.close(isObject: true, isEmpty: layout.nodes.isEmpty)
+    }
+    // The fields of one object need not follow each other, so it must be known where each of them is.
+    var positions: [Int] = []
+    for _ in 0..<layout.fieldCount {
+      positions.append(reader.position)
+      try reader.skipValue(definesRecords: true)
+    }
+    let end = reader.position
+    try members(layout.nodes, positions, layout)
+    reader.position = end
+  }
+
+  private mutating func members(_ nodes: [JSONPathTree], _ positions: [Int], _ layout: JSONLayout) throws {
+    try output.open(isObject: true)
+    for (index, node) in nodes.enumerated() {
+      output.separate(isFirst: index == 0, inObject: true)
+      output.write(quotedKey: node.quotedKey)
+      guard let leaf = node.leaves.first.map({ layout.leaves[$0] }) else {
+        try members(node.children, positions, layout)
+        continue
+      }
+      reader.position = positions[leaf.index]
+      do { try value() } catch { throw layout.located(error, leaf) }
+    }
+    output.close(isObject: true, isEmpty: nodes.isEmpty)
+  }
+
+  /// Reads the definition of a record, whose tag was passed. The values follow.
+  private mutating func define(at start: Int) throws -> JSONLayout {
+    try layout(ofDefinition: reader.readDefinition(at: start))
+  }
+
+  private mutating func layout(ofDefinition place: Int) throws -> JSONLayout {
+    let shape = reader.definitions[place].shape
+    if place < layouts.count, let known = layouts[place], known.shape === shape { return known.layout }
+    let layout = try writing.layout(of: shape) ?? JSONLayout(shape, nil)
+    while layouts.count <= place { layouts.append(nil) }
+    layouts[place] = (shape, layout)
+    return layout
+  }
+
+  /// A map whose keys are all strings or all integers, which have a text each. Any other is made and then written.
+  private mutating func map(_ initial: UInt8) throws {
+    let start = reader.position - 1
+    let count = try reader.readCount(initial, bytesPerElement: 2)
+    let mark = output.mark
+    let isText = try count > 0 && reader.peekByte() >> 5 == CBOR.Major.text
+    try output.open(isObject: true)
+    for index in 0..<count {
+      let keyStart = reader.position
+      let major = try reader.peekByte() >> 5
+      guard isText ? major == CBOR.Major.text : major <= CBOR.Major.negative else {
+        output.goBack(to: mark)
+        reader.position = start
+        return try other()
+      }
+      output.separate(isFirst: index == 0, inObject: true)
+      if isText {
+        try value()
+      } else {
+        output.writeQuote()
+        try value()
+        output.writeQuote()
+      }
+      output.endKey()
+      do { try value() } catch {
+        reader.position = keyStart
+        throw ArchiveError.at(.key(try reader.readValue().scalarText ?? ""), error)
+      }
+    }
+    output.close(isObject: true, isEmpty: count == 0)
+  }
+}

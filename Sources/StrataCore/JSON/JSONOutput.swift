@@ -1,0 +1,232 @@
+import Foundation
+
+/// Where JSON goes: to text, or to a value that holds what reading the text would give.
+protocol JSONSink: ~Copyable {
+  /// How many bytes were written; 0 where none are.
+  var count: Int { get }
+  mutating func open(isObject: Bool) throws(ArchiveError)
+  mutating func close(isObject: Bool, isEmpty: Bool)
+  /// Begins an element of an array or a member of an object.
+  mutating func separate(isFirst: Bool, inObject: Bool)
+  mutating func write(key: String)
+  /// Writes what holds no other values.
+  mutating func write(scalar: Value) throws(ArchiveError)
+}
+
+/// JSON text as it grows: the only place that writes strings, numbers and dates, indents, sorts keys and counts levels.
+struct JSONOutput: ~Copyable, JSONSink {
+  private(set) var buffer: ByteBuffer
+  private let isPretty: Bool
+  private let sortsKeys: Bool
+  private let depthLimit: Int
+  private var level = 0
+  /// The members of each open object; only where keys are sorted.
+  private var openMembers: [[Member]] = []
+
+  private struct Member {
+    let start: Int
+    var keyEnd = 0
+  }
+
+  init(isPretty: Bool, sortsKeys: Bool, limits: ArchiveLimits, minimumCapacity: Int = 1024) {
+    buffer = ByteBuffer(minimumCapacity: minimumCapacity)
+    self.isPretty = isPretty
+    self.sortsKeys = sortsKeys
+    depthLimit = limits.depth
+  }
+
+  var count: Int { buffer.count }
+
+  mutating func takeData() -> Data { buffer.takeData() }
+
+  // MARK: Containers
+
+  @inline(__always)
+  mutating func open(isObject: Bool) throws(ArchiveError) {
+    level &+= 1
+    guard level <= depthLimit else { throw ArchiveError.tooDeep(depthLimit) }
+    buffer.append(isObject ? UInt8(ascii: "{") : UInt8(ascii: "["))
+    if sortsKeys, isObject { openMembers.append([]) }
+  }
+
+  @inline(__always)
+  mutating func close(isObject: Bool, isEmpty: Bool) {
+    if sortsKeys, isObject { sortMembers() }
+    level &-= 1
+    if isPretty, !isEmpty { breakLine() }
+    buffer.append(isObject ? UInt8(ascii: "}") : UInt8(ascii: "]"))
+  }
+
+  @inline(__always)
+  mutating func separate(isFirst: Bool, inObject: Bool) {
+    if !isFirst { buffer.append(UInt8(ascii: ",")) }
+    if isPretty { breakLine() }
+    if sortsKeys, inObject { openMembers[openMembers.count - 1].append(Member(start: buffer.count)) }
+  }
+
+  private mutating func breakLine() {
+    buffer.append(UInt8(ascii: "\n"))
+    for _ in 0..<level { buffer.append("  " as StaticString) }
+  }
+
+  // MARK: Keys
+
+  mutating func write(key: String) {
+    write(string: key)
+    endKey()
+  }
+
+  /// Writes a key with its quotes and escapes.
+  @inline(__always)
+  mutating func write(quotedKey: [UInt8]) {
+    buffer.append(quotedKey.span.bytes)
+    endKey()
+  }
+
+  /// Ends a key that was written as a string.
+  @inline(__always)
+  mutating func endKey() {
+    if sortsKeys { noteKeyEnd() }
+    buffer.append(UInt8(ascii: ":"))
+    if isPretty { buffer.append(UInt8(ascii: " ")) }
+  }
+
+  private mutating func noteKeyEnd() {
+    let object = openMembers.count - 1
+    openMembers[object][openMembers[object].count - 1].keyEnd = buffer.count
+  }
+
+  /// Puts the members of the innermost object in the order of their keys' UTF-8 bytes.
+  private mutating func sortMembers() {
+    let members = openMembers.removeLast()
+    guard members.count > 1, let first = members.first else { return }
+    let bytes = buffer.array(from: first.start)
+    let keys = members.map { member in
+      JSONEscape.unescaped(bytes[(member.start - first.start + 1)..<(member.keyEnd - first.start - 1)].span.bytes)
+        .array()
+    }
+    let order = keys.indices.sorted { keys[$0].lexicographicallyPrecedes(keys[$1]) }
+    guard order != Array(keys.indices) else { return }
+    // A comma, and in pretty text a line feed and the indentation.
+    let separator = isPretty ? 2 + 2 * level : 1
+    buffer.removeLast(from: first.start)
+    for (place, index) in order.enumerated() {
+      if place > 0 {
+        buffer.append(UInt8(ascii: ","))
+        if isPretty { breakLine() }
+      }
+      let end = index + 1 < members.count ? members[index + 1].start - separator - first.start : bytes.count
+      buffer.append(bytes[(members[index].start - first.start)..<end].span.bytes)
+    }
+  }
+
+  // MARK: Going back
+
+  /// How far the text has grown.
+  struct Mark {
+    fileprivate let count, level, objects: Int
+  }
+
+  var mark: Mark { Mark(count: buffer.count, level: level, objects: openMembers.count) }
+
+  /// Takes back what was written since.
+  mutating func goBack(to mark: Mark) {
+    buffer.removeLast(from: mark.count)
+    level = mark.level
+    openMembers.removeLast(openMembers.count - mark.objects)
+  }
+
+  // MARK: Scalars
+
+  mutating func write(scalar: Value) throws(ArchiveError) {
+    switch scalar {
+    case .null: writeNull()
+    case .bool(let flag): write(flag)
+    case .int(let integer): write(isNegative: integer < 0, magnitude: integer.magnitude)
+    case .uint(let integer): buffer.append(decimal: integer)
+    case .double(let number): try write(number)
+    case .float(let number): try write(number)
+    case .string(let string): write(string: string)
+    case .date(let date): try write(date)
+    case .decimal(let number):
+      guard number.isFinite else { throw Self.notFinite() }
+      buffer.append(number.description)
+    case .wideInteger, .number: buffer.append(scalar.scalarText ?? "")
+    default: write(string: try Self.text(of: scalar) ?? "")
+    }
+  }
+
+  mutating func writeNull() { buffer.append("null" as StaticString) }
+
+  mutating func write(_ flag: Bool) { buffer.append(flag ? "true" as StaticString : "false" as StaticString) }
+
+  @inline(__always)
+  mutating func write(isNegative: Bool, magnitude: UInt64) {
+    if isNegative { buffer.append(UInt8(ascii: "-")) }
+    buffer.append(decimal: magnitude)
+  }
+
+  /// The fewest digits that read back as the same number, always with a point or an exponent.
+  mutating func write(_ number: Double) throws(ArchiveError) {
+    guard number.isFinite else { throw Self.notFinite() }
+    buffer.append(number.description)
+  }
+
+  /// The digits of the narrower number, and not those of the same number made wider.
+  mutating func write(_ number: Float) throws(ArchiveError) {
+    guard number.isFinite else { throw Self.notFinite() }
+    let text = number.description
+    // From 2^24 on a float is spelled with an exponent, and a double of the same digits is not.
+    buffer.append(text.utf8.contains(UInt8(ascii: "e")) ? Self.double(number).description : text)
+  }
+
+  /// The double that has the fewest digits which read back as the narrower number.
+  static func double(_ number: Float) -> Double { Double(number.description) ?? Double(number) }
+
+  mutating func write(_ date: Date) throws(ArchiveError) {
+    buffer.append(UInt8(ascii: "\""))
+    guard ISO8601.append(date, to: &buffer) else { throw Self.dateOutside() }
+    buffer.append(UInt8(ascii: "\""))
+  }
+
+  /// Writes a date of whole seconds since 1970.
+  mutating func write(secondsSince1970 seconds: Int64) throws(ArchiveError) {
+    buffer.append(UInt8(ascii: "\""))
+    guard ISO8601.append(seconds, to: &buffer) else { throw Self.dateOutside() }
+    buffer.append(UInt8(ascii: "\""))
+  }
+
+  mutating func write(string: String) { ByteBuffer.withUTF8(of: string) { buffer.append(jsonString: $0.bytes) } }
+
+  @inline(__always)
+  mutating func write(string: RawSpan) { buffer.append(jsonString: string) }
+
+  mutating func writeQuote() { buffer.append(UInt8(ascii: "\"")) }
+
+  // MARK: Text
+
+  /// The text that a value is as a key, and without which JSON has no object of it: strings, integers, dates, URLs,
+  /// UUIDs and data have one. `nil` for any other.
+  static func text(of value: Value) throws(ArchiveError) -> String? {
+    switch value {
+    case .data(let data): return data.base64EncodedString()
+    case .date:
+      guard let text = value.scalarText else { throw dateOutside() }
+      return text
+    case .string, .int, .uint, .wideInteger, .url, .uuid: return value.scalarText
+    default: return nil
+    }
+  }
+
+  static func notFinite() -> ArchiveError {
+    ArchiveError(.notEncodable, "a number is not finite, which JSON cannot express; write null or a string")
+  }
+
+  static func dateOutside() -> ArchiveError {
+    ArchiveError(.notEncodable, "a date is outside the years 0 to 9999; only these can be written")
+  }
+
+  static func sameText() -> ArchiveError {
+    ArchiveError(.notEncodable, "two keys of a dictionary have the same text in JSON, which has each key once")
+  }
+}

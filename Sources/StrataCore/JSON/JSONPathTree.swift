@@ -1,0 +1,93 @@
+/// Paths into JSON as a tree: what is below each key or index, in the order in which it comes first.
+struct JSONPathTree: Sendable {
+  /// The step that leads here from the node above.
+  let step: JSONPath.Step
+  /// The key as it is in text, with its quotes; empty for an index.
+  let quotedKey: [UInt8]
+  /// The numbers of the paths that end here.
+  private(set) var leaves: [Int] = []
+  private(set) var children: [JSONPathTree] = []
+
+  /// The first number of all paths that end here or below.
+  var firstLeaf: Int { min(leaves.first ?? .max, children.lazy.map(\.firstLeaf).min() ?? .max) }
+
+  private init(_ step: JSONPath.Step) {
+    self.step = step
+    guard case .key(let key) = step else {
+      quotedKey = []
+      return
+    }
+    var text = ByteBuffer(minimumCapacity: 64)
+    ByteBuffer.withUTF8(of: key) { text.append(jsonString: $0.bytes) }
+    quotedKey = text.array()
+  }
+
+  /// The nodes for the first steps of paths, each with its number.
+  static func nodes(_ paths: [(number: Int, steps: ArraySlice<JSONPath.Step>)]) -> [JSONPathTree] {
+    var nodes: [JSONPathTree] = []
+    var below: [[(number: Int, steps: ArraySlice<JSONPath.Step>)]] = []
+    var places: [Group: Int] = [:]
+    for path in paths {
+      guard let step = path.steps.first else { continue }
+      let place = places[Group(step)] ?? nodes.count
+      if place == nodes.count {
+        places[Group(step)] = place
+        nodes.append(JSONPathTree(step))
+        below.append([])
+      }
+      if path.steps.count == 1 { nodes[place].leaves.append(path.number) }
+      below[place].append((path.number, path.steps.dropFirst()))
+    }
+    for place in nodes.indices { nodes[place].children = Self.nodes(below[place]) }
+    return nodes
+  }
+
+  /// Steps that are the same, keys by their bytes.
+  private enum Group: Hashable {
+    case key(ExactKey)
+    case index(Int)
+    case each
+
+    init(_ step: JSONPath.Step) {
+      self =
+        switch step {
+        case .key(let key): .key(ExactKey(key))
+        case .index(let index): .index(index)
+        case .each: .each
+        }
+    }
+  }
+
+  private var isKey: Bool { if case .key = step { true } else { false } }
+
+  private var allLeaves: [Int] { leaves + children.flatMap(\.allLeaves) }
+
+  /// The paths that cannot be written beside another one: at the same place, below it, or to an index where the other has a
+  /// key. Each with the other one, which has the lower number.
+  static func conflicts(in nodes: [JSONPathTree]) -> [(number: Int, other: Int)] {
+    var conflicts: [(number: Int, other: Int)] = []
+    let first = nodes.min { $0.firstLeaf < $1.firstLeaf }
+    for node in nodes {
+      if let first, node.isKey != first.isKey {
+        conflicts += node.allLeaves.map { ($0, first.firstLeaf) }
+        continue
+      }
+      let all = node.allLeaves.sorted()
+      if node.leaves.isEmpty || all.count == 1 {
+        conflicts += Self.conflicts(in: node.children)
+      } else if node.leaves.contains(all[0]) {
+        conflicts += all.dropFirst().map { ($0, all[0]) }
+      } else {
+        conflicts += node.leaves.map { ($0, all[0]) } + Self.conflicts(in: node.children)
+      }
+    }
+    return conflicts
+  }
+
+  /// The arrays that are written without some of their elements, with the number of a path into each.
+  static func gaps(in nodes: [JSONPathTree], _ path: [JSONPath.Step] = []) -> [(number: Int, path: JSONPath)] {
+    let indices = nodes.compactMap { if case .index(let index) = $0.step { index } else { nil } }
+    let gap = indices.max().flatMap { last in last >= indices.count ? nodes.map(\.firstLeaf).min() : nil }
+    return (gap.map { [($0, JSONPath(path))] } ?? []) + nodes.flatMap { gaps(in: $0.children, path + [$0.step]) }
+  }
+}

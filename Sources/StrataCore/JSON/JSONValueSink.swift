@@ -1,0 +1,50 @@
+import Foundation
+
+/// Makes the value that reading the text would give: null, booleans, numbers, strings, arrays and objects. Decimals stay
+/// decimals, whose text is mostly read as a double.
+struct JSONValueSink: JSONSink {
+  private struct Container {
+    let isObject: Bool
+    /// The key of the member that is being written.
+    var key = ""
+    var entries: [Object.Entry] = []
+    var elements: [Value] = []
+  }
+
+  private(set) var result = Value.null
+  private var open: [Container] = []
+
+  var count: Int { 0 }
+
+  mutating func open(isObject: Bool) { open.append(Container(isObject: isObject)) }
+
+  mutating func close(isObject: Bool, isEmpty: Bool) {
+    let closed = open.removeLast()
+    add(isObject ? .object(Object(uniqueEntries: closed.entries)) : .array(closed.elements))
+  }
+
+  mutating func separate(isFirst: Bool, inObject: Bool) {}
+
+  mutating func write(key: String) { open[open.count - 1].key = key }
+
+  mutating func write(scalar: Value) throws(ArchiveError) {
+    switch scalar {
+    case .double(let number) where !number.isFinite: throw JSONOutput.notFinite()
+    case .decimal(let number) where !number.isFinite: throw JSONOutput.notFinite()
+    case .float(let number):
+      guard number.isFinite else { throw JSONOutput.notFinite() }
+      add(.double(JSONOutput.double(number)))
+    case .data, .date, .url, .uuid: add(.string(try JSONOutput.text(of: scalar) ?? ""))
+    default: add(scalar)
+    }
+  }
+
+  private mutating func add(_ value: Value) {
+    guard let last = open.indices.last else { return result = value }
+    if open[last].isObject {
+      open[last].entries.append(Object.Entry(key: open[last].key, value: value))
+    } else {
+      open[last].elements.append(value)
+    }
+  }
+}

@@ -1,0 +1,94 @@
+extension JSONValueWriter {
+  mutating func contents(of record: ModelRecord, _ layout: JSONLayout) throws -> JSONFrame.Contents {
+    if let problem = layout.problem { throw problem }
+    let fields = frames.isEmpty ? fields : nil
+    let values = try values(of: record, layout, layout.leaves, fields)
+    guard layout.whole.isEmpty else { return try contents(of: record, layout, values, fields) }
+    return .members(members(layout.nodes, values), layout)
+  }
+
+  /// What is written of each leaf; `nil` for nothing.
+  private func values(
+    of record: ModelRecord, _ layout: JSONLayout, _ leaves: [JSONLayout.Leaf], _ fields: Set<String>?
+  ) throws -> [Value?] {
+    var values: [Value?] = []
+    values.reserveCapacity(leaves.count)
+    // The leaves of a field that is written at several paths follow each other.
+    var last: (index: Int, value: Value)?
+    for leaf in leaves {
+      guard fields?.contains(leaf.key) ?? true else {
+        values.append(nil)
+        continue
+      }
+      guard let entry = leaf.entry else {
+        values.append(record.values[leaf.index])
+        continue
+      }
+      do {
+        let value =
+          try last.flatMap { $0.index == leaf.index ? $0.value : nil } ?? transformed(record.values[leaf.index], entry)
+        last = (leaf.index, value)
+        let part = try entry.part(of: value, at: leaf.path)
+        values.append(part?.isNull == true && (entry.json.nulls ?? writing.nulls) == .omit ? nil : part)
+      } catch { throw layout.located(error, leaf) }
+    }
+    return values
+  }
+
+  private func transformed(_ value: Value, _ entry: JSONPlan.Entry) throws -> Value {
+    guard let transform = entry.json.transform else { return value }
+    if value.isNull, !transform.takesNull { return value }
+    guard let write = transform.write else { return .null }
+    return transform.isUntyped ? try write(json(value)) : try write(value)
+  }
+
+  /// The members that have something to write. Containers appear with the first value in them.
+  private func members(_ nodes: [JSONPathTree], _ values: [Value?]) -> [JSONFrame.Member] {
+    var members: [JSONFrame.Member] = []
+    for node in nodes {
+      let content: JSONFrame.Member.Content
+      if let leaf = node.leaves.first {
+        guard let value = values[leaf] else { continue }
+        content = .value(value, leaf)
+      } else {
+        let inside = self.members(node.children, values)
+        guard !inside.isEmpty else { continue }
+        content = .group(inside)
+      }
+      members.append(JSONFrame.Member(step: node.step, content: content))
+    }
+    guard case .index? = members.first?.step else { return members }
+    // What is left out of an array is null there, since the indices of the others count.
+    var elements: [JSONFrame.Member] = []
+    for member in members.sorted(by: { $0.index < $1.index }) {
+      while elements.count < member.index {
+        elements.append(JSONFrame.Member(step: .index(elements.count), content: .gap))
+      }
+      elements.append(member)
+    }
+    return elements
+  }
+
+  /// The object of a model that has fields which are the whole of it. They come first: the others are more precise.
+  private func contents(
+    of record: ModelRecord, _ layout: JSONLayout, _ values: [Value?], _ fields: Set<String>?
+  ) throws -> JSONFrame.Contents {
+    var target = Value.object(Object())
+    for (leaf, value) in try zip(layout.whole, self.values(of: record, layout, layout.whole, fields)) {
+      guard let value, !value.isNull else { continue }
+      do {
+        guard case .object(let object) = try json(value) else {
+          throw ArchiveError(.notEncodable, "found \(value.kind) where the whole object is expected")
+        }
+        for entry in object.entries { try target.set(entry.value, at: [.key(entry.key)]) }
+      } catch { throw layout.located(error, leaf) }
+    }
+    for (leaf, value) in zip(layout.leaves, values) {
+      guard let value else { continue }
+      do {
+        try target.set(json(value), at: leaf.path.components[...]) { try Value.container(.null, for: $1) }
+      } catch { throw layout.located(error, leaf) }
+    }
+    return .entries(target.objectValue?.entries ?? [])
+  }
+}

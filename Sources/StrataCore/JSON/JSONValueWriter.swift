@@ -1,0 +1,212 @@
+/// Writes values as JSON: the only place that says what a value of each kind is there.
+///
+/// Open containers are kept in an array of frames instead of on the call stack, so no nesting exhausts it.
+struct JSONValueWriter {
+  let writing: JSONWriting
+  private let limits: ArchiveLimits
+  private var output: OutputLimit
+  private var root = Value.null
+  private(set) var frames: [JSONFrame] = []
+  private var graph: ObjectGraph?
+  /// The objects that are being written, each inside the one before.
+  private var openReferences: [Int] = []
+  private var expansions = 0
+  /// Which fields of the outermost model are written; all of them unless given.
+  private(set) var fields: Set<String>?
+
+  init(_ writing: JSONWriting, limits: ArchiveLimits, fields: Set<String>? = nil) {
+    self.writing = writing
+    self.limits = limits
+    self.fields = fields
+    output = OutputLimit(limits)
+  }
+
+  /// - Throws: ``ArchiveError``; the path tells where in the value.
+  mutating func write<Sink: JSONSink & ~Copyable>(_ value: Value, to sink: inout Sink) throws {
+    root = value
+    do {
+      try append(value, &sink)
+      while let last = frames.indices.last {
+        let place = frames[last].next
+        guard place < frames[last].count else {
+          let frame = frames.removeLast()
+          sink.close(isObject: frame.isObject, isEmpty: place == 0 && frame.tag == nil)
+          if frame.reference != nil { openReferences.removeLast() }
+          continue
+        }
+        try output.check(sink.count, of: root)
+        frames[last].next = place + 1
+        try appendElement(place, of: frames[last].contents, &sink)
+      }
+    } catch { throw frames.reversed().reduce(ArchiveError.wrap(error)) { $1.located($0) } }
+  }
+
+  /// The value that reading the text of a value would give.
+  func json(_ value: Value) throws -> Value {
+    var writer = JSONValueWriter(writing, limits: limits)
+    writer.graph = graph
+    writer.openReferences = openReferences
+    var sink = JSONValueSink()
+    try writer.write(value, to: &sink)
+    return sink.result
+  }
+
+  // MARK: Elements
+
+  private mutating func appendElement<Sink: JSONSink & ~Copyable>(
+    _ place: Int, of contents: JSONFrame.Contents, _ sink: inout Sink
+  ) throws {
+    switch contents {
+    case .elements(let elements):
+      sink.separate(isFirst: place == 0, inObject: false)
+      try append(elements[place], &sink)
+    case .pairs(let pairs):
+      sink.separate(isFirst: place == 0, inObject: false)
+      try open(.elements([pairs[place].key, pairs[place].value]), &sink)
+    case .entries(let entries):
+      beginMember(place, entries[place].key, &sink)
+      try append(entries[place].value, &sink)
+    case .fields(let shape, let values):
+      beginMember(place, shape.keys[place], &sink)
+      try append(values[place], &sink)
+    case .members(let members, let layout):
+      if case .key(let key) = members[place].step {
+        beginMember(place, key, &sink)
+      } else {
+        sink.separate(isFirst: place == 0, inObject: false)
+      }
+      switch members[place].content {
+      case .value(let value, _): try append(value, &sink)
+      case .group(let group): try open(.members(group, layout), &sink)
+      case .gap: try sink.write(scalar: .null)
+      }
+    }
+  }
+
+  private func beginMember<Sink: JSONSink & ~Copyable>(_ place: Int, _ key: String, _ sink: inout Sink) {
+    sink.separate(isFirst: place == 0 && frames.last?.tag?.member == nil, inObject: true)
+    sink.write(key: key)
+  }
+
+  private mutating func append<Sink: JSONSink & ~Copyable>(_ value: Value, _ sink: inout Sink) throws {
+    switch value {
+    case .null, .bool, .int, .uint, .wideInteger, .float, .double, .decimal, .number, .string, .data, .date, .url,
+      .uuid:
+      try sink.write(scalar: value)
+    case .reference(let number): try append(reference: number, &sink)
+    case .graph(let graph):
+      self.graph = graph
+      try append(graph.root, &sink)
+    default:
+      let (contents, tag) = try contents(of: value)
+      try open(contents, &sink, tag)
+    }
+  }
+
+  /// Writes the object in the place of a reference to it.
+  private mutating func append<Sink: JSONSink & ~Copyable>(reference number: Int, _ sink: inout Sink) throws {
+    guard let graph, graph.objects.indices.contains(number) else {
+      throw ArchiveError(.notEncodable, "a reference names no object of its graph")
+    }
+    guard !openReferences.contains(number) else {
+      throw ArchiveError(
+        .notEncodable, "an object refers back to itself, for which JSON has no form; leave a reference out")
+    }
+    if case .reference = graph.objects[number] {
+      throw ArchiveError(.notEncodable, "an object of a graph is a reference to another")
+    }
+    // Shared objects are written once for each reference, which could multiply without end.
+    expansions += 1
+    guard expansions <= max(1 << 20, 16 * graph.objects.count) else {
+      throw ArchiveError(.limitExceeded, "objects are referred to more than \(expansions - 1) times", limit: .count)
+    }
+    let depth = frames.count
+    try append(graph.objects[number], &sink)
+    guard frames.count > depth else { return }
+    openReferences.append(number)
+    frames[depth].reference = number
+  }
+
+  // MARK: Containers
+
+  private mutating func open<Sink: JSONSink & ~Copyable>(
+    _ contents: JSONFrame.Contents, _ sink: inout Sink, _ tag: JSONTagging.Tag? = nil
+  ) throws {
+    let frame = JSONFrame(contents, tag)
+    try sink.open(isObject: frame.isObject)
+    if let member = tag?.member {
+      guard !contents.holds(member.key) else {
+        throw ArchiveError(
+          .notEncodable, "an associated value has the key of the tag; give one of them another",
+          path: [.key(member.key)])
+      }
+      sink.separate(isFirst: true, inObject: true)
+      sink.write(key: member.key)
+      try sink.write(scalar: .string(member.tag))
+    }
+    frames.append(frame)
+  }
+
+  /// What an array or an object holds.
+  private mutating func contents(of value: Value) throws -> (JSONFrame.Contents, JSONTagging.Tag?) {
+    switch value {
+    case .array(let elements), .set(let elements): return (.elements(elements), nil)
+    case .object(let object): return (.entries(object.entries), nil)
+    case .map(let pairs): return (try contents(of: pairs), nil)
+    case .record(let record):
+      guard let layout = try writing.layout(of: record.shape) else {
+        return (.fields(record.shape, record.values), nil)
+      }
+      if let tagging = layout.tagging { return try contents(of: record, tagging) }
+      return (try contents(of: record, layout), nil)
+    default: throw ArchiveError.mismatch(expected: "an array or an object", found: value.kind)
+    }
+  }
+
+  /// An object where all keys have a text, and else an array of pairs.
+  private func contents(of pairs: [Value.MapEntry]) throws -> JSONFrame.Contents {
+    var texts = Set<ExactKey>(minimumCapacity: pairs.count)
+    var entries: [Object.Entry] = []
+    entries.reserveCapacity(pairs.count)
+    for pair in pairs {
+      guard let key = try JSONOutput.text(of: pair.key) else {
+        try checkKeys(pairs)
+        return .pairs(pairs)
+      }
+      guard texts.insert(ExactKey(key)).inserted else { throw ArchiveError.at(.key(key), JSONOutput.sameText()) }
+      entries.append(Object.Entry(key: key, value: pair.value))
+    }
+    return .entries(entries)
+  }
+
+  /// Makes sure that no two keys of pairs have the same text: 1 and 1 as a decimal.
+  private func checkKeys(_ pairs: [Value.MapEntry]) throws {
+    var texts = Set<[UInt8]>(minimumCapacity: pairs.count)
+    for (index, pair) in pairs.enumerated() {
+      var writer = JSONValueWriter(writing, limits: limits)
+      var text = JSONOutput(isPretty: false, sortsKeys: false, limits: limits)
+      do { try writer.write(pair.key, to: &text) } catch {
+        throw ArchiveError.at(.index(index), ArchiveError.at(.index(0), error))
+      }
+      let bytes = text.buffer.array()
+      // Objects are identified by what they are, whatever they hold.
+      guard bytes.first == UInt8(ascii: "{") || texts.insert(bytes).inserted else {
+        throw ArchiveError.at(.index(index), JSONOutput.sameText())
+      }
+    }
+  }
+
+  private mutating func contents(of record: ModelRecord, _ tagging: JSONTagging) throws -> (
+    JSONFrame.Contents, JSONTagging.Tag?
+  ) {
+    let (tag, inside) = try tagging.written(record)
+    if case .object(let object) = inside { return (.entries(object.entries), tag) }
+    // The tag is a member among those of the only associated value.
+    guard case .record = inside, case (let contents, nil) = try contents(of: inside), contents.isObject else {
+      throw ArchiveError(
+        .notEncodable, "a case without labels holds no object, so the tag has no place in it; use adjacent tagging",
+        path: [.key(tag.name)])
+    }
+    return (contents, tag)
+  }
+}

@@ -1,0 +1,100 @@
+package import Foundation
+
+// Changes of kind that lose nothing: what migrations, JSON and lenient fields have in common.
+
+extension Value {
+  /// The text of a scalar, from which the same one can be read: digits of numbers, `true` and `false`, dates in ISO 8601 in
+  /// UTC, URLs and UUIDs as they are written. `nil` for data, for a date outside the years 0 to 9999, and for what holds
+  /// other values.
+  package var scalarText: String? {
+    switch self {
+    case .string(let text): text
+    case .bool(let flag): flag ? "true" : "false"
+    case .int(let number): String(number)
+    case .uint(let number): String(number)
+    case .wideInteger(let number): (number.isNegative ? "-" : "") + String(number.magnitude)
+    case .double(let number): number.description
+    case .float(let number): number.description
+    case .decimal(let number): number.description
+    case .number(let number): number.text
+    case .date(let date): ISO8601.string(from: date)
+    case .url(let url): url.absoluteString
+    case .uuid(let uuid): uuid.uuidString
+    default: nil
+    }
+  }
+
+  /// The number as an integer; `nil` where it has a fraction or more digits than 128 bits, and for anything but a number.
+  package var wholeNumber: Value? {
+    switch self {
+    case .int, .uint, .wideInteger: self
+    case .double(let number): Int128(exactly: number).map { .integer($0) }
+    case .float(let number): Int128(exactly: number).map { .integer($0) }
+    case .decimal, .number: scalarText.flatMap { Value(wholeNumber: $0) }
+    default: nil
+    }
+  }
+
+  /// The integer that a text spells in digits, with a sign or without; also with a point or an exponent where no fraction is
+  /// left. `nil` for anything else, and for more digits than 128 bits.
+  package init?(wholeNumber text: String) {
+    if let integer = Int128(text) {
+      self = .integer(integer)
+    } else if let number = DecimalDigits(text), let magnitude = number.magnitude {
+      self = Self.wide(WideInteger(isNegative: number.isNegative, magnitude: magnitude))
+    } else {
+      return nil
+    }
+  }
+
+  private static func wide(_ integer: WideInteger) -> Value {
+    if let small = integer.exactly(Int64.self) { return .int(small) }
+    if let large = integer.exactly(UInt64.self) { return .uint(large) }
+    return .wideInteger(integer)
+  }
+
+  /// 0, 1, `true` and `false` as a boolean; `nil` for anything else.
+  package var truth: Bool? {
+    switch self {
+    case .bool(let flag): flag
+    case .int(0), .string("false"): false
+    case .int(1), .string("true"): true
+    default: nil
+    }
+  }
+}
+
+extension Double {
+  /// The number that the value holds, where a double holds it exactly: `3` is 3.0, and 2^53 + 1 is refused.
+  package init?(exactlyAs value: Value) {
+    switch value {
+    case .double(let value): self = value
+    case .float(let value): self.init(value)
+    case .int(let value): self.init(exactly: value)
+    case .uint(let value): self.init(exactly: value)
+    default: return nil
+    }
+  }
+
+  /// The double of a number or of its text where no digit is lost: the integer itself, and else the double that prints the
+  /// same digits. 9007199254740993, 1e999 and 3.14159265358979323846 are refused.
+  package init?(withoutLossOf value: Value) {
+    switch value {
+    case .wideInteger(let integer):
+      guard let magnitude = Double(exactly: integer.magnitude) else { return nil }
+      self = integer.isNegative ? -magnitude : magnitude
+    case .decimal, .number, .string:
+      guard let text = value.scalarText, let number = DecimalDigits(text), let double = Double(text), double.isFinite
+      else { return nil }
+      let isWhole = number.magnitude.map { Double(exactly: $0) == double.magnitude } ?? false
+      guard isWhole || DecimalDigits(double.description).map(number.isSame) ?? false else { return nil }
+      self = double
+    default: self.init(exactlyAs: value)
+    }
+  }
+}
+
+extension URL {
+  /// The URL of a text that is one as it is. Foundation would escape what is no URL and call it one.
+  package init?(exactly text: String) { self.init(string: text, encodingInvalidCharacters: false) }
+}

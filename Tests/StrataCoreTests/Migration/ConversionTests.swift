@@ -1,0 +1,87 @@
+import Foundation
+import StrataCore
+import Testing
+
+@Suite("Conversions of migrations lose nothing, or fail")
+struct ConversionTests {
+  private func converted(_ value: Value, _ conversion: Conversion) throws -> Value? {
+    var record = ModelRecord(typeName: "T", modelVersion: 1, fields: [("a", .object(["v": value]))])
+    record = try MigrationPlan(.step(from: 1, to: 2, .convert("a.v", conversion))).upgrade(record)
+    return record["a.v" as ValuePath]
+  }
+
+  static let decimal = Decimal(string: "0.1") ?? 0
+  static let wide = Value.wideInteger(WideInteger(isNegative: true, magnitude: 1 << 64))
+
+  @Test(
+    "Kept",
+    arguments: [
+      ("9007199254740992", .toDouble, .double(9_007_199_254_740_992)), ("0.1", .toDouble, .double(0.1)),
+      ("-1.50e3", .toDouble, .double(-1500)), ("1e22", .toDouble, .double(1e22)),
+      ("5e-324", .toDouble, .double(5e-324)),
+      ("18446744073709551616", .toDouble, .double(18_446_744_073_709_551_616)), ("-0", .toDouble, .double(-0.0)),
+      ("0.30000000000000004", .toDouble, .double(0.1 + 0.2)), (.int(3), .toDouble, .double(3)),
+      (.float(0.5), .toDouble, .double(0.5)), (.decimal(decimal), .toDouble, .double(0.1)),
+      (wide, .toDouble, .double(-18_446_744_073_709_551_616)), ("12", .toInteger, .int(12)),
+      ("-18446744073709551616", .toInteger, wide), ("12.0", .toInteger, .int(12)), ("1e2", .toInteger, .int(100)),
+      (.double(1e19), .toInteger, .uint(10_000_000_000_000_000_000)), (.float(8), .toInteger, .int(8)),
+      (.decimal(7), .toInteger, .int(7)),
+      (.number(NumberText("9007199254740993.0")!), .toInteger, .int(9_007_199_254_740_993)),
+      (.bool(true), .toInteger, .int(1)), (wide, .toString, "-18446744073709551616"),
+      (.decimal(decimal), .toString, "0.1"),
+      (.date(Date(timeIntervalSince1970: 0.25)), .toString, "1970-01-01T00:00:00.25Z"), ("true", .toBool, true),
+      (0, .toBool, false),
+      (.decimal(2), .toDate, .date(Date(timeIntervalSince1970: 2))),
+      ("1970-01-01T00:00:00Z", .toDate, .date(Date(timeIntervalSince1970: 0))),
+    ] as [(Value, Conversion, Value)])
+  func kept(value: Value, conversion: Conversion, expected: Value) throws {
+    #expect(try converted(value, conversion) == expected)
+    // What became a number or a text of it comes back.
+    if case .string(let text) = value, conversion == .toInteger, Int128(text) != nil {
+      #expect(try converted(expected, .toString) == value)
+    }
+  }
+
+  @Test(
+    "Refused",
+    arguments: [
+      ("9007199254740993", .toDouble), ("1e999", .toDouble), ("-1e999", .toDouble), ("1e-400", .toDouble),
+      ("inf", .toDouble),
+      ("nan", .toDouble), ("0x1p3", .toDouble), ("3.14159265358979323846", .toDouble),
+      ("0.1000000000000000055", .toDouble),
+      ("", .toDouble), (" 1", .toDouble), (.int(9_007_199_254_740_993), .toDouble), (.uint(.max), .toDouble),
+      (.wideInteger(WideInteger(isNegative: false, magnitude: .max)), .toDouble),
+      (.number(NumberText("1e400")!), .toDouble), (.decimal(.nan), .toDouble), (.bool(true), .toDouble),
+      ("1.5", .toInteger), ("1e-1", .toInteger), ("1e40", .toInteger), ("0x10", .toInteger), ("", .toInteger),
+      (.double(0.5), .toInteger), (.double(.nan), .toInteger), (.double(1e300), .toInteger),
+      (.float(.infinity), .toInteger),
+      (.decimal(decimal), .toInteger), (.number(NumberText("1e400")!), .toInteger), (2, .toBool), ("TRUE", .toBool),
+      (.double(.infinity), .toDate), ("1e999", .toDate), ("2011-02-30T00:00:00Z", .toDate), ("no url: %", .toURL),
+      (.date(Date(timeIntervalSinceReferenceDate: 1e-11)), .toString), (.date(.distantFuture + 1e12), .toString),
+      (.data(Data([1])), .toString), ([], .toString),
+    ] as [(Value, Conversion)])
+  func refused(value: Value, conversion: Conversion) {
+    let error = #expect(throws: ArchiveError.self) { try converted(value, conversion) }
+    #expect(error?.code == .migrationFailed)
+    #expect(error?.codingPath == [.key("a"), .key("v")])
+    #expect((error?.underlyingError as? ArchiveError)?.code == .typeMismatch)
+  }
+
+  @Test(
+    "Doubles of random bits come back from their text, and no other digit is accepted",
+    arguments: [1, 2, 3] as [UInt64])
+  func random(seed: UInt64) throws {
+    var state = seed
+    for _ in 0..<2000 {
+      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+      let number = Double(bitPattern: state ^ state >> 17)
+      guard number.isFinite else { continue }
+      #expect(try converted(.string(number.description), .toDouble) == .double(number), "seed \(seed)")
+      // The same with one more digit is another number.
+      let parts = number.description.split(separator: "e", maxSplits: 1)
+      let mantissa = parts[0].contains(".") ? parts[0] : parts[0] + "."
+      let text = mantissa + "00000000000000000001" + (parts.count > 1 ? "e" + parts[1] : "")
+      #expect(throws: ArchiveError.self, "seed \(seed) \(text)") { try converted(.string(String(text)), .toDouble) }
+    }
+  }
+}
