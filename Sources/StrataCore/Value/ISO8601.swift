@@ -119,7 +119,7 @@ package enum ISO8601 {
   }
 
   /// The days from 1 January 1970 to the reference date, 1 January 2001.
-  private static let daysToReference = 11_323
+  package static let daysToReference = 11_323
 
   private static func padded(_ number: Int, _ width: Int) -> String {
     let text = String(number)
@@ -163,7 +163,8 @@ package enum ISO8601 {
     return nil
   }
 
-  private static func length(ofMonth month: Int, year: Int) -> Int {
+  /// How many days a month has.
+  package static func length(ofMonth month: Int, year: Int) -> Int {
     switch month {
     case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
     case 4, 6, 9, 11: 30
@@ -175,7 +176,7 @@ package enum ISO8601 {
   // the leap day is the last one.
 
   /// The days from 1 January 1970 in the Gregorian calendar, which is also used for the time before it.
-  private static func days(fromYear year: Int, month: Int, day: Int) -> Int {
+  package static func days(fromYear year: Int, month: Int, day: Int) -> Int {
     let year = month <= 2 ? year - 1 : year
     let era = (year >= 0 ? year : year - 399) / 400
     let yearOfEra = year - era * 400

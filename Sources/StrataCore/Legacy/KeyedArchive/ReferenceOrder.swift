@@ -5,24 +5,24 @@ struct ReferenceOrder {
   private let graph: ObjectGraph
   /// The numbers of the objects in the graph, in the order.
   private(set) var numbers: [Int] = []
-  /// The place in the order of each object of the graph; -1 where the root does not lead to it.
-  private var places: [Int]
+  /// The index in the order of each object of the graph; -1 where the root does not lead to it.
+  private var indices: [Int]
   /// The object that led to each one; -1 is the root, -2 none.
   private var origins: [Int]
-  /// Whether the objects stand in the order already.
+  /// Whether the objects are in the order already.
   private var isInOrder = true
 
   /// - Complexity: linear in the size of what the value refers to. The stack does not grow with the graph.
   init(_ graph: ObjectGraph) {
     self.graph = graph
-    places = [Int](repeating: -1, count: graph.objects.count)
+    indices = [Int](repeating: -1, count: graph.objects.count)
     origins = [Int](repeating: -2, count: graph.objects.count)
     var found: [Int] = []
     Self.collect(graph.root, into: &found)
     var steps = found.reversed().map { (number: $0, origin: -1, isLeaving: false) }
     while let step = steps.popLast() {
       if step.isLeaving {
-        places[step.number] = numbers.count
+        indices[step.number] = numbers.count
         if step.number != numbers.count { isInOrder = false }
         numbers.append(step.number)
         continue
@@ -38,13 +38,13 @@ struct ReferenceOrder {
     }
   }
 
-  /// A value whose references name the places in the order.
+  /// A value whose references name the indices in the order.
   func renumbered(_ value: Value) -> Value { isInOrder ? value : changed(value) ?? value }
 
   /// The value with other references; `nil` where it has none.
   private func changed(_ value: Value) -> Value? {
     switch value {
-    case .reference(let number): .reference(places.indices.contains(number) ? places[number] : -1)
+    case .reference(let number): .reference(indices.indices.contains(number) ? indices[number] : -1)
     case .array(let elements): changed(elements).map { .array($0) }
     case .set(let elements): changed(elements).map { .set($0) }
     case .object(let object):
@@ -60,15 +60,15 @@ struct ReferenceOrder {
 
   private func changed(_ values: [Value]) -> [Value]? {
     var result: [Value]?
-    for (place, value) in values.enumerated() {
+    for (index, value) in values.enumerated() {
       guard let new = changed(value) else { continue }
       if result == nil { result = values }
-      result?[place] = new
+      result?[index] = new
     }
     return result
   }
 
-  /// The way from the root to an object: a short one, for errors.
+  /// The path from the root to an object: a short one, for errors.
   func path(to number: Int) -> [ArchiveError.PathComponent] {
     var parts: [[ArchiveError.PathComponent]] = []
     var current = number
