@@ -56,7 +56,7 @@ struct InputFile {
     // The first byte alone, or none: an archive that was cut.
     if start.count < 2, start.isEmpty || start.first == 0x1F { return .archive }
     if start.starts(with: [0x1F, 0x8B]) { return .archive }
-    switch PropertyListForm(of: start.bytes) {
+    switch PropertyListFormat(of: start.bytes) {
     case .binary: return .propertyList(isBinary: true)
     case .xml, .wideXML: return .propertyList(isBinary: false)
     case .other("an unknown format"): return .other(Self.guess(start))

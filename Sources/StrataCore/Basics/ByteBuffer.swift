@@ -251,8 +251,9 @@ package struct ByteBuffer: ~Copyable {
     return isSame ?? string.utf8.elementsEqual(bytes) ? string : nil
   }
 
+  /// Whether all bytes are ASCII.
   @inline(__always)
-  private static func isASCII(_ bytes: UnsafeRawBufferPointer) -> Bool {
+  package static func isASCII(_ bytes: UnsafeRawBufferPointer) -> Bool {
     guard let base = bytes.baseAddress else { return true }
     var seen: UInt64 = 0
     var offset = 0

@@ -216,6 +216,30 @@ struct KeyedArchiveTests {
     #expect(archiveError { _ = try KeyedArchive(table) }?.code == .damaged)
   }
 
+  @Test(
+    "Objects of one class share the order of their keys, however many, and a duplicate key is found",
+    arguments: [
+      1, 16, 63, 64, 65, 66, 200,
+    ])
+  func manyKeys(_ count: Int) throws {
+    let keys = (0..<count).map { "k\($0)" }
+    func archive(_ keys: [String]) throws -> KeyedArchive {
+      let other = (0..<count).reversed().map { "k\($0)" }
+      let objects = [other, keys].map { keys in
+        Plist.dictionary(keys.map { ($0, .plain(.string($0))) } + [("$class", .uid(2))])
+      }
+      return try KeyedArchive(.array(objects), .type("Wide"))
+    }
+    for case .record(let record) in try archive(keys).graph.objects {
+      #expect(record.keys == keys.reversed())
+      #expect(record.keys.allSatisfy { record[$0] == .string($0) })
+    }
+    let duplicate = keys.dropLast() + [keys[0]]
+    let error = archiveError { _ = try archive(Array(duplicate)) }
+    #expect(count == 1 ? error == nil : error?.code == .damaged)
+    #expect(count == 1 || error?.codingPath == [.key("root"), .index(1), .key("k0")])
+  }
+
   @Test("An array that holds itself in the property list ends")
   func arrayInItself() throws {
     var table = Plist.keyed([[]]).table

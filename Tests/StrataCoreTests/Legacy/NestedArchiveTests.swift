@@ -141,7 +141,7 @@ struct NestedArchiveTests {
 
   @Test("Archives inside cannot claim more bytes than there are for their levels", arguments: [1, 2, 3])
   func bytes(_ copies: Int) throws {
-    // Each archive names the next one several times, by objects that lie over each other.
+    // Each archive names the next one several times, by objects that overlap.
     var data = try Self.data(Self.plist(Data(count: 1000)))
     for _ in 0..<5 {
       let uids = (0..<copies).map { Plist.uid(UInt64($0 + 3)) }

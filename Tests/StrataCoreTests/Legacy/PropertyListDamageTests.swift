@@ -130,7 +130,7 @@ struct PropertyListDamageTests {
     #expect(list == PropertyList(objects: [.array([0])], root: 0))
   }
 
-  @Test("Objects that lie over each other claim no more than a few times the file")
+  @Test("Objects that overlap claim no more than a few times the file")
   func overlap() {
     let many = 10000
     let array = [0xAF, 0x11, UInt8(many >> 8), UInt8(many & 0xFF)] + [UInt8](repeating: 0, count: many)

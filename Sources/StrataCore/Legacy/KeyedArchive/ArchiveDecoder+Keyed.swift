@@ -5,8 +5,7 @@ extension ArchiveDecoder {
   ///
   ///     let issues = try ArchiveDecoder().decode([Issue].self, fromKeyed: data)
   ///
-  /// It gives what the method with a ``KeyedArchive`` gives, and is many times as fast where the archive is a binary
-  /// property list, its objects are structures of today's fields, and there is no code to run on them.
+  /// It gives what the method with a ``KeyedArchive`` gives.
   ///
   /// - Throws: what opening a ``KeyedArchive`` throws, and as the method with one.
   /// - Complexity: linear in the size of the archive.
@@ -21,34 +20,7 @@ extension ArchiveDecoder {
   public func decode<T: Archivable>(
     _ type: T.Type = T.self, fromKeyed data: Data, key: String = "root", report: inout DecodingReport
   ) throws -> T {
-    // Whatever is wrong, the slow path finds it again and tells it.
-    if let found = try? decodePlainly(type, from: data, key) {
-      report = found.report
-      return found.value
-    }
     return try decode(type, fromKeyed: KeyedArchive(data, limits: limits), key: key, report: &report)
-  }
-
-  package func decodePlainly<T: Archivable>(
-    _ type: T.Type, from data: Data, _ key: String
-  ) throws -> (value: T, report: DecodingReport) {
-    var catalog = SchemaCatalog()
-    T.collectSchemas(into: &catalog)
-    guard subclasses.isEmpty, catalog.ambiguousNames.isEmpty, catalog.schemas.allSatisfy(KeyedModelPlan.reads) else {
-      throw BinaryObjects.FastPathUnavailable()
-    }
-    var body = try KeyedBody(data.bytes, catalog, limits: limits)
-    try body.write(key, T.rootSchema)
-    let value = try body.withBytes { bytes in
-      let context = DecodingContext(limits: limits, source: .keyedArchive, validates: validates)
-      context.budget.begin(fileSize: data.count)
-      var reader = ArchiveReader(bytes, context: context)
-      try reader.beginBody()
-      let value = try T.read(from: &reader)
-      try reader.endBody()
-      return value
-    }
-    return (value, body.report)
   }
 
   /// The models of a keyed archive of Foundation, upgraded where an older version wrote them.
@@ -113,12 +85,18 @@ extension ArchiveDecoder {
       }
     }
     // The objects nearest to the root come last, and their versions are what a reader of the error looks for.
-    for number in order.numbers.reversed() { try located(number) { try models.check(graph.objects[number]) } }
+    var checked: RecordShape?
+    for number in order.numbers.reversed() {
+      guard case .record(let record) = graph.objects[number], record.shape !== checked else { continue }
+      try located(number) { try models.check(record.shape) }
+      checked = record.shape
+    }
     let table = ObjectTable(types: catalog.objectTypes, first: 0, count: order.numbers.count)
     context.objects = table
     for number in order.numbers {
-      guard case .record(let record) = order.renumbered(graph.objects[number]) else {
-        table.append(order.renumbered(graph.objects[number]))
+      let value = order.renumbered(graph.objects[number])
+      guard case .record(let record) = value else {
+        table.append(value)
         continue
       }
       let known = try located(number) { try models.record(record, in: context) }

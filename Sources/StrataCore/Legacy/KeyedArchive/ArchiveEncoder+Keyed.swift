@@ -11,18 +11,18 @@ extension ArchiveEncoder {
   ///
   /// - A model is an object of the class that ``KeyedWriting/classes`` names for it; else of the first of its
   ///   ``LegacyModel/legacyNames``, else of its registered name.
-  /// - Its fields stand under their keys, nil is left out, and its version under `MTLModelVersion`, as Mantle has it.
+  /// - Its fields are under their keys, nil is left out, and its version under `MTLModelVersion`, as Mantle has it.
   ///   Excluded fields are left out, and conditional references where nothing else refers to their object.
-  /// - Objects of class models stand once. Strings, numbers, dates, data, URLs, UUIDs, decimals and collections are
+  /// - Objects of class models are written once. Strings, numbers, dates, data, URLs, UUIDs, decimals and collections are
   ///   Foundation's.
   ///
-  /// What is written is today's form. An older program refuses a newer version, and knows older keys: `adjust` sees every
+  /// What is written has today's fields. An older program refuses a newer version, and knows older keys: `adjust` sees every
   /// record before it is written, by its registered name, and may change it. Keyed archives are not compressed.
   ///
   /// - Parameters:
   ///   - value: a model, or a value that holds some.
   ///   - key: the top key.
-  ///   - options: the names of classes, and where numbers stand.
+  ///   - options: the names of classes, and where numbers are.
   ///   - adjust: changes a record into what the other program knows.
   /// - Throws: what `encode(_:)` and ``KeyedArchive/data(_:)`` throw; `invalidSchema` where two models have one name; and
   ///   what `adjust` throws as the cause of `migrationFailed`.
@@ -39,7 +39,7 @@ extension ArchiveEncoder {
     var graph: ObjectGraph
     switch try writer.value() {
     case .graph(let found): graph = found
-    case let plain: graph = ObjectGraph(objects: [], root: plain)
+    case let value: graph = ObjectGraph(objects: [], root: value)
     }
     if let adjust {
       let adjustment = KeyedAdjustment(adjust)
@@ -51,7 +51,7 @@ extension ArchiveEncoder {
     var keyed = KeyedWriter(
       graph.objects, options: options, skipsNull: Set(catalog.schemas.map(\.name)))
     let top = [Object.Entry(key: key, value: graph.root)]
-    return try PropertyListWriter().write(keyed.write(top, KeyedForm(), archiver: "NSKeyedArchiver"))
+    return try PropertyListWriter().write(keyed.write(top, KeyedEncoding(), archiver: "NSKeyedArchiver"))
   }
 }
 

@@ -1,6 +1,8 @@
 import Foundation
 
-/// A class of Foundation's whose objects are plain values.
+/// A class of Foundation's whose objects are values: which classes there are, and the keys that tell their encodings.
+///
+/// How each is read and written is in the files for scalars and for collections.
 enum FoundationValue {
   case string, number, decimal, date, data, array, set, countedSet, dictionary, url, uuid, null
 
@@ -12,14 +14,14 @@ enum FoundationValue {
     "NSDictionary": .dictionary, "NSMutableDictionary": .dictionary, "NSURL": .url, "NSUUID": .uuid, "NSNull": .null,
   ]
 
-  /// The kind of plain value that an object is; `nil` for one of another class, and for one that has not the keys of a
-  /// known encoding, which both stay records with all that they hold.
+  /// The class of an object; `nil` for another class, and where the keys of a known encoding are missing. Both stay
+  /// records with all that they hold.
   init?(_ type: KeyedClass, keys: [String]) {
     guard let found = Self.find(type), found.reads(keys) else { return nil }
     self = found
   }
 
-  /// The kind by the class alone.
+  /// The class by its name alone.
   static func find(_ type: KeyedClass) -> FoundationValue? {
     if let found = names[type.name] { return found }
     // Foundation has private classes under its public ones. A program's own subclass is not among them.
@@ -28,11 +30,6 @@ enum FoundationValue {
     }
     return type.chain.lazy.compactMap { names[$0] }.first
   }
-
-  private static let objects = KeyedFields.Elements(list: "NS.objects", prefix: "NS.object.")
-  /// The elements of a set beside their counts, which never stand in one array.
-  private static let counted = KeyedFields.Elements(list: "NS.objects", prefix: "NS.object")
-  private static let keys = KeyedFields.Elements(list: "NS.keys", prefix: "NS.key.")
 
   /// Whether keys are those of a known encoding.
   func reads(_ keys: [String]) -> Bool {
@@ -52,7 +49,7 @@ enum FoundationValue {
     }
   }
 
-  /// Whether the elements stand in an array of their own inside the object.
+  /// Whether the elements are in an array of their own inside the object.
   var isCollection: Bool {
     switch self {
     case .array, .set, .countedSet, .dictionary: true
@@ -60,7 +57,7 @@ enum FoundationValue {
     }
   }
 
-  /// The value that an object stands for.
+  /// The value of an object.
   ///
   /// - Throws: ``ArchiveError`` with the code `damaged` where a key holds something else than the class writes.
   func make(_ fields: KeyedFields, _ digests: ValueDigests) throws -> Value {
@@ -68,123 +65,57 @@ enum FoundationValue {
     case .null: .null
     case .string: try Self.string(fields)
     case .number: try Self.number(fields)
-    case .decimal: .decimal(try Self.decimal(fields))
-    case .date: .date(Date(timeIntervalSinceReferenceDate: try fields.double("NS.time")))
-    case .data: .data(try fields.data(fields["NS.data"] == nil ? "NS.bytes" : "NS.data"))
-    case .array: .array(try fields.elements(Self.objects))
-    case .set: .set(try digests.unique(fields.elements(Self.objects)))
+    case .decimal: try Self.decimal(fields)
+    case .date: try Self.date(fields)
+    case .data: try Self.data(fields)
+    case .array: try Self.array(fields)
+    case .set: try Self.set(fields, digests)
     case .countedSet: try Self.countedSet(fields, digests)
     case .dictionary: try Self.dictionary(fields, digests)
     case .url: try Self.url(fields)
-    case .uuid: .uuid(try Self.uuid(fields))
+    case .uuid: try Self.uuid(fields)
     }
   }
 
-  private static func string(_ fields: KeyedFields) throws -> Value {
-    if fields["NS.string"] != nil { return .string(try fields.string("NS.string")) }
-    return .string(
-      try fields.required("NS.bytes", "text in UTF-8") {
-        switch $0 {
-        case .data(let data): String(validating: data, as: UTF8.self)
-        case .string(let text): text
-        default: nil
-        }
-      })
-  }
-
-  private static func number(_ fields: KeyedFields) throws -> Value {
-    if fields["NS.boolval"] != nil {
-      return .bool(try fields.required("NS.boolval", "a boolean") { $0.boolValue ?? $0.intValue.map { $0 != 0 } })
-    }
-    let key = fields["NS.intval"] == nil ? "NS.dblval" : "NS.intval"
-    return try fields.required(key, "a number") { value in
-      switch value {
-      case .int, .uint, .wideInteger, .float, .double: value
-      default: nil
-      }
+  /// How a value is written as an object of its own; `nil` for one that is no class of Foundation's, or that a property
+  /// list holds itself.
+  static func encoding(of value: Value) -> FoundationEncoding? {
+    switch value {
+    case .null: FoundationEncoding(["NSNull", "NSObject"], [])
+    case .string(let text): string(text)
+    case .date(let date): self.date(date)
+    case .uuid(let uuid): self.uuid(uuid)
+    case .decimal(let decimal): self.decimal(decimal)
+    case .url(let url): self.url(url)
+    case .array(let elements): array(elements)
+    case .set(let elements): set(elements)
+    case .object(let object): dictionary(object)
+    case .map(let entries): dictionary(entries)
+    default: nil
     }
   }
+}
 
-  /// Eight digits to the base of 65,536, the smallest first, each in the byte order that `NS.mantissa.bo` names
-  /// (1 is little, 2 is big), of which `NS.length` count.
-  private static func decimal(_ fields: KeyedFields) throws -> Decimal {
-    let bytes = Array(try fields.data("NS.mantissa"))
-    let length = try fields.integer("NS.length")
-    let isNegative = try fields.required("NS.negative", "a boolean") { $0.boolValue ?? $0.intValue.map { $0 != 0 } }
-    let isBig = fields["NS.mantissa.bo"]?.intValue == 2
-    guard (0...8).contains(length), bytes.count >= 2 * length, bytes.count <= 16 else {
-      throw ArchiveError(.damaged, "a mantissa has as many digits as its length says", path: [.key("NS.mantissa")])
-    }
-    // No digits with a sign is how a decimal says that it is not a number.
-    guard length > 0 || !isNegative else { return .nan }
-    var mantissa: UInt128 = 0
-    for place in (0..<length).reversed() {
-      let (first, second) = (UInt128(bytes[2 * place]), UInt128(bytes[2 * place + 1]))
-      mantissa = mantissa << 16 | (isBig ? first << 8 | second : second << 8 | first)
-    }
-    let parts = DecimalParts(isNegative: isNegative, mantissa: mantissa, exponent: try fields.integer("NS.exponent"))
-    guard let decimal = parts.decimal else { throw ArchiveError(.damaged, "a decimal of more than 38 digits") }
-    return decimal
+/// How an object of a class of Foundation's is written.
+struct FoundationEncoding {
+  /// What is under a key.
+  enum Part {
+    case inlined(PropertyList.Object)
+    /// An object of its own; nil where there is none.
+    case object(Value?)
+    /// An array of objects, which errors name by the keys where they are given.
+    case list([Value], keys: [String]?)
   }
 
-  private static func uuid(_ fields: KeyedFields) throws -> UUID {
-    let bytes = Array(try fields.data("NS.uuidbytes"))
-    guard bytes.count == 16 else {
-      throw ArchiveError(.damaged, "a UUID has 16 bytes", path: [.key("NS.uuidbytes")])
-    }
-    return UUID(
-      uuid: (
-        bytes[0], bytes[1], bytes[2], bytes[3], bytes[4], bytes[5], bytes[6], bytes[7], bytes[8], bytes[9], bytes[10],
-        bytes[11], bytes[12], bytes[13], bytes[14], bytes[15]
-      ))
-  }
+  /// The class and its superclasses.
+  let chain: [String]
+  let parts: [(key: String, part: Part)]
+  /// The class for programs that change what they open.
+  var mutable: String?
 
-  private static func url(_ fields: KeyedFields) throws -> Value {
-    let relative = try fields.string("NS.relative")
-    // Foundation archived what it does not take for an address today, such as an empty text. That stays what it is.
-    switch fields["NS.base"] {
-    case nil, .null?:
-      // RFC 3986 has no empty scheme, which Foundation lets pass.
-      guard relative.utf8.first != UInt8(ascii: ":") else { return .string(relative) }
-      return URL(exactly: relative).map { .url($0) } ?? .string(relative)
-    case .url(let base)?:
-      return URL(string: relative, relativeTo: base.absoluteURL).map { .url($0) }
-        ?? ["base": .url(base), "relative": .string(relative)]
-    default: throw ArchiveError(.damaged, "an address is relative to another one", path: [.key("NS.base")])
-    }
-  }
-
-  private static func dictionary(_ fields: KeyedFields, _ digests: ValueDigests) throws -> Value {
-    let keys = try fields.elements(Self.keys)
-    let values = try fields.elements(objects)
-    guard keys.count == values.count else {
-      throw ArchiveError(.damaged, "a dictionary has \(keys.count) keys and \(values.count) values")
-    }
-    let names = keys.compactMap(\.stringValue)
-    if names.count == keys.count {
-      return .object(Object(zip(names, values).map { Object.Entry(key: $0, value: $1) }))
-    }
-    return .map(try digests.unique(zip(keys, values).map { Value.MapEntry(key: $0, value: $1) }))
-  }
-
-  /// Elements with how often each is in the set; a set where an archiver wrote no counts.
-  private static func countedSet(_ fields: KeyedFields, _ digests: ValueDigests) throws -> Value {
-    guard fields["NS.count"] != nil else { return .set(try digests.unique(fields.elements(objects))) }
-    let count = try fields.integer("NS.count")
-    var byKey: [String: Value] = [:]
-    for (key, value) in zip(fields.keys, fields.values) { byKey[key] = value }
-    let found = fields.keys.count { Self.counted.has($0) || Self.objects.has($0) }
-    guard count == found else {
-      throw ArchiveError(
-        .damaged, "a set does not have as many elements as it says", path: [.key("NS.count")])
-    }
-    var entries: [Value.MapEntry] = []
-    for place in 0..<count {
-      guard let element = byKey["NS.object\(place)"], let times = byKey["NS.count\(place)"]?.intValue else {
-        throw ArchiveError(.damaged, "element \(place) is missing", path: [.index(place)])
-      }
-      entries.append(Value.MapEntry(key: element, value: .integer(times)))
-    }
-    return .map(try digests.unique(entries, keepsFirst: true))
+  init(_ chain: [String], mutable: String? = nil, _ parts: [(key: String, part: Part)]) {
+    self.chain = chain
+    self.parts = parts
+    self.mutable = mutable
   }
 }

@@ -6,10 +6,10 @@ public import Foundation
 ///     archive.graph.resolve(archive.graph.root)?["name"]
 ///
 /// - An object with a class is a ``ModelRecord`` under a number of ``graph``: its type is the name of the class, its fields
-///   are what the class encoded, and wherever it is meant, ``Value/reference(_:)`` stands. So shared objects stand once,
+///   are what the class encoded, and references to it are ``Value/reference(_:)``. So shared objects are there once,
 ///   and cycles end.
 /// - `MTLModelVersion`, which Mantle writes into each model, is the record's version and no field.
-/// - Foundation's own strings, numbers, dates, data, URLs, UUIDs and collections are plain values in their places. A
+/// - Foundation's own strings, numbers, dates, data, URLs, UUIDs and collections are inlined as values. A
 ///   collection that is met inside itself is an object of the graph too, since it has no end otherwise.
 /// - nil and `NSNull` are ``Value/null``; a key that was not encoded is absent.
 ///
@@ -19,22 +19,22 @@ public import Foundation
 /// and each object with all that it holds before the next.
 ///
 /// The format is that of swift-corelibs-foundation's `NSKeyedArchiver`: a property list with the keys `$archiver`,
-/// `$version`, `$top` and `$objects`, in which numbers (UIDs) stand for objects.
+/// `$version`, `$top` and `$objects`, in which numbers (UIDs) refer to objects.
 public struct KeyedArchive: Sendable {
   /// The name of the archiver: `NSKeyedArchiver`, or that of a subclass or of another writer.
   public let archiver: String
   /// The version of the format: 100,000.
   public let version: Int
-  /// The objects. Its root is what stands under the key `root`; where there is no such key, an object of all keys.
+  /// The objects. Its root is what is under the key `root`; where there is no such key, an object of all keys.
   ///
   /// What is set here is what ``data(_:)`` writes.
   public var graph: ObjectGraph
-  /// What stands beside `root` under other keys, and at which place `root` stands.
+  /// What is under other keys than `root`, and the index of `root` among them.
   private let others: Object
-  private let rootPlace: Int?
+  private let rootIndex: Int?
   private let classes: [String: KeyedClass]
-  private let forms: [String: KeyedForm]
-  private let topForm: KeyedForm
+  private let encodings: [String: KeyedEncoding]
+  private let topEncoding: KeyedEncoding
   /// How large what was read was: its objects, and bytes of text and data.
   let size: Int?
 
@@ -47,18 +47,18 @@ public struct KeyedArchive: Sendable {
   public var topKeys: [String] { topEntries.map(\.key) }
 
   private var topEntries: [Object.Entry] {
-    guard let rootPlace else { return graph.root.objectValue?.entries ?? [] }
+    guard let rootIndex else { return graph.root.objectValue?.entries ?? [] }
     var entries = others.entries
-    entries.insert(Object.Entry(key: Self.rootKey, value: graph.root), at: rootPlace)
+    entries.insert(Object.Entry(key: Self.rootKey, value: graph.root), at: rootIndex)
     return entries
   }
 
-  private static let rootKey = "root"
+  static let rootKey = "root"
 
   /// The version of the format that this program knows, and the only one that there is.
   public static let knownVersion = 100_000
 
-  /// Reads an archive in the form of a binary or an XML property list.
+  /// Reads an archive that is a binary or an XML property list.
   ///
   /// - Parameters:
   ///   - data: the property list.
@@ -68,13 +68,14 @@ public struct KeyedArchive: Sendable {
   public init(_ data: Data, limits: ArchiveLimits = ArchiveLimits(), opensNested: Bool = false) throws {
     var reader = PropertyListReader()
     reader.limits = limits
-    try self.init(reader.read(data), limits: limits, opensNested: opensNested)
+    let (data, listLimits) = try reader.binary(data)
+    try self.init(BinaryPropertyList(data.bytes, limits: listLimits), limits, opensNested)
   }
 
   /// Reads the objects of a property list that is a keyed archive.
   ///
-  /// Nesting of plain values is limited to ``ArchiveLimits/depth``, and to 512 whatever that says; objects may refer to
-  /// each other in lists of any length. Shared plain values are repeated in their places, as often as
+  /// Nesting of inlined values is limited to ``ArchiveLimits/depth``, and to 512 whatever that says; objects may refer to
+  /// each other in lists of any length. Shared values are repeated where they are referred to, as often as
   /// ``ArchiveLimits/values``, ``ArchiveLimits/expandedBytes`` and ``ArchiveLimits/workRatio`` allow for what the archive
   /// has of objects, text and data. A class has at most 64 names above it.
   ///
@@ -82,31 +83,44 @@ public struct KeyedArchive: Sendable {
   /// property list does and is a keyed archive becomes the value under its key `root`, or an object of all its keys; its
   /// objects follow those met before in the same ``graph``. Archives nest in up to 8 levels, deeper ones stay data.
   /// All limits hold for the whole. Data that is a property list and no keyed archive stays data; one that is damaged is
-  /// an error. Written again, such values stand where the data stood, so open without to hand an archive back.
+  /// an error. Written again, such values are where the data was, so open without to hand an archive back.
   ///
   /// - Parameters:
   ///   - propertyList: the property list.
   ///   - limits: what the archive may claim, with those inside it.
   ///   - opensNested: whether data that is a keyed archive itself becomes what it holds.
   /// - Throws: ``ArchiveError`` with the code `notAnArchive` where the property list is something else, `newerFormat`
-  ///   for a version above ``knownVersion``, `damaged` where a reference leads nowhere or in a cycle, or where a class or
-  ///   a value of Foundation is not as it is written, and `limitExceeded`. The path begins with the top key.
+  ///   for a version above ``knownVersion``, `damaged` where a reference leads nowhere or in a cycle, where a class or a
+  ///   value of Foundation is not as it is written, or where the list cannot be written since a number in it names no
+  ///   object or a date is not finite, and `limitExceeded`. The path begins with the top key.
   /// - Complexity: linear in the size of the property list.
   public init(
     _ propertyList: PropertyList, limits: ArchiveLimits = ArchiveLimits(), opensNested: Bool = false
   ) throws {
-    let table = try KeyedTable(propertyList, limits: limits)
-    var walk = try KeyedWalk(table, limits: limits, nested: opensNested ? KeyedNesting(propertyList) : nil)
-    let values = try walk.run().values
+    guard propertyList.objects.indices.contains(propertyList.root) else {
+      throw KeyedTable.notAnArchive("its outermost object is no dictionary")
+    }
+    let data: Data
+    do { data = try PropertyListWriter().write(propertyList) } catch {
+      throw ArchiveError(.damaged, "the property list is none that could be written", underlying: error)
+    }
+    try self.init(BinaryPropertyList(data.bytes, limits: .ofChecked), limits, opensNested)
+  }
+
+  private init(_ list: BinaryPropertyList, _ limits: ArchiveLimits, _ opensNested: Bool) throws {
+    let table = try KeyedTable(list, limits: limits)
+    let nested = opensNested ? KeyedNesting(dataSize: list.dataSize) : nil
+    var reader = try KeyedReader(table, limits: limits, nested: nested)
+    let values = try reader.read().values
     archiver = table.archiver
     version = table.version
-    rootPlace = values.entries.firstIndex { $0.key == Self.rootKey }
+    rootIndex = values.entries.firstIndex { $0.key == Self.rootKey }
     others = Object(uniqueEntries: values.entries.filter { $0.key != Self.rootKey })
-    graph = ObjectGraph(objects: walk.objects, root: values[Self.rootKey] ?? .object(values))
-    classes = walk.classesByName
-    forms = walk.forms
-    topForm = walk.topForm
-    size = table.count + table.byteCount
+    graph = ObjectGraph(objects: reader.contents.objects, root: values[Self.rootKey] ?? .object(values))
+    classes = reader.contents.classes
+    encodings = reader.contents.encodings
+    topEncoding = reader.contents.topEncoding
+    size = table.size
   }
 
   /// An archive of a graph, to be written.
@@ -117,19 +131,19 @@ public struct KeyedArchive: Sendable {
   public init(_ graph: ObjectGraph, key: String = "root") {
     archiver = "NSKeyedArchiver"
     version = Self.knownVersion
-    rootPlace = key == Self.rootKey ? 0 : nil
+    rootIndex = key == Self.rootKey ? 0 : nil
     others = Object()
     size = nil
     let root: Value = key == Self.rootKey ? graph.root : .object(Object([Object.Entry(key: key, value: graph.root)]))
     self.graph = ObjectGraph(objects: graph.objects, root: root)
     classes = [:]
-    forms = [:]
-    topForm = KeyedForm()
+    encodings = [:]
+    topEncoding = KeyedEncoding()
   }
 
   /// The archive as a binary property list, which `NSKeyedUnarchiver` opens.
   ///
-  /// What was read is written as it was: keys, classes with their superclasses, and whether a value stands in its object
+  /// What was read is written as it was: keys, classes with their superclasses, and whether a value is inlined in its object
   /// or is an object of its own. Reading it again gives the same graph. Objects that nothing refers to are left out. The
   /// same archive always gives the same bytes.
   ///
@@ -137,7 +151,7 @@ public struct KeyedArchive: Sendable {
   /// - Throws: ``ArchiveError`` with the code `notEncodable` where a reference names no object, an integer takes more
   ///   than 128 bits, a number is only known as text, a date of a property list is not finite, a field has a key
   ///   of the archiver's, or where the archive has no key `root` and the root is no object of all keys; `limitExceeded`
-  ///   where plain values nest in more than 512 levels, which is as deep as they are read.
+  ///   where inlined values nest in more than 512 levels, which is as deep as they are read.
   /// - Complexity: linear in the size of what the root refers to. The stack does not grow with the graph.
   public func data(_ options: KeyedWriting = KeyedWriting()) throws -> Data {
     try PropertyListWriter().write(propertyList(options))
@@ -147,18 +161,18 @@ public struct KeyedArchive: Sendable {
   ///
   /// - Throws: as ``data(_:)``.
   public func propertyList(_ options: KeyedWriting = KeyedWriting()) throws -> PropertyList {
-    if rootPlace == nil, graph.root.objectValue == nil {
+    if rootIndex == nil, graph.root.objectValue == nil {
       throw ArchiveError(
         .notEncodable, "the archive has no top key root, so its root is to be an object of all top keys")
     }
-    var writer = KeyedWriter(graph.objects, classes: classes, forms: forms, options: options)
-    return try writer.write(topEntries, topForm, archiver: archiver)
+    var writer = KeyedWriter(graph.objects, classes: classes, encodings: encodings, options: options)
+    return try writer.write(topEntries, topEncoding, archiver: archiver)
   }
 
   /// The names of a class and of its superclasses as they were when the archive was written, the class first; empty for
   /// a class that the archive does not hold.
   public func classChain(of typeName: String) -> [String] { classes[typeName]?.chain ?? [] }
 
-  /// The names of classes that may stand for a class where a program does not have it, as its author wished.
+  /// The names of classes to use instead of a class that a program does not have, as its author wished.
   public func classHints(of typeName: String) -> [String] { classes[typeName]?.hints ?? [] }
 }

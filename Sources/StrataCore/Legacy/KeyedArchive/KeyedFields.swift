@@ -43,28 +43,28 @@ struct KeyedFields {
 
   /// The elements of a collection; none where it has no keys for them.
   ///
-  /// - Throws: ``ArchiveError`` with the code `damaged` where one is missing, or where they stand in both places.
-  func elements(_ place: Elements) throws -> [Value] {
-    let list = self[place.list]
+  /// - Throws: ``ArchiveError`` with the code `damaged` where one is missing, or where they are both in an array and under keys of their own.
+  func elements(_ keys: Elements) throws -> [Value] {
+    let list = self[keys.list]
     var byKey: [String: Value] = [:]
-    for (key, value) in zip(keys, values) where key != place.list && place.has(key) {
+    for (key, value) in zip(self.keys, values) where key != keys.list && keys.has(key) {
       byKey[key] = value
     }
     if let list {
       guard let elements = list.arrayValue else {
-        throw ArchiveError(.damaged, "an array is expected", path: [.key(place.list)])
+        throw ArchiveError(.damaged, "an array is expected", path: [.key(keys.list)])
       }
       guard byKey.isEmpty else {
         throw ArchiveError(
-          .damaged, "a collection has its elements in an array, and others beside it")
+          .damaged, "a collection has its elements in an array, and others under keys of their own")
       }
       return elements
     }
     var elements: [Value] = []
-    while let value = byKey[place.prefix + String(elements.count)] { elements.append(value) }
+    while let value = byKey[keys.prefix + String(elements.count)] { elements.append(value) }
     guard elements.count == byKey.count else {
       throw ArchiveError(
-        .damaged, "element \(elements.count) is missing", path: [.key(place.prefix)])
+        .damaged, "element \(elements.count) is missing", path: [.key(keys.prefix)])
     }
     return elements
   }

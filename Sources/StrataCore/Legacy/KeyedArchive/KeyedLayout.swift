@@ -1,130 +1,184 @@
-/// Small numbers for the keys of dictionaries, the same one for equal keys.
+/// Small numbers for the keys of a keyed archive, the same one for equal keys. Foundation writes a string for each key of
+/// each object, so they are found by their bytes.
 struct KeyNumbers {
+  /// The keys by their numbers.
+  private(set) var keys: [String] = []
   /// The numbers by the objects of the property list; -1 where an object was not met as a key.
   private var numbers: [Int32]
-  private var numbersByKey: [ExactKey: Int32] = [:]
-  private(set) var keys: [String] = []
-  /// The numbers of keys that were met lately, each in one of a fixed number of slots: Foundation writes a string for each
-  /// key of each object.
-  private var recent = [Int](repeating: -1, count: 64)
+  private var numbersByKey: [ExactKey: Int] = [:]
+  /// The keys that were met lately, each in one of a fixed number of slots.
+  private var slots = [Slot](repeating: Slot(), count: 64)
 
+  /// The first and the last bytes of a key, which are all that one of up to 16 bytes has.
+  private struct Slot {
+    var first: UInt64 = 0
+    var last: UInt64 = 0
+    var length = -1
+    var number = 0
+  }
+
+  /// - Parameter count: how many objects the property list has.
   init(count: Int) { numbers = [Int32](repeating: -1, count: count) }
 
-  /// The number of the key that an object is; `nil` where it is no string, or no object.
-  mutating func number(of object: Int, in list: PropertyList) -> Int? {
-    guard numbers.indices.contains(object) else { return nil }
+  /// The number of the key that an object is; -1 where it is no string.
+  @inline(__always)
+  mutating func number(of object: Int, in list: borrowing BinaryPropertyList) -> Int {
     let known = numbers[object]
     if known >= 0 { return Int(known) }
-    guard case .string(let key) = list.objects[object] else { return nil }
-    let text = key.utf8
-    let slot = (text.count &* 7 &+ Int(text.first ?? 0) &+ 31 &* Int(text.last ?? 0)) & 63
-    let last = recent[slot]
-    let number = last >= 0 && ExactKey.isSame(keys[last], key) ? last : self.number(of: key)
-    recent[slot] = number
-    numbers[object] = Int32(number)
+    let number = findNumber(at: list.offset(of: object), in: list)
+    numbers[object] = Int32(truncatingIfNeeded: number)
     return number
   }
 
-  private mutating func number(of key: String) -> Int {
-    if let number = numbersByKey[ExactKey(key)] { return Int(number) }
-    numbersByKey[ExactKey(key)] = Int32(keys.count)
-    keys.append(key)
-    return keys.count - 1
+  @inline(__always)
+  private mutating func findNumber(at offset: Int, in list: borrowing BinaryPropertyList) -> Int {
+    guard list.marker(at: offset) >> 4 == 0x5 else {
+      guard let key = KeyedTable.string(at: offset, of: list) else { return -1 }
+      return findNumber(of: key)
+    }
+    let (start, length) = list.content(at: offset)
+    guard length > 0, length <= 16 else { return findNumber(of: list.string(at: offset)) }
+    let first = list.unsigned(at: start, size: min(length, 8))
+    let last = length <= 8 ? 0 : list.word(at: start &+ length &- 8)
+    let mixed = (first ^ last &* 0xD6E8_FEB8_6659_FD93 ^ UInt64(length)) &* 0x9E37_79B9_7F4A_7C15
+    let slot = Int(mixed >> 58)
+    let known = slots[slot]
+    if known.first == first, known.last == last, known.length == length { return known.number }
+    let number = findNumber(of: list.string(at: offset))
+    slots[slot] = Slot(first: first, last: last, length: length, number: number)
+    return number
   }
 
-  /// The number of a key that was met before.
-  subscript(object: Int) -> Int { Int(numbers[object]) }
+  @inline(never)
+  private mutating func findNumber(of text: String) -> Int {
+    if let number = numbersByKey[ExactKey(text)] { return number }
+    numbersByKey[ExactKey(text)] = keys.count
+    keys.append(text)
+    return keys.count - 1
+  }
 }
 
-/// The keys of dictionaries that have the same ones, in whatever order: usually all objects of a class. What they say is
-/// found out once, in the order of the first dictionary.
+/// The keys of dictionaries that have the same ones, in whatever order: usually all objects of a class. What follows from
+/// them is found out once, in the order of the first dictionary.
 final class KeyedLayout {
-  /// The numbers of the keys.
-  private let numbers: [Int]
-  private let places: [Int: Int]
-  private let classNumber: Int
-  /// The keys without `$class`, as they were before the archiver marked them.
+  /// The keys without `$class`, without the `$` that the archiver put before them.
   let keys: [String]
-  /// The keys as they stand in the archive.
+  /// The keys as they are in the archive.
   let rawKeys: [String]
   /// Bytes of the keys.
   let keyBytes: Int
   /// A key that only the archiver itself has.
   let reservedKey: String?
-  private var plans: [Plan] = []
+  /// How many keys dictionaries have, `$class` included.
+  private let count: Int
+  /// The index in ``keys`` by the number of a key: -1 for none, -2 for `$class`.
+  private let indices: [Int32]
+  /// The same where numbers are large, as in data that has keys without end: an array of them would be too long.
+  private let largeIndices: [Int: Int32]
+  // Only the reader that made a layout uses it, and checking that at each object would cost more than the rest.
+  @exclusivity(unchecked) private var plans: [Plan] = []
 
   /// What objects of one class with these keys become.
   final class Plan {
-    fileprivate let place: Int
+    fileprivate let identity: Int
     let type: KeyedClass
-    /// The plain value of Foundation's.
-    let plain: FoundationValue?
-    /// Whether the fields of a record stay what they are, apart from the version of the model.
-    let isPlainRecord: Bool
-    /// Where the version of the model stands.
-    let versionPlace: Int?
+    /// How many bytes the name of the class has.
+    let nameBytes: Int
+    /// The class of Foundation whose objects are values.
+    let foundation: FoundationValue?
+    /// Whether the fields of a record stay unchanged, apart from the version of the model.
+    let keepsFields: Bool
+    /// The index of the version of the model.
+    let versionIndex: Int?
     /// The shape of the last record.
-    var shape: RecordShape?
+    @exclusivity(unchecked) var shape: RecordShape?
 
-    fileprivate init(_ type: KeyedClass, at place: Int, _ keys: [String]) {
+    fileprivate init(_ type: KeyedClass, identity: Int, _ keys: [String]) {
       self.type = type
-      self.place = place
-      plain = FoundationValue(type, keys: keys)
-      isPlainRecord = FoundationRecord.isPlain(type.name)
-      versionPlace = keys.firstIndex(of: KeyedLayout.versionKey)
+      self.identity = identity
+      nameBytes = type.name.utf8.count
+      foundation = FoundationValue(type, keys: keys)
+      keepsFields = FoundationRecord.keepsFields(of: type.name)
+      versionIndex = keys.firstIndex(of: KeyedLayout.versionKey)
     }
   }
 
   /// The key under which Mantle writes a model's version.
   static let versionKey = "MTLModelVersion"
 
-  /// A layout of keys by their numbers, without duplicates.
-  init(_ numbers: [Int], keys: [String]) {
-    classNumber = numbers.first { keys[$0] == "$class" } ?? -1
-    let others = numbers.filter { [classNumber] in $0 != classNumber }
-    self.numbers = others
-    places = others.count <= 16 ? [:] : Dictionary(uniqueKeysWithValues: others.enumerated().map { ($1, $0) })
-    rawKeys = others.map { keys[$0] }
+  private static let classKey = "$class"
+
+  /// A layout of keys by their numbers.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `damaged` where a number names no key, as that of a key that is no string
+  ///   does, or is a duplicate.
+  init(_ numbers: [Int32], keys: [String]) throws {
+    var rawKeys: [String] = []
+    var indices: [Int32] = []
+    var largeIndices: [Int: Int32] = [:]
+    for number in numbers {
+      guard number >= 0 else { throw KeyedTable.keyIsNoString }
+      let key = keys[Int(number)]
+      let isClass = key == Self.classKey
+      let index = isClass ? -2 : Int32(rawKeys.count)
+      if !isClass { rawKeys.append(key) }
+      guard Self.index(of: Int(number), indices, largeIndices) == -1 else { throw KeyedTable.duplicate(key) }
+      if number < 64 + 8 * numbers.count {
+        while indices.count <= number { indices.append(-1) }
+        indices[Int(number)] = index
+      } else {
+        largeIndices[Int(number)] = index
+      }
+    }
+    count = numbers.count
+    (self.indices, self.largeIndices) = (indices, largeIndices)
+    self.rawKeys = rawKeys
     self.keys = Self.unescaped(rawKeys)
     keyBytes = self.keys.reduce(0) { $0 + $1.utf8.count }
     reservedKey = rawKeys.first(where: Self.isReserved)
   }
 
-  /// Whether a dictionary has these keys and no others.
-  func fits(_ entries: [PropertyList.Entry], _ keyNumbers: KeyNumbers) -> Bool {
-    guard entries.count == numbers.count + (classNumber < 0 ? 0 : 1) else { return false }
-    guard entries.count <= 64 else {
-      let found = Set(entries.map { keyNumbers[$0.key] })
-      return found.count == entries.count && found.allSatisfy { $0 == classNumber || place(of: $0) != nil }
-    }
+  @inline(__always)
+  private static func index(of number: Int, _ indices: [Int32], _ largeIndices: [Int: Int32]) -> Int32 {
+    indices.indices.contains(number) ? indices[number] : largeIndices.isEmpty ? -1 : largeIndices[number] ?? -1
+  }
+
+  /// Appends the indices of keys by their numbers.
+  ///
+  /// - Returns: at which of them the class is, -1 where there is none; `nil` where the keys are not those of this layout,
+  ///   and then nothing is appended.
+  @inline(__always)
+  func append(_ numbers: [Int32], to found: inout [Int32]) -> Int? {
+    guard numbers.count == count else { return nil }
+    let (indices, largeIndices) = (indices, largeIndices)
+    let start = found.count
+    var classEntry = -1
     var seen: UInt64 = 0
-    for entry in entries {
-      let number = keyNumbers[entry.key]
-      guard let place = number == classNumber ? 63 : place(of: number) else { return false }
-      let bit: UInt64 = 1 << UInt64(place)
-      guard seen & bit == 0 else { return false }
-      seen |= bit
+    for (entry, number) in numbers.enumerated() {
+      let index = number < 0 ? -1 : Self.index(of: Int(number), indices, largeIndices)
+      found.append(index)
+      if index == -2, classEntry < 0 {
+        classEntry = entry
+      } else if index >= 0, index >= 64 || seen & 1 &<< UInt64(index) == 0 {
+        seen |= index < 64 ? 1 &<< UInt64(index) : 0
+      } else {
+        found.removeSubrange(start...)
+        return nil
+      }
     }
-    return true
+    // Of many keys, those with an index above may be duplicates.
+    if count > 64, Set(found[start...]).count < count {
+      found.removeSubrange(start...)
+      return nil
+    }
+    return classEntry
   }
 
-  /// Where a key stands in ``keys``.
-  func place(of number: Int) -> Int? {
-    guard places.isEmpty else { return places[number] }
-    for place in numbers.indices where numbers[place] == number { return place }
-    return nil
-  }
-
-  /// The entry that names the class.
-  func classEntry(of entries: [PropertyList.Entry], _ keyNumbers: KeyNumbers) -> Int? {
-    guard classNumber >= 0 else { return nil }
-    return entries.firstIndex { keyNumbers[$0.key] == classNumber }
-  }
-
-  /// What objects become whose class stands at a place.
-  func plan(ofClassAt place: Int, _ type: () throws -> KeyedClass) rethrows -> Plan {
-    for known in plans where known.place == place { return known }
-    let plan = Plan(try type(), at: place, keys)
+  /// What objects become whose class has an identity.
+  @inline(__always)
+  func plan(ofClass identity: Int, _ type: () throws -> KeyedClass) rethrows -> Plan {
+    for known in plans where known.identity == identity { return known }
+    let plan = Plan(try type(), identity: identity, keys)
     // Data can hold classes without end.
     if plans.count >= 8 { plans.removeFirst() }
     plans.append(plan)
@@ -137,13 +191,13 @@ final class KeyedLayout {
     return key.count == 1 || !key.dropFirst().allSatisfy { $0.isASCII && $0.isNumber }
   }
 
-  /// Keys without the mark that the archiver gives to those that begin with `$`, which it needs for itself.
+  /// Keys without the `$` that the archiver puts before those that begin with one, which it needs for itself.
   static func unescaped(_ keys: [String]) -> [String] {
     guard keys.contains(where: { $0.hasPrefix("$$") }) else { return keys }
-    let plain = Set(keys.map { ExactKey($0) })
+    let known = Set(keys.map { ExactKey($0) })
     // Values without a key have `$0`, `$1` …, which an escaped key must not take from them.
     return keys.map { key in
-      guard key.hasPrefix("$$"), !plain.contains(ExactKey(String(key.dropFirst()))) else { return key }
+      guard key.hasPrefix("$$"), !known.contains(ExactKey(String(key.dropFirst()))) else { return key }
       return String(key.dropFirst())
     }
   }

@@ -1,12 +1,12 @@
-/// The models that the classes of a keyed archive stand for, and the records of their objects in today's names.
+/// The models that the classes of a keyed archive become, and the records of their objects in today's names.
 struct KeyedModels {
   private var schemas: [String: ModelSchema] = [:]
-  private let known = KnownShapes()
+  private let plans = RecordPlans()
   private let hints: (String) -> [String]
 
   /// - Parameters:
   ///   - catalog: the models.
-  ///   - hints: the classes that may stand for a class, as the archive says.
+  ///   - hints: the classes to use instead of a class, as the archive says.
   /// - Throws: ``ArchiveError`` with the code `invalidSchema` where two models have the same name.
   init(_ catalog: SchemaCatalog, hints: @escaping (String) -> [String] = { _ in [] }) throws {
     self.hints = hints
@@ -32,7 +32,7 @@ struct KeyedModels {
     schemas[name] = schema
   }
 
-  /// The model that a class stands for; `nil` where there is none.
+  /// The model that objects of a class become; `nil` where there is none.
   ///
   /// It is found by the name of the class, and where no model has that, by the first of the archive's hints that one has,
   /// as Foundation does it. Superclasses do not count: an object of a subclass is no object of its superclass.
@@ -44,13 +44,13 @@ struct KeyedModels {
     if let schema = schemas[name] { return schema }
     // An observed object's class is a subclass that exists only while the program runs.
     if name.hasPrefix(Self.observedPrefix) { return schema(named: String(name.dropFirst(Self.observedPrefix.count))) }
-    return Self.plainName(name).flatMap { schemas[$0] }
+    return Self.swiftName(name).flatMap { schemas[$0] }
   }
 
   private static let observedPrefix = "NSKVONotifying_"
 
   /// The name `App.Issue` of `_TtC3App5Issue`, which is how Swift spells a class for Objective-C; `nil` for any other.
-  static func plainName(_ name: String) -> String? {
+  static func swiftName(_ name: String) -> String? {
     guard name.hasPrefix("_TtC") else { return nil }
     var rest = name.dropFirst(4)
     var parts: [Substring] = []
@@ -64,44 +64,44 @@ struct KeyedModels {
     return parts.count == 2 ? parts.joined(separator: ".") : nil
   }
 
-  /// Refuses a record that a newer version of its model wrote.
-  func check(_ value: Value) throws {
-    guard case .record(let record) = value, let version = record.modelVersion,
-      let schema = form(of: record.shape).schema, version > schema.modelVersion
-    else { return }
+  /// Refuses records of a shape that a newer version of their model wrote.
+  func check(_ shape: RecordShape) throws {
+    guard let version = shape.modelVersion, let schema = plan(of: shape).schema, version > schema.modelVersion else {
+      return
+    }
     throw ArchiveError.newer(version, schema)
   }
 
   /// A record by the name of its model, without its nulls: a key that holds nil leaves the field at its default.
   func record(_ record: ModelRecord, in context: DecodingContext) throws -> ModelRecord {
-    let form = form(of: record.shape)
-    guard let schema = form.schema else { return record }
-    if form.isExternal, let representation = record[Self.representationKey] {
+    let plan = plan(of: record.shape)
+    guard let schema = plan.schema else { return record }
+    if plan.isExternal, let representation = record[Self.representationKey] {
       do { return try self.record(of: representation, schema, record.modelVersion, in: context) } catch {
         throw ArchiveError.at(.key(Self.representationKey), error).inType(schema.name)
       }
     }
-    return form.withoutNulls(record.values)
+    return plan.withoutNulls(record.values)
   }
 
   /// What records of a shape become.
-  private func form(of shape: RecordShape) -> RecordForm {
-    if let form = known.last, form.shape === shape { return form }
-    let form = known.forms[ObjectIdentifier(shape)] ?? makeForm(of: shape)
-    known.last = form
-    return form
+  private func plan(of shape: RecordShape) -> RecordPlan {
+    if let plan = plans.last, plan.shape === shape { return plan }
+    let plan = plans.known[ObjectIdentifier(shape)] ?? makePlan(of: shape)
+    plans.last = plan
+    return plan
   }
 
-  private func makeForm(of shape: RecordShape) -> RecordForm {
+  private func makePlan(of shape: RecordShape) -> RecordPlan {
     let schema = schema(of: shape.typeName)
     let isExternal = schema.map { schema in
       shape.place(of: Self.representationKey) != nil && !schema.isEnumeration
         && !schema.fields.contains { ([$0.key] + $0.formerly).contains(Self.representationKey) }
     }
-    let form = RecordForm(shape: shape, schema: schema, isExternal: isExternal ?? false)
+    let plan = RecordPlan(shape: shape, schema: schema, isExternal: isExternal ?? false)
     // Data can hold shapes without end.
-    if known.forms.count < 1024 { known.forms[ObjectIdentifier(shape)] = form }
-    return form
+    if plans.known.count < 1024 { plans.known[ObjectIdentifier(shape)] = plan }
+    return plan
   }
 
   static let representationKey = "externalRepresentation"
@@ -129,21 +129,22 @@ struct KeyedModels {
   }
 }
 
-/// The shapes that were met, and what records of them become.
-private final class KnownShapes {
-  var forms: [ObjectIdentifier: RecordForm] = [:]
-  var last: RecordForm?
+/// What records become, by the shapes that were met.
+private final class RecordPlans {
+  var known: [ObjectIdentifier: RecordPlan] = [:]
+  // One decoding uses them, and checking that at each record would cost more than finding the plan.
+  @exclusivity(unchecked) var last: RecordPlan?
 }
 
 /// What records of one shape become: those of a model, in its name and without nulls.
-private final class RecordForm {
+private final class RecordPlan {
   let shape: RecordShape
   let schema: ModelSchema?
   /// Whether the records hold the old external representation.
   let isExternal: Bool
   /// The shape in the model's name.
   private let named: RecordShape
-  /// The shapes that are left without nulls, by the places of these.
+  /// The shapes that are left without nulls, by the indices of these.
   private var others: [UInt64: RecordShape] = [:]
 
   init(shape: RecordShape, schema: ModelSchema?, isExternal: Bool) {
@@ -154,11 +155,11 @@ private final class RecordForm {
   }
 
   func withoutNulls(_ values: [Value]) -> ModelRecord {
-    guard values.contains(where: \.isNull) else { return ModelRecord(shape: named, values: values) }
+    guard values.contains(where: { $0.isNull }) else { return ModelRecord(shape: named, values: values) }
     var nulls: UInt64 = 0
-    for (place, value) in values.enumerated() where value.isNull { nulls |= 1 << UInt64(place & 63) }
+    for (index, value) in values.enumerated() where value.isNull { nulls |= 1 << UInt64(index & 63) }
     let rest = values.filter { !$0.isNull }
-    // Wider records are rare, and their places do not fit.
+    // Wider records are rare, and their indices do not fit.
     if values.count <= 64, let known = others[nulls] { return ModelRecord(shape: known, values: rest) }
     let keys = zip(named.keys, values).compactMap { $1.isNull ? nil : $0 }
     let shape = RecordShape(

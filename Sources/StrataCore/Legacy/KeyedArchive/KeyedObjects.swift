@@ -1,9 +1,9 @@
 import Foundation
 
-/// The property list of a keyed archive that is being written: its objects by UID, and what stands in them.
+/// The property list of a keyed archive that is being written: its objects by UID, and what is in them.
 struct KeyedObjects {
   private var list: [PropertyList.Object] = [.null]
-  /// What is the same wherever it stands, by content.
+  /// What is the same wherever it is, by content.
   private var known: [Scalar: Int] = [:]
   /// The objects by UID, as numbers of the property list.
   private var numbers: [Int] = []
@@ -43,7 +43,7 @@ struct KeyedObjects {
     return list.count - 1
   }
 
-  /// Adds an object and gives its UID. Strings and numbers stand once.
+  /// Adds an object and gives its UID. Strings and numbers are added once.
   mutating func append(_ object: PropertyList.Object) -> UInt64 {
     let scalar = Scalar(object)
     if let scalar, let uid = shared[scalar] { return uid }

@@ -1,44 +1,55 @@
+import Foundation
+
 /// A class as a keyed archive describes it.
 struct KeyedClass: Sendable, Hashable {
   let name: String
   /// The class and its superclasses.
   let chain: [String]
-  /// Classes that may stand for it.
+  /// Classes that a program may use instead of it.
   let hints: [String]
 }
 
-/// The property list of a keyed archive, looked at as objects by the numbers that references name.
-struct KeyedTable {
-  let list: PropertyList
-  /// The objects by UID, as numbers of the property list.
-  private let objects: [Int]
+/// The property list of a keyed archive, with the objects that references name by UID.
+struct KeyedTable: ~Escapable {
+  let list: BinaryPropertyList
+  /// How many objects there are in `$objects`.
+  let count: Int
   let archiver: String
   let version: Int
   let top: [(key: String, value: Int)]
+  /// Where the references to the values of ``top`` are.
+  let topValues: Int
+  /// Where the references of `$objects` are.
+  private let objects: Int
+  /// Whether the first object is nil, as archivers write it.
+  private let hasNull: Bool
 
-  /// An object and what tells it from others: its UID, or a number above all UIDs where it stands in its place.
+  /// An object, and what identifies it.
   struct Target {
-    let place: Int
-    let object: PropertyList.Object
-    let isNull: Bool
+    /// Its UID, or a number above all UIDs for an object that is inlined in another.
+    var identity: Int
+    /// Where it is.
+    var offset: Int
+    /// Its first byte.
+    var marker: UInt8
+    var isNull = false
   }
 
-  init(_ list: PropertyList, limits: ArchiveLimits) throws {
-    self.list = list
-    guard list.objects.indices.contains(list.root), case .dictionary(let root) = list.objects[list.root] else {
-      throw Self.notAnArchive("its outermost object is no dictionary")
-    }
-    let keys = try Self.members(root, of: list)
-    func member(_ key: String) throws -> PropertyList.Object {
-      guard let found = keys.first(where: { $0.key == key }) else {
+  @_lifetime(copy list)
+  init(_ list: BinaryPropertyList, limits: ArchiveLimits) throws {
+    let root = list.offset(of: list.root)
+    guard list.marker(at: root) >> 4 == 0xD else { throw Self.notAnArchive("its outermost object is no dictionary") }
+    let members = try Self.members(at: root, of: list)
+    func member(_ key: String) throws -> Int {
+      guard let found = members.first(where: { $0.key == key }) else {
         throw Self.notAnArchive("the key \(key) is missing")
       }
-      return try Self.object(found.value, of: list)
+      return found.value
     }
-    guard case .string(let archiver) = try member("$archiver") else {
-      throw Self.notAnArchive("$archiver is no string")
-    }
-    guard case .integer(let number) = try member("$version"), let version = Int(exactly: number) else {
+    let archiver = list.offset(of: try member("$archiver"))
+    guard let name = Self.string(at: archiver, of: list) else { throw Self.notAnArchive("$archiver is no string") }
+    let number = list.offset(of: try member("$version"))
+    guard list.marker(at: number) >> 4 == 0x1, let version = Int(exactly: list.integer(at: number)) else {
       throw Self.notAnArchive("$version is no integer")
     }
     guard version == KeyedArchive.knownVersion else {
@@ -47,90 +58,134 @@ struct KeyedTable {
         code, "a keyed archive of format version \(version); there is only \(KeyedArchive.knownVersion)",
         foundVersion: version, supportedVersion: KeyedArchive.knownVersion)
     }
-    guard case .array(let objects) = try member("$objects") else {
-      throw Self.notAnArchive("$objects is no array")
-    }
-    guard case .dictionary(let top) = try member("$top") else { throw Self.notAnArchive("$top is no dictionary") }
-    guard objects.count <= limits.count else { throw Self.tooMany(limits.count) }
-    self.archiver = archiver
+    let array = list.offset(of: try member("$objects"))
+    guard Self.isArray(list.marker(at: array)) else { throw Self.notAnArchive("$objects is no array") }
+    let top = list.offset(of: try member("$top"))
+    guard list.marker(at: top) >> 4 == 0xD else { throw Self.notAnArchive("$top is no dictionary") }
+    (objects, count) = list.content(at: array)
+    guard count <= limits.count else { throw Self.tooMany(limits.count) }
+    self.archiver = name
     self.version = version
-    self.objects = objects
-    self.top = try Self.members(top, of: list)
+    self.top = try Self.members(at: top, of: list)
+    topValues = list.content(at: top).start + self.top.count * list.referenceSize
+    hasNull = count > 0 && Self.string(at: list.offset(of: list.reference(at: objects)), of: list) == "$null"
+    self.list = list
   }
 
-  var count: Int { objects.count }
-  /// How many places there are.
-  var placeCount: Int { objects.count + list.objects.count }
+  /// How large the archive is: its objects, and bytes of text and data in the property list, each counted once.
+  var size: Int { count + list.textSize + list.dataSize }
 
-  /// Bytes of all text and data in the property list, each counted once.
-  var byteCount: Int {
-    list.objects.reduce(0) { $0 + $1.byteCount }
-  }
+  /// One above the identities that objects can have.
+  var identityCount: Int { count + list.count }
 
-  /// The object that stands at a number of the property list: where that is a UID, the one that it names.
+  // MARK: References
+
+  /// The object under a number of the property list: where that is a UID, the one that it names.
+  @inline(__always)
   func target(_ number: Int) throws -> Target {
-    var place = objects.count + max(number, 0)
-    var object = try Self.object(number, of: list)
+    let offset = list.offset(of: number)
+    let target = Target(identity: count &+ number, offset: offset, marker: list.marker(at: offset))
+    return target.marker & 0xF0 == 0x80 || target.marker == 0xD1 ? try follow(target) : target
+  }
+
+  @inline(__always)
+  private func follow(_ target: Target) throws -> Target {
+    var target = target
     var hops = 0
-    while let uid = uid(object) {
-      guard uid < UInt64(objects.count) else {
+    while let uid = uid(target) {
+      guard uid < UInt64(count) else {
         throw ArchiveError(
-          .damaged, "a reference names object \(uid), and the archive has \(objects.count) of them")
+          .damaged, "a reference names object \(uid), and the archive has \(count) of them")
       }
-      place = Int(uid)
-      object = try Self.object(objects[place], of: list)
-      hops += 1
-      guard hops <= 64 else { throw ArchiveError(.damaged, "references lead to references in a circle") }
+      target.identity = Int(uid)
+      target.offset = list.offset(of: list.reference(at: objects &+ Int(uid) &* list.referenceSize))
+      target.marker = list.marker(at: target.offset)
+      hops &+= 1
+      guard hops <= 64 else { throw ArchiveError(.damaged, "references lead to references in a cycle") }
     }
-    return Target(place: place, object: object, isNull: place == 0 && object == .string("$null"))
+    target.isNull = hasNull && target.identity == 0
+    return target
   }
 
-  /// Whether what stands at a number of the property list is no reference.
-  func isInPlace(_ number: Int) -> Bool { list.objects.indices.contains(number) && uid(list.objects[number]) == nil }
-
-  /// The UID that an object is. Property lists in XML have a dictionary with one key for it.
-  private func uid(_ object: PropertyList.Object) -> UInt64? {
-    switch object {
-    case .uid(let uid): return uid
-    case .dictionary(let entries) where entries.count == 1:
-      guard list.objects.indices.contains(entries[0].key), list.objects.indices.contains(entries[0].value),
-        list.objects[entries[0].key] == .string("CF$UID"),
-        case .integer(let uid) = list.objects[entries[0].value]
-      else { return nil }
-      return UInt64(exactly: uid)
-    default: return nil
+  /// The UID that an object is. A dictionary with one key is one too, as in XML.
+  @inline(__always)
+  private func uid(_ target: Target) -> UInt64? {
+    if target.marker >> 4 == 0x8 {
+      return list.unsigned(at: target.offset &+ 1, size: Int(target.marker & 0xF) &+ 1)
     }
+    return target.marker == 0xD1 ? uid(ofDictionary: target.offset) : nil
   }
 
-  /// The keys of a dictionary as strings, with the numbers of their values.
-  func members(_ entries: [PropertyList.Entry]) throws -> [(key: String, value: Int)] {
-    try Self.members(entries, of: list)
+  @inline(never)
+  private func uid(ofDictionary offset: Int) -> UInt64? {
+    let start = list.content(at: offset).start
+    let value = list.offset(of: list.reference(at: start + list.referenceSize))
+    guard list.marker(at: value) >> 4 == 0x1,
+      Self.string(at: list.offset(of: list.reference(at: start)), of: list) == "CF$UID"
+    else { return nil }
+    return UInt64(exactly: list.integer(at: value))
   }
 
-  /// How many classes may stand above one: many times what any framework has.
+  /// Whether the object under a number of the property list is inlined where that is named, and no reference.
+  func isInlined(_ number: Int) -> Bool {
+    let offset = list.offset(of: number)
+    return uid(Target(identity: 0, offset: offset, marker: list.marker(at: offset))) == nil
+  }
+
+  // MARK: Objects
+
+  static func isArray(_ marker: UInt8) -> Bool { marker >> 4 == 0xA || marker >> 4 == 0xB }
+
+  /// The text at an offset; `nil` where the object is none.
+  static func string(at offset: Int, of list: borrowing BinaryPropertyList) -> String? {
+    let type = list.marker(at: offset) >> 4
+    return type == 0x5 || type == 0x6 ? list.string(at: offset) : nil
+  }
+
+  /// The keys of a dictionary with the numbers of their values.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `damaged` where a key is no string, or a duplicate.
+  private static func members(
+    at offset: Int, of list: borrowing BinaryPropertyList
+  ) throws -> [(key: String, value: Int)] {
+    let (start, count) = list.content(at: offset)
+    var seen = Set<ExactKey>(minimumCapacity: count)
+    var members: [(key: String, value: Int)] = []
+    members.reserveCapacity(count)
+    for index in 0..<count {
+      guard let key = string(at: list.offset(of: list.reference(at: start + index * list.referenceSize)), of: list)
+      else { throw keyIsNoString }
+      guard seen.insert(ExactKey(key)).inserted else { throw duplicate(key) }
+      members.append((key, list.reference(at: start + (count + index) * list.referenceSize)))
+    }
+    return members
+  }
+
+  /// How many superclasses a class may have: many times what any framework has.
   private static let mostNames = 64
 
   /// The class that the value of a `$class` key describes.
-  func readClass(_ object: PropertyList.Object) throws -> KeyedClass {
-    guard case .dictionary(let entries) = object else {
-      throw ArchiveError(.damaged, "a class is no dictionary")
+  func readClass(_ target: Target) throws -> KeyedClass {
+    guard target.marker >> 4 == 0xD else { throw ArchiveError(.damaged, "a class is no dictionary") }
+    let members = try Self.members(at: target.offset, of: list)
+    func member(_ key: String) throws -> Target? {
+      try members.first { $0.key == key }.map { try self.target($0.value) }
     }
-    let members = try members(entries)
-    guard let number = members.first(where: { $0.key == "$classname" })?.value,
-      case .string(let name) = try target(number).object, !name.isEmpty
-    else { throw ArchiveError(.damaged, "a class has no name: $classname is to be a string") }
+    guard let name = try member("$classname").flatMap({ Self.string(at: $0.offset, of: list) }), !name.isEmpty else {
+      throw ArchiveError(.damaged, "a class has no name: $classname is to be a string")
+    }
     func names(_ key: String) throws -> [String] {
-      guard let number = members.first(where: { $0.key == key })?.value else { return [] }
-      guard case .array(let elements) = try target(number).object else {
-        throw ArchiveError(.damaged, "\(key) of a class is no array")
-      }
+      guard let array = try member(key) else { return [] }
+      guard Self.isArray(array.marker) else { throw ArchiveError(.damaged, "\(key) of a class is no array") }
+      let (start, count) = list.content(at: array.offset)
       // Many classes may refer to one array, and each keeps the names.
-      guard elements.count <= Self.mostNames else {
+      guard count <= Self.mostNames else {
         throw ArchiveError(
-          .limitExceeded, "\(key) of a class has \(elements.count) names; \(Self.mostNames) are allowed", limit: .count)
+          .limitExceeded, "\(key) of a class has \(count) names; \(Self.mostNames) are allowed", limit: .count)
       }
-      return try elements.map { element in
-        guard case .string(let name) = try target(element).object else {
+      return try (0..<count).map { index in
+        let element = try self.target(list.reference(at: start + index * list.referenceSize))
+        guard let name = Self.string(at: element.offset, of: list) else {
           throw ArchiveError(.damaged, "\(key) of a class holds something else than names")
         }
         return name
@@ -140,26 +195,12 @@ struct KeyedTable {
     return KeyedClass(name: name, chain: chain.isEmpty ? [name] : chain, hints: try names("$classhints"))
   }
 
-  private static func object(_ number: Int, of list: PropertyList) throws -> PropertyList.Object {
-    guard list.objects.indices.contains(number) else {
-      throw ArchiveError(.damaged, "the property list names an object that it does not have")
-    }
-    return list.objects[number]
-  }
+  // MARK: Errors
 
-  private static func members(
-    _ entries: [PropertyList.Entry], of list: PropertyList
-  ) throws -> [(key: String, value: Int)] {
-    var seen = Set<ExactKey>(minimumCapacity: entries.count)
-    return try entries.map { entry in
-      guard case .string(let key) = try object(entry.key, of: list) else {
-        throw ArchiveError(.damaged, "a key of a dictionary is no string")
-      }
-      guard seen.insert(ExactKey(key)).inserted else {
-        throw ArchiveError(.damaged, "a dictionary has a key twice", path: [.key(key)])
-      }
-      return (key, entry.value)
-    }
+  static var keyIsNoString: ArchiveError { ArchiveError(.damaged, "a key of a dictionary is no string") }
+
+  static func duplicate(_ key: String) -> ArchiveError {
+    ArchiveError(.damaged, "a dictionary has a duplicate key", path: [.key(key)])
   }
 
   static func tooMany(_ limit: Int) -> ArchiveError {
@@ -167,7 +208,7 @@ struct KeyedTable {
       .limitExceeded, "a collection is longer than the limit of \(limit) elements", limit: .count)
   }
 
-  private static func notAnArchive(_ reason: String) -> ArchiveError {
+  static func notAnArchive(_ reason: String) -> ArchiveError {
     ArchiveError(.notAnArchive, "this property list is no keyed archive: \(reason)")
   }
 }

@@ -2,12 +2,12 @@ import Foundation
 
 /// Writes a graph as a keyed archive: each object and each value of Foundation's gets a UID when it is first met.
 ///
-/// Objects that are referred to wait in a list, so that no graph is too long for the stack; plain values and records in
-/// their places nest as deep as a limit says.
+/// Objects that are referred to wait in a list, so that no graph is too long for the stack; inlined values and records
+/// nest as deep as a limit says.
 struct KeyedWriter {
   private let graph: [Value]
   private let classes: [String: KeyedClass]
-  private let forms: [String: KeyedForm]
+  private let encodings: [String: KeyedEncoding]
   private let options: KeyedWriting
   /// The types whose nil is left out, as Mantle does it.
   let skipsNull: Set<String>
@@ -24,23 +24,24 @@ struct KeyedWriter {
   private var root = Value.null
 
   init(
-    _ graph: [Value], classes: [String: KeyedClass] = [:], forms: [String: KeyedForm] = [:], options: KeyedWriting,
+    _ graph: [Value], classes: [String: KeyedClass] = [:], encodings: [String: KeyedEncoding] = [:],
+    options: KeyedWriting,
     skipsNull: Set<String> = []
   ) {
     self.graph = graph
     self.classes = classes
-    self.forms = forms
+    self.encodings = encodings
     self.options = options
     self.skipsNull = skipsNull
   }
 
   /// The archive of values under top keys.
-  mutating func write(_ top: [Object.Entry], _ form: KeyedForm, archiver: String) throws -> PropertyList {
+  mutating func write(_ top: [Object.Entry], _ encoding: KeyedEncoding, archiver: String) throws -> PropertyList {
     root = .graph(ObjectGraph(objects: graph, root: .object(Object(uniqueEntries: top))))
     var members: [(key: String, value: Int)] = []
     for entry in top {
-      let key = form.rawKey(of: entry.key) ?? Self.escaped(entry.key)
-      do { members.append((key, try field(entry.value, form.isInPlace(key) ?? false, depth: 0))) } catch {
+      let key = encoding.rawKey(of: entry.key) ?? Self.escaped(entry.key)
+      do { members.append((key, try field(entry.value, encoding.isInlined(key) ?? false, depth: 0))) } catch {
         throw ArchiveError.at(.key(entry.key), error)
       }
     }
@@ -57,16 +58,16 @@ struct KeyedWriter {
     return objects.finish(top: members, archiver: archiver)
   }
 
-  // MARK: Places
+  // MARK: Fields
 
-  /// What stands in a field, as a number of the property list: the value itself, or its UID.
-  private mutating func field(_ value: Value, _ isInPlace: Bool, depth: Int) throws -> Int {
-    if isInPlace, let object = try inPlace(value, depth: depth) { return objects.add(object) }
+  /// What is in a field, as a number of the property list: the value itself, or its UID.
+  private mutating func field(_ value: Value, _ isInlined: Bool, depth: Int) throws -> Int {
+    if isInlined, let object = try inlined(value, depth: depth) { return objects.add(object) }
     return objects.add(.uid(value.isNull ? 0 : try uid(of: value, depth: depth)))
   }
 
-  /// A value as it stands in another object; `nil` for one that must be an object of its own.
-  private mutating func inPlace(_ value: Value, depth: Int) throws -> PropertyList.Object? {
+  /// A value as it is inlined in another object; `nil` for one that must be an object of its own.
+  private mutating func inlined(_ value: Value, depth: Int) throws -> PropertyList.Object? {
     switch value {
     case .array(let elements): return .array(try self.elements(of: elements, depth: depth + 1))
     case .object(let object):
@@ -106,7 +107,7 @@ struct KeyedWriter {
     }
   }
 
-  /// The UID of what a value stands for; in collections, where nil cannot stand, null is `NSNull`.
+  /// The UID of a value's object; in collections, which cannot hold nil, null is `NSNull`.
   private mutating func uid(of value: Value, depth: Int) throws -> UInt64 {
     written &+= 64 &+ value.textByteCount
     try output.check(written, of: root)
@@ -129,7 +130,7 @@ struct KeyedWriter {
       if let nullUID { return nullUID }
       let uid = objects.reserve()
       nullUID = uid
-      set(uid, KeyedClass(name: "NSNull", chain: ["NSNull", "NSObject"], hints: []), [])
+      try set(uid, to: value, depth: depth)
       return uid
     // As text of its own this one means nil to some readers.
     case .string("$null"): break
@@ -166,29 +167,10 @@ struct KeyedWriter {
   private mutating func set(_ uid: UInt64, to value: Value, depth: Int) throws {
     switch value {
     case .record(let record): try set(uid, to: record, depth: depth)
-    case .array(let values): try set(uid, collection: "Array", [("NS.objects", values)], depth: depth)
-    case .set(let values): try set(uid, collection: "Set", [("NS.objects", values)], depth: depth)
-    case .object(let object):
-      let keys = object.entries.map { Value.string($0.key) }
-      try set(
-        uid, collection: "Dictionary", [("NS.keys", keys), ("NS.objects", object.entries.map(\.value))],
-        names: object.keys, depth: depth)
-    case .map(let entries):
-      try set(
-        uid, collection: "Dictionary", [("NS.keys", entries.map(\.key)), ("NS.objects", entries.map(\.value))],
-        depth: depth)
-    case .string(let text): set(uid, plain: "NSString", [("NS.string", .string(text))])
-    case .date(let date): set(uid, plain: "NSDate", [("NS.time", .double(date.timeIntervalSinceReferenceDate))])
-    case .uuid(let uuid):
-      set(uid, plain: "NSUUID", [("NS.uuidbytes", .data(withUnsafeBytes(of: uuid.uuid) { Data($0) }))])
-    case .decimal(let decimal):
-      set(uid, plain: "NSDecimalNumber", under: ["NSNumber", "NSValue"], FoundationValue.keyed(decimal))
-    case .url(let url):
-      let base = try url.baseURL.map { try self.uid(of: .url($0), depth: depth + 1) } ?? 0
-      let relative = try self.uid(of: .string(url.relativeString), depth: depth + 1)
-      set(uid, plain: "NSURL", [("NS.base", .uid(base)), ("NS.relative", .uid(relative))])
-    case .graph: throw ArchiveError(.notEncodable, "a graph stands inside another; its objects belong to the outer one")
+    case .graph:
+      throw ArchiveError(.notEncodable, "there is a graph inside another; its objects belong to the outer one")
     default:
+      if let encoding = FoundationValue.encoding(of: value) { return try set(uid, to: encoding, depth: depth) }
       guard let object = try scalar(value) else {
         throw ArchiveError(.notEncodable, "a value that archives do not hold")
       }
@@ -196,16 +178,20 @@ struct KeyedWriter {
     }
   }
 
-  /// Writes a collection of Foundation's, whose elements stand in arrays.
-  private mutating func set(
-    _ uid: UInt64, collection: String, _ parts: [(key: String, values: [Value])], names: [String]? = nil, depth: Int
-  ) throws {
+  /// Writes an object of a class of Foundation's.
+  private mutating func set(_ uid: UInt64, to encoding: FoundationEncoding, depth: Int) throws {
     var members: [(key: String, value: Int)] = []
-    for (key, values) in parts {
-      members.append((key, objects.add(.array(try elements(of: values, names: names, depth: depth + 1)))))
+    for (key, part) in encoding.parts {
+      switch part {
+      case .inlined(let object): members.append((key, objects.add(object)))
+      case .object(nil): members.append((key, objects.add(.uid(0))))
+      case .object(let value?): members.append((key, objects.add(.uid(try self.uid(of: value, depth: depth + 1)))))
+      case .list(let values, let names):
+        members.append((key, objects.add(.array(try elements(of: values, names: names, depth: depth + 1)))))
+      }
     }
-    let (plain, mutable) = ("NS" + collection, "NSMutable" + collection)
-    let chain = options.usesMutableCollections ? [mutable, plain, "NSObject"] : [plain, "NSObject"]
+    let mutable = options.usesMutableCollections ? encoding.mutable : nil
+    let chain = (mutable.map { [$0] } ?? []) + encoding.chain
     set(uid, KeyedClass(name: chain[0], chain: chain, hints: []), members)
   }
 
@@ -214,22 +200,12 @@ struct KeyedWriter {
     objects.set(uid, to: objects.dictionary([("$class", type)] + members))
   }
 
-  /// Writes an object of a class of Foundation's that is right under `NSObject`, or under the one given.
-  private mutating func set(
-    _ uid: UInt64, plain name: String, under chain: [String] = [],
-    _ members: [(key: String, value: PropertyList.Object)]
-  ) {
-    var numbers: [(key: String, value: Int)] = []
-    for member in members { numbers.append((member.key, objects.add(member.value))) }
-    set(uid, KeyedClass(name: name, chain: [name] + chain + ["NSObject"], hints: []), numbers)
-  }
-
   /// Writes an object of a class.
   private mutating func set(_ uid: UInt64, to record: ModelRecord, depth: Int) throws {
     try check(depth)
     let name = record.typeName
     let isFoundations = FoundationRecord.isKnown(name)
-    let form = forms[name]
+    let encoding = encodings[name]
     var members: [(key: String, value: Int)] = []
     var keys = Set<ExactKey>()
     func add(_ key: String, _ rawKey: String, _ value: Value) throws {
@@ -237,24 +213,22 @@ struct KeyedWriter {
         throw ArchiveError(.notEncodable, "two fields have the key \(rawKey) in a keyed archive", path: [.key(key)])
       }
       if value.isNull, skipsNull.contains(name) { return }
-      let isInPlace = form?.isInPlace(rawKey) ?? standsInPlace(value, isFoundations && !rawKey.hasPrefix("NS.rangeval"))
-      do { members.append((rawKey, try field(value, isInPlace, depth: depth))) } catch {
+      let isInlined = encoding?.isInlined(rawKey) ?? inlines(value, isFoundations && !rawKey.hasPrefix("NS.rangeval"))
+      do { members.append((rawKey, try field(value, isInlined, depth: depth))) } catch {
         throw ArchiveError.at(.key(key), error)
       }
     }
-    if let version = record.modelVersion { try add(Self.versionKey, Self.versionKey, .integer(version)) }
+    if let version = record.modelVersion { try add(KeyedLayout.versionKey, KeyedLayout.versionKey, .integer(version)) }
     let restored = FoundationRecord.keyed(record)
     for (key, value) in restored.raw { try add(key, key, value) }
     for (key, value) in restored.others {
-      let rawKey = form?.rawKey(of: key) ?? FoundationRecord.rawKey(of: key, in: name) ?? Self.escaped(key)
+      let rawKey = encoding?.rawKey(of: key) ?? FoundationRecord.rawKey(of: key, in: name) ?? Self.escaped(key)
       try add(key, rawKey, value)
     }
     set(uid, try type(of: record), members)
   }
 
-  private static let versionKey = "MTLModelVersion"
-
-  private func standsInPlace(_ value: Value, _ isFoundations: Bool) -> Bool {
+  private func inlines(_ value: Value, _ isFoundations: Bool) -> Bool {
     switch value {
     case .bool, .int, .uint, .wideInteger, .float, .double: isFoundations || options.numbers == .inPlace
     default: false
@@ -276,7 +250,7 @@ struct KeyedWriter {
     return KeyedClass(name: name, chain: chain, hints: [])
   }
 
-  /// The UID of a class, which stands once.
+  /// The UID of a class, which is written once.
   private mutating func uid(of type: KeyedClass) -> UInt64 {
     if let uid = classUIDs[type] { return uid }
     var members = [

@@ -13,7 +13,7 @@ public protocol LegacyModel: VersionedModel {
   /// A subclass that does not have names of its own inherits these from its superclass, for whose objects they stay.
   static var legacyNames: [String] { get }
 
-  /// The record of an object that Mantle wrote before its version 0.4: as one dictionary in the form of JSON, under the
+  /// The record of an object that Mantle wrote before its version 0.4: as one dictionary in the shape of its JSON, under the
   /// key `externalRepresentation`.
   ///
   /// By default the dictionary is read by the model's own JSON mapping, which gives a record of today's version, so that

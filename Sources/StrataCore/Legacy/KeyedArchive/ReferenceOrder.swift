@@ -5,24 +5,24 @@ struct ReferenceOrder {
   private let graph: ObjectGraph
   /// The numbers of the objects in the graph, in the order.
   private(set) var numbers: [Int] = []
-  /// The place in the order of each object of the graph; -1 where the root does not lead to it.
-  private var places: [Int]
+  /// The index in the order of each object of the graph; -1 where the root does not lead to it.
+  private var indices: [Int]
   /// The object that led to each one; -1 is the root, -2 none.
   private var origins: [Int]
-  /// Whether the objects stand in the order already.
+  /// Whether the objects are in the order already.
   private var isInOrder = true
 
   /// - Complexity: linear in the size of what the value refers to. The stack does not grow with the graph.
   init(_ graph: ObjectGraph) {
     self.graph = graph
-    places = [Int](repeating: -1, count: graph.objects.count)
+    indices = [Int](repeating: -1, count: graph.objects.count)
     origins = [Int](repeating: -2, count: graph.objects.count)
     var found: [Int] = []
     graph.root.forEachReference { found.append($0) }
     var steps = found.reversed().map { (number: $0, origin: -1, isLeaving: false) }
     while let step = steps.popLast() {
       if step.isLeaving {
-        places[step.number] = numbers.count
+        indices[step.number] = numbers.count
         if step.number != numbers.count { isInOrder = false }
         numbers.append(step.number)
         continue
@@ -38,15 +38,15 @@ struct ReferenceOrder {
     }
   }
 
-  /// A value whose references name the places in the order.
+  /// A value whose references name the indices in the order.
   func renumbered(_ value: Value) -> Value {
     // What refers to nothing is not copied.
     guard !isInOrder, value.hasReferences else { return value }
-    if case .reference(let number) = value { return .reference(places.indices.contains(number) ? places[number] : -1) }
+    if case .reference(let number) = value { return .reference(indices.indices.contains(number) ? indices[number] : -1) }
     return value.mapInside(renumbered)
   }
 
-  /// The way from the root to an object: a short one, for errors.
+  /// The path from the root to an object: a short one, for errors.
   func path(to number: Int) -> [ArchiveError.PathComponent] {
     var parts: [[ArchiveError.PathComponent]] = []
     var current = number

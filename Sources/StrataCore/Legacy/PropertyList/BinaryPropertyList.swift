@@ -1,260 +1,292 @@
 import Foundation
 
-/// A cursor over a binary property list (CFBinaryPList.c in swift-corelibs-foundation).
+/// The objects of a binary property list where they are in its bytes (CFBinaryPList.c in swift-corelibs-foundation).
 ///
-/// The file is the eight bytes `bplist00`, the objects, a table of where they start, and a trailer of 32 bytes. Objects
-/// are read one after the other by that table, so that nesting costs nothing here.
+/// The file is the eight bytes `bplist00`, the objects, a table of their offsets, and a trailer of 32 bytes. Making one
+/// checks every object, whether something refers to it or not: offset, length, text and references. So reading an object
+/// afterwards cannot fail, and takes nothing but the bytes.
 struct BinaryPropertyList: ~Escapable {
-  private let bytes: RawSpan
-  private let limits: ArchiveLimits
-  private var position = 0
-  /// Where the objects end and the table starts.
-  private var end = 0
-  private var referenceSize = 0
-  private var objectCount = 0
+  let bytes: RawSpan
+  /// How many objects there are.
+  let count: Int
+  /// The number of the outermost object.
+  let root: Int
+  /// How many bytes a reference to an object has.
+  let referenceSize: Int
+  /// Bytes of all text (in UTF-8), and of all data, those of each object counted once.
+  private(set) var textSize = 0
+  private(set) var dataSize = 0
+  private let offsetSize: Int
+  /// Where the objects end and the table of offsets starts. Table and trailer have more than eight bytes, so a word can
+  /// be loaded from any offset before.
+  private let table: Int
 
   static let headerSize = 8
   static let trailerSize = 32
-  /// Objects that lie over each other could claim any amount of memory, so together they may claim so many times the
-  /// bytes that are there. Programs write each object once.
+  /// Objects that overlap could claim any amount of memory, so together they may claim so many times the bytes of the
+  /// file. Programs write each object once.
   private static let overlap = 4
 
+  /// - Throws: ``ArchiveError`` with the code `truncated`, `damaged` or `limitExceeded`, and the offset.
+  /// - Complexity: linear in the size of the file.
   @_lifetime(copy bytes)
-  init(_ bytes: RawSpan, limits: ArchiveLimits) {
-    self.bytes = bytes
-    self.limits = limits
-  }
-
-  mutating func read() throws -> PropertyList {
-    let count = bytes.byteCount
-    guard count > Self.headerSize + Self.trailerSize else {
+  init(_ bytes: RawSpan, limits: ArchiveLimits) throws {
+    let size = bytes.byteCount
+    guard size > Self.headerSize + Self.trailerSize else {
       throw ArchiveError(
-        .truncated, "the file ends before the trailer; a binary property list has more than 40 bytes",
-        byteOffset: count)
+        .truncated, "the file ends before the trailer; a binary property list has more than 40 bytes", byteOffset: size)
     }
-    let trailer = count - Self.trailerSize
-    end = count
-    position = trailer + 6
-    let offsetSize = Int(try integer(1))
-    referenceSize = Int(try integer(1))
-    let (objects, root, table) = (try integer(8), try integer(8), try integer(8))
+    let trailer = size - Self.trailerSize
+    func word(at offset: Int) -> UInt64 {
+      UInt64(bigEndian: bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
+    }
+    let sizes = word(at: trailer)
+    let (objects, root, table) = (word(at: trailer + 8), word(at: trailer + 16), word(at: trailer + 24))
+    offsetSize = Int(sizes >> 8 & 0xFF)
+    referenceSize = Int(sizes & 0xFF)
     guard 1...8 ~= offsetSize, 1...8 ~= referenceSize else {
       throw ArchiveError.damaged("the trailer gives numbers a size that is not from 1 to 8 bytes", at: trailer + 6)
     }
     guard table > UInt64(Self.headerSize), table < UInt64(trailer) else {
-      throw ArchiveError.damaged("the table of offsets does not lie between objects and trailer", at: trailer + 24)
+      throw ArchiveError.damaged("the table of offsets is not between objects and trailer", at: trailer + 24)
     }
-    let (size, overflows) = objects.multipliedReportingOverflow(by: UInt64(offsetSize))
-    guard !overflows, size == UInt64(trailer) - table else {
+    let (tableSize, overflows) = objects.multipliedReportingOverflow(by: UInt64(offsetSize))
+    guard !overflows, tableSize == UInt64(trailer) - table else {
       throw ArchiveError.damaged("the table of offsets does not end where the trailer starts", at: trailer + 8)
     }
-    guard objects <= UInt64(limits.count) else { throw tooMany(objects, at: trailer + 8) }
+    guard objects <= UInt64(limits.count) else { throw Self.tooMany(objects, limits, at: trailer + 8) }
     guard root < objects else {
       throw ArchiveError.damaged("the outermost object has a number that names no object", at: trailer + 16)
     }
-    end = Int(table)
-    objectCount = Int(objects)
+    self.bytes = bytes
+    self.table = Int(table)
+    self.root = Int(root)
+    count = Int(objects)
+    try checkObjects(limits)
+  }
 
-    var list = PropertyList(objects: [], root: Int(root))
-    list.objects.reserveCapacity(objectCount)
-    var budget = count.multipliedReportingOverflow(by: Self.overlap)
-    if budget.overflow { budget.partialValue = .max }
-    for number in 0..<objectCount {
-      let place = Int(table) + number * offsetSize
-      let offset = try unsigned(at: place, size: offsetSize)
-      guard offset >= UInt64(Self.headerSize), offset < table else {
-        throw ArchiveError.damaged("the table of offsets names a place outside the objects", at: place)
+  // MARK: Reading
+
+  /// Eight bytes at an offset before the end of the objects, the first one highest.
+  @inline(__always)
+  func word(at offset: Int) -> UInt64 {
+    UInt64(bigEndian: bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
+  }
+
+  /// The integer of 1 to 8 bytes at an offset.
+  @inline(__always)
+  func unsigned(at offset: Int, size: Int) -> UInt64 { word(at: offset) &>> UInt64(64 &- 8 &* size) }
+
+  /// The byte at an offset: of an object the first one, which has its type in the high half.
+  @inline(__always)
+  func marker(at offset: Int) -> UInt8 { bytes.unsafeLoad(fromByteOffset: offset, as: UInt8.self) }
+
+  /// Where an object is.
+  @inline(__always)
+  func offset(of number: Int) -> Int {
+    Int(truncatingIfNeeded: unsigned(at: table &+ number &* offsetSize, size: offsetSize))
+  }
+
+  /// The number of the object that a reference names.
+  @inline(__always)
+  func reference(at offset: Int) -> Int { Int(truncatingIfNeeded: unsigned(at: offset, size: referenceSize)) }
+
+  /// The content of text, data or a collection: where it starts, and how many units, bytes or elements it has. In a
+  /// dictionary all keys come before all values.
+  @inline(__always)
+  func content(at offset: Int) -> (start: Int, count: Int) {
+    let low = Int(marker(at: offset) & 0xF)
+    guard low == 0xF else { return (offset &+ 1, low) }
+    let size = 1 &<< Int(marker(at: offset &+ 1) & 0xF)
+    return (offset &+ 2 &+ size, Int(truncatingIfNeeded: unsigned(at: offset &+ 2, size: size)))
+  }
+
+  /// The integer at an offset. Integers of 1, 2 and 4 bytes have no sign; those of 8 and 16 bytes do.
+  func integer(at offset: Int) -> Int128 {
+    let low = Int(marker(at: offset) & 0xF)
+    guard low == 4 else { return Int128(Int64(bitPattern: unsigned(at: offset &+ 1, size: 1 &<< low))) }
+    return Int128(bitPattern: UInt128(word(at: offset &+ 1)) << 64 | UInt128(word(at: offset &+ 9)))
+  }
+
+  func double(at offset: Int) -> Double { Double(bitPattern: word(at: offset &+ 1)) }
+
+  func data(at offset: Int) -> Data {
+    let (start, count) = content(at: offset)
+    return bytes.extracting(start..<start &+ count).withUnsafeBytes { Data($0) }
+  }
+
+  /// The text at an offset; what is marked as ASCII may be UTF-8, as some programs write it.
+  func string(at offset: Int) -> String {
+    let (start, count) = content(at: offset)
+    guard marker(at: offset) >> 4 == 0x6 else {
+      return ByteBuffer.validString(bytes.extracting(start..<start &+ count))
+    }
+    return String(unsafeUninitializedCapacity: 3 &* count) { text in
+      var length = 0
+      var index = 0
+      while index < count {
+        let scalar = scalar(at: start &+ 2 &* index, left: count &- index) ?? 0xFFFD
+        index &+= scalar > 0xFFFF ? 2 : 1
+        for byte in UTF8.encode(Unicode.Scalar(scalar) ?? "\u{FFFD}") ?? UTF8.encodedReplacementCharacter {
+          text[length] = byte
+          length &+= 1
+        }
       }
-      position = Int(offset)
-      list.objects.append(try object())
-      budget.partialValue -= position - Int(offset)
-      guard budget.partialValue >= 0 else {
+      return length
+    }
+  }
+
+  /// The character of UTF-16 at an offset; `nil` for half of a surrogate pair.
+  @inline(__always)
+  private func scalar(at offset: Int, left: Int) -> UInt32? {
+    let unit = UInt32(truncatingIfNeeded: unsigned(at: offset, size: 2))
+    guard unit & 0xF800 == 0xD800 else { return unit }
+    let low = left > 1 ? UInt32(truncatingIfNeeded: unsigned(at: offset &+ 2, size: 2)) : 0
+    guard unit < 0xDC00, low & 0xFC00 == 0xDC00 else { return nil }
+    return 0x10000 &+ ((unit & 0x3FF) &<< 10 | low & 0x3FF)
+  }
+
+  // MARK: Checking
+
+  private mutating func checkObjects(_ limits: ArchiveLimits) throws {
+    var rest = bytes.byteCount.multipliedReportingOverflow(by: Self.overlap)
+    if rest.overflow { rest.partialValue = .max }
+    for number in 0..<count {
+      let entry = table + number * offsetSize
+      let offset = unsigned(at: entry, size: offsetSize)
+      guard offset >= UInt64(Self.headerSize), offset < UInt64(table) else {
+        throw ArchiveError.damaged("the table of offsets names an offset outside the objects", at: entry)
+      }
+      let size = checkShort(Int(offset), limits.stringLength)
+      rest.partialValue -= try size > 0 ? size : check(Int(offset), limits) - Int(offset)
+      guard rest.partialValue >= 0 else {
         throw ArchiveError.damaged(
-          "the objects lie over each other; together they claim more than \(Self.overlap) times the file", at: place)
+          "the objects overlap; together they claim more than \(Self.overlap) times the file", at: entry)
       }
     }
-    return list
   }
 
-  // MARK: Objects
+  /// How many bytes an object has that is a reference to another or a short text, as most of an archive are; 0 for any
+  /// other, and where it is damaged.
+  @inline(__always)
+  private mutating func checkShort(_ offset: Int, _ stringLength: Int) -> Int {
+    let marker = marker(at: offset)
+    let length = Int(marker & 0xF)
+    if marker >> 4 == 0x8 { return length < 8 && length &+ 1 < table &- offset ? length &+ 2 : 0 }
+    guard marker >> 4 == 0x5, length < 0xF, length > 0, length < table &- offset, length <= stringLength else {
+      return 0
+    }
+    // Two words have all bytes: the first from the start, and the last up to the end.
+    let first = unsigned(at: offset &+ 1, size: min(length, 8))
+    let last = length > 8 ? word(at: offset &+ length &- 7) : 0
+    guard (first | last) & 0x8080_8080_8080_8080 == 0 else { return 0 }
+    textSize &+= length
+    return length &+ 1
+  }
 
-  private mutating func object() throws -> PropertyList.Object {
-    let start = position
-    let marker = try integer(1)
-    let low = Int(marker & 0x0F)
+  /// Checks an object, and returns where it ends.
+  private mutating func check(_ offset: Int, _ limits: ArchiveLimits) throws -> Int {
+    let marker = marker(at: offset)
+    let low = Int(marker & 0xF)
     switch marker >> 4 {
-    case 0x0:
-      switch low {
-      // A byte that only fills a gap says as little as null.
-      case 0x0, 0xF: return .null
-      case 0x8: return .bool(false)
-      case 0x9: return .bool(true)
-      default: throw unknown(start)
-      }
-    case 0x1: return .integer(try integerObject(low, start))
-    case 0x2 where low == 2: return .float(Float(bitPattern: UInt32(truncatingIfNeeded: try integer(4))))
-    case 0x2 where low == 3: return .double(Double(bitPattern: try integer(8)))
+    // A byte that only fills a gap is null too.
+    case 0x0 where [0x0, 0x8, 0x9, 0xF].contains(low): return offset + 1
+    case 0x1 where low <= 4: return try end(1 << low, after: offset)
+    case 0x1: throw ArchiveError.damaged("an integer has more than 16 bytes", at: offset)
+    case 0x2 where low == 2 || low == 3: return try end(1 << low, after: offset)
     case 0x3 where low == 3:
-      let seconds = Double(bitPattern: try integer(8))
-      guard seconds.isFinite else { throw ArchiveError.damaged("a date is no finite number", at: start) }
-      return .date(Date(timeIntervalSinceReferenceDate: seconds))
-    case 0x4: return .data(try take(length(low, start)).withUnsafeBytes { Data($0) })
+      let end = try end(8, after: offset)
+      guard double(at: offset).isFinite else { throw ArchiveError.damaged("a date is no finite number", at: offset) }
+      return end
+    case 0x4:
+      let (start, count) = try checkContent(at: offset, width: 1, limits, isText: true)
+      dataSize += count
+      return start + count
     case 0x5:
-      let content = try take(length(low, start))
-      guard let string = content.withUnsafeBytes({ ByteBuffer.string($0) }) else {
-        throw ArchiveError.damaged("a string is neither ASCII nor valid UTF-8", at: start)
+      let (start, count) = try checkContent(at: offset, width: 1, limits, isText: true)
+      let isValid = bytes.extracting(start..<start + count).withUnsafeBytes {
+        ByteBuffer.isASCII($0) || ByteBuffer.string($0) != nil
       }
-      return .string(string)
-    case 0x6: return .string(try wideString(low, start))
-    case 0x8 where low < 8: return .uid(try integer(low + 1))
-    case 0xA, 0xB: return .array(try references(low, start))
-    case 0xC: return .set(try references(low, start))
+      guard isValid else { throw ArchiveError.damaged("a string is neither ASCII nor valid UTF-8", at: offset) }
+      textSize += count
+      return start + count
+    case 0x6: return try checkWideText(offset, limits)
+    case 0x8 where low < 8: return try end(low + 1, after: offset)
+    case 0xA, 0xB, 0xC:
+      let (start, count) = try checkContent(at: offset, width: referenceSize, limits)
+      return try checkReferences(start, count)
     case 0xD:
-      // All keys stand before all values.
-      let count = try self.count(low, start, width: 2 * referenceSize)
-      return .dictionary(try entries(count))
-    default: throw unknown(start)
+      let (start, count) = try checkContent(at: offset, width: 2 * referenceSize, limits)
+      return try checkReferences(start, 2 * count)
+    default: throw ArchiveError.damaged("an object has a marker that bplist00 does not use", at: offset)
     }
   }
 
-  /// Integers of 1, 2 and 4 bytes have no sign; those of 8 and 16 bytes do.
-  private mutating func integerObject(_ low: Int, _ start: Int) throws -> Int128 {
-    switch low {
-    case 0...2: return Int128(try integer(1 << low))
-    case 3: return Int128(Int64(bitPattern: try integer(8)))
-    case 4:
-      let high = UInt128(try integer(8))
-      return Int128(bitPattern: high << 64 | UInt128(try integer(8)))
-    default: throw ArchiveError.damaged("an integer has more than 16 bytes", at: start)
-    }
+  /// Where so many bytes after a marker end.
+  private func end(_ size: Int, after offset: Int) throws -> Int {
+    guard size < table - offset else { throw endOfObjects(offset + 1) }
+    return offset + 1 + size
   }
 
-  private mutating func wideString(_ low: Int, _ start: Int) throws -> String {
-    let count = try self.count(low, start, width: 2, isText: true)
-    let content = try take(count * 2)
-    var units: [UInt16] = []
-    units.reserveCapacity(count)
-    for place in stride(from: 0, to: count * 2, by: 2) {
-      units.append(UInt16(bigEndian: content.unsafeLoadUnaligned(fromByteOffset: place, as: UInt16.self)))
-    }
-    guard let string = String(validating: units, as: UTF16.self) else {
-      throw ArchiveError.damaged("a string has half of a surrogate pair; valid UTF-16 has both", at: start)
-    }
-    return string
-  }
-
-  private mutating func references(_ low: Int, _ start: Int) throws -> [Int] {
-    try references(count(low, start, width: referenceSize))
-  }
-
-  private mutating func references(_ count: Int) throws -> [Int] {
-    var numbers: [Int] = []
-    numbers.reserveCapacity(count)
-    for _ in 0..<count {
-      numbers.append(try reference(at: position))
-      position += referenceSize
-    }
-    return numbers
-  }
-
-  private mutating func entries(_ count: Int) throws -> [PropertyList.Entry] {
-    var entries: [PropertyList.Entry] = []
-    entries.reserveCapacity(count)
-    for place in 0..<count {
-      let key = position + place * referenceSize
-      entries.append(
-        PropertyList.Entry(key: try reference(at: key), value: try reference(at: key + count * referenceSize)))
-    }
-    position += 2 * count * referenceSize
-    return entries
-  }
-
-  /// The reference at a place before the end of the objects.
-  private func reference(at place: Int) throws -> Int {
-    guard place <= end - referenceSize else { throw endOfObjects(place) }
-    let number = try unsigned(at: place, size: referenceSize)
-    guard number < UInt64(objectCount) else {
-      throw ArchiveError.damaged("a reference names an object that does not exist", at: place)
-    }
-    return Int(number)
-  }
-
-  // MARK: Bytes
-
-  /// The length of data or of an ASCII string.
-  private mutating func length(_ low: Int, _ start: Int) throws -> Int {
-    try count(low, start, width: 1, isText: true)
-  }
-
-  /// A count, which stands in the marker or as an integer after it, checked against the bytes that are left.
-  private mutating func count(_ low: Int, _ start: Int, width: Int, isText: Bool = false) throws -> Int {
-    var count = UInt64(low)
-    if low == 0xF {
-      let marker = try integer(1)
+  /// As ``content(at:)``, checked against the limits and the bytes that are left.
+  private func checkContent(
+    at offset: Int, width: Int, _ limits: ArchiveLimits, isText: Bool = false
+  ) throws -> (start: Int, count: Int) {
+    var count = UInt64(marker(at: offset) & 0xF)
+    var start = offset + 1
+    if count == 0xF {
+      start = try end(1, after: offset)
+      let marker = marker(at: offset + 1)
       guard marker >> 4 == 1, marker & 0xF <= 3 else {
-        throw ArchiveError.damaged("a length is no integer of up to 8 bytes", at: start)
+        throw ArchiveError.damaged("a length is no integer of up to 8 bytes", at: offset)
       }
-      count = try integer(1 << Int(marker & 0xF))
+      start = try end(1 << Int(marker & 0xF), after: offset + 1)
+      count = unsigned(at: offset + 2, size: 1 << Int(marker & 0xF))
     }
     if isText {
       let (size, overflows) = count.multipliedReportingOverflow(by: UInt64(width))
       guard !overflows, size <= UInt64(limits.stringLength) else {
         throw ArchiveError(
           .limitExceeded, "a string or data is longer than the limit of \(limits.stringLength) bytes",
-          limit: .stringLength, byteOffset: start)
+          limit: .stringLength, byteOffset: offset)
       }
     } else if count > UInt64(limits.count) {
-      throw tooMany(count, at: start)
+      throw Self.tooMany(count, limits, at: offset)
     }
-    guard count <= UInt64((end - position) / width) else { throw endOfObjects(start) }
-    return Int(count)
+    guard count <= UInt64((table - start) / width) else { throw endOfObjects(offset) }
+    return (start, Int(count))
   }
 
-  /// The next bytes.
-  @_lifetime(copy self)
-  private mutating func take(_ length: Int) throws -> RawSpan {
-    guard length <= end - position else { throw endOfObjects(position) }
-    let content = bytes.extracting(position..<position + length)
-    position += length
-    return content
-  }
-
-  /// The next integer of 1 to 8 bytes, without a sign.
-  private mutating func integer(_ size: Int) throws -> UInt64 {
-    guard size <= end - position else { throw endOfObjects(position) }
-    let value = try unsigned(at: position, size: size)
-    position += size
-    return value
-  }
-
-  /// The integer at a place of the file.
-  private func unsigned(at place: Int, size: Int) throws -> UInt64 {
-    guard place >= 0, size <= bytes.byteCount - place else { throw endOfObjects(place) }
-    switch size {
-    case 1: return UInt64(bytes.unsafeLoad(fromByteOffset: place, as: UInt8.self))
-    case 2: return UInt64(UInt16(bigEndian: bytes.unsafeLoadUnaligned(fromByteOffset: place, as: UInt16.self)))
-    case 4: return UInt64(UInt32(bigEndian: bytes.unsafeLoadUnaligned(fromByteOffset: place, as: UInt32.self)))
-    case 8: return UInt64(bigEndian: bytes.unsafeLoadUnaligned(fromByteOffset: place, as: UInt64.self))
-    default: break
+  private mutating func checkWideText(_ offset: Int, _ limits: ArchiveLimits) throws -> Int {
+    let (start, count) = try checkContent(at: offset, width: 2, limits, isText: true)
+    var index = 0
+    while index < count {
+      guard let scalar = scalar(at: start + 2 * index, left: count - index) else {
+        throw ArchiveError.damaged("a string has half of a surrogate pair; valid UTF-16 has both", at: offset)
+      }
+      index += scalar > 0xFFFF ? 2 : 1
+      textSize += scalar < 0x80 ? 1 : scalar < 0x800 ? 2 : scalar > 0xFFFF ? 4 : 3
     }
-    var value: UInt64 = 0
-    for offset in place..<place + size {
-      value = value << 8 | UInt64(bytes.unsafeLoad(fromByteOffset: offset, as: UInt8.self))
+    return start + 2 * count
+  }
+
+  private func checkReferences(_ start: Int, _ count: Int) throws -> Int {
+    for index in 0..<count {
+      let offset = start &+ index &* referenceSize
+      guard unsigned(at: offset, size: referenceSize) < UInt64(self.count) else {
+        throw ArchiveError.damaged("a reference names an object that does not exist", at: offset)
+      }
     }
-    return value
+    return start + count * referenceSize
   }
 
-  private func endOfObjects(_ place: Int) -> ArchiveError {
-    .damaged("an object does not end before the table of offsets", at: place)
+  private func endOfObjects(_ offset: Int) -> ArchiveError {
+    .damaged("an object does not end before the table of offsets", at: offset)
   }
 
-  private func unknown(_ place: Int) -> ArchiveError {
-    .damaged("an object has a marker that bplist00 does not use", at: place)
-  }
-
-  private func tooMany(_ count: UInt64, at place: Int) -> ArchiveError {
+  private static func tooMany(_ count: UInt64, _ limits: ArchiveLimits, at offset: Int) -> ArchiveError {
     ArchiveError(
       .limitExceeded, "a collection of \(count) elements is longer than the limit of \(limits.count)",
-      limit: .count, byteOffset: place)
+      limit: .count, byteOffset: offset)
   }
 }

@@ -3,7 +3,7 @@ import Foundation
 extension PropertyListReader {
   /// The value of a plain property list.
   ///
-  /// Objects that are referred to more than once stand once for each reference. A dictionary becomes an object where all
+  /// Objects that are referred to more than once are repeated for each reference. A dictionary becomes an object where all
   /// its keys are strings, else a map; of equal keys the last one counts. A `uid` becomes an object with the integer
   /// under `CF$UID`, as it is in XML.
   ///
@@ -28,7 +28,7 @@ extension PropertyListReader {
       try budget.spend(bytes: object.byteCount)
       if object.childCount > 0 {
         guard openNumbers.insert(number).inserted else {
-          throw ArchiveError(.damaged, "an object of the property list holds itself; only keyed archives have circles")
+          throw ArchiveError(.damaged, "an object of the property list holds itself; only keyed archives have cycles")
         }
         guard open.count < depth else { throw ArchiveError.tooDeep(depth) }
         open.append(OpenContainer(number: number, object: object))
@@ -77,10 +77,10 @@ extension PropertyList.Object {
   }
 
   /// The number of the object that a reference names; in a dictionary, keys and values take turns.
-  func child(_ place: Int) -> Int {
+  func child(_ index: Int) -> Int {
     switch self {
-    case .array(let elements), .set(let elements): elements[place]
-    case .dictionary(let entries): place.isMultiple(of: 2) ? entries[place / 2].key : entries[place / 2].value
+    case .array(let elements), .set(let elements): elements[index]
+    case .dictionary(let entries): index.isMultiple(of: 2) ? entries[index / 2].key : entries[index / 2].value
     default: -1
     }
   }
@@ -103,13 +103,13 @@ extension PropertyList.Object {
     case .dictionary:
       var named: [StrataCore.Object.Entry] = []
       named.reserveCapacity(children.count / 2)
-      for place in stride(from: 0, to: children.count, by: 2) {
-        guard case .string(let key) = children[place] else {
+      for index in stride(from: 0, to: children.count, by: 2) {
+        guard case .string(let key) = children[index] else {
           let pairs = stride(from: 0, to: children.count, by: 2)
           return .map(
             try digests.unique(pairs.map { Value.MapEntry(key: children[$0], value: children[$0 + 1]) }))
         }
-        named.append(StrataCore.Object.Entry(key: key, value: children[place + 1]))
+        named.append(StrataCore.Object.Entry(key: key, value: children[index + 1]))
       }
       return .object(StrataCore.Object(named))
     }

@@ -22,7 +22,7 @@ public struct PropertyListWriter: Sendable {
     offsets.reserveCapacity(list.objects.count)
     for object in list.objects {
       offsets.append(buffer.count)
-      for place in 0..<object.childCount where !list.objects.indices.contains(object.child(place)) {
+      for index in 0..<object.childCount where !list.objects.indices.contains(object.child(index)) {
         throw ArchiveError(.notEncodable, "a reference names an object that the property list does not have")
       }
       try Self.append(object, referenceSize, to: &buffer)
@@ -103,8 +103,8 @@ public struct PropertyListWriter: Sendable {
   }
 
   private static func append(_ value: UInt64, size: Int, to buffer: inout ByteBuffer) {
-    for place in stride(from: size - 1, through: 0, by: -1) {
-      buffer.append(UInt8(truncatingIfNeeded: value >> UInt64(place * 8)))
+    for index in stride(from: size - 1, through: 0, by: -1) {
+      buffer.append(UInt8(truncatingIfNeeded: value >> UInt64(index * 8)))
     }
   }
 

@@ -13,7 +13,8 @@ package final class ObjectTable {
     let value: Value
   }
 
-  private(set) var entries: [Entry] = []
+  // One decoding uses a table, and checking that at each reference would cost more than following it.
+  @exclusivity(unchecked) private(set) var entries: [Entry] = []
   /// The number of the first object, in a body that holds other graphs before this one.
   let first: Int
   /// How many objects there will be.
@@ -25,11 +26,11 @@ package final class ObjectTable {
   private var waiting: [(place: Int, value: Value)] = []
   private var unfinished: [Unfinished] = []
   /// How many values there are in each that is no object, and in all of them.
-  private var sizes: [Int] = []
-  private var totalSize = 0
+  @exclusivity(unchecked) private var sizes: [Int] = []
+  @exclusivity(unchecked) private var totalSize = 0
   /// How many values stood in for references, and how many references do so inside each other.
-  private var expansions = 0
-  private var depth = 0
+  @exclusivity(unchecked) private var expansions = 0
+  @exclusivity(unchecked) private var depth = 0
 
   package init(types: [String: any VersionedModel.Type], first: Int, count: Int) {
     self.types = types

@@ -1,4 +1,4 @@
-// Keyed archives hold equal numbers once, so `true`, 1 and 1.0 may all stand where one of them was archived first.
+// Keyed archives hold equal numbers once, so `true`, 1 and 1.0 may all be where one of them was archived first.
 
 extension Bool {
   /// The boolean that 0 or 1 stands for in a keyed archive.

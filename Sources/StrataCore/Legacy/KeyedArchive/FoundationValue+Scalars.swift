@@ -1,0 +1,137 @@
+import Foundation
+
+// How Foundation's classes of one value are read, and right after that how they are written.
+
+extension FoundationValue {
+  // MARK: NSString
+
+  static func string(_ fields: KeyedFields) throws -> Value {
+    if fields["NS.string"] != nil { return .string(try fields.string("NS.string")) }
+    return .string(
+      try fields.required("NS.bytes", "text in UTF-8") {
+        switch $0 {
+        case .data(let data): String(validating: data, as: UTF8.self)
+        case .string(let text): text
+        default: nil
+        }
+      })
+  }
+
+  static func string(_ text: String) -> FoundationEncoding {
+    FoundationEncoding(["NSString", "NSObject"], [("NS.string", .inlined(.string(text)))])
+  }
+
+  // MARK: NSNumber. A property list holds numbers itself.
+
+  static func number(_ fields: KeyedFields) throws -> Value {
+    if fields["NS.boolval"] != nil {
+      return .bool(try fields.required("NS.boolval", "a boolean") { $0.boolValue ?? $0.intValue.map { $0 != 0 } })
+    }
+    let key = fields["NS.intval"] == nil ? "NS.dblval" : "NS.intval"
+    return try fields.required(key, "a number") { value in
+      switch value {
+      case .int, .uint, .wideInteger, .float, .double: value
+      default: nil
+      }
+    }
+  }
+
+  // MARK: NSDecimalNumber
+
+  /// Eight digits to the base of 65,536, the smallest first, each in the byte order that `NS.mantissa.bo` names
+  /// (1 is little, 2 is big), of which `NS.length` count.
+  static func decimal(_ fields: KeyedFields) throws -> Value {
+    let bytes = Array(try fields.data("NS.mantissa"))
+    let length = try fields.integer("NS.length")
+    let isNegative = try fields.required("NS.negative", "a boolean") { $0.boolValue ?? $0.intValue.map { $0 != 0 } }
+    let isBig = fields["NS.mantissa.bo"]?.intValue == 2
+    guard (0...8).contains(length), bytes.count >= 2 * length, bytes.count <= 16 else {
+      throw ArchiveError(.damaged, "a mantissa has as many digits as its length says", path: [.key("NS.mantissa")])
+    }
+    // No digits with a sign is how a decimal says that it is not a number.
+    guard length > 0 || !isNegative else { return .decimal(.nan) }
+    var mantissa: UInt128 = 0
+    for digit in (0..<length).reversed() {
+      let (first, second) = (UInt128(bytes[2 * digit]), UInt128(bytes[2 * digit + 1]))
+      mantissa = mantissa << 16 | (isBig ? first << 8 | second : second << 8 | first)
+    }
+    let parts = DecimalParts(isNegative: isNegative, mantissa: mantissa, exponent: try fields.integer("NS.exponent"))
+    guard let decimal = parts.decimal else { throw ArchiveError(.damaged, "a decimal of more than 38 digits") }
+    return .decimal(decimal)
+  }
+
+  /// What `NSDecimalNumber` encodes: eight digits to the base of 65,536, the smallest first, in little-endian order.
+  static func decimal(_ decimal: Decimal) -> FoundationEncoding {
+    // No digits with a sign is how a decimal says that it is not a number.
+    let parts = DecimalParts(decimal) ?? DecimalParts(isNegative: true, mantissa: 0, exponent: 0)
+    let (mantissa, exponent) = parts.withinRange
+    let digits = (0..<8).map { UInt16(truncatingIfNeeded: mantissa >> UInt128(16 * $0)) }
+    let length = 8 - digits.reversed().prefix { $0 == 0 }.count
+    return FoundationEncoding(
+      ["NSDecimalNumber", "NSNumber", "NSValue", "NSObject"],
+      [
+        ("NS.exponent", .inlined(.integer(Int128(exponent)))), ("NS.length", .inlined(.integer(Int128(length)))),
+        ("NS.negative", .inlined(.bool(parts.isNegative))), ("NS.compact", .inlined(.bool(true))),
+        ("NS.mantissa", .inlined(.data(Data(digits.flatMap { [UInt8(truncatingIfNeeded: $0), UInt8($0 >> 8)] })))),
+        ("NS.mantissa.bo", .inlined(.integer(1))),
+      ])
+  }
+
+  // MARK: NSDate
+
+  static func date(_ fields: KeyedFields) throws -> Value {
+    .date(Date(timeIntervalSinceReferenceDate: try fields.double("NS.time")))
+  }
+
+  static func date(_ date: Date) -> FoundationEncoding {
+    FoundationEncoding(["NSDate", "NSObject"], [("NS.time", .inlined(.double(date.timeIntervalSinceReferenceDate)))])
+  }
+
+  // MARK: NSData. A property list holds data itself.
+
+  static func data(_ fields: KeyedFields) throws -> Value {
+    .data(try fields.data(fields["NS.data"] == nil ? "NS.bytes" : "NS.data"))
+  }
+
+  // MARK: NSURL
+
+  static func url(_ fields: KeyedFields) throws -> Value {
+    let relative = try fields.string("NS.relative")
+    // Foundation archived what it does not take for an address today, such as an empty text. That stays what it is.
+    switch fields["NS.base"] {
+    case nil, .null?:
+      // RFC 3986 has no empty scheme, which Foundation lets pass.
+      guard relative.utf8.first != UInt8(ascii: ":") else { return .string(relative) }
+      return URL(exactly: relative).map { .url($0) } ?? .string(relative)
+    case .url(let base)?:
+      return URL(string: relative, relativeTo: base.absoluteURL).map { .url($0) }
+        ?? ["base": .url(base), "relative": .string(relative)]
+    default: throw ArchiveError(.damaged, "an address is relative to another one", path: [.key("NS.base")])
+    }
+  }
+
+  static func url(_ url: URL) -> FoundationEncoding {
+    FoundationEncoding(
+      ["NSURL", "NSObject"],
+      [("NS.base", .object(url.baseURL.map { .url($0) })), ("NS.relative", .object(.string(url.relativeString)))])
+  }
+
+  // MARK: NSUUID
+
+  static func uuid(_ fields: KeyedFields) throws -> Value {
+    let bytes = Array(try fields.data("NS.uuidbytes"))
+    guard bytes.count == 16 else {
+      throw ArchiveError(.damaged, "a UUID has 16 bytes", path: [.key("NS.uuidbytes")])
+    }
+    let uuid = (
+      bytes[0], bytes[1], bytes[2], bytes[3], bytes[4], bytes[5], bytes[6], bytes[7], bytes[8], bytes[9], bytes[10],
+      bytes[11], bytes[12], bytes[13], bytes[14], bytes[15]
+    )
+    return .uuid(UUID(uuid: uuid))
+  }
+
+  static func uuid(_ uuid: UUID) -> FoundationEncoding {
+    FoundationEncoding(
+      ["NSUUID", "NSObject"], [("NS.uuidbytes", .inlined(.data(withUnsafeBytes(of: uuid.uuid) { Data($0) })))])
+  }
+}

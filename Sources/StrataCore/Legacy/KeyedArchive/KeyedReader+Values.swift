@@ -1,0 +1,101 @@
+// What frames become once all their children are made.
+
+extension KeyedReader {
+  mutating func finish(_ frame: inout Frame) throws -> Made {
+    var made = Made(value: .null, size: frame.size, height: frame.height + 1, bytes: frame.bytes)
+    switch frame.kind {
+    case .record(let number, let layout, let plan):
+      contents.objects[number] = .record(try record(&frame, layout, plan))
+      indices.removeLast(indices.count - frame.indices)
+      return Made(value: .reference(number))
+    case .top, .array: made.value = .array(frame.values)
+    case .set: made.value = .set(try digests.unique(frame.values))
+    case .object(let layout): made.value = .object(object(frame, layout))
+    case .foundation(.data, let layout) where nested != nil && openedArchive(in: frame, layout) != nil:
+      made.value = openedArchive(in: frame, layout) ?? .null
+      made.height = frame.height
+    case .foundation(let foundation, let layout):
+      made.value = try foundation.make(KeyedFields(keys: layout.keys, values: frame.values), digests)
+      if foundation.isCollection { made.height = frame.height } else { made.size = 1 }
+    }
+    if frame.indices >= 0 { indices.removeLast(indices.count - frame.indices) }
+    let number = Int(marks[frame.identity].number)
+    if number >= 0 {
+      contents.objects[number] = made.value
+      return Made(value: .reference(number))
+    }
+    remember(made, at: frame.identity)
+    return made
+  }
+
+  /// The archive that was opened inside of a data object; `nil` where its data stayed data.
+  private func openedArchive(in frame: Frame, _ layout: KeyedLayout) -> Value? {
+    guard let index = layout.keys.firstIndex(where: { $0 == "NS.data" || $0 == "NS.bytes" }) else { return nil }
+    if case .data = frame.values[index] { return nil }
+    return frame.values[index]
+  }
+
+  /// The entries in their own order, which no class shares.
+  private func object(_ frame: Frame, _ layout: KeyedLayout) -> Object {
+    Object(
+      uniqueEntries: indices[frame.indices...].map { index in
+        Object.Entry(key: layout.keys[Int(index)], value: frame.values[Int(index)])
+      })
+  }
+
+  private mutating func record(
+    _ frame: inout Frame, _ layout: KeyedLayout, _ plan: KeyedLayout.Plan
+  ) throws -> ModelRecord {
+    var fields = KeyedFields(keys: layout.keys, values: [])
+    swap(&fields.values, &frame.values)
+    var versionIndex = plan.versionIndex
+    if !plan.keepsFields {
+      frame.values = fields.values
+      fields = try FoundationRecord.fields(of: plan.type.name, fields)
+      versionIndex = fields.keys.firstIndex(of: KeyedLayout.versionKey)
+    }
+    var version: Int?
+    if let index = versionIndex {
+      guard let found = fields.values.remove(at: index).intValue, found >= 0 else {
+        throw ArchiveError(
+          .damaged, "a model version is an integer of 0 or more", path: [.key(KeyedLayout.versionKey)],
+          typeName: plan.type.name)
+      }
+      version = found
+    }
+    if plan.keepsFields, let shape = plan.shape, shape.modelVersion == version {
+      return ModelRecord(shape: shape, values: fields.values)
+    }
+    let names = fields.keys
+    if let index = versionIndex { fields.keys.remove(at: index) }
+    if let shape = plan.shape, shape.modelVersion == version, shape.keys == fields.keys {
+      return ModelRecord(shape: shape, values: fields.values)
+    }
+    if plan.keepsFields {
+      frame.values = fields.values
+      if let index = versionIndex { frame.values.insert(0, at: index) }
+    }
+    note(plan.type.name, layout, frame, names)
+    let shape = RecordShape(typeName: plan.type.name, modelVersion: version, keys: fields.keys)
+    plan.shape = shape
+    return ModelRecord(shape: shape, values: fields.values)
+  }
+
+  /// Notes how the fields of an object are encoded in the archive, which holds for all objects of its shape.
+  ///
+  /// - Parameter names: the names of all fields, that of the version included.
+  private mutating func note(_ typeName: String, _ layout: KeyedLayout, _ frame: Frame, _ names: [String]) {
+    // Data can hold classes without end.
+    guard contents.encodings.count < 4096 || contents.encodings[typeName] != nil else { return }
+    var areInlined = [Bool?](repeating: nil, count: layout.keys.count)
+    for entry in 0..<frame.count where entry != frame.classEntry {
+      let index = Int(indices[frame.indices + entry])
+      guard !frame.values[index].isNull else { continue }
+      areInlined[index] = table.isInlined(
+        table.list.reference(at: frame.children + entry * table.list.referenceSize))
+    }
+    contents.encodings[typeName, default: KeyedEncoding()].note(
+      FoundationRecord.parts(of: typeName).contains(where: names.contains) ? layout.keys : names, layout.rawKeys,
+      areInlined: areInlined)
+  }
+}

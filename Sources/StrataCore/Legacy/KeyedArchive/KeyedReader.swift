@@ -1,0 +1,359 @@
+import Foundation
+
+/// Makes the values of a keyed archive: one walk from the top keys over all that they lead to.
+///
+/// What is being made is in a list of frames and not on the stack, so an archive may nest as it likes.
+struct KeyedReader: ~Escapable {
+  let table: KeyedTable
+  let limits: ArchiveLimits
+  private let depthLimit: Int
+  var contents = KeyedContents()
+
+  /// A collection or an object that is being made of others.
+  struct Frame {
+    enum Kind {
+      case top, array, set
+      case object(KeyedLayout)
+      /// A value of a class of Foundation's.
+      case foundation(FoundationValue, KeyedLayout)
+      /// An object of the graph, by its number.
+      case record(Int, KeyedLayout, KeyedLayout.Plan)
+    }
+
+    let kind: Kind
+    let identity: Int
+    /// Where the references to its children are, and how many there are.
+    let children: Int
+    let count: Int
+    /// How many levels of inlined values there are around it, itself included.
+    let depth: Int
+    /// Where the indices of the keys begin among all; -1 where the children have none.
+    var indices = -1
+    /// Which of the children is the class.
+    var classEntry = -1
+    /// Which child comes next.
+    var next = 0
+    var values: [Value] = []
+    /// How many values it has inside, in how many levels, and bytes of text and data.
+    var size = 1
+    var height = 0
+    var bytes = 0
+  }
+
+  /// A value that is made.
+  struct Made {
+    var value: Value
+    var size = 1
+    var height = 0
+    /// Bytes of text and data inside.
+    var bytes = 0
+  }
+
+  /// What is known of an object.
+  struct Mark {
+    /// Its number in the graph; -1 where it has none.
+    var number: Int32 = -1
+    /// The index of its value among those that are made; -1 where it is not, -2 while it is being made.
+    var made: Int32 = -1
+  }
+
+  private var frames: [Frame] = []
+  /// The indices of the keys of all open frames.
+  var indices: [Int32] = []
+  var marks: [Mark]
+  private var made: [Made] = []
+  private var classes: [Int: KeyedClass] = [:]
+  private var keyNumbers: KeyNumbers
+  /// The numbers of the keys of the object that is being opened.
+  private var openedKeys: [Int32] = []
+  /// Layouts, each in one of a fixed number of slots.
+  private var layouts = [KeyedLayout?](repeating: nil, count: 256)
+  var nested: KeyedNesting?
+  let digests: ValueDigests
+  /// Also for archives inside.
+  let budget: WorkBudget
+  /// How many bytes of text and data there were so far, in archives inside too.
+  var byteCount = 0
+
+  @_lifetime(copy table)
+  init(_ table: KeyedTable, limits: ArchiveLimits, nested: KeyedNesting? = nil, budget: WorkBudget? = nil) throws {
+    self.limits = limits
+    self.nested = nested
+    self.budget = budget ?? WorkBudget(limits, fileSize: table.size)
+    digests = ValueDigests(self.budget, remembersAll: true)
+    depthLimit = min(limits.depth, 512)
+    guard table.identityCount <= Int(Int32.max) else { throw KeyedTable.tooMany(Int(Int32.max)) }
+    keyNumbers = KeyNumbers(count: table.list.count)
+    marks = [Mark](repeating: Mark(), count: table.identityCount)
+    self.table = table
+  }
+
+  /// The values under the top keys, and in how many levels they are.
+  ///
+  /// - Parameter depth: how many levels of inlined values there are around the archive.
+  mutating func read(inside depth: Int = 0) throws -> (values: Object, size: Int, height: Int) {
+    let rawKeys = table.top.map(\.key)
+    let keys = KeyedLayout.unescaped(rawKeys)
+    contents.topEncoding.note(keys, rawKeys, areInlined: table.top.map { table.isInlined($0.value) })
+    var frame = Frame(kind: .top, identity: -1, children: table.topValues, count: keys.count, depth: depth)
+    do { try fill(&frame) } catch {
+      let path = (frames + [frame]).prefix(256).compactMap { component(of: $0, keys) }
+      throw path.reversed().reduce(ArchiveError.wrap(error)) { $0.prefixed(by: $1) }
+    }
+    let values = Object(zip(keys, frame.values).map { Object.Entry(key: $0, value: $1) })
+    return (values, frame.size, frame.height)
+  }
+
+  /// What an error names of a frame: the child that is being made.
+  private func component(of frame: Frame, _ topKeys: [String]) -> ArchiveError.PathComponent? {
+    guard frame.next < frame.count else { return nil }
+    switch frame.kind {
+    case .top: return .key(topKeys[frame.next])
+    case .array, .set: return .index(frame.next)
+    case .foundation: return nil
+    case .object(let layout), .record(_, let layout, _):
+      return .key(layout.keys[Int(indices[frame.indices + frame.next])])
+    }
+  }
+
+  // MARK: Frames
+
+  /// Makes the children of a frame, and those of the frames inside it.
+  private mutating func fill(_ frame: inout Frame) throws {
+    let size = table.list.referenceSize
+    while true {
+      while frame.next < frame.count {
+        guard frame.next != frame.classEntry else {
+          frame.next &+= 1
+          continue
+        }
+        let target = try table.target(table.list.reference(at: frame.children &+ frame.next &* size))
+        if try addScalar(target, to: &frame) { continue }
+        try open(target, in: &frame)
+      }
+      guard !frames.isEmpty else { return }
+      let made = try finish(&frame)
+      frame = frames.removeLast()
+      add(made, to: &frame)
+    }
+  }
+
+  @inline(__always)
+  private func add(_ value: Value, bytes: Int = 0, to frame: inout Frame) {
+    if frame.indices < 0 {
+      frame.values.append(value)
+    } else {
+      frame.values[Int(indices[frame.indices &+ frame.next])] = value
+    }
+    frame.next &+= 1
+    frame.size &+= 1
+    frame.bytes &+= bytes
+  }
+
+  private func add(_ made: Made, to frame: inout Frame) {
+    add(made.value, bytes: made.bytes, to: &frame)
+    frame.size &+= made.size &- 1
+    frame.height = max(frame.height, made.height)
+  }
+
+  /// Adds a value that has nothing inside; `false` for what may have.
+  @inline(__always)
+  private mutating func addScalar(_ target: KeyedTable.Target, to frame: inout Frame) throws -> Bool {
+    guard target.marker < 0xA0 else { return false }
+    if target.marker >> 4 == 0x5 || target.marker >> 4 == 0x6 {
+      guard !target.isNull else {
+        add(.null, to: &frame)
+        return true
+      }
+      let (text, bytes) = try text(target)
+      add(text, bytes: bytes, to: &frame)
+      return true
+    }
+    guard target.marker >> 4 != 0x4 else { return false }
+    add(try number(target), to: &frame)
+    return true
+  }
+
+  /// What a scalar is that is neither text nor data.
+  @inline(__always)
+  private func number(_ target: KeyedTable.Target) throws -> Value {
+    let list = table.list
+    switch target.marker {
+    case 0x08, 0x09: return .bool(target.marker == 0x09)
+    case 0x10...0x13:
+      let size = 1 &<< Int(target.marker & 0xF)
+      return .int(Int64(bitPattern: list.unsigned(at: target.offset &+ 1, size: size)))
+    case 0x14: return .integer(list.integer(at: target.offset))
+    case 0x22:
+      return .float(Float(bitPattern: UInt32(truncatingIfNeeded: list.unsigned(at: target.offset &+ 1, size: 4))))
+    case 0x23: return .double(list.double(at: target.offset))
+    case 0x33: return .date(Date(timeIntervalSinceReferenceDate: list.double(at: target.offset)))
+    default: return .null
+    }
+  }
+
+  /// Text, and how many bytes it has.
+  @inline(__always)
+  private mutating func text(_ target: KeyedTable.Target) throws -> (Value, bytes: Int) {
+    let known = marks[target.identity].made
+    if known >= 0 {
+      let made = made[Int(known)]
+      try spend(made.bytes)
+      return (made.value, made.bytes)
+    }
+    let text = table.list.string(at: target.offset)
+    let bytes = text.utf8.count
+    guard bytes <= limits.stringLength else { throw tooLong(bytes) }
+    try spend(bytes)
+    // Shorter text has no memory of its own that references could share.
+    if bytes > 15 { remember(Made(value: .string(text), bytes: bytes), at: target.identity) }
+    return (.string(text), bytes)
+  }
+
+  /// Adds what has something inside: at once where it is known, else in a frame, which becomes the current one.
+  private mutating func open(_ target: KeyedTable.Target, in frame: inout Frame) throws {
+    if let known = try known(target.identity, inside: frame.depth) { return add(known, to: &frame) }
+    switch target.marker >> 4 {
+    case 0x4: add(try data(target, inside: frame.depth), to: &frame)
+    case 0xD: try openDictionary(target, in: &frame)
+    default:
+      let (start, count) = table.list.content(at: target.offset)
+      var opened = Frame(
+        kind: target.marker >> 4 == 0xC ? .set : .array, identity: target.identity, children: start, count: count,
+        depth: frame.depth + 1)
+      opened.values.reserveCapacity(count)
+      try begin(opened, in: &frame)
+    }
+  }
+
+  private mutating func begin(_ opened: consuming Frame, in frame: inout Frame) throws {
+    guard opened.count <= limits.count else { throw KeyedTable.tooMany(limits.count) }
+    guard opened.depth <= depthLimit else { throw ArchiveError.tooDeep(depthLimit) }
+    try spend(opened.bytes)
+    if marks[opened.identity].made == -1 { marks[opened.identity].made = -2 }
+    swap(&frame, &opened)
+    frames.append(opened)
+  }
+
+  private mutating func openDictionary(_ target: KeyedTable.Target, in frame: inout Frame) throws {
+    let (start, count) = table.list.content(at: target.offset)
+    guard count <= limits.count else { throw KeyedTable.tooMany(limits.count) }
+    let firstIndex = indices.count
+    let (layout, classEntry) = try layout(start, count)
+    let values = start &+ count &* table.list.referenceSize
+    func make(_ kind: Frame.Kind, depth: Int) -> Frame {
+      Frame(
+        kind: kind, identity: target.identity, children: values, count: count, depth: depth, indices: firstIndex,
+        classEntry: classEntry, values: [Value](repeating: .null, count: layout.keys.count), bytes: layout.keyBytes)
+    }
+    guard classEntry >= 0 else {
+      if let key = layout.reservedKey {
+        throw ArchiveError(
+          .damaged, "an object without a $class has the key \(key); keys of its own begin with $$", path: [.key(key)])
+      }
+      return try begin(make(.object(layout), depth: frame.depth + 1), in: &frame)
+    }
+    let type = try table.target(table.list.reference(at: values &+ classEntry &* table.list.referenceSize))
+    let plan = try layout.plan(ofClass: type.identity) { try readClass(type) }
+    guard let foundation = plan.foundation else {
+      try spend(plan.nameBytes)
+      return try begin(make(.record(number(for: target.identity), layout, plan), depth: 1), in: &frame)
+    }
+    if foundation == .date, count == 2, frame.depth < depthLimit {
+      // Most archives are full of dates, and the usual one is made without a frame.
+      let time = try table.target(table.list.reference(at: values &+ (1 &- classEntry) &* table.list.referenceSize))
+      if time.marker == 0x23 {
+        try spend(layout.keyBytes)
+        indices.removeLast(count)
+        let date = Date(timeIntervalSinceReferenceDate: table.list.double(at: time.offset))
+        let made = Made(value: .date(date), height: 1, bytes: layout.keyBytes)
+        remember(made, at: target.identity)
+        return add(made, to: &frame)
+      }
+    }
+    // A collection has its elements in an array of the property list, which is the level that counts.
+    let depth = foundation.isCollection ? frame.depth : frame.depth + 1
+    try begin(make(.foundation(foundation, layout), depth: depth), in: &frame)
+  }
+
+  /// The layout of a dictionary, and the entry that is the class. The indices of its keys follow those of open frames.
+  private mutating func layout(_ start: Int, _ count: Int) throws -> (KeyedLayout, classEntry: Int) {
+    openedKeys.removeAll(keepingCapacity: true)
+    var hash = UInt64(count)
+    for entry in 0..<count {
+      let object = table.list.reference(at: start &+ entry &* table.list.referenceSize)
+      let number = keyNumbers.number(of: object, in: table.list)
+      openedKeys.append(Int32(truncatingIfNeeded: number))
+      // Sums do not depend on the order.
+      let mixed = UInt64(truncatingIfNeeded: number &+ 2) &* 0x9E37_79B9_7F4A_7C15
+      hash &+= mixed ^ mixed &>> 29
+    }
+    let slot = Int((hash ^ hash &>> 23) & 0xFF)
+    if let known = layouts[slot], let classEntry = known.append(openedKeys, to: &indices) { return (known, classEntry) }
+    let layout = try KeyedLayout(openedKeys, keys: keyNumbers.keys)
+    layouts[slot] = layout
+    return (layout, layout.append(openedKeys, to: &indices) ?? -1)
+  }
+
+  private mutating func readClass(_ target: KeyedTable.Target) throws -> KeyedClass {
+    if let known = classes[target.identity] { return known }
+    let found: KeyedClass
+    do { found = try table.readClass(target) } catch { throw ArchiveError.at(.key("$class"), error) }
+    classes[target.identity] = found
+    if contents.classes[found.name] == nil { contents.classes[found.name] = found }
+    return found
+  }
+
+  // MARK: What was met before
+
+  /// The value of an object that was met before.
+  @inline(__always)
+  private mutating func known(_ identity: Int, inside depth: Int) throws -> Made? {
+    let mark = marks[identity]
+    if mark.number >= 0 { return Made(value: .reference(Int(mark.number))) }
+    guard mark.made != -1 else { return nil }
+    guard mark.made >= 0 else { return Made(value: .reference(number(for: identity))) }
+    let made = made[Int(mark.made)]
+    guard depth + made.height <= depthLimit else { throw ArchiveError.tooDeep(depthLimit) }
+    // What has nothing inside multiplies nothing.
+    try budget.spend(values: made.size - 1)
+    try spend(made.bytes)
+    return made
+  }
+
+  /// Counts text and data, which many objects may share.
+  @inline(__always)
+  mutating func spend(_ count: Int) throws {
+    byteCount &+= count
+    try budget.spend(bytes: count)
+  }
+
+  mutating func remember(_ made: Made, at identity: Int) {
+    marks[identity].made = Int32(truncatingIfNeeded: self.made.count)
+    self.made.append(made)
+  }
+
+  /// The number of a new object of the graph.
+  private mutating func number(for identity: Int) -> Int {
+    let number = contents.objects.count
+    marks[identity].number = Int32(truncatingIfNeeded: number)
+    contents.objects.append(.null)
+    return number
+  }
+
+  func tooLong(_ length: Int) -> ArchiveError {
+    ArchiveError(
+      .limitExceeded, "a string of \(length) bytes is longer than the limit of \(limits.stringLength)",
+      limit: .stringLength)
+  }
+}
+
+/// What was read of a keyed archive, and of those inside it.
+struct KeyedContents {
+  /// The objects of the graph, by number.
+  var objects: [Value] = []
+  var classes: [String: KeyedClass] = [:]
+  /// How the fields of each class are encoded, for writing them again.
+  var encodings: [String: KeyedEncoding] = [:]
+  var topEncoding = KeyedEncoding()
+}
