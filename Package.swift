@@ -19,8 +19,9 @@ let package = Package(
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
   products: [
     .library(name: "Strata", targets: ["Strata"]),
-    // Everything but the macro. Foundation and zlib only.
+    // Everything but the macro, without and with keyed archives and property lists. Foundation and zlib only.
     .library(name: "StrataCore", targets: ["StrataCore"]),
+    .library(name: "StrataLegacy", targets: ["StrataLegacy"]),
     // The command line tool.
     .executable(name: "strata", targets: ["strata-cli"]),
   ],
@@ -32,6 +33,7 @@ let package = Package(
   targets: [
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     .target(name: "StrataCore", dependencies: ["CZlib"], swiftSettings: features + lifetimes),
+    .target(name: "StrataLegacy", dependencies: ["StrataCore"], swiftSettings: features + lifetimes),
     .macro(
       name: "StrataMacros",
       dependencies: [
@@ -43,12 +45,12 @@ let package = Package(
       ],
       swiftSettings: features
     ),
-    .target(name: "Strata", dependencies: ["StrataCore", "StrataMacros"], swiftSettings: features),
+    .target(name: "Strata", dependencies: ["StrataCore", "StrataLegacy", "StrataMacros"], swiftSettings: features),
     // What the tests of several modules share.
     .target(
       name: "StrataTestSupport", dependencies: ["StrataCore"], path: "Tests/StrataTestSupport", swiftSettings: features),
     .testTarget(
-      name: "StrataCoreTests", dependencies: ["StrataCore", "StrataTestSupport"], swiftSettings: features),
+      name: "StrataCoreTests", dependencies: ["StrataCore", "StrataLegacy", "StrataTestSupport"], swiftSettings: features),
     .testTarget(
       name: "StrataMacrosTests",
       dependencies: [
@@ -69,11 +71,11 @@ let package = Package(
       name: "StrataTests", dependencies: ["Strata", "StrataTestSupport", "NeighbourNames"], swiftSettings: features),
     .target(
       name: "StrataTool",
-      dependencies: ["StrataCore", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+      dependencies: ["StrataCore", "StrataLegacy", .product(name: "ArgumentParser", package: "swift-argument-parser")],
       swiftSettings: features),
     .executableTarget(name: "strata-cli", dependencies: ["StrataTool"], swiftSettings: features),
     .testTarget(
-      name: "StrataToolTests", dependencies: ["StrataCore", "StrataTool", "StrataTestSupport", "strata-cli"],
+      name: "StrataToolTests", dependencies: ["StrataCore", "StrataLegacy", "StrataTool", "StrataTestSupport", "strata-cli"],
       swiftSettings: features),
   ]
 )
@@ -84,7 +86,7 @@ let isSanitized = Context.environment["STRATA_THREAD_SANITIZER"] != nil
 if isSanitized || Context.environment["STRATA_CORE"] != nil {
   package.products = []
   package.dependencies = []
-  package.targets.removeAll { !["CZlib", "StrataCore", "StrataTestSupport", "StrataCoreTests"].contains($0.name) }
+  package.targets.removeAll { !["CZlib", "StrataCore", "StrataLegacy", "StrataTestSupport", "StrataCoreTests"].contains($0.name) }
 }
 if isSanitized {
   package.targets.append(.target(name: "SanitizedMutex", path: "Tests/SanitizedMutex"))

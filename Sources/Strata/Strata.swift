@@ -1,1 +1,2 @@
 @_exported public import StrataCore
+@_exported public import StrataLegacy

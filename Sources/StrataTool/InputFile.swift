@@ -1,5 +1,6 @@
 internal import Foundation
 internal import StrataCore
+internal import StrataLegacy
 
 /// A file to be looked into, whatever it turns out to be: its bytes tell, not its name.
 struct InputFile {

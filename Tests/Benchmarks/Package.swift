@@ -21,7 +21,7 @@ let package = Package(
       name: "strata-benchmarks",
       dependencies: [
         "CBenchmarkZlib",
-        .product(name: "StrataCore", package: "Strata"),
+        .product(name: "StrataCore", package: "Strata"), .product(name: "StrataLegacy", package: "Strata"),
         .product(name: "SwiftProtobuf", package: "swift-protobuf"),
       ],
       swiftSettings: features),

@@ -11,7 +11,7 @@ struct ValueDigest: Hashable {
 
 /// Makes digests of values, and remembers those of sets and maps: where one is inside another, nothing inside is hashed
 /// anew at each level.
-final class ValueDigests {
+package final class ValueDigests {
   private enum Kind: UInt8 {
     case null, bool, int, uint, wideInteger, float, double, decimal, number, string, data, date, url, uuid, array, set,
       object, map, record, reference, graph
@@ -63,7 +63,7 @@ final class ValueDigests {
 
   /// - Parameter remembersAll: whether all sets and maps are remembered, as where values are made of others that were
   ///   made before.
-  init(_ budget: WorkBudget, remembersAll: Bool = false) {
+  package init(_ budget: WorkBudget, remembersAll: Bool = false) {
     self.budget = budget
     if remembersAll { depth = 2 }
   }
@@ -119,7 +119,7 @@ final class ValueDigests {
   }
 
   /// The elements without those that have the encoding of one before them.
-  func unique(_ elements: [Value]) throws -> [Value] {
+  package func unique(_ elements: [Value]) throws -> [Value] {
     var seen = Set<ValueDigest>(minimumCapacity: elements.count)
     var result: [Value] = []
     var digests: [ValueDigest] = []
@@ -136,7 +136,7 @@ final class ValueDigests {
   /// The entries, of those with the same key one, at the place of the first.
   ///
   /// - Parameter keepsFirst: whether it has the value of the first, else that of the last.
-  func unique(_ entries: [Value.MapEntry], keepsFirst: Bool = false) throws -> [Value.MapEntry] {
+  package func unique(_ entries: [Value.MapEntry], keepsFirst: Bool = false) throws -> [Value.MapEntry] {
     var places: [ValueDigest: Int] = [:]
     var result: [Value.MapEntry] = []
     var keys: [ValueDigest] = []

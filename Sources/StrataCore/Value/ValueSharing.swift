@@ -93,7 +93,7 @@ struct ValueSharing {
 }
 
 /// The limit on what one value is written as.
-struct OutputLimit {
+package struct OutputLimit {
   /// Up to here nothing is looked at.
   static let free = 1 << 26
   /// How many times more than its parts a value may be written as.
@@ -103,19 +103,19 @@ struct OutputLimit {
   /// How many bytes there may be before the next look.
   private var next: Int
 
-  init(_ limits: ArchiveLimits) {
+  package init(_ limits: ArchiveLimits) {
     most = max(0, limits.outputSize)
     next = min(Self.free, most)
   }
 
   /// Begins with another value, after this number of bytes.
-  mutating func begin(at count: Int) { next = min(most, count > most ? most : count + Self.free) }
+  package mutating func begin(at count: Int) { next = min(most, count > most ? most : count + Self.free) }
 
   /// Checks how much was written of a value.
   ///
   /// - Throws: ``ArchiveError`` with the code `limitExceeded`.
   @inline(__always)
-  mutating func check(_ count: Int, of value: @autoclosure () -> Value?) throws(ArchiveError) {
+  package mutating func check(_ count: Int, of value: @autoclosure () -> Value?) throws(ArchiveError) {
     if count > next { try look(count, value()) }
   }
 

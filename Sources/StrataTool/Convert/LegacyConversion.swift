@@ -1,5 +1,6 @@
 internal import Foundation
 internal import StrataCore
+internal import StrataLegacy
 
 /// How a keyed archive or a property list becomes an archive.
 struct LegacyConversion: Sendable {

@@ -1,4 +1,5 @@
 internal import StrataCore
+internal import StrataLegacy
 
 /// The classes of a keyed archive as it stores them, Foundation's own included, with the number of their objects.
 ///

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import StrataCore
+internal import StrataLegacy
 
 /// A property list that was read: a keyed archive, or a plain one.
 struct LegacyDocument {

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import StrataCore
+@testable import StrataLegacy
 import StrataTestSupport
 
 /// Sets and maps whose elements hash alike, are never equal, or stand inside each other.

@@ -1,5 +1,6 @@
 import Foundation
 import StrataCore
+import StrataLegacy
 
 /// A property list as it is written by hand.
 indirect enum Plist: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,

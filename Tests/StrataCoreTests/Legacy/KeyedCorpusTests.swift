@@ -1,5 +1,6 @@
 import Foundation
 import StrataCore
+import StrataLegacy
 import StrataTestSupport
 import Testing
 

@@ -1,5 +1,6 @@
 import Foundation
 import StrataCore
+import StrataLegacy
 
 /// The model of Mantle's own specs: version 0 wrote the name under another key.
 struct LegacyUser: DescribedModel, LegacyModel, ValueDecoding, Equatable {

@@ -74,7 +74,7 @@ extension JSONTokenizer {
 extension ArchiveError {
   /// The same error with line and column before its reason, where it has a byte offset. They are counted here,
   /// once for an error that leaves the reader, to keep reading fast.
-  func located(in bytes: RawSpan) -> ArchiveError {
+  package func located(in bytes: RawSpan) -> ArchiveError {
     // Rules of a model are about the object and not about the text.
     guard let byteOffset, code != .invalid else { return self }
     var line = 1

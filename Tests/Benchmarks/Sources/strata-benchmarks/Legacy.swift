@@ -1,5 +1,6 @@
 import Foundation
 import StrataCore
+import StrataLegacy
 
 // The classes that NSKeyedArchiver knows become the models that they were made of.
 

@@ -1,5 +1,6 @@
 import Foundation
 import StrataCore
+import StrataLegacy
 import SwiftProtobuf
 
 /// What a coder does with one set of models. Everything that it needs was made before the clock starts.

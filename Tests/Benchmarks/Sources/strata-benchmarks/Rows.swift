@@ -1,5 +1,6 @@
 import Foundation
 import StrataCore
+import StrataLegacy
 
 extension Runner {
   /// The rows of one set of models against each peer.

@@ -1,5 +1,6 @@
 import Foundation
 import StrataCore
+import StrataLegacy
 
 /// Every keyed archive: its graph is archived and comes back, and decoding into models ends.
 enum KeyedTrial {

@@ -1,5 +1,6 @@
 import Foundation
 import StrataCore
+import StrataLegacy
 
 /// A class whose objects may refer to each other in any way.
 final class Knot: DescribedModel, LegacyModel {

@@ -1,5 +1,6 @@
 import Foundation
 import StrataCore
+import StrataLegacy
 
 /// Every property list: what is read is written, and read again as it was.
 enum PropertyListTrial {

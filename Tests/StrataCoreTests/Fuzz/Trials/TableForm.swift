@@ -1,5 +1,6 @@
 import Foundation
 import StrataCore
+import StrataLegacy
 
 /// Property lists in a form that survives changes: each byte says what comes next, and every sequence of bytes is one.
 ///

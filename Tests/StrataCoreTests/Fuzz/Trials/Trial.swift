@@ -1,5 +1,6 @@
 import Foundation
 import StrataCore
+import StrataLegacy
 
 /// What the fuzzer runs, by the name that its command line gives. Each must hold for any bytes at all.
 enum Trial: String, CaseIterable {

@@ -1,4 +1,5 @@
 import Foundation
+internal import StrataCore
 
 // How Foundation's classes of one value are read, and right after that how they are written.
 

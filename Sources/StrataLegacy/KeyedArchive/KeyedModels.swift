@@ -1,3 +1,5 @@
+internal import StrataCore
+
 /// The models that the classes of a keyed archive become, and the records of their objects in today's names.
 struct KeyedModels {
   private var schemas: [String: ModelSchema] = [:]

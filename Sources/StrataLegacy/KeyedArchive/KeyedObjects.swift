@@ -1,4 +1,5 @@
 import Foundation
+internal import StrataCore
 
 /// The property list of a keyed archive that is being written: its objects by UID, and what is in them.
 struct KeyedObjects {

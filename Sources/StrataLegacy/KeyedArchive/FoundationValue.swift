@@ -1,4 +1,5 @@
 import Foundation
+internal import StrataCore
 
 /// A class of Foundation's whose objects are values: which classes there are, and the keys that tell their encodings.
 ///

@@ -1,3 +1,5 @@
+internal import StrataCore
+
 /// Finds tags and text in the part of XML that property lists use (Extensible Markup Language 1.0, fifth edition).
 ///
 /// Document types are passed over and never read, so nothing is fetched and nothing expands.

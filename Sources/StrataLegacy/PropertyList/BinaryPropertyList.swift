@@ -1,4 +1,5 @@
 import Foundation
+internal import StrataCore
 
 /// The objects of a binary property list where they are in its bytes (CFBinaryPList.c in swift-corelibs-foundation).
 ///

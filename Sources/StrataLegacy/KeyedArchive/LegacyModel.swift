@@ -1,3 +1,5 @@
+public import StrataCore
+
 /// A model that opens archives of the time before this library: keyed archives of Foundation, as Mantle and others
 /// wrote them.
 ///

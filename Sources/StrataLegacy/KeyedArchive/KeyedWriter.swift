@@ -1,4 +1,5 @@
 import Foundation
+internal import StrataCore
 
 /// Writes a graph as a keyed archive: each object and each value of Foundation's gets a UID when it is first met.
 ///

@@ -1,3 +1,5 @@
+internal import StrataCore
+
 /// What the first bytes of a file say about it.
 package enum PropertyListFormat {
   case binary, xml

@@ -1,4 +1,5 @@
 import Foundation
+public import StrataCore
 
 extension PropertyListReader {
   /// The value of a plain property list.
@@ -13,7 +14,7 @@ extension PropertyListReader {
   ///   ``ArchiveLimits/workRatio`` allow for its objects and its bytes of text and data.
   /// - Complexity: linear in the size of the value.
   public func value(of list: PropertyList) throws -> Value {
-    let depth = min(limits.depth, JSONTokenizer.maximumDepth)
+    let depth = min(limits.depth, JSONReader.maximumDepth)
     let budget = WorkBudget(limits, fileSize: list.objects.reduce(0) { $0 + 1 + $1.childCount + $1.byteCount })
     let digests = ValueDigests(budget, remembersAll: true)
     var open: [OpenContainer] = []

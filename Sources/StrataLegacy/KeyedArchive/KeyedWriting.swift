@@ -1,3 +1,5 @@
+internal import StrataCore
+
 /// How keyed archives are written: what a graph does not tell of the program that will open them.
 public struct KeyedWriting: Sendable, Hashable {
   /// Where numbers and booleans of an object's fields are.

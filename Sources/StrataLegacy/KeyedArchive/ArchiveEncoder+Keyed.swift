@@ -1,4 +1,5 @@
 public import Foundation
+public import StrataCore
 
 extension ArchiveEncoder {
   /// A keyed archive of Foundation, for a program that opens nothing else.

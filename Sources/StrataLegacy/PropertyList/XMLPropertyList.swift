@@ -1,4 +1,5 @@
 import Foundation
+internal import StrataCore
 
 /// Reads a property list in XML into a table (CFPropertyList.c in swift-corelibs-foundation, PropertyList-1.0.dtd).
 ///

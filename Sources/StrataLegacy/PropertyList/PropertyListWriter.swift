@@ -1,4 +1,5 @@
 public import Foundation
+internal import StrataCore
 
 /// Writes binary property lists (`bplist00`, CFBinaryPList.c in swift-corelibs-foundation).
 public struct PropertyListWriter: Sendable {

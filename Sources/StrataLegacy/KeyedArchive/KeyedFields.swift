@@ -1,4 +1,5 @@
 import Foundation
+internal import StrataCore
 
 /// What an object of a keyed archive encoded, by key.
 struct KeyedFields {

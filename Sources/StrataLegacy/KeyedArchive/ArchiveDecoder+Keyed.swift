@@ -1,4 +1,5 @@
 public import Foundation
+public import StrataCore
 
 extension ArchiveDecoder {
   /// The models of a keyed archive of Foundation, from its bytes.

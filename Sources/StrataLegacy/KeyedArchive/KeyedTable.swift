@@ -1,4 +1,5 @@
 import Foundation
+internal import StrataCore
 
 /// A class as a keyed archive describes it.
 struct KeyedClass: Sendable, Hashable {

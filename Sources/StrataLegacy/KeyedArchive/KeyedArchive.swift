@@ -1,4 +1,5 @@
 public import Foundation
+public import StrataCore
 
 /// What a keyed archive of Foundation holds (`NSKeyedArchiver`, also as Mantle writes it), without its classes.
 ///

@@ -1,4 +1,5 @@
 import Foundation
+internal import StrataCore
 
 // Classes whose fields are put together in another way: how each is read, and right after that how it is written.
 

@@ -1,4 +1,5 @@
 import Foundation
+internal import StrataCore
 
 // How Foundation's collections are read, and right after that how they are written.
 

@@ -1,4 +1,5 @@
 public import Foundation
+public import StrataCore
 
 /// Reads property lists, binary ones (`bplist00`) and those in XML, from bytes that nobody vouches for.
 ///

@@ -1,4 +1,5 @@
 import Foundation
+internal import StrataCore
 
 /// Classes of Foundation, AppKit and UIKit whose objects stay records, under clearer names of fields.
 enum FoundationRecord {

@@ -1,3 +1,5 @@
+internal import StrataCore
+
 /// The objects of a graph that a value refers to, each after those that it refers to itself, as far as cycles allow.
 ///
 /// Objects that are made in this order find what they need, and those in a cycle wait for the last of them.

@@ -1,4 +1,5 @@
 import Foundation
+internal import StrataCore
 
 /// Makes the values of a keyed archive: one walk from the top keys over all that they lead to.
 ///

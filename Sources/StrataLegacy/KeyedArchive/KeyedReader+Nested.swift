@@ -1,4 +1,5 @@
 import Foundation
+internal import StrataCore
 
 extension KeyedReader {
   /// Data, or what is in the archive that it is.

@@ -1,3 +1,5 @@
+internal import StrataCore
+
 // What frames become once all their children are made.
 
 extension KeyedReader {

@@ -1,3 +1,5 @@
+internal import StrataCore
+
 /// Small numbers for the keys of a keyed archive, the same one for equal keys. Foundation writes a string for each key of
 /// each object, so they are found by their bytes.
 struct KeyNumbers {

@@ -1,4 +1,5 @@
 public import Foundation
+internal import StrataCore
 
 /// A property list as a file has it: a table of objects, which refer to each other by number.
 ///
