@@ -57,6 +57,15 @@ extension Value {
     }
   }
 
+  /// As ``forEachInside(_:)``, with the step to each value; `nil` for the root of a graph.
+  package func forEachLocated(_ body: (Step?, Value) throws -> Void) rethrows {
+    var place = 0
+    try forEachInside { value in
+      try body(step(to: place), value)
+      place += 1
+    }
+  }
+
   /// As ``mapInside(_:)``; an error of the replacement gets the step to the value that it is for.
   package func mapLocated(_ replacement: (Value) throws -> Value) throws -> Value {
     var place = 0
@@ -70,11 +79,11 @@ extension Value {
   }
 
   /// The step to the value that ``forEachInside(_:)`` comes to after this number of others; `nil` for the root of a graph.
-  private func step(to place: Int) -> ArchiveError.PathComponent? {
+  private func step(to place: Int) -> Step? {
     switch self {
     case .object(let object): .key(object.entries[place].key)
     case .record(let record): .key(record.keys[place])
-    case .map(let entries): .key(entries[place / 2].key.stringValue ?? "(key)")
+    case .map(let entries): .key(entries[place / 2].key.scalarText ?? "(key)")
     case .graph(let graph) where place == graph.objects.count: nil
     default: .index(place)
     }

@@ -1,4 +1,4 @@
-/// The way from a value to one of the objects that it refers to, for errors: objects do not stand where they are used.
+/// The path from a value to one of the objects that it refers to, for errors: objects are not where they are used.
 struct ObjectPath {
   /// The keys and places that lead to an object; the shortest way, and empty where none is found.
   ///
@@ -10,17 +10,8 @@ struct ObjectPath {
     func add(_ value: Value, _ referenced: ReferencedObjects, _ path: [ArchiveError.PathComponent]) {
       switch value {
       case .reference(let number): queue.append((referenced.objects[number], path))
-      case .array(let elements), .set(let elements):
-        for (index, element) in elements.enumerated() { add(element, referenced, path + [.index(index)]) }
-      case .object(let object): for entry in object.entries { add(entry.value, referenced, path + [.key(entry.key)]) }
-      case .record(let record): for field in record.fields { add(field.value, referenced, path + [.key(field.key)]) }
-      case .map(let entries):
-        for entry in entries {
-          let key: ArchiveError.PathComponent = .key(entry.key.stringValue ?? "(key)")
-          add(entry.key, referenced, path + [key])
-          add(entry.value, referenced, path + [key])
-        }
-      default: break
+      case .graph: break
+      default: value.forEachLocated { step, inside in add(inside, referenced, path + (step.map { [$0] } ?? [])) }
       }
     }
     // This finds a path for an error that is thrown in any case; an object that cannot be encoded hides those after it.
