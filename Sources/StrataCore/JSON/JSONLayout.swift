@@ -2,7 +2,7 @@
 /// first.
 final class JSONLayout: Sendable {
   /// A value that is written at a path.
-  struct Leaf: Sendable {
+  final class Leaf: Sendable {
     /// The index of the field in the record.
     let index: Int
     /// The key of the field.
@@ -10,6 +10,13 @@ final class JSONLayout: Sendable {
     /// How the mapping writes it; `nil` for a key that no mapping knows, which is written as it is.
     let entry: JSONPlan.Entry?
     let path: JSONPath
+    /// Whether the value is written as it is archived, nulls as the adapter says.
+    let isPlain: Bool
+
+    init(index: Int, key: String, entry: JSONPlan.Entry?, path: JSONPath) {
+      (self.index, self.key, self.entry, self.path) = (index, key, entry, path)
+      isPlain = entry.map { $0.json.transform == nil && $0.json.nulls == nil && !$0.isAll } ?? true
+    }
   }
 
   let leaves: [Leaf]
@@ -19,6 +26,10 @@ final class JSONLayout: Sendable {
   let whole: [Leaf]
   /// Whether the members are the values of the record, one after the other.
   let isFlat: Bool
+  /// The members are also under the keys of the record.
+  let isSame: Bool
+  /// The keys of the members, with their quotes, where they are the values of the record.
+  let flatKeys: [[UInt8]]
   /// Whether values are written as they are archived, at paths of keys.
   let isPlain: Bool
   /// How the cases of an enum are identified; `nil` for a record that is written as the object of its fields.
@@ -69,12 +80,15 @@ final class JSONLayout: Sendable {
     isPlain =
       whole.isEmpty && tagging == nil
       && leaves.allSatisfy { leaf in
-        (leaf.entry.map { $0.json.transform == nil && $0.json.nulls != .omit } ?? true)
+        (leaf.isPlain || leaf.entry?.json.transform == nil && leaf.entry?.json.nulls == .null)
           && leaf.path.steps.allSatisfy { if case .key = $0 { true } else { false } }
       }
     isFlat =
       isPlain && nodes.count == keys.count
       && zip(nodes, nodes.indices).allSatisfy { $0.leaves == [$1] && leaves[$1].index == $1 && $0.children.isEmpty }
+    isSame =
+      isFlat && zip(leaves, keys).allSatisfy { ExactKey.isSame($0.path.description, JSONPath(key: $1).description) }
+    flatKeys = isFlat ? nodes.map(\.quotedKey) : []
     self.typeName = typeName
     fieldCount = keys.count
     self.problem = problem ?? Self.problem(leaves, nodes, typeName)

@@ -8,7 +8,8 @@ final class JSONWriting {
   var schemas: [RecordShape: [ModelSchema]] = [:]
   private let makeCatalog: (() -> SchemaCatalog)?
   private lazy var catalog = makeCatalog?() ?? SchemaCatalog()
-  private var layouts: [RecordShape: JSONLayout?] = [:]
+  /// By the identity of the shape, which is kept: most records of a kind share one, and hashing its keys takes longer.
+  private var layouts: [ObjectIdentifier: (shape: RecordShape, layout: JSONLayout?)] = [:]
 
   init(
     plans: [ObjectIdentifier: JSONPlan] = [:], nulls: JSONNulls = .null, writesUnknownKeys: Bool = true,
@@ -26,10 +27,10 @@ final class JSONWriting {
   /// mapping of today would lose keys of any other.
   func layout(of shape: RecordShape) throws -> JSONLayout? {
     if makeCatalog == nil, schemas.isEmpty { return nil }
-    if let known = layouts[shape] { return known }
+    if let known = layouts[ObjectIdentifier(shape)] { return known.layout }
     let schema = try schema(of: shape)
     let layout = schema.map { makeLayout(shape, $0) }
-    layouts[shape] = .some(layout)
+    layouts[ObjectIdentifier(shape)] = (shape, layout)
     return layout
   }
 

@@ -53,7 +53,8 @@ private enum Samples {
     .null, .bool(true), .bool(false), .int(0), .int(-5), .int(.min), .uint(.max),
     .wideInteger(WideInteger(isNegative: true, magnitude: 1 << 64)),
     .wideInteger(WideInteger(isNegative: false, magnitude: .max)),
-    .double(1), .double(-0.0), .double(1e16), .double(1e-7), .double(5e-324), .float(0.1), .float(16_777_216),
+    .double(1), .double(-0.0), .double(1e16), .double(1e-7), .double(.leastNonzeroMagnitude), .float(0.1),
+    .float(16_777_216),
     .float(1e20),
     .float(1e-7), .decimal(Decimal(string: "12.50") ?? 0), number("1e400"),
     .string(""),
@@ -100,6 +101,17 @@ struct JSONWritersAgreeTests {
     try ArchiveDecoder().decodeValue(from: ArchiveEncoder().encode(value))
   }
 
+  /// Reading takes the text of most decimals for doubles.
+  private func withoutDecimals(_ value: Value) -> Value {
+    switch value {
+    case .decimal(let number): .double(Double(number.description) ?? .nan)
+    case .array(let elements): .array(elements.map(withoutDecimals))
+    case .object(let object):
+      .object(Object(object.entries.map { .init(key: $0.key, value: withoutDecimals($0.value)) }))
+    default: value
+    }
+  }
+
   @Test(
     "Values, in models, in arrays and alone, by writers and adapters, plain, pretty and sorted",
     arguments: Samples.values.indices)
@@ -123,9 +135,9 @@ struct JSONWritersAgreeTests {
       ]
       for (way, text) in found.enumerated() { #expect(text == expected, "way \(way) of \(value)") }
       let array = Written { try writer.write(.array([value, value])) }
-      #expect(try Written { try writer.write([value, value]) } == array)
+      #expect(Written { try writer.write([value, value]) } == array)
       #expect(
-        try Written { try JSONAdapter<Value>().encodeArray([value, value], isPretty: isPretty, sortsKeys: sortsKeys) }
+        Written { try JSONAdapter<Value>().encodeArray([value, value], isPretty: isPretty, sortsKeys: sortsKeys) }
           == array)
       if case .text(let text) = expected {
         let read = try JSONReader().read(Data(text.utf8))
@@ -142,7 +154,7 @@ struct JSONWritersAgreeTests {
       #expect(Written { try adapter.encode(value, isPretty: writer.isPretty, sortsKeys: writer.sortsKeys) } == text)
       #expect(Written { try writer.write(adapter.encodeValue(value)) } == text)
       #expect(
-        try Written { try writer.write(ArchiveDecoder().decodeValue(from: ArchiveEncoder().encode(value))) } == text)
+        Written { try writer.write(ArchiveDecoder().decodeValue(from: ArchiveEncoder().encode(value))) } == text)
     }
     #expect(Written { try JSONWriter().write(value) } == .text(expected))
   }

@@ -20,7 +20,7 @@ struct ConversionTests {
     arguments: [
       ("9007199254740992", .toDouble, .double(9_007_199_254_740_992)), ("0.1", .toDouble, .double(0.1)),
       ("-1.50e3", .toDouble, .double(-1500)), ("1e22", .toDouble, .double(1e22)),
-      ("5e-324", .toDouble, .double(5e-324)),
+      ("5e-324", .toDouble, .double(.leastNonzeroMagnitude)),
       ("18446744073709551616", .toDouble, .double(18_446_744_073_709_551_616)), ("-0", .toDouble, .double(-0.0)),
       ("0.30000000000000004", .toDouble, .double(0.1 + 0.2)), (.int(3), .toDouble, .double(3)),
       (.float(0.5), .toDouble, .double(0.5)), (.decimal(decimal), .toDouble, .double(0.1)),

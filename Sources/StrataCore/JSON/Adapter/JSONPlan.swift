@@ -42,6 +42,9 @@ package final class JSONPlan: Sendable {
       }
     }
 
+    /// Whether the field is at several paths at once.
+    var isAll: Bool { if case .all = source { true } else { false } }
+
     /// Where the field is written.
     var writtenPaths: [JSONPath] { if case .firstOf(let paths) = source { Array(paths.prefix(1)) } else { paths } }
 
