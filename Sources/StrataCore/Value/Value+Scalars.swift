@@ -77,8 +77,8 @@ extension Double {
     case .decimal, .number, .string:
       let number = if case .string(let text) = value { ExactNumber(spelledAs: text) } else { ExactNumber(value) }
       guard let number, let text = value.scalarText, let double = Double(text), double.isFinite else { return nil }
-      let isSame = ExactNumber(.double(double)) == number || number.integer == Value.double(double).wholeNumber
-      guard isSame else { return nil }
+      let isWhole = number.integer.map { $0 == Value.double(double).wholeNumber } ?? false
+      guard isWhole || ExactNumber(.double(double)) == number else { return nil }
       self = double
     default: self.init(exactlyAs: value)
     }
