@@ -197,21 +197,22 @@ struct JSONWritersAgreeTests {
         Keeping.self, name: "KeepingOfWriters", version: 1,
         fields: [
           FieldInfo(
-            "id", Int.self, json: .path("id", ReversibleTransformer<Int, Int>({ $0 }, reverse: { $0 })))
+            "id", Int.self, json: .path("meta.id", ReversibleTransformer<Int, Int>({ $0 }, reverse: { $0 })))
         ], keepsUnknownFields: true)
       init(_ unknown: UnknownFields) { archivedUnknownFields = unknown }
       init(fields reader: inout ArchiveReader) throws { archivedUnknownFields = reader.readUnknownFields() }
       func encodeFields(to writer: inout ArchiveWriter) throws { try writer.field(0, 1) }
     }
     let model = Keeping(UnknownFields(Object([.init(key: "extra", value: [1, 2])])))
-    #expect(Written { try model.jsonData() } == .text(#"{"id":1,"extra":[1,2]}"#))
+    #expect(Written { try model.jsonData() } == .text(#"{"meta":{"id":1},"extra":[1,2]}"#))
     // An adapter says itself what becomes of unknown keys.
-    #expect(Written { try JSONAdapter<Keeping>().encode(model) } == .text(#"{"id":1}"#))
+    #expect(Written { try JSONAdapter<Keeping>().encode(model) } == .text(#"{"meta":{"id":1}}"#))
     #expect(
-      Written { try JSONAdapter<Keeping>(unknownKeys: .capture).encode(model) } == .text(#"{"id":1,"extra":[1,2]}"#))
+      Written { try JSONAdapter<Keeping>(unknownKeys: .capture).encode(model) }
+        == .text(#"{"meta":{"id":1},"extra":[1,2]}"#))
     // One at the place of a field is refused, and not left out.
-    let twice = Keeping(UnknownFields(Object([.init(key: "ID", value: 1)])))
-    #expect(Written { try twice.jsonData() } == .text(#"{"id":1,"ID":1}"#))
+    let inTheWay = Keeping(UnknownFields(Object([.init(key: "meta", value: 1)])))
+    #expect(Written { try inTheWay.jsonData() } == .error(.invalidMapping, "meta"))
   }
 
   @Test("A record of another version is written with all its keys")

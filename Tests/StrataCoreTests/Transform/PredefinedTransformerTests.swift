@@ -124,7 +124,7 @@ struct PredefinedTransformerTests {
     #expect(try ReversibleTransformer.millisecondsSince1970.transform(1_296_068_472_500) == date)
     #expect(try ReversibleTransformer.millisecondsSince1970.reverse(date) == 1_296_068_472_500)
     #expect(try ReversibleTransformer.wholeSecondsSince1970.transform(1_296_068_472) == date - 0.5)
-    for number in [Int64.max, .min, 9_007_199_254_740_993, -9_007_199_254_740_993] {
+    for number in [Int64.max, 9_007_199_254_740_993, -9_007_199_254_740_993] {
       #expect(throws: TransformError.self) { try ReversibleTransformer.wholeSecondsSince1970.transform(number) }
     }
     #expect(throws: TransformError.self) { try ReversibleTransformer.millisecondsSince1970.transform(.max) }
