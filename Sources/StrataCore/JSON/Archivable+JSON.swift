@@ -1,6 +1,7 @@
 public import Foundation
 
-// Each of these gives what `make(from:in:)` gives for the value of the element. Tests hold the two paths together.
+// Each of these gives what `make(from:in:)` gives for the value of the element, only faster. Tests compare the two paths.
+// Types without one of their own are made from the value.
 
 extension Bool {
   public static func make(fromJSON element: JSONElement, in context: DecodingContext) throws -> Bool {
@@ -68,15 +69,6 @@ extension String {
   }
 }
 
-extension Data {
-  public static func make(fromJSON element: JSONElement, in context: DecodingContext) throws -> Data {
-    guard let text = element.stringValue, let data = Data(base64Encoded: text) else {
-      throw element.mismatch("data in base 64")
-    }
-    return data
-  }
-}
-
 extension Date {
   public static func make(fromJSON element: JSONElement, in context: DecodingContext) throws -> Date {
     switch element.token.kind {
@@ -92,21 +84,6 @@ extension URL {
   public static func make(fromJSON element: JSONElement, in context: DecodingContext) throws -> URL {
     guard let url = context.url(element) else { throw element.mismatch("a URL") }
     return url
-  }
-}
-
-extension UUID {
-  public static func make(fromJSON element: JSONElement, in context: DecodingContext) throws -> UUID {
-    guard let text = element.stringValue, let uuid = UUID(uuidString: text) else {
-      throw element.mismatch("a UUID")
-    }
-    return uuid
-  }
-}
-
-extension Value {
-  public static func make(fromJSON element: JSONElement, in context: DecodingContext) throws -> Value {
-    try element.value()
   }
 }
 

@@ -9,6 +9,7 @@ struct JSONBodyWriter: ~Copyable, ~Escapable {
   private var output: JSONOutput
   private let writing: JSONWriting
   private let limits: ArchiveLimits
+  private let writesNulls: Bool
   /// The layouts of the reader's record definitions.
   private var layouts: [(shape: RecordShape, layout: JSONLayout)?] = []
 
@@ -40,6 +41,7 @@ struct JSONBodyWriter: ~Copyable, ~Escapable {
     self.output = output
     self.writing = writing
     self.limits = limits
+    writesNulls = writing.nulls == .null
   }
 
   private mutating func value() throws {
@@ -118,18 +120,18 @@ struct JSONBodyWriter: ~Copyable, ~Escapable {
   /// - Parameter start: where the record begins, whose head was passed.
   private mutating func record(_ layout: JSONLayout, at start: Int) throws {
     if let problem = layout.problem { throw problem }
-    guard layout.isPlain, writing.nulls == .null else {
+    guard layout.isPlain, writesNulls else {
       reader.position = start
       return try other()
     }
     if layout.isFlat {
       try output.open(isObject: true)
-      for index in layout.nodes.indices {
+      for index in layout.flatKeys.indices {
         output.separate(isFirst: index == 0, inObject: true)
-        output.write(quotedKey: layout.nodes[index].quotedKey)
+        output.write(quotedKey: layout.flatKeys[index])
         do { try value() } catch { throw layout.located(error, layout.leaves[index]) }
       }
-      return output.close(isObject: true, isEmpty: layout.nodes.isEmpty)
+      return output.close(isObject: true, isEmpty: layout.flatKeys.isEmpty)
     }
     // The fields of one object need not follow each other, so it must be known where each of them is.
     var positions: [Int] = []

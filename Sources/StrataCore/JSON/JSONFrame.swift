@@ -17,10 +17,11 @@ struct JSONFrame {
       /// An element that nothing is written at, while later ones are.
       case gap
     }
-    let step: JSONPath.Step
+    /// The key or the index; `nil` for a gap.
+    let node: JSONPathTree?
     let content: Content
 
-    var index: Int { if case .index(let index) = step { index } else { 0 } }
+    var index: Int { if case .index(let index)? = node?.step { index } else { 0 } }
   }
 
   let contents: Contents
@@ -72,7 +73,7 @@ extension JSONFrame.Contents {
     switch self {
     case .elements, .pairs: false
     case .entries, .fields: true
-    case .members(let members, _): if case .index? = members.first?.step { false } else { true }
+    case .members(let members, _): if let first = members.first { first.node?.isKey ?? false } else { true }
     }
   }
 
@@ -82,7 +83,7 @@ extension JSONFrame.Contents {
     case .entries(let entries): entries.contains { ExactKey.isSame($0.key, key) }
     case .fields(let shape, _): shape.place(of: key) != nil
     case .members(let members, _):
-      members.contains { if case .key(let other) = $0.step { ExactKey.isSame(other, key) } else { false } }
+      members.contains { if case .key(let other)? = $0.node?.step { ExactKey.isSame(other, key) } else { false } }
     }
   }
 }

@@ -4,20 +4,16 @@ final class JSONNotes: SchemaNotes {
 
   /// How the fields are read and written.
   let plan: JSONPlan
-  /// How today's records are written.
-  let layout: JSONLayout
   /// How the cases of an enum are identified.
   let tagging: JSONTagging
 
   init(_ schema: ModelSchema) {
     plan = JSONPlan(typeName: schema.name, fields: schema.fields, keepsUnknownFields: schema.keepsUnknownFields)
-    layout = JSONLayout(schema.fullShape, plan)
     tagging = (schema.type as? any JSONTagged.Type)?.jsonTagging ?? .external
   }
 }
 
 extension ModelSchema {
   package var jsonPlan: JSONPlan { notes(JSONNotes.self).plan }
-  var jsonLayout: JSONLayout { notes(JSONNotes.self).layout }
   package var jsonTagging: JSONTagging { notes(JSONNotes.self).tagging }
 }

@@ -2,7 +2,7 @@ import Foundation
 
 /// Where JSON goes: to text, or to a value that holds what reading the text would give.
 protocol JSONSink: ~Copyable {
-  /// How many bytes were written; 0 where none are.
+  /// How many bytes were written, or about as many.
   var count: Int { get }
   mutating func open(isObject: Bool) throws(ArchiveError)
   mutating func close(isObject: Bool, isEmpty: Bool)

@@ -1,18 +1,22 @@
 /// Paths into JSON as a tree: what is below each key or index, in the order in which it comes first.
-struct JSONPathTree: Sendable {
+///
+/// An object, so that a copy is one reference: writing passes a node for each member.
+final class JSONPathTree: Sendable {
   /// The step that leads here from the node above.
   let step: JSONPath.Step
   /// The key as it is in text, with its quotes; empty for an index.
   let quotedKey: [UInt8]
   /// The numbers of the paths that end here.
-  private(set) var leaves: [Int] = []
-  private(set) var children: [JSONPathTree] = []
+  let leaves: [Int]
+  let children: [JSONPathTree]
 
   /// The first number of all paths that end here or below.
   var firstLeaf: Int { min(leaves.first ?? .max, children.lazy.map(\.firstLeaf).min() ?? .max) }
 
-  private init(_ step: JSONPath.Step) {
-    self.step = step
+  private init(_ paths: [Path]) {
+    step = paths.first?.steps.first ?? .each
+    leaves = paths.filter { $0.steps.count == 1 }.map(\.number)
+    children = Self.nodes(paths.map { ($0.number, $0.steps.dropFirst()) })
     guard case .key(let key) = step else {
       quotedKey = []
       return
@@ -22,24 +26,22 @@ struct JSONPathTree: Sendable {
     quotedKey = text.array()
   }
 
+  typealias Path = (number: Int, steps: ArraySlice<JSONPath.Step>)
+
   /// The nodes for the first steps of paths, each with its number.
-  static func nodes(_ paths: [(number: Int, steps: ArraySlice<JSONPath.Step>)]) -> [JSONPathTree] {
-    var nodes: [JSONPathTree] = []
-    var below: [[(number: Int, steps: ArraySlice<JSONPath.Step>)]] = []
+  static func nodes(_ paths: [Path]) -> [JSONPathTree] {
+    var groups: [[Path]] = []
     var places: [Group: Int] = [:]
     for path in paths {
       guard let step = path.steps.first else { continue }
-      let place = places[Group(step)] ?? nodes.count
-      if place == nodes.count {
-        places[Group(step)] = place
-        nodes.append(JSONPathTree(step))
-        below.append([])
+      if let place = places[Group(step)] {
+        groups[place].append(path)
+      } else {
+        places[Group(step)] = groups.count
+        groups.append([path])
       }
-      if path.steps.count == 1 { nodes[place].leaves.append(path.number) }
-      below[place].append((path.number, path.steps.dropFirst()))
     }
-    for place in nodes.indices { nodes[place].children = Self.nodes(below[place]) }
-    return nodes
+    return groups.map(JSONPathTree.init)
   }
 
   /// Steps that are the same, keys by their bytes.
@@ -58,7 +60,7 @@ struct JSONPathTree: Sendable {
     }
   }
 
-  private var isKey: Bool { if case .key = step { true } else { false } }
+  var isKey: Bool { if case .key = step { true } else { false } }
 
   private var allLeaves: [Int] { leaves + children.flatMap(\.allLeaves) }
 

@@ -13,8 +13,8 @@ struct JSONValueSink: JSONSink {
 
   private(set) var result = Value.null
   private var open: [Container] = []
-
-  var count: Int { 0 }
+  /// About as many bytes as the values take.
+  private(set) var count = 0
 
   mutating func open(isObject: Bool) { open.append(Container(isObject: isObject)) }
 
@@ -40,6 +40,7 @@ struct JSONValueSink: JSONSink {
   }
 
   private mutating func add(_ value: Value) {
+    count &+= MemoryLayout<Value>.stride + (value.stringValue?.utf8.count ?? 0)
     guard let last = open.indices.last else { return result = value }
     if open[last].isObject {
       open[last].entries.append(Object.Entry(key: open[last].key, value: value))

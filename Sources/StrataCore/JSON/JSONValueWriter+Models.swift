@@ -2,6 +2,7 @@ extension JSONValueWriter {
   mutating func contents(of record: ModelRecord, _ layout: JSONLayout) throws -> JSONFrame.Contents {
     if let problem = layout.problem { throw problem }
     let fields = frames.isEmpty ? fields : nil
+    if layout.isSame, fields == nil, writing.nulls == .null { return .fields(record.shape, record.values) }
     let values = try values(of: record, layout, layout.leaves, fields)
     guard layout.whole.isEmpty else { return try contents(of: record, layout, values, fields) }
     return .members(members(layout.nodes, values), layout)
@@ -20,8 +21,9 @@ extension JSONValueWriter {
         values.append(nil)
         continue
       }
-      guard let entry = leaf.entry else {
-        values.append(record.values[leaf.index])
+      guard !leaf.isPlain, let entry = leaf.entry else {
+        let value = record.values[leaf.index]
+        values.append(leaf.entry != nil && value.isNull && writing.nulls == .omit ? nil : value)
         continue
       }
       do {
@@ -55,14 +57,14 @@ extension JSONValueWriter {
         guard !inside.isEmpty else { continue }
         content = .group(inside)
       }
-      members.append(JSONFrame.Member(step: node.step, content: content))
+      members.append(JSONFrame.Member(node: node, content: content))
     }
-    guard case .index? = members.first?.step else { return members }
+    guard let first = members.first?.node, !first.isKey else { return members }
     // What is left out of an array is null there, since the indices of the others count.
     var elements: [JSONFrame.Member] = []
     for member in members.sorted(by: { $0.index < $1.index }) {
       while elements.count < member.index {
-        elements.append(JSONFrame.Member(step: .index(elements.count), content: .gap))
+        elements.append(JSONFrame.Member(node: nil, content: .gap))
       }
       elements.append(member)
     }

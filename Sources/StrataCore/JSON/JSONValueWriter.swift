@@ -70,7 +70,7 @@ struct JSONValueWriter {
       beginMember(place, shape.keys[place], &sink)
       try append(values[place], &sink)
     case .members(let members, let layout):
-      if case .key(let key) = members[place].step {
+      if case .key(let key)? = members[place].node?.step {
         beginMember(place, key, &sink)
       } else {
         sink.separate(isFirst: place == 0, inObject: false)

@@ -48,7 +48,7 @@ public enum Conversion: Sendable, Hashable, CustomStringConvertible {
     case (.toBool, .bool), (.toDate, .date), (.toURL, .url), (.toUUID, .uuid), (.toArray, .array): value
     case (.toString, _): Self.text(of: value).map { .string($0) }
     case (.toInteger, .bool(let flag)): .int(flag ? 1 : 0)
-    case (.toInteger, .string(let text)): Value(wholeNumber: text)
+    case (.toInteger, .string(let text)): ExactNumber(spelledAs: text)?.integer
     case (.toInteger, _): value.wholeNumber
     case (.toDouble, _): Double(withoutLossOf: value).map { .double($0) }
     case (.toBool, _): value.truth.map { .bool($0) }

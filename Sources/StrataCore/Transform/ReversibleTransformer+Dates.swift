@@ -3,19 +3,12 @@ public import Foundation
 extension ReversibleTransformer where Input == String, Output == Date {
   /// Text and date, as RFC 3339 spells them: `2011-01-26T19:01:12Z`, with decimals and offsets. Written in UTC.
   public static var iso8601: Self {
-    Self(
-      { text in
-        guard let date = ISO8601.date(from: text) else {
-          throw TransformError("the text is not a date in the form 2011-01-26T19:01:12Z", input: text)
-        }
-        return date
-      },
-      reverse: { date in
-        guard let text = ISO8601.string(from: date) else {
-          throw TransformError("the date is outside the years 0 to 9999", input: date)
-        }
-        return text
-      })
+    text("the text is not a date in the form 2011-01-26T19:01:12Z", { ISO8601.date(from: $0) }) { date in
+      guard let text = ISO8601.string(from: date) else {
+        throw TransformError("the date is outside the years 0 to 9999", input: date)
+      }
+      return text
+    }
   }
 
   /// Text and date in a format of Unicode's (UTS #35): `yyyy-MM-dd`.
@@ -45,20 +38,18 @@ extension ReversibleTransformer where Input == String, Output == Date {
       formatter.defaultDate = defaultDate
       return formatter
     }
-    var transformer = Self(
-      { text in
-        guard !format.isEmpty, let date = formatter({ $0.date(from: text) }) else {
-          throw TransformError("the text is not a date of the format \(format)", input: text)
-        }
-        return date
-      }, reverse: { date in formatter { $0.string(from: date) } })
+    var transformer = text(
+      "the text is not a date of the format \(format)",
+      { text in format.isEmpty ? nil : formatter { $0.date(from: text) } }
+    ) { date in formatter { $0.string(from: date) } }
     if format.isEmpty { transformer.problem = "a date format is empty" }
     return transformer
   }
 }
 
 extension ReversibleTransformer where Input == Double, Output == Date {
-  /// Seconds since 1970, with or without a fraction.
+  /// Seconds since 1970, with or without a fraction: the nearest date, since dates are no finer than about a tenth of a
+  /// microsecond.
   public static var secondsSince1970: Self {
     Self({ try date($0, 1) }, reverse: { $0.timeIntervalSince1970 })
   }
@@ -70,14 +61,22 @@ extension ReversibleTransformer where Input == Double, Output == Date {
 }
 
 extension ReversibleTransformer where Input == Int64, Output == Date {
-  /// Whole milliseconds since 1970; written rounded to the nearest one.
+  /// Whole milliseconds since 1970; written rounded to the nearest one. A number that its date does not give back is refused.
   public static var millisecondsSince1970: Self {
-    Self({ Date(timeIntervalSince1970: Double($0) / 1000) }, reverse: { try whole($0, 1000) })
+    Self({ try date($0, 1000) }, reverse: { try whole($0, 1000) })
   }
 
-  /// Whole seconds since 1970; written rounded to the nearest one.
+  /// Whole seconds since 1970; written rounded to the nearest one. A number that its date does not give back is refused.
   public static var wholeSecondsSince1970: Self {
-    Self({ Date(timeIntervalSince1970: Double($0)) }, reverse: { try whole($0, 1) })
+    Self({ try date($0, 1) }, reverse: { try whole($0, 1) })
+  }
+
+  private static func date(_ number: Int64, _ scale: Double) throws -> Date {
+    let date = Date(timeIntervalSince1970: Double(number) / scale)
+    guard Int64(exactly: (date.timeIntervalSince1970 * scale).rounded()) == number else {
+      throw TransformError("the number has more digits than a date holds", input: number)
+    }
+    return date
   }
 
   private static func whole(_ date: Date, _ scale: Double) throws -> Int64 {

@@ -1,7 +1,7 @@
 public import Foundation
 
 extension ReversibleTransformer where Input == String, Output == Double {
-  /// Text and number in a style and a language: `12,345.678`.
+  /// Text and number in a style and a language: `12,345.678`. A number with more digits than a double holds is the nearest one.
   ///
   /// - Parameters:
   ///   - style: how numbers are written; `.decimal` unless given.
@@ -15,19 +15,14 @@ extension ReversibleTransformer where Input == String, Output == Double {
       formatter.locale = locale
       return formatter
     }
-    return Self(
-      { text in
-        guard let number = formatter({ $0.number(from: text)?.doubleValue }) else {
-          throw TransformError("the text is not a number of the format", input: text)
-        }
-        return number
-      },
-      reverse: { number in
-        guard let text = formatter({ $0.string(from: NSNumber(value: number)) }) else {
-          throw TransformError("the number has no text in the format", input: number)
-        }
-        return text
-      })
+    return text(
+      "the text is not a number of the format", { text in formatter { $0.number(from: text)?.doubleValue } }
+    ) { number in
+      guard let text = formatter({ $0.string(from: NSNumber(value: number)) }) else {
+        throw TransformError("the number has no text in the format", input: number)
+      }
+      return text
+    }
   }
 }
 

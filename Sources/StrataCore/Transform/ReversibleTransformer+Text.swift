@@ -1,40 +1,42 @@
 public import Foundation
 
+extension ReversibleTransformer where Input == String {
+  /// Text and what a function makes of it, which refuses a text with `nil`.
+  static func text(
+    _ reason: String, _ parse: @escaping @Sendable (String) -> Output?,
+    write: @escaping @Sendable (Output) throws -> String
+  ) -> Self {
+    Self(
+      { text in
+        guard let output = parse(text) else { throw TransformError(reason, input: text) }
+        return output
+      }, reverse: write)
+  }
+}
+
 extension ReversibleTransformer where Input == String, Output == URL {
   /// Text and URL. What is no URL as it is, with a space or a letter beyond ASCII, is refused.
   public static var url: Self {
-    Self(
-      { text in
-        guard let url = URL(exactly: text) else {
-          throw TransformError("the text is not a URL; escape it first, or use url(percentEncoding: true)", input: text)
-        }
-        return url
-      }, reverse: { $0.absoluteString })
+    text("the text is not a URL; escape it first, or use url(percentEncoding: true)", { URL(exactly: $0) }) {
+      $0.absoluteString
+    }
   }
 
   /// Text and URL; characters that a URL cannot hold are escaped where `percentEncoding` says so.
   public static func url(percentEncoding: Bool) -> Self {
     guard percentEncoding else { return url }
-    return Self(
-      { text in
-        guard let url = URL(string: text, encodingInvalidCharacters: true) else {
-          throw TransformError("the text is not a URL, not even with percent encoding", input: text)
-        }
-        return url
-      }, reverse: { $0.absoluteString })
+    return text(
+      "the text is not a URL, not even with percent encoding", { URL(string: $0, encodingInvalidCharacters: true) }
+    ) { $0.absoluteString }
   }
 }
 
 extension ReversibleTransformer where Input == String, Output == UUID {
   /// Text and UUID; read in either case and written in upper case.
   public static var uuid: Self {
-    Self(
-      { text in
-        guard let uuid = UUID(uuidString: text) else {
-          throw TransformError("the text is not a UUID, such as E621E1F8-C36C-495A-93FC-0C247A3E6E5F", input: text)
-        }
-        return uuid
-      }, reverse: { $0.uuidString })
+    text("the text is not a UUID, such as E621E1F8-C36C-495A-93FC-0C247A3E6E5F", { UUID(uuidString: $0) }) {
+      $0.uuidString
+    }
   }
 }
 

@@ -30,27 +30,18 @@ extension Value {
     case .int, .uint, .wideInteger: self
     case .double(let number): Int128(exactly: number).map { .integer($0) }
     case .float(let number): Int128(exactly: number).map { .integer($0) }
-    case .decimal, .number: scalarText.flatMap { Value(wholeNumber: $0) }
-    default: nil
+    default: ExactNumber(self)?.integer
     }
   }
 
-  /// The integer that a text spells in digits, with a sign or without; also with a point or an exponent where no fraction is
-  /// left. `nil` for anything else, and for more digits than 128 bits.
-  package init?(wholeNumber text: String) {
-    if let integer = Int128(text) {
-      self = .integer(integer)
-    } else if let number = DecimalDigits(text), let magnitude = number.magnitude {
-      self = Self.wide(WideInteger(isNegative: number.isNegative, magnitude: magnitude))
+  package init(_ integer: WideInteger) {
+    if let small = integer.exactly(Int64.self) {
+      self = .int(small)
+    } else if let large = integer.exactly(UInt64.self) {
+      self = .uint(large)
     } else {
-      return nil
+      self = .wideInteger(integer)
     }
-  }
-
-  private static func wide(_ integer: WideInteger) -> Value {
-    if let small = integer.exactly(Int64.self) { return .int(small) }
-    if let large = integer.exactly(UInt64.self) { return .uint(large) }
-    return .wideInteger(integer)
   }
 
   /// 0, 1, `true` and `false` as a boolean; `nil` for anything else.
@@ -84,10 +75,10 @@ extension Double {
       guard let magnitude = Double(exactly: integer.magnitude) else { return nil }
       self = integer.isNegative ? -magnitude : magnitude
     case .decimal, .number, .string:
-      guard let text = value.scalarText, let number = DecimalDigits(text), let double = Double(text), double.isFinite
-      else { return nil }
-      let isWhole = number.magnitude.map { Double(exactly: $0) == double.magnitude } ?? false
-      guard isWhole || DecimalDigits(double.description).map(number.isSame) ?? false else { return nil }
+      let number = if case .string(let text) = value { ExactNumber(spelledAs: text) } else { ExactNumber(value) }
+      guard let number, let text = value.scalarText, let double = Double(text), double.isFinite else { return nil }
+      let isWhole = number.integer.map { $0 == Value.double(double).wholeNumber } ?? false
+      guard isWhole || ExactNumber(.double(double)) == number else { return nil }
       self = double
     default: self.init(exactlyAs: value)
     }

@@ -72,11 +72,9 @@ extension Value {
 
   /// As ``mapInside(_:)``; an error of the replacement gets the step to the value that it is for.
   package func mapLocated(_ replacement: (Value) throws -> Value) throws -> Value {
-    var place = 0
-    return try mapInside { value in
-      defer { place += 1 }
+    try mapSteps { value, step in
       do { return try replacement(value) } catch {
-        guard let step = step(to: place) else { throw error }
+        guard let step else { throw error }
         throw ArchiveError.at(step, error)
       }
     }
@@ -101,11 +99,11 @@ extension Value {
   }
 
   /// The step to the value that ``forEachInside(_:)`` comes to after this number of others; `nil` for the root of a graph.
-  private func step(to place: Int) -> ArchiveError.PathComponent? {
+  private func step(to place: Int) -> Step? {
     switch self {
     case .object(let object): .key(object.entries[place].key)
     case .record(let record): .key(record.keys[place])
-    case .map(let entries): .key(entries[place / 2].key.stringValue ?? "(key)")
+    case .map(let entries): .key(entries[place / 2].key.scalarText ?? "(key)")
     case .graph(let graph) where place == graph.objects.count: nil
     default: .index(place)
     }

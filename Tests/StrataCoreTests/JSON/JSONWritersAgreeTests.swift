@@ -39,6 +39,12 @@ private enum Samples {
     JSONWriter(isPretty: $0, sortsKeys: $1)
   }
 
+  static func url(_ text: String, relativeTo base: URL? = nil) -> URL {
+    URL(string: text, relativeTo: base) ?? URL(filePath: "/")
+  }
+  static func uuid(_ text: String) -> UUID { UUID(uuidString: text) ?? UUID() }
+  static func number(_ text: String) -> Value { NumberText(text).map { .number($0) } ?? .null }
+
   static let date = Date(timeIntervalSinceReferenceDate: 0.5)
   /// Two dates with one text.
   static let sameDates = [Date(timeIntervalSinceReferenceDate: 1e-11), Date(timeIntervalSinceReferenceDate: 2e-11)]
@@ -47,16 +53,17 @@ private enum Samples {
     .null, .bool(true), .bool(false), .int(0), .int(-5), .int(.min), .uint(.max),
     .wideInteger(WideInteger(isNegative: true, magnitude: 1 << 64)),
     .wideInteger(WideInteger(isNegative: false, magnitude: .max)),
-    .double(1), .double(-0.0), .double(1e16), .double(1e-7), .double(5e-324), .float(0.1), .float(16_777_216),
+    .double(1), .double(-0.0), .double(1e16), .double(1e-7), .double(.leastNonzeroMagnitude), .float(0.1),
+    .float(16_777_216),
     .float(1e20),
-    .float(1e-7), .decimal(Decimal(string: "12.50") ?? 0), .number(NumberText("1e400") ?? NumberText("1")!),
+    .float(1e-7), .decimal(Decimal(string: "12.50") ?? 0), number("1e400"),
     .string(""),
     .string("\"\\/\u{1}\u{1f}\t\r\n\u{8}\u{c}\u{7f}\u{e9}\u{1F600}"), .data(Data()), .data(Data([255, 254])),
     .date(date),
     .date(Date(timeIntervalSince1970: 1)), .date(Date(timeIntervalSince1970: -1.25)),
-    .url(URL(string: "http://a.b/c?d=e")!),
-    .url(URL(string: "d", relativeTo: URL(string: "http://a.b/c/"))!),
-    .uuid(UUID(uuidString: "E621E1F8-C36C-495A-93FC-0C247A3E6E5F")!),
+    .url(Samples.url("http://a.b/c?d=e")),
+    .url(url("d", relativeTo: url("http://a.b/c/"))),
+    .uuid(Samples.uuid("E621E1F8-C36C-495A-93FC-0C247A3E6E5F")),
   ]
 
   static let refused: [Value] = [
@@ -79,7 +86,7 @@ private enum Samples {
     values.append(map([(1, "a"), (.decimal(1), "b")]))
     values.append(map([(.bool(true), "a"), ("true", "b")]))
     values.append(
-      map([(.date(date), 1), (.url(URL(string: "a:b")!), ["z": .null, "a": record]), (3, map([(.null, 1)]))]))
+      map([(.date(date), 1), (.url(Samples.url("a:b")), ["z": .null, "a": record]), (3, map([(.null, 1)]))]))
     // Objects of graphs, shared, in a circle, and a reference to nothing.
     values.append(.graph(ObjectGraph(objects: [record], root: [.reference(0), .reference(0)])))
     values.append(.graph(ObjectGraph(objects: [["next": .reference(0)]], root: .reference(0))))
@@ -92,6 +99,17 @@ struct JSONWritersAgreeTests {
   /// The value as an archive holds it, with sets and maps in their order.
   private func canonical(_ value: Value) throws -> Value {
     try ArchiveDecoder().decodeValue(from: ArchiveEncoder().encode(value))
+  }
+
+  /// Reading takes the text of most decimals for doubles.
+  private func withoutDecimals(_ value: Value) -> Value {
+    switch value {
+    case .decimal(let number): .double(Double(number.description) ?? .nan)
+    case .array(let elements): .array(elements.map(withoutDecimals))
+    case .object(let object):
+      .object(Object(object.entries.map { .init(key: $0.key, value: withoutDecimals($0.value)) }))
+    default: value
+    }
   }
 
   @Test(
@@ -117,9 +135,9 @@ struct JSONWritersAgreeTests {
       ]
       for (way, text) in found.enumerated() { #expect(text == expected, "way \(way) of \(value)") }
       let array = Written { try writer.write(.array([value, value])) }
-      #expect(try Written { try writer.write([value, value]) } == array)
+      #expect(Written { try writer.write([value, value]) } == array)
       #expect(
-        try Written { try JSONAdapter<Value>().encodeArray([value, value], isPretty: isPretty, sortsKeys: sortsKeys) }
+        Written { try JSONAdapter<Value>().encodeArray([value, value], isPretty: isPretty, sortsKeys: sortsKeys) }
           == array)
       if case .text(let text) = expected {
         let read = try JSONReader().read(Data(text.utf8))
@@ -136,7 +154,7 @@ struct JSONWritersAgreeTests {
       #expect(Written { try adapter.encode(value, isPretty: writer.isPretty, sortsKeys: writer.sortsKeys) } == text)
       #expect(Written { try writer.write(adapter.encodeValue(value)) } == text)
       #expect(
-        try Written { try writer.write(ArchiveDecoder().decodeValue(from: ArchiveEncoder().encode(value))) } == text)
+        Written { try writer.write(ArchiveDecoder().decodeValue(from: ArchiveEncoder().encode(value))) } == text)
     }
     #expect(Written { try JSONWriter().write(value) } == .text(expected))
   }
@@ -151,9 +169,9 @@ struct JSONWritersAgreeTests {
     try check([UInt128.max: 1], #"{"340282366920938463463374607431768211455":1}"#)
     try check([Samples.date: 1], #"{"2001-01-01T00:00:00.5Z":1}"#)
     try check([Data([255, 254]): 1], #"{"//4=":1}"#)
-    try check([URL(string: "http://a.b/c")!: 1], #"{"http://a.b/c":1}"#)
+    try check([Samples.url("http://a.b/c"): 1], #"{"http://a.b/c":1}"#)
     try check(
-      [UUID(uuidString: "e621e1f8-c36c-495a-93fc-0c247a3e6e5f")!: 1], #"{"E621E1F8-C36C-495A-93FC-0C247A3E6E5F":1}"#)
+      [Samples.uuid("e621e1f8-c36c-495a-93fc-0c247a3e6e5f"): 1], #"{"E621E1F8-C36C-495A-93FC-0C247A3E6E5F":1}"#)
     try check([[1]: 1], "[[[1],1]]")
     try check([:] as [Bool: Int], "{}")
     try check([:] as [Int: Int], "{}")
@@ -179,21 +197,22 @@ struct JSONWritersAgreeTests {
         Keeping.self, name: "KeepingOfWriters", version: 1,
         fields: [
           FieldInfo(
-            "id", Int.self, json: .path("id", ReversibleTransformer<Int, Int>({ $0 }, reverse: { $0 })))
+            "id", Int.self, json: .path("meta.id", ReversibleTransformer<Int, Int>({ $0 }, reverse: { $0 })))
         ], keepsUnknownFields: true)
       init(_ unknown: UnknownFields) { archivedUnknownFields = unknown }
       init(fields reader: inout ArchiveReader) throws { archivedUnknownFields = reader.readUnknownFields() }
       func encodeFields(to writer: inout ArchiveWriter) throws { try writer.field(0, 1) }
     }
     let model = Keeping(UnknownFields(Object([.init(key: "extra", value: [1, 2])])))
-    #expect(Written { try model.jsonData() } == .text(#"{"id":1,"extra":[1,2]}"#))
+    #expect(Written { try model.jsonData() } == .text(#"{"meta":{"id":1},"extra":[1,2]}"#))
     // An adapter says itself what becomes of unknown keys.
-    #expect(Written { try JSONAdapter<Keeping>().encode(model) } == .text(#"{"id":1}"#))
+    #expect(Written { try JSONAdapter<Keeping>().encode(model) } == .text(#"{"meta":{"id":1}}"#))
     #expect(
-      Written { try JSONAdapter<Keeping>(unknownKeys: .capture).encode(model) } == .text(#"{"id":1,"extra":[1,2]}"#))
+      Written { try JSONAdapter<Keeping>(unknownKeys: .capture).encode(model) }
+        == .text(#"{"meta":{"id":1},"extra":[1,2]}"#))
     // One at the place of a field is refused, and not left out.
-    let twice = Keeping(UnknownFields(Object([.init(key: "ID", value: 1)])))
-    #expect(Written { try twice.jsonData() } == .text(#"{"id":1,"ID":1}"#))
+    let inTheWay = Keeping(UnknownFields(Object([.init(key: "meta", value: 1)])))
+    #expect(Written { try inTheWay.jsonData() } == .error(.invalidMapping, "meta"))
   }
 
   @Test("A record of another version is written with all its keys")

@@ -124,6 +124,14 @@ struct PredefinedTransformerTests {
     #expect(try ReversibleTransformer.millisecondsSince1970.transform(1_296_068_472_500) == date)
     #expect(try ReversibleTransformer.millisecondsSince1970.reverse(date) == 1_296_068_472_500)
     #expect(try ReversibleTransformer.wholeSecondsSince1970.transform(1_296_068_472) == date - 0.5)
+    for number in [Int64.max, 9_007_199_254_740_993, -9_007_199_254_740_993] {
+      #expect(throws: TransformError.self) { try ReversibleTransformer.wholeSecondsSince1970.transform(number) }
+    }
+    #expect(throws: TransformError.self) { try ReversibleTransformer.millisecondsSince1970.transform(.max) }
+    for number in [0, 1, -1, 1_296_068_472_499, 253_402_300_799_999, -62_167_219_200_001] as [Int64] {
+      let transformer = ReversibleTransformer.millisecondsSince1970
+      #expect(try transformer.reverse(transformer.transform(number)) == number)
+    }
   }
 
   @Test("P-7: numbers by a format")

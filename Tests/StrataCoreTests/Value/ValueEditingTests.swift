@@ -1,5 +1,6 @@
 import Foundation
 import StrataCore
+import StrataTestSupport
 import Testing
 
 @Suite("Values for programmers") struct ValueEditingTests {
@@ -70,5 +71,42 @@ import Testing
     let object: Object = ["b": 1, "a": 2, "b": 3]
     #expect(object.map(\.key) == ["b", "a"] && object.first?.value == 3 && object.count == 2 && !object.isEmpty)
     #expect(Array(object.reversed()).map(\.key) == ["a", "b"])
+  }
+
+  @Test("A step sets what it leads to and nothing else", arguments: [1, 2, 3] as [UInt64]) func steps(seed: UInt64)
+    throws
+  {
+    var random = SeededRandom(seed: seed)
+    let keys = ["a", "b", "c"]
+    func path() -> [Value.Step] {
+      (0..<Int.random(in: 1...3, using: &random)).map { _ in
+        Bool.random(using: &random)
+          ? .key(keys.randomElement(using: &random) ?? "a") : .index(Int.random(in: 0...2, using: &random))
+      }
+    }
+    var value: Value = [:]
+    // All that was set, by the text of its path: the same as a table instead of a tree.
+    var table: [[Value.Step]: Value] = [:]
+    for number in 0..<3000 {
+      let steps = path()
+      let new: Value? = number.isMultiple(of: 5) ? nil : .integer(number)
+      let before = value
+      do { try value.set(new, at: steps[...]) } catch {
+        #expect((error as? ArchiveError)?.code == .typeMismatch, "seed \(seed)")
+        #expect(value == before, "seed \(seed)")
+        continue
+      }
+      // An index that was taken away moves those after it, so the table begins anew.
+      if new == nil, case .index? = steps.last {
+        table = [:]
+        value = [:]
+        continue
+      }
+      table = table.filter { !$0.key.starts(with: steps) && (new == nil || !steps.starts(with: $0.key)) }
+      if let new { table[steps] = new }
+      for (steps, expected) in table { #expect(try value.value(at: steps) == expected, "seed \(seed) \(steps)") }
+      if new == nil { #expect(try value.value(at: steps) == nil, "seed \(seed)") }
+    }
+    #expect(!table.isEmpty)
   }
 }

@@ -180,10 +180,7 @@ extension Value {
   private static func integer(_ bytes: RawSpan, _ number: JSONNumber) -> Value {
     if number.digits == 0 { return number.isNegative ? .double(-0.0) : .int(0) }
     if let magnitude = number.magnitude {
-      let wide = WideInteger(isNegative: number.isNegative, magnitude: magnitude)
-      if let small = wide.exactly(Int64.self) { return .int(small) }
-      if let large = wide.exactly(UInt64.self) { return .uint(large) }
-      return .wideInteger(wide)
+      return Value(WideInteger(isNegative: number.isNegative, magnitude: magnitude))
     }
     return number.decimal.map { .decimal($0) } ?? .number(NumberText(checked: ByteBuffer.validString(bytes)))
   }

@@ -42,6 +42,9 @@ package final class JSONPlan: Sendable {
       }
     }
 
+    /// Whether the field is at several paths at once.
+    var isAll: Bool { if case .all = source { true } else { false } }
+
     /// Where the field is written.
     var writtenPaths: [JSONPath] { if case .firstOf(let paths) = source { Array(paths.prefix(1)) } else { paths } }
 
@@ -84,6 +87,8 @@ package final class JSONPlan: Sendable {
   let otherKeys: Set<ExactKey>?
   let keepsUnknownFields: Bool
   let problem: ArchiveError?
+  /// How records with today's keys are written.
+  let layout: JSONLayout
 
   /// The plan of what the fields declare, or of another mapping of them.
   init(typeName: String, fields: [FieldInfo], mapping: [String: JSONField]? = nil, keepsUnknownFields: Bool) {
@@ -119,6 +124,7 @@ package final class JSONPlan: Sendable {
     keys = JSONKeys(entries.map(\.keyPath))
     otherKeys = Self.firstKeys(entries.filter { $0.json.isRead && $0.keyPath == nil })
     problem = JSONPlanCheck.problem(typeName, entries, mapping, fields)
+    layout = JSONLayout(fields.map(\.key), typeName, entries, problem)
   }
 
   private static func entry(_ place: Int, _ field: FieldInfo, _ json: JSONField) -> Entry {

@@ -1,4 +1,4 @@
-/// The way from a value to one of the objects that it refers to, for errors: objects do not stand where they are used.
+/// The path from a value to one of the objects that it refers to, for errors: objects are not where they are used.
 package struct ObjectPath {
   /// The keys and places that lead to an object; the shortest way, and empty where none is found.
   ///

@@ -47,7 +47,6 @@ public final class ModelSchema: Sendable {
   package let type: Any.Type
   package var typeIdentity: ObjectIdentifier { ObjectIdentifier(type) }
   private let objectsAnswer = Atomic<Int>(0)
-  let jsonAnswer = Atomic<Int>(0)
   /// Whether the declaration is known to be right.
   private let isChecked = Atomic<Bool>(false)
 

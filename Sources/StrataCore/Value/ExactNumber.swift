@@ -23,15 +23,11 @@ struct ExactNumber: Comparable {
   /// - Complexity: linear in the number of digits written, whatever the exponent.
   init?(_ value: Value) {
     switch value {
-    case .int(let number): self.init(text: number.description)
-    case .uint(let number): self.init(text: number.description)
-    case .wideInteger(let number):
-      self.init(text: (number.isNegative ? "-" : "") + number.magnitude.description)
+    case .int, .uint, .wideInteger, .number: self.init(text: value.scalarText ?? "")
     case .float(let number): self.init(number) { $0.description }
     case .double(let number): self.init(number) { $0.description }
     case .decimal(let number):
       if number.isNaN { self.init(.notANumber) } else { self.init(text: number.description) }
-    case .number(let number): self.init(text: number.text)
     default: return nil
     }
   }
@@ -48,21 +44,39 @@ struct ExactNumber: Comparable {
     }
   }
 
+  /// The number that a text spells in digits, with a sign, a point and an exponent or without; `nil` for anything else.
+  init?(spelledAs text: String) {
+    let digits = text.first == "+" ? text.dropFirst() : text[...]
+    guard digits.first != "+", digits.utf8.allSatisfy({ 48...57 ~= $0 || "+-.eE".utf8.contains($0) }),
+      Double(digits) != nil
+    else { return nil }
+    self.init(text: String(digits))
+  }
+
+  /// The number as an integer; `nil` where it has a fraction or more digits than 128 bits.
+  var integer: Value? {
+    guard kind != .zero else { return .int(0) }
+    guard kind == .positive || kind == .negative, power >= Power(digits.count), power <= Power(39) else { return nil }
+    let zeros = Array(repeating: UInt8(ascii: "0"), count: power.clamped - digits.count)
+    guard let magnitude = UInt128(String(decoding: digits + zeros, as: UTF8.self)) else { return nil }
+    return Value(WideInteger(isNegative: kind == .negative, magnitude: magnitude))
+  }
+
   /// The number of a text that is one.
   private init(text: String) {
     var rest = text.utf8[...]
     let isNegative = rest.first == UInt8(ascii: "-")
     if isNegative { rest.removeFirst() }
     var places = 0
-    var isBehindPoint = false
+    var isAfterPoint = false
     while let byte = rest.first, byte | 0x20 != UInt8(ascii: "e") {
       rest.removeFirst()
       if byte == UInt8(ascii: ".") {
-        isBehindPoint = true
+        isAfterPoint = true
       } else if byte != UInt8(ascii: "0") || !digits.isEmpty {
         digits.append(byte)
-        if !isBehindPoint { places += 1 }
-      } else if isBehindPoint {
+        if !isAfterPoint { places += 1 }
+      } else if isAfterPoint {
         places -= 1
       }
     }
@@ -86,7 +100,7 @@ struct ExactNumber: Comparable {
 /// An exponent of any length.
 private struct Power: Comparable {
   /// The exponent, or the largest or smallest number where it is beyond that.
-  private let clamped: Int
+  let clamped: Int
   /// The digits of one that is beyond, without its sign.
   private let digits: [UInt8]
 
