@@ -50,7 +50,8 @@ let package = Package(
     .target(
       name: "StrataTestSupport", dependencies: ["StrataCore"], path: "Tests/StrataTestSupport", swiftSettings: features),
     .testTarget(
-      name: "StrataCoreTests", dependencies: ["StrataCore", "StrataLegacy", "StrataTestSupport"], swiftSettings: features),
+      name: "StrataCoreTests", dependencies: ["StrataCore", "StrataLegacy", "StrataTestSupport"],
+      swiftSettings: features),
     .testTarget(
       name: "StrataMacrosTests",
       dependencies: [
@@ -75,7 +76,8 @@ let package = Package(
       swiftSettings: features),
     .executableTarget(name: "strata-cli", dependencies: ["StrataTool"], swiftSettings: features),
     .testTarget(
-      name: "StrataToolTests", dependencies: ["StrataCore", "StrataLegacy", "StrataTool", "StrataTestSupport", "strata-cli"],
+      name: "StrataToolTests",
+      dependencies: ["StrataCore", "StrataLegacy", "StrataTool", "StrataTestSupport", "strata-cli"],
       swiftSettings: features),
   ]
 )
@@ -86,7 +88,9 @@ let isSanitized = Context.environment["STRATA_THREAD_SANITIZER"] != nil
 if isSanitized || Context.environment["STRATA_CORE"] != nil {
   package.products = []
   package.dependencies = []
-  package.targets.removeAll { !["CZlib", "StrataCore", "StrataLegacy", "StrataTestSupport", "StrataCoreTests"].contains($0.name) }
+  package.targets.removeAll {
+    !["CZlib", "StrataCore", "StrataLegacy", "StrataTestSupport", "StrataCoreTests"].contains($0.name)
+  }
 }
 if isSanitized {
   package.targets.append(.target(name: "SanitizedMutex", path: "Tests/SanitizedMutex"))

@@ -18,7 +18,9 @@ let package = Package(
   targets: [
     .executableTarget(
       name: "strata-fuzz",
-      dependencies: [.product(name: "StrataCore", package: "Strata"), .product(name: "StrataLegacy", package: "Strata")],
+      dependencies: [
+        .product(name: "StrataCore", package: "Strata"), .product(name: "StrataLegacy", package: "Strata"),
+      ],
       swiftSettings: features
         + (isFuzzing
           ? [.define("FUZZING"), .unsafeFlags(["-sanitize=fuzzer,address", "-parse-as-library"])]

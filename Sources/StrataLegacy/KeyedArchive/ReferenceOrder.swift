@@ -44,7 +44,9 @@ struct ReferenceOrder {
   func renumbered(_ value: Value) -> Value {
     // What refers to nothing is not copied.
     guard !isInOrder, value.hasReferences else { return value }
-    if case .reference(let number) = value { return .reference(indices.indices.contains(number) ? indices[number] : -1) }
+    if case .reference(let number) = value {
+      return .reference(indices.indices.contains(number) ? indices[number] : -1)
+    }
     return value.mapInside(renumbered)
   }
 
