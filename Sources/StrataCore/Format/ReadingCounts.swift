@@ -38,6 +38,9 @@ struct ReadingCounts {
     expandedBytes &+= shape.keyBytes
   }
 
+  /// A definition that stands elsewhere.
+  mutating func passDefinition(_ shape: RecordShape) { keyBytes.append(shape.keyBytes) }
+
   /// A record that refers to its definition.
   @inline(__always)
   mutating func addRecord(_ number: Int) { expandedBytes &+= keyBytes[number] }

@@ -80,6 +80,9 @@ package struct StringIndex: ~Copyable {
     return nil
   }
 
+  /// Counts a string that nothing will refer to.
+  package mutating func pass() { nextNumber &+= 1 }
+
   @inline(never)
   private mutating func grow() {
     guard slots.count < Self.mostSlots else {
