@@ -27,7 +27,7 @@ public final class StoreTransaction {
   /// The number that the next revision of the store gets.
   private var nextID: Int64?
   private(set) var hasSaved = false
-  /// How many inflations reading the last revision took.
+  /// How many inflations the row took that was read last, without those of the long strings that it refers to.
   package var inflations = 0
 
   var tables: StoreTables { core.tables }

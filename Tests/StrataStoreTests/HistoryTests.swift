@@ -81,7 +81,7 @@ struct HistoryTests {
               let read = try transaction.value(Memo.self, for: key, at: .revision(place + 1))
               #expect(read == state, "revision \(place + 1) of \(key), seed \(seed)")
               let most = Int(log2(Double(place + 1)).rounded(.up)) + 1
-              #expect(transaction.inflations <= most + 0 || state == nil)
+              #expect(transaction.inflations <= most || state == nil)
             }
             #expect(try transaction.value(Memo.self, for: key) == oracle.states.last ?? nil)
           }

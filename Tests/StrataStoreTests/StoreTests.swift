@@ -61,7 +61,8 @@ struct StoreTests {
       storeError(.conflict) { try transaction.save(2, as: "n", if: .isAbsent) }
       storeError(.conflict) { try transaction.save(2, as: "n", if: .isStill(2)) }
       try transaction.save(2, as: "n", if: .isStill(1))
-      #expect(storeError(.conflict) { try transaction.delete("n", if: .isStill(1)) }?.revision == 2)
+      let error = storeError(.conflict) { try transaction.delete("n", if: .isStill(1)) }
+      #expect(error?.revision == 2)
       try transaction.delete("n", if: .isStill(2))
       storeError(.notFound) { try transaction.delete("n") }
       try transaction.save(4, as: "n", if: .isAbsent)

@@ -80,9 +80,6 @@ package struct StringIndex: ~Copyable {
     return nil
   }
 
-  /// Counts a string that nothing will refer to.
-  package mutating func pass() { nextNumber &+= 1 }
-
   @inline(never)
   private mutating func grow() {
     guard slots.count < Self.mostSlots else {

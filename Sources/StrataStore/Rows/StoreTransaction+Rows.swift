@@ -106,6 +106,7 @@ extension StoreTransaction {
     case .blob:
       guard let blob = row.blob else { throw damagedRow(row) }
       bytes = [UInt8](try self.blob(blob))
+      inflations += 1
     case .delta, .tombstone: throw damagedRow(row)
     }
     for delta in deltas.reversed() {
@@ -149,13 +150,13 @@ extension StoreTransaction {
     if let blob = row.blob { try removeUnused(blob) }
   }
 
-  /// The revision that one is a delta of: the number without its lowest bit, and so on until there is one with content.
-  /// So none has more than the binary logarithm of its number before it.
+  /// The revision that one is a delta of: counted from 0, its number without the lowest bit, and so on until there is one with
+  /// content. So none has more than the binary logarithm of its number before it.
   private func base(of row: StoredRow) throws -> StoredRow? {
-    var seq = row.seq & (row.seq - 1)
-    while seq > 0 {
-      if let base = try revision(ofKey: row.key, seq: seq), base.form != .tombstone { return base }
-      seq &= seq - 1
+    var number = row.seq - 1
+    while number > 0 {
+      number &= number - 1
+      if let base = try revision(ofKey: row.key, seq: number + 1), base.form != .tombstone { return base }
     }
     return nil
   }
@@ -202,7 +203,6 @@ extension StoreTransaction {
     }
     guard bytes.count != size else { return bytes }
     var output: [UInt8] = []
-    inflations += 1
     guard try PrimedDeflate.inflate(bytes.bytes, dictionary: RawSpan(), size: size, to: &output) == bytes.count else {
       throw damage
     }

@@ -9,6 +9,9 @@ public struct ArchiveWriter: ~Copyable {
   private var strings = StringIndex()
   /// Whether strings and keys that were written before become references.
   package let usesReferences: Bool
+  /// Whether strings do: not in a row, where a reference would change with every string before it, and be no shorter than
+  /// what is deflated.
+  private var refersToStrings: Bool
   /// The schemas that were met, with their numbers: found faster than by content.
   private var schemas: [(schema: ObjectIdentifier, number: Int)] = []
   /// What each record tag stands for. Equal content has one number, whatever object describes it.
@@ -67,6 +70,7 @@ public struct ArchiveWriter: ~Copyable {
     counts = ReadingCounts(limits)
     self.includesExcluded = includesExcluded
     self.usesReferences = usesReferences
+    refersToStrings = usesReferences
     if notesSchemas { schemasOfShapes = [:] }
     beginBody()
   }
@@ -80,6 +84,7 @@ public struct ArchiveWriter: ~Copyable {
       counts.passDefinition(shape)
     }
     row = RowParts(shapes: shapes)
+    refersToStrings = false
     longestInPlace = RowParts.longestInPlace
   }
 
@@ -170,7 +175,7 @@ public struct ArchiveWriter: ~Copyable {
   @inline(__always)
   private mutating func writeUnique(_ bytes: UnsafeRawBufferPointer, major: UInt8) {
     if bytes.count > longestInPlace { return writeContent(bytes, major: major) }
-    if usesReferences {
+    if refersToStrings {
       // The head has at most nine bytes; the place of the content is only known with its length.
       let start = buffer.count &+ Self.headLength(bytes.count)
       if let number = strings.find(bytes, major: major, start: start, in: buffer) {
@@ -185,10 +190,9 @@ public struct ArchiveWriter: ~Copyable {
     buffer.append(contentsOf: bytes)
   }
 
-  /// Writes a reference to content that stands beside a row. It takes the number of a string, and is not referred to.
+  /// Writes a reference to content that stands beside a row.
   @inline(never)
   private mutating func writeContent(_ bytes: UnsafeRawBufferPointer, major: UInt8) {
-    strings.pass()
     counts.addText(bytes.count)
     counts.addReference(bytes.count)
     let digest = row?.add(bytes) ?? []

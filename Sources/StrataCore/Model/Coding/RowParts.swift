@@ -49,7 +49,6 @@ extension ArchiveReader {
   /// Begins a row, whose records refer to the definitions given.
   package mutating func beginRow(_ definitions: [Definition]) {
     self.definitions = definitions
-    usesReferences = true
     context.graph = GraphReading()
   }
 
