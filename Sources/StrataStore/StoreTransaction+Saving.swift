@@ -74,7 +74,9 @@ extension StoreTransaction {
     _ key: String, to point: StorePoint, author: String? = nil, note: String? = nil
   ) throws -> StoreRevision {
     let head = try begin(key, .always)
-    guard let head, let row = try row(of: key, at: point) else { throw StoreError.notFound("state to restore", key: key) }
+    guard let head, let row = try row(of: key, at: point) else {
+      throw StoreError.notFound("state to restore", key: key)
+    }
     return try repeated(row, as: .restore, key, head, author, note)
   }
 
@@ -139,7 +141,8 @@ extension StoreTransaction {
       for (name, version) in [(shape.typeName, shape.modelVersion)] + levels {
         guard let version, let schema = catalog[name], version > schema.modelVersion else { continue }
         throw StoreError(
-          .newerModel, "a newer program saved the last revision, and saving over it would leave out what only that one "
+          .newerModel,
+          "a newer program saved the last revision, and saving over it would leave out what only that one "
             + "knows; update this one, or save with overNewer", key: key, revision: Int(head.seq), typeName: name,
           foundVersion: version, supportedVersion: schema.modelVersion)
       }

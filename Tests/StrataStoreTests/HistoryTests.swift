@@ -34,7 +34,8 @@ struct HistoryTests {
     }
   }
 
-  @Test("Random saves, deletions, restores, undo and redo agree with a list of states", arguments: 0..<24 as Range<UInt64>)
+  @Test(
+    "Random saves, deletions, restores, undo and redo agree with a list of states", arguments: 0..<24 as Range<UInt64>)
   func oracle(seed: UInt64) throws {
     try withFolder { folder in
       var random = MemoRandom(seed: seed)
@@ -76,7 +77,7 @@ struct HistoryTests {
       for store in stores {
         try store.read { transaction throws in
           for (key, oracle) in oracles {
-            #expect(try transaction.history(of: key).map(\.number) == Array(1...max(1, oracle.states.count)).prefix(oracle.states.count).map(\.self))
+            #expect(try transaction.history(of: key).map(\.number) == oracle.states.indices.map { $0 + 1 })
             for (place, state) in oracle.states.enumerated() {
               let read = try transaction.value(Memo.self, for: key, at: .revision(place + 1))
               #expect(read == state, "revision \(place + 1) of \(key), seed \(seed)")
@@ -164,7 +165,8 @@ struct HistoryTests {
       while try ArchiveEncoder(compression: .none).encode(parts).count < 10_000 { parts.append(random.part()) }
       let plain = try ArchiveEncoder(compression: .none).encode(parts).count
       for number in 0..<100 {
-        for _ in 0..<3 { parts[random.random.below(parts.count)].name = "changed \(number) " + random.text(10) }
+        parts[random.random.below(parts.count)].name = "changed \(number) " + random.text(10)
+        for _ in 0..<2 { parts[random.random.below(parts.count)].weight = Double(random.random.below(1000)) }
         try store.write { [parts] in _ = try $0.save(parts, as: "document") }
       }
       let used = try Database.change(url) { try $0.contentSize() }
@@ -180,7 +182,7 @@ struct HistoryTests {
     }
   }
 
-  @Test("Documents beyond deflate's window are short in the history, too", arguments: [30_000, 100_000, 1_000_000])
+  @Test("Documents beyond deflate's window are short in the history, too", arguments: [30_000, 100_000, 400_000])
   func largeDocuments(size: Int) throws {
     try withFolder { folder in
       let url = folder.appending(path: "store")

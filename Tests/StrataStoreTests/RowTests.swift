@@ -23,7 +23,8 @@ struct RowTests {
     }
   }
 
-  @Test("A value is read as it was saved, and its export has the bytes of its archive", arguments: 0..<60 as Range<UInt64>)
+  @Test(
+    "A value is read as it was saved, and its export has the bytes of its archive", arguments: 0..<60 as Range<UInt64>)
   func memos(seed: UInt64) throws {
     var random = MemoRandom(seed: seed)
     let memo = random.memo()

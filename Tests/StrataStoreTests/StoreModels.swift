@@ -83,7 +83,8 @@ struct Point5: DescribedModel, Hashable, Sendable {
 
   static let fields = Fields(
     Point5.self, name: "Point", version: 2,
-    Field("name", \.name), Field("x", \.x), Field("y", \.y), Field("label", \.label), Field("isOn", \.isOn, default: true),
+    Field("name", \.name), Field("x", \.x), Field("y", \.y), Field("label", \.label),
+    Field("isOn", \.isOn, default: true),
     make: { Point5(name: $0, x: $1, y: $2, label: $3, isOn: $4) })
 }
 
@@ -213,7 +214,8 @@ struct MemoRandom {
       stage: random.oneOf(Stage.allCases), tags: Set((0..<random.below(5)).map { _ in text(6) }),
       numbers: Dictionary((0..<random.below(4)).map { ($0 * 300, "n\($0)") }, uniquingKeysWith: { first, _ in first }),
       due: random.isOnce(in: 3) ? nil : date(), id: UUID(uuid: uuid),
-      link: random.isOnce(in: 2) ? nil : URL(string: "https://example.com/" + String(repeating: "x", count: random.below(600))),
+      link: random.isOnce(in: 2)
+        ? nil : URL(string: "https://example.com/" + String(repeating: "x", count: random.below(600))),
       amount: Decimal(random.below(100_000)) / 7, image: image(), parts: (0..<random.below(6)).map { _ in part() },
       reminder: reminder())
   }

@@ -24,7 +24,7 @@ struct StoreTests {
       #expect(revision.number == 1 && revision.author == "ann" && revision.note == "first")
       #expect(revision.typeName == "Point" && revision.modelVersion == 2 && revision.action == .save)
       #expect(try store.read { try $0.value(Point5.self, for: "other") } == nil)
-        #expect(try store.synchronous == 2)
+      #expect(try store.synchronous == 2)
       // Of another type: an error, not a value made up.
       storeError(.notDecodable) { try store.read { try $0.value(Point5.self, for: "t") } }
     }
@@ -110,7 +110,8 @@ struct StoreTests {
   @Test("Keys with a prefix come in the order of their bytes, page by page")
   func iteration() async throws {
     let store = try SnapshotStore()
-    let keys = (0..<700).map { "item/\($0)" } + ["item", "item0", "it\u{10FFFF}", "item/\u{10FFFF}x", "z", "item/\u{D7FF}"]
+    let keys =
+      (0..<700).map { "item/\($0)" } + ["item", "item0", "it\u{10FFFF}", "item/\u{10FFFF}x", "z", "item/\u{D7FF}"]
     try await store.write { transaction in
       for key in keys.shuffled() { try transaction.save(Point5(name: key, x: 0, y: 0, isOn: true), as: key) }
       for number in 0..<50 { try transaction.save("text", as: "item/text\(number)") }
@@ -176,8 +177,10 @@ struct StoreTests {
       let database = folder.appending(path: "database")
       try DatabaseQueue(path: database.path).write { try $0.execute(sql: "CREATE TABLE meta (name, value)") }
       let text = folder.appending(path: "text")
-      try Data("no database, but long enough to be taken for the header of one, if nobody looks closely, of 100 bytes".utf8)
-        .write(to: text)
+      try Data(
+        "no database, but long enough to be taken for the header of one, if nobody looks closely, of 100 bytes".utf8
+      )
+      .write(to: text)
       for url in [database, text] {
         let before = try Data(contentsOf: url)
         storeError(.notAStore) { try SnapshotStore(url: url) }

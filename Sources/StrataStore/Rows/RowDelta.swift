@@ -29,21 +29,27 @@ enum RowDelta {
   /// - Throws: ``StoreError`` with the code `damaged`, and `ArchiveError` where the compressed data is.
   static func apply(_ delta: Data, to base: [UInt8], limits: ArchiveLimits) throws -> [UInt8] {
     var input = RowNumberReader(Array(delta))
-    guard let size = input.number(), size <= limits.inflatedSize, let crc = input.crc(), let scriptSize = input.number(),
+    guard let size = input.number(), size <= limits.inflatedSize, let crc = input.crc(),
+      let scriptSize = input.number(),
       scriptSize <= limits.inflatedSize
     else { throw damage }
     var plain: [UInt8] = []
     let rest = input.bytes[input.position...]
-    guard try PrimedDeflate.inflate(rest.span.bytes, dictionary: base.span.bytes, size: scriptSize, to: &plain) == rest.count
+    guard
+      try PrimedDeflate.inflate(rest.span.bytes, dictionary: base.span.bytes, size: scriptSize, to: &plain)
+        == rest.count
     else { throw damage }
     var script = RowNumberReader(plain)
     guard let count = script.number(), count <= plain.count else { throw damage }
     var copies: [Copy] = []
     var place = 0, copied = 0
     for _ in 0..<count {
-      guard let new = script.number(), let length = script.number(), let distance = script.distance() else { throw damage }
+      guard let new = script.number(), let length = script.number(), let distance = script.distance() else {
+        throw damage
+      }
       let (start, overflows) = place.addingReportingOverflow(distance)
-      guard !overflows, start >= 0, length >= 0, start <= base.count, length <= base.count - start, length <= size - copied
+      guard !overflows, start >= 0, length >= 0, start <= base.count, length <= base.count - start,
+        length <= size - copied
       else { throw damage }
       copies.append(Copy(new: new, start: start, length: length))
       copied += length
@@ -110,7 +116,9 @@ enum RowDelta {
         continue
       }
       var front = 0
-      while position - front > written, found > front, target[position - front - 1] == base[found - front - 1] { front += 1 }
+      while position - front > written, found > front, target[position - front - 1] == base[found - front - 1] {
+        front += 1
+      }
       var length = BaseWords.size
       while position + length < target.count, found + length < base.count,
         target[position + length] == base[found + length]

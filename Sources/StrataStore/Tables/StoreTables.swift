@@ -81,7 +81,8 @@ struct StoreTables: Sendable {
   /// What the store says about its format; `nil` where there is no store.
   func versions(in db: Database) throws -> StoreVersions? {
     guard try db.tableExists(meta) else { return nil }
-    let rows = try Row.fetchAll(db, sql: "SELECT name, value FROM \(meta) WHERE name IN (?, ?, ?)",
+    let rows = try Row.fetchAll(
+      db, sql: "SELECT name, value FROM \(meta) WHERE name IN (?, ?, ?)",
       arguments: ["format", "minimumReader", "minimumWriter"])
     let values = Dictionary(
       rows.map { ($0["name"] as String, $0["value"] as Int) }, uniquingKeysWith: { first, _ in first })

@@ -11,7 +11,8 @@ package enum PrimedDeflate {
   package static func deflate(
     _ input: RawSpan, dictionary: RawSpan, level: CompressionLevel = .balanced, to output: inout [UInt8]
   ) throws {
-    try DeflateStream.deflate(input, dictionary: dictionary.extracting(last: window), level: level.rawLevel, to: &output)
+    try DeflateStream.deflate(
+      input, dictionary: dictionary.extracting(last: window), level: level.rawLevel, to: &output)
   }
 
   /// Inflates what ``deflate(_:dictionary:level:to:)`` made, and appends exactly `size` bytes.
