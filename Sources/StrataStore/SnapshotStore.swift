@@ -52,6 +52,16 @@ public final class SnapshotStore: Sendable {
   /// Whether the store can only be read: it was opened so, or a newer program asks for it.
   public var isReadOnly: Bool { core.isReadOnly }
 
+  /// Closes the file, where the store has one of its own. Whatever is called afterwards throws.
+  ///
+  /// A store that nothing refers to closes by itself.
+  ///
+  /// - Throws: ``StoreError`` where a transaction still runs. The store is then open.
+  public func close() throws {
+    guard core.tables.prefix.isEmpty else { return }
+    do { try core.writer.close() } catch { throw StoreError.ofDatabase(error) }
+  }
+
   // MARK: Transactions
 
   /// Reads in one transaction: what others save meanwhile is not seen.

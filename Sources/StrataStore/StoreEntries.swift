@@ -24,7 +24,7 @@ extension SnapshotStore {
   /// - Parameters:
   ///   - type: the type; values of other types are passed over.
   ///   - prefix: what the keys begin with; all keys where it is empty.
-  ///   - last: the key after which to begin, as after a row that could not be read.
+  ///   - last: the key after which to begin.
   public func entries<T: Archivable>(
     _ type: T.Type = T.self, prefix: String = "", after last: String? = nil
   ) -> StoreEntries<T> {
@@ -47,7 +47,7 @@ public struct StoreEntries<Value: Archivable>: AsyncSequence, Sendable {
     let core: StoreCore
     let prefix: String
     var last: String?
-    private var page: [(StoreRevision, KeyedContent?)] = []
+    private var page: [StoreTransaction.PageEntry] = []
     private var isFinished = false
 
     init(core: StoreCore, prefix: String, last: String?) {
@@ -58,11 +58,11 @@ public struct StoreEntries<Value: Archivable>: AsyncSequence, Sendable {
 
     /// The next value, or `nil` at the end.
     ///
-    /// - Throws: ``StoreError``, whose ``StoreError/key`` is the one that could not be read. The next call goes on after it,
-    ///   where the row could be found.
+    /// - Throws: ``StoreError``, whose ``StoreError/key`` is the one that could not be read. The next call goes on after it.
     public mutating func next() async throws -> StoreEntry<Value>? {
       while true {
-        while let (revision, content) = page.popLast() {
+        while let entry = page.popLast() {
+          let (revision, content) = try entry.result.get()
           guard let content, Value.isStored(as: revision.typeName) else { continue }
           return StoreEntry(revision: revision, value: try content.decode(Value.self, core.options))
         }
@@ -72,7 +72,7 @@ public struct StoreEntries<Value: Archivable>: AsyncSequence, Sendable {
             try core.read(db) { try $0.page(prefix: prefix, after: last) }
           }
           isFinished = found.isEmpty
-          last = found.last?.0.key ?? last
+          last = found.last?.key ?? last
           page = found.reversed()
         } catch { throw StoreError.ofDatabase(error) }
       }
@@ -81,6 +81,9 @@ public struct StoreEntries<Value: Archivable>: AsyncSequence, Sendable {
 }
 
 extension StoreTransaction {
+  /// What is under a key, or why it cannot be told.
+  typealias PageEntry = (key: String, result: Result<(StoreRevision, KeyedContent?), any Error>)
+
   /// How many values are read at once.
   private static var page: Int { 128 }
 
@@ -95,17 +98,24 @@ extension StoreTransaction {
     while true {
       let found = try page(prefix: prefix, after: last)
       guard let final = found.last else { return }
-      for (revision, content) in found {
+      for entry in found {
+        let (revision, content) = try entry.result.get()
         guard let content, T.isStored(as: revision.typeName) else { continue }
         try body(StoreEntry(revision: revision, value: try content.decode(T.self, core.options)))
       }
-      last = final.0.key
+      last = final.key
     }
   }
 
-  func page(prefix: String, after last: String?) throws -> [(StoreRevision, KeyedContent?)] {
+  func page(prefix: String, after last: String?) throws -> [PageEntry] {
     try rows(prefix: prefix, after: last, limit: Self.page, deleted: false).map { key, row in
-      (try described(row, key), try keyed(row, key))
+      (
+        key,
+        Result {
+          let row = try row.get()
+          return (try described(row, key), try keyed(row, key))
+        }.mapError { StoreError.ofRow($0, key: key, revision: nil) }
+      )
     }
   }
 }

@@ -93,7 +93,7 @@ extension StoreTransaction {
         """
         SELECT l.name, r.seq FROM \(tables.labels) l JOIN \(tables.revisions) r ON r.id = l.revision WHERE l.key = ?
         """), arguments: [head.key])
-    return Dictionary(rows.map { ($0[0] as String, $0[1] as Int) }, uniquingKeysWith: { first, _ in first })
+    return try Dictionary(rows.map { (try $0.column(0), try $0.column(1)) }, uniquingKeysWith: { first, _ in first })
   }
 
   // MARK: Keys
@@ -109,7 +109,7 @@ extension StoreTransaction {
   public func revisions(
     prefix: String = "", after last: String? = nil, limit: Int = .max, deleted: Bool = false
   ) throws -> [StoreRevision] {
-    try rows(prefix: prefix, after: last, limit: limit, deleted: deleted).map { try described($0.row, $0.key) }
+    try rows(prefix: prefix, after: last, limit: limit, deleted: deleted).map { try described($0.row.get(), $0.key) }
   }
 
   /// All revisions of the store after one, in the order in which they were saved.
@@ -123,25 +123,29 @@ extension StoreTransaction {
       WHERE r.id > ? ORDER BY r.id LIMIT ?
       """
     let rows = try Row.fetchCursor(statement(sql), arguments: [sequence, limit])
-      .map { (try StoredRow($0), $0[13] as String) }
+      .map { (try StoredRow($0), try $0.column(13) as String) }
     return try Array(rows).map { try described($0, $1) }
   }
 
   // MARK: Inside
 
+  /// - Returns: the rows, and in the place of those that are damaged the errors.
   func rows(
     prefix: String, after last: String?, limit: Int, deleted: Bool
-  ) throws -> [(key: String, row: StoredRow)] {
+  ) throws -> [(key: String, row: Result<StoredRow, any Error>)] {
     // Text is compared by its bytes, and any blob is more than any text.
     let sql = """
       SELECT \(StoredRow.qualifiedColumns), k.name FROM \(tables.keys) k JOIN \(tables.revisions) r ON r.id = k.head
       WHERE k.name >= ?1 AND k.name > ?2 AND k.name < ?3 AND (?4 OR r.definition IS NOT NULL)
       ORDER BY k.name LIMIT ?5
       """
-    var found: [(key: String, row: StoredRow)] = []
+    var found: [(key: String, row: Result<StoredRow, any Error>)] = []
     let cursor = try Row.fetchCursor(
       statement(sql), arguments: [prefix, last ?? "", prefix.endOfPrefix ?? Data(), deleted, limit])
-    while let row = try cursor.next() { found.append((row[13], try StoredRow(row))) }
+    while let row = try cursor.next() {
+      let key: String = try row.column(13)
+      found.append((key, Result { try StoredRow(row) }.mapError { StoreError.ofRow($0, key: key, revision: nil) }))
+    }
     return found
   }
 

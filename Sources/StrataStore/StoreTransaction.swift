@@ -57,9 +57,11 @@ public final class StoreTransaction {
     if let known = ownDefinitions[id] ?? core.definitions[id] { return known }
     let row = try Row.fetchOne(
       statement("SELECT content, hash FROM \(tables.definitions) WHERE id = ?"), arguments: [id])
-    guard let row, let content = row[0] as Data?, SHA256.digest(of: content.bytes) == [UInt8](row[1] as Data) else {
-      throw StoreError(.damaged, "the definition of a row is missing or damaged; check the store, then salvage it")
-    }
+    let damage = StoreError(
+      .damaged, "the definition of a row is missing or damaged; check the store, then salvage it")
+    guard let row else { throw damage }
+    let content: Data = try row.column(0), hash: Data = try row.column(1)
+    guard SHA256.digest(of: content.bytes) == [UInt8](hash) else { throw damage }
     let definition = Definition(id: id, content: try Definition.Content(bytes: content, limits: core.options.limits))
     keep(definition, isCommitted: isWhole && !madeDefinitions)
     return definition

@@ -74,6 +74,7 @@ struct HistoryTests {
         }
         oracles[key] = oracle
       }
+      try Database.change(url) { try $0.checkInvariants() }
       for store in stores {
         try store.read { transaction throws in
           for (key, oracle) in oracles {

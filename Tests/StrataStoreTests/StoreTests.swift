@@ -134,6 +134,33 @@ struct StoreTests {
     }
   }
 
+  @Test("A damaged row stops nothing but itself: iterating tells of it and goes on after it")
+  func damagedRow() async throws {
+    try await withFolder { folder in
+      let url = folder.appending(path: "store")
+      try await SnapshotStore(url: url).write { transaction in
+        for number in 0..<300 { try transaction.save(number, as: "n\(1000 + number)") }
+      }
+      try Database.change(url) { try $0.execute("UPDATE revisions SET content = x'00' WHERE id IN (100, 101, 300)") }
+      let store = try SnapshotStore(url: url)
+      var entries = store.entries(Int.self).makeAsyncIterator()
+      var found: [Int] = []
+      var damaged: [String?] = []
+      while true {
+        do {
+          guard let entry = try await entries.next() else { break }
+          found.append(entry.value)
+        } catch let error as StoreError {
+          #expect(error.code == .damaged)
+          damaged.append(error.key)
+        }
+      }
+      #expect(found == Array(0..<300).filter { ![99, 100, 299].contains($0) })
+      #expect(damaged == ["n1099", "n1100", "n1299"])
+      try store.close()
+    }
+  }
+
   @Test("A store in the app's own database takes part in its transactions", arguments: [true, false])
   func ownDatabase(isPool: Bool) throws {
     try withFolder { folder in

@@ -20,10 +20,11 @@ extension StoreTransaction {
     let row = try Row.fetchOne(
       statement("SELECT id, head FROM \(tables.keys) WHERE name = ?"), arguments: [key])
     guard let row else { return nil }
-    guard let head = try revision(row[1]), head.key == row[0] else {
+    let id: Int64 = try row.column(0)
+    guard let head = try revision(row.column(1)), head.key == id else {
       throw StoreError(.damaged, "the last revision of a key is missing; check the store, then salvage it", key: key)
     }
-    return (row[0], head)
+    return (id, head)
   }
 
   func revision(_ id: Int64) throws -> StoredRow? {
@@ -196,11 +197,11 @@ extension StoreTransaction {
     let row = try Row.fetchOne(
       statement("SELECT size, crc, bytes FROM \(tables.blobs) WHERE id = ?"), arguments: [id])
     guard let row else { throw damage }
-    let size: Int = row[0]
-    let bytes: Data = row[2]
-    guard size >= 0, size <= core.options.limits.inflatedSize, Int64(Self.checksum(of: bytes)) == row[1] as Int64 else {
-      throw damage
-    }
+    let size: Int = try row.column(0)
+    let bytes: Data = try row.column(2)
+    guard size >= 0, size <= core.options.limits.inflatedSize,
+      try Int64(Self.checksum(of: bytes)) == row.column(1) as Int64
+    else { throw damage }
     guard bytes.count != size else { return bytes }
     var output: [UInt8] = []
     guard try PrimedDeflate.inflate(bytes.bytes, dictionary: RawSpan(), size: size, to: &output) == bytes.count else {

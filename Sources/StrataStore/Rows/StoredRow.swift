@@ -71,14 +71,15 @@ extension StoredRow {
   ///
   /// - Throws: ``StoreError`` with the code `damaged` where the checksum is wrong, or a column is none that is written.
   init(_ row: Row) throws {
-    let kind: Int = row[5]
+    let kind: Int = try row.column(5)
     guard kind >= 0, let form = Form(rawValue: kind / 8), let action = StoreRevision.Action(rawValue: kind % 8) else {
       throw StoreError(.damaged, "a row says of itself what no row is; check the store, then salvage it")
     }
-    self.init(
-      id: row[0], key: row[1], seq: row[2], time: row[3], definition: row[4], form: form, action: action,
-      content: row[7], base: row[8], blob: row[9], origin: row[10], author: row[11], note: row[12])
-    guard Int64(checksum) == row[6] as Int64 else {
+    try self.init(
+      id: row.column(0), key: row.column(1), seq: row.column(2), time: row.column(3), definition: row.nullable(4),
+      form: form, action: action, content: row.nullable(7), base: row.nullable(8), blob: row.nullable(9),
+      origin: row.nullable(10), author: row.nullable(11), note: row.nullable(12))
+    guard try Int64(checksum) == row.column(6) as Int64 else {
       throw StoreError(.damaged, "the checksum of a row is wrong; check the store, then salvage it", revision: Int(seq))
     }
   }
@@ -87,6 +88,25 @@ extension StoredRow {
   static func fetch(_ statement: Statement, _ arguments: StatementArguments) throws -> StoredRow? {
     let rows = try Row.fetchCursor(statement, arguments: arguments)
     return try rows.next().map { try StoredRow($0) }
+  }
+}
+
+extension Row {
+  /// The value of a column.
+  ///
+  /// - Throws: ``StoreError`` with the code `damaged` where it is of another type, or null.
+  func column<T: DatabaseValueConvertible & StatementColumnConvertible>(_ index: Int) throws -> T {
+    do { return try decode(T.self, atIndex: index) } catch { throw Self.damage(index) }
+  }
+
+  /// The value of a column that may be null.
+  func nullable<T: DatabaseValueConvertible & StatementColumnConvertible>(_ index: Int) throws -> T? {
+    do { return try decode(T?.self, atIndex: index) } catch { throw Self.damage(index) }
+  }
+
+  // The cause would tell the value.
+  private static func damage(_ index: Int) -> StoreError {
+    StoreError(.damaged, "column \(index) of a row holds no value of its type; check the store, then salvage it")
   }
 }
 

@@ -84,8 +84,8 @@ struct StoreTables: Sendable {
     let rows = try Row.fetchAll(
       db, sql: "SELECT name, value FROM \(meta) WHERE name IN (?, ?, ?)",
       arguments: ["format", "minimumReader", "minimumWriter"])
-    let values = Dictionary(
-      rows.map { ($0["name"] as String, $0["value"] as Int) }, uniquingKeysWith: { first, _ in first })
+    let values = try Dictionary(
+      rows.map { (try $0.column(0) as String, try $0.column(1) as Int) }, uniquingKeysWith: { first, _ in first })
     guard let format = values["format"], let reader = values["minimumReader"], let writer = values["minimumWriter"]
     else { throw StoreError(.damaged, "the table \(meta) does not tell the format of the store") }
     return StoreVersions(format: format, minimumReader: reader, minimumWriter: writer)
