@@ -56,16 +56,20 @@ struct HistoryTests {
           try store.write { _ = try $0.restore(key, to: .revision(number + 1)) }
           oracle.change(oracle.states[number])
         case 2, 3:
-          if oracle.undo() {
-            try store.write { _ = try $0.undo(key) }
-          } else if !oracle.states.isEmpty {
-            storeError(.nothingToUndo) { try store.write { try $0.undo(key) } }
+          for _ in 0...random.random.below(3) {
+            if oracle.undo() {
+              try store.write { _ = try $0.undo(key) }
+            } else if !oracle.states.isEmpty {
+              storeError(.nothingToUndo) { try store.write { try $0.undo(key) } }
+            }
           }
         case 4, 5:
-          if oracle.redo() {
-            try store.write { _ = try $0.redo(key) }
-          } else if !oracle.states.isEmpty {
-            storeError(.nothingToUndo) { try store.write { try $0.redo(key) } }
+          for _ in 0...random.random.below(3) {
+            if oracle.redo() {
+              try store.write { _ = try $0.redo(key) }
+            } else if !oracle.states.isEmpty {
+              storeError(.nothingToUndo) { try store.write { try $0.redo(key) } }
+            }
           }
         default:
           let memo = now.map { random.changed($0) } ?? random.memo()

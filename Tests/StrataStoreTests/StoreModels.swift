@@ -109,6 +109,22 @@ struct NewPoint: DescribedModel, Hashable, Sendable {
     make: { NewPoint(name: $0, z: $1) })
 }
 
+/// A model whose version stayed the same while that of a model inside rose.
+struct Holder<Inner: VersionedModel & Sendable>: VersionedModel, Sendable {
+  var inner: Inner
+
+  init(inner: Inner) { self.inner = inner }
+
+  static var schema: ModelSchema {
+    ModelSchema.cached(Self.self) {
+      ModelSchema(Self.self, name: "Holder", version: 1, fields: [FieldInfo("inner", Inner.self)])
+    }
+  }
+
+  init(fields reader: inout ArchiveReader) throws { inner = try reader.field(0) }
+  func encodeFields(to writer: inout ArchiveWriter) throws { try writer.field(0, inner) }
+}
+
 /// Objects that refer to each other, in cycles too.
 final class Person: VersionedModel, Hashable {
   var name: String

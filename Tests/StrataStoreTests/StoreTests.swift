@@ -107,6 +107,23 @@ struct StoreTests {
     }
   }
 
+  @Test("Versions of a model inside are told apart, though the outer one has the same version")
+  func innerVersions() throws {
+    try withFolder { folder in
+      let url = folder.appending(path: "store")
+      let stores = try [SnapshotStore(url: url), SnapshotStore(url: url)]
+      let old = Holder(inner: OldPoint(name: "o", x: 1, y: 2)), new = Holder(inner: point)
+      for key in ["a", "b"] { try stores[0].write { _ = try $0.save(old, as: key) } }
+      try stores[1].write { _ = try $0.save(new, as: "c") }
+      #expect(try stores[1].read { try $0.history(of: "c") }.count == 1)
+      try stores[1].write { _ = try $0.save(old, as: "d") }
+      // What an old program saved it saves over, whatever newer ones saved beside it.
+      try stores[0].write { _ = try $0.save(old, as: "d") }
+      storeError(.newerModel) { try stores[0].write { try $0.save(old, as: "c") } }
+      #expect(try stores[0].read { try $0.value(Holder<Point5>.self, for: "d") }?.inner.x == 1)
+    }
+  }
+
   @Test("Keys with a prefix come in the order of their bytes, page by page")
   func iteration() async throws {
     let store = try SnapshotStore()
