@@ -1,5 +1,5 @@
-internal import Foundation
-internal import StrataCore
+package import Foundation
+package import StrataCore
 
 /// What differs between the bytes of a row and those of an earlier one: what is copied from there, wherever it stands, and
 /// what is new. Both are deflated with the earlier bytes as a dictionary, so that new text may repeat words of it.
@@ -11,9 +11,9 @@ internal import StrataCore
 ///
 /// Copies reach as far as the documents do, so that a change of a large document is as short as one of a small one; only the
 /// dictionary of the new bytes ends at deflate's window.
-enum RowDelta {
+package enum RowDelta {
   /// - Returns: the delta, or `nil` where it would save less than an eighth.
-  static func make(_ target: [UInt8], from base: [UInt8]) throws -> Data? {
+  package static func make(_ target: [UInt8], from base: [UInt8]) throws -> Data? {
     let script = Self.script(of: target, from: base)
     var output = RowNumbers()
     output.append(target.count)
@@ -27,7 +27,7 @@ enum RowDelta {
   /// The bytes that a delta was made of.
   ///
   /// - Throws: ``StoreError`` with the code `damaged`, and `ArchiveError` where the compressed data is.
-  static func apply(_ delta: Data, to base: [UInt8], limits: ArchiveLimits) throws -> [UInt8] {
+  package static func apply(_ delta: Data, to base: [UInt8], limits: ArchiveLimits) throws -> [UInt8] {
     var input = RowNumberReader(Array(delta))
     guard let size = input.number(), size <= limits.inflatedSize, let crc = input.crc(),
       let scriptSize = input.number(),
