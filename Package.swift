@@ -14,6 +14,9 @@ let features: [SwiftSetting] = [
 // The cursor over untrusted bytes is a non-escapable type, and returning a span needs this feature.
 let lifetimes: [SwiftSetting] = [.enableExperimentalFeature("Lifetimes")]
 
+// Of StrataStore alone.
+let grdb = Package.Dependency.package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0")
+
 let package = Package(
   name: "Strata",
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
@@ -22,6 +25,8 @@ let package = Package(
     // Everything but the macro, without and with keyed archives and property lists. Foundation and zlib only.
     .library(name: "StrataCore", targets: ["StrataCore"]),
     .library(name: "StrataLegacy", targets: ["StrataLegacy"]),
+    // Snapshots of models in SQLite. Needs GRDB, and the library of SQLite.
+    .library(name: "StrataStore", targets: ["StrataStore"]),
     // The command line tool.
     .executable(name: "strata", targets: ["strata-cli"]),
   ],
@@ -29,11 +34,15 @@ let package = Package(
     // Of the macro alone: nothing that stands on StrataCore compiles it.
     .package(url: "https://github.com/swiftlang/swift-syntax", from: "603.0.1"),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    grdb,
   ],
   targets: [
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     .target(name: "StrataCore", dependencies: ["CZlib"], swiftSettings: features + lifetimes),
     .target(name: "StrataLegacy", dependencies: ["StrataCore"], swiftSettings: features + lifetimes),
+    .target(
+      name: "StrataStore", dependencies: ["StrataCore", .product(name: "GRDB", package: "GRDB.swift")],
+      swiftSettings: features),
     .macro(
       name: "StrataMacros",
       dependencies: [
@@ -51,6 +60,10 @@ let package = Package(
       name: "StrataTestSupport", dependencies: ["StrataCore"], path: "Tests/StrataTestSupport", swiftSettings: features),
     .testTarget(
       name: "StrataCoreTests", dependencies: ["StrataCore", "StrataLegacy", "StrataTestSupport"],
+      swiftSettings: features),
+    .testTarget(
+      name: "StrataStoreTests",
+      dependencies: ["StrataStore", "StrataCore", "StrataTestSupport", .product(name: "GRDB", package: "GRDB.swift")],
       swiftSettings: features),
     .testTarget(
       name: "StrataMacrosTests",
@@ -90,6 +103,14 @@ if isSanitized || Context.environment["STRATA_CORE"] != nil {
   package.dependencies = []
   package.targets.removeAll {
     !["CZlib", "StrataCore", "StrataLegacy", "StrataTestSupport", "StrataCoreTests"].contains($0.name)
+  }
+}
+// The store and its tests without the macro, for a quick build.
+if Context.environment["STRATA_STORE"] != nil {
+  package.products = []
+  package.dependencies = [grdb]
+  package.targets.removeAll {
+    !["CZlib", "StrataCore", "StrataStore", "StrataTestSupport", "StrataStoreTests"].contains($0.name)
   }
 }
 if isSanitized {

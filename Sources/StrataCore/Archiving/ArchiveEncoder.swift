@@ -25,7 +25,7 @@ public struct ArchiveEncoder: Sendable {
     try archive(stamp(of: value)) { try $0.writeRoot(value) }
   }
 
-  func stamp<T: Archivable>(of value: T) -> Stamp {
+  package func stamp<T: Archivable>(of value: T) -> Stamp {
     Stamp(
       typeName: T.archiveTypeName, modelVersion: T.rootSchema?.modelVersion,
       fingerprint: T.rootSchema?.fingerprint ?? 0, count: UInt64(value.archivedCount))

@@ -24,6 +24,8 @@ package enum CBOR {
     package static let uuid: UInt64 = 37
     package static let stringNamespace: UInt64 = 256
     package static let set: UInt64 = 258
+    /// Only in the rows of a store, Docs/StoreFormat.md: content that stands beside the row.
+    package static let rowContent: UInt64 = 57342
     package static let inlineRecord: UInt64 = 57343
     package static let firstRecord: UInt64 = 57344
     package static let lastRecord: UInt64 = 57599

@@ -34,6 +34,11 @@ struct ReadingCounts {
     expandedBytes &+= shape.keyBytes
   }
 
+  /// A definition that is beside the body.
+  mutating func passDefinition(_ shape: RecordShape) {
+    if shape.keys.count > largestCount { largestCount = shape.keys.count }
+  }
+
   /// A record that refers to its definition, whose count was looked at there.
   @inline(__always)
   mutating func addRecord(_ count: Int, keyBytes: Int) {

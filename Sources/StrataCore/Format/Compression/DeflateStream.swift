@@ -32,16 +32,20 @@ final class DeflateStream: @unchecked Sendable {
   }
 
   /// Deflates `input` as one complete stream and appends it to `output`.
-  static func deflate(_ input: RawSpan, level: Int, to output: inout [UInt8]) throws {
+  ///
+  /// - Parameter dictionary: bytes that the input may repeat; inflating needs them too.
+  static func deflate(
+    _ input: RawSpan, dictionary: RawSpan = RawSpan(), level: Int, to output: inout [UInt8]
+  ) throws {
     let idle = pool.take { $0.level == level }
     let stream = try idle ?? DeflateStream(level: level)
-    try stream.deflate(input, to: &output)
+    try stream.deflate(input, dictionary, to: &output)
     // A stream that failed is dropped, not given back.
     pool.give(stream)
   }
 
-  private func deflate(_ input: RawSpan, to output: inout [UInt8]) throws {
-    guard deflateReset(stream) == Z_OK else { throw InflateStream.noMemory }
+  private func deflate(_ input: RawSpan, _ dictionary: RawSpan, to output: inout [UInt8]) throws {
+    guard deflateReset(stream) == Z_OK, prime(dictionary) else { throw InflateStream.noMemory }
     var position = 0
     var isLast = false
     repeat {
@@ -50,6 +54,13 @@ final class DeflateStream: @unchecked Sendable {
       try deflatePiece(input.extracting(position..<position + size), isLast: isLast, to: &output)
       position += size
     } while !isLast
+  }
+
+  private func prime(_ dictionary: RawSpan) -> Bool {
+    guard !dictionary.isEmpty else { return true }
+    return dictionary.withUnsafeBytes {
+      deflateSetDictionary(stream, $0.bindMemory(to: Bytef.self).baseAddress, uInt($0.count)) == Z_OK
+    }
   }
 
   private func deflatePiece(_ input: RawSpan, isLast: Bool, to output: inout [UInt8]) throws {

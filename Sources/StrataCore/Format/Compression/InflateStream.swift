@@ -35,6 +35,15 @@ final class InflateStream: @unchecked Sendable {
     return try body(stream)
   }
 
+  /// Hands over the bytes that the input may repeat, before the first of it.
+  func prime(_ dictionary: RawSpan) throws {
+    guard !dictionary.isEmpty else { return }
+    let status = dictionary.withUnsafeBytes {
+      inflateSetDictionary(stream, $0.bindMemory(to: Bytef.self).baseAddress, uInt($0.count))
+    }
+    guard status == Z_OK else { throw Self.noMemory }
+  }
+
   /// What one call of ``inflate(_:room:to:)`` came to.
   struct Step {
     /// Bytes of input that were used up.

@@ -68,6 +68,7 @@ extension ArchiveReader {
 
   /// Reads number and keys of an inline record, whose tag was passed. The values follow.
   package mutating func readDefinition(at start: Int) throws -> Int {
+    if context.row != nil { return try readDefinitionNumber(at: start) }
     let count = try readArrayCount()
     guard count >= 2, case .int(let tag)? = try readPlainNumber(), tag >= 57344, tag <= 57599 else {
       throw ArchiveError.damaged("a record definition without a number", at: start)
@@ -89,6 +90,14 @@ extension ArchiveReader {
     }
     definitions.append(definition)
     return definitions.count - 1
+  }
+
+  /// The definition that a row has beside it, for a record whose number no tag holds.
+  private mutating func readDefinitionNumber(at start: Int) throws -> Int {
+    guard case .int(let number)? = try readPlainNumber() else {
+      throw ArchiveError.damaged("a record of a row without a number", at: start)
+    }
+    return try beginReferencedRecord(Int(number), at: start)
   }
 
   /// A record, whatever its type. Its tag was passed.

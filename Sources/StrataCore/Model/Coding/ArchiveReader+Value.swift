@@ -120,15 +120,11 @@ extension ArchiveReader {
     let tag = try readArgument(try readByte())
     switch tag {
     case CBOR.Tag.stringReference:
-      let number = try readReferenceNumber()
-      if let data = byteStrings[number] {
-        try context.budget.spend(bytes: data.count)
-        return .data(data)
-      }
-      try context.budget.spend(bytes: strings[number].utf8.count)
-      return .string(strings[number])
+      return try readReferenced(readReferenceNumber())
     case CBOR.Tag.firstRecord...CBOR.Tag.lastRecord, CBOR.Tag.inlineRecord:
       return .record(try readRecord(tag, at: start))
+    case CBOR.Tag.rowContent where context.row != nil:
+      return try readReferenced(readContent(at: start))
     case CBOR.Tag.epochDate: return .date(try readDateContent(at: start))
     case CBOR.Tag.url: return .url(try readURLContent(at: start))
     case CBOR.Tag.decimal: return .decimal(try readDecimalContent(at: start))
@@ -152,6 +148,16 @@ extension ArchiveReader {
     }
   }
 
+  /// The string or data with a number.
+  private func readReferenced(_ number: Int) throws -> Value {
+    if let data = byteStrings[number] {
+      try context.budget.spend(bytes: data.count)
+      return .data(data)
+    }
+    try context.budget.spend(bytes: strings[number].utf8.count)
+    return .string(strings[number])
+  }
+
   /// The kind of the value that stands here, from its head alone: what is inside may be anything.
   package mutating func readKind() throws -> String {
     let start = position
@@ -170,6 +176,8 @@ extension ArchiveReader {
   private mutating func readKind(ofTag tag: UInt64, at start: Int) throws -> String {
     switch tag {
     case CBOR.Tag.stringReference: return byteStrings[try readReferenceNumber()] == nil ? "string" : "data"
+    case CBOR.Tag.rowContent where context.row != nil:
+      return byteStrings[try readContent(at: start)] == nil ? "string" : "data"
     case CBOR.Tag.firstRecord...CBOR.Tag.lastRecord, CBOR.Tag.inlineRecord: return "record"
     case CBOR.Tag.epochDate: return "date"
     case CBOR.Tag.url: return "URL"

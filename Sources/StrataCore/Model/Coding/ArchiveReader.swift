@@ -244,11 +244,17 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     // The number of a tag may be written longer than it has to be.
     let start = position
     let initial = try readByte()
-    guard initial >> 5 == CBOR.Major.tag, try readArgument(initial) == CBOR.Tag.stringReference else {
+    guard initial >> 5 == CBOR.Major.tag else {
       position = start
       throw try mismatch(expected)
     }
-    return try readReferenceNumber()
+    switch try readArgument(initial) {
+    case CBOR.Tag.stringReference: return try readReferenceNumber()
+    case CBOR.Tag.rowContent where context.row != nil: return try readContent(at: start)
+    default:
+      position = start
+      throw try mismatch(expected)
+    }
   }
 
   /// The number of a string reference whose tag was passed.

@@ -61,6 +61,10 @@ extension ArchiveWriter {
 
   /// Writes elements in the order of sets, those that are equal once: sets inside them may differ in their order alone.
   private mutating func writeSet(_ elements: [Value]) throws {
+    if keepsOrder {
+      beginSet(count: elements.count)
+      return try writeAll(elements)
+    }
     let outer = orders
     defer { orders = outer }
     if let known = outer?.sorted(elements) {
@@ -86,6 +90,14 @@ extension ArchiveWriter {
   }
 
   private mutating func writeMap(_ entries: [Value.MapEntry]) throws {
+    if keepsOrder {
+      beginMap(count: entries.count)
+      for entry in entries {
+        try write(entry.key)
+        try write(entry.value)
+      }
+      return
+    }
     let outer = orders
     defer { orders = outer }
     if let known = outer?.sorted(entries) {

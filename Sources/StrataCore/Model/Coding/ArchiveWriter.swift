@@ -9,6 +9,9 @@ public struct ArchiveWriter: ~Copyable {
   private var strings = StringIndex()
   /// Whether strings and keys that were written before become references.
   package let usesReferences: Bool
+  /// Whether strings do: not in a row, where a reference would change with every string before it, and be no shorter than
+  /// what is deflated.
+  private var refersToStrings: Bool
   /// The schemas that were met, with what their records need: found faster than by content.
   private var schemas: [KnownSchema] = []
   /// What each record tag stands for. Equal content has one number, whatever object describes it.
@@ -49,6 +52,12 @@ public struct ArchiveWriter: ~Copyable {
   package var sharedCount = 0
   /// The number of the first object, of all and of the written ones of a graph without types that is being written.
   package var graphObjects: (first: Int, count: Int, written: Int)?
+  /// What stands beside the bytes where they are those of a row; `nil` in an archive.
+  package var row: RowParts?
+  /// Strings of more bytes stand beside a row.
+  private var longestInPlace = Int.max
+  /// Whether sets and maps are written in the order that they are given in, which is that of an archive.
+  package var keepsOrder = false
 
   package init(
     limits: ArchiveLimits = ArchiveLimits(), includesExcluded: Bool = false, usesReferences: Bool = true,
@@ -61,8 +70,22 @@ public struct ArchiveWriter: ~Copyable {
     counts = ReadingCounts(limits)
     self.includesExcluded = includesExcluded
     self.usesReferences = usesReferences
+    refersToStrings = usesReferences
     if notesSchemas { schemasOfShapes = [:] }
     beginBody()
+  }
+
+  /// A writer of a row, whose records refer to the shapes given and to those that are met and added to them.
+  package init(rowWith shapes: [RecordShape], limits: ArchiveLimits) {
+    self.init(limits: limits)
+    buffer.removeAll()
+    for (number, shape) in shapes.enumerated() {
+      numbers[shape] = number
+      counts.passDefinition(shape)
+    }
+    row = RowParts(shapes: shapes)
+    refersToStrings = false
+    longestInPlace = RowParts.longestInPlace
   }
 
   /// Whether what was written elsewhere is the same here, byte for byte, and nobody asks for more of it.
@@ -151,7 +174,8 @@ public struct ArchiveWriter: ~Copyable {
 
   @inline(__always)
   private mutating func writeUnique(_ bytes: UnsafeRawBufferPointer, major: UInt8) {
-    if usesReferences {
+    if bytes.count > longestInPlace { return writeContent(bytes, major: major) }
+    if refersToStrings {
       // The head has at most nine bytes; the place of the content is only known with its length.
       let start = buffer.count &+ Self.headLength(bytes.count)
       if let number = strings.find(bytes, major: major, start: start, in: buffer) {
@@ -164,6 +188,18 @@ public struct ArchiveWriter: ~Copyable {
     counts.addText(bytes.count)
     buffer.appendHead(major, UInt64(truncatingIfNeeded: bytes.count))
     buffer.append(contentsOf: bytes)
+  }
+
+  /// Writes a reference to content that stands beside a row.
+  @inline(never)
+  private mutating func writeContent(_ bytes: UnsafeRawBufferPointer, major: UInt8) {
+    counts.addText(bytes.count)
+    counts.addReference(bytes.count)
+    let digest = row?.add(bytes) ?? []
+    buffer.appendHead(CBOR.Major.tag, CBOR.Tag.rowContent)
+    buffer.appendHead(CBOR.Major.bytes, UInt64(digest.count + 1))
+    buffer.append(major)
+    buffer.append(digest.span.bytes)
   }
 
   @inline(__always)
@@ -315,6 +351,11 @@ public struct ArchiveWriter: ~Copyable {
   /// Makes sure that they read the body alone, without a file around it.
   package borrowing func checkLimitsAlone() throws(ArchiveError) { try counts.checkAlone(bodySize: buffer.count) }
 
+  /// Makes sure that they read a row and what stands beside it.
+  package borrowing func checkRowLimits() throws(ArchiveError) {
+    try counts.checkAlone(bodySize: buffer.count + (row?.size ?? 0))
+  }
+
   /// How large the file must be for what the body makes of it.
   var leastFileSize: Int { counts.leastFileSize }
 
@@ -374,6 +415,14 @@ public struct ArchiveWriter: ~Copyable {
         typeName: shape.typeName,
         foundVersion: shape.modelVersion)
     }
+    if row != nil {
+      let number = numbers.count
+      numbers[shape] = number
+      row?.shapes.append(shape)
+      counts.passDefinition(shape)
+      beginReference(number, count: shape.keys.count, keyBytes: shape.keyBytes)
+      return number
+    }
     let number = min(numbers.count, 255)
     if number < 255 { numbers[shape] = number }
     buffer.append(0xD9, UInt16(truncatingIfNeeded: CBOR.Tag.inlineRecord))
@@ -389,6 +438,12 @@ public struct ArchiveWriter: ~Copyable {
   @inline(__always)
   private mutating func beginReference(_ number: Int, count: Int, keyBytes: Int) {
     counts.addRecord(count, keyBytes: keyBytes)
+    // Only a row has so many: where the tags end, the number follows one.
+    if number > 255 {
+      buffer.append(0xD9, UInt16(truncatingIfNeeded: CBOR.Tag.inlineRecord))
+      buffer.appendHead(CBOR.Major.unsigned, UInt64(truncatingIfNeeded: number))
+      return buffer.appendHead(CBOR.Major.array, UInt64(truncatingIfNeeded: count))
+    }
     buffer.append(0xD9, UInt16(truncatingIfNeeded: CBOR.Tag.firstRecord) &+ UInt16(truncatingIfNeeded: number))
     buffer.appendHead(CBOR.Major.array, UInt64(truncatingIfNeeded: count))
   }

@@ -26,6 +26,8 @@ public final class DecodingContext {
   /// Whether reading goes on after an error, to find the others.
   var collectsErrors = false
   package var report = DecodingReport()
+  /// What stands beside the bytes where they are those of a row; `nil` for an archive.
+  package var row: RowContents?
   /// The objects of the graph that is being read.
   package var objects: ObjectTable?
   package var graph = GraphReading()

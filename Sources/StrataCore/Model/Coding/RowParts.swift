@@ -1,0 +1,87 @@
+package import Foundation
+
+/// What a row of a store leaves out of its bytes: the shapes of its records and its long strings, which stand once in the
+/// store, whatever refers to them (Docs/StoreFormat.md).
+package struct RowParts: Sendable {
+  /// Strings and data of more bytes stand beside the row.
+  package static let longestInPlace = 512
+
+  /// The shapes that records refer to by number, from 0.
+  package var shapes: [RecordShape]
+  /// The long strings and data by their digest.
+  package private(set) var contents: [[UInt8]: Data] = [:]
+
+  /// How many bytes of contents there are.
+  private(set) var size = 0
+
+  init(shapes: [RecordShape]) { self.shapes = shapes }
+
+  /// Adds content, and returns its digest.
+  mutating func add(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
+    let digest = SHA256.digest(of: bytes.bytes)
+    if contents[digest] == nil {
+      contents[digest] = Data(bytes)
+      size += bytes.count
+    }
+    return digest
+  }
+}
+
+/// The long strings and data that stand beside a row which is being read.
+package struct RowContents: Sendable {
+  /// By their digests.
+  package let all: [[UInt8]: Data]
+
+  package init(_ contents: [[UInt8]: Data]) { all = contents }
+
+  subscript(digest: [UInt8]) -> Data? { all[digest] }
+
+  /// How many bytes they have.
+  package var size: Int { all.values.reduce(0) { $0 + $1.count } }
+}
+
+extension ArchiveReader {
+  /// The definitions that stand for shapes in their order.
+  package static func definitions(of shapes: [RecordShape]) -> [Definition] {
+    shapes.enumerated().map { Definition(number: $0, shape: $1, matching: nil) }
+  }
+
+  /// Begins a row, whose records refer to the definitions given.
+  package mutating func beginRow(_ definitions: [Definition]) {
+    self.definitions = definitions
+    context.graph = GraphReading()
+  }
+
+  /// Reads a reference to content beside the row, whose tag was passed.
+  ///
+  /// - Returns: the number of the string that it becomes. Its bytes are for the caller to count, as those of a reference.
+  mutating func readContent(at start: Int) throws -> Int {
+    let initial = try readByte()
+    guard initial >> 5 == CBOR.Major.bytes, try readLength(initial) == SHA256.size + 1 else {
+      throw ArchiveError.damaged("a reference to content is no digest", at: start)
+    }
+    let major = try readByte()
+    let digest = bytes.extracting(position..<position &+ SHA256.size).withUnsafeBytes { Array($0) }
+    position &+= SHA256.size
+    guard let content = context.row?[digest] else {
+      throw ArchiveError.damaged("the content that a reference names is missing", at: start)
+    }
+    guard content.count <= lengthLimit else {
+      throw ArchiveError(
+        .limitExceeded, "a string of \(content.count) bytes is longer than the limit of \(lengthLimit)",
+        limit: .stringLength, byteOffset: start)
+    }
+    switch major {
+    case CBOR.Major.text:
+      guard let text = content.withUnsafeBytes({ ByteBuffer.string($0) }) else {
+        throw ArchiveError.damaged("a string is not valid UTF-8", at: start)
+      }
+      strings.append(text)
+    case CBOR.Major.bytes:
+      byteStrings[strings.count] = content
+      strings.append("")
+    default: throw ArchiveError.damaged("a reference to content is neither text nor data", at: start)
+    }
+    return strings.count - 1
+  }
+}

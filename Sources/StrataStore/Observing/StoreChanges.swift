@@ -1,0 +1,65 @@
+internal import Foundation
+internal import GRDB
+
+extension SnapshotStore {
+  /// The revisions that are saved from now on, by whomever: this program or another process.
+  ///
+  ///     for try await revision in store.changes() { print(revision.key, revision.number) }
+  ///
+  /// Each revision comes once, in the order in which they were saved, however slowly the sequence is read. Those of this
+  /// program come at once, those of others within ``StoreOptions/pollInterval``. The sequence ends where its task is
+  /// cancelled.
+  ///
+  /// - Parameter sequence: the ``StoreRevision/sequence`` after which to begin; now where it is `nil`. A program that remembers
+  ///   the last one that it dealt with misses none, and must be prepared for prunes, which remove revisions.
+  public func changes(since sequence: Int64? = nil) -> StoreChanges { StoreChanges(core: core, since: sequence) }
+}
+
+/// The revisions that are saved to a store, see ``SnapshotStore/changes(since:)``.
+public struct StoreChanges: AsyncSequence, Sendable {
+  public typealias Element = StoreRevision
+
+  let core: StoreCore
+  let since: Int64?
+
+  public func makeAsyncIterator() -> Iterator { Iterator(core: core, last: since) }
+
+  /// Waits for one revision after the other.
+  public struct Iterator: AsyncIteratorProtocol {
+    /// How many revisions are read at once.
+    private static let page = 256
+
+    let core: StoreCore
+    /// The last one that was read.
+    var last: Int64?
+    private var read: [StoreRevision] = []
+
+    init(core: StoreCore, last: Int64?) {
+      self.core = core
+      self.last = last
+    }
+
+    /// The next revision; `nil` where the task was cancelled.
+    ///
+    /// - Throws: ``StoreError``.
+    public mutating func next() async throws -> StoreRevision? {
+      while read.isEmpty {
+        if Task.isCancelled { return nil }
+        let seen = core.signal.saves
+        let last = last
+        do {
+          let (found, newest) = try await core.writer.read { [core] db in
+            let newest = try core.lastSequence(in: db)
+            guard let last, newest > last else { return ([StoreRevision](), newest) }
+            return (try core.read(db) { try $0.revisions(since: last, limit: Self.page) }, newest)
+          }
+          // Beyond what was read there may be numbers that were pruned, or whose transaction failed.
+          self.last = found.count == Self.page ? found.last?.sequence : newest
+          read = found.reversed()
+        } catch is CancellationError { return nil } catch { throw StoreError.ofDatabase(error) }
+        if read.isEmpty { await core.signal.wait(after: seen, atMost: core.options.pollInterval) }
+      }
+      return read.popLast()
+    }
+  }
+}

@@ -1,0 +1,64 @@
+internal import Foundation
+internal import Synchronization
+
+/// Wakes those who wait for a save: at once for one of this store, and after a while in case that another process saved.
+final class StoreSignal: Sendable {
+  private struct Waiter {
+    let continuation: CheckedContinuation<Void, Never>
+    let timer: Task<Void, Never>
+  }
+
+  private struct State {
+    var saves: UInt64 = 0
+    var nextWaiter: UInt64 = 0
+    var waiting: [UInt64: Waiter] = [:]
+  }
+
+  private let state = Mutex(State())
+
+  /// How many saves there were: what ``wait(after:atMost:)`` compares with.
+  var saves: UInt64 { state.withLock { $0.saves } }
+
+  func notify() {
+    let waiting = state.withLock { state in
+      state.saves &+= 1
+      defer { state.waiting = [:] }
+      return state.waiting.values
+    }
+    for waiter in waiting { end(waiter) }
+  }
+
+  /// Waits for a save after those that were seen, for a time, or until the task is cancelled.
+  func wait(after seen: UInt64, atMost time: TimeInterval) async {
+    let number = state.withLock { state in
+      state.nextWaiter &+= 1
+      return state.nextWaiter
+    }
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let isOver = state.withLock { state in
+          guard state.saves == seen, !Task.isCancelled else { return true }
+          let timer = Task {
+            // Cancelled where somebody saved first, and then nobody waits under this number.
+            try? await Task.sleep(for: .seconds(time))
+            self.wake(number)
+          }
+          state.waiting[number] = Waiter(continuation: continuation, timer: timer)
+          return false
+        }
+        if isOver { continuation.resume() }
+      }
+    } onCancel: {
+      wake(number)
+    }
+  }
+
+  private func wake(_ number: UInt64) {
+    if let waiter = state.withLock({ $0.waiting.removeValue(forKey: number) }) { end(waiter) }
+  }
+
+  private func end(_ waiter: Waiter) {
+    waiter.timer.cancel()
+    waiter.continuation.resume()
+  }
+}

@@ -1,0 +1,64 @@
+internal import Foundation
+internal import GRDB
+public import StrataCore
+
+extension SnapshotStore {
+  /// The value of a key now, and again after each change of it by this program or another process.
+  ///
+  ///     for try await issue in store.values(Issue.self, for: "issue/7") { show(issue) }
+  ///
+  /// A reader that is slow gets the last state and not each one between; ``changes(since:)`` tells of all. `nil` says that
+  /// there is no value. The sequence ends where its task is cancelled.
+  public func values<T: Archivable>(_ type: T.Type = T.self, for key: String) -> StoreValues<T> {
+    StoreValues(core: core, key: key)
+  }
+}
+
+/// The states of a key as they come, see ``SnapshotStore/values(_:for:)``.
+public struct StoreValues<Value: Archivable>: AsyncSequence {
+  public typealias Element = Value?
+
+  let core: StoreCore
+  let key: String
+
+  public func makeAsyncIterator() -> Iterator { Iterator(core: core, key: key) }
+
+  /// Waits for one state after the other.
+  public struct Iterator: AsyncIteratorProtocol {
+    let core: StoreCore
+    let key: String
+    /// The last revision that was given; `.some(nil)` where there was none.
+    private var last: Int64??
+
+    init(core: StoreCore, key: String) {
+      self.core = core
+      self.key = key
+    }
+
+    /// The next state; `nil` where the task was cancelled.
+    ///
+    /// - Throws: ``StoreError``, as reading the value does. After an error the next call waits for the next change.
+    public mutating func next() async throws -> Value?? {
+      while !Task.isCancelled {
+        let seen = core.signal.saves
+        let found: (row: Int64?, content: KeyedContent?)
+        do {
+          found = try await core.writer.read { [core, key, last] db in
+            try core.read(db) { transaction in
+              guard let head = try transaction.head(of: key)?.row else { return (nil, nil) }
+              return (head.id, head.id == last ?? nil ? nil : try transaction.keyed(head, key))
+            }
+          }
+        } catch is CancellationError { return nil } catch { throw StoreError.ofDatabase(error) }
+        if last == nil || found.row != last ?? nil {
+          last = .some(found.row)
+          return .some(try found.content?.decode(Value.self, core.options))
+        }
+        await core.signal.wait(after: seen, atMost: core.options.pollInterval)
+      }
+      return nil
+    }
+  }
+}
+
+extension StoreValues: Sendable {}

@@ -1,0 +1,124 @@
+internal import Foundation
+internal import StrataCore
+
+/// What rows of one shape have in common, which stands once in the store: the stamp of their archives and the shapes of
+/// their records. Immutable, so that one that was read is valid for ever.
+struct Definition: Sendable {
+  let id: Int64
+  let content: Content
+
+  struct Content: Sendable, Equatable {
+    var typeName: String
+    var modelVersion: Int?
+    var fingerprint: UInt64
+    /// Whether the count of an archive is that of the root's elements; it is 1 otherwise.
+    var countsElements: Bool
+    /// Whether the head of the root, a record of the first shape, is left out of the rows.
+    var leavesHeadOut: Bool
+    var shapes: [RecordShape]
+  }
+
+  /// What each row begins with, and leaves out.
+  let prefix: [UInt8]
+
+  init(id: Int64, content: Content) {
+    self.id = id
+    self.content = content
+    prefix = content.leavesHeadOut ? content.shapes.first.map { ArchiveEncoder.prefix(of: $0) } ?? [] : []
+  }
+
+  /// What a reader of a row begins with.
+  var records: [ArchiveReader.Definition] { ArchiveReader.definitions(of: content.shapes) }
+
+  /// The stamp of an archive of a row.
+  func stamp(of root: Value) -> Stamp {
+    Stamp(
+      typeName: content.typeName, modelVersion: content.modelVersion, fingerprint: content.fingerprint,
+      count: content.countsElements ? UInt64(root.elementCount ?? 1) : 1)
+  }
+}
+
+extension Definition.Content {
+  /// What a row has to stand on.
+  init(of row: EncodedRow, countsElements: Bool) {
+    let head = row.parts.shapes.first.map { ArchiveEncoder.prefix(of: $0) } ?? []
+    self.init(
+      typeName: row.stamp.typeName, modelVersion: row.stamp.modelVersion, fingerprint: row.stamp.fingerprint,
+      countsElements: countsElements, leavesHeadOut: !head.isEmpty && row.bytes.starts(with: head),
+      shapes: row.parts.shapes)
+  }
+
+  /// The bytes that the store keeps: a CBOR body of arrays and strings.
+  func bytes() throws -> [UInt8] {
+    var writer = ArchiveWriter()
+    writer.beginArray(count: 6)
+    writer.write(typeName)
+    if let modelVersion { writer.write(Int64(modelVersion)) } else { writer.writeNull() }
+    writer.write(fingerprint)
+    writer.write(countsElements)
+    writer.write(leavesHeadOut)
+    writer.beginArray(count: shapes.count)
+    for shape in shapes {
+      writer.beginArray(count: shape.keys.count + 1)
+      for key in shape.keys { writer.write(key) }
+      writer.write(shape.mark)
+    }
+    return writer.buffer.array()
+  }
+
+  /// - Throws: ``StoreError`` with the code `damaged`.
+  init(bytes: Data, limits: ArchiveLimits) throws {
+    let damage = StoreError(.damaged, "a definition of the store is damaged; salvage the store")
+    var report = DecodingReport()
+    let value: Value
+    do {
+      value = try ArchiveDecoder(limits: limits).decode(bytes.bytes, fileSize: bytes.count, &report) {
+        try $0.readValue()
+      }
+    } catch { throw StoreError(damage.code, damage.reason, underlying: error) }
+    guard case .array(let parts) = value, parts.count == 6, case .string(let typeName) = parts[0],
+      case .bool(let countsElements) = parts[3], case .bool(let leavesHeadOut) = parts[4],
+      case .array(let shapes) = parts[5]
+    else { throw damage }
+    let modelVersion: Int?
+    switch parts[1] {
+    case .null: modelVersion = nil
+    case .int(let version): modelVersion = Int(version)
+    default: throw damage
+    }
+    let fingerprint: UInt64
+    switch parts[2] {
+    case .int(let number): fingerprint = UInt64(bitPattern: number)
+    case .uint(let number): fingerprint = number
+    default: throw damage
+    }
+    self.init(
+      typeName: typeName, modelVersion: modelVersion, fingerprint: fingerprint, countsElements: countsElements,
+      leavesHeadOut: leavesHeadOut,
+      shapes: try shapes.map { shape in
+        guard case .array(let strings) = shape else { throw damage }
+        var keys = try strings.map { string in
+          guard case .string(let text) = string else { throw damage }
+          return text
+        }
+        guard let mark = keys.popLast() else { throw damage }
+        let shape = RecordShape(mark: mark, keys: keys)
+        guard shape.keysAreUnique else { throw damage }
+        return shape
+      })
+    guard !leavesHeadOut || !self.shapes.isEmpty else { throw damage }
+  }
+}
+
+extension Value {
+  /// How many elements a collection has that is an archive's root; `nil` where it is none.
+  var elementCount: Int? {
+    switch self {
+    case .array(let elements), .set(let elements): elements.count
+    case .object(let object): object.count
+    case .map(let entries): entries.count
+    case .graph(let graph): graph.root.elementCount
+    default: nil
+    }
+  }
+}

@@ -1,0 +1,219 @@
+package import Foundation
+package import StrataCore
+
+/// What differs between the bytes of a row and those of an earlier one: what is copied from there, wherever it stands, and
+/// what is new. Both are deflated with the earlier bytes as a dictionary, so that new text may repeat words of it.
+///
+///     size of the target, CRC-32 of the target (4 bytes), size of the plain script, script (deflated)
+///
+/// The script is: number of copies, then for each how many new bytes come before it, its length, and its place as the distance
+/// from the end of the copy before; then all new bytes. Numbers are LEB128, distances zigzag.
+///
+/// Copies reach as far as the documents do, so that a change of a large document is as short as one of a small one; only the
+/// dictionary of the new bytes ends at deflate's window.
+package enum RowDelta {
+  /// - Returns: the delta, or `nil` where it would save less than an eighth.
+  package static func make(_ target: [UInt8], from base: [UInt8]) throws -> Data? {
+    let script = Self.script(of: target, from: base)
+    var output = RowNumbers()
+    output.append(target.count)
+    let crc = Checksum.crc32(of: target.span.bytes)
+    for shift in [0, 8, 16, 24] { output.bytes.append(UInt8(truncatingIfNeeded: crc >> UInt32(shift))) }
+    output.append(script.count)
+    try PrimedDeflate.deflate(script.span.bytes, dictionary: base.span.bytes, to: &output.bytes)
+    return output.bytes.count <= target.count - target.count / 8 ? Data(output.bytes) : nil
+  }
+
+  /// The bytes that a delta was made of.
+  ///
+  /// - Throws: ``StoreError`` with the code `damaged`, and `ArchiveError` where the compressed data is.
+  package static func apply(_ delta: Data, to base: [UInt8], limits: ArchiveLimits) throws -> [UInt8] {
+    var input = RowNumberReader(Array(delta))
+    guard let size = input.number(), size <= limits.inflatedSize, let crc = input.crc(),
+      let scriptSize = input.number(),
+      scriptSize <= limits.inflatedSize
+    else { throw damage }
+    var plain: [UInt8] = []
+    let rest = input.bytes[input.position...]
+    guard
+      try PrimedDeflate.inflate(rest.span.bytes, dictionary: base.span.bytes, size: scriptSize, to: &plain)
+        == rest.count
+    else { throw damage }
+    var script = RowNumberReader(plain)
+    guard let count = script.number(), count <= plain.count else { throw damage }
+    var copies: [Copy] = []
+    var place = 0, copied = 0
+    for _ in 0..<count {
+      guard let new = script.number(), let length = script.number(), let distance = script.distance() else {
+        throw damage
+      }
+      let (start, overflows) = place.addingReportingOverflow(distance)
+      guard !overflows, start >= 0, length >= 0, start <= base.count, length <= base.count - start,
+        length <= size - copied
+      else { throw damage }
+      copies.append(Copy(new: new, start: start, length: length))
+      copied += length
+      place = start + length
+    }
+    guard plain.count - script.position == size - copied else { throw damage }
+    var output: [UInt8] = []
+    output.reserveCapacity(size)
+    var position = script.position
+    for copy in copies {
+      guard copy.new <= plain.count - position else { throw damage }
+      output.append(contentsOf: plain[position..<position + copy.new])
+      position += copy.new
+      output.append(contentsOf: base[copy.start..<copy.start + copy.length])
+    }
+    output.append(contentsOf: plain[position...])
+    guard output.count == size, Checksum.crc32(of: output.span.bytes) == crc else { throw damage }
+    return output
+  }
+
+  private static var damage: StoreError {
+    StoreError(.damaged, "a row of the history is damaged; check the store, then salvage it")
+  }
+
+  private struct Copy {
+    /// How many new bytes come before.
+    var new: Int
+    var start: Int
+    var length: Int
+  }
+
+  private static func script(of target: [UInt8], from base: [UInt8]) -> [UInt8] {
+    let copies = copies(of: target, from: base)
+    var output = RowNumbers()
+    output.append(copies.count)
+    var place = 0
+    for copy in copies {
+      output.append(copy.new)
+      output.append(copy.length)
+      output.append(distance: copy.start - place)
+      place = copy.start + copy.length
+    }
+    var position = 0
+    for copy in copies {
+      output.bytes.append(contentsOf: target[position..<position + copy.new])
+      position += copy.new + copy.length
+    }
+    output.bytes.append(contentsOf: target[position...])
+    return output.bytes
+  }
+
+  /// What of the target stands in the base, found by words of eight bytes.
+  ///
+  /// - Complexity: linear in the size of both.
+  private static func copies(of target: [UInt8], from base: [UInt8]) -> [Copy] {
+    let words = BaseWords(base)
+    var copies: [Copy] = []
+    var position = 0, written = 0
+    // What follows the last copy mostly goes on in the base at the same distance.
+    var shift = 0
+    while position + BaseWords.size <= target.count {
+      guard let found = words.place(of: target, at: position, expected: position + shift) else {
+        position += 1
+        continue
+      }
+      var front = 0
+      while position - front > written, found > front, target[position - front - 1] == base[found - front - 1] {
+        front += 1
+      }
+      var length = BaseWords.size
+      while position + length < target.count, found + length < base.count,
+        target[position + length] == base[found + length]
+      { length += 1 }
+      copies.append(Copy(new: position - front - written, start: found - front, length: front + length))
+      shift = found - position
+      position += length
+      written = position
+    }
+    return copies
+  }
+}
+
+/// Where words of eight bytes stand in the bytes that a delta refers to.
+private struct BaseWords {
+  static let size = 8
+  private static let mostEntries = 1 << 16
+
+  private let base: [UInt8]
+  /// A place plus one for each hash; 0 where there is none.
+  private var table: [Int32]
+  private let shift: UInt64
+
+  init(_ base: [UInt8]) {
+    self.base = base
+    // Of a large document every nth word is enough: what is found is extended to both sides.
+    let step = max(1, base.count / Self.mostEntries)
+    let bits = max(6, min(17, Int.bitWidth - (base.count / step).leadingZeroBitCount + 1))
+    shift = UInt64(64 - bits)
+    table = Array(repeating: 0, count: 1 << bits)
+    guard base.count < Int(Int32.max) else { return }
+    for place in stride(from: 0, through: base.count - Self.size, by: step) {
+      let slot = Int((Self.word(base, place) &* 0x9E37_79B9_7F4A_7C15) >> shift)
+      if table[slot] == 0 { table[slot] = Int32(place + 1) }
+    }
+  }
+
+  /// Where the next word of the target stands; the place that is expected before any other.
+  func place(of target: [UInt8], at position: Int, expected: Int) -> Int? {
+    let word = Self.word(target, position)
+    if expected >= 0, expected <= base.count - Self.size, Self.word(base, expected) == word { return expected }
+    let found = Int(table[Int((word &* 0x9E37_79B9_7F4A_7C15) >> shift)]) - 1
+    guard found >= 0, Self.word(base, found) == word else { return nil }
+    return found
+  }
+
+  private static func word(_ bytes: [UInt8], _ place: Int) -> UInt64 {
+    bytes.span.bytes.unsafeLoadUnaligned(fromByteOffset: place, as: UInt64.self)
+  }
+}
+
+/// Numbers as bytes: seven bits each, the lowest first (LEB128).
+private struct RowNumbers {
+  var bytes: [UInt8] = []
+
+  mutating func append(_ number: Int) { append(UInt64(number)) }
+
+  /// A number that may be negative, its sign in the lowest bit.
+  mutating func append(distance: Int) { append(UInt64(bitPattern: Int64(distance << 1 ^ distance >> 63))) }
+
+  private mutating func append(_ number: UInt64) {
+    var rest = number
+    while rest > 0x7F {
+      bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
+      rest >>= 7
+    }
+    bytes.append(UInt8(truncatingIfNeeded: rest))
+  }
+}
+
+private struct RowNumberReader {
+  let bytes: [UInt8]
+  var position = 0
+
+  init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+  mutating func number() -> Int? { word().flatMap { Int(exactly: $0) } }
+
+  mutating func distance() -> Int? { word().map { Int(Int64(bitPattern: $0 >> 1)) ^ -Int($0 & 1) } }
+
+  mutating func crc() -> UInt32? {
+    guard bytes.count - position >= 4 else { return nil }
+    defer { position += 4 }
+    return bytes[position..<position + 4].reversed().reduce(0) { $0 << 8 | UInt32($1) }
+  }
+
+  private mutating func word() -> UInt64? {
+    var number: UInt64 = 0
+    for shift in stride(from: 0, to: 63, by: 7) {
+      guard position < bytes.count else { return nil }
+      let byte = bytes[position]
+      position += 1
+      number |= UInt64(byte & 0x7F) << UInt64(shift)
+      if byte < 0x80 { return number }
+    }
+    return nil
+  }
+}

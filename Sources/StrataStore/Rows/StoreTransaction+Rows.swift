@@ -1,0 +1,252 @@
+internal import Foundation
+internal import GRDB
+internal import StrataCore
+
+/// The content of a revision as bytes, and what stands beside them: all that decoding needs, without the database.
+struct StoredContent: Sendable {
+  let definition: Definition
+  /// The row with its head.
+  let bytes: [UInt8]
+  let contents: RowContents
+}
+
+extension StoreTransaction {
+  // MARK: Finding
+
+  private var selectRow: String { "SELECT \(StoredRow.columns) FROM \(tables.revisions)" }
+
+  /// A key and its last revision; `nil` where there is no such key.
+  func head(of key: String) throws -> (key: Int64, row: StoredRow)? {
+    let row = try Row.fetchOne(
+      statement("SELECT id, head FROM \(tables.keys) WHERE name = ?"), arguments: [key])
+    guard let row else { return nil }
+    let id: Int64 = try row.column(0)
+    guard let head = try revision(row.column(1)), head.key == id else {
+      throw StoreError(.damaged, "the last revision of a key is missing; check the store, then salvage it", key: key)
+    }
+    return (id, head)
+  }
+
+  func revision(_ id: Int64) throws -> StoredRow? {
+    try StoredRow.fetch(statement("\(selectRow) WHERE id = ?"), [id])
+  }
+
+  func revision(ofKey key: Int64, seq: Int64) throws -> StoredRow? {
+    try StoredRow.fetch(statement("\(selectRow) WHERE key = ? AND seq = ?"), [key, seq])
+  }
+
+  /// The last revision before a number.
+  func revision(ofKey key: Int64, before seq: Int64) throws -> StoredRow? {
+    try StoredRow.fetch(statement("\(selectRow) WHERE key = ? AND seq < ? ORDER BY seq DESC LIMIT 1"), [key, seq])
+  }
+
+  /// The revisions of a key, the first one first.
+  func revisions(ofKey key: Int64, after seq: Int64 = 0) throws -> [StoredRow] {
+    try Row.fetchCursor(statement("\(selectRow) WHERE key = ? AND seq > ? ORDER BY seq"), arguments: [key, seq])
+      .map { try StoredRow($0) }.array()
+  }
+
+  /// The revision at a point; `nil` where the key is absent, or was at that time.
+  ///
+  /// - Throws: ``StoreError`` with the code `notFound` for a number or a label that is not there.
+  func row(of key: String, at point: StorePoint) throws -> StoredRow? {
+    guard let head = try head(of: key) else {
+      switch point {
+      case .latest, .time: return nil
+      case .revision(let number): throw StoreError.notFound("such key", key: key, revision: number)
+      case .label: throw StoreError.notFound("such key", key: key)
+      }
+    }
+    switch point {
+    case .latest: return head.row
+    case .revision(let number):
+      guard let row = try revision(ofKey: head.key, seq: Int64(number)) else {
+        throw StoreError.notFound("such revision; it was never made, or pruned", key: key, revision: number)
+      }
+      return row
+    case .time(let time):
+      let later = try Int64.fetchOne(
+        statement("SELECT seq FROM \(tables.revisions) WHERE key = ? AND time > ? ORDER BY seq LIMIT 1"),
+        arguments: [head.key, time.milliseconds])
+      return try later.map { try revision(ofKey: head.key, before: $0) } ?? head.row
+    case .label(let name):
+      let id = try Int64.fetchOne(
+        statement("SELECT revision FROM \(tables.labels) WHERE key = ? AND name = ?"), arguments: [head.key, name])
+      guard let id, let row = try revision(id) else { throw StoreError.notFound("label \(name)", key: key) }
+      return row
+    }
+  }
+
+  // MARK: Content
+
+  /// What a revision holds; `nil` for a deletion.
+  func content(of row: StoredRow) throws -> StoredContent? {
+    guard let id = row.definition, row.form != .tombstone else { return nil }
+    let definition = try definition(id)
+    inflations = 0
+    var bytes = try plainBytes(of: row)
+    if !definition.prefix.isEmpty { bytes.insert(contentsOf: definition.prefix, at: 0) }
+    return StoredContent(definition: definition, bytes: bytes, contents: try pieces(of: row.id))
+  }
+
+  /// The bytes of a row without its head, whatever it is a delta of.
+  func plainBytes(of row: StoredRow) throws -> [UInt8] {
+    var deltas: [Data] = []
+    var row = row
+    // A base is an earlier revision of the same key, so that this ends.
+    while row.form == .delta {
+      guard let content = row.content, let id = row.base, let base = try revision(id), base.key == row.key,
+        base.seq < row.seq
+      else { throw damagedRow(row) }
+      deltas.append(content)
+      row = base
+    }
+    var bytes: [UInt8]
+    switch row.form {
+    case .whole: bytes = row.content.map { [UInt8]($0) } ?? []
+    case .blob:
+      guard let blob = row.blob else { throw damagedRow(row) }
+      bytes = [UInt8](try self.blob(blob))
+      inflations += 1
+    case .delta, .tombstone: throw damagedRow(row)
+    }
+    for delta in deltas.reversed() {
+      bytes = try RowDelta.apply(delta, to: bytes, limits: core.options.limits)
+      inflations += 1
+    }
+    return bytes
+  }
+
+  private func damagedRow(_ row: StoredRow) -> StoreError {
+    StoreError(
+      .damaged, "a row lacks what its content is made of; check the store, then salvage it", revision: Int(row.seq))
+  }
+
+  /// Stores what a row holds without its head.
+  ///
+  /// - Returns: the row with its form, its content or its blob.
+  func storing(_ bytes: [UInt8], in row: StoredRow) throws -> StoredRow {
+    var row = row
+    (row.base, row.content, row.blob) = (nil, nil, nil)
+    if bytes.count > RowParts.longestInPlace {
+      row.form = .blob
+      row.blob = try makeBlob(Data(bytes), digest: SHA256.digest(of: bytes.span.bytes))
+    } else {
+      row.form = .whole
+      row.content = Data(bytes)
+    }
+    return row
+  }
+
+  /// Makes a revision that is no longer the last one a delta, where that saves space.
+  func shorten(_ row: StoredRow) throws {
+    guard row.form == .whole || row.form == .blob, let base = try base(of: row) else { return }
+    let bytes = try plainBytes(of: row)
+    guard let delta = try RowDelta.make(bytes, from: plainBytes(of: base)),
+      row.form == .blob || delta.count + 16 < bytes.count
+    else { return }
+    var shortened = row
+    (shortened.form, shortened.content, shortened.base, shortened.blob) = (.delta, delta, base.id, nil)
+    try update(shortened)
+    if let blob = row.blob { try removeUnused(blob) }
+  }
+
+  /// The revision that one is a delta of: counted from 0, its number without the lowest bit, and so on until there is one with
+  /// content. So none has more than the binary logarithm of its number before it.
+  private func base(of row: StoredRow) throws -> StoredRow? {
+    var number = row.seq - 1
+    while number > 0 {
+      number &= number - 1
+      if let base = try revision(ofKey: row.key, seq: number + 1), base.form != .tombstone { return base }
+    }
+    return nil
+  }
+
+  func insert(_ row: StoredRow) throws {
+    try execute(
+      "INSERT INTO \(tables.revisions) (\(StoredRow.columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      row.arguments)
+  }
+
+  func update(_ row: StoredRow) throws {
+    try execute(
+      """
+      UPDATE \(tables.revisions)
+      SET definition = ?, kind = ?, crc = ?, content = ?, base = ?, blob = ? WHERE id = ?
+      """, [row.definition, row.kind, row.checksum, row.content, row.base, row.blob, row.id])
+  }
+
+  // MARK: Blobs
+
+  /// The long strings and data that a revision refers to.
+  func pieces(of revision: Int64) throws -> RowContents {
+    let ids = try Int64.fetchAll(
+      statement("SELECT blob FROM \(tables.pieces) WHERE revision = ?"), arguments: [revision])
+    guard !ids.isEmpty else { return RowContents([:]) }
+    var contents: [[UInt8]: Data] = [:]
+    for id in ids {
+      let hash = try Data.fetchOne(statement("SELECT hash FROM \(tables.blobs) WHERE id = ?"), arguments: [id])
+      contents[[UInt8](hash ?? Data())] = try blob(id)
+    }
+    return RowContents(contents)
+  }
+
+  /// The content of a blob.
+  func blob(_ id: Int64) throws -> Data {
+    let damage = StoreError(.damaged, "content that rows share is missing or damaged; check the store, then salvage it")
+    let row = try Row.fetchOne(
+      statement("SELECT size, crc, bytes FROM \(tables.blobs) WHERE id = ?"), arguments: [id])
+    guard let row else { throw damage }
+    let size: Int = try row.column(0)
+    let bytes: Data = try row.column(2)
+    guard size >= 0, size <= core.options.limits.inflatedSize,
+      try Int64(Self.checksum(of: bytes)) == row.column(1) as Int64
+    else { throw damage }
+    guard bytes.count != size else { return bytes }
+    var output: [UInt8] = []
+    guard try PrimedDeflate.inflate(bytes.bytes, dictionary: RawSpan(), size: size, to: &output) == bytes.count else {
+      throw damage
+    }
+    return Data(output)
+  }
+
+  /// The number of the blob with a content, which is made where there is none.
+  func makeBlob(_ content: Data, digest: [UInt8]) throws -> Int64 {
+    let hash = Data(digest)
+    if let id = try Int64.fetchOne(statement("SELECT id FROM \(tables.blobs) WHERE hash = ?"), arguments: [hash]) {
+      return id
+    }
+    var deflated: [UInt8] = []
+    try PrimedDeflate.deflate(content.bytes, dictionary: RawSpan(), to: &deflated)
+    let bytes = deflated.count < content.count - content.count / 16 ? Data(deflated) : content
+    try execute(
+      "INSERT INTO \(tables.blobs) (hash, size, crc, bytes) VALUES (?, ?, ?, ?)",
+      [hash, content.count, Self.checksum(of: bytes), bytes])
+    return db.lastInsertedRowID
+  }
+
+  /// Notes which contents a revision refers to.
+  func addPieces(_ contents: [[UInt8]: Data], to revision: Int64) throws {
+    for (digest, content) in contents {
+      try execute(
+        "INSERT INTO \(tables.pieces) (revision, blob) VALUES (?, ?)",
+        [revision, try makeBlob(content, digest: digest)])
+    }
+  }
+
+  /// Removes a blob that nothing refers to.
+  func removeUnused(_ blob: Int64) throws {
+    try execute(
+      """
+      DELETE FROM \(tables.blobs) WHERE id = ?1
+      AND NOT EXISTS (SELECT 1 FROM \(tables.revisions) WHERE blob = ?1)
+      AND NOT EXISTS (SELECT 1 FROM \(tables.pieces) WHERE blob = ?1)
+      """, [blob])
+  }
+
+  private static func checksum(of bytes: Data) -> Int32 { Int32(bitPattern: Checksum.crc32(of: bytes.bytes)) }
+}
+
+extension Cursor {
+  fileprivate func array() throws -> [Element] { try Array(self) }
+}

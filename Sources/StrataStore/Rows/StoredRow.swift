@@ -1,0 +1,129 @@
+internal import Foundation
+internal import GRDB
+internal import StrataCore
+
+/// A revision as the table holds it.
+struct StoredRow {
+  /// How the content of a revision is kept.
+  enum Form: Int {
+    /// As it is.
+    case whole = 0
+    /// As a blob, which other rows may share.
+    case blob = 1
+    /// As what differs from an earlier revision.
+    case delta = 2
+    /// There is none: the key was deleted.
+    case tombstone = 3
+  }
+
+  var id: Int64
+  var key: Int64
+  /// The number of the revision within the history of its key, from 1.
+  var seq: Int64
+  /// Milliseconds since 1970.
+  var time: Int64
+  var definition: Int64?
+  var form: Form
+  var action: StoreRevision.Action
+  var content: Data?
+  var base: Int64?
+  var blob: Int64?
+  /// The number of the revision whose state this one repeats.
+  var origin: Int64?
+  var author: String?
+  var note: String?
+
+  static let columns = "id, key, seq, time, definition, kind, crc, content, base, blob, origin, author, note"
+
+  static let qualifiedColumns = columns.split(separator: ", ").map { "r." + $0 }.joined(separator: ", ")
+
+  /// Form and action in one column.
+  var kind: Int { form.rawValue * 8 + action.rawValue }
+
+  /// The checksum of all columns, which needs no other row.
+  var checksum: Int32 {
+    var buffer = ByteBuffer(minimumCapacity: 96 + (content?.count ?? 0))
+    for number in [id, key, seq, time, definition ?? -1, Int64(kind), base ?? -1, blob ?? -1, origin ?? -1] {
+      buffer.append(0, number)
+    }
+    for text in [author, note] {
+      guard let text else {
+        buffer.append(0)
+        continue
+      }
+      buffer.append(1, Int64(text.utf8.count))
+      buffer.append(text)
+    }
+    if let content {
+      buffer.append(1)
+      buffer.append(content.bytes)
+    }
+    return Int32(bitPattern: buffer.withBytes { Checksum.crc32(of: $0) })
+  }
+
+  var arguments: StatementArguments {
+    [id, key, seq, time, definition, kind, checksum, content, base, blob, origin, author, note]
+  }
+}
+
+extension StoredRow {
+  /// Reads a row, whose columns begin with those of ``columns``.
+  ///
+  /// - Throws: ``StoreError`` with the code `damaged` where the checksum is wrong, or a column is none that is written.
+  init(_ row: Row) throws {
+    let kind: Int = try row.column(5)
+    guard kind >= 0, let form = Form(rawValue: kind / 8), let action = StoreRevision.Action(rawValue: kind % 8) else {
+      throw StoreError(.damaged, "a row says of itself what no row is; check the store, then salvage it")
+    }
+    try self.init(
+      id: row.column(0), key: row.column(1), seq: row.column(2), time: row.column(3), definition: row.nullable(4),
+      form: form, action: action, content: row.nullable(7), base: row.nullable(8), blob: row.nullable(9),
+      origin: row.nullable(10), author: row.nullable(11), note: row.nullable(12))
+    guard try Int64(checksum) == row.column(6) as Int64 else {
+      throw StoreError(.damaged, "the checksum of a row is wrong; check the store, then salvage it", revision: Int(seq))
+    }
+  }
+
+  /// Reads the first row of a statement.
+  static func fetch(_ statement: Statement, _ arguments: StatementArguments) throws -> StoredRow? {
+    let rows = try Row.fetchCursor(statement, arguments: arguments)
+    return try rows.next().map { try StoredRow($0) }
+  }
+}
+
+extension Row {
+  /// The value of a column.
+  ///
+  /// - Throws: ``StoreError`` with the code `damaged` where it is of another type, or null.
+  func column<T: DatabaseValueConvertible & StatementColumnConvertible>(_ index: Int) throws -> T {
+    do { return try decode(T.self, atIndex: index) } catch { throw Self.damage(index) }
+  }
+
+  /// The value of a column that may be null.
+  func nullable<T: DatabaseValueConvertible & StatementColumnConvertible>(_ index: Int) throws -> T? {
+    do { return try decode(T?.self, atIndex: index) } catch { throw Self.damage(index) }
+  }
+
+  // The cause would tell the value.
+  private static func damage(_ index: Int) -> StoreError {
+    StoreError(.damaged, "column \(index) of a row holds no value of its type; check the store, then salvage it")
+  }
+}
+
+extension Date {
+  /// A time as rows hold it.
+  var milliseconds: Int64 { Int64(clamping: (timeIntervalSince1970 * 1000).rounded()) }
+
+  init(milliseconds: Int64) { self.init(timeIntervalSince1970: Double(milliseconds) / 1000) }
+}
+
+extension Int64 {
+  /// The nearest number; that of what is not a number is 0.
+  fileprivate init(clamping value: Double) {
+    guard !value.isNaN else {
+      self = 0
+      return
+    }
+    self = Int64(exactly: value) ?? (value < 0 ? .min : .max)
+  }
+}

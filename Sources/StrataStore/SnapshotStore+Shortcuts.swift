@@ -1,0 +1,88 @@
+public import Foundation
+internal import GRDB
+public import StrataCore
+
+// Each of these is one transaction; what several of them should do at once belongs into `write` or `read`.
+extension SnapshotStore {
+  /// Saves a value under a key, as a new revision. When this returns, it is on the disk.
+  ///
+  /// - Throws: as ``StoreTransaction/save(_:as:author:note:if:overNewer:)``.
+  @discardableResult
+  public func save<T: Archivable & Sendable>(
+    _ value: T, as key: String, author: String? = nil, note: String? = nil, if condition: SaveCondition = .always,
+    overNewer: Bool = false
+  ) async throws -> StoreRevision {
+    try await write {
+      try $0.save(value, as: key, author: author, note: note, if: condition, overNewer: overNewer)
+    }
+  }
+
+  /// The value of a key, upgraded in memory where an older version saved it; `nil` where there is none.
+  ///
+  /// - Throws: as ``StoreTransaction/value(_:for:at:)``.
+  public func value<T: Archivable>(
+    _ type: T.Type = T.self, for key: String, at point: StorePoint = .latest
+  ) async throws -> T? {
+    try await read { try $0.content(for: key, at: point) }?.decode(T.self, core.options)
+  }
+
+  /// The archive of a value, as `ArchiveEncoder` makes it.
+  ///
+  /// - Throws: as ``StoreTransaction/archive(of:at:compression:)``.
+  public func archive(
+    of key: String, at point: StorePoint = .latest, compression: CompressionLevel = .balanced
+  ) async throws -> Data {
+    guard let content = try await read({ try $0.content(for: key, at: point) }) else {
+      throw StoreError.notFound("value to export", key: key)
+    }
+    return try content.archive(core.options, compression)
+  }
+
+  /// All revisions of a key, the first one first.
+  public func history(of key: String) async throws -> [StoreRevision] { try await read { try $0.history(of: key) } }
+
+  /// What differs between two revisions of a key, key path by key path.
+  ///
+  /// - Throws: as ``StoreTransaction/difference(of:from:to:elementsBy:)``.
+  public func difference(
+    of key: String, from old: StorePoint, to new: StorePoint = .latest, elementsBy elements: String = "id"
+  ) async throws -> ValueDifference {
+    try await read { try $0.difference(of: key, from: old, to: new, elementsBy: elements) }
+  }
+
+  /// Makes an earlier state the last one again, as a new revision.
+  ///
+  /// - Throws: as ``StoreTransaction/restore(_:to:author:note:)``.
+  @discardableResult
+  public func restore(
+    _ key: String, to point: StorePoint, author: String? = nil, note: String? = nil
+  ) async throws -> StoreRevision {
+    try await write { try $0.restore(key, to: point, author: author, note: note) }
+  }
+
+  /// Goes back to the state before the last change of a key, as a new revision.
+  ///
+  /// - Throws: as ``StoreTransaction/undo(_:author:note:)``.
+  @discardableResult
+  public func undo(_ key: String, author: String? = nil, note: String? = nil) async throws -> StoreRevision {
+    try await write { try $0.undo(key, author: author, note: note) }
+  }
+
+  /// Takes the last undo of a key back, as a new revision.
+  ///
+  /// - Throws: as ``StoreTransaction/redo(_:author:note:)``.
+  @discardableResult
+  public func redo(_ key: String, author: String? = nil, note: String? = nil) async throws -> StoreRevision {
+    try await write { try $0.redo(key, author: author, note: note) }
+  }
+
+  /// Deletes a key, as a new revision without a value.
+  ///
+  /// - Throws: as ``StoreTransaction/delete(_:author:note:if:)``.
+  @discardableResult
+  public func delete(
+    _ key: String, author: String? = nil, note: String? = nil, if condition: SaveCondition = .always
+  ) async throws -> StoreRevision {
+    try await write { try $0.delete(key, author: author, note: note, if: condition) }
+  }
+}

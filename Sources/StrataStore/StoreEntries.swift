@@ -1,0 +1,130 @@
+internal import Foundation
+internal import GRDB
+public import StrataCore
+
+/// A value with the revision that holds it.
+public struct StoreEntry<Value> {
+  public let revision: StoreRevision
+  public let value: Value
+
+  /// The key.
+  public var key: String { revision.key }
+}
+
+extension StoreEntry: Sendable where Value: Sendable {}
+
+extension SnapshotStore {
+  /// The last values of a type, in the order of the keys' bytes, in bounded memory however many there are.
+  ///
+  ///     for try await entry in store.entries(Issue.self, prefix: "issue/") { print(entry.key, entry.value.title) }
+  ///
+  /// They are read page by page: what is saved meanwhile under keys that are still to come is among them, and no reader
+  /// holds the journal for longer than a page takes. ``StoreTransaction/forEach(_:prefix:_:)`` reads one state of the store.
+  ///
+  /// - Parameters:
+  ///   - type: the type; values of other types are passed over.
+  ///   - prefix: what the keys begin with; all keys where it is empty.
+  ///   - last: the key after which to begin.
+  public func entries<T: Archivable>(
+    _ type: T.Type = T.self, prefix: String = "", after last: String? = nil
+  ) -> StoreEntries<T> {
+    StoreEntries(core: core, prefix: prefix, after: last)
+  }
+}
+
+/// The last values of a type, see ``SnapshotStore/entries(_:prefix:after:)``.
+public struct StoreEntries<Value: Archivable>: AsyncSequence, Sendable {
+  public typealias Element = StoreEntry<Value>
+
+  let core: StoreCore
+  let prefix: String
+  let after: String?
+
+  public func makeAsyncIterator() -> Iterator { Iterator(core: core, prefix: prefix, last: after) }
+
+  /// Reads one value after the other.
+  public struct Iterator: AsyncIteratorProtocol {
+    let core: StoreCore
+    let prefix: String
+    var last: String?
+    private var page: [StoreTransaction.PageEntry] = []
+    private var isFinished = false
+
+    init(core: StoreCore, prefix: String, last: String?) {
+      self.core = core
+      self.prefix = prefix
+      self.last = last
+    }
+
+    /// The next value, or `nil` at the end.
+    ///
+    /// - Throws: ``StoreError``, whose ``StoreError/key`` is the one that could not be read. The next call goes on after it.
+    public mutating func next() async throws -> StoreEntry<Value>? {
+      while true {
+        while let entry = page.popLast() {
+          let (revision, content) = try entry.result.get()
+          guard let content, Value.isStored(as: revision.typeName) else { continue }
+          return StoreEntry(revision: revision, value: try content.decode(Value.self, core.options))
+        }
+        if isFinished { return nil }
+        do {
+          let found = try await core.writer.read { [core, prefix, last] db in
+            try core.read(db) { try $0.page(prefix: prefix, after: last) }
+          }
+          isFinished = found.isEmpty
+          last = found.last?.key ?? last
+          page = found.reversed()
+        } catch { throw StoreError.ofDatabase(error) }
+      }
+    }
+  }
+}
+
+extension StoreTransaction {
+  /// What is under a key, or why it cannot be told.
+  typealias PageEntry = (key: String, result: Result<(StoreRevision, KeyedContent?), any Error>)
+
+  /// How many values are read at once.
+  private static var page: Int { 128 }
+
+  /// Hands the last values of a type to `body`, in the order of the keys' bytes, as they are at one moment.
+  ///
+  /// - Throws: what `body` throws, and ``StoreError``.
+  /// - Complexity: memory holds 128 rows at a time.
+  public func forEach<T: Archivable>(
+    _ type: T.Type = T.self, prefix: String = "", _ body: (StoreEntry<T>) throws -> Void
+  ) throws {
+    var last: String?
+    while true {
+      let found = try page(prefix: prefix, after: last)
+      guard let final = found.last else { return }
+      for entry in found {
+        let (revision, content) = try entry.result.get()
+        guard let content, T.isStored(as: revision.typeName) else { continue }
+        try body(StoreEntry(revision: revision, value: try content.decode(T.self, core.options)))
+      }
+      last = final.key
+    }
+  }
+
+  func page(prefix: String, after last: String?) throws -> [PageEntry] {
+    try rows(prefix: prefix, after: last, limit: Self.page, deleted: false).map { key, row in
+      (
+        key,
+        Result {
+          let row = try row.get()
+          return (try described(row, key), try keyed(row, key))
+        }.mapError { StoreError.ofRow($0, key: key, revision: nil) }
+      )
+    }
+  }
+}
+
+extension Archivable {
+  /// Whether values of this type have that name in archives.
+  static func isStored(as name: String?) -> Bool {
+    guard let name else { return false }
+    if name == archiveTypeName { return true }
+    return (Self.self as? any VersionedModel.Type)?.schema.isNamed(name) ?? false
+  }
+}

@@ -1,0 +1,143 @@
+public import Foundation
+internal import GRDB
+internal import StrataCore
+
+/// What went wrong in a store, and where.
+///
+/// Every error of a store is of this type; what caused it, an `ArchiveError` or an error of SQLite, is its
+/// ``underlyingError``. Messages name keys, types and versions, and never values.
+public struct StoreError: Error, Sendable {
+  /// The kind of failure. ``description`` words it; only the code is part of the interface.
+  public enum Code: String, Sendable, Hashable, CaseIterable {
+    // Opening
+    /// The file is no store, or a database with other tables.
+    case notAStore
+    /// A newer program made the store in a format that this one does not read.
+    case newerStore
+    /// The store can only be read: it was opened so, or a newer program set a format that this one does not write.
+    case readOnly
+    // Reading
+    /// There is no such key, revision or label.
+    case notFound
+    /// A newer program saved the row, with a version of a model that this one does not know.
+    case newerModel
+    /// Bytes of the store are not those that were written.
+    case damaged
+    /// The row is whole, and its archive cannot be decoded as the type asked for; the cause says why.
+    case notDecodable
+    // Saving
+    /// The key has another revision than the condition of the save asks for.
+    case conflict
+    /// The value cannot be archived; the cause says why.
+    case notEncodable
+    /// There is nothing to undo or to redo.
+    case nothingToUndo
+    /// A name, key or setting that cannot be used.
+    case invalid
+    // Files
+    /// Another connection kept the store locked for longer than ``StoreOptions/busyTimeout``.
+    case busy
+    /// The disk, or the size that the store may have, is full. What was there before is whole.
+    case full
+    /// The operating system or SQLite refused; the cause says why.
+    case fileSystem
+  }
+
+  /// The kind of failure.
+  public let code: Code
+  /// What is wrong, and what would be right, without the place.
+  public let reason: String
+  /// The key that was read or saved.
+  public let key: String?
+  /// The number of the revision within the history of its key.
+  public let revision: Int?
+  /// The name of the type concerned.
+  public let typeName: String?
+  /// The version of the model, or of the format of the store, that was found.
+  public let foundVersion: Int?
+  /// The highest version that this program knows.
+  public let supportedVersion: Int?
+  /// What caused it.
+  public let underlyingError: (any Error)?
+
+  init(
+    _ code: Code, _ reason: String, key: String? = nil, revision: Int? = nil, typeName: String? = nil,
+    foundVersion: Int? = nil, supportedVersion: Int? = nil, underlying: (any Error)? = nil
+  ) {
+    self.code = code
+    self.reason = reason
+    self.key = key
+    self.revision = revision
+    self.typeName = typeName
+    self.foundVersion = foundVersion
+    self.supportedVersion = supportedVersion
+    underlyingError = underlying
+  }
+}
+
+extension StoreError: CustomStringConvertible, LocalizedError {
+  /// One line: what is wrong, where, and what would be right. The wording may change between releases.
+  public var description: String {
+    var text = reason
+    if let key { text += revision.map { " (key \(key), revision \($0))" } ?? " (key \(key))" }
+    if let typeName { text += " [\(typeName)]" }
+    if let underlyingError { text += ": \(Self.wording(of: underlyingError))" }
+    return text
+  }
+
+  public var errorDescription: String? { description }
+
+  /// SQLite's own words, without the statement and its arguments, which are values.
+  private static func wording(of error: any Error) -> String {
+    guard let error = error as? DatabaseError else { return String(describing: error) }
+    return "SQLite \(error.extendedResultCode.rawValue): \(error.message ?? "no message")"
+  }
+}
+
+extension StoreError {
+  /// The error of a row, whose cause is an error of its archive.
+  static func ofRow(_ error: any Error, key: String, revision: Int?) -> any Error {
+    guard let error = error as? ArchiveError else {
+      guard let known = error as? StoreError, known.key == nil else { return error }
+      return StoreError(
+        known.code, known.reason, key: key, revision: revision, typeName: known.typeName,
+        foundVersion: known.foundVersion, supportedVersion: known.supportedVersion, underlying: known.underlyingError)
+    }
+    let (code, reason): (Code, String) =
+      switch error.code {
+      case .newerModel: (.newerModel, "a newer program saved this row; update this one")
+      case .damaged, .truncated, .notAnArchive: (.damaged, "the row is damaged; check the store, then salvage it")
+      default: (.notDecodable, "the row cannot be read as this type")
+      }
+    return StoreError(
+      code, reason, key: key, revision: revision, typeName: error.typeName, foundVersion: error.foundVersion,
+      supportedVersion: error.supportedVersion, underlying: error)
+  }
+
+  /// The error of a save, whose cause is an error of encoding.
+  static func ofSaving(_ error: any Error, key: String) -> any Error {
+    guard let error = error as? ArchiveError else { return error }
+    return StoreError(
+      .notEncodable, "the value cannot be saved", key: key, typeName: error.typeName, underlying: error)
+  }
+
+  /// An error of SQLite as one of the store; any other error as it is.
+  static func ofDatabase(_ error: any Error) -> any Error {
+    guard let error = error as? DatabaseError else { return error }
+    let (code, reason): (Code, String) =
+      switch error.resultCode {
+      case .SQLITE_BUSY, .SQLITE_LOCKED:
+        (.busy, "another connection keeps the store locked; end its transaction, or allow a longer busyTimeout")
+      case .SQLITE_FULL: (.full, "there is no room for what is saved; nothing of this transaction was saved")
+      case .SQLITE_CORRUPT: (.damaged, "the file of the store is damaged; check it, then salvage it")
+      case .SQLITE_NOTADB: (.notAStore, "the file is no database of SQLite")
+      case .SQLITE_READONLY: (.readOnly, "the store can only be read")
+      default: (.fileSystem, "the database refused the operation")
+      }
+    return StoreError(code, reason, underlying: error)
+  }
+
+  static func notFound(_ what: String, key: String, revision: Int? = nil) -> StoreError {
+    StoreError(.notFound, "there is no \(what)", key: key, revision: revision)
+  }
+}

@@ -1,0 +1,216 @@
+public import Foundation
+internal import GRDB
+public import StrataCore
+
+extension StoreTransaction {
+  /// Saves a value under a key, as a new revision.
+  ///
+  /// - Parameters:
+  ///   - value: what is saved; of any type that an archive holds.
+  ///   - key: its name in the store, of 1 to 1,000 bytes.
+  ///   - author: who saves, for the history.
+  ///   - note: why.
+  ///   - condition: what must hold of the key; else nothing is saved.
+  ///   - overNewer: saves also where the last revision holds versions of models that this program does not know. Its
+  ///     fields are then only in the history.
+  /// - Throws: ``StoreError`` with the code `conflict`, `newerModel`, `notEncodable`, `invalid` or `readOnly`, and those of
+  ///   the database.
+  /// - Complexity: that of encoding the value, and of one more decompression for each bit set in the revision's number.
+  @discardableResult
+  public func save<T: Archivable>(
+    _ value: T, as key: String, author: String? = nil, note: String? = nil, if condition: SaveCondition = .always,
+    overNewer: Bool = false
+  ) throws -> StoreRevision {
+    let head = try begin(key, condition)
+    let encoder = core.options.encoder
+    let stamp = encoder.stamp(of: value)
+    return try save(key, head, stamp, stamp.hasCollectionName, author, note) { shapes in
+      try encoder.encodeRow(value, shapes: shapes)
+    } check: { definition in
+      if !overNewer, let head, head.row.definition != definition.id { try checkKnown(head.row, T.self, key) }
+    }
+  }
+
+  /// Saves what an archive holds under a key, whatever its type.
+  ///
+  /// - Parameter archive: an archive of one value, not a stream.
+  /// - Throws: as ``save(_:as:author:note:if:overNewer:)``; `notEncodable` where the bytes are no archive.
+  @discardableResult
+  public func saveArchive(
+    _ archive: Data, as key: String, author: String? = nil, note: String? = nil, if condition: SaveCondition = .always
+  ) throws -> StoreRevision {
+    let head = try begin(key, condition)
+    let (stamp, value): (Stamp, Value)
+    do { (stamp, value) = try core.options.decoder.decodeStampedValue(from: archive) } catch {
+      throw StoreError.ofSaving(error, key: key)
+    }
+    let countsElements = stamp.hasCollectionName && value.elementCount.map { UInt64($0) } == stamp.count
+    return try save(key, head, stamp, countsElements, author, note) { shapes in
+      try core.options.encoder.encodeRow(value, stamp: stamp, shapes: shapes)
+    }
+  }
+
+  /// Deletes a key, as a new revision without a value. Its history stays, and ``undo(_:author:note:)`` brings it back.
+  ///
+  /// - Throws: ``StoreError`` with the code `notFound` where there is no value under the key, `conflict`, `readOnly`.
+  @discardableResult
+  public func delete(
+    _ key: String, author: String? = nil, note: String? = nil, if condition: SaveCondition = .always
+  ) throws -> StoreRevision {
+    guard let head = try begin(key, condition), head.row.form != .tombstone else {
+      throw StoreError.notFound("value to delete", key: key)
+    }
+    return try append(to: key, head, author, note) { revision in
+      revision.form = .tombstone
+      revision.action = .delete
+    }
+  }
+
+  /// Makes an earlier state the last one again, as a new revision. Nothing of the history goes.
+  ///
+  /// - Throws: ``StoreError`` with the code `notFound`, `readOnly`, `damaged`.
+  @discardableResult
+  public func restore(
+    _ key: String, to point: StorePoint, author: String? = nil, note: String? = nil
+  ) throws -> StoreRevision {
+    let head = try begin(key, .always)
+    guard let head, let row = try row(of: key, at: point) else {
+      throw StoreError.notFound("state to restore", key: key)
+    }
+    return try repeated(row, as: .restore, key, head, author, note)
+  }
+
+  // MARK: Inside
+
+  /// Checks a key and a condition before a save.
+  func begin(_ key: String, _ condition: SaveCondition) throws -> (key: Int64, row: StoredRow)? {
+    try checkCanWrite()
+    guard !key.isEmpty, key.utf8.count <= 1000 else {
+      throw StoreError(.invalid, "a key has from 1 to 1,000 bytes; this one has \(key.utf8.count)")
+    }
+    let head = try head(of: key)
+    let exists = head.map { $0.row.form != .tombstone } ?? false
+    switch condition {
+    case .always: break
+    case .isAbsent:
+      guard !exists else {
+        throw StoreError(
+          .conflict, "the key has a value already; read it, and save on the condition of its revision", key: key,
+          revision: head.map { Int($0.row.seq) })
+      }
+    case .isStill(let number):
+      guard let head, head.row.seq == Int64(number) else {
+        throw StoreError(
+          .conflict, "the last revision is not \(number) any more; read the value again, and save what comes of it",
+          key: key, revision: head.map { Int($0.row.seq) })
+      }
+    }
+    return head
+  }
+
+  /// Saves a row that is encoded with the shapes of the definition that rows of its kind have.
+  private func save(
+    _ key: String, _ head: (key: Int64, row: StoredRow)?, _ stamp: Stamp, _ countsElements: Bool, _ author: String?,
+    _ note: String?, encode: ([RecordShape]) throws -> EncodedRow, check: (Definition) throws -> Void = { _ in }
+  ) throws -> StoreRevision {
+    let newest = try newestDefinition(DefinitionCache.Kind(stamp))
+    var row: EncodedRow
+    do {
+      row = try encode(newest?.content.shapes ?? [])
+      if let newest, row.parts.shapes.count > newest.content.shapes.count, row.mixesVersions { row = try encode([]) }
+    } catch { throw StoreError.ofSaving(error, key: key) }
+    let content = Definition.Content(of: row, countsElements: countsElements)
+    let definition = try newest.flatMap { $0.content == content ? $0 : nil } ?? definition(with: content)
+    try check(definition)
+    return try append(to: key, head, author, note) { revision in
+      revision.definition = definition.id
+      revision = try storing(Array(row.bytes[definition.prefix.count...]), in: revision)
+    } contents: {
+      row.parts.contents
+    }
+  }
+
+  /// Refuses to save over models of versions that this program does not know.
+  private func checkKnown<T: Archivable>(_ head: StoredRow, _ type: T.Type, _ key: String) throws {
+    guard let id = head.definition else { return }
+    var catalog = SchemaCatalog()
+    T.collectSchemas(into: &catalog)
+    for subclass in core.options.subclasses { subclass.collectSchemas(into: &catalog) }
+    for shape in try definition(id).content.shapes {
+      let levels = shape.levels.map { ($0.typeName, Optional($0.modelVersion)) }
+      for (name, version) in [(shape.typeName, shape.modelVersion)] + levels {
+        guard let version, let schema = catalog[name], version > schema.modelVersion else { continue }
+        throw StoreError(
+          .newerModel,
+          "a newer program saved the last revision, and saving over it would leave out what only that one "
+            + "knows; update this one, or save with overNewer", key: key, revision: Int(head.seq), typeName: name,
+          foundVersion: version, supportedVersion: schema.modelVersion)
+      }
+    }
+  }
+
+  /// Adds a revision to a key, which is made where there is none.
+  private func append(
+    to key: String, _ head: (key: Int64, row: StoredRow)?, _ author: String?, _ note: String?,
+    _ fill: (inout StoredRow) throws -> Void, contents: () -> [[UInt8]: Data] = { [:] }
+  ) throws -> StoreRevision {
+    let id = try takeID()
+    // A key has the number of its first revision, so that both are made without looking anything up.
+    var row = StoredRow(
+      id: id, key: head?.key ?? id, seq: (head?.row.seq ?? 0) + 1, time: core.options.clock().milliseconds,
+      form: .whole, action: .save, author: author, note: note)
+    try fill(&row)
+    if head == nil {
+      try execute("INSERT INTO \(tables.keys) (name, id, head) VALUES (?, ?, ?)", [key, id, id])
+    } else {
+      try execute("UPDATE \(tables.keys) SET head = ? WHERE name = ?", [id, key])
+    }
+    try insert(row)
+    try addPieces(contents(), to: id)
+    if let head {
+      count(head.row.definition, revisions: 0, heads: -1)
+      try shorten(head.row)
+    }
+    count(row.definition, revisions: 1, heads: 1)
+    noteSaved()
+    return StoreRevision(row, key: key, try row.definition.map { try definition($0) })
+  }
+
+  /// Adds a revision with the state of another one.
+  func repeated(
+    _ source: StoredRow, as action: StoreRevision.Action, _ key: String, _ head: (key: Int64, row: StoredRow),
+    _ author: String?, _ note: String?
+  ) throws -> StoreRevision {
+    let pieces = try pieces(of: source.id)
+    return try append(to: key, head, author, note) { revision in
+      revision.action = action
+      revision.origin = source.seq
+      revision.definition = source.definition
+      if source.form == .tombstone {
+        revision.form = .tombstone
+      } else {
+        revision = try storing(plainBytes(of: source), in: revision)
+      }
+    } contents: {
+      pieces.all
+    }
+  }
+}
+
+extension EncodedRow {
+  /// Whether the shapes have a type in two versions: those of another program, whose definition is then not taken over.
+  fileprivate var mixesVersions: Bool {
+    var versions: [String: Int?] = [:]
+    return parts.shapes.contains { shape in
+      let known = versions.updateValue(shape.modelVersion, forKey: shape.typeName)
+      return known.map { $0 != shape.modelVersion } ?? false
+    }
+  }
+}
+
+extension Stamp {
+  /// Whether the name is one of an array, a set or a dictionary of models.
+  fileprivate var hasCollectionName: Bool {
+    typeName.hasPrefix("[") && typeName.hasSuffix("]") || typeName.hasPrefix("Set<") && typeName.hasSuffix(">")
+  }
+}

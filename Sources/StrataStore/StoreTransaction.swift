@@ -1,0 +1,134 @@
+internal import Foundation
+internal import GRDB
+internal import StrataCore
+
+/// What can be done with a store inside of one transaction: all of it is seen and kept, or nothing.
+///
+///     try await store.write { transaction in
+///       try transaction.save(order, as: "order/7")
+///       try transaction.delete("cart/7")
+///     }
+///
+/// It is valid inside of the closure that it is handed to. In a transaction that only reads, what saves throws
+/// ``StoreError/Code/readOnly``.
+public final class StoreTransaction {
+  let db: Database
+  let core: StoreCore
+  let canWrite: Bool
+  /// Whether the transaction began before anything was changed in it: what was read before the first definition was made
+  /// is then committed.
+  private let isWhole: Bool
+  private var madeDefinitions = false
+  /// Definitions that are not known to be committed.
+  private var ownDefinitions: [Int64: Definition] = [:]
+  private var ownNewest: [DefinitionCache.Kind: Definition] = [:]
+  /// What was added to the numbers of revisions and of last revisions, by definition.
+  private var counted: [Int64: (revisions: Int, heads: Int)] = [:]
+  /// The number that the next revision of the store gets.
+  private var nextID: Int64?
+  private(set) var hasSaved = false
+  /// How many inflations the row took that was read last, without those of the long strings that it refers to.
+  package var inflations = 0
+
+  var tables: StoreTables { core.tables }
+
+  init(_ db: Database, _ core: StoreCore, canWrite: Bool, isWhole: Bool) {
+    self.db = db
+    self.core = core
+    self.canWrite = canWrite
+    self.isWhole = isWhole
+  }
+
+  func statement(_ sql: String) throws -> Statement { try db.cachedStatement(sql: sql) }
+
+  func execute(_ sql: String, _ arguments: StatementArguments) throws {
+    try statement(sql).execute(arguments: arguments)
+  }
+
+  func checkCanWrite() throws {
+    guard canWrite else {
+      throw StoreError(.readOnly, "this transaction only reads; save inside of write")
+    }
+  }
+
+  // MARK: Definitions
+
+  func definition(_ id: Int64) throws -> Definition {
+    if let known = ownDefinitions[id] ?? core.definitions[id] { return known }
+    let row = try Row.fetchOne(
+      statement("SELECT content, hash FROM \(tables.definitions) WHERE id = ?"), arguments: [id])
+    let damage = StoreError(
+      .damaged, "the definition of a row is missing or damaged; check the store, then salvage it")
+    guard let row else { throw damage }
+    let content: Data = try row.column(0), hash: Data = try row.column(1)
+    guard SHA256.digest(of: content.bytes) == [UInt8](hash) else { throw damage }
+    let definition = Definition(id: id, content: try Definition.Content(bytes: content, limits: core.options.limits))
+    keep(definition, isCommitted: isWhole && !madeDefinitions)
+    return definition
+  }
+
+  private func keep(_ definition: Definition, isCommitted: Bool) {
+    if isCommitted { return core.definitions.add(definition) }
+    ownDefinitions[definition.id] = definition
+    ownNewest[DefinitionCache.Kind(definition.content)] = definition
+  }
+
+  /// The definition that a row of a kind should refer to, as far as its shapes are in it.
+  func newestDefinition(_ kind: DefinitionCache.Kind) throws -> Definition? {
+    if let known = ownNewest[kind] ?? core.definitions.newest(kind) { return known }
+    let ids = try Int64.fetchAll(
+      statement("SELECT id FROM \(tables.definitions) WHERE type = ? AND version IS ? ORDER BY id DESC LIMIT 16"),
+      arguments: [kind.typeName, kind.modelVersion])
+    return try ids.lazy.map { try self.definition($0) }.first { DefinitionCache.Kind($0.content) == kind }
+  }
+
+  /// The definition with a content, which is made where there is none.
+  func definition(with content: Definition.Content) throws -> Definition {
+    let bytes = try content.bytes()
+    let hash = Data(SHA256.digest(of: bytes.span.bytes))
+    if let id = try Int64.fetchOne(
+      statement("SELECT id FROM \(tables.definitions) WHERE hash = ?"), arguments: [hash])
+    {
+      let definition = try definition(id)
+      ownNewest[DefinitionCache.Kind(content)] = definition
+      return definition
+    }
+    try execute(
+      "INSERT INTO \(tables.definitions) (hash, type, version, content) VALUES (?, ?, ?, ?)",
+      [hash, content.typeName, content.modelVersion, Data(bytes)])
+    madeDefinitions = true
+    let definition = Definition(id: db.lastInsertedRowID, content: content)
+    keep(definition, isCommitted: false)
+    return definition
+  }
+
+  // MARK: Counting
+
+  func count(_ definition: Int64?, revisions: Int, heads: Int) {
+    guard let definition else { return }
+    let known = counted[definition] ?? (0, 0)
+    counted[definition] = (known.revisions + revisions, known.heads + heads)
+  }
+
+  /// Notes that a revision was added.
+  func noteSaved() { hasSaved = true }
+
+  /// The number that the next revision of the store gets.
+  func takeID() throws -> Int64 {
+    let id = try nextID ?? core.lastSequence(in: db) + 1
+    nextID = id + 1
+    return id
+  }
+
+  /// Writes what was counted. Must be called at the end of a transaction that writes.
+  func finish() throws {
+    for (definition, change) in counted where change != (0, 0) {
+      try execute(
+        """
+        INSERT INTO \(tables.counts) (definition, revisions, heads) VALUES (?1, ?2, ?3)
+        ON CONFLICT (definition) DO UPDATE SET revisions = revisions + ?2, heads = heads + ?3
+        """, [definition, change.revisions, change.heads])
+    }
+    counted = [:]
+  }
+}

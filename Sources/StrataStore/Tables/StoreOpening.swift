@@ -1,0 +1,113 @@
+internal import Foundation
+internal import GRDB
+
+/// Opens stores: finds out what a file is before anything is written to it.
+struct StoreOpening {
+  /// The journal is cut to this size where nobody needs more of it, in bytes.
+  private static let journalLimit = 32 << 20
+  /// `PRAGMA synchronous` where each commit waits for the disk.
+  private static let full = 2
+
+  let options: StoreOptions
+
+  init(_ options: StoreOptions) { self.options = options }
+
+  func open(_ path: String) throws -> StoreCore {
+    let tables = try StoreTables(prefix: "")
+    let versions = try versions(ofFile: path, tables)
+    try versions?.checkReadable()
+    guard !options.isReadOnly, versions?.isWritable ?? true else {
+      guard versions != nil else { throw StoreError(.readOnly, "there is no store at this path to read") }
+      return StoreCore(
+        try DatabasePool(path: path, configuration: configuration(isReadOnly: true)), tables, options, isReadOnly: true)
+    }
+    let pool = try DatabasePool(path: path, configuration: configuration(isReadOnly: false))
+    try prepare(pool)
+    try makeTables(in: pool, tables)
+    return StoreCore(pool, tables, options, isReadOnly: false)
+  }
+
+  func openInMemory() throws -> StoreCore {
+    let tables = try StoreTables(prefix: "")
+    let queue = try DatabaseQueue(configuration: configuration(isReadOnly: false))
+    try makeTables(in: queue, tables)
+    return StoreCore(queue, tables, options, isReadOnly: false)
+  }
+
+  func open(in writer: any DatabaseWriter, prefix: String) throws -> StoreCore {
+    guard !prefix.isEmpty else {
+      throw StoreError(.invalid, "inside of a database of the app's own, the tables of the store need a prefix")
+    }
+    let tables = try StoreTables(prefix: prefix)
+    let versions = try writer.read { try tables.versions(in: $0) }
+    try versions?.checkReadable()
+    let isReadOnly = options.isReadOnly || writer.configuration.readonly || !(versions?.isWritable ?? true)
+    if isReadOnly {
+      guard versions != nil else { throw StoreError(.readOnly, "there is no store in this database to read") }
+    } else {
+      try makeTables(in: writer, tables)
+    }
+    return StoreCore(writer, tables, options, isReadOnly: isReadOnly)
+  }
+
+  private func configuration(isReadOnly: Bool) -> Configuration {
+    var configuration = Configuration()
+    configuration.readonly = isReadOnly
+    configuration.busyMode = .timeout(options.busyTimeout)
+    configuration.label = "StrataStore"
+    configuration.prepareDatabase { db in
+      // Only before there is a table, and so also before the journal's mode is set.
+      if !db.configuration.readonly { try db.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL") }
+    }
+    return configuration
+  }
+
+  /// Looks at a file without a change to it; `nil` where there is none, or an empty one.
+  private func versions(ofFile path: String, _ tables: StoreTables) throws -> StoreVersions? {
+    let attributes: [FileAttributeKey: Any]
+    do { attributes = try FileManager.default.attributesOfItem(atPath: path) } catch {
+      // Whatever else keeps the file from being looked at keeps it from being opened.
+      return nil
+    }
+    guard (attributes[.size] as? NSNumber)?.intValue ?? 0 > 0 else { return nil }
+    let queue = try DatabaseQueue(path: path, configuration: configuration(isReadOnly: true))
+    defer { closeQuietly(queue) }
+    return try queue.read { db in
+      if try Int.fetchOne(db, sql: "PRAGMA application_id") == StoreTables.applicationID,
+        let versions = try tables.versions(in: db)
+      {
+        return versions
+      }
+      guard try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master") == 0 else {
+        throw StoreError(
+          .notAStore, "the file is a database with other tables; open it with GRDB and use SnapshotStore(in:)")
+      }
+      return nil
+    }
+  }
+
+  private func closeQuietly(_ queue: DatabaseQueue) {
+    // It only read; what keeps it from closing now closes it when nothing refers to it.
+    try? queue.close()
+  }
+
+  /// Makes each commit wait for the disk: a pool sets less after it has prepared its connection.
+  private func prepare(_ pool: DatabasePool) throws {
+    try pool.writeWithoutTransaction { db in
+      try db.execute(sql: "PRAGMA synchronous = FULL")
+      try db.execute(sql: "PRAGMA journal_size_limit = \(Self.journalLimit)")
+      guard try Int.fetchOne(db, sql: "PRAGMA synchronous") == Self.full else {
+        throw StoreError(.fileSystem, "SQLite does not wait for the disk, though it was asked to")
+      }
+    }
+  }
+
+  private func makeTables(in writer: any DatabaseWriter, _ tables: StoreTables) throws {
+    try writer.write { db in
+      // Another process may have been faster.
+      guard try tables.versions(in: db) == nil else { return }
+      if tables.prefix.isEmpty { try db.execute(sql: "PRAGMA application_id = \(StoreTables.applicationID)") }
+      try tables.create(in: db)
+    }
+  }
+}

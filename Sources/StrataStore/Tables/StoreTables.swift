@@ -1,0 +1,118 @@
+internal import GRDB
+
+/// The tables of a store, whose names begin with a prefix inside a database of the app's own (Docs/StoreFormat.md).
+struct StoreTables: Sendable {
+  /// The format that this program writes, and the highest one that it knows.
+  static let format = 1
+  /// What `PRAGMA application_id` says in a file that is a store: "Stra".
+  static let applicationID = 0x5374_7261
+
+  let prefix: String
+  let meta, definitions, counts, keys, revisions, labels, blobs, pieces, failures: String
+
+  /// - Throws: ``StoreError`` with the code `invalid` for a prefix that is no beginning of a name.
+  init(prefix: String) throws {
+    guard prefix.utf8.allSatisfy({ $0 == 95 || (48...57).contains($0) || (65...90).contains($0 & 0xDF) }),
+      !(prefix.utf8.first.map { (48...57).contains($0) } ?? false), prefix.utf8.count <= 64
+    else {
+      throw StoreError(.invalid, "a prefix of tables has ASCII letters, digits and _ only, and begins with no digit")
+    }
+    self.prefix = prefix
+    func name(_ table: String) -> String { prefix + table }
+    meta = name("meta")
+    definitions = name("definitions")
+    counts = name("counts")
+    keys = name("keys")
+    revisions = name("revisions")
+    labels = name("labels")
+    blobs = name("blobs")
+    pieces = name("pieces")
+    failures = name("failures")
+  }
+
+  /// Makes the tables where there are none.
+  func create(in db: Database) throws {
+    // Changing a revision means changing its CRC, so no table but this one knows what a row looks like.
+    try db.execute(
+      sql: """
+        CREATE TABLE \(meta) (name TEXT PRIMARY KEY NOT NULL, value) WITHOUT ROWID;
+        CREATE TABLE \(definitions) (
+          id INTEGER PRIMARY KEY, hash BLOB NOT NULL UNIQUE, type TEXT NOT NULL, version INTEGER, content BLOB NOT NULL);
+        CREATE INDEX \(definitions)_type ON \(definitions) (type, version);
+        CREATE TABLE \(counts) (
+          definition INTEGER PRIMARY KEY REFERENCES \(definitions) (id) ON DELETE RESTRICT,
+          revisions INTEGER NOT NULL, heads INTEGER NOT NULL);
+        CREATE TABLE \(keys) (
+          name TEXT PRIMARY KEY NOT NULL, id INTEGER NOT NULL UNIQUE, head INTEGER NOT NULL) WITHOUT ROWID;
+        CREATE TABLE \(blobs) (
+          id INTEGER PRIMARY KEY, hash BLOB NOT NULL UNIQUE, size INTEGER NOT NULL, crc INTEGER NOT NULL,
+          bytes BLOB NOT NULL);
+        CREATE TABLE \(revisions) (
+          id INTEGER PRIMARY KEY AUTOINCREMENT,
+          key INTEGER NOT NULL REFERENCES \(keys) (id) ON DELETE RESTRICT,
+          seq INTEGER NOT NULL, time INTEGER NOT NULL,
+          definition INTEGER REFERENCES \(definitions) (id) ON DELETE RESTRICT,
+          kind INTEGER NOT NULL, crc INTEGER NOT NULL, content BLOB,
+          base INTEGER REFERENCES \(revisions) (id) ON DELETE RESTRICT,
+          blob INTEGER REFERENCES \(blobs) (id) ON DELETE RESTRICT,
+          origin INTEGER, author TEXT, note TEXT, UNIQUE (key, seq));
+        CREATE INDEX \(revisions)_base ON \(revisions) (base) WHERE base IS NOT NULL;
+        CREATE INDEX \(revisions)_blob ON \(revisions) (blob) WHERE blob IS NOT NULL;
+        CREATE TABLE \(labels) (
+          key INTEGER NOT NULL REFERENCES \(keys) (id) ON DELETE RESTRICT, name TEXT NOT NULL,
+          revision INTEGER NOT NULL REFERENCES \(revisions) (id) ON DELETE RESTRICT,
+          PRIMARY KEY (key, name)) WITHOUT ROWID;
+        CREATE INDEX \(labels)_revision ON \(labels) (revision);
+        CREATE TABLE \(pieces) (
+          revision INTEGER NOT NULL REFERENCES \(revisions) (id) ON DELETE RESTRICT,
+          blob INTEGER NOT NULL REFERENCES \(blobs) (id) ON DELETE RESTRICT,
+          PRIMARY KEY (revision, blob)) WITHOUT ROWID;
+        CREATE INDEX \(pieces)_blob ON \(pieces) (blob);
+        CREATE TABLE \(failures) (
+          revision INTEGER PRIMARY KEY REFERENCES \(revisions) (id) ON DELETE RESTRICT,
+          time INTEGER NOT NULL, code TEXT NOT NULL, error TEXT NOT NULL);
+        """)
+    let version = Self.format
+    for name in ["format", "minimumReader", "minimumWriter"] {
+      try db.execute(sql: "INSERT INTO \(meta) (name, value) VALUES (?, ?)", arguments: [name, version])
+    }
+  }
+
+  /// What the store says about its format; `nil` where there is no store.
+  func versions(in db: Database) throws -> StoreVersions? {
+    guard try db.tableExists(meta) else { return nil }
+    let rows = try Row.fetchAll(
+      db, sql: "SELECT name, value FROM \(meta) WHERE name IN (?, ?, ?)",
+      arguments: ["format", "minimumReader", "minimumWriter"])
+    let values = try Dictionary(
+      rows.map { (try $0.column(0) as String, try $0.column(1) as Int) }, uniquingKeysWith: { first, _ in first })
+    guard let format = values["format"], let reader = values["minimumReader"], let writer = values["minimumWriter"]
+    else { throw StoreError(.damaged, "the table \(meta) does not tell the format of the store") }
+    return StoreVersions(format: format, minimumReader: reader, minimumWriter: writer)
+  }
+}
+
+/// The versions that a store names: what wrote it, and the least that a program must know to read it and to write it.
+struct StoreVersions: Sendable {
+  var format: Int
+  var minimumReader: Int
+  var minimumWriter: Int
+
+  var isReadable: Bool { minimumReader <= StoreTables.format }
+  var isWritable: Bool { isReadable && minimumWriter <= StoreTables.format }
+
+  func checkReadable() throws {
+    guard !isReadable else { return }
+    throw StoreError(
+      .newerStore, "a newer program made this store; update this one, which leaves it as it is",
+      foundVersion: minimumReader, supportedVersion: StoreTables.format)
+  }
+
+  func checkWritable() throws {
+    try checkReadable()
+    guard !isWritable else { return }
+    throw StoreError(
+      .readOnly, "a newer program changed this store so that this one may only read it; update this one",
+      foundVersion: minimumWriter, supportedVersion: StoreTables.format)
+  }
+}

@@ -1,0 +1,223 @@
+import Foundation
+import StrataCore
+import StrataStore
+import StrataTestSupport
+import Testing
+
+@Suite("History")
+struct HistoryTests {
+  /// What a store should say of a key: the states, one after the other, and what undo has to know.
+  private struct Oracle {
+    var states: [Memo?] = []
+    /// The states that can be undone to, the last one being the state of now, and those that can be redone.
+    var past: [Memo?] = []
+    var future: [Memo?] = []
+
+    mutating func change(_ state: Memo?) {
+      states.append(state)
+      past.append(state)
+      future = []
+    }
+
+    mutating func undo() -> Bool {
+      guard past.count > 1, let last = past.popLast() else { return false }
+      future.append(last)
+      states.append(past[past.count - 1])
+      return true
+    }
+
+    mutating func redo() -> Bool {
+      guard let next = future.popLast() else { return false }
+      past.append(next)
+      states.append(next)
+      return true
+    }
+  }
+
+  @Test(
+    "Random saves, deletions, restores, undo and redo agree with a list of states", arguments: 0..<24 as Range<UInt64>)
+  func oracle(seed: UInt64) throws {
+    try withFolder { folder in
+      var random = MemoRandom(seed: seed)
+      let url = folder.appending(path: "store")
+      // Two stores on one file, as two programs have.
+      let stores = try [SnapshotStore(url: url), SnapshotStore(url: url)]
+      var oracles = ["a": Oracle(), "b": Oracle()]
+      for _ in 0..<60 {
+        let store = random.random.oneOf(stores), key = random.random.oneOf(["a", "b"])
+        var oracle = oracles[key] ?? Oracle()
+        let now = oracle.states.last ?? nil
+        switch random.random.below(10) {
+        case 0 where now != nil:
+          try store.write { _ = try $0.delete(key) }
+          oracle.change(nil)
+        case 1 where !oracle.states.isEmpty:
+          let number = random.random.below(oracle.states.count)
+          try store.write { _ = try $0.restore(key, to: .revision(number + 1)) }
+          oracle.change(oracle.states[number])
+        case 2, 3:
+          for _ in 0...random.random.below(3) {
+            if oracle.undo() {
+              try store.write { _ = try $0.undo(key) }
+            } else if !oracle.states.isEmpty {
+              storeError(.nothingToUndo) { try store.write { try $0.undo(key) } }
+            }
+          }
+        case 4, 5:
+          for _ in 0...random.random.below(3) {
+            if oracle.redo() {
+              try store.write { _ = try $0.redo(key) }
+            } else if !oracle.states.isEmpty {
+              storeError(.nothingToUndo) { try store.write { try $0.redo(key) } }
+            }
+          }
+        default:
+          let memo = now.map { random.changed($0) } ?? random.memo()
+          try store.write { _ = try $0.save(memo, as: key) }
+          oracle.change(memo)
+        }
+        oracles[key] = oracle
+      }
+      try Database.change(url) { try $0.checkInvariants() }
+      for store in stores {
+        try store.read { transaction throws in
+          for (key, oracle) in oracles {
+            #expect(try transaction.history(of: key).map(\.number) == oracle.states.indices.map { $0 + 1 })
+            for (place, state) in oracle.states.enumerated() {
+              let read = try transaction.value(Memo.self, for: key, at: .revision(place + 1))
+              #expect(read == state, "revision \(place + 1) of \(key), seed \(seed)")
+              let most = Int(log2(Double(place + 1)).rounded(.up)) + 1
+              #expect(transaction.inflations <= most || state == nil)
+            }
+            #expect(try transaction.value(Memo.self, for: key) == oracle.states.last ?? nil)
+          }
+        }
+      }
+    }
+  }
+
+  @Test("Time never orders: a clock that was set back changes nothing")
+  func clock() throws {
+    let clock = Clock()
+    let store = try SnapshotStore(inMemory: clock.options)
+    let start = clock.now
+    for (number, seconds) in [0.0, 10, 5, 7, 20].enumerated() {
+      clock.now = start + seconds
+      try store.write { _ = try $0.save(number, as: "n", author: "a\(number)", note: "why \(number)") }
+    }
+    try store.read { transaction throws in
+      let history = try transaction.history(of: "n")
+      #expect(history.map(\.number) == [1, 2, 3, 4, 5])
+      #expect(history.map(\.author) == (0..<5).map { "a\($0)" } && history[2].note == "why 2")
+      #expect(history.map(\.time) == [0, 10, 5, 7, 20].map { start + $0 })
+      func value(_ seconds: TimeInterval) throws -> Int? {
+        try transaction.value(Int.self, for: "n", at: .time(start + seconds))
+      }
+      #expect(try value(-1) == nil)
+      #expect(try value(0) == 0)
+      #expect(try value(6) == 0)
+      #expect(try value(10) == 3)
+      #expect(try value(19) == 3)
+      #expect(try value(20) == 4)
+    }
+  }
+
+  @Test("Labels name revisions, move, and can be taken away")
+  func labels() throws {
+    let store = try SnapshotStore()
+    try store.write { transaction in
+      for number in 1...4 { try transaction.save(number, as: "n") }
+      try transaction.setLabel("good", of: "n", at: .revision(2))
+      try transaction.setLabel("good", of: "n", at: .revision(3))
+      try transaction.setLabel("first", of: "n", at: .revision(1))
+      #expect(try transaction.labels(of: "n") == ["good": 3, "first": 1])
+      #expect(try transaction.value(Int.self, for: "n", at: .label("good")) == 3)
+      try transaction.restore("n", to: .label("first"))
+      try transaction.removeLabel("first", of: "n")
+      storeError(.notFound) { try transaction.removeLabel("first", of: "n") }
+      storeError(.notFound) { try transaction.value(Int.self, for: "n", at: .label("first")) }
+      storeError(.notFound) { try transaction.value(Int.self, for: "n", at: .revision(9)) }
+      storeError(.invalid) { try transaction.setLabel("", of: "n") }
+    }
+    #expect(try store.read { try $0.value(Int.self, for: "n") } == 1)
+    #expect(try store.read { try $0.revision(of: "n") }?.origin == 1)
+  }
+
+  @Test("What differs between two revisions is told key path by key path")
+  func differences() throws {
+    let store = try SnapshotStore()
+    var memo = MemoRandom(seed: 1).withParts()
+    try store.write { transaction in
+      try transaction.save(memo, as: "m")
+      memo.title = "new"
+      memo.parts[1].weight = 99
+      try transaction.save(memo, as: "m")
+      try transaction.delete("m")
+    }
+    let changes = try store.read { try $0.difference(of: "m", from: .revision(1), to: .revision(2)).changes }
+    #expect(changes.map { "\($0.path)" } == ["title", "parts[1].weight"])
+    #expect(changes.first?.new == .string("new"))
+    #expect(try store.read { try $0.difference(of: "m", from: .revision(2)) }.changes.count == 1)
+  }
+
+  @Test("A hundred revisions of a document take at most three times its bytes")
+  func space() throws {
+    try withFolder { folder in
+      let url = folder.appending(path: "store")
+      let store = try SnapshotStore(url: url)
+      var random = MemoRandom(seed: 11)
+      var parts: [Part] = []
+      while try ArchiveEncoder(compression: .none).encode(parts).count < 10_000 { parts.append(random.part()) }
+      let plain = try ArchiveEncoder(compression: .none).encode(parts).count
+      for number in 0..<100 {
+        parts[random.random.below(parts.count)].name = "changed \(number) " + random.text(10)
+        for _ in 0..<2 { parts[random.random.below(parts.count)].weight = Double(random.random.below(1000)) }
+        try store.write { [parts] in _ = try $0.save(parts, as: "document") }
+      }
+      let used = try Database.change(url) { try $0.contentSize() }
+      print("history: 100 revisions of \(plain) bytes take \(used) bytes")
+      #expect(used < 3 * plain)
+      try store.read { transaction throws in
+        for number in 1...100 {
+          #expect(try transaction.value([Part].self, for: "document", at: .revision(number)) != nil)
+          #expect(transaction.inflations <= 8)
+        }
+        #expect(try transaction.value([Part].self, for: "document") == parts)
+      }
+    }
+  }
+
+  @Test("Documents beyond deflate's window are short in the history, too", arguments: [30_000, 100_000, 400_000])
+  func largeDocuments(size: Int) throws {
+    try withFolder { folder in
+      let url = folder.appending(path: "store")
+      let store = try SnapshotStore(url: url)
+      var random = SeededRandom(seed: UInt64(size))
+      var names = (0..<size / 40).map { _ in (0..<24).map { _ in String(random.below(36), radix: 36) }.joined() }
+      var states: [[String]] = []
+      for number in 0..<16 {
+        names[random.below(names.count)] = "changed \(number)"
+        names.insert("inserted \(number)", at: random.below(names.count))
+        names.remove(at: random.below(names.count))
+        states.append(names)
+        try store.write { [names] in _ = try $0.save(names, as: "document") }
+      }
+      let used = try Database.change(url) { try $0.contentSize(deltas: true) }
+      let plain = try ArchiveEncoder(compression: .none).encode(names).count
+      print("history: 11 deltas of a document of \(plain) bytes take \(used) bytes")
+      #expect(used < plain)
+      for (place, state) in states.enumerated() {
+        #expect(try store.read { try $0.value([String].self, for: "document", at: .revision(place + 1)) } == state)
+      }
+    }
+  }
+}
+
+extension MemoRandom {
+  fileprivate func withParts() -> Memo {
+    var random = self
+    var memo = random.memo()
+    memo.parts = [Part(name: "a", weight: 1), Part(name: "b", weight: 2)]
+    return memo
+  }
+}

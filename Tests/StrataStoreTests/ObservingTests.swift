@@ -1,0 +1,67 @@
+import Foundation
+import StrataCore
+import StrataStore
+import StrataTestSupport
+import Testing
+
+@Suite("Observing")
+struct ObservingTests {
+  @Test("A value comes now and after each change, also of another store on the file", arguments: [false, true])
+  func values(isOther: Bool) async throws {
+    try await withFolder { folder in
+      let url = folder.appending(path: "store")
+      let store = try SnapshotStore(url: url)
+      let writer = isOther ? try SnapshotStore(url: url) : store
+      var values = store.values(Int.self, for: "n").makeAsyncIterator()
+      #expect(try await values.next() == .some(nil))
+      try await writer.save(1, as: "n")
+      #expect(try await values.next() == .some(1))
+      try await writer.save(5, as: "other")
+      try await writer.save(2, as: "n")
+      #expect(try await values.next() == .some(2))
+      try await writer.delete("n")
+      #expect(try await values.next() == .some(nil))
+    }
+  }
+
+  @Test("Each revision comes once and in order, while several tasks save")
+  func changes() async throws {
+    try await withFolder { folder in
+      let url = folder.appending(path: "store")
+      let stores = try [SnapshotStore(url: url), SnapshotStore(url: url)]
+      let observer = Task {
+        var found: [StoreRevision] = []
+        for try await revision in stores[0].changes(since: 0) {
+          found.append(revision)
+          if found.count == 200 { break }
+        }
+        return found
+      }
+      try await withThrowingTaskGroup { group in
+        for task in 0..<4 {
+          group.addTask {
+            for number in 0..<50 { try await stores[task % 2].save(number, as: "k\(task)") }
+          }
+        }
+        try await group.waitForAll()
+      }
+      let found = try await observer.value
+      #expect(found.map(\.sequence) == Array(1...200))
+      for task in 0..<4 { #expect(found.filter { $0.key == "k\(task)" }.map(\.number) == Array(1...50)) }
+    }
+  }
+
+  @Test("Cancelling ends a sequence that waits")
+  func cancelling() async throws {
+    let store = try SnapshotStore()
+    let observer = Task {
+      var count = 0
+      for try await _ in store.changes() { count += 1 }
+      for try await _ in store.values(Int.self, for: "n") { count += 100 }
+      return count
+    }
+    try await Task.sleep(for: .milliseconds(50))
+    observer.cancel()
+    #expect(try await observer.value == 0)
+  }
+}

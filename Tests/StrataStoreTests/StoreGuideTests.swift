@@ -1,0 +1,122 @@
+import Foundation
+import GRDB
+import StrataCore
+import StrataStore
+import StrataTestSupport
+import Testing
+
+// The programs of Docs/Store.md. A test compares the two, and runs them.
+
+struct Ticket: DescribedModel, Equatable, Sendable {
+  var title: String
+  var isOpen: Bool
+  var labels: [String]
+
+  static let fields = Fields(
+    Ticket.self, version: 1, Field("title", \.title), Field("isOpen", \.isOpen, default: true),
+    Field("labels", \.labels, default: []), make: { Ticket(title: $0, isOpen: $1, labels: $2) })
+}
+
+private func firstSave(_ url: URL) async throws {
+  // Store:begin
+  let store = try SnapshotStore(url: url)
+  var ticket = Ticket(title: "Crash", isOpen: true, labels: ["urgent"])
+  try await store.save(ticket, as: "ticket/7", author: "ann", note: "reported")
+
+  ticket.isOpen = false
+  try await store.save(ticket, as: "ticket/7", author: "ben", note: "fixed in 2.1")
+
+  let now = try await store.value(Ticket.self, for: "ticket/7")
+  // Store:end
+  #expect(now == ticket)
+  // Store:begin
+  for revision in try await store.history(of: "ticket/7") {
+    print(revision.number, revision.author ?? "?", revision.note ?? "", revision.time)
+  }
+  let before = try await store.value(Ticket.self, for: "ticket/7", at: .revision(1))
+  let yesterday = try await store.value(Ticket.self, for: "ticket/7", at: .time(.now - 86_400))
+  // Store:end
+  #expect(before?.isOpen == true && yesterday == nil)
+  // Store:begin
+  try await store.write { try $0.setLabel("shipped", of: "ticket/7") }
+  try await store.restore("ticket/7", to: .revision(1), note: "it is back")
+  try await store.undo("ticket/7")  // fixed again
+  try await store.redo("ticket/7")  // and back again
+  let shipped = try await store.value(Ticket.self, for: "ticket/7", at: .label("shipped"))
+  // Store:end
+  #expect(shipped == ticket)
+  // Store:begin
+  let difference = try await store.difference(of: "ticket/7", from: .label("shipped"))
+  for change in difference.changes { print(change.path, change.kind) }  // isOpen changed
+  // Store:end
+  #expect(difference.changes.map { "\($0.path)" } == ["isOpen"])
+  try await conditions(store)
+  // Store:begin
+  for try await entry in store.entries(Ticket.self, prefix: "ticket/") {
+    print(entry.key, entry.revision.number, entry.value.title)
+  }
+  let archive = try await store.archive(of: "ticket/7")  // as ArchiveEncoder().encode(ticket)
+  // Store:end
+  #expect(try ArchiveDecoder().decode(Ticket.self, from: archive).title == "Crash (again)")
+}
+
+private func conditions(_ store: SnapshotStore) async throws {
+  // Store:begin
+  try await store.write { transaction in
+    guard var ticket = try transaction.value(Ticket.self, for: "ticket/7") else { return }
+    ticket.title += " (again)"
+    try transaction.save(ticket, as: "ticket/7", author: "ann")
+    try transaction.delete("ticket/6", if: .isStill(3))
+  }
+  // Store:end
+}
+
+private func observe(_ store: SnapshotStore) async throws {
+  // Store:begin
+  for try await ticket in store.values(Ticket.self, for: "ticket/7") {
+    print(ticket?.title ?? "deleted")
+  }
+  // Store:end
+}
+
+private func insideOfAnApp(_ pool: DatabasePool, _ receipt: Ticket) async throws {
+  // Store:begin
+  let store = try SnapshotStore(in: pool)
+  try await pool.write { db in
+    try db.execute(sql: "UPDATE account SET balance = balance - 1")
+    try store.write(in: db) { _ = try $0.save(receipt, as: "receipt/7") }
+  }
+  // Store:end
+  #expect(try await store.value(Ticket.self, for: "receipt/7") == receipt)
+}
+
+@Suite("The guide of stores")
+struct StoreGuideTests {
+  @Test("The programs of the page are these, and run")
+  func programs() async throws {
+    let page = try Repository.text("Docs/Store.md")
+    let programs = try Repository.examples("Store")
+    #expect(programs.count == 8)
+    for program in programs {
+      // On the page they begin at the margin.
+      let lines = program.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
+      let text = lines.map { $0.hasPrefix("  ") ? String($0.dropFirst(2)) : String($0) }.joined(separator: "\n")
+      #expect(page.contains(text), "\(text)")
+    }
+    try await withFolder { folder in
+      let url = folder.appending(path: "tickets.store")
+      let store = try SnapshotStore(url: url)
+      try await store.write { transaction in
+        for number in 1...3 { try transaction.save(number, as: "ticket/6") }
+      }
+      try await firstSave(url)
+      let observer = Task { try await observe(store) }
+      try await Task.sleep(for: .milliseconds(20))
+      observer.cancel()
+      try await observer.value
+      let pool = try DatabasePool(path: folder.appending(path: "app").path)
+      try await pool.write { try $0.execute(sql: "CREATE TABLE account (balance INTEGER)") }
+      try await insideOfAnApp(pool, Ticket(title: "Receipt", isOpen: true, labels: []))
+    }
+  }
+}

@@ -1,0 +1,244 @@
+import Foundation
+import GRDB
+import StrataCore
+import StrataStore
+import StrataTestSupport
+import Testing
+
+@Suite("Stores")
+struct StoreTests {
+  private let point = Point5(name: "a", x: 1, y: -2, label: nil, isOn: true)
+
+  @Test("U-23: what was saved is there after the store is opened again, and each commit waits for the disk")
+  func reopening() throws {
+    try withFolder { folder in
+      let url = folder.appending(path: "store")
+      let point = point
+      try SnapshotStore(url: url).write { transaction in
+        try transaction.save(point, as: "p", author: "ann", note: "first")
+        try transaction.save("text", as: "t")
+      }
+      let store = try SnapshotStore(url: url)
+      #expect(try store.read { try $0.value(Point5.self, for: "p") } == point)
+      let revision = try #require(try store.read { try $0.revision(of: "p") })
+      #expect(revision.number == 1 && revision.author == "ann" && revision.note == "first")
+      #expect(revision.typeName == "Point" && revision.modelVersion == 2 && revision.action == .save)
+      #expect(try store.read { try $0.value(Point5.self, for: "other") } == nil)
+      #expect(try store.synchronous == 2)
+      // Of another type: an error, not a value made up.
+      storeError(.notDecodable) { try store.read { try $0.value(Point5.self, for: "t") } }
+    }
+  }
+
+  @Test("A transaction that fails keeps nothing, and what it defined is not taken for known")
+  func rollback() throws {
+    struct Stop: Error {}
+    let store = try SnapshotStore()
+    for _ in 0..<2 {
+      #expect(throws: Stop.self) {
+        try store.write { transaction in
+          try transaction.save(point, as: "p")
+          try transaction.save(Part(name: "x"), as: "q")
+          throw Stop()
+        }
+      }
+      #expect(try store.read { try $0.revisions() }.isEmpty)
+    }
+    // The numbers of definitions that were rolled back are given to others.
+    try store.write { transaction in
+      try transaction.save(Part(name: "y"), as: "q")
+      try transaction.save(point, as: "p")
+    }
+    #expect(try store.read { try $0.value(Part.self, for: "q") } == Part(name: "y"))
+    #expect(try store.read { try $0.value(Point5.self, for: "p") } == point)
+  }
+
+  @Test("A save on a condition happens only while it holds")
+  func conditions() throws {
+    let store = try SnapshotStore()
+    try store.write { transaction in
+      try transaction.save(1, as: "n", if: .isAbsent)
+      storeError(.conflict) { try transaction.save(2, as: "n", if: .isAbsent) }
+      storeError(.conflict) { try transaction.save(2, as: "n", if: .isStill(2)) }
+      try transaction.save(2, as: "n", if: .isStill(1))
+      let error = storeError(.conflict) { try transaction.delete("n", if: .isStill(1)) }
+      #expect(error?.revision == 2)
+      try transaction.delete("n", if: .isStill(2))
+      storeError(.notFound) { try transaction.delete("n") }
+      try transaction.save(4, as: "n", if: .isAbsent)
+      storeError(.conflict) { try transaction.save(1, as: "m", if: .isStill(1)) }
+      storeError(.invalid) { try transaction.save(1, as: "") }
+      storeError(.invalid) { try transaction.save(1, as: String(repeating: "k", count: 1001)) }
+    }
+    #expect(try store.read { try $0.history(of: "n") }.map(\.isDeletion) == [false, false, true, false])
+    storeError(.readOnly) { try store.read { try $0.save(1, as: "n") } }
+  }
+
+  @Test("A row of an older version opens upgraded; one of a newer version says so, and is not saved over")
+  func versions() throws {
+    let store = try SnapshotStore()
+    try store.write { transaction in
+      try transaction.save(OldPoint(name: "old", x: 3, y: 4), as: "p")
+      let point = try transaction.value(Point5.self, for: "p")
+      #expect(point == Point5(name: "old", x: 3, y: 4, label: nil, isOn: true))
+      try transaction.save(NewPoint(name: "new", z: 0.5), as: "p")
+      let error = storeError(.newerModel) { try transaction.value(Point5.self, for: "p") }
+      #expect(error?.foundVersion == 9 && error?.supportedVersion == 2 && error?.key == "p" && error?.revision == 2)
+      storeError(.newerModel) { try transaction.save(self.point, as: "p") }
+      storeError(.newerModel) { try transaction.save([self.point], as: "p") }
+      #expect(try transaction.history(of: "p").count == 2)
+      try transaction.save(self.point, as: "p", overNewer: true)
+      #expect(try transaction.value(NewPoint.self, for: "p", at: .revision(2))?.z == 0.5)
+    }
+  }
+
+  @Test("Programs of different versions save alternately, and each row keeps its own version")
+  func mixedVersions() throws {
+    let store = try SnapshotStore()
+    try store.write { transaction in
+      for number in 0..<6 {
+        try transaction.save([Point5(name: "n", x: number, y: 0, isOn: false)], as: "\(number)/new")
+        try transaction.save([OldPoint(name: "o", x: number, y: 0)], as: "\(number)/old")
+      }
+      for number in 0..<6 {
+        #expect(try transaction.value([OldPoint].self, for: "\(number)/old")?.first?.x == number)
+        #expect(try transaction.value([Point5].self, for: "\(number)/new")?.first?.x == number)
+      }
+    }
+  }
+
+  @Test("Versions of a model inside are told apart, though the outer one has the same version")
+  func innerVersions() throws {
+    try withFolder { folder in
+      let url = folder.appending(path: "store")
+      let stores = try [SnapshotStore(url: url), SnapshotStore(url: url)]
+      let old = Holder(inner: OldPoint(name: "o", x: 1, y: 2)), new = Holder(inner: point)
+      for key in ["a", "b"] { try stores[0].write { _ = try $0.save(old, as: key) } }
+      try stores[1].write { _ = try $0.save(new, as: "c") }
+      #expect(try stores[1].read { try $0.history(of: "c") }.count == 1)
+      try stores[1].write { _ = try $0.save(old, as: "d") }
+      // What an old program saved it saves over, whatever newer ones saved beside it.
+      try stores[0].write { _ = try $0.save(old, as: "d") }
+      storeError(.newerModel) { try stores[0].write { try $0.save(old, as: "c") } }
+      #expect(try stores[0].read { try $0.value(Holder<Point5>.self, for: "d") }?.inner.x == 1)
+    }
+  }
+
+  @Test("Keys with a prefix come in the order of their bytes, page by page")
+  func iteration() async throws {
+    let store = try SnapshotStore()
+    let keys =
+      (0..<700).map { "item/\($0)" } + ["item", "item0", "it\u{10FFFF}", "item/\u{10FFFF}x", "z", "item/\u{D7FF}"]
+    try await store.write { transaction in
+      for key in keys.shuffled() { try transaction.save(Point5(name: key, x: 0, y: 0, isOn: true), as: key) }
+      for number in 0..<50 { try transaction.save("text", as: "item/text\(number)") }
+      try transaction.delete("item/0")
+    }
+    func sorted(_ prefix: String) -> [String] {
+      keys.filter { $0.utf8.starts(with: prefix.utf8) && $0 != "item/0" }
+        .sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    }
+    for prefix in ["", "item/", "item", "it\u{10FFFF}", "item/\u{D7FF}", "none"] {
+      var found: [String] = []
+      for try await entry in store.entries(Point5.self, prefix: prefix) {
+        #expect(entry.value.name == entry.key)
+        found.append(entry.key)
+      }
+      #expect(found == sorted(prefix))
+      var again: [String] = []
+      try store.readNow { try $0.forEach(Point5.self, prefix: prefix) { again.append($0.key) } }
+      #expect(again == found)
+    }
+  }
+
+  @Test("A damaged row stops nothing but itself: iterating tells of it and goes on after it")
+  func damagedRow() async throws {
+    try await withFolder { folder in
+      let url = folder.appending(path: "store")
+      try await SnapshotStore(url: url).write { transaction in
+        for number in 0..<300 { try transaction.save(number, as: "n\(1000 + number)") }
+      }
+      try Database.change(url) { try $0.execute("UPDATE revisions SET content = x'00' WHERE id IN (100, 101, 300)") }
+      let store = try SnapshotStore(url: url)
+      var entries = store.entries(Int.self).makeAsyncIterator()
+      var found: [Int] = []
+      var damaged: [String?] = []
+      while true {
+        do {
+          guard let entry = try await entries.next() else { break }
+          found.append(entry.value)
+        } catch let error as StoreError {
+          #expect(error.code == .damaged)
+          damaged.append(error.key)
+        }
+      }
+      #expect(found == Array(0..<300).filter { ![99, 100, 299].contains($0) })
+      #expect(damaged == ["n1099", "n1100", "n1299"])
+      try store.close()
+    }
+  }
+
+  @Test("A store in the app's own database takes part in its transactions", arguments: [true, false])
+  func ownDatabase(isPool: Bool) throws {
+    try withFolder { folder in
+      let path = folder.appending(path: "app").path
+      let writer: any DatabaseWriter = isPool ? try DatabasePool(path: path) : try DatabaseQueue(path: path)
+      try writer.write { try $0.execute(sql: "CREATE TABLE meta (id INTEGER PRIMARY KEY)") }
+      let store = try SnapshotStore(in: writer)
+      let other = try SnapshotStore(in: writer, prefix: "second_")
+      struct Stop: Error {}
+      #expect(throws: Stop.self) {
+        try writer.write { db in
+          try db.execute(sql: "INSERT INTO meta DEFAULT VALUES")
+          try store.write(in: db) { _ = try $0.save(1, as: "n") }
+          throw Stop()
+        }
+      }
+      try writer.write { db in
+        try db.execute(sql: "INSERT INTO meta DEFAULT VALUES")
+        try store.write(in: db) { _ = try $0.save(2, as: "n") }
+        #expect(throws: Stop.self) {
+          try store.write(in: db) {
+            _ = try $0.save(3, as: "n")
+            _ = try $0.save(point, as: "p")
+            throw Stop()
+          }
+        }
+        try store.write(in: db) { _ = try $0.save(Part(name: "y"), as: "q") }
+        #expect(try store.read(in: db) { try $0.value(Int.self, for: "n") } == 2)
+      }
+      #expect(try store.read { try $0.value(Part.self, for: "q") } == Part(name: "y"))
+      #expect(try store.read { try $0.history(of: "n") }.count == 1)
+      #expect(try other.read { try $0.history(of: "n") }.isEmpty)
+      storeError(.invalid) { try SnapshotStore(in: writer, prefix: "a b") }
+      storeError(.invalid) { try SnapshotStore(in: writer, prefix: "") }
+    }
+  }
+
+  @Test("What is no store is left as it is")
+  func otherFiles() throws {
+    try withFolder { folder in
+      let database = folder.appending(path: "database")
+      try DatabaseQueue(path: database.path).write { try $0.execute(sql: "CREATE TABLE meta (name, value)") }
+      let text = folder.appending(path: "text")
+      try Data(
+        "no database, but long enough to be taken for the header of one, if nobody looks closely, of 100 bytes".utf8
+      )
+      .write(to: text)
+      for url in [database, text] {
+        let before = try Data(contentsOf: url)
+        storeError(.notAStore) { try SnapshotStore(url: url) }
+        #expect(try Data(contentsOf: url) == before)
+      }
+      var options = StoreOptions()
+      options.isReadOnly = true
+      storeError(.readOnly) { try SnapshotStore(url: folder.appending(path: "none"), options: options) }
+      #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == ["database", "text"])
+    }
+  }
+}
+
+extension SnapshotStore {
+  /// Reads without concurrency, for tests that have some.
+  func readNow<R>(_ body: (StoreTransaction) throws -> R) throws -> R { try read(body) }
+}
