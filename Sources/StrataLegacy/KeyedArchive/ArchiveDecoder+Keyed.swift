@@ -29,7 +29,7 @@ extension ArchiveDecoder {
   ///     let issues = try ArchiveDecoder().decode([Issue].self, fromKeyed: KeyedArchive(propertyList))
   ///
   /// An object becomes the model whose registered, former or legacy name (``LegacyModel``) its class has; only models
-  /// that `type` holds, and ``subclasses``, are ever made. Its version is Mantle's `MTLModelVersion`, 0 where there is
+  /// that `type` holds, and `ArchiveDecoder.subclasses`, are ever made. Its version is Mantle's `MTLModelVersion`, 0 where there is
   /// none. Steps, hooks, validation and former keys work as for an archive of this library; keys without a field are
   /// passed over, and a key that holds nil leaves its field at the default. References to objects of a class model give
   /// one object.
@@ -41,7 +41,7 @@ extension ArchiveDecoder {
   ///   - type: the type of what the archive holds.
   ///   - archive: the archive.
   ///   - key: the top key; the only one that most archives have unless given.
-  /// - Throws: ``ArchiveError`` with the code `newerModel`, before any model is made, where a newer version of a model
+  /// - Throws: `ArchiveError` with the code `newerModel`, before any model is made, where a newer version of a model
   ///   wrote one of the objects; `missingValue` where there is no such key; and else as for other archives, from
   ///   `unknownType` on. `invalidSchema` where two models claim a name.
   /// - Complexity: linear in the size of the archive.

@@ -59,7 +59,7 @@ extension ArchiveEncoder {
 extension KeyedWriting {
   /// Adds the classes that models have by their legacy names.
   ///
-  /// - Throws: ``ArchiveError`` with the code `invalidSchema` where two models have one name.
+  /// - Throws: `ArchiveError` with the code `invalidSchema` where two models have one name.
   fileprivate mutating func addClasses(of catalog: SchemaCatalog) throws {
     for schema in catalog.schemas {
       if let error = catalog.problem(ofName: schema.name) { throw error }

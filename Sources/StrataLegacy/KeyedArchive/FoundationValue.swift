@@ -60,7 +60,7 @@ enum FoundationValue {
 
   /// The value of an object.
   ///
-  /// - Throws: ``ArchiveError`` with the code `damaged` where a key holds something else than the class writes.
+  /// - Throws: `ArchiveError` with the code `damaged` where a key holds something else than the class writes.
   func make(_ fields: KeyedFields, _ digests: ValueDigests) throws -> Value {
     switch self {
     case .null: .null

@@ -6,13 +6,13 @@ public import StrataCore
 ///     let archive = try KeyedArchive(propertyList)
 ///     archive.graph.resolve(archive.graph.root)?["name"]
 ///
-/// - An object with a class is a ``ModelRecord`` under a number of ``graph``: its type is the name of the class, its fields
-///   are what the class encoded, and references to it are ``Value/reference(_:)``. So shared objects are there once,
+/// - An object with a class is a `ModelRecord` under a number of ``graph``: its type is the name of the class, its fields
+///   are what the class encoded, and references to it are `Value.reference(_:)`. So shared objects are there once,
 ///   and cycles end.
 /// - `MTLModelVersion`, which Mantle writes into each model, is the record's version and no field.
 /// - Foundation's own strings, numbers, dates, data, URLs, UUIDs and collections are inlined as values. A
 ///   collection that is met inside itself is an object of the graph too, since it has no end otherwise.
-/// - nil and `NSNull` are ``Value/null``; a key that was not encoded is absent.
+/// - nil and `NSNull` are `Value.null`; a key that was not encoded is absent.
 ///
 /// Objects of a class with the same keys have their fields in the order of the first of them.
 ///
@@ -75,9 +75,9 @@ public struct KeyedArchive: Sendable {
 
   /// Reads the objects of a property list that is a keyed archive.
   ///
-  /// Nesting of inlined values is limited to ``ArchiveLimits/depth``, and to 512 whatever that says; objects may refer to
+  /// Nesting of inlined values is limited to `ArchiveLimits.depth`, and to 512 whatever that says; objects may refer to
   /// each other in lists of any length. Shared values are repeated where they are referred to, as often as
-  /// ``ArchiveLimits/values``, ``ArchiveLimits/expandedBytes`` and ``ArchiveLimits/workRatio`` allow for what the archive
+  /// `ArchiveLimits.values`, `ArchiveLimits.expandedBytes` and `ArchiveLimits.workRatio` allow for what the archive
   /// has of objects, text and data. A class has at most 64 names above it.
   ///
   /// Programs archive objects into data and put that into other archives. With `opensNested`, data which begins as a
@@ -90,7 +90,7 @@ public struct KeyedArchive: Sendable {
   ///   - propertyList: the property list.
   ///   - limits: what the archive may claim, with those inside it.
   ///   - opensNested: whether data that is a keyed archive itself becomes what it holds.
-  /// - Throws: ``ArchiveError`` with the code `notAnArchive` where the property list is something else, `newerFormat`
+  /// - Throws: `ArchiveError` with the code `notAnArchive` where the property list is something else, `newerFormat`
   ///   for a version above ``knownVersion``, `damaged` where a reference leads nowhere or in a cycle, where a class or a
   ///   value of Foundation is not as it is written, or where the list cannot be written since a number in it names no
   ///   object or a date is not finite, and `limitExceeded`. The path begins with the top key.
@@ -149,7 +149,7 @@ public struct KeyedArchive: Sendable {
   /// same archive always gives the same bytes.
   ///
   /// - Parameter options: how classes and numbers are written where the archive does not know it.
-  /// - Throws: ``ArchiveError`` with the code `notEncodable` where a reference names no object, an integer takes more
+  /// - Throws: `ArchiveError` with the code `notEncodable` where a reference names no object, an integer takes more
   ///   than 128 bits, a number is only known as text, a date of a property list is not finite, a field has a key
   ///   of the archiver's, or where the archive has no key `root` and the root is no object of all keys; `limitExceeded`
   ///   where inlined values nest in more than 512 levels, which is as deep as they are read.

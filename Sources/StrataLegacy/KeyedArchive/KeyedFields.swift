@@ -10,7 +10,7 @@ struct KeyedFields {
 
   /// The value of a kind under a key.
   ///
-  /// - Throws: ``ArchiveError`` with the code `damaged` where it is absent or another.
+  /// - Throws: `ArchiveError` with the code `damaged` where it is absent or another.
   func required<T>(_ key: String, _ expected: String, _ read: (Value) -> T?) throws -> T {
     guard let value = self[key], let found = read(value) else {
       throw ArchiveError(.damaged, "\(expected) is expected", path: [.key(key)])
@@ -44,7 +44,7 @@ struct KeyedFields {
 
   /// The elements of a collection; none where it has no keys for them.
   ///
-  /// - Throws: ``ArchiveError`` with the code `damaged` where one is missing, or where they are both in an array and under keys of their own.
+  /// - Throws: `ArchiveError` with the code `damaged` where one is missing, or where they are both in an array and under keys of their own.
   func elements(_ keys: Elements) throws -> [Value] {
     let list = self[keys.list]
     var byKey: [String: Value] = [:]

@@ -112,7 +112,7 @@ final class KeyedLayout {
 
   /// A layout of keys by their numbers.
   ///
-  /// - Throws: ``ArchiveError`` with the code `damaged` where a number names no key, as that of a key that is no string
+  /// - Throws: `ArchiveError` with the code `damaged` where a number names no key, as that of a key that is no string
   ///   does, or is a duplicate.
   init(_ numbers: [Int32], keys: [String]) throws {
     var rawKeys: [String] = []

@@ -9,7 +9,7 @@ struct KeyedModels {
   /// - Parameters:
   ///   - catalog: the models.
   ///   - hints: the classes to use instead of a class, as the archive says.
-  /// - Throws: ``ArchiveError`` with the code `invalidSchema` where two models have the same name.
+  /// - Throws: `ArchiveError` with the code `invalidSchema` where two models have the same name.
   init(_ catalog: SchemaCatalog, hints: @escaping (String) -> [String] = { _ in [] }) throws {
     self.hints = hints
     for schema in catalog.schemas {

@@ -56,7 +56,7 @@ struct KeyedNesting {
 
   /// The property list that data holds, in the binary format; `nil` where it is none.
   ///
-  /// - Throws: ``ArchiveError`` where the property list is damaged or exceeds a limit.
+  /// - Throws: `ArchiveError` where the property list is damaged or exceeds a limit.
   mutating func binary(_ data: Data, _ limits: ArchiveLimits) throws -> (data: Data, limits: ArchiveLimits)? {
     guard level < Self.levelLimit, Self.looksRight(data) else { return nil }
     guard data.count <= rest else {

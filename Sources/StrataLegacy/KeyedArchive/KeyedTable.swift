@@ -145,7 +145,7 @@ struct KeyedTable: ~Escapable {
 
   /// The keys of a dictionary with the numbers of their values.
   ///
-  /// - Throws: ``ArchiveError`` with the code `damaged` where a key is no string, or a duplicate.
+  /// - Throws: `ArchiveError` with the code `damaged` where a key is no string, or a duplicate.
   private static func members(
     at offset: Int, of list: borrowing BinaryPropertyList
   ) throws -> [(key: String, value: Int)] {

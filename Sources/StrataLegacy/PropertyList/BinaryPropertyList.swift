@@ -28,7 +28,7 @@ struct BinaryPropertyList: ~Escapable {
   /// file. Programs write each object once.
   private static let overlap = 4
 
-  /// - Throws: ``ArchiveError`` with the code `truncated`, `damaged` or `limitExceeded`, and the offset.
+  /// - Throws: `ArchiveError` with the code `truncated`, `damaged` or `limitExceeded`, and the offset.
   /// - Complexity: linear in the size of the file.
   @_lifetime(copy bytes)
   init(_ bytes: RawSpan, limits: ArchiveLimits) throws {

@@ -8,10 +8,10 @@ extension PropertyListReader {
   /// its keys are strings, else a map; of equal keys the last one counts. A `uid` becomes an object with the integer
   /// under `CF$UID`, as it is in XML.
   ///
-  /// - Throws: ``ArchiveError`` with code `damaged` where a number names no object or an object holds itself, and
-  ///   `limitExceeded` where the nesting goes beyond ``ArchiveLimits/depth``, and beyond 2,048 levels whatever it is set
-  ///   to, or where sharing makes more of the list than ``ArchiveLimits/values``, ``ArchiveLimits/expandedBytes`` and
-  ///   ``ArchiveLimits/workRatio`` allow for its objects and its bytes of text and data.
+  /// - Throws: `ArchiveError` with code `damaged` where a number names no object or an object holds itself, and
+  ///   `limitExceeded` where the nesting goes beyond `ArchiveLimits.depth`, and beyond 2,048 levels whatever it is set
+  ///   to, or where sharing makes more of the list than `ArchiveLimits.values`, `ArchiveLimits.expandedBytes` and
+  ///   `ArchiveLimits.workRatio` allow for its objects and its bytes of text and data.
   /// - Complexity: linear in the size of the value.
   public func value(of list: PropertyList) throws -> Value {
     let depth = min(limits.depth, JSONReader.maximumDepth)

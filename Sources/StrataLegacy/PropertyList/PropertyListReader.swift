@@ -7,8 +7,8 @@ public import StrataCore
 /// stack however deep the nesting is. The binary format is that of CFBinaryPList.c in swift-corelibs-foundation, the XML
 /// format that of CFPropertyList.c there and of Apple's PropertyList-1.0.dtd. The OpenStep format is not read.
 public struct PropertyListReader: Sendable {
-  /// How much a file may claim. ``ArchiveLimits/count`` holds for one collection and for the table of a binary file,
-  /// ``ArchiveLimits/depth`` for elements of XML and for values.
+  /// How much a file may claim. `ArchiveLimits.count` holds for one collection and for the table of a binary file,
+  /// `ArchiveLimits.depth` for elements of XML and for values.
   public var limits = ArchiveLimits()
 
   /// A reader with the default limits.
@@ -22,9 +22,9 @@ public struct PropertyListReader: Sendable {
   /// XML: UTF-8 with or without a byte order mark, or UTF-16. The document type is passed over: nothing is fetched, and
   /// no entities but the five of XML are known. A dictionary whose only entry is an integer from 0 to
   /// 18,446,744,073,709,551,615 under `CF$UID` becomes a `uid`. NUL bytes may follow the end, as some programs write
-  /// them. ``ArchiveError/byteOffset`` counts bytes of the text in UTF-8.
+  /// them. `ArchiveError.byteOffset` counts bytes of the text in UTF-8.
   ///
-  /// - Throws: ``ArchiveError`` with code `notAnArchive` where the data has another format, which is named where it is
+  /// - Throws: `ArchiveError` with code `notAnArchive` where the data has another format, which is named where it is
   ///   known, `truncated` where it ends too early, `damaged` where something in it is wrong, for instance a number that
   ///   names no object, and `limitExceeded` where it goes beyond ``limits``.
   /// - Complexity: linear in the size of the data.

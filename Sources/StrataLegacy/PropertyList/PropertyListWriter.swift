@@ -10,7 +10,7 @@ public struct PropertyListWriter: Sendable {
   /// The same table always gives the same bytes. Every number takes the fewest bytes of 1, 2, 4 and 8; integers that 64
   /// bits with a sign do not hold take 16. Strings are ASCII or UTF-16.
   ///
-  /// - Throws: ``ArchiveError`` with code `notEncodable` where a number names no object, or a date is not finite.
+  /// - Throws: `ArchiveError` with code `notEncodable` where a number names no object, or a date is not finite.
   /// - Complexity: linear in the size of the table.
   public func write(_ list: PropertyList) throws -> Data {
     guard list.objects.indices.contains(list.root) else {
