@@ -103,7 +103,7 @@ extension Value {
     switch self {
     case .object(let object): .key(object.entries[place].key)
     case .record(let record): .key(record.keys[place])
-    case .map(let entries): .key(entries[place / 2].key.scalarText ?? "(key)")
+    case .map(let entries): .key(entries[place / 2].key.stringValue ?? "(key)")
     case .graph(let graph) where place == graph.objects.count: nil
     default: .index(place)
     }

@@ -49,6 +49,9 @@ struct JSONTyping {
       let members = try elements.map { try typed($0, like: common ?? examples.first, isStrict && common != nil) }
       return .set(try CanonicalOrder.sorted(members) { try $0.write($1) })
     case (.map(let examples), .array(let pairs)): return try map(pairs, like: examples, isStrict) ?? json
+    case (.map(let examples), .object(let object)):
+      let keys = Self.keys(of: object, like: examples)
+      return try map(zip(keys, object.entries).map { .array([$0, $1.value]) }, like: examples, isStrict) ?? json
     case (_, .string(let text)): return try scalar(text, like: example, isStrict) ?? json
     case (.double, .int(let number)): return Double(exactly: number).map { .double($0) } ?? json
     case (.float, .int(let number)): return Float(exactly: number).map { .float($0) } ?? json
@@ -87,6 +90,20 @@ struct JSONTyping {
       do { return try typed(element, like: own ?? common, isStrict && common != nil) } catch {
         throw ArchiveError.at(.index(place), error)
       }
+    }
+  }
+
+  /// The keys that the texts of an object are in a map: those of the example with the same text, and else integers where all of
+  /// the example's are.
+  private static func keys(of object: Object, like examples: [Value.MapEntry]) -> [Value] {
+    let known = Dictionary(
+      examples.compactMap { example in
+        let data = if case .data(let data) = example.key { data.base64EncodedString() } else { nil as String? }
+        return (data ?? example.key.scalarText).map { (ExactKey($0), example.key) }
+      }, uniquingKeysWith: { first, _ in first })
+    let areIntegers = common(examples.map(\.key))?.kind == Value.int(0).kind
+    return object.keys.map { text in
+      known[ExactKey(text)] ?? (areIntegers ? Int128(text).map { .integer($0) } : nil) ?? .string(text)
     }
   }
 

@@ -14,7 +14,7 @@ import Testing
     ("array", { [1, $0] }, .index(1)),
     ("set", { .set([1, $0]) }, .index(1)),
     ("object", { ["a": 1, "b": $0] }, .key("b")),
-    ("map value", { .map([.init(key: 1, value: $0)]) }, .key("1")),
+    ("map value", { .map([.init(key: 1, value: $0)]) }, .key("(key)")),
     ("map key", { .map([.init(key: $0, value: 1)]) }, .key("(key)")),
     ("record", { .record(ModelRecord(typeName: "R", modelVersion: nil, fields: [("a", 1), ("b", $0)])) }, .key("b")),
     ("object of a graph", { .graph(ObjectGraph(objects: [1, $0], root: 1)) }, .index(1)),
