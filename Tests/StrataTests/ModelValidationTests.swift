@@ -71,10 +71,10 @@ class Outline: Validating {
 }
 
 @Model(version: 1, superclass: Outline.self)
-final class Square: Outline {
+final class SquareOutline: Outline {
   var side: Double = 1
   override class var validation: Validation<Outline> {
-    super.validation.adding(Validation<Square>(.check("side", \.side, .range(0...))))
+    super.validation.adding(Validation<SquareOutline>(.check("side", \.side, .range(0...))))
   }
 }
 
@@ -102,9 +102,9 @@ struct ModelValidationTests {
 
   @Test("V-2: the rules of a class that is not final are those of its subclasses too")
   func hierarchy() throws {
-    #expect(try Square(fromJSON: Data(#"{"name": "a", "side": 2}"#.utf8)).side == 2)
+    #expect(try SquareOutline(fromJSON: Data(#"{"name": "a", "side": 2}"#.utf8)).side == 2)
     let error = try #require(throws: ArchiveError.self) {
-      try Square(fromJSON: Data(#"{"name": "", "side": -2}"#.utf8))
+      try SquareOutline(fromJSON: Data(#"{"name": "", "side": -2}"#.utf8))
     }
     #expect(error.failures.map(\.description) == ["side: is not in 0.0...", "name: is empty"])
     #expect(throws: ArchiveError.self) { try Outline(fromJSON: Data(#"{"name": ""}"#.utf8)) }
