@@ -74,13 +74,23 @@ private final class Pattern<Output>: Sendable {
   func matches(_ text: Substring) throws -> Bool { try regex.withLock { try $0.wholeMatch(in: text) != nil } }
 }
 
-/// A range in the form in which it is written.
+/// A range as it is written in code.
 @usableFromInline
-func describe(_ range: some RangeExpression) -> String {
-  switch range {
-  case let range as PartialRangeFrom<Int>: "\(range.lowerBound)..."
-  case let range as PartialRangeThrough<Int>: "...\(range.upperBound)"
-  case let range as PartialRangeUpTo<Int>: "..<\(range.upperBound)"
-  default: "\(range)"
-  }
+func describe(_ range: some RangeExpression) -> String { (range as? any OneSidedRange)?.spelling ?? "\(range)" }
+
+/// A range with one bound, whose own description is that of its storage.
+private protocol OneSidedRange {
+  var spelling: String { get }
+}
+
+extension PartialRangeFrom: OneSidedRange {
+  fileprivate var spelling: String { "\(lowerBound)..." }
+}
+
+extension PartialRangeThrough: OneSidedRange {
+  fileprivate var spelling: String { "...\(upperBound)" }
+}
+
+extension PartialRangeUpTo: OneSidedRange {
+  fileprivate var spelling: String { "..<\(upperBound)" }
 }

@@ -58,7 +58,8 @@ import StrataTestSupport
   @Test("X-33: writers refuse values that would be written as many times their parts", arguments: Form.allCases)
   func writing(form: Form) async {
     await #expect(processExitsWith: .success) { [form = form as Form] in
-      Child.limit()
+      // A debug build takes most of a minute for the 64 MiB that are written before the first look.
+      Child.limit(seconds: 240)
       let value = form.value(200)
       let error = archiveError(.limitExceeded) { _ = try JSONWriter().write(value) }
       #expect(error?.limit == .outputSize)
