@@ -59,6 +59,9 @@ public final class SnapshotStore: Sendable {
   /// - Throws: ``StoreError`` where a transaction still runs. The store is then open.
   public func close() throws {
     guard core.tables.prefix.isEmpty else { return }
+    // A pool closes the connection that writes first, and only that one could bring the journal into the file and remove
+    // it as the last one does.
+    (core.writer as? DatabasePool)?.invalidateReadOnlyConnections()
     do { try core.writer.close() } catch { throw StoreError.ofDatabase(error) }
   }
 

@@ -74,6 +74,9 @@ struct StoreCommandTests {
     #expect(scene.run("export", "issue/2", "-o", scene.scratch.path("b.strata")).code == 0)
     #expect(try scene.scratch.data("b.strata") == archive)
     #expect(scene.run("export", "issue/2", "-o", "-").output == archive)
+    // Reading alone leaves two files behind, saving none.
+    try scene.save("issue/2", "1")
+    #expect(try scene.scratch.names == ["a.strata", "b.strata", "models.store"])
 
     // A type for JSON, as encode has it.
     try scene.save("issue/3", #"{"title": "T"}"#, "--type", "Issue", "--model-version", "4")
@@ -87,7 +90,8 @@ struct StoreCommandTests {
     scene.run("save", "k", archive, "--type", "T").expectFailure("--type is for JSON")
     scene.run("save", "k", scene.scratch.path("none")).expectFailure("none")
     scene.run("save", "k", "-").expectFailure("standard input", "empty")
-    scene.run("save", "k", "-", input: Data("{\"a\": 1, \"a\": 2}".utf8)).expectFailure("standard input", "duplicate key")
+    scene.run("save", "k", "-", input: Data("{\"a\": 1, \"a\": 2}".utf8)).expectFailure(
+      "standard input", "duplicate key")
     scene.run("save", "k", "-", input: Data("PK".utf8)).expectFailure("a ZIP file")
     scene.run("save", "k", Legacy.path("bookmarks.plist")).expectFailure("strata convert")
     scene.run("save", "k", try scene.scratch.file("cut", Data(contentsOf: URL(fileURLWithPath: archive)).dropLast()))
@@ -171,10 +175,16 @@ struct StoreCommandTests {
     let run = scene.run("diff", "k", "--values")
     #expect(run.code == 1 && run.text == "~ a  1 → 2\n- list[id=1]  {\"id\":1}\n")
     let document = try scene.json("diff", "k", "2", "1", code: 1)
-    #expect(document.objectValue?.keys == ["key", "old", "new", "changes"])
+    #expect(document.objectValue?.keys == ["key", "old", "new", "notes", "changes"])
     #expect(document["changes"]?.arrayValue?.map { $0["kind"] } == ["changed", "added", "reordered"])
     #expect(document["old"]?["revision"] == 2 && document["new"]?["revision"] == 1)
     #expect(scene.run("diff", "k", "2", "latest").code == 0)
+    try scene.save("k", #"{"a": 2, "list": []}"#, "--type", "T", "--model-version", "1")
+    try scene.save("k", #"{"a": 3, "list": []}"#, "--type", "T", "--model-version", "2")
+    let versions = scene.run("diff", "k")
+    #expect(versions.code == 1 && versions.text == "T: version 1 → 2, compared field by field\n~ a\n")
+    #expect(scene.run("delete", "k").code == 0)
+    #expect(scene.run("diff", "k").text == "~ .\n")
     scene.run("diff", "k", "7").expectFailure(code: 2, "7")
     scene.run("diff", "none").expectFailure(code: 2, "none")
   }

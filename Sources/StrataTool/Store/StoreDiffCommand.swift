@@ -33,27 +33,34 @@ struct StoreDiffCommand: ToolCommand {
   }
 
   func run(on console: Console) throws -> Int32 {
-    let (before, after, changes) = try store.use(.reads) { store in
+    let (before, after) = try store.use(.reads) { store in
       try store.read { transaction in
-        func revision(_ point: StorePoint) throws -> StoreRevision {
+        func state(_ point: StorePoint) throws -> State {
           guard let found = try transaction.revision(of: key.name, at: point) else {
             throw ToolError("\(self.store.path): there is no key \(key.name)")
           }
-          return found
+          let archive = found.isDeletion ? nil : try transaction.archive(of: key.name, at: .revision(found.number))
+          return (found, try Document(name: "revision \(found.number)", archive: archive))
         }
-        let after = try revision(new.point)
-        let history = try transaction.history(of: key.name)
-        guard let before = try old.map({ try revision($0.point) }) ?? history.last(where: { $0.number < after.number })
-        else { throw ToolError("\(self.store.path): there is no revision of \(key.name) before \(after.number)") }
-        let difference = try transaction.difference(
-          of: key.name, from: .revision(before.number), to: .revision(after.number), elementsBy: by)
-        return (before, after, difference.changes)
+        let after = try state(new.point)
+        if let old { return (try state(old.point), after) }
+        let number = after.revision.number
+        guard let before = try transaction.history(of: key.name).last(where: { $0.number < number }) else {
+          throw ToolError("\(self.store.path): there is no revision of \(key.name) before \(number)")
+        }
+        return (try state(.revision(before.number)), after)
       }
     }
+    let comparison = try Comparison(before.document, after.document)
+    let changes = ValueDifference(from: comparison.old, to: comparison.new, elementsBy: by).changes
     let text = DifferenceText(width: console.width, showsValues: values)
     try store.show(
-      ["key": .string(key.name), "old": before.json, "new": after.json, "changes": .array(changes.map(\.json))],
-      changes.map { text.line($0) }, console)
-    return changes.isEmpty ? 0 : 1
+      [
+        "key": .string(key.name), "old": before.revision.json, "new": after.revision.json,
+        "notes": .array(comparison.notes.map { .string($0) }), "changes": .array(changes.map(\.json)),
+      ], comparison.notes.map(\.onOneLine) + changes.map { text.line($0) }, console)
+    return comparison.notes.isEmpty && changes.isEmpty ? 0 : 1
   }
+
+  private typealias State = (revision: StoreRevision, document: Document)
 }
