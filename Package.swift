@@ -14,6 +14,8 @@ let features: [SwiftSetting] = [
 // The cursor over untrusted bytes is a non-escapable type, and returning a span needs this feature.
 let lifetimes: [SwiftSetting] = [.enableExperimentalFeature("Lifetimes")]
 
+let argumentParser = Package.Dependency.package(
+  url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")
 // Of StrataStore alone.
 let grdb = Package.Dependency.package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0")
 
@@ -33,7 +35,7 @@ let package = Package(
   dependencies: [
     // Of the macro alone: nothing that stands on StrataCore compiles it.
     .package(url: "https://github.com/swiftlang/swift-syntax", from: "603.0.1"),
-    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    argumentParser,
     grdb,
   ],
   targets: [
@@ -85,12 +87,14 @@ let package = Package(
       name: "StrataTests", dependencies: ["Strata", "StrataTestSupport", "NeighbourNames"], swiftSettings: features),
     .target(
       name: "StrataTool",
-      dependencies: ["StrataCore", "StrataLegacy", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+      dependencies: [
+        "StrataCore", "StrataLegacy", "StrataStore", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
       swiftSettings: features),
     .executableTarget(name: "strata-cli", dependencies: ["StrataTool"], swiftSettings: features),
     .testTarget(
       name: "StrataToolTests",
-      dependencies: ["StrataCore", "StrataLegacy", "StrataTool", "StrataTestSupport", "strata-cli"],
+      dependencies: ["StrataCore", "StrataLegacy", "StrataStore", "StrataTool", "StrataTestSupport", "strata-cli"],
       swiftSettings: features),
   ]
 )
@@ -111,6 +115,17 @@ if Context.environment["STRATA_STORE"] != nil {
   package.dependencies = [grdb]
   package.targets.removeAll {
     !["CZlib", "StrataCore", "StrataStore", "StrataTestSupport", "StrataStoreTests"].contains($0.name)
+  }
+}
+// The command line tool, the store and their tests without the macro, for a quick build.
+if Context.environment["STRATA_TOOL"] != nil {
+  package.products.removeAll { $0.name == "Strata" }
+  package.dependencies = [argumentParser, grdb]
+  package.targets.removeAll {
+    ![
+      "CZlib", "StrataCore", "StrataLegacy", "StrataStore", "StrataTool", "strata-cli", "StrataTestSupport",
+      "StrataStoreTests", "StrataToolTests",
+    ].contains($0.name)
   }
 }
 if isSanitized {

@@ -59,6 +59,9 @@ public final class SnapshotStore: Sendable {
   /// - Throws: ``StoreError`` where a transaction still runs. The store is then open.
   public func close() throws {
     guard core.tables.prefix.isEmpty else { return }
+    // A pool closes the connection that writes first, and only that one could bring the journal into the file and remove
+    // it as the last one does.
+    (core.writer as? DatabasePool)?.invalidateReadOnlyConnections()
     do { try core.writer.close() } catch { throw StoreError.ofDatabase(error) }
   }
 
@@ -84,17 +87,21 @@ public final class SnapshotStore: Sendable {
   /// - Throws: what `body` throws, and ``StoreError``.
   public func write<R: Sendable>(_ body: @escaping @Sendable (StoreTransaction) throws -> R) async throws -> R {
     try core.checkCanWrite()
-    do { return try await core.writer.write { [core] db in try core.write(db, isWhole: true, body) } } catch {
-      throw StoreError.ofDatabase(error)
-    }
+    do {
+      let result = try await core.writer.write { [core] db in try core.write(db, isWhole: true, body) }
+      await core.journal?.shorten(core.writer)
+      return result
+    } catch { throw StoreError.ofDatabase(error) }
   }
 
   /// Saves in one transaction, where there is no concurrency. Must not be called within another transaction of the store.
   public func write<R>(_ body: (StoreTransaction) throws -> R) throws -> R {
     try core.checkCanWrite()
-    do { return try core.writer.write { db in try core.write(db, isWhole: true, body) } } catch {
-      throw StoreError.ofDatabase(error)
-    }
+    do {
+      let result = try core.writer.write { db in try core.write(db, isWhole: true, body) }
+      core.journal?.shorten(core.writer)
+      return result
+    } catch { throw StoreError.ofDatabase(error) }
   }
 
   /// Saves within a transaction of the app's own, together with what that changes in other tables.
@@ -121,9 +128,10 @@ public final class SnapshotStore: Sendable {
 
   /// Reads within a transaction of the app's own.
   public func read<R>(in db: Database, _ body: (StoreTransaction) throws -> R) throws -> R {
-    do { return try body(StoreTransaction(db, core, canWrite: false, isWhole: false)) } catch {
-      throw StoreError.ofDatabase(error)
-    }
+    do {
+      try core.checkReadable(db)
+      return try body(StoreTransaction(db, core, canWrite: false, isWhole: false))
+    } catch { throw StoreError.ofDatabase(error) }
   }
 }
 

@@ -9,12 +9,18 @@ final class StoreCore: Sendable {
   let isReadOnly: Bool
   let definitions = DefinitionCache()
   let signal = StoreSignal()
+  /// The journal of the file, where the store has one of its own.
+  let journal: StoreJournal?
 
-  init(_ writer: any DatabaseWriter, _ tables: StoreTables, _ options: StoreOptions, isReadOnly: Bool) {
+  /// - Parameter path: the file, where the store has one of its own.
+  init(
+    _ writer: any DatabaseWriter, _ tables: StoreTables, _ options: StoreOptions, isReadOnly: Bool, path: String? = nil
+  ) {
     self.writer = writer
     self.tables = tables
     self.options = options
     self.isReadOnly = isReadOnly
+    journal = path.map { StoreJournal(of: $0) }
   }
 
   /// The place of the last revision among all of the store; 0 where there is none.
@@ -24,7 +30,31 @@ final class StoreCore: Sendable {
   }
 
   func read<R>(_ db: Database, _ body: (StoreTransaction) throws -> R) throws -> R {
-    try body(StoreTransaction(db, self, canWrite: false, isWhole: true))
+    try checkReadable(db)
+    return try body(StoreTransaction(db, self, canWrite: false, isWhole: true))
+  }
+
+  /// Reads in one transaction, though pages may be damaged: having met one, SQLite refuses to commit even what only reads.
+  func readDamaged<R>(_ body: (Database) throws -> R) throws -> R {
+    try writer.unsafeRead { db in
+      try db.beginTransaction(.deferred)
+      defer {
+        // What keeps it from ending ends the connection.
+        try? db.rollback()
+      }
+      return try body(db)
+    }
+  }
+
+  /// Checks that no newer program has changed the format since the store was opened. Costs one look at a table of a few rows.
+  func checkReadable(_ db: Database) throws {
+    let statement = try db.cachedStatement(sql: "SELECT value FROM \(tables.meta) WHERE name = 'minimumReader'")
+    guard let least = try Int.fetchOne(statement), least <= StoreTables.format else {
+      guard let versions = try tables.versions(in: db) else {
+        throw StoreError(.notAStore, "the tables of the store are gone")
+      }
+      return try versions.checkReadable()
+    }
   }
 
   /// Runs what saves, within a transaction that another process may have changed the format before.

@@ -55,6 +55,13 @@ public final class StoreTransaction {
 
   func definition(_ id: Int64) throws -> Definition {
     if let known = ownDefinitions[id] ?? core.definitions[id] { return known }
+    let definition = try readDefinition(id)
+    keep(definition, isCommitted: isWhole && !madeDefinitions)
+    return definition
+  }
+
+  /// Reads a definition from its table.
+  func readDefinition(_ id: Int64) throws -> Definition {
     let row = try Row.fetchOne(
       statement("SELECT content, hash FROM \(tables.definitions) WHERE id = ?"), arguments: [id])
     let damage = StoreError(
@@ -62,9 +69,7 @@ public final class StoreTransaction {
     guard let row else { throw damage }
     let content: Data = try row.column(0), hash: Data = try row.column(1)
     guard SHA256.digest(of: content.bytes) == [UInt8](hash) else { throw damage }
-    let definition = Definition(id: id, content: try Definition.Content(bytes: content, limits: core.options.limits))
-    keep(definition, isCommitted: isWhole && !madeDefinitions)
-    return definition
+    return Definition(id: id, content: try Definition.Content(bytes: content, limits: core.options.limits))
   }
 
   private func keep(_ definition: Definition, isCommitted: Bool) {

@@ -1,5 +1,4 @@
 internal import ArgumentParser
-internal import Foundation
 internal import StrataCore
 
 struct EncodeCommand: ToolCommand {
@@ -12,34 +11,12 @@ struct EncodeCommand: ToolCommand {
   @Option(name: .shortAndLong, help: "The archive to write; - is standard output.")
   var output: String
 
-  @Option(help: "Archive the document, an object, as a record of this type.")
-  var type: String?
-
-  @Option(help: "The model version of the record.")
-  var modelVersion: Int?
-
-  func validate() throws {
-    if let type {
-      guard !type.isEmpty else { throw ValidationError("--type needs a name.") }
-      guard modelVersion != nil || RecordShape.parseMark(type).modelVersion == nil else {
-        throw ValidationError("--type is a name alone; the version follows --model-version.")
-      }
-    } else if modelVersion != nil {
-      throw ValidationError("--model-version needs --type.")
-    }
-    if let modelVersion, modelVersion < 0 { throw ValidationError("--model-version is 0 or more.") }
-  }
+  @OptionGroup var record: RecordOptions
 
   func run(on console: Console) throws -> Int32 {
     let file = DataFile(input)
     let document = try file.readJSON(console).value
-    let archive = try ToolError.at(input) {
-      guard let type else { return try ArchiveEncoder().encode(document) }
-      guard case .object(let object) = document else {
-        throw ToolError("\(file.name): --type needs an object, and the document is \(document.kind)")
-      }
-      return try ArchiveEncoder().encode(ModelRecord(typeName: type, modelVersion: modelVersion, object: object))
-    }
+    let archive = try ToolError.at(input) { try record.archive(of: document, file) }
     try DataFile(output).write(archive, console)
     return 0
   }

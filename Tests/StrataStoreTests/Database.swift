@@ -17,6 +17,11 @@ struct Database {
 
   func number(_ sql: String) throws -> Int { try Int.fetchOne(db, sql: sql) ?? 0 }
 
+  /// The pages of a table without those of overflows.
+  func pages(of table: String) throws -> [Int] {
+    try Int.fetchAll(db, sql: "SELECT pageno FROM dbstat WHERE name = ? AND pagetype = 'leaf'", arguments: [table])
+  }
+
   /// Changes something about a column of the only row of a table.
   func damage(_ table: String, _ column: String, _ random: inout SeededRandom) throws {
     switch try DatabaseValue.fetchOne(db, sql: "SELECT \(column) FROM \(table)")?.storage {

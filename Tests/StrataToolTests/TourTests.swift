@@ -22,7 +22,7 @@ struct TourTests {
     #expect(run.text.contains("state: \"open\" → \"closed\""))
     #expect(!run.text.contains(" 0 bytes"))
     let names = ["1-version-1.strata", "2-version-3.strata", "3-merged.strata", "4-merged.strata"]
-    #expect(try FileManager.default.contentsOfDirectory(atPath: folder).sorted() == names)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder).sorted() == names + ["issues.store"])
     #expect(Run(["verify"] + names.map { folder + "/" + $0 }).code == 0)
     let last = try ArchiveDecoder().decode(
       Issue.self, from: URL(fileURLWithPath: folder + "/4-merged.strata"))
@@ -32,6 +32,29 @@ struct TourTests {
     let before = try scratch.data("tour/4-merged.strata")
     #expect(Run("tour", "--output", folder).text == run.text)
     #expect(try scratch.data("tour/4-merged.strata") == before)
+  }
+
+  @Test("The tour ends in a store that holds each state, and the commands read it")
+  func store() throws {
+    let run = Run("tour", "--output", folder)
+    let path = folder + "/issues.store"
+    #expect(run.text.contains("5. A store keeps every state: \(path)\n   4 saves under the key issue/"), "\(run.text)")
+    #expect(run.text.contains("restored as revision 5, which differs from revision 4 at: title, "), "\(run.text)")
+    let key = try #require(run.text.split(separator: " ").last?.dropLast(2)).description
+    let history = try JSONReader().read(Run("store", "history", path, key, "--json").output)["revisions"]?.arrayValue
+    #expect(history?.map { $0["action"] } == ["save", "save", "save", "save", "restore", "undo"])
+    #expect(history?.map { $0["modelVersion"] } == [1, 3, 3, 3, 1, 3])
+    for (revision, name) in ["1-version-1", "2-version-3", "3-merged", "4-merged", "1-version-1", "4-merged"]
+      .enumerated()
+    {
+      let exported = Run("store", "export", path, key, "-o", "-", "--revision", "\(revision + 1)")
+      #expect(try exported.output == scratch.data("tour/\(name).strata"), "\(revision + 1)")
+    }
+    // Somebody else's file in its place stays.
+    _ = try scratch.file("tour/issues.store", Data(repeating: 1, count: 5000))
+    let again = Run("tour", "--output", folder)
+    #expect(again.code == 1 && again.error.contains("issues.store"))
+    #expect(try scratch.data("tour/issues.store").count == 5000)
   }
 
   static let issue = """

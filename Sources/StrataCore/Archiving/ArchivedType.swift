@@ -1,13 +1,13 @@
 /// The type of an archive's root and its name today, found by the name in the stamp.
-struct ArchivedType {
-  let type: any Archivable.Type
-  let name: String
+package struct ArchivedType {
+  package let type: any Archivable.Type
+  package let name: String
 
   /// - Parameters:
   ///   - root: what archives hold; a model stands for containers of it, too.
   ///   - subclasses: classes that may stand in its place.
   ///   - name: what the stamp says.
-  init(_ root: any Archivable.Type, _ subclasses: [any VersionedModel.Type], stampedAs name: String) {
+  package init(_ root: any Archivable.Type, _ subclasses: [any VersionedModel.Type], stampedAs name: String) {
     guard let model = root as? any VersionedModel.Type else {
       self.init(root)
       return

@@ -19,12 +19,13 @@ struct StoreOpening {
     guard !options.isReadOnly, versions?.isWritable ?? true else {
       guard versions != nil else { throw StoreError(.readOnly, "there is no store at this path to read") }
       return StoreCore(
-        try DatabasePool(path: path, configuration: configuration(isReadOnly: true)), tables, options, isReadOnly: true)
+        try DatabasePool(path: path, configuration: configuration(isReadOnly: true)), tables, options, isReadOnly: true,
+        path: path)
     }
     let pool = try DatabasePool(path: path, configuration: configuration(isReadOnly: false))
     try prepare(pool)
     try makeTables(in: pool, tables)
-    return StoreCore(pool, tables, options, isReadOnly: false)
+    return StoreCore(pool, tables, options, isReadOnly: false, path: path)
   }
 
   func openInMemory() throws -> StoreCore {
@@ -48,6 +49,23 @@ struct StoreOpening {
       try makeTables(in: writer, tables)
     }
     return StoreCore(writer, tables, options, isReadOnly: isReadOnly)
+  }
+
+  /// Opens a file for salvage, as long as SQLite finds the tables of a store in it.
+  func openDamaged(_ path: String) throws -> (any DatabaseWriter, StoreTables) {
+    let tables = try StoreTables(prefix: "")
+    let queue = try DatabaseQueue(path: path, configuration: configuration(isReadOnly: true))
+    try queue.read { db in
+      guard try db.tableExists(tables.revisions), try db.tableExists(tables.keys),
+        try db.tableExists(tables.definitions)
+      else { throw StoreError(.notAStore, "the file has no tables of a store") }
+      do { try tables.versions(in: db)?.checkReadable() } catch let error as StoreError where error.code == .damaged {
+        // What does not tell its format has the one that all stores have had.
+      } catch let error as DatabaseError where error.resultCode == .SQLITE_CORRUPT {
+        // As above.
+      }
+    }
+    return (queue, tables)
   }
 
   private func configuration(isReadOnly: Bool) -> Configuration {

@@ -10,6 +10,9 @@ struct StoreTables: Sendable {
   let prefix: String
   let meta, definitions, counts, keys, revisions, labels, blobs, pieces, failures: String
 
+  /// The names of all tables.
+  var all: [String] { [meta, definitions, counts, keys, revisions, labels, blobs, pieces, failures] }
+
   /// - Throws: ``StoreError`` with the code `invalid` for a prefix that is no beginning of a name.
   init(prefix: String) throws {
     guard prefix.utf8.allSatisfy({ $0 == 95 || (48...57).contains($0) || (65...90).contains($0 & 0xDF) }),

@@ -53,6 +53,13 @@ struct Document {
     }
   }
 
+  /// An archive, or null where there is none.
+  init(name: String, archive: Data?) throws {
+    self.name = name
+    form = .archive(try archive.map { try Stamp(of: $0) } ?? Stamp(typeName: "Value"))
+    value = try archive.map { try ArchiveDecoder().decodeValue(from: $0) } ?? .null
+  }
+
   /// Whether text stands on several lines.
   private static func hasLines(_ text: Data) -> Bool {
     let spaces = Set(" \t\r\n".utf8)

@@ -5,7 +5,8 @@ internal import StrataCore
 struct TourCommand: ToolCommand {
   static let configuration = CommandConfiguration(
     commandName: "tour",
-    abstract: "Archive a GitHub issue, open it years later, and merge what the server says since.",
+    abstract:
+      "Archive a GitHub issue, open it years later, merge what the server says since, and keep every state of it.",
     discussion: "Without files, the three responses in Fixtures/json/tour are taken.")
 
   @Argument(help: "Responses for one GitHub issue, as JSON, in their order.")
@@ -30,8 +31,15 @@ struct TourCommand: ToolCommand {
     let title = stages.first?.issue.title ?? ""
     try console.line("Issue \(responses.first?.number ?? 0): \(title.onOneLine)".cut(to: console.width))
     for (place, stage) in stages.enumerated() { try tell(stage, place + 1, in: folder, console) }
+    let store = TourStore(in: folder, output)
+    let number = responses.first?.number ?? 0
+    let lines = try store.tell(stages, key: "issue/\(number)")
+    try console.line()
+    try console.line("\(stages.count + 1). A store keeps every state: \(store.path.onOneLine)")
+    for line in lines { try console.line("   " + line.cut(to: console.width - 3)) }
     try console.line()
     try console.line("The archives are in \(output.onOneLine); look into them with strata inspect.")
+    try console.line("Look into the store with strata store history \(store.path.onOneLine) issue/\(number).")
     return 0
   }
 

@@ -26,6 +26,19 @@ package enum AtomicFile {
     try write(data.bytes, to: url)
   }
 
+  /// Gives a file that was made beside it the place of another one, once its content and its new name would survive a loss
+  /// of power.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `fileSystem`. Where the new name could not be made to last, it is there.
+  package static func place(_ file: URL, at url: URL) throws {
+    let path = try OpenFile.path(of: url), made = try OpenFile.path(of: file)
+    // Opened first, so that a folder which cannot be synchronized fails before anything is changed.
+    let folder = try OpenFile(folder: folder(of: path), named: path)
+    try OpenFile(writing: file).synchronize()
+    guard SystemCall.make(.rename, { rename(made, path) }) == 0 else { throw OpenFile.failure("write", path) }
+    try folder.synchronize()
+  }
+
   /// Replaces the file at `url` by what `writing` writes, or makes it.
   ///
   /// The bytes go to a new file in the same folder, which is synchronized and then takes the place of the old

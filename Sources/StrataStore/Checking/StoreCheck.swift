@@ -1,0 +1,285 @@
+internal import Foundation
+internal import GRDB
+internal import StrataCore
+
+/// How thoroughly a store is checked.
+public enum StoreCheckLevel: Sendable, Hashable {
+  /// The pages of the file (`PRAGMA quick_check`), all references, and the counts that the status tells.
+  case quick
+  /// `quick`, and of so many percent of all revisions, chosen at random, the checksums and all that they are made of.
+  case share(percent: Double)
+  /// The pages and indexes of the file (`PRAGMA integrity_check`), all references and counts, and every revision, which is
+  /// decoded to a `Value`.
+  case full
+}
+
+/// What a check found.
+public struct StoreCheckReport: Sendable {
+  /// What was checked.
+  public let level: StoreCheckLevel
+  /// What is not as it was written; the first 10,000 of them.
+  public let findings: [StoreFinding]
+  /// How many findings there are beyond those.
+  public let omittedFindings: Int
+  /// How many revisions were read.
+  public let checkedRevisions: Int
+
+  /// Whether nothing was found.
+  public var isClean: Bool { findings.isEmpty }
+}
+
+extension SnapshotStore {
+  /// Compares the store with what was written to it. Nothing is changed, and nobody waits for it: others go on saving, which
+  /// the check does not see.
+  ///
+  ///     let report = try await store.check(.full)
+  ///     for finding in report.findings { print(finding) }  // where, what is wrong, what to do next
+  ///
+  /// Damage is a finding and no error.
+  ///
+  /// - Throws: ``StoreError`` with the code `busy`, `newerStore`, `fileSystem`, `invalid` for a share that is not from 0 to
+  ///   100; `CancellationError` where the task was cancelled.
+  /// - Complexity: each level reads the whole file. Memory holds one revision.
+  public func check(_ level: StoreCheckLevel = .quick) async throws -> StoreCheckReport {
+    try await StoreWork.run { [core] work in try StoreChecker.check(core, level, work) }
+  }
+
+  /// As ``check(_:)-(StoreCheckLevel)``, where there is no concurrency.
+  public func check(_ level: StoreCheckLevel = .quick) throws -> StoreCheckReport {
+    try StoreWork.runNow { try StoreChecker.check(core, level, $0) }
+  }
+}
+
+/// Checks a store within one transaction.
+struct StoreChecker {
+  private let transaction: StoreTransaction
+  private let work: StoreWork
+  private var findings = StoreFindings()
+  private var checked = 0
+  private var names = KeyNames()
+
+  private init(_ transaction: StoreTransaction, _ work: StoreWork) {
+    self.transaction = transaction
+    self.work = work
+  }
+
+  static func check(_ core: StoreCore, _ level: StoreCheckLevel, _ work: StoreWork) throws -> StoreCheckReport {
+    if case .share(let percent) = level, !(0...100).contains(percent) {
+      throw StoreError(.invalid, "a share of the revisions is from 0 to 100 percent")
+    }
+    return try core.readDamaged { db in
+      try core.read(db) { transaction in
+        var checker = StoreChecker(transaction, work)
+        try checker.run(level)
+        return StoreCheckReport(
+          level: level, findings: checker.findings.all, omittedFindings: checker.findings.omitted,
+          checkedRevisions: checker.checked)
+      }
+    }
+  }
+
+  private mutating func run(_ level: StoreCheckLevel) throws {
+    try checkPages(level == .full ? "integrity_check" : "quick_check")
+    try checkReferences()
+    try checkHeads()
+    try checkCounts()
+    try checkDefinitions()
+    switch level {
+    case .quick: break
+    case .share(let percent): try checkRevisions(share: percent / 100, decoding: false)
+    case .full:
+      try checkRevisions(share: 1, decoding: true)
+      try checkContents()
+    }
+  }
+
+  /// Runs a part of the check. Where the file is so damaged that it cannot go on, that is a finding.
+  private mutating func part(_ name: String, _ body: (inout StoreChecker) throws -> Void) throws {
+    try work.check()
+    do { try body(&self) } catch let error as DatabaseError {
+      findings.add(
+        StoreFinding(
+          .file, "\(name) could not be checked: \(StoreFinding.problem(error))", advice: StoreFinding.salvage))
+    }
+  }
+
+  private mutating func checkPages(_ pragma: String) throws {
+    try part("the pages") { checker in
+      let tables = checker.transaction.tables
+      // Of a database of the app's own the store's tables are checked.
+      let names = tables.prefix.isEmpty ? [nil] : tables.all.map { Optional($0) }
+      for name in names {
+        let sql = "PRAGMA \(pragma)" + (name.map { "(\($0))" } ?? "")
+        let lines = try String.fetchCursor(checker.transaction.db, sql: sql)
+        while let line = try lines.next() {
+          guard line != "ok" else { continue }
+          checker.findings.add(
+            StoreFinding(
+              .file, line.hasPrefix("NULL value") || line.contains("missing from index") ? "an index is damaged" : line,
+              advice: StoreFinding.salvage))
+        }
+      }
+    }
+  }
+
+  private mutating func checkReferences() throws {
+    for table in transaction.tables.all {
+      try part("the references of \(table)") { checker in
+        let rows = try Row.fetchCursor(checker.transaction.db, sql: "PRAGMA foreign_key_check(\(table))")
+        while let row = try rows.next() {
+          let id: Int64? = row[1], parent: String = row[2]
+          checker.findings.add(
+            StoreFinding(
+              .reference, sequence: table == checker.transaction.tables.revisions ? id : nil,
+              "a row of \(table) refers to one of \(parent) that is not there", advice: StoreFinding.salvage))
+        }
+      }
+    }
+  }
+
+  private mutating func checkHeads() throws {
+    let tables = transaction.tables
+    try part("the last revisions") { checker in
+      let rows = try Row.fetchCursor(
+        checker.transaction.db,
+        sql: """
+          SELECT k.name FROM \(tables.keys) k LEFT JOIN \(tables.revisions) r ON r.id = k.head
+          WHERE r.id IS NULL OR r.key <> k.id
+          OR r.seq <> (SELECT seq FROM \(tables.revisions) WHERE key = k.id ORDER BY seq DESC LIMIT 1)
+          """)
+      while let row = try rows.next() {
+        checker.findings.add(
+          StoreFinding(
+            .reference, key: try row.column(0), "the key does not name its last revision", advice: StoreFinding.salvage)
+        )
+      }
+    }
+    try part("the labels") { checker in
+      let rows = try Row.fetchCursor(
+        checker.transaction.db,
+        sql: """
+          SELECT k.name, l.name FROM \(tables.labels) l JOIN \(tables.keys) k ON k.id = l.key
+          LEFT JOIN \(tables.revisions) r ON r.id = l.revision WHERE r.id IS NULL OR r.key <> l.key
+          """)
+      while let row = try rows.next() {
+        let name: String = try row.column(1)
+        checker.findings.add(
+          StoreFinding(
+            .label, key: try row.column(0), "the label \(name) is on no revision of the key",
+            advice: "remove the label, or set it anew"))
+      }
+    }
+  }
+
+  private mutating func checkCounts() throws {
+    let tables = transaction.tables
+    try part("the counts") { checker in
+      let rows = try Row.fetchCursor(
+        checker.transaction.db,
+        sql: """
+          WITH found AS (
+            SELECT r.definition AS definition, count(*) AS revisions, count(k.id) AS heads
+            FROM \(tables.revisions) r LEFT JOIN \(tables.keys) k ON k.head = r.id
+            WHERE r.definition IS NOT NULL GROUP BY 1)
+          SELECT d.type, coalesce(f.revisions, 0), coalesce(c.revisions, 0) FROM \(tables.definitions) d
+          LEFT JOIN found f ON f.definition = d.id LEFT JOIN \(tables.counts) c ON c.definition = d.id
+          WHERE coalesce(f.revisions, 0) <> coalesce(c.revisions, 0) OR coalesce(f.heads, 0) <> coalesce(c.heads, 0)
+          """)
+      while let row = try rows.next() {
+        let type: String = try row.column(0), found: Int = try row.column(1), counted: Int = try row.column(2)
+        checker.findings.add(
+          StoreFinding(
+            .count, "there are \(found) revisions of \(type), and the status tells \(counted)",
+            advice: "no value is concerned; salvage the store, which counts anew"))
+      }
+    }
+  }
+
+  private mutating func checkDefinitions() throws {
+    try part("the definitions") { checker in
+      let transaction = checker.transaction
+      for id in try Int64.fetchAll(transaction.db, sql: "SELECT id FROM \(transaction.tables.definitions)") {
+        do { _ = try transaction.readDefinition(id) } catch {
+          checker.findings.add(
+            StoreFinding(
+              .definition, "definition \(id), on which revisions stand: " + StoreFinding.problem(error),
+              advice: StoreFinding.salvage))
+        }
+      }
+    }
+  }
+
+  private mutating func checkRevisions(share: Double, decoding: Bool) throws {
+    var walk = RevisionWalk(transaction, work)
+    while let step = try walk.next() {
+      switch step {
+      case .row(let row):
+        guard share >= 1 || Double.random(in: 0..<1) < share else { continue }
+        checked += 1
+        do {
+          guard let content = try transaction.content(of: row), decoding else { continue }
+          _ = try KeyedContent(key: "", revision: 0, content: content).value(transaction.core.options)
+        } catch { findings.add(.ofRevision(row, key: names.name(row.key, transaction), error)) }
+      case .damaged(let id, let key, let seq, let error):
+        checked += 1
+        findings.add(
+          StoreFinding(
+            .revision, key: key.flatMap { names.name($0, transaction) }, revision: seq.map { Int($0) }, sequence: id,
+            StoreFinding.problem(error), advice: StoreFinding.salvage))
+      case .gap(let ids, let error):
+        findings.add(
+          StoreFinding(
+            .file, sequence: ids.lowerBound,
+            "revisions of the sequence \(ids.lowerBound) to \(ids.upperBound) cannot be read: "
+              + StoreFinding.problem(error), advice: StoreFinding.salvage))
+      }
+    }
+  }
+
+  private mutating func checkContents() throws {
+    try part("shared content") { checker in
+      let transaction = checker.transaction, tables = transaction.tables
+      let rows = try Row.fetchCursor(
+        transaction.db,
+        sql: """
+          SELECT id, hash, EXISTS (SELECT 1 FROM \(tables.revisions) WHERE blob = b.id)
+            OR EXISTS (SELECT 1 FROM \(tables.pieces) WHERE blob = b.id) FROM \(tables.blobs) b
+          """)
+      while let row = try rows.next() {
+        try checker.work.check()
+        let id: Int64 = try row.column(0), isUsed: Bool = try row.column(2)
+        do {
+          let hash: Data = try row.column(1)
+          guard try SHA256.digest(of: transaction.blob(id).bytes) == [UInt8](hash) else {
+            throw StoreError(.damaged, "the bytes are not those of its digest")
+          }
+          if !isUsed {
+            checker.findings.add(
+              StoreFinding(
+                .content, "content \(id) belongs to no revision", advice: "no value is concerned; salvage leaves it out"
+              ))
+          }
+        } catch {
+          checker.findings.add(
+            StoreFinding(
+              .content, "content \(id), which revisions share: " + StoreFinding.problem(error),
+              advice: StoreFinding.salvage))
+        }
+      }
+    }
+  }
+}
+
+/// The names of keys by their numbers, found as long as an index or the table has them.
+struct KeyNames {
+  private var last: (id: Int64, name: String?)?
+
+  mutating func name(_ id: Int64, _ transaction: StoreTransaction) -> String? {
+    if let last, last.id == id { return last.name }
+    // A name that cannot be read is not known.
+    let name = try? String.fetchOne(
+      transaction.statement("SELECT name FROM \(transaction.tables.keys) WHERE id = ?"), arguments: [id])
+    last = (id, name)
+    return name
+  }
+}

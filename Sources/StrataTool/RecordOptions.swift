@@ -1,0 +1,33 @@
+internal import ArgumentParser
+internal import Foundation
+internal import StrataCore
+
+/// As what a JSON document is archived.
+struct RecordOptions: ParsableArguments {
+  @Option(help: "Archive the document, an object, as a record of this type.")
+  var type: String?
+
+  @Option(help: "The model version of the record.")
+  var modelVersion: Int?
+
+  func validate() throws {
+    if let type {
+      guard !type.isEmpty else { throw ValidationError("--type needs a name.") }
+      guard modelVersion != nil || RecordShape.parseMark(type).modelVersion == nil else {
+        throw ValidationError("--type is a name alone; the version follows --model-version.")
+      }
+    } else if modelVersion != nil {
+      throw ValidationError("--model-version needs --type.")
+    }
+    if let modelVersion, modelVersion < 0 { throw ValidationError("--model-version is 0 or more.") }
+  }
+
+  /// The archive of a document that a file held.
+  func archive(of document: Value, _ file: DataFile) throws -> Data {
+    guard let type else { return try ArchiveEncoder().encode(document) }
+    guard case .object(let object) = document else {
+      throw ToolError("\(file.name): --type needs an object, and the document is \(document.kind)")
+    }
+    return try ArchiveEncoder().encode(ModelRecord(typeName: type, modelVersion: modelVersion, object: object))
+  }
+}

@@ -1,0 +1,15 @@
+internal import ArgumentParser
+
+/// What stands before the name of a command for stores.
+struct StoreCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "store",
+    abstract: "Keep archives and JSON documents in a store, in which each save is a revision.",
+    discussion: "Docs/Store.md is about stores, Docs/Tool.md about these commands and their JSON.",
+    subcommands: [
+      StoreInitCommand.self, StoreImportCommand.self, StoreSaveCommand.self, StoreShowCommand.self,
+      StoreListCommand.self, StoreHistoryCommand.self, StoreDiffCommand.self, StoreLabelCommand.self,
+      StoreRestoreCommand.self, StoreUndoCommand.self, StoreRedoCommand.self, StoreDeleteCommand.self,
+      StoreExportCommand.self,
+    ])
+}

@@ -1,0 +1,66 @@
+internal import ArgumentParser
+internal import StrataCore
+internal import StrataStore
+
+struct StoreDiffCommand: ToolCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "diff", abstract: "Compare two revisions of a key, key path by key path.",
+    discussion: """
+      Marks, and exit codes, are those of strata diff: 0 where the revisions are the same, 1 where they differ, and 2 for \
+      a failure. A deletion is compared as null.
+      """)
+
+  static var failureCode: Int32 { 2 }
+
+  @OptionGroup var store: StoreFile
+
+  @OptionGroup var key: StoreKey
+
+  @Argument(help: "The revision before: \(StorePointArgument.help). The one before the last unless given.")
+  var old: StorePointArgument?
+
+  @Argument(help: "The revision after.")
+  var new = StorePointArgument.latest
+
+  @Option(help: "The key that tells the elements of lists apart.")
+  var by = "id"
+
+  @Flag(help: "Show values, cut to the width of the terminal; JSON always has them.")
+  var values = false
+
+  func validate() throws {
+    if by.isEmpty { throw ValidationError("--by needs a key.") }
+  }
+
+  func run(on console: Console) throws -> Int32 {
+    let (before, after) = try store.use(.reads) { store in
+      try store.read { transaction in
+        func state(_ point: StorePoint) throws -> State {
+          guard let found = try transaction.revision(of: key.name, at: point) else {
+            throw ToolError("\(self.store.path): there is no key \(key.name)")
+          }
+          let archive = found.isDeletion ? nil : try transaction.archive(of: key.name, at: .revision(found.number))
+          return (found, try Document(name: "revision \(found.number)", archive: archive))
+        }
+        let after = try state(new.point)
+        if let old { return (try state(old.point), after) }
+        let number = after.revision.number
+        guard let before = try transaction.history(of: key.name).last(where: { $0.number < number }) else {
+          throw ToolError("\(self.store.path): there is no revision of \(key.name) before \(number)")
+        }
+        return (try state(.revision(before.number)), after)
+      }
+    }
+    let comparison = try Comparison(before.document, after.document)
+    let changes = ValueDifference(from: comparison.old, to: comparison.new, elementsBy: by).changes
+    let text = DifferenceText(width: console.width, showsValues: values)
+    try store.show(
+      [
+        "key": .string(key.name), "old": before.revision.json, "new": after.revision.json,
+        "notes": .array(comparison.notes.map { .string($0) }), "changes": .array(changes.map(\.json)),
+      ], comparison.notes.map(\.onOneLine) + changes.map { text.line($0) }, console)
+    return comparison.notes.isEmpty && changes.isEmpty ? 0 : 1
+  }
+
+  private typealias State = (revision: StoreRevision, document: Document)
+}

@@ -1,0 +1,49 @@
+internal import ArgumentParser
+internal import StrataCore
+internal import StrataStore
+
+struct StoreExportCommand: ToolCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "export", abstract: "Write what is under a key as an ordinary archive.")
+
+  @OptionGroup var store: StoreFile
+
+  @OptionGroup var key: StoreKey
+
+  @Option(name: .shortAndLong, help: "The archive to write; - is standard output.")
+  var output: String
+
+  @Option(help: ArgumentHelp("Which revision: \(StorePointArgument.help).", valueName: "point"))
+  var revision = StorePointArgument.latest
+
+  func validate() throws {
+    if store.json, output == "-" { throw ValidationError("--json and the archive cannot both be on standard output.") }
+    if output.isEmpty { throw ValidationError("--output needs a path.") }
+  }
+
+  func run(on console: Console) throws -> Int32 {
+    let (found, archive) = try store.use(.reads) { store in
+      try store.read { transaction in
+        guard let found = try transaction.revision(of: key.name, at: revision.point) else {
+          throw ToolError("\(self.store.path): there is no key \(key.name)")
+        }
+        return (found, try transaction.archive(of: key.name, at: revision.point))
+      }
+    }
+    let file = DataFile(output)
+    guard try file.isStandard || !isStore(output) else {
+      throw ToolError("\(output): is the store itself, which an archive would replace")
+    }
+    try file.write(archive, console)
+    guard !file.isStandard else { return 0 }
+    try store.show(
+      found.json(adding: [("output", .string(output)), ("size", .integer(archive.count))]),
+      ["exported  \(found.key.onOneLine)  revision \(found.number)  \(archive.count.counted("byte"))"], console)
+    return 0
+  }
+
+  private func isStore(_ path: String) throws -> Bool {
+    let own = try RealPath.of(store.path)
+    return try [own, own + "-wal", own + "-shm"].contains(RealPath.of(path))
+  }
+}

@@ -1,0 +1,87 @@
+internal import ArgumentParser
+internal import Foundation
+internal import StrataCore
+internal import StrataStore
+
+/// The store that a command works on.
+struct StoreFile: ParsableArguments {
+  enum Access {
+    /// Nothing is written, to a store of a newer program neither.
+    case reads
+    case writes
+    /// As `writes`, and makes a store where there is no file.
+    case makes
+  }
+
+  @Argument(help: ArgumentHelp("The file of the store.", valueName: "store"))
+  var path: String
+
+  @Flag(help: "Print one JSON document.")
+  var json = false
+
+  @Option(help: "Seconds to wait for others who save.")
+  var wait = 5.0
+
+  @OptionGroup(title: "Limits")
+  var limits: LimitOptions
+
+  func validate() throws {
+    if path.isEmpty { throw ValidationError("the store needs a path.") }
+    if path == "-" { throw ValidationError("a store is a file, and not standard input.") }
+    guard wait >= 0, wait <= 86_400 else { throw ValidationError("--wait is from 0 to 86400 seconds.") }
+  }
+
+  /// Whether there is anything at the path.
+  var exists: Bool {
+    get throws { try ToolError.at(path) { try FileStatus(ofPath: path) != nil } }
+  }
+
+  /// Opens the store for `body`. Failures are told with the path of the store.
+  func use<R>(_ access: Access, _ body: (SnapshotStore) throws -> R) throws -> R {
+    // Only who asks for a new store gets one: a wrong path would be an empty store that looks right.
+    guard try access == .makes || exists else {
+      throw ToolError("\(path): there is no file; strata store init makes a store")
+    }
+    guard !path.hasSuffix("/"), !FileTree.isFolder(path) else {
+      throw ToolError("\(path): names a folder, and a store is a file")
+    }
+    return try ToolError.at(path) {
+      var options = StoreOptions()
+      options.isReadOnly = access == .reads
+      options.busyTimeout = wait
+      options.limits = limits.limits
+      let store = try SnapshotStore(url: URL(fileURLWithPath: path), options: options)
+      let result = try body(store)
+      try store.close()
+      return result
+    }
+  }
+
+  /// Prints a document, or the lines where JSON was not asked for.
+  func show(_ document: @autoclosure () -> Value, _ lines: @autoclosure () -> [String], _ console: Console) throws {
+    if json { return try show(document(), console) }
+    let lines = lines()
+    if !lines.isEmpty { try console.write(Data((lines.joined(separator: "\n") + "\n").utf8)) }
+  }
+
+  func show(_ document: Value, _ console: Console) throws {
+    var data = try ToolError.at(path) { try JSONWriter(isPretty: true).write(document) }
+    data.append(UInt8(ascii: "\n"))
+    try console.write(data)
+  }
+}
+
+/// The key that a command is about.
+struct StoreKey: ParsableArguments {
+  @Argument(help: ArgumentHelp("The key in the store.", valueName: "key"))
+  var name: String
+}
+
+/// Who changes something, and why.
+struct StoreNote: ParsableArguments {
+  @Option(help: "Who does this, for the history.")
+  var author: String?
+
+  @Option(help: "Why, for the history.")
+  var note: String?
+}

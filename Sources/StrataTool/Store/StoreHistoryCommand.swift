@@ -1,0 +1,42 @@
+internal import ArgumentParser
+internal import StrataCore
+internal import StrataStore
+
+struct StoreHistoryCommand: ToolCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "history", abstract: "List the revisions of a key, the first one first.")
+
+  @OptionGroup var store: StoreFile
+
+  @OptionGroup var key: StoreKey
+
+  func run(on console: Console) throws -> Int32 {
+    let (revisions, labels) = try store.use(.reads) { store in
+      try store.read { (try $0.history(of: key.name), try $0.labels(of: key.name)) }
+    }
+    guard !revisions.isEmpty else { throw ToolError("\(store.path): there is no key \(key.name)") }
+    let names = Dictionary(grouping: labels.keys) { labels[$0] ?? 0 }
+      .mapValues { $0.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) } }
+    let document = revisions.map { revision in
+      revision.json(adding: [("labels", .array((names[revision.number] ?? []).map { .string($0) }))])
+    }
+    try store.show(
+      ["key": .string(key.name), "revisions": .array(document)], Self.lines(revisions, names), console)
+    return 0
+  }
+
+  /// The history as rows of a table.
+  ///
+  /// - Parameter showsTime: false where each run is to print the same.
+  static func lines(_ revisions: [StoreRevision], _ labels: [Int: [String]] = [:], showsTime: Bool = true) -> [String] {
+    var table = TextTable(columns: showsTime ? 5 : 4)
+    for revision in revisions {
+      let action = String(describing: revision.action) + (revision.origin.map { " \($0)" } ?? "")
+      let names = (labels[revision.number] ?? []).map { " [\($0.onOneLine)]" }.joined()
+      table.add(
+        ["\(revision.number)", action, revision.mark] + (showsTime ? [revision.timeText] : [])
+          + [revision.author?.onOneLine ?? "", (revision.note?.onOneLine ?? "") + names])
+    }
+    return table.lines
+  }
+}

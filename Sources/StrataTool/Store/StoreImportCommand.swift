@@ -1,0 +1,50 @@
+internal import ArgumentParser
+internal import Foundation
+internal import StrataCore
+internal import StrataStore
+
+struct StoreImportCommand: ToolCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "import", abstract: "Save the archives and JSON documents of a folder.",
+    discussion: """
+      Each file is saved under its path in the folder, those in its folders too. What is under its key already, to the \
+      byte, is not saved again, so an import can be repeated. Files of other kinds are passed over with a line.
+      """)
+
+  @OptionGroup var store: StoreFile
+
+  @Argument(help: "The folder.")
+  var folder: String
+
+  @Option(help: "What the keys begin with.")
+  var prefix = ""
+
+  @OptionGroup var who: StoreNote
+
+  func run(on console: Console) throws -> Int32 {
+    guard FileTree.isFolder(folder) else {
+      throw ToolError("\(folder): is no folder; strata store save saves one file")
+    }
+    let root = folder.count > 1 && folder.hasSuffix("/") ? String(folder.dropLast()) : folder
+    let items = try FileTree(root).items.filter { !FileTree.isUnfinished($0.path) }
+    var report = StoreImportReport(store: store.path)
+    try store.use(.writes) { store in
+      var rest = items[...]
+      while !rest.isEmpty {
+        console.progress("\(items.count - rest.count)/\(items.count)")
+        let batch = StoreImportBatch(&rest, root: root, prefix: prefix, console)
+        let results = try batch.save(in: store, who)
+        report.results += results
+        // What is printed is on the disk.
+        console.clearProgress()
+        if !self.store.json { for result in results { try console.line(result.line) } }
+      }
+    }
+    if store.json { try store.show(report.json, console) } else { try console.line(report.line) }
+    guard report.count(.saved) + report.count(.same) + report.count(.failed) > 0 else {
+      // Nothing saved of nothing would be a wrong path that looks right.
+      throw ToolError("\(folder): no archive or JSON document is in this folder")
+    }
+    return report.count(.failed) == 0 ? 0 : 1
+  }
+}

@@ -1,0 +1,51 @@
+internal import StrataCore
+
+/// What became of the files of a folder.
+struct StoreImportReport {
+  enum Outcome: String, CaseIterable {
+    case saved
+    /// The key held it already.
+    case same
+    /// A file of another kind.
+    case other
+    case failed
+  }
+
+  struct Result {
+    let file: String
+    let outcome: Outcome
+    var key: String?
+    var revision: Int?
+    var message: String?
+
+    var line: String {
+      let end = [revision.map { "revision \($0)" }, message].compactMap(\.self)
+      return ([outcome.rawValue, (key ?? file).onOneLine] + end).joined(separator: "  ")
+    }
+
+    /// Every key is always there.
+    fileprivate var json: Value {
+      [
+        "file": .string(file), "outcome": .string(outcome.rawValue), "key": key.map { .string($0) } ?? .null,
+        "revision": revision.map { .integer($0) } ?? .null, "message": message.map { .string($0) } ?? .null,
+      ]
+    }
+  }
+
+  let store: String
+  var results: [Result] = []
+
+  func count(_ outcome: Outcome) -> Int { results.count { $0.outcome == outcome } }
+
+  var line: String {
+    "\(count(.saved).grouped) saved, \(count(.same).grouped) the same, \(count(.other).grouped) other, "
+      + "\(count(.failed).grouped) failed"
+  }
+
+  var json: Value {
+    let counts = Outcome.allCases.map { Object.Entry(key: $0.rawValue, value: .integer(count($0))) }
+    return [
+      "store": .string(store), "counts": .object(Object(counts)), "files": .array(results.map(\.json)),
+    ]
+  }
+}

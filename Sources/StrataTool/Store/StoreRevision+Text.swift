@@ -1,0 +1,64 @@
+internal import Foundation
+internal import StrataCore
+internal import StrataStore
+
+extension StoreRevision {
+  /// The revision as JSON. Every key is always there.
+  var json: Value { .object(Object(entries)) }
+
+  func json(adding more: [(String, Value)]) -> Value {
+    .object(Object(entries + more.map { Object.Entry(key: $0, value: $1) }))
+  }
+
+  private var entries: [Object.Entry] {
+    func text(_ text: String?) -> Value { text.map { .string($0) } ?? .null }
+    func optional(_ number: Int?) -> Value { number.map { .integer($0) } ?? .null }
+    return [
+      .init(key: "key", value: .string(key)), .init(key: "revision", value: .integer(number)),
+      .init(key: "sequence", value: .integer(sequence)),
+      .init(key: "time", value: .string(timeText)),
+      .init(key: "action", value: .string(String(describing: action))), .init(key: "origin", value: optional(origin)),
+      .init(key: "author", value: text(author)), .init(key: "note", value: text(note)),
+      .init(key: "type", value: text(typeName)), .init(key: "modelVersion", value: optional(modelVersion)),
+    ]
+  }
+
+  /// `2026-11-22T12:00:00.250Z`, to the millisecond. A clock may be so wrong that its time has no such spelling.
+  var timeText: String {
+    let interval = time.timeIntervalSince1970
+    guard abs(interval) < 1e12 else { return "\(interval) seconds since 1970" }
+    let (seconds, rest) = Int64((interval * 1000).rounded()).flooredQuotient(by: 1000)
+    guard let text = ISO8601.string(from: Date(timeIntervalSince1970: Double(seconds))) else {
+      return "\(interval) seconds since 1970"
+    }
+    return text.dropLast() + "." + String(String(rest + 1000).dropFirst()) + "Z"
+  }
+
+  /// `Issue@3`; `deleted` where there is no value.
+  var mark: String {
+    guard let typeName else { return "deleted" }
+    return (modelVersion.map { "\(typeName)@\($0)" } ?? typeName).onOneLine
+  }
+
+  /// What was done, on one line: `saved  issue/7  revision 3`.
+  var line: String {
+    let verb =
+      switch action {
+      case .save: "saved"
+      case .restore: "restored"
+      case .undo: "undone"
+      case .redo: "redone"
+      case .delete: "deleted"
+      }
+    let source = origin.map { ", which repeats revision \($0)" } ?? ""
+    return "\(verb)  \(key.onOneLine)  revision \(number)" + source
+  }
+}
+
+extension Int64 {
+  /// The quotient that is not above the exact one, and what is left.
+  fileprivate func flooredQuotient(by divisor: Int64) -> (Int64, Int64) {
+    let rest = (self % divisor + divisor) % divisor
+    return ((self - rest) / divisor, rest)
+  }
+}

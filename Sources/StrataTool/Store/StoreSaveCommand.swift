@@ -1,0 +1,43 @@
+internal import ArgumentParser
+internal import StrataCore
+internal import StrataStore
+
+struct StoreSaveCommand: ToolCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "save", abstract: "Save an archive or a JSON document under a key, as a new revision.",
+    discussion: "When the revision is printed, it is on the disk.")
+
+  @OptionGroup var store: StoreFile
+
+  @OptionGroup var key: StoreKey
+
+  @Argument(help: "The archive or JSON document; - is standard input.")
+  var file: String
+
+  @OptionGroup var record: RecordOptions
+
+  @OptionGroup var who: StoreNote
+
+  @Option(help: "Save only if this is still the number of the last revision.")
+  var ifRevision: Int?
+
+  @Flag(help: "Save only if there is no value under the key.")
+  var ifAbsent = false
+
+  func validate() throws {
+    if ifRevision != nil, ifAbsent { throw ValidationError("--if-revision and --if-absent exclude each other.") }
+    if let ifRevision, ifRevision < 1 { throw ValidationError("--if-revision is 1 or more.") }
+  }
+
+  func run(on console: Console) throws -> Int32 {
+    let document = try StoredDocument(DataFile(file), record, console)
+    let condition: SaveCondition = ifAbsent ? .isAbsent : ifRevision.map { .isStill($0) } ?? .always
+    let revision = try store.use(.writes) { store in
+      try store.write {
+        try $0.saveArchive(document.archive, as: key.name, author: who.author, note: who.note, if: condition)
+      }
+    }
+    try store.show(revision.json, [revision.line], console)
+    return 0
+  }
+}

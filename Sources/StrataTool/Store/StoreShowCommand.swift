@@ -1,0 +1,54 @@
+internal import ArgumentParser
+internal import StrataCore
+internal import StrataStore
+
+struct StoreShowCommand: ToolCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "show", abstract: "Show what is under a key, and who saved it.")
+
+  @OptionGroup var store: StoreFile
+
+  @OptionGroup var key: StoreKey
+
+  @Option(help: ArgumentHelp("Which revision: \(StorePointArgument.help).", valueName: "point"))
+  var revision = StorePointArgument.latest
+
+  @Option(help: "Levels of the tree.")
+  var depth = 4
+
+  @Option(help: "Elements of each array or object of the tree.")
+  var elements = 20
+
+  func validate() throws {
+    if depth < 0 || elements < 0 { throw ValidationError("--depth and --elements are 0 or more.") }
+  }
+
+  func run(on console: Console) throws -> Int32 {
+    let (found, value) = try store.use(.reads) { store in
+      try store.read { transaction in
+        guard let found = try transaction.revision(of: key.name, at: revision.point) else {
+          throw ToolError("\(self.store.path): there is no key \(key.name)")
+        }
+        guard let value = try transaction.untypedValue(for: key.name, at: revision.point) else {
+          throw ToolError(
+            "\(self.store.path): \(key.name) was deleted by revision \(found.number); undo brings it back")
+        }
+        return (found, value)
+      }
+    }
+    if store.json {
+      try store.show(found.json(adding: [("value", value)]), console)
+    } else {
+      var tree = ValueTree(width: console.width, depth: depth, elements: elements)
+      tree.add(value)
+      var lines = [
+        "key       \(found.key.onOneLine)", "revision  \(found.number)", "type      \(found.mark)",
+        "time      \(found.timeText)",
+      ]
+      if let author = found.author { lines.append("author    \(author.onOneLine)") }
+      if let note = found.note { lines.append("note      \(note.onOneLine)") }
+      try store.show(.null, lines + [""] + tree.lines, console)
+    }
+    return 0
+  }
+}

@@ -1,0 +1,84 @@
+internal import Foundation
+internal import StrataCore
+internal import StrataStore
+
+/// The end of the tour: the chapters as revisions in a store.
+struct TourStore {
+  private static let name = "issues.store"
+
+  /// The path of the store as it is told.
+  let path: String
+  private let url: URL
+
+  /// - Parameters:
+  ///   - folder: the folder of the tour, which `path` names.
+  init(in folder: URL, _ path: String) {
+    self.path = (path.hasSuffix("/") ? path : path + "/") + Self.name
+    url = folder.appendingPathComponent(Self.name)
+  }
+
+  /// Saves a revision for each chapter, and restores an old one.
+  ///
+  /// - Returns: the lines that tell it.
+  func tell(_ stages: [TourStage], key: String) throws -> [String] {
+    try ToolError.at(path) {
+      try removeEarlier()
+      let store = try SnapshotStore(url: url)
+      let sizes = try store.write { transaction in
+        for stage in stages {
+          try transaction.saveArchive(stage.archive, as: key, author: "tour", note: stage.fileName)
+        }
+        return try transaction.history(of: key).count
+      }
+      var lines = ["\(sizes.counted("save")) under the key \(key), of which none replaced another:"]
+      lines += try history(store, key)
+
+      // Version 1 of the model saved it, and today's opens it.
+      let first = try store.read { try $0.value(Issue.self, for: key, at: .revision(1)) }
+      guard let first, first == stages.first?.issue else {
+        throw ToolError("\(path): revision 1 does not give back what was saved")
+      }
+      lines.append("revision 1 opens in today's model: state \(first.state.rawValue)")
+      let restored = try store.write {
+        try $0.restore(key, to: .revision(1), author: "tour", note: "as it was")
+      }
+      let difference = ValueDifference(
+        from: try stages.last.map { .record(try $0.issue.record()) } ?? .null, to: .record(try first.record()))
+      lines.append(
+        "restored as revision \(restored.number), which differs from revision \(stages.count) at: "
+          + differences(difference))
+      try store.write { transaction in
+        try transaction.undo(key, author: "tour", note: "not needed after all")
+        guard try transaction.value(Issue.self, for: key) == stages.last?.issue else {
+          throw ToolError("\(path): what was undone is not what was saved before")
+        }
+      }
+      lines.append("undone, so that the last state is that of revision \(stages.count) again:")
+      lines += try history(store, key)
+      try store.close()
+      return lines
+    }
+  }
+
+  /// Each tour begins anew, as its archives do.
+  private func removeEarlier() throws {
+    guard FileManager.default.fileExists(atPath: url.path) else { return }
+    var options = StoreOptions()
+    options.isReadOnly = true
+    // A file of somebody else's is no store, which this throws for, and stays.
+    try SnapshotStore(url: url, options: options).close()
+    for end in ["-wal", "-shm", ""] where FileManager.default.fileExists(atPath: url.path + end) {
+      try FileManager.default.removeItem(atPath: url.path + end)
+    }
+  }
+
+  private func history(_ store: SnapshotStore, _ key: String) throws -> [String] {
+    let revisions = try store.read { try $0.history(of: key) }
+    return StoreHistoryCommand.lines(revisions, showsTime: false).map { "  " + $0 }
+  }
+
+  private func differences(_ difference: ValueDifference) -> String {
+    difference.changes.map { String($0.path.description.prefix { $0 != "." && $0 != "[" }) }
+      .reduce(into: [String]()) { if $0.last != $1 { $0.append($1) } }.joined(separator: ", ")
+  }
+}

@@ -1,0 +1,137 @@
+import Foundation
+import StrataCore
+import StrataStore
+import StrataTestSupport
+import Testing
+
+/// Processes that save to one store and are killed at random.
+///
+/// Each is this program again, with one test that saves until it is killed and says after each save that it was acknowledged.
+/// `STRATA_PROCESS_ROUNDS` is the number of kills; Tests/store-simulation.sh makes 3,000.
+@Suite("Processes with a store", .serialized)
+struct StoreProcessTests {
+  private static let environment = ProcessInfo.processInfo.environment
+  private static var isChild: Bool { environment["STRATA_SAVER"] != nil }
+  private static var rounds: Int { environment["STRATA_PROCESS_ROUNDS"].flatMap(Int.init) ?? 6 }
+
+  /// What a process saves as a number: a small row, and now and then one with content of its own and one that others have.
+  private static func memo(_ name: String, _ number: Int) -> Part {
+    let long = number.isMultiple(of: 7) ? String(repeating: "\(number % 3)", count: 600) : ""
+    return Part(name: "\(name)-\(number)" + long, weight: Double(number))
+  }
+
+  @Test("saves until it is killed", .enabled(if: isChild, "a helper of the other test"))
+  func saver() throws {
+    guard let name = Self.environment["STRATA_SAVER"], let path = Self.environment["STRATA_STORE_FILE"] else { return }
+    let log = try FileHandle(forWritingTo: URL(fileURLWithPath: path + "." + name))
+    var options = StoreOptions()
+    options.busyTimeout = 120
+    let store = try SnapshotStore(url: URL(fileURLWithPath: path), options: options)
+    for number in 0..<100_000 {
+      let saved = try store.write { transaction in
+        let key = number.isMultiple(of: 2) ? "shared" : "own/\(name)/\(number / 20)"
+        var saved = [try transaction.save(Self.memo(name, number), as: key, author: name, note: "\(number)")]
+        // Two keys at once: both are there, or none.
+        if number.isMultiple(of: 5) {
+          saved.append(try transaction.save(Self.memo(name, number), as: "pairs", author: name, note: "\(number)"))
+        }
+        if number % 11 == 5 { saved.append(try transaction.undo("shared", author: name, note: "\(number)")) }
+        return saved
+      }
+      let lines = saved.map { "\($0.number) \($0.sequence) \(number) \($0.key)\n" }.joined()
+      try log.write(contentsOf: Data(lines.utf8))
+    }
+  }
+
+  #if os(Linux)
+    @Test("nothing acknowledged is lost, whoever is killed", .enabled(if: !isChild), arguments: [1, 2])
+    func kills(count: Int) throws {
+      let seed = Self.environment["STRATA_PROCESS_SEED"].flatMap(UInt64.init) ?? UInt64.random(in: 0..<1 << 48)
+      print("store: \(count) at a time, STRATA_PROCESS_SEED=\(seed)")
+      var random = SeededRandom(seed: seed)
+      try withFolder { folder in
+        let url = folder.appending(path: "killed.store")
+        var names: [String] = []
+        var running: [Process] = []
+        var kills = 0
+        func start() throws {
+          let name = "p\(names.count)"
+          names.append(name)
+          try Data().write(to: URL(fileURLWithPath: url.path + "." + name))
+          let process = Process()
+          process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+          process.arguments = ["--testing-library", "swift-testing", "--filter", "StoreProcessTests/saver"]
+          process.environment = Self.environment.merging(
+            ["STRATA_SAVER": name, "STRATA_STORE_FILE": url.path]) { $1 }
+          process.standardOutput = FileHandle.nullDevice
+          process.standardError = FileHandle.nullDevice
+          try process.run()
+          running.append(process)
+        }
+        func end(_ process: Process) {
+          kill(process.processIdentifier, SIGKILL)
+          process.waitUntilExit()
+        }
+        while kills < Self.rounds {
+          while running.count < count { try start() }
+          Thread.sleep(forTimeInterval: Double(random.below(300)) / 1000)
+          let process = running.remove(at: random.below(running.count))
+          end(process)
+          #expect(process.terminationReason == .uncaughtSignal, "a process stopped by itself")
+          kills += 1
+        }
+        for process in running { end(process) }
+        let (acknowledged, revisions) = try Self.check(url, names)
+        print(
+          "store: \(kills) kills of \(count) at a time, \(acknowledged) revisions acknowledged, \(revisions) in the store"
+        )
+        #expect(acknowledged > 0 && revisions >= acknowledged)
+      }
+    }
+
+    /// Checks that every revision that a process acknowledged is in the store with what was saved, and that no transaction is
+    /// there by half.
+    ///
+    /// - Returns: how many were acknowledged, and how many there are.
+    private static func check(_ url: URL, _ names: [String]) throws -> (Int, Int) {
+      let store = try SnapshotStore(url: url)
+      let all = try store.read { try $0.revisions(since: 0) }
+      let places = Dictionary(all.map { ($0.sequence, $0) }, uniquingKeysWith: { first, _ in first })
+      // Numbers of a key have no gap, and each value is what its author and note say.
+      for (key, revisions) in Dictionary(grouping: all, by: \.key) {
+        #expect(revisions.map(\.number) == Array(1...revisions.count), "\(key)")
+      }
+      var transactions: [String: Int] = [:]
+      try store.read { transaction in
+        for revision in all {
+          transactions["\(revision.author ?? "") \(revision.note ?? "")", default: 0] += 1
+          let value = try transaction.value(Part.self, for: revision.key, at: .revision(revision.number))
+          guard revision.action == .save else { continue }
+          let author = try #require(revision.author), number = try #require(revision.note.flatMap(Int.init))
+          #expect(value == memo(author, number), "\(revision.key) \(revision.number)")
+        }
+      }
+      for (transaction, count) in transactions {
+        let number = try #require(transaction.split(separator: " ").last.flatMap { Int($0) })
+        let expected = 1 + (number.isMultiple(of: 5) ? 1 : 0) + (number % 11 == 5 ? 1 : 0)
+        #expect(count == expected, "half of a transaction: \(transaction)")
+      }
+      var acknowledged = 0
+      for name in names {
+        let log = try String(contentsOfFile: url.path + "." + name, encoding: .utf8)
+        // The last line may be cut.
+        for line in log[..<(log.lastIndex(of: "\n") ?? log.startIndex)].split(separator: "\n") {
+          let parts = line.split(separator: " ", maxSplits: 3)
+          let found = places[try #require(Int64(parts[1]))]
+          #expect(
+            found?.key == String(parts[3]) && found?.number == Int(parts[0]) && found?.note == String(parts[2])
+              && found?.author == name, "\(name): \(line)")
+          acknowledged += 1
+        }
+      }
+      try store.close()
+      try Database.change(url) { try $0.checkInvariants() }
+      return (acknowledged, all.count)
+    }
+  #endif
+}

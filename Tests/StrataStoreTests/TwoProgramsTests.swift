@@ -1,0 +1,158 @@
+import Foundation
+import GRDB
+import StrataCore
+import StrataStore
+import StrataTestSupport
+import Synchronization
+import Testing
+
+@Suite("Two programs on one store")
+struct TwoProgramsTests {
+  private func set(_ name: String, _ value: Int, _ url: URL) throws {
+    try Database.change(url) { try $0.execute("UPDATE meta SET value = \(value) WHERE name = '\(name)'") }
+  }
+
+  @Test("A newer format opens for reading, or not at all, and nothing is written", arguments: [false, true])
+  func newerStore(isReadable: Bool) throws {
+    try withFolder { folder in
+      let url = folder.appending(path: "store")
+      let first = try SnapshotStore(url: url)
+      try first.write { _ = try $0.save(1, as: "n") }
+      try first.close()
+      try Database.change(url) {
+        try $0.execute("UPDATE meta SET value = 9 WHERE name IN ('format', 'minimumWriter')")
+        if !isReadable { try $0.execute("UPDATE meta SET value = 9 WHERE name = 'minimumReader'") }
+      }
+      let before = try Data(contentsOf: url)
+      if isReadable {
+        let store = try SnapshotStore(url: url)
+        #expect(store.isReadOnly)
+        #expect(try store.read { try $0.value(Int.self, for: "n") } == 1)
+        storeError(.readOnly) { try store.write { try $0.save(2, as: "n") } }
+        try store.close()
+      } else {
+        let error = storeError(.newerStore) { try SnapshotStore(url: url) }
+        #expect(error?.foundVersion == 9 && error?.supportedVersion == 1)
+      }
+      #expect(try Data(contentsOf: url) == before)
+    }
+  }
+
+  @Test("A program that has the store open finds out in its next transaction that a newer one changed the format")
+  func newerWhileOpen() async throws {
+    try await withFolder { folder in
+      let url = folder.appending(path: "store")
+      let store = try SnapshotStore(url: url)
+      try await store.save(1, as: "n")
+      try set("minimumWriter", 2, url)
+      await storeErrorAsync(.readOnly) { try await store.save(2, as: "n") }
+      storeError(.readOnly) { try store.writeNow { try $0.save(2, as: "n") } }
+      #expect(try await store.value(Int.self, for: "n") == 1)
+      try set("minimumReader", 2, url)
+      await storeErrorAsync(.newerStore) { try await store.value(Int.self, for: "n") }
+      storeError(.newerStore) { try store.readNow { try $0.history(of: "n") } }
+      await storeErrorAsync(.newerStore) {
+        var entries = store.entries(Int.self).makeAsyncIterator()
+        return try await entries.next()
+      }
+    }
+  }
+
+  @Test("A transaction waits for another program as long as it is told to, and then says why")
+  func busy() async throws {
+    try await withFolder { folder in
+      let url = folder.appending(path: "store")
+      var options = StoreOptions()
+      options.busyTimeout = 0.2
+      let impatient = try SnapshotStore(url: url, options: options), patient = try SnapshotStore(url: url)
+      let other = try DatabaseQueue(path: url.path)
+      // The other one saves for a while.
+      let (started, start) = AsyncStream<Void>.makeStream()
+      // On a thread of its own, since it waits.
+      other.asyncWriteWithoutTransaction { db in
+        #expect(throws: Never.self) {
+          try db.execute(sql: "BEGIN IMMEDIATE")
+          start.finish()
+          Thread.sleep(forTimeInterval: 0.8)
+          try db.execute(sql: "COMMIT")
+        }
+      }
+      for await _ in started {}
+      await storeErrorAsync(.busy) { try await impatient.save(1, as: "n") }
+      try await patient.save(2, as: "n")
+      #expect(try await impatient.value(Int.self, for: "n") == 2)
+    }
+  }
+
+  @Test("Each commit waits for the disk, and goes on doing so")
+  func synchronous() throws {
+    try withFolder { folder in
+      let store = try SnapshotStore(url: folder.appending(path: "store"))
+      #expect(try store.synchronous == 2)
+      for number in 0..<3 {
+        try store.write { _ = try $0.save(number, as: "n") }
+        #expect(try store.synchronous == 2)
+      }
+    }
+  }
+
+  @Test("Readers that overlap do not let the journal grow without end")
+  func overlappingReaders() async throws {
+    try await withFolder { folder in
+      let url = folder.appending(path: "store")
+      let store = try SnapshotStore(url: url)
+      let data = Data((0..<50_000).map { _ in UInt8.random(in: 0...255) })
+      try await store.save(data, as: "d")
+      let isOver = Mutex(false)
+      for place in 0..<2 {
+        // On threads of their own, since they wait.
+        Thread.detachNewThread {
+          Thread.sleep(forTimeInterval: 0.015 * Double(place))
+          // Before one ends, the other one has begun.
+          while !isOver.withLock({ $0 }) {
+            #expect(throws: Never.self) {
+              try store.readNow { transaction in
+                _ = try transaction.revision(of: "d")
+                Thread.sleep(forTimeInterval: 0.03)
+              }
+            }
+          }
+        }
+      }
+      var most = 0
+      for number in 0..<300 {
+        var changed = data
+        changed[number] ^= 1
+        try await store.save(Data(changed.reversed()) + changed, as: "d\(number)")
+        let size = try FileManager.default.attributesOfItem(atPath: url.path + "-wal")[.size] as? Int ?? 0
+        most = max(most, size)
+      }
+      isOver.withLock { $0 = true }
+      print("journal: at most \(most) bytes beside readers that overlap, of 30 MB saved")
+      #expect(most < 12 << 20)
+    }
+  }
+}
+
+extension SnapshotStore {
+  /// Saves without concurrency, for tests that have some.
+  func writeNow<R>(_ body: (StoreTransaction) throws -> R) throws -> R { try write(body) }
+}
+
+/// The store error with a code that `body` throws. Anything else is recorded as a failure.
+@discardableResult
+func storeErrorAsync<R>(
+  _ code: StoreError.Code, sourceLocation: SourceLocation = #_sourceLocation, _ body: () async throws -> R
+) async -> StoreError? {
+  do {
+    _ = try await body()
+    Issue.record("no error", sourceLocation: sourceLocation)
+    return nil
+  } catch let error as StoreError {
+    #expect(error.code == code, "\(error)", sourceLocation: sourceLocation)
+    return error
+  } catch {
+    Issue.record(error, sourceLocation: sourceLocation)
+    return nil
+  }
+}

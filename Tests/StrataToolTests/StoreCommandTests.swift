@@ -1,0 +1,250 @@
+import Foundation
+import StrataCore
+import StrataStore
+import StrataTestSupport
+import Testing
+
+/// A store that is worked on by commands.
+struct StoreScene {
+  let scratch: Scratch
+  let store: String
+
+  init(_ name: String = "models.store") throws {
+    scratch = try Scratch()
+    store = scratch.path(name)
+    #expect(Run("store", "init", store).code == 0)
+  }
+
+  /// Runs `strata store COMMAND STORE …`.
+  func run(_ command: String, _ arguments: String..., input: Data = Data()) -> Run {
+    Run(["store", command, store] + arguments, input: input)
+  }
+
+  /// The JSON document that a command prints.
+  func json(
+    _ command: String, _ arguments: String..., code: Int32 = 0, at location: SourceLocation = #_sourceLocation
+  ) throws -> Value {
+    let run = Run(["store", command, store] + arguments + ["--json"])
+    #expect(run.code == code, "\(run.error)", sourceLocation: location)
+    return try JSONReader().read(run.output)
+  }
+
+  /// Saves a JSON document.
+  @discardableResult
+  func save(_ key: String, _ text: String, _ options: String...) throws -> Run {
+    let run = Run(["store", "save", store, key, "-"] + options, input: Data(text.utf8))
+    #expect(run.code == 0, "\(run.error)")
+    return run
+  }
+}
+
+struct StoreCommandTests {
+  let scene: StoreScene
+
+  init() throws { scene = try StoreScene() }
+
+  private static let keys = [
+    "key", "revision", "sequence", "time", "action", "origin", "author", "note", "type", "modelVersion",
+  ]
+
+  @Test func makingAStore() throws {
+    #expect(try scene.json("init") == ["store": .string(scene.store), "made": false])
+    let other = try StoreScene("other")
+    #expect(Run("store", "init", other.scratch.path("third")).text == "made  \(other.scratch.path("third"))\n")
+    let file = try other.scratch.file("text", "a text of some length, which is no database of SQLite at all")
+    Run("store", "init", file).expectFailure("text: ", "no database")
+    Run("store", "init", other.scratch.url.path).expectFailure("folder")
+    Run("store", "init", other.scratch.path("none/store")).expectFailure("none/store: ")
+  }
+
+  @Test("A document is saved as it is, and comes back to the byte")
+  func saving() throws {
+    #expect(try scene.save("issue/1", #"{"b": 1, "a": [true, null, 1.50]}"#).text == "saved  issue/1  revision 1\n")
+    let revision = try scene.json("show", "issue/1")
+    #expect(revision.objectValue?.keys == Self.keys + ["value"])
+    #expect(revision["value"] == (try JSONReader().read(Data(#"{"b": 1, "a": [true, null, 1.50]}"#.utf8))))
+    #expect(revision["author"] == .null && revision["action"] == "save")
+
+    let archive = try ArchiveEncoder().encode(
+      ModelRecord(typeName: "Issue", modelVersion: 3, fields: [("title", "T"), ("at", .date(.distantPast))]))
+    let path = try scene.scratch.file("a.strata", archive)
+    #expect(scene.run("save", "issue/2", path, "--author", "ann", "--note", "new").code == 0)
+    let shown = scene.run("show", "issue/2")
+    #expect(shown.text.contains("author    ann\nnote      new\n\nIssue@3\n  title: \"T\"\n"), "\(shown.text)")
+    #expect(scene.run("export", "issue/2", "-o", scene.scratch.path("b.strata")).code == 0)
+    #expect(try scene.scratch.data("b.strata") == archive)
+    #expect(scene.run("export", "issue/2", "-o", "-").output == archive)
+    // Reading alone leaves two files behind, saving none.
+    try scene.save("issue/2", "1")
+    #expect(try scene.scratch.names == ["a.strata", "b.strata", "models.store"])
+
+    // A type for JSON, as encode has it.
+    try scene.save("issue/3", #"{"title": "T"}"#, "--type", "Issue", "--model-version", "4")
+    let typed = try scene.json("show", "issue/3")
+    #expect(typed["type"] == "Issue" && typed["modelVersion"] == 4)
+    #expect(scene.run("show", "issue/3", "--depth", "0").text.hasSuffix("\n\nIssue@4\n"))
+  }
+
+  @Test func whatCannotBeSaved() throws {
+    let archive = try scene.scratch.file("a.strata", ArchiveEncoder().encode(Value.int(1)))
+    scene.run("save", "k", archive, "--type", "T").expectFailure("--type is for JSON")
+    scene.run("save", "k", scene.scratch.path("none")).expectFailure("none")
+    scene.run("save", "k", "-").expectFailure("standard input", "empty")
+    scene.run("save", "k", "-", input: Data("{\"a\": 1, \"a\": 2}".utf8)).expectFailure(
+      "standard input", "duplicate key")
+    scene.run("save", "k", "-", input: Data("PK".utf8)).expectFailure("a ZIP file")
+    scene.run("save", "k", Legacy.path("bookmarks.plist")).expectFailure("strata convert")
+    scene.run("save", "k", try scene.scratch.file("cut", Data(contentsOf: URL(fileURLWithPath: archive)).dropLast()))
+      .expectFailure("models.store: ", "cannot be saved", "key k")
+    scene.run("save", "k", try scene.scratch.file("s", Streams.stream([[1]]))).expectFailure("models.store: ")
+    scene.run("save", "", "-", input: Data("1".utf8)).expectFailure("1,000 bytes")
+    #expect(try scene.json("list", "--deleted") == ["keys": []])
+    for arguments in [
+      ["save", "k"], ["save", "k", "-", "--if-absent", "--if-revision", "1"], ["show", "k", "--depth=-1"],
+    ] {
+      #expect(Run(["store", arguments[0], scene.store] + arguments.dropFirst()).code == 64)
+    }
+  }
+
+  @Test("No command but init makes a store", arguments: ["save", "show", "list", "history", "diff", "undo", "restore"])
+  func whereThereIsNoStore(_ command: String) throws {
+    let path = scene.scratch.path("none")
+    let arguments = ["save": ["k", "-"], "list": [], "restore": ["k", "1"]][command] ?? ["k"]
+    let code: Int32 = command == "diff" ? 2 : 1
+    Run(["store", command, path] + arguments, input: Data("1".utf8)).expectFailure(code: code, "none: ", "store init")
+    #expect(Run(["store", command, "-"] + arguments).code == 64)
+    Run(["store", command, scene.scratch.url.path + "/"] + arguments, input: Data("1".utf8))
+      .expectFailure(code: code, "folder")
+    let other = try scene.scratch.file("file", Data(repeating: 7, count: 5000))
+    Run(["store", command, other] + arguments, input: Data("1".utf8)).expectFailure(code: code, "file: ")
+    #expect(try scene.scratch.data("file") == Data(repeating: 7, count: 5000))
+    #expect(!FileManager.default.fileExists(atPath: path))
+  }
+
+  @Test("Conditions keep a save from being lost")
+  func conditions() throws {
+    try scene.save("k", "1", "--if-absent")
+    scene.run("save", "k", "-", "--if-absent", input: Data("2".utf8)).expectFailure("has a value already", "key k")
+    scene.run("save", "k", "-", "--if-revision", "2", input: Data("2".utf8)).expectFailure("not 2 any more")
+    try scene.save("k", "2", "--if-revision", "1")
+    #expect(try scene.json("show", "k")["value"] == 2)
+  }
+
+  @Test func history() throws {
+    try scene.save("k", #"{"a": 1, "b": 1}"#, "--author", "ann")
+    try scene.save("k", #"{"a": 2, "b": 1}"#)
+    #expect(scene.run("label", "k", "first", "--revision", "1").code == 0)
+    #expect(scene.run("undo", "k").text == "undone  k  revision 3, which repeats revision 1\n")
+    #expect(scene.run("redo", "k", "--note", "again").text == "redone  k  revision 4, which repeats revision 2\n")
+    scene.run("redo", "k").expectFailure("nothing was undone")
+    #expect(scene.run("restore", "k", "label:first").text == "restored  k  revision 5, which repeats revision 1\n")
+    #expect(scene.run("delete", "k").text == "deleted  k  revision 6\n")
+    scene.run("show", "k").expectFailure("was deleted by revision 6")
+    scene.run("delete", "k").expectFailure("no value to delete")
+
+    let revisions = try #require(try scene.json("history", "k")["revisions"]?.arrayValue)
+    #expect(revisions.allSatisfy { $0.objectValue?.keys == Self.keys + ["labels"] })
+    #expect(revisions.map { $0["action"] } == ["save", "save", "undo", "redo", "restore", "delete"])
+    #expect(revisions.map { $0["origin"] } == [.null, .null, 1, 2, 1, .null])
+    #expect(revisions.map { $0["labels"] } == [["first"], [], [], [], [], []])
+    let lines = scene.run("history", "k").text.split(separator: "\n")
+    #expect(lines.count == 6 && lines[0].hasSuffix("Z  ann   [first]") && lines[5].contains("  deleted  "))
+
+    #expect(scene.run("list").text.isEmpty)
+    #expect(try scene.json("list", "--deleted")["keys"]?.arrayValue?.count == 1)
+    #expect(scene.run("undo", "k").text == "undone  k  revision 7, which repeats revision 5\n")
+    #expect(try scene.json("show", "k")["value"] == ["a": 1, "b": 1])
+    #expect(try scene.json("show", "k", "--revision", "4")["value"] == ["a": 2, "b": 1])
+    let time = try #require(revisions[5]["time"]?.stringValue)
+    scene.run("show", "k", "--revision", time).expectFailure("revision 6")
+    #expect(scene.run("label", "k", "first", "--remove").code == 0)
+    scene.run("show", "k", "--revision", "label:first").expectFailure("first")
+    scene.run("show", "k", "--revision", "99").expectFailure("99")
+    for point in ["0", "-1", "x", "label:", "2026-13-01T00:00:00Z"] {
+      #expect(scene.run("restore", "k", point).code == 64, "\(point)")
+    }
+    for command in ["history", "undo", "redo", "delete"] {
+      scene.run(command, "none").expectFailure("none")
+    }
+  }
+
+  @Test func differences() throws {
+    try scene.save("k", #"{"a": 1, "list": [{"id": 1}, {"id": 2}]}"#)
+    scene.run("diff", "k").expectFailure(code: 2, "before 1")
+    try scene.save("k", #"{"a": 2, "list": [{"id": 2}]}"#)
+    let run = scene.run("diff", "k", "--values")
+    #expect(run.code == 1 && run.text == "~ a  1 → 2\n- list[id=1]  {\"id\":1}\n")
+    let document = try scene.json("diff", "k", "2", "1", code: 1)
+    #expect(document.objectValue?.keys == ["key", "old", "new", "notes", "changes"])
+    #expect(document["changes"]?.arrayValue?.map { $0["kind"] } == ["changed", "added", "reordered"])
+    #expect(document["old"]?["revision"] == 2 && document["new"]?["revision"] == 1)
+    #expect(scene.run("diff", "k", "2", "latest").code == 0)
+    try scene.save("k", #"{"a": 2, "list": []}"#, "--type", "T", "--model-version", "1")
+    try scene.save("k", #"{"a": 3, "list": []}"#, "--type", "T", "--model-version", "2")
+    let versions = scene.run("diff", "k")
+    #expect(versions.code == 1 && versions.text == "T: version 1 → 2, compared field by field\n~ a\n")
+    #expect(scene.run("delete", "k").code == 0)
+    #expect(scene.run("diff", "k").text == "~ .\n")
+    scene.run("diff", "k", "7").expectFailure(code: 2, "7")
+    scene.run("diff", "none").expectFailure(code: 2, "none")
+  }
+
+  @Test("An export does not replace the store, and never does half")
+  func exporting() throws {
+    try scene.save("k", "[1, 2]")
+    scene.run("export", "k", "-o", scene.store).expectFailure("is the store itself")
+    scene.run("export", "k", "-o", scene.store + "-wal").expectFailure("is the store itself")
+    scene.run("export", "none", "-o", scene.scratch.path("x")).expectFailure("no key none")
+    #expect(scene.run("export", "k", "-o", "-", "--json").code == 64)
+    let report = try scene.json("export", "k", "-o", scene.scratch.path("x"), "--revision", "1")
+    #expect(report["size"] == .integer(try scene.scratch.data("x").count))
+    #expect(try ArchiveDecoder().decodeValue(from: scene.scratch.data("x")) == [1, 2])
+  }
+
+  @Test("An import saves each file once, and says what it did with every other one")
+  func importing() throws {
+    let folder = try Scratch()
+    try FileManager.default.createDirectory(atPath: folder.path("in/sub"), withIntermediateDirectories: true)
+    _ = try folder.file("in/a.json", #"{"a": -0.0}"#)
+    _ = try folder.file("in/sub/b.strata", ArchiveEncoder().encode(Value.int(2)))
+    _ = try folder.file("in/text.txt", "a text")
+    _ = try folder.file("in/five.json", "5")
+    _ = try folder.file("in/bad.json", "{\"a\": }")
+    _ = try folder.file("in/list.plist", Legacy.data("bookmarks.plist"))
+    let first = try scene.json("import", folder.path("in"), "--prefix", "x/", "--author", "ann", code: 1)
+    #expect(first["counts"] == ["saved": 3, "same": 0, "other": 2, "failed": 1])
+    let files = try #require(first["files"]?.arrayValue)
+    #expect(files.map { $0["file"] } == ["a.json", "bad.json", "five.json", "list.plist", "sub/b.strata", "text.txt"])
+    #expect(files.map { $0["outcome"] } == ["saved", "failed", "saved", "other", "saved", "other"])
+    #expect(files.allSatisfy { $0.objectValue?.keys == ["file", "outcome", "key", "revision", "message"] })
+    #expect(files[1]["message"]?.stringValue?.contains("bad.json") == true)
+    #expect(try scene.json("show", "x/sub/b.strata")["value"] == 2)
+
+    try FileManager.default.removeItem(atPath: folder.path("in/bad.json"))
+    _ = try folder.file("in/a.json", #"{"a": 0.0}"#)
+    let second = scene.run("import", folder.path("in"), "--prefix", "x/")
+    #expect(second.code == 0 && second.text.hasSuffix("\n1 saved, 2 the same, 2 other, 0 failed\n"), "\(second.text)")
+    #expect(second.text.hasPrefix("saved  x/a.json  revision 2\nsame  x/five.json  revision 1\n"))
+    #expect(scene.run("list", "--prefix", "x/f").text.hasPrefix("x/five.json  revision 1  Value  "))
+    #expect(scene.run("import", folder.path("none")).code == 1)
+    try FileManager.default.createDirectory(atPath: folder.path("empty"), withIntermediateDirectories: true)
+    #expect(scene.run("import", folder.path("empty")).code == 1)
+  }
+
+  @Test("Keys and names are one row each, whatever is in them")
+  func namesOfAnyKind() throws {
+    try scene.save("a\n\u{202E}b", "1", "--author", "x\ty", "--note", "z\r")
+    for command in [["list"], ["history", "a\n\u{202E}b"]] {
+      let text = Run(["store", command[0], scene.store] + command.dropFirst()).text
+      #expect(text.filter { $0.isNewline }.count == 1 && text.contains("\\t"), "\(text)")
+    }
+    #expect(try scene.json("list")["keys"]?.arrayValue?.first?["key"] == "a\n\u{202E}b")
+  }
+
+  @Test("Limits are those of other commands")
+  func limitsAndWaiting() throws {
+    try scene.save("k", "[1, 2, 3, 4, 5]")
+    scene.run("show", "k", "--max-values", "3").expectFailure("more values")
+    #expect(scene.run("show", "k", "--wait=-1").code == 64)
+  }
+}
