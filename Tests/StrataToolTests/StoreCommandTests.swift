@@ -264,6 +264,26 @@ struct StoreCommandTests {
     scene.run("check", "--wait=-1").expectFailure(code: 64)
   }
 
+  @Test("The status counts, and a prune keeps what a rule or a label keeps")
+  func pruning() throws {
+    for number in 1...6 { try scene.save("k", "\(number)") }
+    try scene.save("l", #"{"a": 1}"#, "--type", "T", "--model-version", "2")
+    #expect(scene.run("label", "k", "first", "--revision", "1").code == 0)
+    let status = try scene.json("status")
+    #expect(status["keys"] == 2 && status["revisions"] == 7 && status["sequence"] == 7)
+    #expect(
+      status["types"]?.arrayValue?.last == ["type": "Value", "modelVersion": .null, "revisions": 6, "keys": 1])
+    #expect(scene.run("status").text.hasSuffix("\n\nT@2    1 revision   1 key\nValue  6 revisions  1 key\n"))
+    scene.run("prune").expectFailure("models.store: ")
+    let dry = try scene.json("prune", "--keep-last", "2", "--dry-run")
+    #expect(dry["removed"] == ["k": [2, 3, 4]] && dry["dryRun"] == true)
+    #expect(try scene.json("history", "k")["revisions"]?.arrayValue?.count == 6)
+    #expect(scene.run("prune", "--keep-last", "2").text.hasPrefix("removed  3 revisions of 1 key, "))
+    #expect(try scene.json("history", "k")["revisions"]?.arrayValue?.map { $0["revision"] } == [1, 5, 6])
+    #expect(try scene.json("show", "k", "--revision", "5")["value"] == 5)
+    #expect(scene.run("check", "--full").code == 0)
+  }
+
   @Test("Keys and names are one row each, whatever is in them")
   func namesOfAnyKind() throws {
     try scene.save("a\n\u{202E}b", "1", "--author", "x\ty", "--note", "z\r")
