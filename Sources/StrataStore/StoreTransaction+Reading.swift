@@ -209,7 +209,7 @@ struct KeyedContent: Sendable {
 
 extension String {
   /// The least text that is more than all that begin with this one; `nil` where there is none.
-  fileprivate var endOfPrefix: (any DatabaseValueConvertible)? {
+  var endOfPrefix: (any DatabaseValueConvertible)? {
     var scalars = Array(unicodeScalars)
     while let last = scalars.popLast() {
       // What follows D7FF are surrogates, which no text has.

@@ -231,6 +231,59 @@ struct StoreCommandTests {
     #expect(scene.run("import", folder.path("empty")).code == 1)
   }
 
+  @Test("A check finds damage, salvage brings out the rest, and a backup has everything")
+  func damage() throws {
+    for number in 0..<5 { try scene.save("k\(number)", #"{"n": \#(number)}"#) }
+    #expect(scene.run("check").text == "clean  \(scene.store)  0 revisions read\n")
+    let clean = try scene.json("check", "--full")
+    #expect(clean.objectValue?.keys == ["store", "clean", "checkedRevisions", "findings", "omittedFindings"])
+    #expect(clean["clean"] == true && clean["checkedRevisions"] == 5)
+    #expect(scene.run("check", "--full", "--share", "5").code == 64)
+
+    let copy = scene.scratch.path("copy.store")
+    let backup = try scene.json("backup", "-o", copy)
+    let size = try scene.scratch.data("copy.store").count
+    #expect(backup["sequence"] == 5 && backup["size"] == .integer(size))
+    #expect(Run("store", "check", copy, "--full").code == 0)
+    scene.run("backup", "-o", scene.store).expectFailure("models.store: ")
+
+    // The last byte of one value.
+    var bytes = try scene.scratch.data("models.store")
+    let row = try #require(
+      bytes.lastRange(of: Data([0xA1, 0x61, 0x6E, 0x03])) ?? bytes.lastRange(of: Data([0x6E, 0x03])))
+    bytes[row.upperBound - 1] = 4
+    _ = try scene.scratch.file("models.store", bytes)
+    #expect(scene.run("check").code == 0)
+    let found = try scene.json("check", "--full", code: 1)
+    #expect(found["findings"]?.arrayValue?.map { $0["key"] } == ["k3"])
+    let rest = scene.scratch.path("rest.store")
+    let report = try scene.json("salvage", "-o", rest, code: 1)
+    #expect(report["keys"] == 4 && report["revisions"] == 4 && report["complete"] == false)
+    #expect(Run("store", "check", rest, "--full").code == 0)
+    scene.run("salvage", "-o", rest).expectFailure(code: 2, "models.store: ")
+    scene.run("check", "--wait=-1").expectFailure(code: 64)
+  }
+
+  @Test("The status counts, and a prune keeps what a rule or a label keeps")
+  func pruning() throws {
+    for number in 1...6 { try scene.save("k", "\(number)") }
+    try scene.save("l", #"{"a": 1}"#, "--type", "T", "--model-version", "2")
+    #expect(scene.run("label", "k", "first", "--revision", "1").code == 0)
+    let status = try scene.json("status")
+    #expect(status["keys"] == 2 && status["revisions"] == 7 && status["sequence"] == 7)
+    #expect(
+      status["types"]?.arrayValue?.last == ["type": "Value", "modelVersion": .null, "revisions": 6, "keys": 1])
+    #expect(scene.run("status").text.hasSuffix("\n\nT@2    1 revision   1 key\nValue  6 revisions  1 key\n"))
+    scene.run("prune").expectFailure("models.store: ")
+    let dry = try scene.json("prune", "--keep-last", "2", "--dry-run")
+    #expect(dry["removed"] == ["k": [2, 3, 4]] && dry["dryRun"] == true)
+    #expect(try scene.json("history", "k")["revisions"]?.arrayValue?.count == 6)
+    #expect(scene.run("prune", "--keep-last", "2").text.hasPrefix("removed  3 revisions of 1 key, "))
+    #expect(try scene.json("history", "k")["revisions"]?.arrayValue?.map { $0["revision"] } == [1, 5, 6])
+    #expect(try scene.json("show", "k", "--revision", "5")["value"] == 5)
+    #expect(scene.run("check", "--full").code == 0)
+  }
+
   @Test("Keys and names are one row each, whatever is in them")
   func namesOfAnyKind() throws {
     try scene.save("a\n\u{202E}b", "1", "--author", "x\ty", "--note", "z\r")

@@ -10,6 +10,7 @@ struct StoreCommand: ParsableCommand {
       StoreInitCommand.self, StoreImportCommand.self, StoreSaveCommand.self, StoreShowCommand.self,
       StoreListCommand.self, StoreHistoryCommand.self, StoreDiffCommand.self, StoreLabelCommand.self,
       StoreRestoreCommand.self, StoreUndoCommand.self, StoreRedoCommand.self, StoreDeleteCommand.self,
-      StoreExportCommand.self,
+      StoreExportCommand.self, StoreCheckCommand.self, StoreSalvageCommand.self, StoreBackupCommand.self,
+      StoreStatusCommand.self, StorePruneCommand.self,
     ])
 }

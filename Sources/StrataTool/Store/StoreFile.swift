@@ -38,6 +38,16 @@ struct StoreFile: ParsableArguments {
 
   /// Opens the store for `body`. Failures are told with the path of the store.
   func use<R>(_ access: Access, _ body: (SnapshotStore) throws -> R) throws -> R {
+    try atFile(access) { url, options in
+      let store = try SnapshotStore(url: url, options: options)
+      let result = try body(store)
+      try store.close()
+      return result
+    }
+  }
+
+  /// Runs `body` with the file and how it is to be opened, after a look at what is there.
+  func atFile<R>(_ access: Access, _ body: (URL, StoreOptions) throws -> R) throws -> R {
     // Only who asks for a new store gets one: a wrong path would be an empty store that looks right.
     guard try access == .makes || exists else {
       throw ToolError("\(path): there is no file; strata store init makes a store")
@@ -50,10 +60,7 @@ struct StoreFile: ParsableArguments {
       options.isReadOnly = access == .reads
       options.busyTimeout = wait
       options.limits = limits.limits
-      let store = try SnapshotStore(url: URL(fileURLWithPath: path), options: options)
-      let result = try body(store)
-      try store.close()
-      return result
+      return try body(URL(fileURLWithPath: path), options)
     }
   }
 

@@ -55,6 +55,11 @@ struct TourStore {
       }
       lines.append("undone, so that the last state is that of revision \(stages.count) again:")
       lines += try history(store, key)
+      let report = try store.check(.full)
+      guard report.isClean else {
+        throw ToolError("\(path): " + (report.findings.first.map { String(describing: $0) } ?? "is damaged"))
+      }
+      lines.append("check: \(report.checkedRevisions.counted("revision")) decoded, clean")
       try store.close()
       return lines
     }

@@ -1,0 +1,53 @@
+internal import ArgumentParser
+internal import StrataCore
+internal import StrataStore
+
+struct StoreCheckCommand: ToolCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "check", abstract: "Compare a store with what was written to it.",
+    discussion: """
+      Nothing is changed, and others may go on saving. Each finding says what to do next. The exit code is 0 where there is \
+      none, 1 where there is any, and 2 for a failure.
+      """)
+
+  static var failureCode: Int32 { 2 }
+
+  @OptionGroup var store: StoreFile
+
+  @Flag(help: "Read and decode every revision.")
+  var full = false
+
+  @Option(help: ArgumentHelp("Read so many percent of the revisions, chosen at random.", valueName: "percent"))
+  var share: Double?
+
+  func validate() throws {
+    if full, share != nil { throw ValidationError("--full and --share exclude each other.") }
+    if let share, !(0...100).contains(share) { throw ValidationError("--share is from 0 to 100.") }
+  }
+
+  func run(on console: Console) throws -> Int32 {
+    let level: StoreCheckLevel = full ? .full : share.map { .share(percent: $0) } ?? .quick
+    let report = try store.use(.reads) { try $0.check(level) }
+    let result = report.isClean ? "clean" : (report.findings.count + report.omittedFindings).counted("finding")
+    try store.show(
+      [
+        "store": .string(store.path), "clean": .bool(report.isClean),
+        "checkedRevisions": .integer(report.checkedRevisions), "findings": .array(report.findings.map(\.json)),
+        "omittedFindings": .integer(report.omittedFindings),
+      ],
+      report.findings.map { String(describing: $0).onOneLine }
+        + ["\(result)  \(store.path.onOneLine)  \(report.checkedRevisions.counted("revision")) read"], console)
+    return report.isClean ? 0 : 1
+  }
+}
+
+extension StoreFinding {
+  /// The finding as JSON. Every key is always there.
+  var json: Value {
+    [
+      "kind": .string(kind.rawValue), "key": key.map { .string($0) } ?? .null,
+      "revision": revision.map { .integer($0) } ?? .null, "sequence": sequence.map { .integer($0) } ?? .null,
+      "problem": .string(problem), "advice": .string(advice),
+    ]
+  }
+}

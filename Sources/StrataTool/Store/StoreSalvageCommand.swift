@@ -1,0 +1,42 @@
+internal import ArgumentParser
+internal import Foundation
+internal import StrataCore
+internal import StrataStore
+
+struct StoreSalvageCommand: ToolCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "salvage", abstract: "Bring what is intact of a damaged store into a new one.",
+    discussion: """
+      The damaged store stays as it is. Prints what is lost, and exits with 1 where anything is, and with 2 where nothing \
+      could be brought out.
+      """)
+
+  static var failureCode: Int32 { 2 }
+
+  @OptionGroup var store: StoreFile
+
+  @Option(name: .shortAndLong, help: "The new store; there must be no file.")
+  var output: String
+
+  func validate() throws {
+    if output.isEmpty || output == "-" { throw ValidationError("--output needs the path of a file.") }
+  }
+
+  func run(on console: Console) throws -> Int32 {
+    let report = try store.atFile(.reads) { url, options in
+      try SnapshotStore.salvage(url, to: URL(fileURLWithPath: output), options: options)
+    }
+    let lost = report.lost.count + report.omittedLosses
+    try store.show(
+      [
+        "output": .string(output), "complete": .bool(report.isComplete), "keys": .integer(report.keys),
+        "revisions": .integer(report.revisions), "lost": .array(report.lost.map(\.json)),
+        "omittedLosses": .integer(report.omittedLosses),
+      ],
+      report.lost.map { "lost  " + String(describing: $0).onOneLine } + [
+        "\(report.isComplete ? "complete" : "partial")  \(output.onOneLine)  \(report.keys.counted("key"))  "
+          + "\(report.revisions.counted("revision"))" + (lost > 0 ? ", \(lost.grouped) lost" : "")
+      ], console)
+    return report.isComplete ? 0 : 1
+  }
+}

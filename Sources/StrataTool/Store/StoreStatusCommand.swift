@@ -1,0 +1,50 @@
+internal import ArgumentParser
+internal import StrataCore
+internal import StrataStore
+
+struct StoreStatusCommand: ToolCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "status", abstract: "Tell which types and versions a store holds, and how large it is.")
+
+  @OptionGroup var store: StoreFile
+
+  func run(on console: Console) throws -> Int32 {
+    let status = try store.use(.reads) { try $0.status() }
+    try store.show(json(status), lines(status), console)
+    return 0
+  }
+
+  private func json(_ status: StoreStatus) -> Value {
+    let types = status.types.map { type -> Value in
+      [
+        "type": .string(type.typeName), "modelVersion": type.modelVersion.map { .integer($0) } ?? .null,
+        "revisions": .integer(type.revisions), "keys": .integer(type.heads),
+      ]
+    }
+    return [
+      "store": .string(store.path), "keys": .integer(status.keys), "revisions": .integer(status.revisions),
+      "sequence": .integer(status.sequence), "types": .array(types),
+      "failedUpgrades": .integer(status.failedUpgrades), "format": .integer(status.format),
+      "minimumReader": .integer(status.minimumReader), "minimumWriter": .integer(status.minimumWriter),
+      "fileSize": .integer(status.fileSize), "freeBytes": .integer(status.freeBytes),
+      "journalSize": status.journalSize.map { .integer($0) } ?? .null,
+      "journalReaders": status.journalReaders.map { .array($0.map { .integer($0) }) } ?? .null,
+    ]
+  }
+
+  private func lines(_ status: StoreStatus) -> [String] {
+    var lines = [
+      "store      \(store.path.onOneLine)", "format     \(status.format)", "keys       \(status.keys.grouped)",
+      "revisions  \(status.revisions.grouped)", "last save  \(status.sequence)",
+      "file       \(status.fileSize.counted("byte")), \(status.freeBytes.grouped) free",
+    ]
+    if let size = status.journalSize { lines.append("journal    \(size.counted("byte"))") }
+    if status.failedUpgrades > 0 { lines.append("failed     \(status.failedUpgrades.counted("upgrade"))") }
+    var table = TextTable(columns: 2)
+    for type in status.types {
+      let mark = type.modelVersion.map { "\(type.typeName)@\($0)" } ?? type.typeName
+      table.add([mark.onOneLine, type.revisions.counted("revision"), type.heads.counted("key")])
+    }
+    return lines + [""] + table.lines
+  }
+}

@@ -1,0 +1,153 @@
+import Foundation
+import StrataCore
+import StrataStore
+import StrataTestSupport
+import Synchronization
+import Testing
+
+@Suite("Retention")
+struct RetentionTests {
+  private let day = 86_400.0
+
+  @Test("The rules keep what they say, by days and weeks in UTC, and heads and labels always")
+  func rules() throws {
+    let clock = Clock(Date(timeIntervalSince1970: 1_699_833_600))  // a Monday, 0:00
+    let store = try SnapshotStore(inMemory: clock.options)
+    let start = clock.now
+    // Two saves on each of 20 days, at 6:00 and 18:00.
+    for number in 0..<40 {
+      clock.now = start + Double(number) * day / 2 + day / 4
+      try store.write { _ = try $0.save(number, as: "n") }
+    }
+    try store.write { try $0.setLabel("keep", of: "n", at: .revision(3)) }
+    func kept(_ rules: [RetentionRule], force: Bool = false) throws -> [Int] {
+      let report = try store.prune(rules, dryRun: true, force: force)
+      #expect(report.isDryRun && report.kept + report.removedCount == 40)
+      return (1...40).filter { !(report.removed["n"] ?? []).contains($0) }
+    }
+    #expect(try kept([.keepLast(3)]) == [3, 38, 39, 40])
+    #expect(try kept([.daily(3)]) == [3, 36, 38, 40])
+    // Saturday of the third week is the last day; Sundays are days 6 and 13.
+    #expect(try kept([.weekly(5)]) == [3, 14, 28, 40])
+    #expect(try kept([.within(.seconds(86_400))]) == [3, 38, 39, 40])
+    #expect(try kept([.keepLast(1), .daily(2), .weekly(2)]) == [3, 28, 38, 40])
+    for rules in [[], [.keepLast(0)], [.daily(-1)], [.within(.seconds(-1))]] as [[RetentionRule]] {
+      storeError(.invalid) { try store.prune(rules, dryRun: true) }
+      #expect(try kept(rules, force: true) == [3, 40])
+    }
+    // Nobody saved for a year: not all goes because of that.
+    clock.now = start + 400 * day
+    storeError(.invalid) { try store.prune([.within(.seconds(86_400))]) }
+    #expect(try store.read { try $0.history(of: "n") }.count == 40)
+  }
+
+  @Test("What is kept is as it was, and what comes after is as if nothing had gone", arguments: 0..<24 as Range<UInt64>)
+  func oracle(seed: UInt64) throws {
+    try withFolder { folder in
+      var random = MemoRandom(seed: seed)
+      let url = folder.appending(path: "store")
+      let store = try SnapshotStore(url: url)
+      var states: [String: [Int: Memo?]] = ["a": [:], "b": [:], "c": [:]]
+      var last: [String: Int] = [:]
+      for _ in 0..<4 {
+        for _ in 0..<40 {
+          let key = random.random.oneOf(["a", "b", "c"])
+          let number = last[key, default: 0] + 1
+          let now = last[key].flatMap { states[key]?[$0] ?? nil }
+          if now != nil, random.random.isOnce(in: 9) {
+            try store.write { _ = try $0.delete(key) }
+            states[key]?[number] = .some(nil)
+          } else {
+            let memo = now.map { random.changed($0) } ?? random.memo()
+            try store.write { _ = try $0.save(memo, as: key) }
+            states[key]?[number] = memo
+          }
+          last[key] = number
+        }
+        // Labels make holes where no rule would.
+        for key in ["a", "b", "c"] where random.random.isOnce(in: 2) {
+          if let number = states[key]?.keys.randomElement(using: &random.random) {
+            try store.write { try $0.setLabel("l\(number)", of: key, at: .revision(number)) }
+          }
+        }
+        let report = try store.prune([.keepLast(1 + random.random.below(12))])
+        #expect(report.skipped.isEmpty)
+        for (key, numbers) in report.removed { for number in numbers { states[key]?[number] = nil } }
+        try Database.change(url) { try $0.checkInvariants() }
+      }
+      try store.read { transaction throws in
+        for (key, states) in states {
+          #expect(try transaction.history(of: key).map(\.number) == states.keys.sorted())
+          for (number, state) in states {
+            #expect(try transaction.value(Memo.self, for: key, at: .revision(number)) == state, "seed \(seed)")
+            let most = Int(log2(Double(number)).rounded(.up)) + 1
+            #expect(transaction.inflations <= most || state == nil)
+          }
+        }
+      }
+      #expect(try store.check(.full).findings.map(\.description) == [])
+    }
+  }
+
+  @Test("Space is given back, and the prune takes at most a tenth more while it runs")
+  func space() async throws {
+    try await withFolder { folder in
+      let url = folder.appending(path: "store")
+      let store = try SnapshotStore(url: url)
+      try store.writeNow { transaction in
+        for key in 0..<300 {
+          for _ in 0..<20 {
+            let data = Data((0..<2000).map { _ in UInt8.random(in: 0...255) })
+            try transaction.save(data, as: "d\(key)")
+          }
+        }
+      }
+      try store.close()
+      @Sendable func size() throws -> Int {
+        try ["", "-wal"].reduce(0) {
+          try $0
+            + (FileManager.default.fileExists(atPath: url.path + $1)
+              ? FileManager.default.attributesOfItem(atPath: url.path + $1)[.size] as? Int ?? 0 : 0)
+        }
+      }
+      let before = try size()
+      let again = try SnapshotStore(url: url)
+      let most = Mutex(0), isOver = Mutex(false)
+      // On a thread of its own, since tasks may have to wait for each other.
+      Thread.detachNewThread {
+        while !isOver.withLock({ $0 }) {
+          #expect(throws: Never.self) {
+            let now = try size()
+            most.withLock { $0 = max($0, now) }
+          }
+          Thread.sleep(forTimeInterval: 0.002)
+        }
+      }
+      while most.withLock({ $0 }) == 0 { try await Task.sleep(for: .milliseconds(2)) }
+      let report = try await again.prune([.keepLast(2)])
+      isOver.withLock { $0 = true }
+      let highest = most.withLock { $0 }
+      let after = try size()
+      print("prune: \(before) bytes, at most \(highest), then \(after); \(report.removedCount) revisions")
+      #expect(report.removedCount == 300 * 18 && report.kept == 600)
+      #expect(after < before / 6 && report.freedBytes > before / 2)
+      #expect(highest >= before && Double(highest) < Double(before) * 1.1)
+      #expect(try await again.check(.full).isClean)
+      #expect(try await again.prune([.keepLast(2)]).removedCount == 0)
+    }
+  }
+
+  @Test("A key with a damaged revision is left as it is; the others are pruned")
+  func damaged() throws {
+    try withFolder { folder in
+      let url = folder.appending(path: "store")
+      try CheckTests.fill(url, seed: 8, keys: 3, revisions: 6)
+      try Database.change(url) { try $0.execute("UPDATE revisions SET time = time + 1 WHERE id IN (3, 4)") }
+      let store = try SnapshotStore(url: url)
+      let report = try store.prune([.keepLast(2)])
+      #expect(report.skipped.map(\.key) == ["memo/0"] && report.removed["memo/0"] == nil)
+      #expect(report.removed["memo/1"] == [1, 3, 4])
+      #expect(try Database.change(url) { try $0.number("SELECT count(*) FROM revisions WHERE key = 1") } == 6)
+    }
+  }
+}
