@@ -5,6 +5,17 @@ import StrataTestSupport
 import Synchronization
 import Testing
 
+/// What a program saved that had a field of another type under the same version.
+private struct OtherPoint: DescribedModel, Sendable {
+  var name: Int
+  var x: Int
+  var y: Int
+
+  static let fields = Fields(
+    OtherPoint.self, name: "Point", version: 1, Field("name", \.name), Field("x", \.x), Field("y", \.y),
+    make: { OtherPoint(name: $0, x: $1, y: $2) })
+}
+
 @Suite("Upgrading a store")
 struct UpgradeTests {
   /// Histories that two versions of a program saved, in several forms.
@@ -115,12 +126,11 @@ struct UpgradeTests {
     try await store.write { transaction in
       for number in 0..<4 {
         let name = "n\(number)"
-        try transaction.saveArchive(
-          ArchiveEncoder().encode(
-            Value.record(
-              ModelRecord(
-                typeName: "Point", modelVersion: 1,
-                fields: [("name", number == 2 ? .int(7) : .string(name)), ("x", .int(1)), ("y", .int(2))]))), as: "p")
+        if number == 2 {
+          try transaction.save(OtherPoint(name: 7, x: 1, y: 2), as: "p")
+        } else {
+          try transaction.save(OldPoint(name: name, x: 1, y: 2), as: "p")
+        }
         try transaction.save([OldPoint(name: name, x: 1, y: 2)], as: "q")
       }
     }
