@@ -199,7 +199,7 @@ extension StoreTransaction {
 
 extension EncodedRow {
   /// Whether the shapes have a type in two versions: those of another program, whose definition is then not taken over.
-  fileprivate var mixesVersions: Bool {
+  var mixesVersions: Bool {
     var versions: [String: Int?] = [:]
     return parts.shapes.contains { shape in
       let known = versions.updateValue(shape.modelVersion, forKey: shape.typeName)
@@ -210,7 +210,7 @@ extension EncodedRow {
 
 extension Stamp {
   /// Whether the name is one of an array, a set or a dictionary of models.
-  fileprivate var hasCollectionName: Bool {
+  var hasCollectionName: Bool {
     typeName.hasPrefix("[") && typeName.hasSuffix("]") || typeName.hasPrefix("Set<") && typeName.hasSuffix(">")
   }
 }

@@ -1,0 +1,282 @@
+internal import Dispatch
+internal import Foundation
+internal import GRDB
+internal import StrataCore
+internal import Synchronization
+
+/// Goes through the keys of a store and upgrades what is old.
+struct StoreUpgrader {
+  /// How many rows and bytes are decoded before they are written, and no more than one key above that.
+  private static let rows = 512, bytes = 8 << 20
+
+  private let core: StoreCore
+  private let types: UpgradeTypes
+
+  init(_ core: StoreCore, _ types: [any (Archivable & SendableMetatype).Type]) {
+    self.core = core
+    self.types = UpgradeTypes(types, core.options)
+  }
+
+  // MARK: Plan
+
+  func plan() throws -> StoreUpgradePlan { try core.writer.read { db in try core.read(db) { try plan($0).plan } } }
+
+  private func plan(_ transaction: StoreTransaction) throws -> (plan: StoreUpgradePlan, old: Set<Int64>) {
+    var plan = StoreUpgradePlan()
+    var old: Set<Int64> = []
+    let tables = transaction.tables
+    let counts = try Row.fetchAll(
+      transaction.db,
+      sql: "SELECT definition, revisions FROM \(tables.counts) WHERE revisions > 0 ORDER BY definition")
+    for row in counts {
+      let id: Int64 = try row.column(0), count: Int = try row.column(1)
+      let content = try transaction.definition(id).content
+      let state = types.state(of: content)
+      if state == .old { old.insert(id) }
+      let place = plan.parts.firstIndex {
+        $0.typeName == content.typeName && $0.modelVersion == content.modelVersion && $0.state == state
+      }
+      if let place {
+        plan.parts[place].revisions += count
+      } else {
+        plan.parts.append(
+          StoreUpgradePlan.Part(
+            typeName: content.typeName, modelVersion: content.modelVersion, state: state, revisions: count))
+      }
+    }
+    let failed = try Int64.fetchAll(
+      transaction.db,
+      sql: """
+        SELECT r.definition FROM \(tables.failures) f JOIN \(tables.revisions) r ON r.id = f.revision
+        WHERE r.definition IS NOT NULL
+        """)
+    plan.failed = failed.count { old.contains($0) }
+    return (plan, old)
+  }
+
+  // MARK: Upgrade
+
+  /// A key as it was read.
+  private struct KeyRows {
+    var name: String
+    var id: Int64
+    var rows: [StoredRow]
+    /// What the rows hold; `nil` for a deletion, and what could not be read as an error.
+    var contents: [Int64: Result<StoredContent?, any Error>] = [:]
+    var upgraded: [Int64: Result<EncodedRow, any Error>] = [:]
+  }
+
+  func run(
+    _ work: StoreWork, retryFailed: Bool, _ progress: ((StoreUpgradeReport) -> Void)?
+  ) throws -> StoreUpgradeReport {
+    try core.checkCanWrite()
+    var report = StoreUpgradeReport()
+    let plan = try plan()
+    report.total = plan.pending + (retryFailed ? plan.failed : 0)
+    guard report.total > 0 else { return report }
+    let mark = types.mark
+    var cursor: Int64 = try core.writer.read { db in try self.lastKey(db, mark) }
+    while true {
+      try work.check()
+      // What is old is looked up each time: others save meanwhile.
+      let after = cursor
+      let found: (keys: [KeyRows], old: Set<Int64>) = try core.writer.read { db in
+        try core.read(db) { transaction in
+          let old = try self.plan(transaction).old
+          return (try batch(after: after, old, retryFailed, transaction), old)
+        }
+      }
+      var keys = found.keys
+      let old = found.old
+      guard let last = keys.last?.id else { break }
+      let shapes = try shapes()
+      decode(&keys, old, shapes)
+      try work.check()
+      let before = report
+      do {
+        try core.writer.write { db in
+          try core.write(db, isWhole: true) { transaction in
+            for key in keys { try write(key, old, shapes, &report, transaction) }
+            try transaction.execute(
+              "INSERT OR REPLACE INTO \(core.tables.meta) (name, value) VALUES ('upgrade', ?)", ["\(mark) \(last)"])
+          }
+        }
+      } catch {
+        report = before
+        throw error
+      }
+      core.journal?.shorten(core.writer)
+      cursor = last
+      progress?(report)
+    }
+    try core.writer.write { db in
+      try core.write(db, isWhole: true) {
+        try $0.execute("DELETE FROM \(core.tables.meta) WHERE name = 'upgrade'", [])
+      }
+    }
+    return report
+  }
+
+  /// The number of the last key that was dealt with by an upgrade to the same types that did not end.
+  private func lastKey(_ db: Database, _ mark: String) throws -> Int64 {
+    let text = try String.fetchOne(db, sql: "SELECT value FROM \(core.tables.meta) WHERE name = 'upgrade'")
+    let parts = (text ?? "").split(separator: " ")
+    guard parts.count == 2, parts[0] == mark else { return 0 }
+    return Int64(parts[1]) ?? 0
+  }
+
+  private func batch(
+    after cursor: Int64, _ old: Set<Int64>, _ retryFailed: Bool, _ transaction: StoreTransaction
+  ) throws -> [KeyRows] {
+    guard !old.isEmpty else { return [] }
+    let tables = transaction.tables
+    let list = old.sorted().map { String($0) }.joined(separator: ",")
+    let failed = retryFailed ? "" : "AND r.id NOT IN (SELECT revision FROM \(tables.failures))"
+    let ids = try Int64.fetchCursor(
+      transaction.db,
+      sql: """
+        SELECT DISTINCT r.key FROM \(tables.revisions) r
+        WHERE r.key > ? AND r.definition IN (\(list)) \(failed) ORDER BY r.key
+        """, arguments: [cursor])
+    var keys: [KeyRows] = []
+    var rows = 0, bytes = 0
+    while rows < Self.rows, bytes < Self.bytes, let id = try ids.next() {
+      let name = try String.fetchOne(
+        transaction.statement("SELECT name FROM \(tables.keys) WHERE id = ?"), arguments: [id])
+      let key = try read(id, name ?? "", transaction)
+      rows += key.rows.count
+      for case .success(let content?) in key.contents.values { bytes += content.bytes.count + content.contents.size }
+      keys.append(key)
+    }
+    return keys
+  }
+
+  private func read(_ id: Int64, _ name: String, _ transaction: StoreTransaction) throws -> KeyRows {
+    var key = KeyRows(name: name, id: id, rows: try transaction.revisions(ofKey: id))
+    for row in key.rows { key.contents[row.id] = Result { try transaction.content(of: row) } }
+    return key
+  }
+
+  /// The shapes of the newest definitions, without those of old ones.
+  private func shapes() throws -> @Sendable (Stamp) -> [RecordShape] {
+    let known: [DefinitionCache.Kind: [RecordShape]] = try core.writer.read { db in
+      try core.read(db) { transaction in
+        var known: [DefinitionCache.Kind: [RecordShape]] = [:]
+        for id in try Int64.fetchAll(db, sql: "SELECT id FROM \(core.tables.definitions) ORDER BY id") {
+          let content = try transaction.definition(id).content
+          if types.state(of: content) == .current { known[DefinitionCache.Kind(content)] = content.shapes }
+        }
+        return known
+      }
+    }
+    return { known[DefinitionCache.Kind($0)] ?? [] }
+  }
+
+  /// Decodes and encodes the old rows of some keys on all cores.
+  private func decode(
+    _ keys: inout [KeyRows], _ old: Set<Int64>, _ shapes: @escaping @Sendable (Stamp) -> [RecordShape]
+  ) {
+    var jobs: [(key: Int, row: Int64, content: KeyedContent)] = []
+    for (place, key) in keys.enumerated() {
+      for row in key.rows where row.definition.map({ old.contains($0) }) ?? false {
+        switch key.contents[row.id] {
+        case .success(let content?)?:
+          jobs.append((place, row.id, KeyedContent(key: key.name, revision: Int(row.seq), content: content)))
+        case .failure(let error)?: keys[place].upgraded[row.id] = .failure(error)
+        default: break
+        }
+      }
+    }
+    let found = Mutex<[(key: Int, row: Int64, result: Result<EncodedRow, any Error>)]>([])
+    let list = jobs, types = types
+    DispatchQueue.concurrentPerform(iterations: list.count) { place in
+      let job = list[place]
+      let result = Result { try types.upgraded(job.content, shapes: shapes) }
+      found.withLock { $0.append((job.key, job.row, result)) }
+    }
+    for entry in found.withLock({ $0 }) { keys[entry.key].upgraded[entry.row] = entry.result }
+  }
+
+  /// Writes a key, as long as its rows are those that were read; else it is read and decoded again.
+  private func write(
+    _ read: KeyRows, _ old: Set<Int64>, _ shapes: @escaping @Sendable (Stamp) -> [RecordShape],
+    _ report: inout StoreUpgradeReport, _ transaction: StoreTransaction
+  ) throws {
+    var key = read
+    let now = try transaction.revisions(ofKey: key.id)
+    if now.map(\.id) != key.rows.map(\.id) || now.map(\.checksum) != key.rows.map(\.checksum) {
+      guard !now.isEmpty else { return }
+      key = try self.read(key.id, key.name, transaction)
+      var keys = [key]
+      decode(&keys, old, shapes)
+      key = keys[0]
+    }
+    try note(key, &report, transaction)
+    let isChanged = key.rows.contains { row in
+      guard case .success(let encoded)? = key.upgraded[row.id], case .success(let content?)? = key.contents[row.id]
+      else { return false }
+      return encoded.bytes != content.bytes || encoded.parts.shapes != content.definition.content.shapes
+    }
+    // What cannot be read cannot be stored anew.
+    guard isChanged, !key.contents.values.contains(where: { if case .failure = $0 { true } else { false } }) else {
+      return
+    }
+    try rewrite(key, &report, transaction)
+  }
+
+  /// Notes which rows could not be upgraded.
+  private func note(_ key: KeyRows, _ report: inout StoreUpgradeReport, _ transaction: StoreTransaction) throws {
+    let failures = transaction.tables.failures
+    for row in key.rows {
+      switch key.upgraded[row.id] {
+      case .failure(let error)?:
+        if report.failures.count < StoreFindings.most {
+          report.failures.append(.ofRevision(row, key: key.name, error))
+        } else {
+          report.omittedFailures += 1
+        }
+        let code = (error as? StoreError)?.code.rawValue ?? "unknown"
+        let time = core.options.clock().milliseconds
+        try transaction.execute(
+          "INSERT OR REPLACE INTO \(failures) (revision, time, code, error) VALUES (?, ?, ?, ?)",
+          [row.id, time, code, StoreFinding.problem(error)])
+      case .success?: try transaction.execute("DELETE FROM \(failures) WHERE revision = ?", [row.id])
+      case nil: break
+      }
+    }
+  }
+
+  private func rewrite(_ key: KeyRows, _ report: inout StoreUpgradeReport, _ transaction: StoreTransaction) throws {
+    var chain = StoreChain()
+    var unused: Set<Int64> = []
+    let head = key.rows.last?.id
+    for old in key.rows {
+      guard case .success(let content?)? = key.contents[old.id] else {
+        chain.add(old)
+        continue
+      }
+      var row = old
+      var bytes = Array(content.bytes[content.definition.prefix.count...])
+      if case .success(let encoded)? = key.upgraded[old.id] {
+        let today = Definition.Content(of: encoded, countsElements: encoded.stamp.hasCollectionName)
+        let definition = try transaction.definition(with: today)
+        if definition.id == old.definition, encoded.bytes == content.bytes {
+          report.unchanged += 1
+        } else {
+          report.upgraded += 1
+          unused.formUnion(try transaction.removePieces(of: old.id))
+          try transaction.addPieces(encoded.parts.contents, to: old.id)
+          row.definition = definition.id
+          bytes = Array(encoded.bytes[definition.prefix.count...])
+          transaction.count(old.definition, revisions: -1, heads: old.id == head ? -1 : 0)
+          transaction.count(row.definition, revisions: 1, heads: old.id == head ? 1 : 0)
+        }
+      }
+      row = try transaction.storing(bytes, in: row, after: chain, isHead: old.id == head)
+      try transaction.update(row)
+      if let blob = old.blob { unused.insert(blob) }
+      chain.add(row)
+    }
+    for blob in unused.sorted() { try transaction.removeUnused(blob) }
+  }
+}

@@ -1,0 +1,105 @@
+internal import Foundation
+internal import StrataCore
+
+/// The types of today's program, and what they say of rows.
+struct UpgradeTypes: Sendable {
+  private let roots: [any (Archivable & SendableMetatype).Type]
+  private let options: StoreOptions
+
+  init(_ roots: [any (Archivable & SendableMetatype).Type], _ options: StoreOptions) {
+    (self.roots, self.options) = (roots, options)
+  }
+
+  /// What an upgrade that was cut off must have had in common with this one.
+  var mark: String {
+    var names: Set<String> = []
+    for root in roots {
+      names.insert(root.archiveTypeName)
+      for schema in catalog(of: root).schemas { names.insert("\(schema.name)@\(schema.modelVersion)") }
+    }
+    let digest = SHA256.digest(of: Array(names.sorted().joined(separator: "\n").utf8).span.bytes)
+    return digest.prefix(8).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+  }
+
+  private func catalog(of root: any (Archivable & SendableMetatype).Type) -> SchemaCatalog {
+    var catalog = SchemaCatalog()
+    root.collectSchemas(into: &catalog)
+    for subclass in options.subclasses { subclass.collectSchemas(into: &catalog) }
+    return catalog
+  }
+
+  /// The root that stands for a name.
+  private func root(_ name: String) -> (any (Archivable & SendableMetatype).Type)? {
+    if let root = roots.first(where: { $0.isStored(as: name) }) { return root }
+    // A model stands for containers of it, one inside of the other.
+    var rest = name[...]
+    while let inside = Self.element(rest) {
+      if let root = roots.first(where: { $0 is any VersionedModel.Type && $0.isStored(as: String(inside)) }) {
+        return root
+      }
+      rest = inside
+    }
+    return nil
+  }
+
+  private static func element(_ name: Substring) -> Substring? {
+    if name.hasSuffix("?") { return name.dropLast() }
+    if name.hasPrefix("Set<"), name.hasSuffix(">") { return name.dropFirst(4).dropLast() }
+    guard name.hasPrefix("["), name.hasSuffix("]") else { return nil }
+    let content = name.dropFirst().dropLast()
+    var open = 0
+    for place in content.indices {
+      switch content[place] {
+      case "[", "<": open += 1
+      case "]", ">": open -= 1
+      case ":" where open == 0: return content[place...].dropFirst(2)
+      default: break
+      }
+    }
+    return content
+  }
+
+  /// What becomes of rows that stand on a definition.
+  func state(of content: Definition.Content) -> StoreUpgradePlan.State {
+    guard let root = root(content.typeName) else { return .unknown }
+    let today = ArchivedType(root, options.subclasses, stampedAs: content.typeName)
+    var isOld = today.name != content.typeName
+    if let version = content.modelVersion, let now = today.type.rootSchema?.modelVersion {
+      if version > now { return .newer }
+      if version < now { isOld = true }
+    }
+    let catalog = catalog(of: root)
+    for shape in content.shapes {
+      let levels = shape.levels.map { ($0.typeName, Optional($0.modelVersion)) }
+      for (name, version) in [(shape.typeName, shape.modelVersion)] + levels {
+        guard let version, let schema = catalog[name] else { continue }
+        if version > schema.modelVersion { return .newer }
+        if version < schema.modelVersion || name != schema.name { isOld = true }
+      }
+    }
+    return isOld ? .old : .current
+  }
+
+  /// A row at today's versions.
+  ///
+  /// - Parameter shapes: gives those of the definition that rows of a stamp have.
+  func upgraded(_ content: KeyedContent, shapes: (Stamp) -> [RecordShape]) throws -> EncodedRow {
+    guard let root = root(content.content.definition.content.typeName) else {
+      throw StoreError(.invalid, "its type is none of those given", key: content.key, revision: content.revision)
+    }
+    let today = ArchivedType(root, options.subclasses, stampedAs: content.content.definition.content.typeName)
+    return try upgraded(content, as: today.type, shapes)
+  }
+
+  private func upgraded<T: Archivable>(
+    _ content: KeyedContent, as type: T.Type, _ shapes: (Stamp) -> [RecordShape]
+  ) throws -> EncodedRow {
+    let value = try content.decode(T.self, options)
+    do {
+      let known = shapes(options.encoder.stamp(of: value))
+      let row = try options.encoder.encodeRow(value, shapes: known)
+      guard row.parts.shapes.count > known.count, row.mixesVersions else { return row }
+      return try options.encoder.encodeRow(value, shapes: [])
+    } catch { throw StoreError.ofSaving(error, key: content.key) }
+  }
+}

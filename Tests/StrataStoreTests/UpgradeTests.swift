@@ -1,0 +1,148 @@
+import Foundation
+import StrataCore
+import StrataStore
+import StrataTestSupport
+import Synchronization
+import Testing
+
+/// What a program saved that had a field of another type under the same version.
+private struct OtherPoint: DescribedModel, Sendable {
+  var name: Int
+  var x: Int
+  var y: Int
+
+  static let fields = Fields(
+    OtherPoint.self, name: "Point", version: 1, Field("name", \.name), Field("x", \.x), Field("y", \.y),
+    make: { OtherPoint(name: $0, x: $1, y: $2) })
+}
+
+@Suite("Upgrading a store")
+struct UpgradeTests {
+  /// Histories that two versions of a program saved, in several forms.
+  private func fill(_ store: SnapshotStore, keys: Int) throws {
+    for key in 0..<keys {
+      try store.write { transaction in
+        for number in 0..<12 {
+          let old = OldPoint(name: "o\(key)", x: number, y: key)
+          switch key % 4 {
+          case 0: try transaction.save(old, as: "k\(key)", author: "a\(number)", note: "n")
+          case 1: try transaction.save([String(number): [old]], as: "k\(key)")
+          case 2: try transaction.save(Holder(inner: old), as: "k\(key)")
+          default:
+            let now = Point5(name: String(repeating: "long", count: 200), x: number, y: 0, isOn: true)
+            if number % 2 == 0 {
+              try transaction.save(old, as: "k\(key)", overNewer: true)
+            } else {
+              try transaction.save(now, as: "k\(key)")
+            }
+          }
+        }
+        try transaction.setLabel("l", of: "k\(key)", at: .revision(4))
+        if key % 5 == 4 { try transaction.delete("k\(key)") }
+      }
+    }
+  }
+
+  private static let types: [any (Archivable & SendableMetatype).Type] = [Point5.self, Holder<Point5>.self]
+
+  /// All that a program of today reads, as archives.
+  private func dump(_ store: SnapshotStore) throws -> [String] {
+    try store.readNow { transaction in
+      try transaction.revisions(since: 0).map { revision in
+        let point = StorePoint.revision(revision.number)
+        let value: String
+        switch (Int(revision.key.dropFirst()) ?? 0) % 4 {
+        case 0, 3: value = "\(String(describing: try transaction.value(Point5.self, for: revision.key, at: point)))"
+        case 1:
+          value = "\(String(describing: try transaction.value([String: [Point5]].self, for: revision.key, at: point)))"
+        default:
+          value =
+            "\(String(describing: try transaction.value(Holder<Point5>.self, for: revision.key, at: point)?.inner))"
+        }
+        return "\(revision.key) \(revision.number) \(revision.sequence) \(revision.time) \(revision.author ?? "") "
+          + "\(revision.action) \(try transaction.labels(of: revision.key)) \(value)"
+      }
+    }
+  }
+
+  @Test("Everything reads as before and has today's versions; the second upgrade does nothing")
+  func all() async throws {
+    try await withFolder { folder in
+      let url = folder.appending(path: "store")
+      let store = try SnapshotStore(url: url)
+      try fill(store, keys: 20)
+      let before = try dump(store)
+      let size = try Database.change(url) { try $0.contentSize() }
+      let plan = try await store.upgradePlan(Self.types)
+      #expect(plan.pending == 15 * 12 + 5 * 6 && plan.failed == 0)
+      #expect(plan.parts.filter { $0.state == .current }.reduce(0) { $0 + $1.revisions } == 30)
+      let report = try await store.upgrade(Self.types)
+      #expect(report.upgraded == plan.pending && report.failures.isEmpty && report.total == plan.pending)
+      #expect(try dump(store) == before)
+      #expect(try await store.upgradePlan(Self.types).pending == 0)
+      #expect(try await store.status().types.allSatisfy { $0.typeName != "Point" || $0.modelVersion == 2 })
+      #expect(try await store.check(.full).findings.map(\.description) == [])
+      try Database.change(url) { try $0.checkInvariants() }
+      #expect(try Database.change(url) { try $0.contentSize() } < size * 13 / 10)
+      let changes = try Database.change(url) { try $0.number("PRAGMA data_version") }
+      #expect(try await store.upgrade(Self.types).total == 0)
+      #expect(try Database.change(url) { try $0.number("PRAGMA data_version") } == changes)
+      // The old program's models are those of an older version now.
+      #expect(try await store.value(Point5.self, for: "k0", at: .revision(3))?.x == 2)
+      await storeErrorAsync(.newerModel) { try await store.value(OldPoint.self, for: "k0") }
+    }
+  }
+
+  @Test("An upgrade that is cut off goes on where it ended, while others save")
+  func resuming() async throws {
+    try await withFolder { folder in
+      let url = folder.appending(path: "store")
+      let store = try SnapshotStore(url: url), other = try SnapshotStore(url: url)
+      try fill(store, keys: 120)
+      let before = try dump(store)
+      let calls = Mutex(0)
+      let task = Task {
+        try await store.upgrade(Self.types) { _ in
+          calls.withLock { $0 += 1 }
+        }
+      }
+      while calls.withLock({ $0 }) == 0 { try await Task.sleep(for: .milliseconds(1)) }
+      task.cancel()
+      let first = await task.result
+      try await other.write { _ = try $0.save(OldPoint(name: "late", x: 1, y: 1), as: "late") }
+      let pending = try await store.upgradePlan(Self.types).pending
+      #expect(pending > 0 || (try? first.get()) != nil)
+      let report = try await store.upgrade(Self.types)
+      #expect(report.total == pending && report.upgraded == pending)
+      #expect(try await store.upgradePlan(Self.types).pending == 0)
+      #expect(try dump(store).dropLast() == before[...])
+      #expect(try await store.check(.full).isClean)
+    }
+  }
+
+  @Test("A revision that cannot be upgraded stays as it is and is noted; the others are upgraded")
+  func failures() async throws {
+    let store = try SnapshotStore()
+    try await store.write { transaction in
+      for number in 0..<4 {
+        let name = "n\(number)"
+        if number == 2 {
+          try transaction.save(OtherPoint(name: 7, x: 1, y: 2), as: "p")
+        } else {
+          try transaction.save(OldPoint(name: name, x: 1, y: 2), as: "p")
+        }
+        try transaction.save([OldPoint(name: name, x: 1, y: 2)], as: "q")
+      }
+    }
+    let plan = try await store.upgradePlan(Self.types)
+    let before = try await store.read { try $0.untypedValue(for: "p", at: .revision(3)) }
+    let report = try await store.upgrade(Self.types)
+    #expect(report.failures.map(\.revision) == [3])
+    #expect(report.upgraded + report.failures.count + report.unchanged == plan.pending, "\(plan) \(report)")
+    #expect(try await store.read { try $0.untypedValue(for: "p", at: .revision(3)) } == before)
+    #expect(try await store.value([Point5].self, for: "q")?.first?.name == "n3")
+    #expect(try await store.status().failedUpgrades == report.failures.count)
+    #expect(try await store.upgrade(Self.types).total == 0)
+    #expect(try await store.check(.full).isClean)
+  }
+}
