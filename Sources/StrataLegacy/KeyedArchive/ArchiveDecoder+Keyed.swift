@@ -6,9 +6,9 @@ extension ArchiveDecoder {
   ///
   ///     let issues = try ArchiveDecoder().decode([Issue].self, fromKeyed: data)
   ///
-  /// It gives what the method with a ``KeyedArchive`` gives.
+  /// It gives what the method with a ``/StrataLegacy/KeyedArchive`` gives.
   ///
-  /// - Throws: what opening a ``KeyedArchive`` throws, and as the method with one.
+  /// - Throws: what opening a ``/StrataLegacy/KeyedArchive`` throws, and as the method with one.
   /// - Complexity: linear in the size of the archive.
   public func decode<T: Archivable>(_ type: T.Type = T.self, fromKeyed data: Data, key: String = "root") throws -> T {
     var report = DecodingReport()
@@ -28,7 +28,7 @@ extension ArchiveDecoder {
   ///
   ///     let issues = try ArchiveDecoder().decode([Issue].self, fromKeyed: KeyedArchive(propertyList))
   ///
-  /// An object becomes the model whose registered, former or legacy name (``LegacyModel``) its class has; only models
+  /// An object becomes the model whose registered, former or legacy name (``/StrataLegacy/LegacyModel``) its class has; only models
   /// that `type` holds, and `ArchiveDecoder.subclasses`, are ever made. Its version is Mantle's `MTLModelVersion`, 0 where there is
   /// none. Steps, hooks, validation and former keys work as for an archive of this library; keys without a field are
   /// passed over, and a key that holds nil leaves its field at the default. References to objects of a class model give

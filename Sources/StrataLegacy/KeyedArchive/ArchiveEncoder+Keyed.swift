@@ -10,8 +10,8 @@ extension ArchiveEncoder {
   ///       record.modelVersion = 1
   ///     }
   ///
-  /// - A model is an object of the class that ``KeyedWriting/classes`` names for it; else of the first of its
-  ///   ``LegacyModel/legacyNames``, else of its registered name.
+  /// - A model is an object of the class that ``/StrataLegacy/KeyedWriting/classes`` names for it; else of the first of its
+  ///   ``/StrataLegacy/LegacyModel/legacyNames``, else of its registered name.
   /// - Its fields are under their keys, nil is left out, and its version under `MTLModelVersion`, as Mantle has it.
   ///   Excluded fields are left out, and conditional references where nothing else refers to their object.
   /// - Objects of class models are written once. Strings, numbers, dates, data, URLs, UUIDs, decimals and collections are
@@ -25,7 +25,7 @@ extension ArchiveEncoder {
   ///   - key: the top key.
   ///   - options: the names of classes, and where numbers are.
   ///   - adjust: changes a record into what the other program knows.
-  /// - Throws: what `encode(_:)` and ``KeyedArchive/data(_:)`` throw; `invalidSchema` where two models have one name; and
+  /// - Throws: what `encode(_:)` and ``/StrataLegacy/KeyedArchive/data(_:)`` throw; `invalidSchema` where two models have one name; and
   ///   what `adjust` throws as the cause of `migrationFailed`.
   /// - Complexity: linear in the size of the value.
   public func encodeKeyed<T: Archivable>(
