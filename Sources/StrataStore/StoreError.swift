@@ -137,6 +137,20 @@ extension StoreError {
     return StoreError(code, reason, underlying: error)
   }
 
+  /// Whether an error says that bytes of the store cannot be read or are not those that were written, rather than that
+  /// something keeps them from being read now. After the first kind one can look further, after the other one not.
+  static func isDamage(_ error: any Error) -> Bool {
+    if let error = error as? StoreError { return error.code == .damaged }
+    guard let error = error as? DatabaseError else { return false }
+    switch error.resultCode {
+    case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_TOOBIG: return true
+    case .SQLITE_IOERR:
+      return [.SQLITE_IOERR_READ, .SQLITE_IOERR_SHORT_READ, .SQLITE_IOERR_DATA, .SQLITE_IOERR_CORRUPTFS].contains(
+        error.extendedResultCode)
+    default: return false
+    }
+  }
+
   static func notFound(_ what: String, key: String, revision: Int? = nil) -> StoreError {
     StoreError(.notFound, "there is no \(what)", key: key, revision: revision)
   }

@@ -155,6 +155,9 @@ extension StoreTransaction {
     _ fill: (inout StoredRow) throws -> Void, contents: () -> [[UInt8]: Data] = { [:] }
   ) throws -> StoreRevision {
     let id = try takeID()
+    guard head?.row.seq != .max else {
+      throw StoreError(.damaged, "the number of the last revision is none that was given; salvage the store", key: key)
+    }
     // A key has the number of its first revision, so that both are made without looking anything up.
     var row = StoredRow(
       id: id, key: head?.key ?? id, seq: (head?.row.seq ?? 0) + 1, time: core.options.clock().milliseconds,

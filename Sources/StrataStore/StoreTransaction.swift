@@ -120,9 +120,12 @@ public final class StoreTransaction {
 
   /// The number that the next revision of the store gets.
   func takeID() throws -> Int64 {
-    let id = try nextID ?? core.lastSequence(in: db) + 1
-    nextID = id + 1
-    return id
+    let last = try nextID.map { $0 - 1 } ?? core.lastSequence(in: db)
+    guard last >= 0, last < .max - 1 else {
+      throw StoreError(.damaged, "the number of the last revision is none that was given; salvage the store")
+    }
+    nextID = last + 2
+    return last + 1
   }
 
   /// Writes what was counted. Must be called at the end of a transaction that writes.

@@ -19,7 +19,15 @@ struct Database {
 
   /// The pages of a table without those of overflows.
   func pages(of table: String) throws -> [Int] {
-    try Int.fetchAll(db, sql: "SELECT pageno FROM dbstat WHERE name = ? AND pagetype = 'leaf'", arguments: [table])
+    try Int.fetchAll(
+      db, sql: "SELECT pageno FROM dbstat WHERE name = ? AND pagetype = 'leaf' ORDER BY path", arguments: [table])
+  }
+
+  /// Overwrites pages of a file with zeros.
+  static func overwrite(_ url: URL, pages: [Int]) throws {
+    var bytes = try Data(contentsOf: url)
+    for page in pages { bytes.replaceSubrange((page - 1) * 4096..<page * 4096, with: Data(count: 4096)) }
+    try bytes.write(to: url)
   }
 
   /// Changes something about a column of the only row of a table.

@@ -7,63 +7,124 @@ struct RevisionWalk {
     /// A row whose bytes are not those that were written. What it says of its key and number may be wrong.
     case damaged(id: Int64, key: Int64?, seq: Int64?, any Error)
     /// A part of the table that cannot be read. There may be revisions in it.
-    case gap(ClosedRange<Int64>, any Error)
+    case gap(RevisionGap)
   }
 
-  /// Beyond so many numbers in one part that cannot be read, not each of them is tried.
-  private static let mostTries: Int64 = 100_000
+  /// How many numbers are tried one by one in one part that cannot be read, and in all such parts; beyond them the steps grow.
+  private static let mostTries = 100_000, mostTriesInAll = 2_000_000
 
   private let transaction: StoreTransaction
   private let work: StoreWork
-  private var last: Int64 = 0
+  /// The number from which to go on; `nil` where no number is higher.
+  private var start: Int64? = 1
+  private var triesLeft = Self.mostTriesInAll
+  /// The highest number of which the store says that it was given; `nil` where that was not looked up.
+  private var given: Int64?
 
   init(_ transaction: StoreTransaction, _ work: StoreWork) {
     self.transaction = transaction
     self.work = work
   }
 
-  /// - Throws: `CancellationError` alone.
+  /// The next step; `nil` where the table ends, and never where it cannot be read.
+  ///
+  /// - Throws: `CancellationError`, and errors that are no damage.
   mutating func next() throws -> Step? {
     try work.check()
-    do { return try step(from: last + 1) } catch { return try gap(error) }
-  }
-
-  private mutating func step(from id: Int64) throws -> Step? {
-    let row = try Row.fetchOne(
-      transaction.statement(
-        "SELECT \(StoredRow.columns) FROM \(transaction.tables.revisions) WHERE id >= ? ORDER BY id LIMIT 1"),
-      arguments: [id])
+    guard let start else { return nil }
+    let row: Row?
+    do { row = try fetch(from: start) } catch  where StoreError.isDamage(error) { return try gap(from: start, error) }
     guard let row else { return nil }
     let id: Int64 = try row.column(0)
-    last = id
+    self.start = Self.after(id)
     do { return .row(try StoredRow(row)) } catch {
-      // Of a row that is damaged they are no more than a hint.
+      // Of a row that is damaged they are no more than a hint, and may be of any type.
       return .damaged(id: id, key: try? row.column(1), seq: try? row.column(2), error)
     }
   }
 
-  /// Looks for the next revision that can be read.
-  private mutating func gap(_ error: any Error) throws -> Step? {
-    let start = last + 1
-    // The number that was given last, which is damaged itself where it cannot be read: then the walk ends here.
-    let end = max(start, (try? transaction.core.lastSequence(in: transaction.db)) ?? start)
-    var probe = start, step: Int64 = 1
-    while probe < end {
-      try work.check()
-      if probe - start >= Self.mostTries { step = step.multipliedReportingOverflow(by: 2).partialValue }
-      let (next, overflows) = probe.addingReportingOverflow(step)
-      probe = overflows || step <= 0 ? end : min(next, end)
-      let before = last
-      // What cannot be read here is part of the gap.
-      if let found = try? self.step(from: probe) {
-        let first = last
-        last = first - 1
-        guard first - 1 >= start else { return found }
-        return .gap(start...(first - 1), error)
-      }
-      last = before
+  private static func after(_ id: Int64) -> Int64? { id == .max ? nil : id + 1 }
+
+  /// The first row whose number is not below another one; `nil` where there is none.
+  private func fetch(from id: Int64) throws -> Row? {
+    let row = try Row.fetchOne(
+      transaction.statement(
+        "SELECT \(StoredRow.columns) FROM \(transaction.tables.revisions) WHERE id >= ? ORDER BY id LIMIT 1"),
+      arguments: [id])
+    // The order of a damaged page is not that of its numbers, and the walk must get on.
+    let found: Int64? = try row?.column(0)
+    if let found, found < id {
+      throw StoreError(.damaged, "the revisions are not in the order of their numbers")
     }
-    last = end
-    return .gap(start...end, error)
+    return row
+  }
+
+  private func canRead(from id: Int64) throws -> Bool {
+    do {
+      _ = try fetch(from: id)
+      return true
+    } catch  where StoreError.isDamage(error) { return false }
+  }
+
+  /// Looks for the next number from which the table can be read. Up to what the store says was given each one is tried; but that
+  /// may be damaged itself, so that it does not end the search: beyond it the steps double.
+  private mutating func gap(from first: Int64, _ error: any Error) throws -> Step {
+    var failing = first, step: Int64 = 1, tries = 0
+    let given = given ?? highestGiven(first)
+    self.given = given
+    while true {
+      try work.check()
+      if failing < given, tries < Self.mostTries, triesLeft > 0 {
+        tries += 1
+        triesLeft -= 1
+      } else {
+        step = step > .max / 2 ? .max : step * 2
+      }
+      let (sum, overflows) = failing.addingReportingOverflow(step)
+      let probe = overflows ? .max : sum
+      if try canRead(from: probe) {
+        let last = try lastUnreadable(failing, probe)
+        start = Self.after(last)
+        return .gap(RevisionGap(first: first, last: last, error: error))
+      }
+      if probe == .max {
+        start = nil
+        return .gap(RevisionGap(first: first, last: nil, error: error))
+      }
+      failing = probe
+    }
+  }
+
+  /// The highest number that the store names without a look at the revisions, as far as it can be read.
+  private func highestGiven(_ first: Int64) -> Int64 {
+    // What cannot be read says nothing; then so many are tried as a damaged page may have had.
+    let last = (try? transaction.core.lastSequence(in: transaction.db)) ?? 0
+    // As above.
+    let head = (try? Int64.fetchOne(transaction.db, sql: "SELECT max(head) FROM \(transaction.tables.keys)")) ?? 0
+    return max(last, head, first.addingReportingOverflow(1000).partialValue)
+  }
+
+  /// Of numbers between one from which the table cannot be read and one from which it can be, a last one of the first kind.
+  private func lastUnreadable(_ unreadable: Int64, _ readable: Int64) throws -> Int64 {
+    var (low, high) = (unreadable, readable)
+    while high - low > 1 {
+      let middle = low + (high - low) / 2
+      if try canRead(from: middle) { high = middle } else { low = middle }
+    }
+    return low
+  }
+}
+
+/// Numbers of revisions that cannot be read, if they were given.
+struct RevisionGap {
+  var first: Int64
+  /// `nil` where nothing after it can be read either.
+  var last: Int64?
+  var error: any Error
+
+  /// What is wrong.
+  var problem: String {
+    let part = last.map { "to \($0)" } ?? "on"
+    return "revisions of the sequence \(first) \(part) cannot be read: \(StoreFinding.problem(error))"
   }
 }

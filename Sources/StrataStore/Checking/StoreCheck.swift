@@ -96,7 +96,7 @@ struct StoreChecker {
   /// Runs a part of the check. Where the file is so damaged that it cannot go on, that is a finding.
   private mutating func part(_ name: String, _ body: (inout StoreChecker) throws -> Void) throws {
     try work.check()
-    do { try body(&self) } catch let error as DatabaseError {
+    do { try body(&self) } catch  where StoreError.isDamage(error) {
       findings.add(
         StoreFinding(
           .file, "\(name) could not be checked: \(StoreFinding.problem(error))", advice: StoreFinding.salvage))
@@ -219,19 +219,16 @@ struct StoreChecker {
         do {
           guard let content = try transaction.content(of: row), decoding else { continue }
           _ = try KeyedContent(key: "", revision: 0, content: content).value(transaction.core.options)
-        } catch { findings.add(.ofRevision(row, key: names.name(row.key, transaction), error)) }
+        } catch { findings.add(.ofRevision(row, key: names.name(row.key, transaction).name, error)) }
       case .damaged(let id, let key, let seq, let error):
         checked += 1
         findings.add(
           StoreFinding(
-            .revision, key: key.flatMap { names.name($0, transaction) }, revision: seq.map { Int($0) }, sequence: id,
+            .revision, key: key.flatMap { names.name($0, transaction).name }, revision: seq.map { Int($0) },
+            sequence: id,
             StoreFinding.problem(error), advice: StoreFinding.salvage))
-      case .gap(let ids, let error):
-        findings.add(
-          StoreFinding(
-            .file, sequence: ids.lowerBound,
-            "revisions of the sequence \(ids.lowerBound) to \(ids.upperBound) cannot be read: "
-              + StoreFinding.problem(error), advice: StoreFinding.salvage))
+      case .gap(let gap):
+        findings.add(StoreFinding(.file, sequence: gap.first, gap.problem, advice: StoreFinding.salvage))
       }
     }
   }
@@ -267,19 +264,5 @@ struct StoreChecker {
         }
       }
     }
-  }
-}
-
-/// The names of keys by their numbers, found as long as an index or the table has them.
-struct KeyNames {
-  private var last: (id: Int64, name: String?)?
-
-  mutating func name(_ id: Int64, _ transaction: StoreTransaction) -> String? {
-    if let last, last.id == id { return last.name }
-    // A name that cannot be read is not known.
-    let name = try? String.fetchOne(
-      transaction.statement("SELECT name FROM \(transaction.tables.keys) WHERE id = ?"), arguments: [id])
-    last = (id, name)
-    return name
   }
 }

@@ -65,6 +65,7 @@ struct StoreSalvage {
   private var lost = StoreFindings()
   private var names = KeyNames()
   private var revisions = 0
+  private var highest = GivenNumbers()
 
   static func run(_ damaged: URL, _ url: URL, _ options: StoreOptions, _ work: StoreWork) throws -> StoreSalvageReport {
     guard FileManager.default.fileExists(atPath: damaged.path) else {
@@ -119,10 +120,7 @@ struct StoreSalvage {
     try write { salvage, transaction in
       try salvage.takeLabels(transaction)
       try salvage.listMissing(transaction)
-      // A number that was given is not given again.
-      let last = (try? salvage.source.core.lastSequence(in: salvage.source.db)) ?? 0
-      try transaction.execute(
-        "UPDATE sqlite_sequence SET seq = ?1 WHERE name = ?2 AND seq < ?1", [last, transaction.tables.revisions])
+      try salvage.setSequence(transaction)
     }
     let keys = try target.writer.read { [target] in
       try Int.fetchOne($0, sql: "SELECT count(*) FROM \(target.tables.keys)") ?? 0
@@ -139,64 +137,107 @@ struct StoreSalvage {
 
   private mutating func take(_ step: RevisionWalk.Step, _ transaction: StoreTransaction) throws {
     switch step {
-    case .row(let row):
-      let known = names.name(row.key, source)
-      let key = known ?? "salvaged/\(row.key)"
-      let content: StoredContent?
-      do { content = try source.salvaged(row) } catch {
-        lost.add(.ofRevision(row, key: known, error))
-        return
-      }
-      guard try transaction.adopt(row, as: key, content) else {
-        lost.add(.ofRevision(row, key: known, StoreError(.damaged, "another row has its key and number")))
-        return
-      }
-      revisions += 1
-      if known == nil {
-        lost.add(
-          StoreFinding(
-            .revision, key: key, revision: Int(row.seq), sequence: row.id, "the name of its key is lost",
-            advice: "it is in the new store under the key given here; save it under its own"))
-      }
+    case .row(let row): try take(row, transaction)
     case .damaged(let id, let key, let seq, let error):
       lost.add(
         StoreFinding(
-          .revision, key: key.flatMap { names.name($0, source) }, revision: seq.map { Int($0) }, sequence: id,
-          StoreFinding.problem(error), advice: Self.advice))
-    case .gap(let ids, let error):
-      lost.add(
-        StoreFinding(
-          .file, sequence: ids.lowerBound,
-          "revisions of the sequence \(ids.lowerBound) to \(ids.upperBound) cannot be read: "
-            + StoreFinding.problem(error), advice: Self.advice))
+          .revision, key: key.flatMap { names.name($0, source).name }, revision: seq.map { Int($0) },
+          sequence: id, StoreFinding.problem(error), advice: Self.advice))
+      highest.note(id)
+    case .gap(let gap):
+      lost.add(StoreFinding(.file, sequence: gap.first, gap.problem, advice: Self.advice))
     }
+  }
+
+  private mutating func take(_ row: StoredRow, _ transaction: StoreTransaction) throws {
+    highest.note(row.id)
+    highest.note(row.base)
+    let known = names.name(row.key, source)
+    let content: StoredContent?
+    do { content = try source.salvaged(row) } catch {
+      lost.add(.ofRevision(row, key: known.name, error))
+      return
+    }
+    let key = try freeName(known.name, ofKey: row.key, transaction)
+    guard try transaction.adopt(row, as: key, content) else {
+      lost.add(.ofRevision(row, key: known.name, StoreError(.damaged, "another row has its key and number")))
+      return
+    }
+    revisions += 1
+    guard key != known.name || known.other != nil else { return }
+    let problem =
+      switch (known.name, known.other) {
+      case (nil, _): "the name of its key is lost"
+      case (let name?, nil): "another key has the name \(name) too"
+      case (let name?, let other?): "its key is called \(name) in one place and \(other) in another one"
+      }
+    lost.add(
+      StoreFinding(
+        .revision, key: key, revision: Int(row.seq), sequence: row.id, problem,
+        advice: "it is in the new store under the key given here; save it under its own"))
+  }
+
+  /// The name that a key gets: its own, unless that is lost or another key has it. Histories of two keys never mix.
+  private func freeName(_ known: String?, ofKey id: Int64, _ transaction: StoreTransaction) throws -> String {
+    var name = known ?? "salvaged/\(id)"
+    var number = 1
+    while let head = try transaction.head(of: name), head.key != id {
+      name = number == 1 ? "salvaged/\(id)" : "salvaged/\(id)/\(number)"
+      number += 1
+    }
+    return name
   }
 
   private static let advice = "look for it in a backup; what else is intact is in the new store"
 
   private mutating func takeLabels(_ transaction: StoreTransaction) throws {
-    do {
-      let rows = try Row.fetchCursor(
-        source.db, sql: "SELECT key, name, revision FROM \(source.tables.labels) ORDER BY key, name")
-      while let row = try rows.next() {
-        let key: Int64 = try row.column(0), name: String = try row.column(1), revision: Int64 = try row.column(2)
-        try transaction.execute(
-          """
-          INSERT OR IGNORE INTO \(transaction.tables.labels) (key, name, revision)
-          SELECT r.key, ?1, r.id FROM \(transaction.tables.revisions) r WHERE r.id = ?2 AND r.key = ?3
-          """, [name, revision, key])
-        if transaction.db.changesCount == 0 {
-          lost.add(
-            StoreFinding(
-              .label, key: names.name(key, source), sequence: revision, "the revision with the label \(name) is lost",
-              advice: Self.advice))
+    var seen: Set<String> = []
+    // From both ends: what one of them meets a damaged page before, the other one may have.
+    for order in ["ASC", "DESC"] {
+      do {
+        let rows = try Row.fetchCursor(
+          source.db,
+          sql: """
+            SELECT key, name, revision FROM \(source.tables.labels) NOT INDEXED
+            ORDER BY key \(order), name \(order)
+            """)
+        while let row = try rows.next() {
+          do {
+            let key: Int64 = try row.column(0), name: String = try row.column(1), revision: Int64 = try row.column(2)
+            guard seen.insert("\(key) \(name)").inserted else { continue }
+            try takeLabel(name, key, revision, transaction)
+          } catch  where StoreError.isDamage(error) {
+            lost.add(
+              StoreFinding(
+                .label, "a label cannot be read: " + StoreFinding.problem(error),
+                advice: "set it anew, if it is missing")
+            )
+          }
         }
+        return
+      } catch  where StoreError.isDamage(error) {
+        guard order == "DESC" else { continue }
+        lost.add(
+          StoreFinding(
+            .label, "not all labels can be read: " + StoreFinding.problem(error), advice: "set the missing ones anew"))
       }
-    } catch let error as DatabaseError where error.resultCode == .SQLITE_CORRUPT {
-      lost.add(
-        StoreFinding(
-          .label, "not all labels can be read: " + StoreFinding.problem(error), advice: "set the missing ones anew"))
     }
+  }
+
+  private mutating func takeLabel(
+    _ name: String, _ key: Int64, _ revision: Int64, _ transaction: StoreTransaction
+  ) throws {
+    highest.note(revision)
+    try transaction.execute(
+      """
+      INSERT OR IGNORE INTO \(transaction.tables.labels) (key, name, revision)
+      SELECT r.key, ?1, r.id FROM \(transaction.tables.revisions) r WHERE r.id = ?2 AND r.key = ?3
+      """, [name, revision, key])
+    guard transaction.db.changesCount == 0 else { return }
+    lost.add(
+      StoreFinding(
+        .label, key: names.name(key, source).name, sequence: revision,
+        "the revision with the label \(name) is lost", advice: Self.advice))
   }
 
   /// Lists what an index knows of and the table does not have: what damaged pages held.
@@ -207,87 +248,41 @@ struct StoreSalvage {
         source.db, sql: "SELECT key, seq, id FROM \(source.tables.revisions) ORDER BY key, seq")
       while let row = try rows.next() {
         let key: Int64 = try row.column(0), seq: Int64 = try row.column(1), id: Int64 = try row.column(2)
+        highest.note(id)
         guard !listed.contains(id), try transaction.revision(id) == nil else { continue }
         lost.add(
           StoreFinding(
-            .revision, key: names.name(key, source), revision: Int(seq), sequence: id, "the row cannot be read",
+            .revision, key: names.name(key, source).name, revision: Int(seq), sequence: id, "the row cannot be read",
             advice: Self.advice))
       }
-    } catch let error as DatabaseError where error.resultCode == .SQLITE_CORRUPT {
+    } catch  where StoreError.isDamage(error) {
       lost.add(
         StoreFinding(
           .file, "there may be more lost revisions than are listed: " + StoreFinding.problem(error), advice: Self.advice
         ))
     }
   }
-}
 
-extension StoreTransaction {
-  /// What a revision holds, whether or not the table of pieces tells what it refers to; `nil` for a deletion.
-  fileprivate func salvaged(_ row: StoredRow) throws -> StoredContent? {
-    guard let id = row.definition, row.form != .tombstone else { return nil }
-    let definition = try definition(id)
-    let bytes = try definition.prefix + plainBytes(of: row)
-    var contents: [[UInt8]: Data] = [:]
-    for digest in Self.digests(in: bytes) where contents[digest] == nil {
-      let blob = try Int64.fetchOne(
-        statement("SELECT id FROM \(tables.blobs) WHERE hash = ?"), arguments: [Data(digest)])
-      if let blob { contents[digest] = try self.blob(blob) }
-    }
-    let content = StoredContent(definition: definition, bytes: bytes, contents: RowContents(contents))
-    do { _ = try KeyedContent(key: "", revision: 0, content: content).value(core.options) } catch let error
-      as StoreError
-      where error.code == .notDecodable
-    {
-      // The bytes are those that were saved, and others may read them.
-    }
-    return content
-  }
-
-  /// What looks like a reference to content beside a row: tag 57342 around 33 bytes.
-  private static func digests(in bytes: [UInt8]) -> [[UInt8]] {
-    let mark: [UInt8] = [0xD9, 0xDF, 0xFE, 0x58, 0x21]
-    var found: [[UInt8]] = []
-    var place = 0
-    while place + mark.count + 33 <= bytes.count {
-      guard bytes[place] == mark[0], bytes[place..<place + mark.count].elementsEqual(mark) else {
-        place += 1
-        continue
+  /// Lets numbers go on above all that may have been given, since whoever has one of a lost revision must not get another
+  /// one under it.
+  private mutating func setSequence(_ transaction: StoreTransaction) throws {
+    let tables = source.tables
+    for (table, column) in [(tables.keys, "head"), (tables.keys, "id"), (tables.pieces, "revision")] {
+      do {
+        highest.note(try Int64.fetchOne(source.db, sql: "SELECT max(\(column)) FROM \(table)"))
+      } catch  where StoreError.isDamage(error) {
+        // What cannot be read says nothing; the sequence decides.
       }
-      let start = place + mark.count + 1
-      found.append(Array(bytes[start..<start + 32]))
-      place = start + 32
     }
-    return found
-  }
-
-  /// Takes a revision over as another store has it, with its place, number and time.
-  ///
-  /// - Parameter content: what it holds; `nil` for a deletion.
-  /// - Returns: whether it comes after the last revision of its key; else nothing is changed.
-  func adopt(_ source: StoredRow, as name: String, _ content: StoredContent?) throws -> Bool {
-    let head = try head(of: name)
-    if let head, head.row.seq >= source.seq { return false }
-    var row = source
-    (row.form, row.definition, row.content, row.base, row.blob) = (.tombstone, nil, nil, nil, nil)
-    row.key = head?.key ?? source.key
-    if let content {
-      let definition = try definition(with: content.definition.content)
-      row.definition = definition.id
-      row = try storing(Array(content.bytes[definition.prefix.count...]), in: row)
-    }
-    if head == nil {
-      try execute("INSERT INTO \(tables.keys) (name, id, head) VALUES (?, ?, ?)", [name, row.key, row.id])
-    } else {
-      try execute("UPDATE \(tables.keys) SET head = ? WHERE name = ?", [row.id, name])
-    }
-    try insert(row)
-    if let content { try addPieces(content.contents.all, to: row.id) }
-    if let head {
-      count(head.row.definition, revisions: 0, heads: -1)
-      try shorten(head.row)
-    }
-    count(row.definition, revisions: 1, heads: 1)
-    return true
+    let told: Int64?
+    do { told = try source.core.lastSequence(in: source.db) } catch  where StoreError.isDamage(error) { told = nil }
+    let (last, isKnown) = highest.last(told: told)
+    try transaction.setLastSequence(last)
+    guard !isKnown else { return }
+    lost.add(
+      StoreFinding(
+        .file, sequence: last,
+        "the number that was given last cannot be known, so that the next save gets one above \(last)",
+        advice: "nothing need be done: no number of a lost revision is given again"))
   }
 }

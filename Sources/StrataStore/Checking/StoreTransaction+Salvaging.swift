@@ -1,0 +1,81 @@
+internal import Foundation
+internal import GRDB
+internal import StrataCore
+
+extension StoreTransaction {
+  /// What a revision holds, whether or not the table of pieces tells what it refers to; `nil` for a deletion.
+  func salvaged(_ row: StoredRow) throws -> StoredContent? {
+    guard let id = row.definition, row.form != .tombstone else { return nil }
+    let definition = try definition(id)
+    let bytes = try definition.prefix + plainBytes(of: row)
+    var contents: [[UInt8]: Data] = [:]
+    for digest in Self.digests(in: bytes) where contents[digest] == nil {
+      let blob = try Int64.fetchOne(
+        statement("SELECT id FROM \(tables.blobs) WHERE hash = ?"), arguments: [Data(digest)])
+      if let blob { contents[digest] = try self.blob(blob) }
+    }
+    let content = StoredContent(definition: definition, bytes: bytes, contents: RowContents(contents))
+    do { _ = try KeyedContent(key: "", revision: 0, content: content).value(core.options) } catch let error
+      as StoreError
+      where error.code == .notDecodable
+    {
+      // The bytes are those that were saved, and others may read them.
+    }
+    return content
+  }
+
+  /// What looks like a reference to content beside a row: tag 57342 around 33 bytes.
+  private static func digests(in bytes: [UInt8]) -> [[UInt8]] {
+    let mark: [UInt8] = [0xD9, 0xDF, 0xFE, 0x58, 0x21]
+    var found: [[UInt8]] = []
+    var place = 0
+    while place + mark.count + 33 <= bytes.count {
+      guard bytes[place] == mark[0], bytes[place..<place + mark.count].elementsEqual(mark) else {
+        place += 1
+        continue
+      }
+      let start = place + mark.count + 1
+      found.append(Array(bytes[start..<start + 32]))
+      place = start + 32
+    }
+    return found
+  }
+
+  /// Takes a revision over as another store has it, with its place, number and time.
+  ///
+  /// - Parameter content: what it holds; `nil` for a deletion.
+  /// - Returns: whether it comes after the last revision of its key; else nothing is changed.
+  func adopt(_ source: StoredRow, as name: String, _ content: StoredContent?) throws -> Bool {
+    let head = try head(of: name)
+    if let head, head.row.seq >= source.seq { return false }
+    var row = source
+    (row.form, row.definition, row.content, row.base, row.blob) = (.tombstone, nil, nil, nil, nil)
+    row.key = head?.key ?? source.key
+    if let content {
+      let definition = try definition(with: content.definition.content)
+      row.definition = definition.id
+      row = try storing(Array(content.bytes[definition.prefix.count...]), in: row)
+    }
+    if head == nil {
+      try execute("INSERT INTO \(tables.keys) (name, id, head) VALUES (?, ?, ?)", [name, row.key, row.id])
+    } else {
+      try execute("UPDATE \(tables.keys) SET head = ? WHERE name = ?", [row.id, name])
+    }
+    try insert(row)
+    if let content { try addPieces(content.contents.all, to: row.id) }
+    if let head {
+      count(head.row.definition, revisions: 0, heads: -1)
+      try shorten(head.row)
+    }
+    count(row.definition, revisions: 1, heads: 1)
+    return true
+  }
+
+  /// Sets the number after which the next revisions are numbered, unless it is higher already.
+  func setLastSequence(_ last: Int64) throws {
+    try execute("UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = ?", [last, tables.revisions])
+    // Before the first revision there is no row.
+    guard db.changesCount == 0, last > 0 else { return }
+    try execute("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", [tables.revisions, last])
+  }
+}
