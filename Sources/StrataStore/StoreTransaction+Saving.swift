@@ -27,17 +27,26 @@ extension StoreTransaction {
     return try save(key, head, stamp, stamp.hasCollectionName, author, note) { shapes in
       try encoder.encodeRow(value, shapes: shapes)
     } check: { definition in
-      if !overNewer, let head, head.row.definition != definition.id { try checkKnown(head.row, T.self, key) }
+      if !overNewer, let head, head.row.definition != definition.id {
+        var catalog = SchemaCatalog()
+        T.collectSchemas(into: &catalog)
+        for subclass in core.options.subclasses { subclass.collectSchemas(into: &catalog) }
+        try checkKnown(head.row, key) { catalog[$0]?.modelVersion }
+      }
     }
   }
 
   /// Saves what an archive holds under a key, whatever its type.
   ///
-  /// - Parameter archive: an archive of one value, not a stream.
-  /// - Throws: as ``save(_:as:author:note:if:overNewer:)``; `notEncodable` where the bytes are no archive.
+  /// - Parameters:
+  ///   - archive: an archive of one value, not a stream.
+  ///   - overNewer: saves also where the last revision holds models of newer versions than the archive does.
+  /// - Throws: as ``save(_:as:author:note:if:overNewer:)``; `newerModel` where the last revision holds a newer version of one
+  ///   of the archive's models; `notEncodable` where the bytes are no archive.
   @discardableResult
   public func saveArchive(
-    _ archive: Data, as key: String, author: String? = nil, note: String? = nil, if condition: SaveCondition = .always
+    _ archive: Data, as key: String, author: String? = nil, note: String? = nil, if condition: SaveCondition = .always,
+    overNewer: Bool = false
   ) throws -> StoreRevision {
     let head = try begin(key, condition)
     let (stamp, value): (Stamp, Value)
@@ -47,6 +56,12 @@ extension StoreTransaction {
     let countsElements = stamp.hasCollectionName && value.elementCount.map { UInt64($0) } == stamp.count
     return try save(key, head, stamp, countsElements, author, note) { shapes in
       try core.options.encoder.encodeRow(value, stamp: stamp, shapes: shapes)
+    } check: { definition in
+      if !overNewer, let head, head.row.definition != definition.id {
+        let known = definition.content.shapes.flatMap(\.versions)
+        let versions = Dictionary(known.map { ($0.typeName, $0.version) }, uniquingKeysWith: max)
+        try checkKnown(head.row, key) { versions[$0] }
+      }
     }
   }
 
@@ -130,22 +145,16 @@ extension StoreTransaction {
     }
   }
 
-  /// Refuses to save over models of versions that this program does not know.
-  private func checkKnown<T: Archivable>(_ head: StoredRow, _ type: T.Type, _ key: String) throws {
+  /// Refuses to save over models of newer versions than those that are known.
+  private func checkKnown(_ head: StoredRow, _ key: String, _ known: (String) -> Int?) throws {
     guard let id = head.definition else { return }
-    var catalog = SchemaCatalog()
-    T.collectSchemas(into: &catalog)
-    for subclass in core.options.subclasses { subclass.collectSchemas(into: &catalog) }
-    for shape in try definition(id).content.shapes {
-      let levels = shape.levels.map { ($0.typeName, Optional($0.modelVersion)) }
-      for (name, version) in [(shape.typeName, shape.modelVersion)] + levels {
-        guard let version, let schema = catalog[name], version > schema.modelVersion else { continue }
-        throw StoreError(
-          .newerModel,
-          "a newer program saved the last revision, and saving over it would leave out what only that one "
-            + "knows; update this one, or save with overNewer", key: key, revision: Int(head.seq), typeName: name,
-          foundVersion: version, supportedVersion: schema.modelVersion)
-      }
+    for (name, version) in try definition(id).content.shapes.flatMap(\.versions) {
+      guard let known = known(name), version > known else { continue }
+      throw StoreError(
+        .newerModel,
+        "a newer program saved the last revision, and saving over it would leave out what only that one "
+          + "knows; update this one, or save with overNewer", key: key, revision: Int(head.seq), typeName: name,
+        foundVersion: version, supportedVersion: known)
     }
   }
 
@@ -215,5 +224,13 @@ extension Stamp {
   /// Whether the name is one of an array, a set or a dictionary of models.
   var hasCollectionName: Bool {
     typeName.hasPrefix("[") && typeName.hasSuffix("]") || typeName.hasPrefix("Set<") && typeName.hasSuffix(">")
+  }
+}
+
+extension RecordShape {
+  /// The models that a record of this shape holds fields of, with their versions.
+  fileprivate var versions: [(typeName: String, version: Int)] {
+    let own = modelVersion.map { [(typeName, $0)] } ?? []
+    return own + levels.map { ($0.typeName, $0.modelVersion) }
   }
 }

@@ -86,8 +86,15 @@ struct StoreTests {
       #expect(error?.foundVersion == 9 && error?.supportedVersion == 2 && error?.key == "p" && error?.revision == 2)
       storeError(.newerModel) { try transaction.save(self.point, as: "p") }
       storeError(.newerModel) { try transaction.save([self.point], as: "p") }
+      let archive = try ArchiveEncoder().encode(self.point)
+      let refused = storeError(.newerModel) { try transaction.saveArchive(archive, as: "p") }
+      #expect(refused?.foundVersion == 9 && refused?.supportedVersion == 2 && refused?.key == "p")
       #expect(try transaction.history(of: "p").count == 2)
+      try transaction.saveArchive(archive, as: "other")
+      try transaction.saveArchive(archive, as: "other")
       try transaction.save(self.point, as: "p", overNewer: true)
+      try transaction.save(NewPoint(name: "new", z: 0.5), as: "p")
+      try transaction.saveArchive(archive, as: "p", overNewer: true)
       #expect(try transaction.value(NewPoint.self, for: "p", at: .revision(2))?.z == 0.5)
     }
   }

@@ -24,6 +24,9 @@ struct StoreSaveCommand: ToolCommand {
   @Flag(help: "Save only if there is no value under the key.")
   var ifAbsent = false
 
+  @Flag(help: "Save also over newer versions of models, whose fields are then in the history alone.")
+  var overNewer = false
+
   func validate() throws {
     if ifRevision != nil, ifAbsent { throw ValidationError("--if-revision and --if-absent exclude each other.") }
     if let ifRevision, ifRevision < 1 { throw ValidationError("--if-revision is 1 or more.") }
@@ -34,7 +37,9 @@ struct StoreSaveCommand: ToolCommand {
     let condition: SaveCondition = ifAbsent ? .isAbsent : ifRevision.map { .isStill($0) } ?? .always
     let revision = try store.use(.writes) { store in
       try store.write {
-        try $0.saveArchive(document.archive, as: key.name, author: who.author, note: who.note, if: condition)
+        try $0.saveArchive(
+          document.archive, as: key.name, author: who.author, note: who.note, if: condition,
+          overNewer: overNewer)
       }
     }
     try store.show(revision.json, [revision.line], console)
