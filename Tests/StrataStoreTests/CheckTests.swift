@@ -219,6 +219,73 @@ struct CheckTests {
     }
   }
 
+  @Test("A file whose first page is gone is salvaged whole", arguments: [0, 1, 2, 3])
+  func firstPage(damage: Int) throws {
+    try withFolder { folder in
+      let url = folder.appending(path: "store"), copy = folder.appending(path: "copy")
+      try Self.fill(url, seed: 7, keys: 30, revisions: 4)
+      if damage == 3 {
+        // Pages that were freed and given back move no table.
+        _ = try SnapshotStore(url: url).prune([.keepLast(2)])
+      }
+      let before = try Self.dump(url)
+      var bytes = try Data(contentsOf: url)
+      switch damage {
+      case 0, 3: bytes.replaceSubrange(0..<4096, with: Data(count: 4096))
+      case 1: for place in 0..<4096 { bytes[place] ^= UInt8(truncatingIfNeeded: place &* 31 &+ 7) }
+      default: bytes.replaceSubrange(100..<4096, with: Data(count: 3996))
+      }
+      try bytes.write(to: url)
+      let report = try SnapshotStore.salvage(url, to: copy)
+      #expect(report.lost.map(\.description) == [])
+      #expect(try Self.dump(copy) == before)
+      #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).allSatisfy { !$0.hasSuffix("tmp") })
+    }
+  }
+
+  @Test(
+    "Of a file that was cut all that is intact is brought out, or the error is clear",
+    arguments: 0..<12 as Range<UInt64>)
+  func truncated(seed: UInt64) throws {
+    try withFolder { folder in
+      let url = folder.appending(path: "store"), copy = folder.appending(path: "copy")
+      try Self.fill(url, seed: 7, keys: 60, revisions: 3)
+      let before = try Self.dump(url)
+      let bytes = try Data(contentsOf: url)
+      var random = SeededRandom(seed: seed)
+      let size = seed == 0 ? bytes.count - 1 : bytes.count * (20 + Int(seed) * 7) / 100 - random.below(4096)
+      try bytes.prefix(size).write(to: url)
+      do {
+        let report = try SnapshotStore.salvage(url, to: copy)
+        print(
+          "salvage: \(report.revisions) of 188 revisions from \(size) of \(bytes.count) bytes, \(report.lost.count) lost"
+        )
+        if seed == 11 { #expect(report.revisions > 0) }
+        #expect(!report.isComplete || report.revisions == 188)
+        for (key, states) in try Self.dump(copy) where !key.hasPrefix("salvaged/") {
+          #expect(Set(states.dropLast()).isSubset(of: before[key] ?? []))
+        }
+        #expect(try SnapshotStore(url: copy).check(.full).isClean)
+      } catch let error as StoreError {
+        print("salvage: \(error) from \(size) of \(bytes.count) bytes")
+        #expect([.damaged, .notAStore].contains(error.code) && size < 100_000)
+        #expect(!FileManager.default.fileExists(atPath: copy.path))
+      }
+    }
+  }
+
+  @Test("A file of zeros is no store", arguments: [1, 4096, 200_000])
+  func zeros(count: Int) throws {
+    try withFolder { folder in
+      let url = folder.appending(path: "zeros")
+      try Data(count: count).write(to: url)
+      storeError(.notAStore) { try SnapshotStore(url: url) }
+      storeError(.notAStore) { try SnapshotStore.salvage(url, to: folder.appending(path: "copy")) }
+      #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["zeros"])
+      #expect(try Data(contentsOf: url) == Data(count: count))
+    }
+  }
+
   @Test("What is no store is not salvaged")
   func salvageOthers() throws {
     try withFolder { folder in

@@ -39,7 +39,11 @@ extension SnapshotStore {
 
   /// As ``salvage(to:)-(URL)``, of a file that is too damaged to be opened as a store.
   ///
-  /// - Throws: also `notAStore` where SQLite finds no tables of a store in it, and `newerStore`.
+  /// Where its first page is damaged, or the file was cut, this works on a copy beside the new store, which takes as much room
+  /// as the file until it is done.
+  ///
+  /// - Throws: also `notAStore` where nothing shows that the file was a store, `damaged` where too little is left to find any
+  ///   revision, and `newerStore`.
   public static func salvage(
     _ damaged: URL, to url: URL, options: StoreOptions = StoreOptions()
   ) async throws -> StoreSalvageReport {
@@ -71,14 +75,26 @@ struct StoreSalvage {
     guard FileManager.default.fileExists(atPath: damaged.path) else {
       throw StoreError(.notAStore, "there is no file to salvage")
     }
-    let (queue, tables) = try StoreOpening(options).openDamaged(damaged.path)
-    return try run(StoreCore(queue, tables, options, isReadOnly: true), url, work)
+    let opening = StoreOpening(options)
+    let opened: (queue: any DatabaseWriter, tables: StoreTables)
+    do { opened = try opening.openDamaged(damaged.path) } catch  where StoreError.isDamage(error) {
+      try checkTarget(url)
+      let rebuilt = try RebuiltFile(of: damaged, beside: url)
+      defer { rebuilt.remove() }
+      let (queue, tables) = try rebuilt.open(opening)
+      return try run(StoreCore(queue, tables, options, isReadOnly: true), url, work)
+    }
+    return try run(StoreCore(opened.queue, opened.tables, options, isReadOnly: true), url, work)
   }
 
-  static func run(_ core: StoreCore, _ url: URL, _ work: StoreWork) throws -> StoreSalvageReport {
+  private static func checkTarget(_ url: URL) throws {
     guard !FileManager.default.fileExists(atPath: url.path) else {
       throw StoreError(.invalid, "there is a file where the salvaged store should be; name a new one")
     }
+  }
+
+  static func run(_ core: StoreCore, _ url: URL, _ work: StoreWork) throws -> StoreSalvageReport {
+    try checkTarget(url)
     var options = core.options
     options.isReadOnly = false
     do {

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import GRDB
+internal import StrataCore
 
 /// Opens stores: finds out what a file is before anything is written to it.
 struct StoreOpening {
@@ -52,13 +53,21 @@ struct StoreOpening {
   }
 
   /// Opens a file for salvage, as long as SQLite finds the tables of a store in it.
-  func openDamaged(_ path: String) throws -> (any DatabaseWriter, StoreTables) {
+  ///
+  /// - Throws: ``StoreError`` with the code `notAStore` where it is a database of something else, `newerStore`; what is damage
+  ///   where the tables cannot be found.
+  func openDamaged(_ path: String, isReadOnly: Bool = true) throws -> (any DatabaseWriter, StoreTables) {
     let tables = try StoreTables(prefix: "")
-    let queue = try DatabaseQueue(path: path, configuration: configuration(isReadOnly: true))
+    let queue = try DatabaseQueue(path: path, configuration: configuration(isReadOnly: isReadOnly))
     try queue.read { db in
-      guard try db.tableExists(tables.revisions), try db.tableExists(tables.keys),
-        try db.tableExists(tables.definitions)
-      else { throw StoreError(.notAStore, "the file has no tables of a store") }
+      let missing = try tables.all.filter { try !db.tableExists($0) }
+      guard missing.isEmpty else {
+        // One that calls itself a store has had them.
+        guard try Int.fetchOne(db, sql: "PRAGMA application_id") == StoreTables.applicationID else {
+          throw StoreError(.notAStore, "the file has no tables of a store")
+        }
+        throw StoreError(.damaged, "the file has lost tables of the store: \(missing.joined(separator: ", "))")
+      }
       do { try tables.versions(in: db)?.checkReadable() } catch let error as StoreError where error.code == .damaged {
         // What does not tell its format has the one that all stores have had.
       } catch let error as DatabaseError where error.resultCode == .SQLITE_CORRUPT {
@@ -87,7 +96,19 @@ struct StoreOpening {
       // Whatever else keeps the file from being looked at keeps it from being opened.
       return nil
     }
-    guard (attributes[.size] as? NSNumber)?.intValue ?? 0 > 0 else { return nil }
+    let size = (attributes[.size] as? NSNumber)?.intValue ?? 0
+    guard size > 0 else {
+      // SQLite would remove the journal of a file that is empty, and with it what was saved last.
+      guard try FileStatus(ofPath: path + "-wal")?.size ?? 0 == 0 else {
+        throw StoreError(
+          .damaged, "the file is empty, and has a journal beside it: salvage it, or remove the journal to begin anew")
+      }
+      return nil
+    }
+    // SQLite takes so short a file for an empty one, and would write over it.
+    guard size >= 512 else {
+      throw StoreError(.notAStore, "the file is no database of SQLite; it is too short for one")
+    }
     let queue = try DatabaseQueue(path: path, configuration: configuration(isReadOnly: true))
     defer { closeQuietly(queue) }
     return try queue.read { db in

@@ -1,0 +1,122 @@
+internal import Foundation
+internal import GRDB
+
+/// A copy of a store that SQLite does not open, with a first page that fits it: the page has the sizes of the file and where each
+/// table begins, and without it none of the others can be found.
+///
+/// All stores in files of their own are made by the same statements, so that their tables begin on the same pages.
+struct RebuiltFile {
+  /// The size of the pages of all stores.
+  private static let pageSize = 4096
+  private static let magic = Data("SQLite format 3\0".utf8)
+
+  /// A folder for the copy and its journal, to be removed.
+  let folder: URL
+  var path: String { folder.appending(path: "copy").path }
+  private var freshPath: String { folder.appending(path: "fresh").path }
+
+  /// - Parameter target: where the salvaged store is made, beside which there is room.
+  init(of damaged: URL, beside target: URL) throws {
+    folder = target.deletingLastPathComponent().appending(path: ".\(target.lastPathComponent)-\(UUID().uuidString).tmp")
+    do {
+      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+      try FileManager.default.copyItem(atPath: damaged.path, toPath: path)
+      // What was saved last may be in the journal alone.
+      if FileManager.default.fileExists(atPath: damaged.path + "-wal") {
+        try FileManager.default.copyItem(atPath: damaged.path + "-wal", toPath: path + "-wal")
+      }
+    } catch {
+      remove()
+      throw StoreError(.fileSystem, "there is no copy of the damaged file to work on", underlying: error)
+    }
+  }
+
+  func remove() {
+    // It is beside the new store under a name of its own; one that cannot be removed harms nothing.
+    try? FileManager.default.removeItem(at: folder)
+  }
+
+  /// Opens the copy, with its own first page, as far as that says where the tables are, or else with that of a new store.
+  ///
+  /// - Throws: ``StoreError`` with the code `notAStore` where nothing shows that the file was a store, and `damaged` where more
+  ///   of it is gone than a first page.
+  func open(_ opening: StoreOpening) throws -> (any DatabaseWriter, StoreTables) {
+    let core = try StoreOpening(StoreOptions()).open(freshPath)
+    let roots = try core.writer.read {
+      try Int.fetchAll($0, sql: "SELECT rootpage FROM sqlite_master WHERE rootpage > 0")
+    }
+    let tables = core.tables
+    let needed = try core.writer.read {
+      try Int.fetchAll(
+        $0, sql: "SELECT rootpage FROM sqlite_master WHERE name IN (?, ?)",
+        arguments: [tables.revisions, tables.definitions])
+    }
+    (core.writer as? DatabasePool)?.invalidateReadOnlyConnections()
+    try core.writer.close()
+    let fresh = try Data(contentsOf: URL(fileURLWithPath: freshPath))
+    let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
+    // Closing it cannot lose what was written to it.
+    defer { try? file.close() }
+    let size = Int(try file.seekToEnd())
+    // A page that was cut, and those on which tables begin, are there with zeros, which are no rows.
+    let pages = max((size + Self.pageSize - 1) / Self.pageSize, roots.max() ?? 1)
+    try file.truncate(atOffset: UInt64(pages * Self.pageSize))
+
+    let own = try read(1, file)
+    if own.starts(with: Self.magic), own[16] == 0x10, own[17] == 0 {
+      try write(Self.fitted(own, pages: pages), 1, file)
+      // Where this page does not lead to the tables, that of a new store may.
+      if let opened = try? opening.openDamaged(path, isReadOnly: false) { return opened }
+    }
+    // What a table begins on is a page of a tree, of the kind that it has in a new store.
+    let found = try roots.filter { root in
+      let kinds: Set<UInt8> = [2, 10].contains(fresh[(root - 1) * Self.pageSize]) ? [2, 10] : [5, 13]
+      return kinds.contains(try read(root, file)[0])
+    }
+    guard needed.allSatisfy({ found.contains($0) }) else {
+      throw found.count * 2 < roots.count && !own.starts(with: Self.magic)
+        ? StoreError(.notAStore, "nothing in the file shows that it was a store")
+        : StoreError(.damaged, "too many pages of the file are damaged to find anything in it; go back to a backup")
+    }
+    for page in Self.schemaPages(of: fresh) {
+      let bytes = fresh.subdata(in: (page - 1) * Self.pageSize..<page * Self.pageSize)
+      try write(page == 1 ? Self.fitted(bytes, pages: pages) : bytes, page, file)
+    }
+    return try opening.openDamaged(path, isReadOnly: false)
+  }
+
+  private func read(_ page: Int, _ file: FileHandle) throws -> Data {
+    try file.seek(toOffset: UInt64((page - 1) * Self.pageSize))
+    guard let bytes = try file.read(upToCount: Self.pageSize), bytes.count == Self.pageSize else {
+      throw StoreError(.fileSystem, "a page of the copy cannot be read")
+    }
+    return Data(bytes)
+  }
+
+  private func write(_ bytes: Data, _ page: Int, _ file: FileHandle) throws {
+    try file.seek(toOffset: UInt64((page - 1) * Self.pageSize))
+    try file.write(contentsOf: bytes)
+  }
+
+  /// A first page whose header says how many pages there are, and that none is free: who only reads needs no more.
+  private static func fitted(_ page: Data, pages: Int) -> Data {
+    var page = page
+    func set(_ number: UInt32, _ place: Int) {
+      withUnsafeBytes(of: number.bigEndian) { page.replaceSubrange(place..<place + 4, with: $0) }
+    }
+    set(UInt32(truncatingIfNeeded: pages), 28)
+    set(0, 32)
+    set(0, 36)
+    // The number of pages counts where these two are the same.
+    page.replaceSubrange(92..<96, with: page.subdata(in: 24..<28))
+    return page
+  }
+
+  /// The pages of the table that says where all others begin: the first one and, where that is not enough, those below it.
+  private static func schemaPages(of file: Data) -> [Int] {
+    func number(_ place: Int, _ bytes: Int) -> Int { file[place..<place + bytes].reduce(0) { $0 << 8 | Int($1) } }
+    guard file[100] == 5 else { return [1] }
+    let cells = (0..<number(103, 2)).map { number(number(112 + 2 * $0, 2), 4) }
+    return [1, number(108, 4)] + cells
+  }
+}
