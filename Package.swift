@@ -43,7 +43,11 @@ let package = Package(
     .target(name: "StrataCore", dependencies: ["CZlib"], swiftSettings: features + lifetimes),
     .target(name: "StrataLegacy", dependencies: ["StrataCore"], swiftSettings: features + lifetimes),
     .target(
-      name: "StrataStore", dependencies: ["StrataCore", .product(name: "GRDB", package: "GRDB.swift")],
+      name: "StrataStore",
+      dependencies: [
+        "StrataCore", .product(name: "GRDB", package: "GRDB.swift"),
+        .product(name: "GRDBSQLite", package: "GRDB.swift"),
+      ],
       swiftSettings: features),
     .macro(
       name: "StrataMacros",

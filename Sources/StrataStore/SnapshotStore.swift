@@ -91,17 +91,13 @@ public final class SnapshotStore: Sendable {
       let result = try await core.writer.write { [core] db in try core.write(db, isWhole: true, body) }
       await core.journal?.shorten(core.writer)
       return result
-    } catch { throw StoreError.ofDatabase(error) }
+    } catch { throw core.failure(error) }
   }
 
   /// Saves in one transaction, where there is no concurrency. Must not be called within another transaction of the store.
   public func write<R>(_ body: (StoreTransaction) throws -> R) throws -> R {
     try core.checkCanWrite()
-    do {
-      let result = try core.writer.write { db in try core.write(db, isWhole: true, body) }
-      core.journal?.shorten(core.writer)
-      return result
-    } catch { throw StoreError.ofDatabase(error) }
+    return try core.save(body)
   }
 
   /// Saves within a transaction of the app's own, together with what that changes in other tables.

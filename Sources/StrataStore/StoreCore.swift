@@ -1,5 +1,6 @@
 internal import Foundation
 internal import GRDB
+internal import GRDBSQLite
 
 /// What all the transactions of a store share.
 final class StoreCore: Sendable {
@@ -70,7 +71,46 @@ final class StoreCore: Sendable {
     return result
   }
 
+  /// Saves in one transaction, and shortens the journal where it became long.
+  func save<R>(_ body: (StoreTransaction) throws -> R) throws -> R {
+    do {
+      let result = try writer.write { db in try write(db, isWhole: true, body) }
+      journal?.shorten(writer)
+      return result
+    } catch { throw failure(error) }
+  }
+
+  /// The error of a transaction that failed. SQLite calls only one of the ways in which there is no room by its name: for the limits
+  /// of the process (`RLIMIT_FSIZE`), of the user and of the file system one has to ask what the system said.
+  func failure(_ error: any Error) -> any Error {
+    guard let cause = error as? DatabaseError, cause.resultCode == .SQLITE_IOERR else {
+      return StoreError.ofDatabase(error)
+    }
+    let numbers = writer.writeWithoutTransaction { $0.systemErrors }
+    return numbers.contains { [ENOSPC, EFBIG, EDQUOT].contains($0) }
+      ? StoreError.full(cause) : StoreError.ofDatabase(error)
+  }
+
   func checkCanWrite() throws {
     guard !isReadOnly else { throw StoreError(.readOnly, "the store was opened for reading only") }
+  }
+}
+
+extension Database {
+  /// What the system said last of the file and of its journal. `sqlite3_system_errno` does not tell it of a commit.
+  fileprivate var systemErrors: [Int32] {
+    var number: Int32 = 0
+    var numbers: [Int32] = []
+    if sqlite3_file_control(sqliteConnection, nil, SQLITE_FCNTL_LAST_ERRNO, &number) == SQLITE_OK {
+      numbers.append(number)
+    }
+    var journal: UnsafeMutablePointer<sqlite3_file>?
+    number = 0
+    if sqlite3_file_control(sqliteConnection, nil, SQLITE_FCNTL_JOURNAL_POINTER, &journal) == SQLITE_OK, let journal,
+      journal.pointee.pMethods?.pointee.xFileControl(journal, SQLITE_FCNTL_LAST_ERRNO, &number) == SQLITE_OK
+    {
+      numbers.append(number)
+    }
+    return numbers
   }
 }

@@ -124,17 +124,23 @@ extension StoreError {
   /// An error of SQLite as one of the store; any other error as it is.
   static func ofDatabase(_ error: any Error) -> any Error {
     guard let error = error as? DatabaseError else { return error }
+    // The index of the journal could not be made longer: that fails where there is no room, and for nothing else.
+    if error.resultCode == .SQLITE_FULL || error.extendedResultCode == .SQLITE_IOERR_SHMSIZE { return full(error) }
     let (code, reason): (Code, String) =
       switch error.resultCode {
       case .SQLITE_BUSY, .SQLITE_LOCKED:
         (.busy, "another connection keeps the store locked; end its transaction, or allow a longer busyTimeout")
-      case .SQLITE_FULL: (.full, "there is no room for what is saved; nothing of this transaction was saved")
       case .SQLITE_CORRUPT: (.damaged, "the file of the store is damaged; check it, then salvage it")
       case .SQLITE_NOTADB: (.notAStore, "the file is no database of SQLite")
       case .SQLITE_READONLY: (.readOnly, "the store can only be read")
       default: (.fileSystem, "the database refused the operation")
       }
     return StoreError(code, reason, underlying: error)
+  }
+
+  static func full(_ error: DatabaseError) -> StoreError {
+    StoreError(
+      .full, "there is no room for what is saved; nothing of this transaction was saved; make room", underlying: error)
   }
 
   /// Whether an error says that bytes of the store cannot be read or are not those that were written, rather than that

@@ -145,10 +145,7 @@ struct StoreSalvage {
   }
 
   private mutating func write(_ body: (inout StoreSalvage, StoreTransaction) throws -> Void) throws {
-    try target.writer.write { db in
-      try target.write(db, isWhole: true) { try body(&self, $0) }
-    }
-    target.journal?.shorten(target.writer)
+    try target.save { try body(&self, $0) }
   }
 
   private mutating func take(_ step: RevisionWalk.Step, _ transaction: StoreTransaction) throws {

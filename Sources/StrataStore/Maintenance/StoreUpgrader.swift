@@ -94,26 +94,19 @@ struct StoreUpgrader {
       try work.check()
       let before = report
       do {
-        try core.writer.write { db in
-          try core.write(db, isWhole: true) { transaction in
-            for key in keys { try write(key, old, shapes, &report, transaction) }
-            try transaction.execute(
-              "INSERT OR REPLACE INTO \(core.tables.meta) (name, value) VALUES ('upgrade', ?)", ["\(mark) \(last)"])
-          }
+        try core.save { transaction in
+          for key in keys { try write(key, old, shapes, &report, transaction) }
+          try transaction.execute(
+            "INSERT OR REPLACE INTO \(core.tables.meta) (name, value) VALUES ('upgrade', ?)", ["\(mark) \(last)"])
         }
       } catch {
         report = before
         throw error
       }
-      core.journal?.shorten(core.writer)
       cursor = last
       progress?(report)
     }
-    try core.writer.write { db in
-      try core.write(db, isWhole: true) {
-        try $0.execute("DELETE FROM \(core.tables.meta) WHERE name = 'upgrade'", [])
-      }
-    }
+    try core.save { try $0.execute("DELETE FROM \(core.tables.meta) WHERE name = 'upgrade'", []) }
     return report
   }
 
