@@ -22,7 +22,7 @@ public final class SnapshotStore: Sendable {
   /// - Throws: ``StoreError`` with the code `notAStore` where the file is something else, `newerStore`, `readOnly` where there
   ///   is no file and none may be made, `damaged`, `busy`, `fileSystem`. A store of a newer program that this one may read
   ///   is opened for reading, see ``isReadOnly``. All of this is decided before anything is written.
-  /// - Complexity: constant, whatever is in the store.
+  /// - Complexity: constant, whatever is in the store; linear in the file where the store has an older format.
   public convenience init(url: URL, options: StoreOptions = StoreOptions()) throws {
     do { self.init(try StoreOpening(options).open(url.path)) } catch { throw StoreError.ofDatabase(error) }
   }
@@ -132,6 +132,11 @@ public final class SnapshotStore: Sendable {
 }
 
 extension SnapshotStore {
+  /// Opens the store in a file as a program does that knows other formats than this one: for tests of a change of format.
+  package convenience init(url: URL, options: StoreOptions = StoreOptions(), schema: StoreSchema) throws {
+    do { self.init(try StoreOpening(options, schema).open(url.path)) } catch { throw StoreError.ofDatabase(error) }
+  }
+
   /// What `PRAGMA synchronous` says on the connection that writes: 2 where each commit waits for the disk.
   package var synchronous: Int? {
     get throws { try core.writer.writeWithoutTransaction { try Int.fetchOne($0, sql: "PRAGMA synchronous") } }

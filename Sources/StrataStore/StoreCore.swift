@@ -50,7 +50,7 @@ final class StoreCore: Sendable {
   /// Checks that no newer program has changed the format since the store was opened. Costs one look at a table of a few rows.
   func checkReadable(_ db: Database) throws {
     let statement = try db.cachedStatement(sql: "SELECT value FROM \(tables.meta) WHERE name = 'minimumReader'")
-    guard let least = try Int.fetchOne(statement), least <= StoreTables.format else {
+    guard let least = try Int.fetchOne(statement), least <= tables.schema.format else {
       guard let versions = try tables.versions(in: db) else {
         throw StoreError(.notAStore, "the tables of the store are gone")
       }

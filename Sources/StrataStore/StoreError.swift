@@ -16,6 +16,8 @@ public struct StoreError: Error, Sendable {
     case newerStore
     /// The store can only be read: it was opened so, or a newer program set a format that this one does not write.
     case readOnly
+    /// The store's own tables could not be brought to the format of this program. The store is as it was.
+    case schemaChangeFailed
     // Reading
     /// There is no such key, revision or label.
     case notFound

@@ -10,11 +10,15 @@ struct StoreOpening {
   private static let full = 2
 
   let options: StoreOptions
+  private let schema: StoreSchema
 
-  init(_ options: StoreOptions) { self.options = options }
+  init(_ options: StoreOptions, _ schema: StoreSchema = .today) {
+    self.options = options
+    self.schema = schema
+  }
 
   func open(_ path: String) throws -> StoreCore {
-    let tables = try StoreTables(prefix: "")
+    let tables = try StoreTables(prefix: "", schema)
     let versions = try versions(ofFile: path, tables)
     try versions?.checkReadable()
     guard !options.isReadOnly, versions?.isWritable ?? true else {
@@ -26,11 +30,12 @@ struct StoreOpening {
     let pool = try DatabasePool(path: path, configuration: configuration(isReadOnly: false))
     try prepare(pool)
     try makeTables(in: pool, tables)
+    try SchemaChange(tables: tables, path: path).run(in: pool)
     return StoreCore(pool, tables, options, isReadOnly: false, path: path)
   }
 
   func openInMemory() throws -> StoreCore {
-    let tables = try StoreTables(prefix: "")
+    let tables = try StoreTables(prefix: "", schema)
     let queue = try DatabaseQueue(configuration: configuration(isReadOnly: false))
     try makeTables(in: queue, tables)
     return StoreCore(queue, tables, options, isReadOnly: false)
@@ -40,7 +45,7 @@ struct StoreOpening {
     guard !prefix.isEmpty else {
       throw StoreError(.invalid, "inside of a database of the app's own, the tables of the store need a prefix")
     }
-    let tables = try StoreTables(prefix: prefix)
+    let tables = try StoreTables(prefix: prefix, schema)
     let versions = try writer.read { try tables.versions(in: $0) }
     try versions?.checkReadable()
     let isReadOnly = options.isReadOnly || writer.configuration.readonly || !(versions?.isWritable ?? true)
@@ -48,6 +53,7 @@ struct StoreOpening {
       guard versions != nil else { throw StoreError(.readOnly, "there is no store in this database to read") }
     } else {
       try makeTables(in: writer, tables)
+      try SchemaChange(tables: tables, path: nil).run(in: writer)
     }
     return StoreCore(writer, tables, options, isReadOnly: isReadOnly)
   }
@@ -57,7 +63,7 @@ struct StoreOpening {
   /// - Throws: ``StoreError`` with the code `notAStore` where it is a database of something else, `newerStore`; what is damage
   ///   where the tables cannot be found.
   func openDamaged(_ path: String, isReadOnly: Bool = true) throws -> (any DatabaseWriter, StoreTables) {
-    let tables = try StoreTables(prefix: "")
+    let tables = try StoreTables(prefix: "", schema)
     let queue = try DatabaseQueue(path: path, configuration: configuration(isReadOnly: isReadOnly))
     try queue.read { db in
       let missing = try tables.all.filter { try !db.tableExists($0) }

@@ -2,11 +2,10 @@ internal import GRDB
 
 /// The tables of a store, whose names begin with a prefix inside a database of the app's own (Docs/StoreFormat.md).
 struct StoreTables: Sendable {
-  /// The format that this program writes, and the highest one that it knows.
-  static let format = 1
   /// What `PRAGMA application_id` says in a file that is a store: "Stra".
   static let applicationID = 0x5374_7261
 
+  let schema: StoreSchema
   let prefix: String
   let meta, definitions, counts, keys, revisions, labels, blobs, pieces, failures: String
 
@@ -14,13 +13,14 @@ struct StoreTables: Sendable {
   var all: [String] { [meta, definitions, counts, keys, revisions, labels, blobs, pieces, failures] }
 
   /// - Throws: ``StoreError`` with the code `invalid` for a prefix that is no beginning of a name.
-  init(prefix: String) throws {
+  init(prefix: String, _ schema: StoreSchema = .today) throws {
     guard prefix.utf8.allSatisfy({ $0 == 95 || (48...57).contains($0) || (65...90).contains($0 & 0xDF) }),
       !(prefix.utf8.first.map { (48...57).contains($0) } ?? false), prefix.utf8.count <= 64
     else {
       throw StoreError(.invalid, "a prefix of tables has ASCII letters, digits and _ only, and begins with no digit")
     }
     self.prefix = prefix
+    self.schema = schema
     func name(_ table: String) -> String { prefix + table }
     meta = name("meta")
     definitions = name("definitions")
@@ -75,9 +75,28 @@ struct StoreTables: Sendable {
           revision INTEGER PRIMARY KEY REFERENCES \(revisions) (id) ON DELETE RESTRICT,
           time INTEGER NOT NULL, code TEXT NOT NULL, error TEXT NOT NULL);
         """)
-    let version = Self.format
-    for name in ["format", "minimumReader", "minimumWriter"] {
-      try db.execute(sql: "INSERT INTO \(meta) (name, value) VALUES (?, ?)", arguments: [name, version])
+    try set(StoreVersions(format: 1, minimumReader: 1, minimumWriter: 1, known: schema.format), in: db)
+    try apply(from: 1, in: db)
+  }
+
+  /// Brings the tables from a format to the one that this program writes.
+  func apply(from format: Int, in db: Database) throws {
+    let steps = schema.steps.dropFirst(format - 1)
+    guard var versions = try versions(in: db), !steps.isEmpty else { return }
+    for step in steps {
+      try step.run(prefix) { try db.execute(sql: $0) }
+      versions.format += 1
+      versions.minimumReader = max(versions.minimumReader, step.minimumReader)
+      versions.minimumWriter = max(versions.minimumWriter, step.minimumWriter)
+    }
+    try set(versions, in: db)
+  }
+
+  private func set(_ versions: StoreVersions, in db: Database) throws {
+    for (name, value) in [
+      ("format", versions.format), ("minimumReader", versions.minimumReader), ("minimumWriter", versions.minimumWriter),
+    ] {
+      try db.execute(sql: "INSERT OR REPLACE INTO \(meta) (name, value) VALUES (?, ?)", arguments: [name, value])
     }
   }
 
@@ -91,7 +110,7 @@ struct StoreTables: Sendable {
       rows.map { (try $0.column(0) as String, try $0.column(1) as Int) }, uniquingKeysWith: { first, _ in first })
     guard let format = values["format"], let reader = values["minimumReader"], let writer = values["minimumWriter"]
     else { throw StoreError(.damaged, "the table \(meta) does not tell the format of the store") }
-    return StoreVersions(format: format, minimumReader: reader, minimumWriter: writer)
+    return StoreVersions(format: format, minimumReader: reader, minimumWriter: writer, known: schema.format)
   }
 }
 
@@ -100,15 +119,17 @@ struct StoreVersions: Sendable {
   var format: Int
   var minimumReader: Int
   var minimumWriter: Int
+  /// The highest format that this program knows.
+  var known: Int
 
-  var isReadable: Bool { minimumReader <= StoreTables.format }
-  var isWritable: Bool { isReadable && minimumWriter <= StoreTables.format }
+  var isReadable: Bool { minimumReader <= known }
+  var isWritable: Bool { isReadable && minimumWriter <= known }
 
   func checkReadable() throws {
     guard !isReadable else { return }
     throw StoreError(
       .newerStore, "a newer program made this store; update this one, which leaves it as it is",
-      foundVersion: minimumReader, supportedVersion: StoreTables.format)
+      foundVersion: minimumReader, supportedVersion: known)
   }
 
   func checkWritable() throws {
@@ -116,6 +137,6 @@ struct StoreVersions: Sendable {
     guard !isWritable else { return }
     throw StoreError(
       .readOnly, "a newer program changed this store so that this one may only read it; update this one",
-      foundVersion: minimumWriter, supportedVersion: StoreTables.format)
+      foundVersion: minimumWriter, supportedVersion: known)
   }
 }

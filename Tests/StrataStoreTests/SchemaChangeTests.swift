@@ -1,0 +1,162 @@
+import Foundation
+import StrataCore
+import StrataStore
+import StrataTestSupport
+import Testing
+
+@Suite("A change of the store's own tables")
+struct SchemaChangeTests {
+  private struct Stop: Error {}
+
+  /// A step to a format of which older programs may read.
+  static let step = StoreSchema.Step(minimumReader: 1, minimumWriter: 2) { prefix, execute in
+    try execute("CREATE TABLE \(prefix)extra (id INTEGER PRIMARY KEY, what TEXT)")
+    try execute("INSERT INTO \(prefix)extra (what) SELECT author FROM \(prefix)revisions")
+  }
+
+  private func fill(_ url: URL) throws -> [String: [String]] {
+    try CheckTests.fill(url, seed: 3, keys: 5, revisions: 4)
+    return try CheckTests.dump(url)
+  }
+
+  private func extra(_ url: URL) throws -> Int {
+    try Database.change(url) { try $0.number("SELECT count(*) FROM sqlite_master WHERE name = 'extra'") }
+  }
+
+  private func versions(_ url: URL) throws -> [Int] {
+    try Database.change(url) { database in
+      try ["format", "minimumReader", "minimumWriter"].map {
+        try database.number("SELECT value FROM meta WHERE name = '\($0)'")
+      }
+    }
+  }
+
+  @Test("A step is made once, after a copy, and an older program that is open then only reads")
+  func change() throws {
+    try withFolder { folder in
+      let url = folder.appending(path: "store"), copy = folder.appending(path: "store.before-schema-2")
+      let before = try fill(url)
+      let older = try SnapshotStore(url: url)
+      let newer = try SnapshotStore(url: url, schema: StoreSchema(steps: [Self.step]))
+      #expect(try newer.status().format == 2 && !newer.isReadOnly)
+      try newer.write { _ = try $0.save(1, as: "n") }
+      let error = storeError(.readOnly) { try older.write { try $0.save(2, as: "n") } }
+      #expect(error?.foundVersion == 2 && error?.supportedVersion == 1)
+      #expect(try older.read { try $0.value(Int.self, for: "n") } == 1)
+      try older.close()
+      try newer.close()
+      #expect(try versions(url) == [2, 1, 2])
+      #expect(try CheckTests.dump(copy) == before)
+      #expect(try versions(copy) == [1, 1, 1])
+      // Again, and nothing is to be done.
+      try FileManager.default.removeItem(at: copy)
+      let again = try SnapshotStore(url: url, schema: StoreSchema(steps: [Self.step]))
+      #expect(try again.check(.full).findings.map(\.description) == [])
+      try again.close()
+      #expect(!FileManager.default.fileExists(atPath: copy.path))
+      // Programs of today open it for reading.
+      #expect(try SnapshotStore(url: url).isReadOnly)
+    }
+  }
+
+  @Test("Several steps are made at once, and a new store has them too")
+  func steps() throws {
+    try withFolder { folder in
+      let url = folder.appending(path: "store"), new = folder.appending(path: "new")
+      _ = try fill(url)
+      let second = StoreSchema.Step(minimumReader: 3, minimumWriter: 3) { prefix, execute in
+        try execute("ALTER TABLE \(prefix)extra ADD COLUMN more INTEGER")
+      }
+      let schema = StoreSchema(steps: [Self.step, second])
+      for url in [url, new] {
+        let store = try SnapshotStore(url: url, schema: schema)
+        try store.write { _ = try $0.save(1, as: "n") }
+        try store.close()
+        #expect(try versions(url) == [3, 3, 3])
+        #expect(try Database.change(url) { try $0.number("SELECT count(*) FROM pragma_table_info('extra')") } == 3)
+        storeError(.newerStore) { try SnapshotStore(url: url) }
+      }
+      #expect(!FileManager.default.fileExists(atPath: new.path + ".before-schema-3"))
+    }
+  }
+
+  @Test("An opening for reading changes nothing")
+  func reading() throws {
+    try withFolder { folder in
+      let url = folder.appending(path: "store")
+      _ = try fill(url)
+      let bytes = try Data(contentsOf: url)
+      var options = StoreOptions()
+      options.isReadOnly = true
+      let store = try SnapshotStore(url: url, options: options, schema: StoreSchema(steps: [Self.step]))
+      #expect(try store.status().format == 1)
+      try store.close()
+      #expect(try Data(contentsOf: url) == bytes && versions(url) == [1, 1, 1])
+    }
+  }
+
+  private static let failing: [@Sendable (String, (String) throws -> Void) throws -> Void] = [
+    { _, _ in throw Stop() },
+    { _, execute in
+      try execute("DELETE FROM labels")
+      try execute("no statement")
+    },
+    // What would be committed is looked at before.
+    { _, execute in try execute("DELETE FROM keys") },
+  ]
+
+  @Test("A step that fails leaves the store as it was", arguments: failing.indices)
+  func failure(place: Int) throws {
+    try withFolder { folder in
+      let url = folder.appending(path: "store")
+      let before = try fill(url)
+      let change = Self.failing[place]
+      let schema = StoreSchema(steps: [
+        StoreSchema.Step(minimumReader: 2, minimumWriter: 2) { prefix, execute in
+          try Self.step.run(prefix, execute)
+          try change(prefix, execute)
+        }
+      ])
+      for _ in 0..<2 {
+        storeError(.schemaChangeFailed) { try SnapshotStore(url: url, schema: schema) }
+      }
+      #expect(try versions(url) == [1, 1, 1] && extra(url) == 0)
+      #expect(try CheckTests.dump(url) == before)
+      let store = try SnapshotStore(url: url)
+      #expect(try store.check(.full).isClean)
+      try store.write { _ = try $0.save(1, as: "n") }
+    }
+  }
+
+  @Test(
+    "What ends between the commit and the last look is finished by the next opening, or taken back",
+    arguments: [false, true])
+  func cutOff(isDamaged: Bool) throws {
+    try withFolder { folder in
+      let url = folder.appending(path: "store")
+      let before = try fill(url)
+      #expect(throws: Stop.self) {
+        try SnapshotStore(url: url, schema: StoreSchema(steps: [Self.step]) { throw Stop() })
+      }
+      #expect(try versions(url) == [2, 1, 2])
+      if isDamaged {
+        // A disk that wrote something else than it was given.
+        let page = try #require(try Database.change(url) { try $0.pages(of: "revisions") }.last)
+        try Database.overwrite(url, pages: [page])
+        let error = storeError(.schemaChangeFailed) {
+          try SnapshotStore(url: url, schema: StoreSchema(steps: [Self.step]))
+        }
+        #expect(error?.reason.contains("put back") == true)
+        #expect(try versions(url) == [1, 1, 1] && extra(url) == 0)
+        #expect(try CheckTests.dump(url) == before)
+      } else {
+        let store = try SnapshotStore(url: url, schema: StoreSchema(steps: [Self.step]))
+        #expect(try store.check(.full).findings.map(\.description) == [])
+        try store.close()
+        #expect(
+          try Database.change(url) { try $0.number("SELECT count(*) FROM meta WHERE name = 'schemaChange'") } == 0)
+        #expect(try CheckTests.dump(url) == before)
+      }
+    }
+  }
+}
