@@ -137,6 +137,82 @@ struct RetentionTests {
     }
   }
 
+  /// A key with a long history, and what its revisions hold.
+  private func long(_ store: SnapshotStore, _ count: Int) throws -> [Memo] {
+    var random = MemoRandom(seed: 11)
+    var memo = random.memo()
+    var all: [Memo] = []
+    for _ in 0..<count / 16 {
+      try store.write { transaction in
+        for _ in 0..<16 {
+          try transaction.save(memo, as: "long")
+          all.append(memo)
+          memo = random.changed(memo)
+        }
+      }
+    }
+    return all
+  }
+
+  @Test("A long history is pruned part by part, while others save, and a prune that is cancelled leaves all that stays")
+  func longHistory() async throws {
+    try await withFolder { folder in
+      let url = folder.appending(path: "store")
+      let store = try SnapshotStore(url: url)
+      // The next but one is a delta of the first revision, which goes.
+      let count = 1024
+      var memos = try long(store, count)
+      func check(_ kept: Set<Int>) throws {
+        try store.readNow { transaction throws in
+          let history = try transaction.history(of: "long")
+          #expect(Set(history.map(\.number)) == kept)
+          for revision in history {
+            let value = try transaction.value(Memo.self, for: "long", at: .revision(revision.number))
+            #expect(value == memos[revision.number - 1])
+            #expect(transaction.inflations <= Int(log2(Double(revision.number)).rounded(.up)) + 1)
+          }
+        }
+        #expect(try store.check(.full).findings.map(\.description) == [])
+      }
+      // Cancelled as soon as the first part is gone.
+      let pruning = Task.detached { try await store.prune([.keepLast(20)]) }
+      while try store.statusNow().revisions == count { await Task.yield() }
+      pruning.cancel()
+      let result = await pruning.result
+      #expect(throws: CancellationError.self) { try result.get() }
+      let left = Set(try await store.history(of: "long").map(\.number))
+      #expect(left.count < count && left.count > 20)
+      try check(left)
+      // Others save, and set a label on what would go.
+      let again = Task.detached { try await store.prune([.keepLast(20)]) }
+      while left.count > 100 {
+        if try store.statusNow().revisions < left.count { break }
+        await Task.yield()
+      }
+      try store.writeNow { try $0.setLabel("late", of: "long", at: .revision(2)) }
+      for _ in 0..<3 {
+        memos.append(memos[0])
+        try await store.save(memos[0], as: "long")
+      }
+      let report = try await again.value
+      #expect(report.removed["long"]?.contains(2) == false && report.skipped.isEmpty)
+      try check(Set([2] + (count - 19...count + 3)))
+    }
+  }
+
+  @Test("Of a long history with a damaged revision nothing goes", arguments: [5, 300])
+  func damagedLong(id: Int) throws {
+    try withFolder { folder in
+      let url = folder.appending(path: "store")
+      let store = try SnapshotStore(url: url)
+      _ = try long(store, 400)
+      try Database.change(url) { try $0.execute("UPDATE revisions SET time = time + 1 WHERE id = \(id)") }
+      let report = try store.prune([.keepLast(2)])
+      #expect(report.skipped.map(\.key) == ["long"] && report.removed.isEmpty && report.kept == 400)
+      #expect(try Database.change(url) { try $0.number("SELECT count(*) FROM revisions") } == 400)
+    }
+  }
+
   @Test("A key with a damaged revision is left as it is; the others are pruned")
   func damaged() throws {
     try withFolder { folder in
@@ -150,4 +226,9 @@ struct RetentionTests {
       #expect(try Database.change(url) { try $0.number("SELECT count(*) FROM revisions WHERE key = 1") } == 6)
     }
   }
+}
+
+extension SnapshotStore {
+  /// The status without concurrency, for tests that have some.
+  fileprivate func statusNow() throws -> StoreStatus { try status() }
 }

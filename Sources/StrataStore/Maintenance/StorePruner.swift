@@ -2,9 +2,10 @@ internal import Foundation
 internal import GRDB
 internal import StrataCore
 
-/// Removes revisions, page by page of keys.
+/// Removes revisions, page by page of keys, and of a key with a long history part by part.
 struct StorePruner {
-  /// How many keys are pruned in one transaction, and after how many removed revisions it ends.
+  /// How many keys are pruned in one transaction; after how many removed revisions it ends; and above how many revisions a key is
+  /// pruned in transactions of its own, each of so many revisions.
   private static let keys = 64, revisions = 250
   /// How many pages are given back in one transaction at most.
   private static let pages = 1024
@@ -28,16 +29,24 @@ struct StorePruner {
   consuming func run() throws -> StorePruneReport {
     if !report.isDryRun { try core.checkCanWrite() }
     if !isForced { try checkRules() }
-    var last: String?
-    repeat {
+    var last: String? = ""
+    while let after = last {
       try work.check()
+      let page: Page
       if report.isDryRun {
-        last = try core.writer.read { db in try core.read(db) { try page(after: last, $0) } }
+        page = try core.writer.read { db in try core.read(db) { try self.page(after: after, $0) } }
       } else {
-        last = try core.writer.write { db in try core.write(db, isWhole: true) { try page(after: last, $0) } }
+        page = try core.save { try self.page(after: after, $0) }
         try shortenJournal()
       }
-    } while last != nil
+      switch page {
+      case .end: last = nil
+      case .upTo(let name): last = name
+      case .long(let key):
+        try prune(key)
+        last = key.name
+      }
+    }
     if !report.isDryRun { try giveBack() }
     return report
   }
@@ -69,38 +78,138 @@ struct StorePruner {
     }
   }
 
-  /// - Returns: the last key that was looked at; `nil` at the end.
-  private mutating func page(after last: String?, _ transaction: StoreTransaction) throws -> String? {
+  private enum Page {
+    case end
+    /// The last key that was dealt with.
+    case upTo(String)
+    /// The next key has a long history.
+    case long(Leaving)
+  }
+
+  /// A key and what is to go of it.
+  private struct Leaving {
+    var name: String
+    var id: Int64
+    var head: Int64
+    var entries: [(id: Int64, seq: Int64)]
+    var count: Int
+  }
+
+  private func leaving(_ key: (name: String, id: Int64, head: Int64), _ transaction: StoreTransaction) throws -> Leaving
+  {
+    let outline = try transaction.outline(ofKey: key.id)
+    let labelled = try transaction.labelledRevisions(ofKey: key.id)
+    let kept = rules.kept(outline.map(\.time), now: now)
+    let entries = outline.indices.filter { place in
+      !kept.contains(place) && outline[place].id != key.head && !labelled.contains(outline[place].id)
+    }.map { (outline[$0].id, outline[$0].seq) }
+    return Leaving(name: key.name, id: key.id, head: key.head, entries: entries, count: outline.count)
+  }
+
+  private mutating func page(after last: String, _ transaction: StoreTransaction) throws -> Page {
     var final: String?
-    var removed = 0
-    for key in try transaction.keys(prefix: prefix, after: last ?? "", limit: Self.keys) {
-      let outline = try transaction.outline(ofKey: key.id)
-      let labelled = try transaction.labelledRevisions(ofKey: key.id)
-      let kept = rules.kept(outline.map(\.time), now: now)
-      let leaving = outline.indices.filter { place in
-        !kept.contains(place) && outline[place].id != key.head && !labelled.contains(outline[place].id)
+    var removed = 0, bytes = 0
+    for key in try transaction.keys(prefix: prefix, after: last, limit: Self.keys) {
+      let leaving = try leaving(key, transaction)
+      if !report.isDryRun, !leaving.entries.isEmpty, leaving.count > Self.revisions {
+        guard let final else { return .long(leaving) }
+        return .upTo(final)
       }
-      report.kept += outline.count - leaving.count
       final = key.name
-      guard !leaving.isEmpty else { continue }
+      report.kept += leaving.count - leaving.entries.count
+      guard !leaving.entries.isEmpty else { continue }
       if !report.isDryRun {
         do {
           try transaction.db.inSavepoint {
-            try transaction.remove(Set(leaving.map { outline[$0].id }), ofKey: key.id, head: key.head)
+            bytes += try transaction.remove(Set(leaving.entries.map(\.id)), ofKey: key.id, head: key.head)
             return .commit
           }
         } catch let error as StoreError where error.code == .damaged {
-          report.kept += leaving.count
-          report.skipped.append(
-            StoreFinding(.revision, key: key.name, StoreFinding.problem(error), advice: StoreFinding.salvage))
+          skip(key.name, leaving.entries.count, error)
           continue
         }
       }
-      report.removed[key.name] = leaving.map { Int(outline[$0].seq) }
-      removed += leaving.count
-      if removed >= Self.revisions { break }
+      report.removed[key.name] = leaving.entries.map { Int($0.seq) }
+      removed += leaving.entries.count
+      if try removed >= Self.revisions || bytes >= mostBytes() { break }
     }
-    return final
+    return final.map { .upTo($0) } ?? .end
+  }
+
+  private mutating func skip(_ key: String, _ count: Int, _ error: any Error) {
+    report.kept += count
+    report.skipped.append(
+      StoreFinding(.revision, key: key, StoreFinding.problem(error), advice: StoreFinding.salvage))
+  }
+
+  /// The bytes of content after which a transaction ends, so that its journal stays small beside the file.
+  private func mostBytes() throws -> Int {
+    guard let path = core.journal?.path, let size = try FileStatus(ofPath: path)?.size else { return 8 << 20 }
+    return min(8 << 20, max(1 << 18, size / 40))
+  }
+
+  // MARK: Long histories
+
+  /// Prunes a key in several transactions. First what stays is stored anew where it is a delta of what goes; then that goes, the last
+  /// one first, since what is a delta goes before what it refers to. After each of them every revision that is there can be read.
+  private mutating func prune(_ key: Leaving) throws {
+    let leaving = Set(key.entries.map(\.id))
+    var removed: [Int] = []
+    do {
+      try restoreDeltas(key, leaving)
+      var left = key.entries
+      while !left.isEmpty {
+        try work.check()
+        let most = try mostBytes()
+        let rest = left
+        let (part, seqs) = try core.save { transaction in
+          var part: [(id: Int64, seq: Int64)] = [], bytes = 0
+          while part.count < Self.revisions, bytes < most, part.count < rest.count {
+            let entry = rest[rest.count - 1 - part.count]
+            bytes += try transaction.size(ofRevision: entry.id)
+            part.append(entry)
+          }
+          // Somebody may have set a label since.
+          let labelled = try transaction.labelledRevisions(ofKey: key.id)
+          let gone = part.filter { !labelled.contains($0.id) }
+          try transaction.removePart(gone.map(\.id), ofKey: key.id)
+          return (part.count, gone.map { Int($0.seq) })
+        }
+        left.removeLast(part)
+        removed += seqs
+        try shortenJournal()
+      }
+    } catch let error as StoreError where error.code == .damaged {
+      skip(key.name, key.entries.count - removed.count, error)
+    }
+    report.kept += key.count - key.entries.count
+    if !removed.isEmpty { report.removed[key.name] = removed.sorted() }
+  }
+
+  private func restoreDeltas(_ key: Leaving, _ leaving: Set<Int64>) throws {
+    var chain = StoreChain()
+    var last: Int64? = 0
+    while let after = last {
+      try work.check()
+      let most = try mostBytes()
+      let before = chain
+      (last, chain) = try core.save { transaction in
+        var chain = before
+        let ids = try transaction.revisionIDs(ofKey: key.id, after: after, limit: Self.revisions)
+        var bytes = 0
+        for (id, seq) in ids {
+          // Also what goes is read: nothing of a key with a damaged revision goes.
+          guard let row = try transaction.revision(id) else { throw transaction.missingRow(seq) }
+          guard !leaving.contains(id) else { continue }
+          let stored = try transaction.kept(row, after: chain, head: key.head)
+          if stored.base != row.base || stored.form != row.form { bytes += stored.content?.count ?? 4096 }
+          chain.add(stored)
+          if bytes >= most { return (seq, chain) }
+        }
+        return (ids.last?.seq, chain)
+      }
+      try shortenJournal()
+    }
   }
 
   /// Writes the journal back before it takes a twentieth of the file.
@@ -161,23 +270,50 @@ extension StoreTransaction {
 
   /// Removes revisions of a key. What is a delta of one of them is stored anew before.
   ///
+  /// - Returns: about how many bytes went.
   /// - Throws: ``StoreError`` with the code `damaged` where something that stays cannot be read. The caller must then take
   ///   back what was changed.
-  func remove(_ leaving: Set<Int64>, ofKey key: Int64, head: Int64) throws {
+  func remove(_ leaving: Set<Int64>, ofKey key: Int64, head: Int64) throws -> Int {
     var chain = StoreChain()
-    var unused: Set<Int64> = []
-    for entry in try outline(ofKey: key) where !leaving.contains(entry.id) {
-      guard var row = try revision(entry.id) else { continue }
-      if !chain.holds(row) {
-        let stored = try storing(plainBytes(of: row), in: row, after: chain, isHead: row.id == head)
-        try update(stored)
-        row = stored
-      }
-      chain.add(row)
+    let outline = try outline(ofKey: key)
+    for entry in outline where !leaving.contains(entry.id) {
+      guard let row = try revision(entry.id) else { throw missingRow(entry.seq) }
+      chain.add(try kept(row, after: chain, head: head))
     }
     // The last one first: what is a delta goes before what it refers to.
-    for entry in try outline(ofKey: key).reversed() where leaving.contains(entry.id) {
-      guard let row = try revision(entry.id) else { continue }
+    return try removeRows(outline.reversed().map(\.id).filter { leaving.contains($0) })
+  }
+
+  /// A row that stays: it is stored anew where it is a delta of one that goes.
+  ///
+  /// - Parameter chain: what stays before it.
+  func kept(_ row: StoredRow, after chain: StoreChain, head: Int64) throws -> StoredRow {
+    guard !chain.holds(row) else { return row }
+    let stored = try storing(plainBytes(of: row), in: row, after: chain, isHead: row.id == head)
+    try update(stored)
+    return stored
+  }
+
+  /// Removes revisions of a key, the last one first. What others made a delta of them meanwhile is stored whole.
+  func removePart(_ leaving: [Int64], ofKey key: Int64) throws {
+    let gone = Set(leaving)
+    for id in leaving {
+      let dependants = try Int64.fetchAll(
+        statement("SELECT id FROM \(tables.revisions) WHERE base = ?"), arguments: [id])
+      for dependant in dependants where !gone.contains(dependant) {
+        guard let row = try revision(dependant) else { continue }
+        try update(storing(plainBytes(of: row), in: row))
+      }
+    }
+    _ = try removeRows(leaving)
+  }
+
+  private func removeRows(_ leaving: [Int64]) throws -> Int {
+    var unused: Set<Int64> = []
+    var bytes = 0
+    for id in leaving {
+      guard let row = try revision(id) else { throw missingRow(nil) }
+      bytes += try size(ofRevision: id)
       unused.formUnion(try removePieces(of: row.id))
       if let blob = row.blob { unused.insert(blob) }
       try execute("DELETE FROM \(tables.failures) WHERE revision = ?", [row.id])
@@ -185,6 +321,32 @@ extension StoreTransaction {
       count(row.definition, revisions: -1, heads: 0)
     }
     for blob in unused.sorted() { try removeUnused(blob) }
+    return bytes
+  }
+
+  /// An index has a revision that the table does not have.
+  func missingRow(_ seq: Int64?) -> StoreError {
+    StoreError(.damaged, "a revision is missing; check the store, then salvage it", revision: seq.map { Int($0) })
+  }
+
+  /// About the bytes that a revision takes, with the content that it may be the only one to refer to.
+  func size(ofRevision id: Int64) throws -> Int {
+    try Int.fetchOne(
+      statement(
+        """
+        SELECT 64 + ifnull(length(content), 0) + ifnull((SELECT length(bytes) FROM \(tables.blobs) WHERE id = r.blob), 0)
+        + (SELECT ifnull(sum(length(b.bytes)), 0) FROM \(tables.pieces) p JOIN \(tables.blobs) b ON b.id = p.blob
+          WHERE p.revision = r.id)
+        FROM \(tables.revisions) r WHERE r.id = ?
+        """), arguments: [id]) ?? 0
+  }
+
+  /// The numbers of some revisions of a key, the first one first.
+  func revisionIDs(ofKey key: Int64, after seq: Int64, limit: Int) throws -> [(id: Int64, seq: Int64)] {
+    try Row.fetchAll(
+      statement("SELECT id, seq FROM \(tables.revisions) WHERE key = ? AND seq > ? ORDER BY seq LIMIT ?"),
+      arguments: [key, seq, limit]
+    ).map { (try $0.column(0), try $0.column(1)) }
   }
 
   /// - Returns: the blobs that the revision referred to.

@@ -36,9 +36,9 @@ extension SnapshotStore {
   /// Removes the revisions that no rule keeps, and gives their space back.
   ///
   /// The last revision of each key is always kept, and each one with a label. Those that are kept keep their numbers, and
-  /// their content stays as it is: what was stored as a difference from a removed one is stored anew, in the same
-  /// transaction. Each transaction takes one page of keys, and the file is shortened step by step, so that others go on
-  /// saving; a prune that is cut off or cancelled has removed what its finished transactions did, and another one goes on.
+  /// their content stays as it is: what was stored as a difference from a removed one is stored anew before that goes. Each
+  /// transaction takes one page of keys, or a part of a long history, and the file is shortened step by step, so that others go
+  /// on saving; a prune that is cut off or cancelled has removed what its finished transactions did, and another one goes on.
   ///
   /// - Parameters:
   ///   - rules: what is kept.

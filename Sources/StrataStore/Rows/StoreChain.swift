@@ -6,20 +6,23 @@ internal import Foundation
 /// Counted from 0, revision i stands on at most as many deltas as i has bits set. As long as this holds of those before it, it
 /// holds of what a save makes a delta of i & (i − 1); where no revision is missing, this rule chooses the same.
 struct StoreChain {
-  private var rows: [(row: StoredRow, depth: Int)] = []
+  private var entries: [(id: Int64, depth: Int, isTombstone: Bool)] = []
+  private var depths: [Int64: Int] = [:]
 
   /// Whether a row can stay as it is: what it is a delta of is here.
-  func holds(_ row: StoredRow) -> Bool { row.form != .delta || rows.contains { $0.row.id == row.base } }
+  func holds(_ row: StoredRow) -> Bool { row.form != .delta || row.base.map { depths[$0] != nil } ?? false }
 
   mutating func add(_ row: StoredRow) {
-    let base = row.form == .delta ? rows.last { $0.row.id == row.base } : nil
-    rows.append((row, base.map { $0.depth + 1 } ?? 0))
+    let base = row.form == .delta ? row.base.flatMap { depths[$0] } : nil
+    let depth = base.map { $0 + 1 } ?? 0
+    entries.append((row.id, depth, row.form == .tombstone))
+    depths[row.id] = depth
   }
 
-  /// The nearest earlier revision that a row may be a delta of.
-  func base(of row: StoredRow) -> StoredRow? {
+  /// The number of the nearest earlier revision that a row may be a delta of.
+  func base(of row: StoredRow) -> Int64? {
     let most = (row.seq - 1).nonzeroBitCount
-    return rows.last { $0.depth < most && $0.row.form != .tombstone }?.row
+    return entries.last { $0.depth < most && !$0.isTombstone }?.id
   }
 }
 
@@ -31,7 +34,8 @@ extension StoreTransaction {
   ///   - isHead: whether it is the last revision of its key, which is stored whole.
   /// - Returns: the row as it should be; the table has the old one.
   func storing(_ bytes: [UInt8], in row: StoredRow, after chain: StoreChain, isHead: Bool) throws -> StoredRow {
-    if !isHead, let base = chain.base(of: row), let delta = try RowDelta.make(bytes, from: plainBytes(of: base)),
+    if !isHead, let base = try chain.base(of: row).flatMap({ try revision($0) }),
+      let delta = try RowDelta.make(bytes, from: plainBytes(of: base)),
       bytes.count > 512 || delta.count + 16 < bytes.count
     {
       var row = row
