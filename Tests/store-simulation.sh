@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Kills processes that save to one store, one and two at a time, many times (Tests/StrataStoreTests, StoreProcessTests).
+# Kills processes that save to one store, one and two at a time, and that upgrade, prune, restore, back up and change the tables
+# beside one that saves, many times (Tests/StrataStoreTests, StoreProcessTests).
 # Prints what failed and one closing line; fails if anything failed or nothing ran.
 #
 #     Tests/store-simulation.sh [kills]
@@ -9,7 +10,8 @@
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 export STRATA_STORE=1 SWIFT_BACKTRACE=enable=no LC_ALL=C.UTF-8 NO_COLOR=1
-kills=${1:-3000}
+kinds=7
+rounds=$(((${1:-3000} + kinds - 1) / kinds))
 build=${STRATA_PROCESS_BUILD:-.build-store-processes}
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
@@ -19,9 +21,9 @@ swift build -c release --build-tests -Xswiftc -enable-testing --scratch-path "$b
   exit 1
 }
 program=$(swift build -c release -Xswiftc -enable-testing --scratch-path "$build" --show-bin-path)/StrataPackageTests.xctest
-STRATA_PROCESS_ROUNDS=$((kills / 2)) "$program" --testing-library swift-testing --filter 'StoreProcessTests/kills' >"$log" 2>&1
+STRATA_PROCESS_ROUNDS=$rounds "$program" --testing-library swift-testing --filter 'StoreProcessTests/kills' >"$log" 2>&1
 status=$?
 grep -E '^store: |^✘' "$log"
 done=$(sed -nE 's/^store: ([0-9]+) kills.*/\1/p' "$log" | awk '{ sum += $1 } END { print sum + 0 }')
 printf 'store simulation: %s kills, exit %s\n' "$done" "$status"
-[ "$status" -eq 0 ] && [ "$done" -eq $((kills / 2 * 2)) ]
+[ "$status" -eq 0 ] && [ "$done" -eq $((rounds * kinds)) ]
