@@ -11,7 +11,7 @@ import Testing
 @Suite("Processes with a store", .serialized)
 struct StoreProcessTests {
   static let environment = ProcessInfo.processInfo.environment
-  static var isChild: Bool { environment["STRATA_SAVER"] != nil || environment["STRATA_WORK"] != nil }
+  static var isChild: Bool { ["STRATA_SAVER", "STRATA_WORK", "STRATA_PART"].contains { environment[$0] != nil } }
   static var rounds: Int { environment["STRATA_PROCESS_ROUNDS"].flatMap(Int.init) ?? 6 }
 
   /// What a process saves as a number: a small row, and now and then one with content of its own and one that others have.

@@ -132,7 +132,7 @@ extension StoreProcessTests {
       }
     }
 
-    private static func start(_ test: String, _ url: URL, _ name: String, _ variables: [String: String]) throws
+    static func start(_ test: String, _ url: URL, _ name: String, _ variables: [String: String]) throws
       -> Process
     {
       try Data().write(to: URL(fileURLWithPath: url.path + "." + name))

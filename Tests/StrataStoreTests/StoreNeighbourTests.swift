@@ -1,0 +1,201 @@
+import Foundation
+import StrataCore
+import StrataStore
+import StrataTestSupport
+import Synchronization
+import Testing
+
+/// Two processes on one store, and what the system sees of a save.
+extension StoreProcessTests {
+  /// What the other process does.
+  enum Role: String {
+    /// Saves now and then, and notes when.
+    case saver
+    /// Adds to a number that others add to as well.
+    case counter
+    /// Holds a transaction that reads.
+    case reader
+    /// Saves, and says so by `write`.
+    case speaker
+  }
+
+  static let counts = 150
+  private static var part: Role? { environment["STRATA_PART"].flatMap { Role(rawValue: $0) } }
+
+  @Test("is the other process", .enabled(if: part != nil, "a helper of the other tests"))
+  func neighbour() throws {
+    guard let path = Self.environment["STRATA_STORE_FILE"] else { return }
+    let store = try SnapshotStore(url: URL(fileURLWithPath: path))
+    switch Self.part {
+    case .saver?:
+      for number in 0..<10 {
+        Thread.sleep(forTimeInterval: 0.1)
+        let now = Int(Date().timeIntervalSince1970 * 1000)
+        try store.write { _ = try $0.save(number, as: "n", note: "\(now)") }
+      }
+    case .counter?: try Self.count(store)
+    case .reader?:
+      try store.read { transaction in
+        _ = try transaction.revision(of: "n")
+        try Data().write(to: URL(fileURLWithPath: path + ".reads"))
+        while !FileManager.default.fileExists(atPath: path + ".end") { Thread.sleep(forTimeInterval: 0.01) }
+      }
+    case .speaker?:
+      for number in 1...8 {
+        try store.write { _ = try $0.save(number, as: "n") }
+        try FileHandle.standardOutput.write(contentsOf: Data("acknowledged \(number)\n".utf8))
+      }
+    case nil: break
+    }
+  }
+
+  /// Adds to a number on the condition that nobody else did, as often as it takes.
+  static func count(_ store: SnapshotStore) throws {
+    for _ in 0..<counts {
+      while true {
+        let (value, number) = try store.read { transaction in
+          (try transaction.value(Int.self, for: "count") ?? 0, try transaction.revision(of: "count")?.number)
+        }
+        do {
+          try store.write { _ = try $0.save(value + 1, as: "count", if: number.map { .isStill($0) } ?? .isAbsent) }
+          break
+        } catch let error as StoreError where error.code == .conflict { continue }
+      }
+    }
+  }
+
+  #if os(Linux)
+    private static func neighbour(_ part: Role, _ url: URL) throws -> Process {
+      try start("neighbour", url, part.rawValue, ["STRATA_PART": part.rawValue])
+    }
+
+    private static func wait(for process: Process) {
+      process.waitUntilExit()
+      #expect(process.terminationReason == .exit && process.terminationStatus == 0, "the other process failed")
+    }
+
+    @Test("what another process saves is seen within a second", .enabled(if: !isChild))
+    func seen() async throws {
+      try await withFolder { folder in
+        let url = folder.appending(path: "store")
+        let store = try SnapshotStore(url: url)
+        try await store.save(0, as: "n")
+        var values = store.values(Int.self, for: "n").makeAsyncIterator()
+        var changes = store.changes(since: 1).makeAsyncIterator()
+        #expect(try await values.next() == .some(0))
+        let other = try Self.neighbour(.saver, url)
+        var latest = 0
+        for number in 0..<10 {
+          let revision = try #require(try await changes.next())
+          #expect(revision.number == number + 2)
+          let saved = try #require(revision.note.flatMap { Int($0) })
+          latest = max(latest, Int(Date().timeIntervalSince1970 * 1000) - saved)
+        }
+        Self.wait(for: other)
+        var last: Int?
+        while last != 9 { last = try await values.next() ?? nil }
+        print("store: what another process saved was seen after at most \(latest) ms")
+        #expect(latest < 1000)
+      }
+    }
+
+    @Test(
+      "three processes save at once: none sees that the store is busy, and no conditional save is lost",
+      .enabled(if: !isChild))
+    func hammering() throws {
+      try withFolder { folder in
+        let url = folder.appending(path: "store")
+        let store = try SnapshotStore(url: url)
+        let others = try (0..<2).map { _ in try Self.neighbour(.counter, url) }
+        try Self.count(store)
+        for other in others { Self.wait(for: other) }
+        #expect(try store.read { try $0.value(Int.self, for: "count") } == 3 * Self.counts)
+        #expect(try store.read { try $0.revision(of: "count") }?.number == 3 * Self.counts)
+        #expect(try store.check(.full).findings.map(\.description) == [])
+      }
+    }
+
+    @Test(
+      "a process that keeps the journal from being shortened is named, and once it ends the journal is short",
+      .enabled(if: !isChild))
+    func reader() throws {
+      try withFolder { folder in
+        let url = folder.appending(path: "store")
+        let store = try SnapshotStore(url: url)
+        var random = SeededRandom(seed: 1)
+        func save() throws {
+          let numbers = (0..<1 << 17).map { _ in random.next() }
+          let data = numbers.withUnsafeBytes { Data($0) }
+          try store.write { _ = try $0.save(data, as: "d") }
+        }
+        try save()
+        let other = try Self.neighbour(.reader, url)
+        while !FileManager.default.fileExists(atPath: url.path + ".reads") { Thread.sleep(forTimeInterval: 0.01) }
+        for _ in 0..<12 { try save() }
+        let held = try store.status()
+        #expect(held.journalReaders?.contains(Int(other.processIdentifier)) == true)
+        #expect(held.journalSize ?? 0 > 10 << 20)
+        try Data().write(to: URL(fileURLWithPath: url.path + ".end"))
+        Self.wait(for: other)
+        for _ in 0..<12 { try save() }
+        let free = try store.status()
+        print("store: a journal of \(held.journalSize ?? 0) bytes beside a reader, then of \(free.journalSize ?? 0)")
+        #expect(free.journalSize ?? .max < 32 << 20 && free.journalReaders == [])
+      }
+    }
+
+    private static let tracer = "/usr/bin/strace"
+
+    /// Whether there is a strace that may trace.
+    private static var canTrace: Bool {
+      guard FileManager.default.isExecutableFile(atPath: tracer) else { return false }
+      let process = Process()
+      process.executableURL = URL(fileURLWithPath: tracer)
+      process.arguments = ["-o", "/dev/null", "true"]
+      process.standardError = FileHandle.nullDevice
+      // Where it cannot be tried, it cannot be used.
+      guard (try? process.run()) != nil else { return false }
+      process.waitUntilExit()
+      return process.terminationStatus == 0
+    }
+
+    @Test(
+      "the journal is synced after what is written to it, and before each acknowledgement",
+      .enabled(if: !isChild && canTrace, "needs strace, which may trace"))
+    func synced() throws {
+      try withFolder { folder in
+        let url = folder.appending(path: "traced.store"), trace = folder.appending(path: "trace")
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: Self.tracer)
+        process.arguments = [
+          "-f", "-y", "-o", trace.path, "-e", "trace=fsync,fdatasync,write,pwrite64",
+          URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().path,
+          "--testing-library", "swift-testing", "--filter", "StoreProcessTests/neighbour",
+        ]
+        process.environment = Self.environment.merging(
+          ["STRATA_PART": Role.speaker.rawValue, "STRATA_STORE_FILE": url.path]) { $1 }
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        Self.wait(for: process)
+        let calls = try String(contentsOf: trace, encoding: .utf8).split(separator: "\n")
+        var acknowledged = 0
+        var isWritten = false, isSynced = false
+        for call in calls {
+          if call.contains("traced.store-wal>"), call.contains("write64(") || call.contains("write(") {
+            (isWritten, isSynced) = (true, false)
+          } else if call.contains("traced.store-wal>"), call.contains("sync("), !call.contains("unfinished") {
+            isSynced = true
+          } else if call.contains("sync resumed") {
+            isSynced = isWritten
+          } else if call.contains("\"acknowledged ") {
+            acknowledged += 1
+            #expect(isWritten && isSynced, "\(call)")
+            (isWritten, isSynced) = (false, false)
+          }
+        }
+        #expect(acknowledged == 8)
+      }
+    }
+  #endif
+}
