@@ -112,7 +112,7 @@ extension StoreTransaction {
     }
     for delta in deltas.reversed() {
       bytes = try RowDelta.apply(delta, to: bytes, limits: core.options.limits)
-      inflations += 1
+      if RowDelta.isDeflated(delta) { inflations += 1 }
     }
     return bytes
   }
@@ -140,23 +140,20 @@ extension StoreTransaction {
 
   /// Makes a revision that is no longer the last one a delta, where that saves space.
   func shorten(_ row: StoredRow) throws {
-    guard row.form == .whole || row.form == .blob, let base = try base(of: row) else { return }
-    let bytes = try plainBytes(of: row)
-    guard let delta = try RowDelta.make(bytes, from: plainBytes(of: base)),
-      row.form == .blob || delta.count + 16 < bytes.count
+    guard row.form == .whole || row.form == .blob, let base = try base(of: row),
+      let shortened = try shortened(row, plainBytes(of: row), from: base)
     else { return }
-    var shortened = row
-    (shortened.form, shortened.content, shortened.base, shortened.blob) = (.delta, delta, base.id, nil)
     try update(shortened)
     if let blob = row.blob { try removeUnused(blob) }
   }
 
-  /// The revision that one is a delta of: counted from 0, its number without the lowest bit, and so on until there is one with
-  /// content. So none has more than the binary logarithm of its number before it.
+  /// The revision that one is a delta of: counted from 0, its number with one less in the last hexadecimal digit that is not
+  /// 0, and so on until there is one with content. So most are deltas of the one before, and none has more deltas before it
+  /// than the sum of its digits.
   private func base(of row: StoredRow) throws -> StoredRow? {
     var number = row.seq - 1
     while number > 0 {
-      number &= number - 1
+      number -= 1 << Int64(number.trailingZeroBitCount / 4 * 4)
       if let base = try revision(ofKey: row.key, seq: number + 1), base.form != .tombstone { return base }
     }
     return nil
@@ -208,6 +205,11 @@ extension StoreTransaction {
       throw damage
     }
     return Data(output)
+  }
+
+  /// The bytes that a blob takes in its table.
+  func storedSize(ofBlob id: Int64) throws -> Int {
+    try Int.fetchOne(statement("SELECT length(bytes) FROM \(tables.blobs) WHERE id = ?"), arguments: [id]) ?? 0
   }
 
   /// The number of the blob with a content, which is made where there is none.
