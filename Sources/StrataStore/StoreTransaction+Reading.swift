@@ -46,15 +46,37 @@ extension StoreTransaction {
     return try revisions(ofKey: head.key).map { try described($0, key) }
   }
 
-  /// What differs between two revisions of a key, key path by key path. Objects with identity are compared by their fields,
-  /// and a deletion is compared as null.
+  /// What differs between two revisions of a key, key path by key path, as they were saved. Objects with identity are
+  /// compared by their fields, and a deletion is compared as null.
+  ///
+  /// Where the revisions hold different versions of a model, it is compared field by field: a field that only one version
+  /// has was added or removed. ``difference(of:as:from:to:elementsBy:)`` upgrades both sides before.
   ///
   /// - Parameter elements: the key that tells the elements of arrays apart.
-  /// - Throws: as ``value(_:for:at:)``.
+  /// - Throws: ``StoreError`` with the code `notFound`, `damaged`, `notDecodable`.
+  /// - Complexity: that of opening both revisions, and of ``ValueDifference``.
   public func difference(
     of key: String, from old: StorePoint, to new: StorePoint = .latest, elementsBy elements: String = "id"
   ) throws -> ValueDifference {
     let before = try untypedValue(for: key, at: old), after = try untypedValue(for: key, at: new)
+    let aligned = ValueVersions.aligned(before ?? .null, after ?? .null)
+    return ValueDifference(from: aligned.old, to: aligned.new, elementsBy: elements)
+  }
+
+  /// What differs between two revisions of a key, both upgraded to today's version of their type: what steps and hooks
+  /// make of an older one is no difference.
+  ///
+  /// - Parameters:
+  ///   - type: the type that both are decoded as.
+  ///   - elements: the key that tells the elements of arrays apart.
+  /// - Throws: as ``value(_:for:at:)``; `notEncodable` where a value that was read cannot be encoded.
+  /// - Complexity: that of opening, decoding and encoding both revisions, and of ``ValueDifference``.
+  public func difference<T: Archivable>(
+    of key: String, as type: T.Type, from old: StorePoint, to new: StorePoint = .latest,
+    elementsBy elements: String = "id"
+  ) throws -> ValueDifference {
+    let before = try content(for: key, at: old)?.upgradedValue(type, core.options)
+    let after = try content(for: key, at: new)?.upgradedValue(type, core.options)
     return ValueDifference(from: before ?? .null, to: after ?? .null, elementsBy: elements)
   }
 
@@ -192,6 +214,18 @@ struct KeyedContent: Sendable {
     try inRow {
       try options.decoder.decodeRowValue(
         from: content.bytes.span.bytes, definitions: content.definition.records, contents: content.contents)
+    }
+  }
+
+  /// The value as today's type would be saved, without its types.
+  func upgradedValue<T: Archivable>(_ type: T.Type, _ options: StoreOptions) throws -> Value {
+    let value = try decode(type, options)
+    let row: EncodedRow
+    do { row = try options.encoder.encodeRow(value, shapes: []) } catch { throw StoreError.ofSaving(error, key: key) }
+    return try inRow {
+      try options.decoder.decodeRowValue(
+        from: row.bytes.span.bytes, definitions: ArchiveReader.definitions(of: row.parts.shapes),
+        contents: RowContents(row.parts.contents))
     }
   }
 

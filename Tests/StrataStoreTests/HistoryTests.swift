@@ -160,6 +160,28 @@ struct HistoryTests {
     #expect(try store.read { try $0.difference(of: "m", from: .revision(2)) }.changes.count == 1)
   }
 
+  @Test("Revisions of two versions are compared field by field, or upgraded before")
+  func differencesOfVersions() throws {
+    let store = try SnapshotStore()
+    try store.write { transaction in
+      try transaction.save([OldPoint(name: "a", x: 1, y: 2)], as: "p")
+      try transaction.save([Point5(name: "b", x: 1, y: 2, label: "new", isOn: true)], as: "p")
+      try transaction.save(Holder(inner: OldPoint(name: "a", x: 1, y: 2)), as: "h")
+      try transaction.save(Holder(inner: Point5(name: "a", x: 3, y: 2, label: nil, isOn: true)), as: "h")
+    }
+    func changes(_ difference: ValueDifference) -> [String] { difference.changes.map { "\($0.path) \($0.kind)" } }
+    let difference = try store.read { try $0.difference(of: "p", from: .revision(1)) }
+    #expect(changes(difference) == ["[0].name changed", "[0].label added", "[0].isOn added"])
+    let upgraded = try store.read { try $0.difference(of: "p", as: [Point5].self, from: .revision(1)) }
+    #expect(changes(upgraded) == ["[0].name changed", "[0].label changed"])
+    #expect(upgraded.changes.first?.old == .string("a") && upgraded.changes.first?.new == .string("b"))
+    let nested = try store.read { try $0.difference(of: "h", from: .revision(1)) }
+    #expect(changes(nested) == ["inner.x changed", "inner.label added", "inner.isOn added"])
+    let nestedNow = try store.read { try $0.difference(of: "h", as: Holder<Point5>.self, from: .revision(1)) }
+    #expect(changes(nestedNow) == ["inner.x changed"])
+    storeError(.notDecodable) { try store.read { try $0.difference(of: "p", as: Int.self, from: .revision(1)) } }
+  }
+
   /// How many fields of a document each revision changes, and to what.
   enum Edits: CaseIterable {
     /// A text of some words and two numbers.
