@@ -161,9 +161,9 @@ extension StoreTransaction {
       form: .whole, action: .save, author: author, note: note)
     try fill(&row)
     if head == nil {
-      try execute("INSERT INTO \(tables.keys) (name, id, head) VALUES (?, ?, ?)", [key, id, id])
+      try statement(.insertKey).execute(arguments: [key, id, id])
     } else {
-      try execute("UPDATE \(tables.keys) SET head = ? WHERE name = ?", [id, key])
+      try statement(.setHead).execute(arguments: [id, key])
     }
     try insert(row)
     try addPieces(contents(), to: id)

@@ -17,12 +17,16 @@ extension StoreTransaction {
 
   /// A key and its last revision; `nil` where there is no such key.
   func head(of key: String) throws -> (key: Int64, row: StoredRow)? {
-    let row = try Row.fetchOne(
-      statement("SELECT id, head FROM \(tables.keys) WHERE name = ?"), arguments: [key])
-    guard let row else { return nil }
-    let id: Int64 = try row.column(0)
-    guard let head = try revision(row.column(1)), head.key == id else {
+    let rows = try Row.fetchCursor(statement(.head), arguments: [key])
+    guard let row = try rows.next() else { return nil }
+    let id: Int64 = try row.column(13)
+    guard try (row.nullable(0) as Int64?) != nil else {
       throw StoreError(.damaged, "the last revision of a key is missing; check the store, then salvage it", key: key)
+    }
+    let head = try StoredRow(row)
+    guard head.key == id else {
+      throw StoreError(
+        .damaged, "the last revision of a key is of another one; check the store, then salvage it", key: key)
     }
     return (id, head)
   }
@@ -86,7 +90,24 @@ extension StoreTransaction {
     inflations = 0
     var bytes = try plainBytes(of: row)
     if !definition.prefix.isEmpty { bytes.insert(contentsOf: definition.prefix, at: 0) }
-    return StoredContent(definition: definition, bytes: bytes, contents: try pieces(of: row.id))
+    return StoredContent(
+      definition: definition, bytes: bytes,
+      contents: mayReferToPieces(bytes) ? try pieces(of: row.id) : RowContents([:]))
+  }
+
+  /// Whether bytes of a row may refer to long strings and data: whether the tag of such a reference is in them.
+  private func mayReferToPieces(_ bytes: [UInt8]) -> Bool {
+    let tag = RowParts.contentTag
+    return bytes.withUnsafeBytes { bytes in
+      guard var rest = bytes.baseAddress, bytes.count >= tag.count else { return false }
+      let end = rest + bytes.count - (tag.count - 1)
+      while rest < end, let found = memchr(rest, Int32(tag[0]), end - rest) {
+        let place = UnsafeRawPointer(found)
+        if memcmp(place, tag, tag.count) == 0 { return true }
+        rest = place + 1
+      }
+      return false
+    }
   }
 
   /// The bytes of a row without its head, whatever it is a delta of.
@@ -160,9 +181,14 @@ extension StoreTransaction {
   }
 
   func insert(_ row: StoredRow) throws {
-    try execute(
-      "INSERT INTO \(tables.revisions) (\(StoredRow.columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-      row.arguments)
+    if row.base == nil, row.blob == nil, row.origin == nil {
+      try statement(.insertWhole).execute(
+        arguments: [
+          row.id, row.key, row.seq, row.time, row.definition, row.kind, row.checksum, row.content, row.author, row.note,
+        ])
+    } else {
+      try statement(.insert).execute(arguments: row.arguments)
+    }
   }
 
   func update(_ row: StoredRow) throws {
