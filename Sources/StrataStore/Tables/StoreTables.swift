@@ -11,7 +11,7 @@ struct StoreTables: Sendable {
   let meta, definitions, counts, keys, revisions, labels, blobs, pieces, failures: String
 
   /// What each save or reading asks for.
-  enum Query: Int, CaseIterable { case head, insertWhole, insert, insertKey, setHead }
+  enum Query: Int, CaseIterable { case key, head, insertWhole, insert, insertKey, setHead }
 
   /// The texts of the queries, in their order.
   let queries: [String]
@@ -39,6 +39,7 @@ struct StoreTables: Sendable {
     failures = name("failures")
     queries = Query.allCases.map { [keys, revisions] query in
       switch query {
+      case .key: "SELECT id FROM \(keys) WHERE name = ?"
       case .head:
         """
         SELECT \(StoredRow.qualifiedColumns), k.id FROM \(keys) k LEFT JOIN \(revisions) r ON r.id = k.head WHERE k.name = ?
