@@ -237,7 +237,7 @@ struct KeyedContent: Sendable {
     }
   }
 
-  private func inRow<R>(_ body: () throws -> R) throws -> R {
+  func inRow<R>(_ body: () throws -> R) throws -> R {
     do { return try body() } catch { throw StoreError.ofRow(error, key: key, revision: revision) }
   }
 }

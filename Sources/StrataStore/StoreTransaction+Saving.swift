@@ -111,7 +111,7 @@ extension StoreTransaction {
   }
 
   /// Saves a row that is encoded with the shapes of the definition that rows of its kind have.
-  private func save(
+  func save(
     _ key: String, _ head: (key: Int64, row: StoredRow)?, _ stamp: Stamp, _ countsElements: Bool, _ author: String?,
     _ note: String?, encode: ([RecordShape]) throws -> EncodedRow, check: (Definition) throws -> Void = { _ in }
   ) throws -> StoreRevision {
