@@ -106,7 +106,8 @@ let package = Package(
 // The library and its tests without the macro, whose own dependency takes minutes to build a second time: for the thread
 // sanitizer (see `.ci/run`), and for the simulation of merges (see `Tests/merge-simulation.sh`).
 let isSanitized = Context.environment["STRATA_THREAD_SANITIZER"] != nil
-if isSanitized || Context.environment["STRATA_CORE"] != nil {
+let isStore = Context.environment["STRATA_STORE"] != nil
+if isSanitized && !isStore || Context.environment["STRATA_CORE"] != nil {
   package.products = []
   package.dependencies = []
   package.targets.removeAll {
@@ -114,7 +115,7 @@ if isSanitized || Context.environment["STRATA_CORE"] != nil {
   }
 }
 // The store and its tests without the macro, for a quick build.
-if Context.environment["STRATA_STORE"] != nil {
+if isStore {
   package.products = []
   package.dependencies = [grdb]
   package.targets.removeAll {
@@ -134,5 +135,7 @@ if Context.environment["STRATA_TOOL"] != nil {
 }
 if isSanitized {
   package.targets.append(.target(name: "SanitizedMutex", path: "Tests/SanitizedMutex"))
-  package.targets.first { $0.name == "StrataCoreTests" }?.dependencies.append("SanitizedMutex")
+  for target in package.targets where ["StrataCoreTests", "StrataStoreTests"].contains(target.name) {
+    target.dependencies.append("SanitizedMutex")
+  }
 }

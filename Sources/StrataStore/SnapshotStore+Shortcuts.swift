@@ -50,6 +50,16 @@ extension SnapshotStore {
     try await read { try $0.difference(of: key, from: old, to: new, elementsBy: elements) }
   }
 
+  /// What differs between two revisions of a key, both upgraded to today's version of their type.
+  ///
+  /// - Throws: as ``StoreTransaction/difference(of:as:from:to:elementsBy:)``.
+  public func difference<T: Archivable & SendableMetatype>(
+    of key: String, as type: T.Type, from old: StorePoint, to new: StorePoint = .latest,
+    elementsBy elements: String = "id"
+  ) async throws -> ValueDifference {
+    try await read { try $0.difference(of: key, as: type, from: old, to: new, elementsBy: elements) }
+  }
+
   /// Makes an earlier state the last one again, as a new revision.
   ///
   /// - Throws: as ``StoreTransaction/restore(_:to:author:note:)``.

@@ -15,7 +15,7 @@ extension StoreTransaction {
   ///     fields are then only in the history.
   /// - Throws: ``StoreError`` with the code `conflict`, `newerModel`, `notEncodable`, `invalid` or `readOnly`, and those of
   ///   the database.
-  /// - Complexity: that of encoding the value, and of one more decompression for each bit set in the revision's number.
+  /// - Complexity: that of encoding the value, and of opening an earlier revision of the key, see ``value(_:for:at:)``.
   @discardableResult
   public func save<T: Archivable>(
     _ value: T, as key: String, author: String? = nil, note: String? = nil, if condition: SaveCondition = .always,
@@ -103,7 +103,9 @@ extension StoreTransaction {
     guard !key.isEmpty, key.utf8.count <= 1000 else {
       throw StoreError(.invalid, "a key has from 1 to 1,000 bytes; this one has \(key.utf8.count)")
     }
-    let head = try head(of: key)
+    // Most keys that are not there are new, which one number tells sooner than a row.
+    let isNew = try Int64.fetchOne(statement(.key), arguments: [key]) == nil
+    let head = try isNew ? nil : head(of: key)
     let exists = head.map { $0.row.form != .tombstone } ?? false
     switch condition {
     case .always: break
@@ -124,7 +126,7 @@ extension StoreTransaction {
   }
 
   /// Saves a row that is encoded with the shapes of the definition that rows of its kind have.
-  private func save(
+  func save(
     _ key: String, _ head: (key: Int64, row: StoredRow)?, _ stamp: Stamp, _ countsElements: Bool, _ author: String?,
     _ note: String?, encode: ([RecordShape]) throws -> EncodedRow, check: (Definition) throws -> Void = { _ in }
   ) throws -> StoreRevision {
@@ -173,9 +175,9 @@ extension StoreTransaction {
       form: .whole, action: .save, author: author, note: note)
     try fill(&row)
     if head == nil {
-      try execute("INSERT INTO \(tables.keys) (name, id, head) VALUES (?, ?, ?)", [key, id, id])
+      try statement(.insertKey).execute(arguments: [key, id, id])
     } else {
-      try execute("UPDATE \(tables.keys) SET head = ? WHERE name = ?", [id, key])
+      try statement(.setHead).execute(arguments: [id, key])
     }
     try insert(row)
     try addPieces(contents(), to: id)

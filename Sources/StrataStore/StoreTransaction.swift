@@ -41,6 +41,17 @@ public final class StoreTransaction {
 
   func statement(_ sql: String) throws -> Statement { try db.cachedStatement(sql: sql) }
 
+  /// The statements of ``StoreTables``, once they were asked for.
+  private var known: [Statement?] = Array(repeating: nil, count: StoreTables.Query.allCases.count)
+
+  /// A statement that each save or reading needs, which is not looked up by its text each time.
+  func statement(_ query: StoreTables.Query) throws -> Statement {
+    if let statement = known[query.rawValue] { return statement }
+    let statement = try db.cachedStatement(sql: tables.queries[query.rawValue])
+    known[query.rawValue] = statement
+    return statement
+  }
+
   func execute(_ sql: String, _ arguments: StatementArguments) throws {
     try statement(sql).execute(arguments: arguments)
   }

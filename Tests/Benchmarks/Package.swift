@@ -14,6 +14,7 @@ let package = Package(
   dependencies: [
     .package(name: "Strata", path: "../.."),
     .package(url: "https://github.com/apple/swift-protobuf.git", exact: "1.39.0"),
+    .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
   ],
   targets: [
     .systemLibrary(name: "CBenchmarkZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
@@ -22,6 +23,7 @@ let package = Package(
       dependencies: [
         "CBenchmarkZlib",
         .product(name: "StrataCore", package: "Strata"), .product(name: "StrataLegacy", package: "Strata"),
+        .product(name: "StrataStore", package: "Strata"), .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "SwiftProtobuf", package: "swift-protobuf"),
       ],
       swiftSettings: features),

@@ -160,22 +160,76 @@ struct HistoryTests {
     #expect(try store.read { try $0.difference(of: "m", from: .revision(2)) }.changes.count == 1)
   }
 
-  @Test("A hundred revisions of a document take at most three times its bytes")
-  func space() throws {
+  @Test("Revisions of two versions are compared field by field, or upgraded before")
+  func differencesOfVersions() throws {
+    let store = try SnapshotStore()
+    try store.write { transaction in
+      try transaction.save([OldPoint(name: "a", x: 1, y: 2)], as: "p")
+      try transaction.save([Point5(name: "b", x: 1, y: 2, label: "new", isOn: true)], as: "p")
+      try transaction.save(Holder(inner: OldPoint(name: "a", x: 1, y: 2)), as: "h")
+      try transaction.save(Holder(inner: Point5(name: "a", x: 3, y: 2, label: nil, isOn: true)), as: "h")
+    }
+    func changes(_ difference: ValueDifference) -> [String] { difference.changes.map { "\($0.path) \($0.kind)" } }
+    let difference = try store.read { try $0.difference(of: "p", from: .revision(1)) }
+    #expect(changes(difference) == ["[0].name changed", "[0].label added", "[0].isOn added"])
+    let upgraded = try store.read { try $0.difference(of: "p", as: [Point5].self, from: .revision(1)) }
+    #expect(changes(upgraded) == ["[0].name changed", "[0].label changed"])
+    #expect(upgraded.changes.first?.old == .string("a") && upgraded.changes.first?.new == .string("b"))
+    let nested = try store.read { try $0.difference(of: "h", from: .revision(1)) }
+    #expect(changes(nested) == ["inner.x changed", "inner.label added", "inner.isOn added"])
+    let nestedNow = try store.read { try $0.difference(of: "h", as: Holder<Point5>.self, from: .revision(1)) }
+    #expect(changes(nestedNow) == ["inner.x changed"])
+    storeError(.notDecodable) { try store.read { try $0.difference(of: "p", as: Int.self, from: .revision(1)) } }
+  }
+
+  /// How many fields of a document each revision changes, and to what.
+  enum Edits: CaseIterable {
+    /// A text of some words and two numbers.
+    case fewFields
+    /// Three texts of 20 to 40 bytes, of words that the document has.
+    case threeTexts
+    /// The same, of letters and digits at random, which nothing can foresee.
+    case threeRandomTexts
+
+    func name(_ random: inout MemoRandom, _ number: Int = 0) -> String {
+      switch self {
+      case .fewFields: "changed \(number) " + random.text(10)
+      case .threeTexts: random.text(20)
+      case .threeRandomTexts:
+        String((0..<20 + random.random.below(21)).map { _ in random.random.oneOf(Self.letters) })
+      }
+    }
+
+    func change(_ parts: inout [Part], _ number: Int, _ random: inout MemoRandom) {
+      for _ in 0..<(self == .fewFields ? 1 : 3) {
+        parts[random.random.below(parts.count)].name = name(&random, number)
+      }
+      guard self == .fewFields else { return }
+      for _ in 0..<2 { parts[random.random.below(parts.count)].weight = Double(random.random.below(1000)) }
+    }
+
+    private static let letters = Array("abcdefghijklmnopqrstuvwxyz012345")
+  }
+
+  @Test("A hundred revisions of a document take at most three times its bytes", arguments: Edits.allCases)
+  func space(edits: Edits) throws {
     try withFolder { folder in
       let url = folder.appending(path: "store")
       let store = try SnapshotStore(url: url)
       var random = MemoRandom(seed: 11)
       var parts: [Part] = []
-      while try ArchiveEncoder(compression: .none).encode(parts).count < 10_000 { parts.append(random.part()) }
+      while try ArchiveEncoder(compression: .none).encode(parts).count < 10_000 {
+        parts.append(random.part())
+        if edits != .fewFields { parts[parts.count - 1].name = edits.name(&random) }
+      }
       let plain = try ArchiveEncoder(compression: .none).encode(parts).count
       for number in 0..<100 {
-        parts[random.random.below(parts.count)].name = "changed \(number) " + random.text(10)
-        for _ in 0..<2 { parts[random.random.below(parts.count)].weight = Double(random.random.below(1000)) }
+        edits.change(&parts, number, &random)
         try store.write { [parts] in _ = try $0.save(parts, as: "document") }
       }
       let used = try Database.change(url) { try $0.contentSize() }
-      print("history: 100 revisions of \(plain) bytes take \(used) bytes")
+      let deltas = try Database.change(url) { try $0.contentSize(deltas: true) }
+      print("history: 100 revisions of \(plain) bytes, \(edits), take \(used) bytes, \(deltas) of them in deltas")
       #expect(used < 3 * plain)
       try store.read { transaction throws in
         for number in 1...100 {
@@ -184,6 +238,53 @@ struct HistoryTests {
         }
         #expect(try transaction.value([Part].self, for: "document") == parts)
       }
+    }
+  }
+
+  @Test("Of a thousand revisions each opens with at most ⌈log2 n⌉ + 1 inflations, and one for each long text in it")
+  func inflations() throws {
+    try withFolder { folder in
+      let store = try SnapshotStore(url: folder.appending(path: "store"))
+      var random = MemoRandom(seed: 5)
+      let longTexts = (0..<2).map { _ in String(repeating: random.text(30), count: 20) }
+      var parts = (0..<60).map { _ in random.part() }
+      var states: [[Part]] = []
+      try store.write { transaction in
+        for number in 0..<1000 {
+          // Some of words, some that nothing foresees, and some that are nearly all new.
+          for _ in 0..<(number % 50 == 49 ? 50 : 1) { parts[random.random.below(50)].name = random.text(30) }
+          if number % 3 == 0 { parts[random.random.below(50)].name = "\(random.random.next())" }
+          for (place, text) in longTexts.enumerated() { parts[50 + place].name = text + (number > 500 ? "!" : "") }
+          if number % 97 == 96 {
+            try transaction.delete("document")
+            states.append([])
+          } else {
+            try transaction.save(parts, as: "document")
+            states.append(parts)
+          }
+        }
+      }
+      func check() throws {
+        var most = 0
+        try store.read { transaction throws in
+          for revision in try transaction.history(of: "document") {
+            let state = states[revision.number - 1]
+            let value = try transaction.value([Part].self, for: "document", at: .revision(revision.number))
+            #expect(value ?? [] == state)
+            let allowed = Int(log2(Double(revision.number)).rounded(.up)) + 1
+            #expect(transaction.inflations <= allowed || state.isEmpty, "revision \(revision.number)")
+            most = max(most, transaction.inflations)
+          }
+        }
+        print("history: at most \(most) inflations for any of 1000 revisions")
+      }
+      try check()
+      // What stays is stored anew, by the same rule.
+      for number in 1...1000 where number % 7 == 0 || random.random.isOnce(in: 5) {
+        try store.write { try $0.setLabel("l\(number)", of: "document", at: .revision(number)) }
+      }
+      _ = try store.prune([.keepLast(30)])
+      try check()
     }
   }
 

@@ -17,6 +17,20 @@ struct Ticket: DescribedModel, Equatable, Sendable {
     Field("labels", \.labels, default: []), make: { Ticket(title: $0, isOpen: $1, labels: $2) })
 }
 
+struct Customer: DescribedModel, Sendable {
+  var name: String
+
+  static let fields = Fields(Customer.self, version: 2, Field("name", \.name), make: { Customer(name: $0) })
+}
+
+/// As an older program had it.
+struct OldCustomer: DescribedModel, Sendable {
+  var name: String
+
+  static let fields = Fields(
+    OldCustomer.self, name: "Customer", version: 1, Field("name", \.name), make: { OldCustomer(name: $0) })
+}
+
 private func firstSave(_ url: URL) async throws {
   // Store:begin
   let store = try SnapshotStore(url: url)
@@ -71,6 +85,42 @@ private func conditions(_ store: SnapshotStore) async throws {
   // Store:end
 }
 
+private func upgrade(_ store: SnapshotStore) async throws {
+  // Store:begin
+  let today = try await store.difference(of: "ticket/7", as: Ticket.self, from: .revision(1))
+  // Store:end
+  #expect(today.changes.map { "\($0.path)" } == ["title"])
+  // Store:begin
+  let plan = try await store.upgradePlan([Ticket.self, Customer.self])
+  print(plan.pending, plan.parts)
+  let report = try await store.upgrade([Ticket.self, Customer.self]) { print($0.upgraded, "of", $0.total) }
+  // Store:end
+  #expect(plan.pending == 1 && report.upgraded == 1)
+}
+
+private func prune(_ store: SnapshotStore) async throws {
+  // Store:begin
+  let plan = try await store.prune([.keepLast(20), .daily(7), .weekly(8)], dryRun: true)
+  print(plan.removed["ticket/7"] ?? [])  // the numbers of the revisions that would go
+  try await store.prune([.keepLast(20), .daily(7), .weekly(8), .within(.seconds(3600))])
+  // Store:end
+  #expect(plan.removed.isEmpty)
+}
+
+private func care(_ store: SnapshotStore, _ newURL: URL, _ backupURL: URL) async throws {
+  // Store:begin
+  let report = try await store.check(.full)
+  for finding in report.findings { print(finding) }  // where, what is wrong, what to do next
+  let saved = try await store.salvage(to: newURL)
+  for loss in saved.lost { print(loss) }
+  // Store:end
+  #expect(report.isClean && saved.lost.isEmpty)
+  // Store:begin
+  let backup = try await store.backup(to: backupURL)
+  // Store:end
+  #expect(try await SnapshotStore(url: backup.url).value(Ticket.self, for: "ticket/7") != nil)
+}
+
 private func observe(_ store: SnapshotStore) async throws {
   // Store:begin
   for try await ticket in store.values(Ticket.self, for: "ticket/7") {
@@ -96,7 +146,10 @@ struct StoreGuideTests {
   func programs() async throws {
     let page = try Repository.text("Docs/Store.md")
     let programs = try Repository.examples("Store")
-    #expect(programs.count == 8)
+    let blocks = page.components(separatedBy: "```swift\n").dropFirst().filter { !$0.hasPrefix(".product") }
+    // Each block of the page is one of the programs.
+    #expect(blocks.count == programs.count)
+    #expect(programs.count == 13)
     for program in programs {
       // On the page they begin at the margin.
       let lines = program.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
@@ -110,6 +163,10 @@ struct StoreGuideTests {
         for number in 1...3 { try transaction.save(number, as: "ticket/6") }
       }
       try await firstSave(url)
+      try await store.write { _ = try $0.save(OldCustomer(name: "Ann"), as: "customer/1") }
+      try await upgrade(store)
+      try await prune(store)
+      try await care(store, folder.appending(path: "salvaged"), folder.appending(path: "backup"))
       let observer = Task { try await observe(store) }
       try await Task.sleep(for: .milliseconds(20))
       observer.cancel()

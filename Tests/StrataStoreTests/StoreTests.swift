@@ -245,6 +245,65 @@ struct StoreTests {
   }
 }
 
+/// A type that is only `Codable`, and whose own code refuses some values.
+private struct Settings: Codable, Equatable {
+  var name: String
+  var sizes: [String: Double]
+  var state: Set<Int>
+  var more: [[String]]?
+
+  enum CodingKeys: CodingKey { case name, sizes, state, more }
+
+  init(name: String) {
+    self.name = name
+    sizes = ["b": 1.5, "a": -0.0]
+    state = [3]
+    more = [["x"], []]
+  }
+
+  init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    name = try container.decode(String.self, forKey: .name)
+    sizes = try container.decode([String: Double].self, forKey: .sizes)
+    state = try container.decode(Set<Int>.self, forKey: .state)
+    more = try container.decodeIfPresent([[String]].self, forKey: .more)
+  }
+
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(name, forKey: .name)
+    guard name != "wrong" else {
+      throw EncodingError.invalidValue(name, EncodingError.Context(codingPath: [], debugDescription: "a wrong name"))
+    }
+    try container.encode(sizes, forKey: .sizes)
+    try container.encode(state, forKey: .state)
+    try container.encodeIfPresent(more, forKey: .more)
+  }
+}
+
+@Suite("Codable types in stores")
+struct StoreCodableTests {
+  @Test("A type that is only Codable is saved and comes back, and its archive is that of its direct encoding")
+  func codable() async throws {
+    let store = try SnapshotStore()
+    for number in 0..<20 {
+      let name = String(repeating: "long \(number) ", count: number * 20)
+      try await store.save(Settings(name: name), as: "settings", author: "ann")
+      #expect(try await store.value(Settings.self, for: "settings") == Settings(name: name))
+      #expect(try await store.archive(of: "settings") == ArchiveEncoder().encode(Settings(name: name)))
+    }
+    #expect(try await store.history(of: "settings").last?.typeName == "Settings")
+    #expect(try await store.value(Settings.self, for: "settings", at: .revision(1)) == Settings(name: ""))
+    let error = await storeErrorAsync(.notEncodable) { try await store.save(Settings(name: "wrong"), as: "settings") }
+    #expect(error?.key == "settings" && error?.underlyingError is ArchiveError)
+    await storeErrorAsync(.conflict) { try await store.save(Settings(name: "x"), as: "settings", if: .isAbsent) }
+    try await store.save(["a"], as: "list")
+    await storeErrorAsync(.notDecodable) { try await store.value(Settings.self, for: "list") }
+    #expect(try await store.value(Settings.self, for: "none") == nil)
+    #expect(try await store.check(.full).isClean)
+  }
+}
+
 extension SnapshotStore {
   /// Reads without concurrency, for tests that have some.
   func readNow<R>(_ body: (StoreTransaction) throws -> R) throws -> R { try read(body) }

@@ -264,6 +264,46 @@ struct StoreCommandTests {
     scene.run("check", "--wait=-1").expectFailure(code: 64)
   }
 
+  @Test("An upgrade says which models only their program can upgrade, and with which line")
+  func upgrade() throws {
+    #expect(scene.run("upgrade").text.hasSuffix("\nmodels  none, so there is nothing for a program to upgrade\n"))
+    try scene.save("plain", "[1]")
+    for (key, options) in [
+      ("a", ["--type", "T", "--model-version", "1"]), ("b", ["--type", "T", "--model-version", "3"]),
+      ("c", ["--type", "[String: T?]", "--model-version", "2"]), ("d", ["--type", "U", "--model-version", "7"]),
+    ] {
+      let archive = scene.scratch.path("\(key).strata"), source = try scene.scratch.file("\(key).json", #"{"n": 1}"#)
+      #expect(Run(["encode", source, "-o", archive] + options).code == 0)
+      #expect(scene.run("save", key, archive).code == 0)
+    }
+    let before = try Data(contentsOf: URL(fileURLWithPath: scene.store))
+    let dry = try scene.json("upgrade", "--dry-run")
+    #expect(dry["old"] == 2 && dry["dryRun"] == true && dry["format"] == 1)
+    #expect(dry["swift"] == "try await store.upgrade([T.self, U.self])")
+    #expect(
+      dry["models"]?.arrayValue?.first == [
+        "type": "T", "modelVersion": 1, "newestInStore": 3, "revisions": 1,
+      ])
+    let run = scene.run("upgrade")
+    #expect(run.code == 0)
+    #expect(
+      run.text.hasSuffix(
+        """
+
+        T@1             1 revision  older than version 3 in this store
+        T@3             1 revision  the newest version in this store
+        U@7             1 revision  the newest version in this store
+        [String: T?]@2  1 revision  older than version 3 in this store
+
+        2 revisions of older versions, which only the program with these types upgrades, with
+          try await store.upgrade([T.self, U.self])
+
+        """), "\(run.text)")
+    #expect(try Data(contentsOf: URL(fileURLWithPath: scene.store)) == before)
+    Run("store", "upgrade", scene.scratch.path("none")).expectFailure("none: there is no file")
+    #expect(scene.run("upgrade", "extra").code == 64)
+  }
+
   @Test("The status counts, and a prune keeps what a rule or a label keeps")
   func pruning() throws {
     for number in 1...6 { try scene.save("k", "\(number)") }

@@ -37,7 +37,7 @@ public struct ArchiveEncoder: Sendable {
   @_disfavoredOverload
   public func encode<T: Encodable>(_ value: T) throws -> Data {
     let content = try ValueCoding.value(of: value)
-    return try archive(Stamp(typeName: String(describing: T.self))) { try $0.write(content) }
+    return try archive(stamp(ofCodable: T.self)) { try $0.write(content) }
   }
 
   /// An archive of a record, whatever type it names.

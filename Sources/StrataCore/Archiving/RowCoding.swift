@@ -27,6 +27,14 @@ extension ArchiveEncoder {
     }
   }
 
+  /// A value whose type is only `Codable` as a row.
+  package func encodeRow<T: Encodable>(codable value: T, shapes: [RecordShape]) throws -> EncodedRow {
+    try encodeRow(ValueCoding.value(of: value), stamp: stamp(ofCodable: T.self), shapes: shapes)
+  }
+
+  /// What archives of a type are stamped with that is only `Codable`.
+  package func stamp<T>(ofCodable type: T.Type) -> Stamp { Stamp(typeName: String(describing: type)) }
+
   private func row(
     _ stamp: Stamp, _ shapes: [RecordShape], _ write: (inout ArchiveWriter) throws -> Void
   ) throws -> EncodedRow {
@@ -74,6 +82,16 @@ extension ArchiveDecoder {
       let value = try reader.readRoot(T.self)
       try reader.context.checkFailures(of: value)
       return value
+    }
+  }
+
+  /// The value of a row, whose type is only `Codable`.
+  package func decodeRow<T: Decodable>(
+    codable type: T.Type, from row: RawSpan, definitions: [ArchiveReader.Definition], contents: RowContents
+  ) throws -> T {
+    var report = DecodingReport()
+    return try decodeRow(row, definitions, contents, &report) {
+      try ValueCoding.make(T.self, from: $0.readValue(), in: $0.context)
     }
   }
 

@@ -49,6 +49,7 @@ extension SnapshotStore {
   ///   `readOnly`, `busy`, `full`; `CancellationError` where the task was cancelled. A key with a damaged revision is no error:
   ///   it is left as it is and among those skipped.
   /// - Complexity: linear in the number of revisions. Memory holds the history of one key without its content.
+  @discardableResult
   public func prune(
     _ rules: [RetentionRule], prefix: String = "", dryRun: Bool = false, force: Bool = false
   ) async throws -> StorePruneReport {
@@ -58,6 +59,7 @@ extension SnapshotStore {
   }
 
   /// As ``prune(_:prefix:dryRun:force:)-([RetentionRule],_,_,_)``, where there is no concurrency.
+  @discardableResult
   public func prune(
     _ rules: [RetentionRule], prefix: String = "", dryRun: Bool = false, force: Bool = false
   ) throws -> StorePruneReport {

@@ -42,7 +42,8 @@ struct UpgradeTypes: Sendable {
     return nil
   }
 
-  private static func element(_ name: Substring) -> Substring? {
+  /// What a collection or an optional holds, by their names; `nil` where the name is of neither.
+  static func element(_ name: Substring) -> Substring? {
     if name.hasSuffix("?") { return name.dropLast() }
     if name.hasPrefix("Set<"), name.hasSuffix(">") { return name.dropFirst(4).dropLast() }
     guard name.hasPrefix("["), name.hasSuffix("]") else { return nil }
@@ -101,5 +102,14 @@ struct UpgradeTypes: Sendable {
       guard row.parts.shapes.count > known.count, row.mixesVersions else { return row }
       return try options.encoder.encodeRow(value, shapes: [])
     } catch { throw StoreError.ofSaving(error, key: content.key) }
+  }
+}
+
+extension StoreStatus.TypeCount {
+  /// The name of the model, where the type is a collection of it or an optional one.
+  package var elementName: String {
+    var rest = typeName[...]
+    while let inside = UpgradeTypes.element(rest) { rest = inside }
+    return String(rest)
   }
 }

@@ -20,7 +20,6 @@ struct Definition: Sendable {
 
   /// What each row begins with, and leaves out.
   let prefix: [UInt8]
-
   init(id: Int64, content: Content) {
     self.id = id
     self.content = content

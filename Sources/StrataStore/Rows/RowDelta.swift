@@ -2,26 +2,48 @@ package import Foundation
 package import StrataCore
 
 /// What differs between the bytes of a row and those of an earlier one: what is copied from there, wherever it stands, and
-/// what is new. Both are deflated with the earlier bytes as a dictionary, so that new text may repeat words of it.
+/// what is new.
 ///
-///     size of the target, CRC-32 of the target (4 bytes), size of the plain script, script (deflated)
+///     size of the target, CRC-32 of the target (4 bytes), size of the script or 0, script
 ///
 /// The script is: number of copies, then for each how many new bytes come before it, its length, and its place as the distance
-/// from the end of the copy before; then all new bytes. Numbers are LEB128, distances zigzag.
+/// from the end of the copy before; then all new bytes. Numbers are LEB128, distances zigzag. With its size before it, it is
+/// deflated with the earlier bytes as a dictionary, so that new text may repeat words of them; with a 0 it is as it is.
 ///
 /// Copies reach as far as the documents do, so that a change of a large document is as short as one of a small one; only the
 /// dictionary of the new bytes ends at deflate's window.
 package enum RowDelta {
-  /// - Returns: the delta, or `nil` where it would save less than an eighth.
-  package static func make(_ target: [UInt8], from base: [UInt8]) throws -> Data? {
+  /// - Parameter deflates: whether the script may be deflated.
+  /// - Returns: the delta, or `nil` where it would save less than an eighth. It is deflated only where that saves an eighth
+  ///   of it, since what opens without an inflation leaves that to others of its chain.
+  package static func make(_ target: [UInt8], from base: [UInt8], deflates: Bool = true) throws -> Data? {
     let script = Self.script(of: target, from: base)
     var output = RowNumbers()
     output.append(target.count)
     let crc = Checksum.crc32(of: target.span.bytes)
     for shift in [0, 8, 16, 24] { output.bytes.append(UInt8(truncatingIfNeeded: crc >> UInt32(shift))) }
-    output.append(script.count)
-    try PrimedDeflate.deflate(script.span.bytes, dictionary: base.span.bytes, to: &output.bytes)
+    var deflated: [UInt8] = []
+    if deflates, script.count > Self.shortest {
+      try PrimedDeflate.deflate(script.span.bytes, dictionary: base.span.bytes, to: &deflated)
+    }
+    if !deflated.isEmpty, deflated.count < script.count - script.count / 8 {
+      output.append(script.count)
+      output.bytes.append(contentsOf: deflated)
+    } else {
+      output.append(0)
+      output.bytes.append(contentsOf: script)
+    }
     return output.bytes.count <= target.count - target.count / 8 ? Data(output.bytes) : nil
+  }
+
+  /// The size of a script in bytes up to which nothing is gained by deflating it.
+  private static let shortest = 16
+
+  /// Whether a delta takes an inflation; one that is damaged may say either.
+  package static func isDeflated(_ delta: Data) -> Bool {
+    var input = RowNumberReader(Array(delta.prefix(24)))
+    guard input.number() != nil, input.crc() != nil else { return false }
+    return input.number() != 0
   }
 
   /// The bytes that a delta was made of.
@@ -33,14 +55,17 @@ package enum RowDelta {
       let scriptSize = input.number(),
       scriptSize <= limits.inflatedSize
     else { throw damage }
-    var plain: [UInt8] = []
-    let rest = input.bytes[input.position...]
-    guard
-      try PrimedDeflate.inflate(rest.span.bytes, dictionary: base.span.bytes, size: scriptSize, to: &plain)
-        == rest.count
-    else { throw damage }
-    var script = RowNumberReader(plain)
-    guard let count = script.number(), count <= plain.count else { throw damage }
+    var script = input
+    if scriptSize > 0 {
+      var plain: [UInt8] = []
+      let rest = input.bytes[input.position...]
+      guard
+        try PrimedDeflate.inflate(rest.span.bytes, dictionary: base.span.bytes, size: scriptSize, to: &plain)
+          == rest.count
+      else { throw damage }
+      script = RowNumberReader(plain)
+    }
+    guard let count = script.number(), count <= script.bytes.count else { throw damage }
     var copies: [Copy] = []
     var place = 0, copied = 0
     for _ in 0..<count {
@@ -55,17 +80,17 @@ package enum RowDelta {
       copied += length
       place = start + length
     }
-    guard plain.count - script.position == size - copied else { throw damage }
+    guard script.bytes.count - script.position == size - copied else { throw damage }
     var output: [UInt8] = []
     output.reserveCapacity(size)
     var position = script.position
     for copy in copies {
-      guard copy.new <= plain.count - position else { throw damage }
-      output.append(contentsOf: plain[position..<position + copy.new])
+      guard copy.new <= script.bytes.count - position else { throw damage }
+      output.append(contentsOf: script.bytes[position..<position + copy.new])
       position += copy.new
       output.append(contentsOf: base[copy.start..<copy.start + copy.length])
     }
-    output.append(contentsOf: plain[position...])
+    output.append(contentsOf: script.bytes[position...])
     guard output.count == size, Checksum.crc32(of: output.span.bytes) == crc else { throw damage }
     return output
   }

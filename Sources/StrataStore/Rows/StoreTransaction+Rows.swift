@@ -17,12 +17,16 @@ extension StoreTransaction {
 
   /// A key and its last revision; `nil` where there is no such key.
   func head(of key: String) throws -> (key: Int64, row: StoredRow)? {
-    let row = try Row.fetchOne(
-      statement("SELECT id, head FROM \(tables.keys) WHERE name = ?"), arguments: [key])
-    guard let row else { return nil }
-    let id: Int64 = try row.column(0)
-    guard let head = try revision(row.column(1)), head.key == id else {
+    let rows = try Row.fetchCursor(statement(.head), arguments: [key])
+    guard let row = try rows.next() else { return nil }
+    let id: Int64 = try row.column(13)
+    guard try (row.nullable(0) as Int64?) != nil else {
       throw StoreError(.damaged, "the last revision of a key is missing; check the store, then salvage it", key: key)
+    }
+    let head = try StoredRow(row)
+    guard head.key == id else {
+      throw StoreError(
+        .damaged, "the last revision of a key is of another one; check the store, then salvage it", key: key)
     }
     return (id, head)
   }
@@ -86,7 +90,24 @@ extension StoreTransaction {
     inflations = 0
     var bytes = try plainBytes(of: row)
     if !definition.prefix.isEmpty { bytes.insert(contentsOf: definition.prefix, at: 0) }
-    return StoredContent(definition: definition, bytes: bytes, contents: try pieces(of: row.id))
+    return StoredContent(
+      definition: definition, bytes: bytes,
+      contents: mayReferToPieces(bytes) ? try pieces(of: row.id) : RowContents([:]))
+  }
+
+  /// Whether bytes of a row may refer to long strings and data: whether the tag of such a reference is in them.
+  private func mayReferToPieces(_ bytes: [UInt8]) -> Bool {
+    let tag = RowParts.contentTag
+    return bytes.withUnsafeBytes { bytes in
+      guard var rest = bytes.baseAddress, bytes.count >= tag.count else { return false }
+      let end = rest + bytes.count - (tag.count - 1)
+      while rest < end, let found = memchr(rest, Int32(tag[0]), end - rest) {
+        let place = UnsafeRawPointer(found)
+        if memcmp(place, tag, tag.count) == 0 { return true }
+        rest = place + 1
+      }
+      return false
+    }
   }
 
   /// The bytes of a row without its head, whatever it is a delta of.
@@ -112,7 +133,7 @@ extension StoreTransaction {
     }
     for delta in deltas.reversed() {
       bytes = try RowDelta.apply(delta, to: bytes, limits: core.options.limits)
-      inflations += 1
+      if RowDelta.isDeflated(delta) { inflations += 1 }
     }
     return bytes
   }
@@ -140,32 +161,34 @@ extension StoreTransaction {
 
   /// Makes a revision that is no longer the last one a delta, where that saves space.
   func shorten(_ row: StoredRow) throws {
-    guard row.form == .whole || row.form == .blob, let base = try base(of: row) else { return }
-    let bytes = try plainBytes(of: row)
-    guard let delta = try RowDelta.make(bytes, from: plainBytes(of: base)),
-      row.form == .blob || delta.count + 16 < bytes.count
+    guard row.form == .whole || row.form == .blob, let base = try base(of: row),
+      let shortened = try shortened(row, plainBytes(of: row), from: base)
     else { return }
-    var shortened = row
-    (shortened.form, shortened.content, shortened.base, shortened.blob) = (.delta, delta, base.id, nil)
     try update(shortened)
     if let blob = row.blob { try removeUnused(blob) }
   }
 
-  /// The revision that one is a delta of: counted from 0, its number without the lowest bit, and so on until there is one with
-  /// content. So none has more than the binary logarithm of its number before it.
+  /// The revision that one is a delta of: counted from 0, its number with one less in the last hexadecimal digit that is not
+  /// 0, and so on until there is one with content. So most are deltas of the one before, and none has more deltas before it
+  /// than the sum of its digits.
   private func base(of row: StoredRow) throws -> StoredRow? {
     var number = row.seq - 1
     while number > 0 {
-      number &= number - 1
+      number -= 1 << Int64(number.trailingZeroBitCount / 4 * 4)
       if let base = try revision(ofKey: row.key, seq: number + 1), base.form != .tombstone { return base }
     }
     return nil
   }
 
   func insert(_ row: StoredRow) throws {
-    try execute(
-      "INSERT INTO \(tables.revisions) (\(StoredRow.columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-      row.arguments)
+    if row.base == nil, row.blob == nil, row.origin == nil {
+      try statement(.insertWhole).execute(
+        arguments: [
+          row.id, row.key, row.seq, row.time, row.definition, row.kind, row.checksum, row.content, row.author, row.note,
+        ])
+    } else {
+      try statement(.insert).execute(arguments: row.arguments)
+    }
   }
 
   func update(_ row: StoredRow) throws {
@@ -208,6 +231,11 @@ extension StoreTransaction {
       throw damage
     }
     return Data(output)
+  }
+
+  /// The bytes that a blob takes in its table.
+  func storedSize(ofBlob id: Int64) throws -> Int {
+    try Int.fetchOne(statement("SELECT length(bytes) FROM \(tables.blobs) WHERE id = ?"), arguments: [id]) ?? 0
   }
 
   /// The number of the blob with a content, which is made where there is none.

@@ -9,6 +9,12 @@ struct StoreTables: Sendable {
   let prefix: String
   let meta, definitions, counts, keys, revisions, labels, blobs, pieces, failures: String
 
+  /// What each save or reading asks for.
+  enum Query: Int, CaseIterable { case key, head, insertWhole, insert, insertKey, setHead }
+
+  /// The texts of the queries, in their order.
+  let queries: [String]
+
   /// The names of all tables.
   var all: [String] { [meta, definitions, counts, keys, revisions, labels, blobs, pieces, failures] }
 
@@ -31,6 +37,24 @@ struct StoreTables: Sendable {
     blobs = name("blobs")
     pieces = name("pieces")
     failures = name("failures")
+    queries = Query.allCases.map { [keys, revisions] query in
+      switch query {
+      case .key: "SELECT id FROM \(keys) WHERE name = ?"
+      case .head:
+        """
+        SELECT \(StoredRow.qualifiedColumns), k.id FROM \(keys) k LEFT JOIN \(revisions) r ON r.id = k.head WHERE k.name = ?
+        """
+      case .insertWhole:
+        """
+        INSERT INTO \(revisions) (id, key, seq, time, definition, kind, crc, content, author, note)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """
+      case .insert:
+        "INSERT INTO \(revisions) (\(StoredRow.columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+      case .insertKey: "INSERT INTO \(keys) (name, id, head) VALUES (?, ?, ?)"
+      case .setHead: "UPDATE \(keys) SET head = ? WHERE name = ?"
+      }
+    }
   }
 
   /// Makes the tables where there are none.

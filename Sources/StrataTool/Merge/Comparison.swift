@@ -41,26 +41,14 @@ struct Comparison {
 
   /// Takes the versions from records of types whose versions differ.
   private mutating func alignVersions() {
-    var types: [String: (old: Set<Int?>, new: Set<Int?>)] = [:]
-    old.visitRecords {
-      for (name, version) in $0.versions { types[name, default: ([], [])].old.insert(version) }
-    }
-    new.visitRecords {
-      for (name, version) in $0.versions { types[name, default: ([], [])].new.insert(version) }
-    }
-    types = types.filter {
-      !$0.value.old.isEmpty && !$0.value.new.isEmpty && $0.value.old != $0.value.new
-    }
-    guard !types.isEmpty else { return }
+    let aligned = ValueVersions.aligned(old, new)
+    (old, new) = (aligned.old, aligned.new)
     func text(_ versions: Set<Int?>) -> String {
       versions.sorted { $0 ?? -1 < $1 ?? -1 }.map { $0.map(String.init) ?? "none" }.joined(separator: ", ")
     }
-    for (name, versions) in types.sorted(by: { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }) {
-      notes.append("\(name): version \(text(versions.old)) → \(text(versions.new)), compared field by field")
+    for type in aligned.types {
+      notes.append("\(type.name): version \(text(type.old)) → \(text(type.new)), compared field by field")
     }
-    let names = Set(types.keys)
-    old = old.mapRecords { $0.withoutVersions(of: names) }
-    new = new.mapRecords { $0.withoutVersions(of: names) }
   }
 
   /// Compares roots of two types, or of a type and none, by their fields.
@@ -75,36 +63,5 @@ struct Comparison {
     guard let (name, object) = fields(old), let (newName, newObject) = fields(new), name != newName else { return }
     notes.append("\(name) → \(newName), compared field by field")
     (old, new) = (.object(object), .object(newObject))
-  }
-}
-
-extension ModelRecord {
-  /// The versions of the type and of its superclasses, by their names.
-  fileprivate var versions: [(name: String, version: Int?)] {
-    [(typeName, modelVersion)] + superclasses.map { ($0.typeName, $0.modelVersion) }
-  }
-
-  fileprivate func withoutVersions(of names: Set<String>) -> ModelRecord {
-    var record = self
-    if names.contains(typeName) { record.modelVersion = nil }
-    if !superclasses.isEmpty {
-      record.superclasses = superclasses.map { level in
-        names.contains(level.typeName) ? .init(typeName: level.typeName, modelVersion: 0) : level
-      }
-    }
-    return record
-  }
-}
-
-extension Value {
-  fileprivate func visitRecords(_ body: (ModelRecord) -> Void) {
-    if case .record(let record) = self { body(record) }
-    forEachInside { $0.visitRecords(body) }
-  }
-
-  /// The value with other records in the places of its own.
-  fileprivate func mapRecords(_ change: (ModelRecord) -> ModelRecord) -> Value {
-    let changed = mapInside { $0.mapRecords(change) }
-    return if case .record(let record) = changed { .record(change(record)) } else { changed }
   }
 }

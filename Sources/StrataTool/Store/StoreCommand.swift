@@ -11,6 +11,6 @@ struct StoreCommand: ParsableCommand {
       StoreListCommand.self, StoreHistoryCommand.self, StoreDiffCommand.self, StoreLabelCommand.self,
       StoreRestoreCommand.self, StoreUndoCommand.self, StoreRedoCommand.self, StoreDeleteCommand.self,
       StoreExportCommand.self, StoreCheckCommand.self, StoreSalvageCommand.self, StoreBackupCommand.self,
-      StoreStatusCommand.self, StorePruneCommand.self,
+      StoreStatusCommand.self, StoreUpgradeCommand.self, StorePruneCommand.self,
     ])
 }

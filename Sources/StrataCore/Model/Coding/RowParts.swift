@@ -6,6 +6,13 @@ package struct RowParts: Sendable {
   /// Strings and data of more bytes stand beside the row.
   package static let longestInPlace = 512
 
+  /// What a reference to such content begins with: the head of its tag.
+  package static let contentTag: [UInt8] = {
+    var buffer = ByteBuffer(minimumCapacity: 3)
+    buffer.appendHead(CBOR.Major.tag, CBOR.Tag.rowContent)
+    return buffer.array()
+  }()
+
   /// The shapes that records refer to by number, from 0.
   package var shapes: [RecordShape]
   /// The long strings and data by their digest.

@@ -117,6 +117,7 @@ public final class ModelSchema: Sendable {
     archivedKeys = fields.filter { $0.archive != .excluded }.map(\.key)
     let levels = superclasses.map { ModelRecord.Superclass(typeName: $0.name, modelVersion: $0.modelVersion) }
     archivedShape = RecordShape(typeName: name, modelVersion: version, keys: archivedKeys, levels: levels)
+    fingerprint = Self.fingerprint([archivedShape.mark] + archivedKeys + cases.map(\.name))
     fullShape = RecordShape(typeName: name, modelVersion: version, keys: allKeys, levels: levels)
     caseShapes = Dictionary(
       cases.map { ($0.name, RecordShape(typeName: name, modelVersion: version, keys: [$0.name])) },
@@ -261,7 +262,7 @@ public final class ModelSchema: Sendable {
 
   /// A number that changes with name, version or keys: FNV-1a of 64 bits over their text, so that it is the same
   /// everywhere.
-  public var fingerprint: UInt64 { Self.fingerprint([archivedShape.mark] + archivedKeys + cases.map(\.name)) }
+  public let fingerprint: UInt64
 
   package static func fingerprint(of shape: RecordShape) -> UInt64 { fingerprint([shape.mark] + shape.keys) }
 

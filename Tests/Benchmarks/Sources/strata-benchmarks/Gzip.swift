@@ -30,6 +30,12 @@ struct Gzip {
     return try shared.inflated(data)
   }
 
+  static func checksum(_ data: Data) -> UInt32 {
+    data.withUnsafeBytes { bytes in
+      UInt32(truncatingIfNeeded: crc32(0, bytes.bindMemory(to: Bytef.self).baseAddress, uInt(bytes.count)))
+    }
+  }
+
   private func deflated(_ data: Data) throws -> Data {
     guard deflateReset(deflating) == Z_OK else { throw Failure("zlib could not be reset") }
     var output = Data(count: Int(deflateBound(deflating, uLong(data.count))))

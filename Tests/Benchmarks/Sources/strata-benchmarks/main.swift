@@ -22,7 +22,7 @@ struct Options {
 
   static let usage =
     "usage: strata-benchmarks [--json FILE] [--rounds N] [--filter TEXT]\n"
-    + "       strata-benchmarks --stream-memory COUNT"
+    + "       strata-benchmarks --stream-memory COUNT | --store-scale COUNT | --store-journal COUNT"
 }
 
 let notes = """
@@ -38,6 +38,8 @@ let notes = """
   merge/ is the time to merge a refresh of 10,000 models into as many / the time to decode that refresh from JSON, with one
   in ten changed, with all changed (-all), and with edits and a base (-base); merge/archive: from our own encoding instead. A
   smaller ratio is better.
+  store/ is the time that a store takes / that GRDB takes, by hand, for the same models in the same columns, and size/store
+  the same of bytes turned round.
   NSKeyedArchiver is quadratic in the number of objects, so it takes part up to 1,000 small models.
   """
 
@@ -45,6 +47,12 @@ func run(_ arguments: [String]) async throws {
   if arguments.count == 2, arguments[0] == KeyedTrial.argument { return try KeyedTrial.run(arguments[1]) }
   if arguments.count == 2, arguments[0] == StreamMemory.argument, let count = Int(arguments[1]) {
     return try await StreamMemory.run(count)
+  }
+  if arguments.count == 2, arguments[0] == StoreScale.argument, let count = Int(arguments[1]) {
+    return try StoreScale.run(count)
+  }
+  if arguments.count == 2, arguments[0] == StoreJournalSize.argument, let count = Int(arguments[1]) {
+    return try StoreJournalSize.run(count)
   }
   let options = try Options(arguments)
   let runner = Runner(rounds: options.rounds, filter: options.filter)
@@ -59,6 +67,7 @@ func run(_ arguments: [String]) async throws {
   try runner.compareMergingOfGraphs()
   try runner.comparePatches()
   try runner.compareLegacy(tweets)
+  try runner.compareStore()
   for count in [1, 100, 1000, 10_000, 1_000_000] { try runner.compareSmall(count) }
   if let path = options.json {
     let encoder = JSONEncoder()

@@ -1,0 +1,68 @@
+internal import Foundation
+internal import GRDB
+internal import StrataCore
+
+// Types that are only `Codable`, as `ArchiveEncoder` takes them: they have no versions, so that nothing upgrades them.
+extension StoreTransaction {
+  /// Saves a value whose type is only `Codable` under a key, as a new revision. It has no version: what a later program makes
+  /// of it is up to the type's own `init(from:)`.
+  ///
+  /// - Throws: as ``save(_:as:author:note:if:overNewer:)``, but for `newerModel`; what the type's own code throws is the
+  ///   cause of `notEncodable`.
+  /// - Complexity: as that method, and of a ``Value`` in between.
+  @_disfavoredOverload
+  @discardableResult
+  public func save<T: Encodable>(
+    _ value: T, as key: String, author: String? = nil, note: String? = nil, if condition: SaveCondition = .always
+  ) throws -> StoreRevision {
+    let head = try begin(key, condition)
+    let encoder = core.options.encoder
+    return try save(key, head, encoder.stamp(ofCodable: T.self), false, author, note) { shapes in
+      try encoder.encodeRow(codable: value, shapes: shapes)
+    }
+  }
+
+  /// The value of a key, whose type is only `Codable`.
+  ///
+  /// - Returns: `nil` where there is no such key at that point, or where it was deleted.
+  /// - Throws: as ``value(_:for:at:)-(T.Type,_,_)``; what the type's own code throws is the cause of `notDecodable`.
+  @_disfavoredOverload
+  public func value<T: Decodable>(
+    _ type: T.Type = T.self, for key: String, at point: StorePoint = .latest
+  ) throws -> T? {
+    try content(for: key, at: point)?.decode(codable: T.self, core.options)
+  }
+}
+
+extension SnapshotStore {
+  /// Saves a value whose type is only `Codable` under a key, as a new revision. When this returns, it is on the disk.
+  ///
+  /// - Throws: as ``StoreTransaction/save(_:as:author:note:if:)``.
+  @_disfavoredOverload
+  @discardableResult
+  public func save<T: Encodable & Sendable>(
+    _ value: T, as key: String, author: String? = nil, note: String? = nil, if condition: SaveCondition = .always
+  ) async throws -> StoreRevision {
+    try await write { try $0.save(value, as: key, author: author, note: note, if: condition) }
+  }
+
+  /// The value of a key, whose type is only `Codable`; `nil` where there is none.
+  ///
+  /// - Throws: as the method of ``StoreTransaction``.
+  @_disfavoredOverload
+  public func value<T: Decodable>(
+    _ type: T.Type = T.self, for key: String, at point: StorePoint = .latest
+  ) async throws -> T? {
+    try await read { try $0.content(for: key, at: point) }?.decode(codable: T.self, core.options)
+  }
+}
+
+extension KeyedContent {
+  func decode<T: Decodable>(codable type: T.Type, _ options: StoreOptions) throws -> T {
+    try inRow {
+      try options.decoder.decodeRow(
+        codable: T.self, from: content.bytes.span.bytes, definitions: content.definition.records,
+        contents: content.contents)
+    }
+  }
+}

@@ -1,0 +1,93 @@
+internal import ArgumentParser
+internal import StrataCore
+internal import StrataStore
+
+struct StoreUpgradeCommand: ToolCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "upgrade",
+    abstract: "Bring the tables of a store to today's format, and tell which models only their program can upgrade.",
+    discussion: """
+      A model is upgraded by the steps and hooks of its Swift type, which this tool does not have: revisions of older \
+      versions stay as they are, and open as before. The line of Swift that upgrades them is printed. The exit code is 0 \
+      whether any are left or not.
+      """)
+
+  @OptionGroup var store: StoreFile
+
+  @Flag(help: "Change nothing, and tell what would be done.")
+  var dryRun = false
+
+  func run(on console: Console) throws -> Int32 {
+    let before = try store.use(.reads) { try $0.status() }
+    // Opening a store for writing brings its tables to today's format.
+    let status = try dryRun ? before : store.use(.writes) { try $0.status() }
+    let models = ModelsOfStore(status)
+    try store.show(
+      [
+        "store": .string(store.path), "dryRun": .bool(dryRun), "formatBefore": .integer(before.format),
+        "format": .integer(status.format), "models": .array(models.models.map(\.json)),
+        "old": .integer(models.old), "swift": models.swift.map { .string($0) } ?? .null,
+      ], lines(before, status, models), console)
+    return 0
+  }
+
+  private func lines(_ before: StoreStatus, _ status: StoreStatus, _ models: ModelsOfStore) -> [String] {
+    let change = before.format == status.format ? "\(status.format)" : "\(before.format) to \(status.format)"
+    var lines = ["store   \(store.path.onOneLine)", "format  \(change)"]
+    guard let swift = models.swift else {
+      return lines + ["models  none, so there is nothing for a program to upgrade"]
+    }
+    var table = TextTable(columns: 3)
+    for model in models.models {
+      table.add([
+        "\(model.type)@\(model.version)".onOneLine, model.revisions.counted("revision"),
+        model.isOld ? "older than version \(model.newest) in this store" : "the newest version in this store",
+      ])
+    }
+    lines += [""] + table.lines + [""]
+    return lines + [
+      models.old == 0
+        ? "No version is older than another one here. Where the program knows newer ones, it upgrades the store with"
+        : "\(models.old.counted("revision")) of older versions, which only the program with these types upgrades, with",
+      "  " + swift.onOneLine,
+    ]
+  }
+}
+
+/// The models of a store, with what it tells of their versions.
+private struct ModelsOfStore {
+  struct Model {
+    /// The name of the archives, which may be that of a collection of the model.
+    let type: String
+    let version: Int
+    /// The newest version of the model in the store.
+    let newest: Int
+    let revisions: Int
+
+    var isOld: Bool { version < newest }
+
+    var json: Value {
+      [
+        "type": .string(type), "modelVersion": .integer(version), "newestInStore": .integer(newest),
+        "revisions": .integer(revisions),
+      ]
+    }
+  }
+
+  let models: [Model]
+  /// How many revisions there are of versions older than the newest one in the store.
+  var old: Int { models.reduce(0) { $0 + ($1.isOld ? $1.revisions : 0) } }
+  /// What upgrades them; `nil` where there are none.
+  let swift: String?
+
+  init(_ status: StoreStatus) {
+    let types = status.types.compactMap { type in type.modelVersion.map { (type, $0) } }
+    let newest = Dictionary(types.map { ($0.0.elementName, $0.1) }, uniquingKeysWith: max)
+    models = types.map {
+      Model(type: $0.typeName, version: $1, newest: newest[$0.elementName] ?? $1, revisions: $0.revisions)
+    }
+    swift =
+      newest.isEmpty
+      ? nil : "try await store.upgrade([\(newest.keys.sorted().map { $0 + ".self" }.joined(separator: ", "))])"
+  }
+}

@@ -1,0 +1,112 @@
+import Foundation
+import GRDB
+import StrataCore
+import StrataStore
+import StrataTestSupport
+import Synchronization
+import Testing
+
+/// Run under the thread sanitizer too, see `.ci/run`.
+@Suite("Concurrency of stores")
+struct StoreConcurrencyTests {
+  private static let readers = 8, saves = 40
+
+  /// Two models that are saved in one transaction, so that whoever sees one sees the other.
+  private static func save(_ number: Int, _ transaction: StoreTransaction) throws {
+    try transaction.save(
+      Point5(name: String(repeating: "n\(number) ", count: 40), x: number, y: -number, isOn: true), as: "point")
+    try transaction.save((0...number).map { Part(name: "part \($0)", weight: Double(number)) }, as: "parts")
+    if number % 7 == 6 { try transaction.undo("point") }
+  }
+
+  private func saveNow(_ number: Int, _ store: SnapshotStore) throws {
+    try store.write { try Self.save(number, $0) }
+  }
+
+  /// The number that a state of the store has; each reads it in another way.
+  private static func read(_ store: SnapshotStore, _ way: Int) async throws -> Int {
+    switch way % 4 {
+    case 0:
+      return try await store.read { transaction in
+        guard let parts = try transaction.value([Part].self, for: "parts") else { return 0 }
+        let point = try #require(try transaction.value(Point5.self, for: "point"))
+        #expect(point.x == parts.count - 1 || parts.count % 7 == 0)
+        return parts.count
+      }
+    case 1:
+      for try await entry in store.entries([Part].self) {
+        #expect(entry.value.last?.weight == Double(entry.value.count - 1))
+      }
+      return try await store.value([Part].self, for: "parts")?.count ?? 0
+    case 2:
+      let history = try await store.history(of: "parts")
+      guard let some = history.randomElement() else { return 0 }
+      let parts = try await store.value([Part].self, for: "parts", at: .revision(some.number))
+      #expect(parts?.count == some.number)
+      return history.count
+    default:
+      _ = try await store.status()
+      #expect(try await store.check(.share(percent: 20)).isClean)
+      return try await store.value([Part].self, for: "parts")?.count ?? 0
+    }
+  }
+
+  @Test("Eight readers and a writer, observed, see whole states one after the other", arguments: [false, true])
+  func readersAndAWriter(ofApp: Bool) async throws {
+    try await withFolder { folder in
+      let url = folder.appending(path: "store")
+      let store = try ofApp ? SnapshotStore(in: DatabasePool(path: url.path)) : SnapshotStore(url: url)
+      let isDone = Flag()
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for way in 0..<Self.readers {
+          group.addTask {
+            var last = 0
+            while !isDone.isSet {
+              let now = try await Self.read(store, way)
+              #expect(now >= last)
+              last = now
+            }
+          }
+        }
+        group.addTask {
+          var last = 0
+          for try await parts in store.values([Part].self, for: "parts") {
+            #expect(parts?.count ?? 0 >= last)
+            last = parts?.count ?? 0
+            if last == Self.saves { break }
+          }
+        }
+        group.addTask {
+          var sequence: Int64 = 0
+          for try await revision in store.changes(since: 0) {
+            sequence += 1
+            #expect(revision.sequence == sequence)
+            if revision.key == "parts", revision.number == Self.saves { break }
+          }
+        }
+        group.addTask {
+          defer { isDone.set() }
+          for number in 0..<Self.saves {
+            if number.isMultiple(of: 2) {
+              try await store.write { try Self.save(number, $0) }
+            } else {
+              try saveNow(number, store)
+            }
+            await Task.yield()
+          }
+        }
+        try await group.waitForAll()
+      }
+      #expect(try await store.history(of: "parts").count == Self.saves)
+      #expect(try await store.prune([.keepLast(5)]).removedCount > Self.saves)
+      #expect(try await store.check(.full).isClean)
+    }
+  }
+}
+
+private final class Flag: Sendable {
+  private let value = Atomic(false)
+
+  var isSet: Bool { value.load(ordering: .relaxed) }
+  func set() { value.store(true, ordering: .relaxed) }
+}
