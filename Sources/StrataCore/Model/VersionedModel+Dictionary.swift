@@ -34,7 +34,7 @@ extension VersionedModel {
   static func make(dictionary: [String: Value], in context: DecodingContext) throws -> Self {
     try schema.check()
     try schema.checkKeys(dictionary.keys)
-    return try make(slots: schema.allKeys.map { dictionary[$0] }, in: context)
+    return try make(.slots(schema.allKeys.map { dictionary[$0] }), in: context)
   }
 }
 

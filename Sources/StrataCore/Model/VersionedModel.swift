@@ -208,16 +208,16 @@ extension VersionedModel {
     from record: ModelRecord, in context: DecodingContext, isObjectFrame: Bool = false
   ) throws -> Self {
     if schema.isEnumeration { return try makeCase(of: .record(record), in: context) }
-    let (slots, unknown) = try schema.upgradedFields(of: record, in: context)
-    return try make(slots: slots, unknownFields: unknown, in: context, isObjectFrame: isObjectFrame)
+    let (values, unknown) = try schema.upgradedFields(of: record, in: context)
+    return try make(values, unknownFields: unknown, in: context, isObjectFrame: isObjectFrame)
   }
 
-  /// Makes the model of values that stand in the order of the schema.
+  /// Makes the model of the values of its fields.
   package static func make(
-    slots: [Value?], unknownFields: UnknownFields = UnknownFields(), in context: DecodingContext,
+    _ values: FieldValues, unknownFields: UnknownFields = UnknownFields(), in context: DecodingContext,
     isObjectFrame: Bool = false
   ) throws -> Self {
-    var reader = ArchiveReader(slots: slots, unknownFields: unknownFields, context: context)
+    var reader = ArchiveReader(values, unknownFields: unknownFields, context: context)
     reader.isObjectFrame = isObjectFrame
     var model: Self
     do { model = try Self(fields: &reader) } catch { throw located(error, reader.failedField) }

@@ -21,7 +21,8 @@ extension ArchiveDecoder {
   public func decode<T: Archivable>(
     _ type: T.Type = T.self, fromKeyed data: Data, key: String = "root", report: inout DecodingReport
   ) throws -> T {
-    return try decode(type, fromKeyed: KeyedArchive(data, limits: limits), key: key, report: &report)
+    let models = try keyedModels(of: type)
+    return try decode(type, from: KeyedArchive(data, limits: limits, models: models), models, key, &report)
   }
 
   /// The models of a keyed archive of Foundation, upgraded where an older version wrote them.
@@ -58,6 +59,21 @@ extension ArchiveDecoder {
   public func decode<T: Archivable>(
     _ type: T.Type = T.self, fromKeyed archive: KeyedArchive, key: String = "root", report: inout DecodingReport
   ) throws -> T {
+    let models = try keyedModels(of: type)
+    models.classes = archive.classes
+    return try decode(type, from: archive, models, key, &report)
+  }
+
+  private func keyedModels<T: Archivable>(of type: T.Type) throws -> KeyedModels {
+    var catalog = SchemaCatalog()
+    T.collectSchemas(into: &catalog)
+    for subclass in subclasses { subclass.collectSchemas(into: &catalog) }
+    return try KeyedModels(catalog)
+  }
+
+  private func decode<T: Archivable>(
+    _ type: T.Type, from archive: KeyedArchive, _ models: KeyedModels, _ key: String, _ report: inout DecodingReport
+  ) throws -> T {
     guard let root = archive.top[key] else {
       throw ArchiveError(.missingValue, "the keyed archive has no top key \(key)")
     }
@@ -66,33 +82,23 @@ extension ArchiveDecoder {
     context.subclasses = subclasses
     if let size = archive.size { context.budget.begin(fileSize: size) }
     let graph = ObjectGraph(objects: archive.graph.objects, root: root)
-    let value = try decode(type, from: graph, hints: archive.classHints, in: context)
+    let value = try decode(type, from: graph, models, in: context)
     try context.checkFailures(of: value)
     report = context.report
     return value
   }
 
   private func decode<T: Archivable>(
-    _ type: T.Type, from graph: ObjectGraph, hints: @escaping (String) -> [String], in context: DecodingContext
+    _ type: T.Type, from graph: ObjectGraph, _ models: KeyedModels, in context: DecodingContext
   ) throws -> T {
-    var catalog = SchemaCatalog()
-    T.collectSchemas(into: &catalog)
-    for subclass in subclasses { subclass.collectSchemas(into: &catalog) }
-    let models = try KeyedModels(catalog, hints: hints)
+    try models.refuseNewer(in: graph)
     let order = ReferenceOrder(graph)
     func located<R>(_ number: Int, _ body: () throws -> R) throws -> R {
       do { return try body() } catch {
         throw order.path(to: number).reversed().reduce(ArchiveError.wrap(error)) { $0.prefixed(by: $1) }
       }
     }
-    // The objects nearest to the root come last, and their versions are what a reader of the error looks for.
-    var checked: RecordShape?
-    for number in order.numbers.reversed() {
-      guard case .record(let record) = graph.objects[number], record.shape !== checked else { continue }
-      try located(number) { try models.check(record.shape) }
-      checked = record.shape
-    }
-    let table = ObjectTable(types: catalog.objectTypes, first: 0, count: order.numbers.count)
+    let table = ObjectTable(types: models.objectTypes, first: 0, count: order.numbers.count)
     context.objects = table
     for number in order.numbers {
       let value = order.renumbered(graph.objects[number])

@@ -33,7 +33,7 @@ public struct KeyedArchive: Sendable {
   /// What is under other keys than `root`, and the index of `root` among them.
   private let others: Object
   private let rootIndex: Int?
-  private let classes: [String: KeyedClass]
+  let classes: [String: KeyedClass]
   private let encodings: [String: KeyedEncoding]
   private let topEncoding: KeyedEncoding
   /// How large what was read was: its objects, and bytes of text and data.
@@ -108,10 +108,20 @@ public struct KeyedArchive: Sendable {
     try self.init(BinaryPropertyList(data.bytes, limits: .ofChecked), limits, opensNested)
   }
 
-  private init(_ list: BinaryPropertyList, _ limits: ArchiveLimits, _ opensNested: Bool) throws {
+  /// Reads an archive whose models are known, for making them: the graph holds only objects of classes and of no model.
+  init(_ data: Data, limits: ArchiveLimits, models: KeyedModels) throws {
+    var reader = PropertyListReader()
+    reader.limits = limits
+    let (data, listLimits) = try reader.binary(data)
+    try self.init(BinaryPropertyList(data.bytes, limits: listLimits), limits, false, models)
+  }
+
+  private init(
+    _ list: BinaryPropertyList, _ limits: ArchiveLimits, _ opensNested: Bool, _ models: KeyedModels? = nil
+  ) throws {
     let table = try KeyedTable(list, limits: limits)
     let nested = opensNested ? KeyedNesting(dataSize: list.dataSize) : nil
-    var reader = try KeyedReader(table, limits: limits, nested: nested)
+    var reader = try KeyedReader(table, limits: limits, models: models, nested: nested)
     let values = try reader.read().values
     archiver = table.archiver
     version = table.version

@@ -1,17 +1,22 @@
 internal import StrataCore
 
 /// The models that the classes of a keyed archive become, and the records of their objects in today's names.
-struct KeyedModels {
+final class KeyedModels {
   private var schemas: [String: ModelSchema] = [:]
-  private let plans = RecordPlans()
-  private let hints: (String) -> [String]
+  private var plans: [ObjectIdentifier: RecordPlan] = [:]
+  // One decoding uses them, and checking that at each record would cost more than finding the plan.
+  @exclusivity(unchecked) private var lastPlan: RecordPlan?
+  /// The class models, by their names.
+  let objectTypes: [String: any VersionedModel.Type]
+  /// Whether a shape was met that a newer version of a model wrote.
+  private var metNewer = false
+  /// The classes of the archive.
+  var classes: [String: KeyedClass] = [:]
 
-  /// - Parameters:
-  ///   - catalog: the models.
-  ///   - hints: the classes to use instead of a class, as the archive says.
+  /// - Parameter catalog: the models.
   /// - Throws: `ArchiveError` with the code `invalidSchema` where two models have the same name.
-  init(_ catalog: SchemaCatalog, hints: @escaping (String) -> [String] = { _ in [] }) throws {
-    self.hints = hints
+  init(_ catalog: SchemaCatalog) throws {
+    objectTypes = catalog.objectTypes
     for schema in catalog.schemas {
       for name in [schema.name] + schema.formerNames where schemas[name] == nil { schemas[name] = catalog[name] }
     }
@@ -20,7 +25,7 @@ struct KeyedModels {
     }
   }
 
-  private mutating func add(_ name: String, _ schema: ModelSchema) throws {
+  private func add(_ name: String, _ schema: ModelSchema) throws {
     guard let other = schemas[name], other !== schema else {
       schemas[name] = schema
       return
@@ -39,7 +44,7 @@ struct KeyedModels {
   /// It is found by the name of the class, and where no model has that, by the first of the archive's hints that one has,
   /// as Foundation does it. Superclasses do not count: an object of a subclass is no object of its superclass.
   func schema(of typeName: String) -> ModelSchema? {
-    schema(named: typeName) ?? hints(typeName).lazy.compactMap { schema(named: $0) }.first
+    schema(named: typeName) ?? classes[typeName]?.hints.lazy.compactMap { self.schema(named: $0) }.first
   }
 
   private func schema(named name: String) -> ModelSchema? {
@@ -66,12 +71,57 @@ struct KeyedModels {
     return parts.count == 2 ? parts.joined(separator: ".") : nil
   }
 
-  /// Refuses records of a shape that a newer version of their model wrote.
-  func check(_ shape: RecordShape) throws {
-    guard let version = shape.modelVersion, let schema = plan(of: shape).schema, version > schema.modelVersion else {
-      return
+  /// Throws where a newer version of a model wrote a record of a graph: the one that is nearest to the root.
+  ///
+  /// - Throws: `ArchiveError` with the code `newerModel`.
+  /// - Complexity: linear in the number of objects; in the size of the graph where it throws.
+  func refuseNewer(in graph: ObjectGraph) throws {
+    var last: RecordShape?
+    for case .record(let record) in graph.objects where record.shape !== last {
+      _ = plan(of: record.shape)
+      last = record.shape
     }
-    throw ArchiveError.newer(version, schema)
+    guard metNewer else { return }
+    var steps = [(value: graph.root, origin: -1, component: ArchiveError.PathComponent?.none)]
+    var isSeen = [Bool](repeating: false, count: graph.objects.count)
+    var index = 0
+    while index < steps.count {
+      var value = steps[index].value
+      if case .reference(let number) = value {
+        guard isSeen.indices.contains(number), !isSeen[number] else {
+          index += 1
+          continue
+        }
+        isSeen[number] = true
+        value = graph.objects[number]
+      }
+      if case .record(let record) = value, let error = newerModel(record.shape) {
+        var path: [ArchiveError.PathComponent] = []
+        var step = index
+        while step >= 0, path.count < 256 {
+          if let component = steps[step].component { path.append(component) }
+          step = steps[step].origin
+        }
+        throw path.reduce(error) { $0.prefixed(by: $1) }
+      }
+      value.forEachStep { steps.append(($0, index, $1)) }
+      index += 1
+    }
+  }
+
+  private func newerModel(_ shape: RecordShape) -> ArchiveError? {
+    guard let version = shape.modelVersion, let schema = plan(of: shape).schema, version > schema.modelVersion else {
+      return nil
+    }
+    return ArchiveError.newer(version, schema)
+  }
+
+  /// The record of a model whose values have no identity, by its name and without its nulls; `nil` for an object of a
+  /// class model or of no model, and for one that only ``record(_:in:)`` can read.
+  @inline(__always)
+  func inlinedRecord(_ shape: RecordShape, _ values: [Value]) -> ModelRecord? {
+    let plan = plan(of: shape)
+    return plan.isInlined ? plan.withoutNulls(values) : nil
   }
 
   /// A record by the name of its model, without its nulls: a key that holds nil leaves the field at its default.
@@ -88,9 +138,9 @@ struct KeyedModels {
 
   /// What records of a shape become.
   private func plan(of shape: RecordShape) -> RecordPlan {
-    if let plan = plans.last, plan.shape === shape { return plan }
-    let plan = plans.known[ObjectIdentifier(shape)] ?? makePlan(of: shape)
-    plans.last = plan
+    if let plan = lastPlan, plan.shape === shape { return plan }
+    let plan = plans[ObjectIdentifier(shape)] ?? makePlan(of: shape)
+    lastPlan = plan
     return plan
   }
 
@@ -101,8 +151,9 @@ struct KeyedModels {
         && !schema.fields.contains { ([$0.key] + $0.formerly).contains(Self.representationKey) }
     }
     let plan = RecordPlan(shape: shape, schema: schema, isExternal: isExternal ?? false)
+    if let version = shape.modelVersion, let schema, version > schema.modelVersion { metNewer = true }
     // Data can hold shapes without end.
-    if plans.known.count < 1024 { plans.known[ObjectIdentifier(shape)] = plan }
+    if plans.count < 1024 { plans[ObjectIdentifier(shape)] = plan }
     return plan
   }
 
@@ -131,19 +182,14 @@ struct KeyedModels {
   }
 }
 
-/// What records become, by the shapes that were met.
-private final class RecordPlans {
-  var known: [ObjectIdentifier: RecordPlan] = [:]
-  // One decoding uses them, and checking that at each record would cost more than finding the plan.
-  @exclusivity(unchecked) var last: RecordPlan?
-}
-
 /// What records of one shape become: those of a model, in its name and without nulls.
 private final class RecordPlan {
   let shape: RecordShape
   let schema: ModelSchema?
   /// Whether the records hold the old external representation.
   let isExternal: Bool
+  /// Whether the records are values of a model that is no class.
+  let isInlined: Bool
   /// The shape in the model's name.
   private let named: RecordShape
   /// The shapes that are left without nulls, by the indices of these.
@@ -153,6 +199,7 @@ private final class RecordPlan {
     self.shape = shape
     self.schema = schema
     self.isExternal = isExternal
+    isInlined = schema.map { !$0.isObject && !isExternal } ?? false
     named = schema.map { shape.named($0.name, version: shape.modelVersion) } ?? shape
   }
 

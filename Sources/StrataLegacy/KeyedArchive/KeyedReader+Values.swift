@@ -6,9 +6,16 @@ extension KeyedReader {
   mutating func finish(_ frame: inout Frame) throws -> Made {
     var made = Made(value: .null, size: frame.size, height: frame.height + 1, bytes: frame.bytes)
     switch frame.kind {
-    case .record(let number, let layout, let plan):
-      contents.objects[number] = .record(try record(&frame, layout, plan))
+    case .record(let layout, let plan):
+      let record = try record(&frame, layout, plan)
+      let known = Int(marks[frame.identity].number)
+      if known < 0, frame.depth > 1, let inlined = models?.inlinedRecord(record.shape, record.values) {
+        made.value = .record(inlined)
+        break
+      }
       indices.removeLast(indices.count - frame.indices)
+      let number = known >= 0 ? known : number(for: frame.identity)
+      contents.objects[number] = .record(record)
       return Made(value: .reference(number))
     case .top, .array: made.value = .array(frame.values)
     case .set: made.value = .set(try digests.unique(frame.values))
@@ -26,7 +33,7 @@ extension KeyedReader {
       contents.objects[number] = made.value
       return Made(value: .reference(number))
     }
-    remember(made, at: frame.identity)
+    try keepIfRepeated(made, at: frame.identity)
     return made
   }
 

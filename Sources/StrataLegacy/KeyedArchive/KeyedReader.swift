@@ -7,6 +7,9 @@ internal import StrataCore
 struct KeyedReader: ~Escapable {
   let table: KeyedTable
   let limits: ArchiveLimits
+  /// What the records become, where that is known: then those of models that are no classes are values like any other,
+  /// and the others are numbered in the order in which they are made, which is that in which models are made of them.
+  let models: KeyedModels?
   private let depthLimit: Int
   var contents = KeyedContents()
 
@@ -17,8 +20,7 @@ struct KeyedReader: ~Escapable {
       case object(KeyedLayout)
       /// A value of a class of Foundation's.
       case foundation(FoundationValue, KeyedLayout)
-      /// An object of the graph, by its number.
-      case record(Int, KeyedLayout, KeyedLayout.Plan)
+      case record(KeyedLayout, KeyedLayout.Plan)
     }
 
     let kind: Kind
@@ -34,6 +36,8 @@ struct KeyedReader: ~Escapable {
     var classEntry = -1
     /// Which child comes next.
     var next = 0
+    /// Whether records in it may be inlined: not in what compares its elements, which would take two equal ones for one.
+    var inlinesRecords = true
     var values: [Value] = []
     /// How many values it has inside, in how many levels, and bytes of text and data.
     var size = 1
@@ -54,8 +58,14 @@ struct KeyedReader: ~Escapable {
   struct Mark {
     /// Its number in the graph; -1 where it has none.
     var number: Int32 = -1
-    /// The index of its value among those that are made; -1 where it is not, -2 while it is being made.
-    var made: Int32 = -1
+    /// The index of its value among those that are kept, or one of the constants below.
+    var made = Self.new
+
+    static let new: Int32 = -1
+    static let isMade: Int32 = -2
+    /// Its value was not kept, since most objects are referred to once: at the second reference it is made again.
+    static let wasMade: Int32 = -3
+    static let isMadeAgain: Int32 = -4
   }
 
   private var frames: [Frame] = []
@@ -77,8 +87,12 @@ struct KeyedReader: ~Escapable {
   var byteCount = 0
 
   @_lifetime(copy table)
-  init(_ table: KeyedTable, limits: ArchiveLimits, nested: KeyedNesting? = nil, budget: WorkBudget? = nil) throws {
+  init(
+    _ table: KeyedTable, limits: ArchiveLimits, models: KeyedModels? = nil, nested: KeyedNesting? = nil,
+    budget: WorkBudget? = nil
+  ) throws {
     self.limits = limits
+    self.models = models
     self.nested = nested
     self.budget = budget ?? WorkBudget(limits, fileSize: table.size)
     digests = ValueDigests(self.budget, remembersAll: true)
@@ -112,7 +126,7 @@ struct KeyedReader: ~Escapable {
     case .top: return .key(topKeys[frame.next])
     case .array, .set: return .index(frame.next)
     case .foundation: return nil
-    case .object(let layout), .record(_, let layout, _):
+    case .object(let layout), .record(let layout, _):
       return .key(layout.keys[Int(indices[frame.indices + frame.next])])
     }
   }
@@ -121,22 +135,48 @@ struct KeyedReader: ~Escapable {
 
   /// Makes the children of a frame, and those of the frames inside it.
   private mutating func fill(_ frame: inout Frame) throws {
-    let size = table.list.referenceSize
     while true {
-      while frame.next < frame.count {
-        guard frame.next != frame.classEntry else {
-          frame.next &+= 1
+      if var child = try fillUntilFrame(&frame) {
+        // Most objects have nothing inside that needs a frame, and are made without being put among the open ones.
+        let grandchild: Frame?
+        do { grandchild = try fillUntilFrame(&child) } catch {
+          frames.append(frame)
+          frame = child
+          throw error
+        }
+        guard let grandchild else {
+          let made = try finish(&child)
+          add(made, to: &frame)
           continue
         }
-        let target = try table.target(table.list.reference(at: frame.children &+ frame.next &* size))
-        if try addScalar(target, to: &frame) { continue }
-        try open(target, in: &frame)
+        frames.append(frame)
+        frames.append(child)
+        frame = grandchild
+      } else {
+        guard !frames.isEmpty else { return }
+        let made = try finish(&frame)
+        frame = frames.removeLast()
+        add(made, to: &frame)
       }
-      guard !frames.isEmpty else { return }
-      let made = try finish(&frame)
-      frame = frames.removeLast()
-      add(made, to: &frame)
     }
+  }
+
+  /// Makes the children of a frame up to the first one that needs a frame itself.
+  ///
+  /// - Returns: the frame of that child; `nil` where all are made.
+  @inline(__always)
+  private mutating func fillUntilFrame(_ frame: inout Frame) throws -> Frame? {
+    let size = table.list.referenceSize
+    while frame.next < frame.count {
+      guard frame.next != frame.classEntry else {
+        frame.next &+= 1
+        continue
+      }
+      let target = try table.target(table.list.reference(at: frame.children &+ frame.next &* size))
+      if try addScalar(target, to: &frame) { continue }
+      if let opened = try open(target, in: &frame) { return opened }
+    }
+    return nil
   }
 
   @inline(__always)
@@ -211,54 +251,71 @@ struct KeyedReader: ~Escapable {
     return (.string(text), bytes)
   }
 
-  /// Adds what has something inside: at once where it is known, else in a frame, which becomes the current one.
-  private mutating func open(_ target: KeyedTable.Target, in frame: inout Frame) throws {
-    if let known = try known(target.identity, inside: frame.depth) { return add(known, to: &frame) }
+  /// Adds what has something inside: at once where it is known.
+  ///
+  /// - Returns: the frame in which it is made, where it is not added.
+  private mutating func open(_ target: KeyedTable.Target, in frame: inout Frame) throws -> Frame? {
+    if let known = try known(target.identity, inside: frame.depth) {
+      add(known, to: &frame)
+      return nil
+    }
     switch target.marker >> 4 {
-    case 0x4: add(try data(target, inside: frame.depth), to: &frame)
-    case 0xD: try openDictionary(target, in: &frame)
+    case 0x4:
+      add(try data(target, inside: frame.depth), to: &frame)
+      return nil
+    case 0xD: return try openDictionary(target, in: &frame)
     default:
       let (start, count) = table.list.content(at: target.offset)
       var opened = Frame(
         kind: target.marker >> 4 == 0xC ? .set : .array, identity: target.identity, children: start, count: count,
         depth: frame.depth + 1)
+      if case .foundation(let foundation, _) = frame.kind { opened.inlinesRecords = foundation == .array }
+      if case .set = opened.kind { opened.inlinesRecords = false }
+      try begin(opened)
       opened.values.reserveCapacity(count)
-      try begin(opened, in: &frame)
+      return opened
     }
   }
 
-  private mutating func begin(_ opened: consuming Frame, in frame: inout Frame) throws {
+  private mutating func begin(_ opened: borrowing Frame) throws {
     guard opened.count <= limits.count else { throw KeyedTable.tooMany(limits.count) }
     guard opened.depth <= depthLimit else { throw ArchiveError.tooDeep(depthLimit) }
     try spend(opened.bytes)
-    if marks[opened.identity].made == -1 { marks[opened.identity].made = -2 }
-    swap(&frame, &opened)
-    frames.append(opened)
+    switch marks[opened.identity].made {
+    case Mark.new: marks[opened.identity].made = Mark.isMade
+    case Mark.wasMade: marks[opened.identity].made = Mark.isMadeAgain
+    default: break
+    }
   }
 
-  private mutating func openDictionary(_ target: KeyedTable.Target, in frame: inout Frame) throws {
+  private mutating func openDictionary(_ target: KeyedTable.Target, in frame: inout Frame) throws -> Frame? {
     let (start, count) = table.list.content(at: target.offset)
     guard count <= limits.count else { throw KeyedTable.tooMany(limits.count) }
     let firstIndex = indices.count
     let (layout, classEntry) = try layout(start, count)
     let values = start &+ count &* table.list.referenceSize
-    func make(_ kind: Frame.Kind, depth: Int) -> Frame {
-      Frame(
+    func opened(_ kind: Frame.Kind, depth: Int) throws -> Frame {
+      let frame = Frame(
         kind: kind, identity: target.identity, children: values, count: count, depth: depth, indices: firstIndex,
         classEntry: classEntry, values: [Value](repeating: .null, count: layout.keys.count), bytes: layout.keyBytes)
+      try begin(frame)
+      return frame
     }
     guard classEntry >= 0 else {
       if let key = layout.reservedKey {
         throw ArchiveError(
           .damaged, "an object without a $class has the key \(key); keys of its own begin with $$", path: [.key(key)])
       }
-      return try begin(make(.object(layout), depth: frame.depth + 1), in: &frame)
+      return try opened(.object(layout), depth: frame.depth + 1)
     }
     let type = try table.target(table.list.reference(at: values &+ classEntry &* table.list.referenceSize))
     let plan = try layout.plan(ofClass: type.identity) { try readClass(type) }
     guard let foundation = plan.foundation else {
       try spend(plan.nameBytes)
-      return try begin(make(.record(number(for: target.identity), layout, plan), depth: 1), in: &frame)
+      if models == nil { _ = number(for: target.identity) }
+      // Objects of the graph are in no other value, so their depth is their own.
+      let depth = models == nil || frame.depth >= Self.mostInlined || !frame.inlinesRecords ? 1 : frame.depth + 1
+      return try opened(.record(layout, plan), depth: depth)
     }
     if foundation == .date, count == 2, frame.depth < depthLimit {
       // Most archives are full of dates, and the usual one is made without a frame.
@@ -268,13 +325,14 @@ struct KeyedReader: ~Escapable {
         indices.removeLast(count)
         let date = Date(timeIntervalSinceReferenceDate: table.list.double(at: time.offset))
         let made = Made(value: .date(date), height: 1, bytes: layout.keyBytes)
-        remember(made, at: target.identity)
-        return add(made, to: &frame)
+        // To make it again costs no more than to find it.
+        add(made, to: &frame)
+        return nil
       }
     }
     // A collection has its elements in an array of the property list, which is the level that counts.
     let depth = foundation.isCollection ? frame.depth : frame.depth + 1
-    try begin(make(.foundation(foundation, layout), depth: depth), in: &frame)
+    return try opened(.foundation(foundation, layout), depth: depth)
   }
 
   /// The layout of a dictionary, and the entry that is the class. The indices of its keys follow those of open frames.
@@ -301,6 +359,7 @@ struct KeyedReader: ~Escapable {
     let found: KeyedClass
     do { found = try table.readClass(target) } catch { throw ArchiveError.at(.key("$class"), error) }
     classes[target.identity] = found
+    if let models, models.classes[found.name] == nil { models.classes[found.name] = found }
     if contents.classes[found.name] == nil { contents.classes[found.name] = found }
     return found
   }
@@ -312,7 +371,7 @@ struct KeyedReader: ~Escapable {
   private mutating func known(_ identity: Int, inside depth: Int) throws -> Made? {
     let mark = marks[identity]
     if mark.number >= 0 { return Made(value: .reference(Int(mark.number))) }
-    guard mark.made != -1 else { return nil }
+    guard mark.made != Mark.new, mark.made != Mark.wasMade else { return nil }
     guard mark.made >= 0 else { return Made(value: .reference(number(for: identity))) }
     let made = made[Int(mark.made)]
     guard depth + made.height <= depthLimit else { throw ArchiveError.tooDeep(depthLimit) }
@@ -329,13 +388,28 @@ struct KeyedReader: ~Escapable {
     try budget.spend(bytes: count)
   }
 
+  /// Keeps the value of a frame where it was made for the second time, so that nothing is made more than twice.
+  @inline(__always)
+  mutating func keepIfRepeated(_ made: Made, at identity: Int) throws {
+    guard marks[identity].made == Mark.isMadeAgain else {
+      marks[identity].made = Mark.wasMade
+      return
+    }
+    try budget.spend(values: made.size - 1)
+    remember(made, at: identity)
+  }
+
   mutating func remember(_ made: Made, at identity: Int) {
     marks[identity].made = Int32(truncatingIfNeeded: self.made.count)
     self.made.append(made)
   }
 
+  /// How many levels of values a record may be in to become one itself: those in more are objects of the graph, so that
+  /// no archive is refused for its depth because models are known.
+  private static let mostInlined = 64
+
   /// The number of a new object of the graph.
-  private mutating func number(for identity: Int) -> Int {
+  mutating func number(for identity: Int) -> Int {
     let number = contents.objects.count
     marks[identity].number = Int32(truncatingIfNeeded: number)
     contents.objects.append(.null)

@@ -19,6 +19,7 @@ struct ReferenceOrder {
     self.graph = graph
     indices = [Int](repeating: -1, count: graph.objects.count)
     origins = [Int](repeating: -2, count: graph.objects.count)
+    guard !graph.objects.isEmpty else { return }
     var found: [Int] = []
     graph.root.forEachReference { found.append($0) }
     var steps = found.reversed().map { (number: $0, origin: -1, isLeaving: false) }

@@ -145,6 +145,22 @@ struct KeyedBytesTests {
       "a set where any value may stand",
       [["$class": .uid(2), "m": .uid(3)], .type("Form"), ["$class": .uid(4), "NS.objects": ["a"]], .type("NSSet")]
     ),
+    (
+      "a set of equal models",
+      [
+        ["$class": .uid(2), "m": .uid(3)], .type("Form"),
+        ["$class": .uid(4), "NS.objects": [.uid(5), .uid(6)]], .type("NSSet"), ["$class": .uid(2), "n": "a"],
+        ["$class": .uid(2), "n": "a"],
+      ]
+    ),
+    (
+      "a dictionary with equal models as keys",
+      [
+        ["$class": .uid(2), "m": .uid(3)], .type("Form"),
+        ["$class": .uid(4), "NS.keys": [.uid(5), .uid(6)], "NS.objects": [1, 2]], .type("NSDictionary"),
+        ["$class": .uid(2), "n": "a"], ["$class": .uid(2), "n": "a"],
+      ]
+    ),
     ("NSNull", [["$class": .uid(2), "n": .uid(3)], .type("Form"), ["$class": .uid(4)], .type("NSNull")]),
   ]
 

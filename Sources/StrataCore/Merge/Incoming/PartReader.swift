@@ -231,11 +231,11 @@ final class PartReader {
 
   /// What a record holds of a model, of whichever version, or of another model.
   private func fields(_ record: ModelRecord, of schema: ModelSchema) throws -> ModelRecord {
-    let slots: [Value?]
+    let slots: FieldValues
     var unknown = UnknownFields()
     if context.source == .merge {
       // Another model's fields: those that both declare.
-      slots = schema.fields.map { record[$0.key] }
+      slots = .slots(schema.fields.map { record[$0.key] })
     } else {
       (slots, unknown) = try schema.upgradedFields(of: record, in: context)
     }

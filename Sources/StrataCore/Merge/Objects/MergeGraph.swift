@@ -95,7 +95,7 @@ final class MergeGraph {
     if M.schema.isEnumeration { return try M.make(from: record, in: context) }
     let slots = M.schema.allKeys.map { record[$0] }
     let unknown = M.schema.keepsUnknownFields ? M.schema.unknownFields(of: record) : UnknownFields()
-    return try M.make(slots: slots, unknownFields: unknown, in: context, isObjectFrame: isObjectFrame)
+    return try M.make(.slots(slots), unknownFields: unknown, in: context, isObjectFrame: isObjectFrame)
   }
 
   /// Gives an object that exists other fields.

@@ -2,7 +2,9 @@ extension ArchiveReader {
   /// Whether the fields follow each other in the bytes, in the order of the schema.
   @usableFromInline
   var isPositional: Bool {
-    @inline(__always) get { slots == nil }
+    @inline(__always) get {
+      if case nil = values { true } else { false }
+    }
   }
 
   /// Reads the field that has this place in the schema and must be there; an optional may be absent.
@@ -123,11 +125,7 @@ extension ArchiveReader {
   }
 
   @usableFromInline
-  func slotValue(_ place: Int) -> Value? {
-    let place = place + Int(placeOffset)
-    guard let slots, slots.indices.contains(place) else { return nil }
-    return slots[place]
-  }
+  func slotValue(_ place: Int) -> Value? { values?[place + Int(placeOffset)] }
 
   /// What an absent key without a default stands for: nil, where the type has it.
   @usableFromInline

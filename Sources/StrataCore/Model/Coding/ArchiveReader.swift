@@ -12,9 +12,9 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
   package var byteStrings: [Int: Data] = [:]
   package var definitions: [Definition] = []
   package var depth = 0
-  /// The fields of an upgraded record in the order of the schema; `nil` while the reader stands on bytes, and empty
-  /// while it stands on a JSON object.
-  package var slots: [Value?]?
+  /// The values of the fields of an upgraded record; `nil` while the reader stands on bytes, and none of them while it
+  /// stands on a JSON object.
+  package var values: FieldValues?
   /// The tokens of a JSON document, whose text are the bytes, and where the values of the fields stand among them.
   let jsonTokens: JSONTokens
   @usableFromInline var jsonPlaces: [Int] = []
@@ -48,12 +48,12 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
 
   /// A reader over the fields of a record.
   @_lifetime(immortal)
-  package init(slots: [Value?], unknownFields: UnknownFields, context: DecodingContext) {
+  package init(_ values: FieldValues, unknownFields: UnknownFields, context: DecodingContext) {
     bytes = RawSpan()
     jsonTokens = JSONTokens()
     position = 0
     self.context = context
-    self.slots = slots
+    self.values = values
     self.unknownFields = unknownFields
   }
 
@@ -66,7 +66,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     jsonTokens = element.tokens
     jsonPlaces = places
     self.context = context
-    slots = []
+    values = .slots([])
   }
 
   // Not stored, since the reader is moved from field to field and should be small.

@@ -38,7 +38,7 @@ public final class DecodingContext {
   /// Every shape that was met, for tools.
   package var shapes: [RecordShape]?
   /// Where the fields of schemas stand in shapes that were met.
-  private var placements: [(schema: ModelSchema, shape: RecordShape, places: [Int?])] = []
+  private var placements: [(schema: ModelSchema, shape: RecordShape, places: [Int])] = []
 
   /// Whether a model that was read remembers what a server had.
   var hasMergeBase = false
@@ -98,11 +98,12 @@ public final class DecodingContext {
 
   package func note(_ shape: RecordShape) { shapes?.append(shape) }
 
-  /// Where the fields of a schema stand in records of a shape, found once for many records.
-  package func places(of schema: ModelSchema, in shape: RecordShape) -> [Int?] {
+  /// The indices of a schema's fields in records of a shape, found once for many records; -1 for a field that they do
+  /// not have.
+  package func places(of schema: ModelSchema, in shape: RecordShape) -> [Int] {
     for known in placements where known.shape === shape && known.schema === schema { return known.places }
     let places = schema.fields.map { field in
-      shape.place(of: field.key) ?? field.formerly.lazy.compactMap { shape.place(of: $0) }.first
+      shape.place(of: field.key) ?? field.formerly.lazy.compactMap { shape.place(of: $0) }.first ?? -1
     }
     // Data can hold shapes without end.
     if placements.count < 32 { placements.append((schema, shape, places)) }

@@ -157,9 +157,9 @@ extension ArchiveReader {
     fail(place)
     let place = place + Int(placeOffset)
     let value: Value
-    if let slots {
-      guard slots.indices.contains(place), let slot = slots[place] else { return nil }
-      value = slot
+    if let values {
+      guard let found = values[place] else { return nil }
+      value = found
     } else {
       value = try readAgain(place)
     }

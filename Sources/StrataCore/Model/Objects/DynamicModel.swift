@@ -26,6 +26,6 @@ extension VersionedModel {
   ) throws -> Self {
     context.objects = ObjectTable(referenced)
     let slots = schema.allKeys.map { record[$0] }
-    return try make(slots: slots, unknownFields: schema.unknownFields(of: record), in: context)
+    return try make(.slots(slots), unknownFields: schema.unknownFields(of: record), in: context)
   }
 }

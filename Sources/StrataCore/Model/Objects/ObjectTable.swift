@@ -186,7 +186,7 @@ package final class ObjectTable {
     var object = object
     var slots = [Value?](repeating: nil, count: place + 1)
     slots[place] = value
-    var reader = ArchiveReader(slots: slots, unknownFields: UnknownFields(), context: context)
+    var reader = ArchiveReader(.slots(slots), unknownFields: UnknownFields(), context: context)
     let schema = Swift.type(of: object).schema
     do { try object.readField(place, from: &reader) } catch {
       throw ArchiveError.at(.key(schema.fields[place].key), error).inType(schema.name)

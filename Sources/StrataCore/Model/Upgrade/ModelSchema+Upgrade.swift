@@ -54,17 +54,17 @@ extension ModelSchema {
     return record.modelVersion ?? 0
   }
 
-  /// The values of today's fields in the order of the schema, and what no field took.
+  /// The values of today's fields, and what no field took.
   package func upgradedFields(
     of record: ModelRecord, in context: DecodingContext
-  ) throws -> (slots: [Value?], unknown: UnknownFields) {
+  ) throws -> (values: FieldValues, unknown: UnknownFields) {
     let upgraded = try upgraded(record, in: context)
+    let unknown = try keepsUnknownFields ? unknownFields(of: upgraded, in: context) : UnknownFields()
+    guard let hook else {
+      return (.record(upgraded.values, indices: context.places(of: self, in: upgraded.shape)), unknown)
+    }
     var slots: [Value?] = []
     slots.reserveCapacity(fields.count)
-    guard let hook else {
-      for place in context.places(of: self, in: upgraded.shape) { slots.append(place.map { upgraded.values[$0] }) }
-      return (slots, try keepsUnknownFields ? unknownFields(of: upgraded, in: context) : UnknownFields())
-    }
     for (place, field) in fields.enumerated() {
       let version = version(of: place, in: record)
       do {
@@ -75,7 +75,7 @@ extension ModelSchema {
           foundVersion: version, supportedVersion: modelVersion, underlying: error)
       }
     }
-    return (slots, try keepsUnknownFields ? unknownFields(of: upgraded, in: context) : UnknownFields())
+    return (.slots(slots), unknown)
   }
 
   /// The value under a former key, unless today's key is there: then a hook that answered nil meant the default.

@@ -18,12 +18,12 @@ struct ValueUpgrader {
       upgraded.modelVersion = schema.modelVersion
       return try nested(upgraded, context)
     }
-    let (slots, unknown) = try schema.upgradedFields(of: record, in: context)
+    let (values, unknown) = try schema.upgradedFields(of: record, in: context)
     var result = ModelRecord(shape: schema.archivedShape, values: [])
     var isComplete = true
     var entries: [Object.Entry] = []
-    for (field, slot) in zip(schema.fields, slots) where field.archive != .excluded {
-      if let value = try slot ?? field.makeDefault?() ?? (field.isOptional ? .null : nil) {
+    for (index, field) in schema.fields.enumerated() where field.archive != .excluded {
+      if let value = try values[index] ?? field.makeDefault?() ?? (field.isOptional ? .null : nil) {
         entries.append(Object.Entry(key: field.key, value: value))
       } else {
         isComplete = false
