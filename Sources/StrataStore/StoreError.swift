@@ -45,19 +45,19 @@ public struct StoreError: Error, Sendable {
 
   /// The kind of failure.
   public let code: Code
-  /// What is wrong, and what would be right, without the place.
+  /// What is wrong, and then what would be right, without key, revision, type and cause, which ``description`` adds.
   public let reason: String
-  /// The key that was read or saved.
+  /// The key that was read or saved; `nil` where the error is of no single key.
   public let key: String?
-  /// The number of the revision within the history of its key.
+  /// The number of the revision within the history of its key; of a `conflict` the last one. `nil` where it is of none.
   public let revision: Int?
-  /// The name of the type concerned.
+  /// The registered name of the type concerned; `nil` where it is of none.
   public let typeName: String?
-  /// The version of the model, or of the format of the store, that was found.
+  /// The version of the model (`newerModel`), or the format (`newerStore`, `readOnly`), that was found.
   public let foundVersion: Int?
-  /// The highest version that this program knows.
+  /// The highest version of that model, or the highest format, that this program knows.
   public let supportedVersion: Int?
-  /// What caused it.
+  /// The `ArchiveError`, the `DatabaseError` of GRDB or the error of the system that caused it.
   public let underlyingError: (any Error)?
 
   init(

@@ -276,7 +276,7 @@ struct StoreCommandTests {
       #expect(Run(["encode", source, "-o", archive] + options).code == 0)
       #expect(scene.run("save", key, archive).code == 0)
     }
-    let before = try Data(contentsOf: URL(fileURLWithPath: scene.store))
+    let before = try scene.json("list")
     let dry = try scene.json("upgrade", "--dry-run")
     #expect(dry["old"] == 2 && dry["dryRun"] == true && dry["format"] == 1)
     #expect(dry["swift"] == "try await store.upgrade([T.self, U.self])")
@@ -299,7 +299,7 @@ struct StoreCommandTests {
           try await store.upgrade([T.self, U.self])
 
         """), "\(run.text)")
-    #expect(try Data(contentsOf: URL(fileURLWithPath: scene.store)) == before)
+    #expect(try scene.json("list") == before)
     Run("store", "upgrade", scene.scratch.path("none")).expectFailure("none: there is no file")
     #expect(scene.run("upgrade", "extra").code == 64)
   }
