@@ -32,7 +32,7 @@ public struct StoreError: Error, Sendable {
     case notEncodable
     /// There is nothing to undo or to redo.
     case nothingToUndo
-    /// A name, key or setting that cannot be used.
+    /// A name, key or setting that cannot be used, or a store that was closed.
     case invalid
     // Files
     /// Another connection kept the store locked for longer than ``StoreOptions/busyTimeout``.
@@ -124,6 +124,10 @@ extension StoreError {
   /// An error of SQLite as one of the store; any other error as it is.
   static func ofDatabase(_ error: any Error) -> any Error {
     guard let error = error as? DatabaseError else { return error }
+    // SQLite's own words for a connection that is closed are those of another error.
+    guard error.resultCode != .SQLITE_MISUSE else {
+      return StoreError(.invalid, "the store was closed; open it again")
+    }
     let (code, reason): (Code, String) =
       switch error.resultCode {
       case .SQLITE_BUSY, .SQLITE_LOCKED:
@@ -131,6 +135,8 @@ extension StoreError {
       case .SQLITE_FULL: (.full, "there is no room for what is saved; nothing of this transaction was saved")
       case .SQLITE_CORRUPT: (.damaged, "the file of the store is damaged; check it, then salvage it")
       case .SQLITE_NOTADB: (.notAStore, "the file is no database of SQLite")
+      case .SQLITE_CANTOPEN:
+        (.fileSystem, "the file cannot be opened; its folder must be there, and may have to be written to")
       case .SQLITE_READONLY: (.readOnly, "the store can only be read")
       default: (.fileSystem, "the database refused the operation")
       }
