@@ -38,7 +38,9 @@ extension SnapshotStore {
     return try content.archive(core.options, compression)
   }
 
-  /// All revisions of a key, the first one first.
+  /// All revisions of a key, the first one first; none where there is no such key.
+  ///
+  /// - Throws: as ``StoreTransaction/history(of:)``.
   public func history(of key: String) async throws -> [StoreRevision] { try await read { try $0.history(of: key) } }
 
   /// What differs between two revisions of a key, key path by key path.

@@ -28,6 +28,8 @@ public final class SnapshotStore: Sendable {
   }
 
   /// Makes a store in memory, which ends with this object: for tests and for previews.
+  ///
+  /// - Throws: ``StoreError`` with the code `fileSystem` where SQLite refuses.
   public convenience init(inMemory options: StoreOptions) throws {
     do { self.init(try StoreOpening(options).openInMemory()) } catch { throw StoreError.ofDatabase(error) }
   }
@@ -67,16 +69,19 @@ public final class SnapshotStore: Sendable {
 
   // MARK: Transactions
 
-  /// Reads in one transaction: what others save meanwhile is not seen.
+  /// Reads in one transaction: what others save meanwhile is not seen. Nobody waits for it, but while it runs the journal
+  /// cannot be shortened.
   ///
-  /// - Throws: what `body` throws, and ``StoreError``.
+  /// - Throws: what `body` throws; ``StoreError`` with the code `newerStore` where a newer program changed the format since the
+  ///   store was opened, `damaged`, `fileSystem`; `CancellationError` where the task was cancelled before.
   public func read<R: Sendable>(_ body: @escaping @Sendable (StoreTransaction) throws -> R) async throws -> R {
     do { return try await core.writer.read { [core] db in try core.read(db, body) } } catch {
       throw StoreError.ofDatabase(error)
     }
   }
 
-  /// Reads in one transaction, where there is no concurrency. Must not be called within another transaction of the store.
+  /// As ``read(_:)``, where there is no concurrency. Must not be called within another transaction of the store, which ends the
+  /// program.
   public func read<R>(_ body: (StoreTransaction) throws -> R) throws -> R {
     do { return try core.writer.read { db in try core.read(db, body) } } catch { throw StoreError.ofDatabase(error) }
   }
@@ -84,7 +89,10 @@ public final class SnapshotStore: Sendable {
   /// Saves in one transaction: all that `body` does is kept, or, where it throws, nothing. When this returns, it is on the
   /// disk.
   ///
-  /// - Throws: what `body` throws, and ``StoreError``.
+  /// - Throws: what `body` throws; ``StoreError`` with the code `readOnly` or `newerStore` where the store may not be written,
+  ///   `busy` where others saved for longer than ``StoreOptions/busyTimeout``, `full`, `fileSystem`; `CancellationError` where the
+  ///   task was cancelled before. Nothing is then saved.
+  /// - Complexity: one wait for the disk, whatever is saved. Past 8 MiB of journal, up to a tenth of a second more.
   public func write<R: Sendable>(_ body: @escaping @Sendable (StoreTransaction) throws -> R) async throws -> R {
     try core.checkCanWrite()
     do {
@@ -94,7 +102,8 @@ public final class SnapshotStore: Sendable {
     } catch { throw core.failure(error) }
   }
 
-  /// Saves in one transaction, where there is no concurrency. Must not be called within another transaction of the store.
+  /// As ``write(_:)``, where there is no concurrency. Must not be called within another transaction of the store, which ends the
+  /// program.
   public func write<R>(_ body: (StoreTransaction) throws -> R) throws -> R {
     try core.checkCanWrite()
     return try core.save(body)
@@ -123,6 +132,9 @@ public final class SnapshotStore: Sendable {
   }
 
   /// Reads within a transaction of the app's own.
+  ///
+  /// - Parameter db: a connection to the database that the store was opened in.
+  /// - Throws: what `body` throws, and ``StoreError`` as ``read(_:)``.
   public func read<R>(in db: Database, _ body: (StoreTransaction) throws -> R) throws -> R {
     do {
       try core.checkReadable(db)

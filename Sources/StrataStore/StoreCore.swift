@@ -24,7 +24,7 @@ final class StoreCore: Sendable {
     journal = path.map { StoreJournal(of: $0) }
   }
 
-  /// The place of the last revision among all of the store; 0 where there is none.
+  /// The ``StoreRevision/sequence`` of the last revision of the store; 0 where there is none.
   func lastSequence(in db: Database) throws -> Int64 {
     let statement = try db.cachedStatement(sql: "SELECT seq FROM sqlite_sequence WHERE name = ?")
     return try Int64.fetchOne(statement, arguments: [tables.revisions]) ?? 0

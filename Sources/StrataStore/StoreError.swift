@@ -34,7 +34,7 @@ public struct StoreError: Error, Sendable {
     case notEncodable
     /// There is nothing to undo or to redo.
     case nothingToUndo
-    /// A name, key or setting that cannot be used.
+    /// A name, key or setting that cannot be used, or a store that was closed.
     case invalid
     // Files
     /// Another connection kept the store locked for longer than ``StoreOptions/busyTimeout``.
@@ -47,19 +47,19 @@ public struct StoreError: Error, Sendable {
 
   /// The kind of failure.
   public let code: Code
-  /// What is wrong, and what would be right, without the place.
+  /// What is wrong, and then what would be right, without key, revision, type and cause, which ``description`` adds.
   public let reason: String
-  /// The key that was read or saved.
+  /// The key that was read or saved; `nil` where the error is of no single key.
   public let key: String?
-  /// The number of the revision within the history of its key.
+  /// The number of the revision within the history of its key; of a `conflict` the last one. `nil` where it is of none.
   public let revision: Int?
-  /// The name of the type concerned.
+  /// The registered name of the type concerned; `nil` where it is of none.
   public let typeName: String?
-  /// The version of the model, or of the format of the store, that was found.
+  /// The version of the model (`newerModel`), or the format (`newerStore`, `readOnly`), that was found.
   public let foundVersion: Int?
-  /// The highest version that this program knows.
+  /// The highest version of that model, or the highest format, that this program knows.
   public let supportedVersion: Int?
-  /// What caused it.
+  /// The `ArchiveError`, the `DatabaseError` of GRDB or the error of the system that caused it.
   public let underlyingError: (any Error)?
 
   init(
@@ -128,12 +128,18 @@ extension StoreError {
     guard let error = error as? DatabaseError else { return error }
     // The index of the journal could not be made longer: that fails where there is no room, and for nothing else.
     if error.resultCode == .SQLITE_FULL || error.extendedResultCode == .SQLITE_IOERR_SHMSIZE { return full(error) }
+    // SQLite's own words for a connection that is closed are those of another error.
+    guard error.resultCode != .SQLITE_MISUSE else {
+      return StoreError(.invalid, "the store was closed; open it again")
+    }
     let (code, reason): (Code, String) =
       switch error.resultCode {
       case .SQLITE_BUSY, .SQLITE_LOCKED:
         (.busy, "another connection keeps the store locked; end its transaction, or allow a longer busyTimeout")
       case .SQLITE_CORRUPT: (.damaged, "the file of the store is damaged; check it, then salvage it")
       case .SQLITE_NOTADB: (.notAStore, "the file is no database of SQLite")
+      case .SQLITE_CANTOPEN:
+        (.fileSystem, "the file cannot be opened; its folder must be there, and may have to be written to")
       case .SQLITE_READONLY: (.readOnly, "the store can only be read")
       default: (.fileSystem, "the database refused the operation")
       }

@@ -36,11 +36,15 @@ extension StoreTransaction {
   /// What is known of a revision without its content.
   ///
   /// - Returns: `nil` where there is no such key at that point. A deletion is a revision.
+  /// - Throws: ``StoreError`` with the code `notFound` for a revision or a label that is not there, `damaged`.
   public func revision(of key: String, at point: StorePoint = .latest) throws -> StoreRevision? {
     try row(of: key, at: point).map { try described($0, key) }
   }
 
-  /// All revisions of a key, the first one first; none where there is no such key.
+  /// All revisions of a key, the first one first; none where there is no such key. Deletions are revisions too.
+  ///
+  /// - Throws: ``StoreError`` with the code `damaged`, `fileSystem`.
+  /// - Complexity: linear in the number of revisions, whose content is read and not decoded.
   public func history(of key: String) throws -> [StoreRevision] {
     guard let head = try head(of: key) else { return [] }
     return try revisions(ofKey: head.key).map { try described($0, key) }
@@ -108,7 +112,9 @@ extension StoreTransaction {
     guard db.changesCount > 0 else { throw StoreError.notFound("label \(name)", key: key) }
   }
 
-  /// The labels of a key, with the numbers of their revisions.
+  /// The labels of a key, with the numbers of their revisions; none where there is no such key.
+  ///
+  /// - Throws: ``StoreError`` with the code `damaged`, `fileSystem`.
   public func labels(of key: String) throws -> [String: Int] {
     guard let head = try head(of: key) else { return [:] }
     let rows = try Row.fetchAll(
@@ -128,6 +134,7 @@ extension StoreTransaction {
   ///   - last: the key after which to begin, which allows to go on page by page.
   ///   - limit: how many at most.
   ///   - deleted: whether keys without a value are among them.
+  /// - Throws: ``StoreError`` with the code `damaged`, `fileSystem`.
   /// - Complexity: linear in the number of keys that are given, and of deleted ones between them.
   public func revisions(
     prefix: String = "", after last: String? = nil, limit: Int = .max, deleted: Bool = false
@@ -140,6 +147,8 @@ extension StoreTransaction {
   /// - Parameters:
   ///   - sequence: the ``StoreRevision/sequence`` after which to begin.
   ///   - limit: how many at most.
+  /// - Throws: ``StoreError`` with the code `damaged`, `fileSystem`.
+  /// - Complexity: linear in the number of revisions that are given.
   public func revisions(since sequence: Int64, limit: Int = .max) throws -> [StoreRevision] {
     let sql = """
       SELECT \(StoredRow.qualifiedColumns), k.name FROM \(tables.revisions) r JOIN \(tables.keys) k ON k.id = r.key
@@ -152,7 +161,7 @@ extension StoreTransaction {
 
   // MARK: Inside
 
-  /// - Returns: the rows, and in the place of those that are damaged the errors.
+  /// - Returns: the rows, and instead of those that are damaged the errors.
   func rows(
     prefix: String, after last: String?, limit: Int, deleted: Bool
   ) throws -> [(key: String, row: Result<StoredRow, any Error>)] {
@@ -183,7 +192,7 @@ extension StoreTransaction {
     } catch { throw StoreError.ofRow(error, key: key, revision: nil) }
   }
 
-  /// What a revision holds, with its place for errors.
+  /// What a revision holds, with the key and number that errors name.
   func keyed(_ row: StoredRow, _ key: String) throws -> KeyedContent? {
     do {
       return try content(of: row).map { KeyedContent(key: key, revision: Int(row.seq), content: $0) }

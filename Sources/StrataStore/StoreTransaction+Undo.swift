@@ -32,7 +32,7 @@ extension StoreTransaction {
   }
 }
 
-/// The revisions of a key as states: those that undo and redo stand for the one whose state they repeat.
+/// The revisions of a key as states: one that undoes or redoes counts as the one whose state it repeats.
 struct StoreTimeline {
   private let rows: [StoredRow]
   private let places: [Int64: Int]
@@ -43,7 +43,7 @@ struct StoreTimeline {
     places = Dictionary(rows.enumerated().map { ($1.seq, $0) }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// The place of the revision that a place stands for. One whose origin was pruned stands for itself.
+  /// The index of the revision whose state the one at an index repeats. One whose origin was pruned is a state of its own.
   private func state(_ place: Int) -> Int {
     let row = rows[place]
     guard row.action == .undo || row.action == .redo, let origin = row.origin, let found = places[origin] else {

@@ -281,6 +281,24 @@ private struct Settings: Codable, Equatable {
   }
 }
 
+@Suite("Closed stores")
+struct StoreCloseTests {
+  @Test("A store that was closed says so, whatever is asked of it")
+  func closed() async throws {
+    try await withFolder { folder in
+      let store = try SnapshotStore(url: folder.appending(path: "store"))
+      try await store.save(1, as: "n")
+      try store.close()
+      let errors = [
+        await storeErrorAsync(.invalid) { try await store.save(2, as: "n") },
+        await storeErrorAsync(.invalid) { try await store.value(Int.self, for: "n") },
+        await storeErrorAsync(.invalid) { try await store.status() },
+      ]
+      for error in errors { #expect(error?.reason.contains("closed") ?? false) }
+    }
+  }
+}
+
 @Suite("Codable types in stores")
 struct StoreCodableTests {
   @Test("A type that is only Codable is saved and comes back, and its archive is that of its direct encoding")

@@ -24,7 +24,7 @@ public struct StoreFinding: Sendable, Hashable {
   public let key: String?
   /// The number of the revision within the history of its key, as far as it can be told.
   public let revision: Int?
-  /// The place of the revision among all of the store, as far as it can be told.
+  /// The ``StoreRevision/sequence`` of the revision, as far as it can be told.
   public let sequence: Int64?
   /// What is wrong. Names keys and types, and never values.
   public let problem: String

@@ -41,6 +41,9 @@ extension StoreBackup {
     do {
       try checkTarget(core, url)
       let folder = url.deletingLastPathComponent()
+      guard try FileStatus(ofPath: folder.path) != nil else {
+        throw StoreError(.fileSystem, "the backup has no folder to be in: there is none at \(folder.path)")
+      }
       let temporary = folder.appending(path: ".\(url.lastPathComponent)-\(UUID().uuidString).tmp")
       defer {
         for suffix in ["", "-journal", "-wal", "-shm"] {

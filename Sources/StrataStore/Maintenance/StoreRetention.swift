@@ -5,13 +5,13 @@ internal import Foundation
 ///
 ///     try await store.prune([.keepLast(20), .daily(7), .weekly(8)])
 public enum RetentionRule: Sendable, Hashable {
-  /// The last `n` revisions.
+  /// The last `n` revisions; none where `n` is 0 or less.
   case keepLast(Int)
   /// Of each of the last `n` days (UTC) on which something was saved, the last revision.
   case daily(Int)
   /// Of each of the last `n` weeks (from Monday, UTC) in which something was saved, the last revision.
   case weekly(Int)
-  /// Those that are not older than this, by the clock of the store's options.
+  /// Those that are not older than this, by ``StoreOptions/clock``. A revision whose time is in the future is kept.
   case within(Duration)
 }
 
@@ -21,14 +21,16 @@ public struct StorePruneReport: Sendable {
   public let isDryRun: Bool
   /// The numbers of the revisions that were removed, by key.
   public internal(set) var removed: [String: [Int]] = [:]
-  /// How many revisions there are still, of the keys that were looked at.
+  /// How many revisions there still are, of the keys that begin with the prefix; of a dry run, how many there would be.
   public internal(set) var kept = 0
-  /// What kept a key from being pruned; its revisions are all there.
+  /// A finding for each key that was not pruned, because a revision that stays and has to be stored anew is damaged. None of its
+  /// revisions were removed.
   public internal(set) var skipped: [StoreFinding] = []
-  /// The bytes by which the file became shorter.
+  /// The bytes by which the file became shorter; 0 of a dry run, and inside of a database of the app's own unless its
+  /// `auto_vacuum` is incremental.
   public internal(set) var freedBytes = 0
 
-  /// How many revisions were removed.
+  /// How many revisions were removed, or would be.
   public var removedCount: Int { removed.values.reduce(0) { $0 + $1.count } }
 }
 
@@ -72,7 +74,7 @@ extension SnapshotStore {
 extension [RetentionRule] {
   private static let day: Int64 = 86_400_000
 
-  /// The places of the revisions that the rules keep.
+  /// The indices of the revisions that the rules keep.
   ///
   /// - Parameters:
   ///   - times: when the revisions of a key were saved, the first one first, in milliseconds.
@@ -96,14 +98,15 @@ extension [RetentionRule] {
     return kept
   }
 
-  /// The last place in each of the last spans; a span is one however the clock went to and fro.
+  /// The index of the last revision in each of the last `count` days or weeks. A day counts once, also where the clock was set
+  /// back and revisions of other days lie between.
   private static func lasts(_ spans: [Int64], _ count: Int) -> [Int] {
     var seen: Set<Int64> = []
-    var places: [Int] = []
-    for place in spans.indices.reversed() where seen.count < count {
-      if seen.insert(spans[place]).inserted { places.append(place) }
+    var indices: [Int] = []
+    for index in spans.indices.reversed() where seen.count < count {
+      if seen.insert(spans[index]).inserted { indices.append(index) }
     }
-    return places
+    return indices
   }
 }
 

@@ -39,7 +39,7 @@ public struct StoreUpgradePlan: Sendable {
 
 /// How far an upgrade is, and what it did.
 public struct StoreUpgradeReport: Sendable {
-  /// How many revisions were brought to today's versions.
+  /// How many revisions were rewritten in today's versions.
   public internal(set) var upgraded = 0
   /// How many were read and are as today's program would write them.
   public internal(set) var unchanged = 0
@@ -54,9 +54,9 @@ public struct StoreUpgradeReport: Sendable {
 extension SnapshotStore {
   /// What ``upgrade(_:retryFailed:progress:)-([any(Archivable&SendableMetatype).Type],_,_)`` would do. Reads counts alone.
   ///
-  /// - Parameter types: the types of today's program. A model stands also for an optional one, and for arrays, sets and
-  ///   dictionaries of it.
-  /// - Throws: ``StoreError``.
+  /// - Parameter types: the types of today's program. A model includes its optional, and arrays, sets and dictionaries of it.
+  /// - Throws: ``StoreError`` with the code `newerStore`, `damaged`, `busy`, `fileSystem`.
+  /// - Complexity: linear in the number of definitions, and of revisions that an upgrade set aside.
   public func upgradePlan(_ types: [any (Archivable & SendableMetatype).Type]) async throws -> StoreUpgradePlan {
     try await StoreWork.run { [core] _ in try StoreUpgrader(core, types).plan() }
   }

@@ -28,10 +28,10 @@ struct UpgradeTypes: Sendable {
     return catalog
   }
 
-  /// The root that stands for a name.
+  /// The type that archives of a name are decoded as.
   private func root(_ name: String) -> (any (Archivable & SendableMetatype).Type)? {
     if let root = roots.first(where: { $0.isStored(as: name) }) { return root }
-    // A model stands for containers of it, one inside of the other.
+    // A model includes its containers, one inside of the other.
     var rest = name[...]
     while let inside = Self.element(rest) {
       if let root = roots.first(where: { $0 is any VersionedModel.Type && $0.isStored(as: String(inside)) }) {
@@ -60,7 +60,7 @@ struct UpgradeTypes: Sendable {
     return content
   }
 
-  /// What becomes of rows that stand on a definition.
+  /// What becomes of rows that refer to a definition.
   func state(of content: Definition.Content) -> StoreUpgradePlan.State {
     guard let root = root(content.typeName) else { return .unknown }
     let today = ArchivedType(root, options.subclasses, stampedAs: content.typeName)

@@ -8,7 +8,12 @@ extension SnapshotStore {
   ///     for try await issue in store.values(Issue.self, for: "issue/7") { show(issue) }
   ///
   /// A reader that is slow gets the last state and not each one between; ``changes(since:)`` tells of all. `nil` says that
-  /// there is no value. The sequence ends where its task is cancelled.
+  /// there is no value. The sequence ends where its task is cancelled. Changes by this program come at once, those of others
+  /// within ``StoreOptions/pollInterval``.
+  ///
+  /// - Parameters:
+  ///   - type: the type that the values are decoded as.
+  ///   - key: the key, which need not exist yet.
   public func values<T: Archivable>(_ type: T.Type = T.self, for key: String) -> StoreValues<T> {
     StoreValues(core: core, key: key)
   }

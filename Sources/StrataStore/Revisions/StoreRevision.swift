@@ -15,7 +15,8 @@ public struct StoreRevision: Sendable, Hashable {
   public let key: String
   /// The number within the history of the key, from 1. It never changes, whatever is pruned or upgraded.
   public let number: Int
-  /// The place among all revisions of the store: a later save has a higher one, whatever its time.
+  /// The number among all revisions of the store: a later save has a higher one, whatever its time. It is never given twice,
+  /// and numbers may be missing where revisions were pruned.
   public let sequence: Int64
   /// When it was saved by the clock of the program that did, to the millisecond. Nothing is ordered by it.
   public let time: Date
@@ -45,7 +46,7 @@ extension StoreRevision {
   }
 }
 
-/// A place in the history of a key.
+/// Which revision of a key is meant.
 public enum StorePoint: Sendable, Hashable {
   /// The last revision.
   case latest

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import StrataCore
 
-/// What rows of one shape have in common, which stands once in the store: the stamp of their archives and the shapes of
+/// What rows of one shape have in common, which the store has once: the stamp of their archives and the shapes of
 /// their records. Immutable, so that one that was read is valid for ever.
 struct Definition: Sendable {
   let id: Int64
@@ -38,7 +38,7 @@ struct Definition: Sendable {
 }
 
 extension Definition.Content {
-  /// What a row has to stand on.
+  /// The definition that a row has to refer to.
   init(of row: EncodedRow, countsElements: Bool) {
     let head = row.parts.shapes.first.map { ArchiveEncoder.prefix(of: $0) } ?? []
     self.init(

@@ -1,6 +1,6 @@
 internal import ArgumentParser
 
-/// What stands before the name of a command for stores.
+/// `strata store`, which groups the commands for stores.
 struct StoreCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "store",

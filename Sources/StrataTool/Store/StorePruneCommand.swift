@@ -46,6 +46,11 @@ struct StorePruneCommand: ToolCommand {
   }
 
   func run(on console: Console) throws -> Int32 {
+    guard !rules.isEmpty || force else {
+      throw ToolError(
+        "\(store.path): nothing says what to keep; name it with --keep-last, --daily, --weekly or --within, or --force to "
+          + "keep last revisions and labels alone")
+    }
     let report = try store.use(dryRun ? .reads : .writes) {
       try $0.prune(rules, prefix: prefix, dryRun: dryRun, force: force)
     }

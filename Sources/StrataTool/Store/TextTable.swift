@@ -1,4 +1,4 @@
-/// Rows whose columns stand below each other, two spaces apart.
+/// Rows of text whose columns are aligned, two spaces apart.
 struct TextTable {
   private var rows: [[String]] = []
   /// How many columns are as wide as their widest cell; those after them end where their text does.
