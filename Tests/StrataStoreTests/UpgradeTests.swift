@@ -46,6 +46,46 @@ struct UpgradeTests {
   private static let types: [any (Archivable & SendableMetatype).Type] = [Point5.self, Holder<Point5>.self]
 
   /// All that a program of today reads, as archives.
+  @Test("A long history is upgraded part by part, and one that is cancelled goes on", arguments: [false, true])
+  func longHistory(isDamaged: Bool) async throws {
+    try await withFolder { folder in
+      let url = folder.appending(path: "store")
+      let store = try SnapshotStore(url: url)
+      let count = 1300
+      for first in stride(from: 0, to: count, by: 130) {
+        try store.writeNow { transaction in
+          for number in first..<first + 130 {
+            let name = String(repeating: "name \(number / 9) ", count: number % 40)
+            try transaction.save(OldPoint(name: name, x: number, y: -number), as: "long")
+          }
+        }
+      }
+      if isDamaged { try Database.change(url) { try $0.execute("UPDATE revisions SET time = 1 WHERE id = 600") } }
+      let upgrade = Task.detached { try await store.upgrade([Point5.self]) }
+      while try await !store.upgradePlan([Point5.self]).parts.contains(where: { $0.state == .current }) {
+        await Task.yield()
+      }
+      upgrade.cancel()
+      _ = await upgrade.result
+      #expect(try await store.upgradePlan([Point5.self]).pending > 0)
+      let report = try await store.upgrade([Point5.self])
+      #expect(report.failures.count == (isDamaged ? 1 : 0))
+      let plan = try await store.upgradePlan([Point5.self])
+      if !isDamaged { #expect(plan.pending == 0) }
+      try store.readNow { transaction throws in
+        for number in 0..<count where !isDamaged || number >= 700 {
+          let point = try transaction.value(Point5.self, for: "long", at: .revision(number + 1))
+          #expect(point?.x == number && point?.y == -number)
+          #expect(transaction.inflations <= Int(log2(Double(number + 1)).rounded(.up)) + 1)
+        }
+      }
+      if !isDamaged {
+        #expect(try await store.check(.full).findings.map(\.description) == [])
+        try Database.change(url) { try $0.checkInvariants() }
+      }
+    }
+  }
+
   private func dump(_ store: SnapshotStore) throws -> [String] {
     try store.readNow { transaction in
       try transaction.revisions(since: 0).map { revision in

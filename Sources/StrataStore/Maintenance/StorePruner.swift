@@ -310,6 +310,7 @@ extension StoreTransaction {
 
   private func removeRows(_ leaving: [Int64]) throws -> Int {
     var unused: Set<Int64> = []
+    var definitions: [Int64?] = []
     var bytes = 0
     for id in leaving {
       guard let row = try revision(id) else { throw missingRow(nil) }
@@ -318,9 +319,11 @@ extension StoreTransaction {
       if let blob = row.blob { unused.insert(blob) }
       try execute("DELETE FROM \(tables.failures) WHERE revision = ?", [row.id])
       try execute("DELETE FROM \(tables.revisions) WHERE id = ?", [row.id])
-      count(row.definition, revisions: -1, heads: 0)
+      definitions.append(row.definition)
     }
     for blob in unused.sorted() { try removeUnused(blob) }
+    // At last: what is taken back before would be counted nevertheless.
+    for definition in definitions { count(definition, revisions: -1, heads: 0) }
     return bytes
   }
 

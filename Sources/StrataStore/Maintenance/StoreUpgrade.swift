@@ -49,6 +49,10 @@ public struct StoreUpgradeReport: Sendable {
   public internal(set) var omittedFailures = 0
   /// How many revisions there were to upgrade when this began.
   public internal(set) var total = 0
+
+  mutating func add(_ failure: StoreFinding) {
+    if failures.count < StoreFindings.most { failures.append(failure) } else { omittedFailures += 1 }
+  }
 }
 
 extension SnapshotStore {
@@ -69,7 +73,7 @@ extension SnapshotStore {
   /// Brings the revisions of a store to today's versions of their models.
   ///
   /// Every row opens without this; it ends the need for old steps and hooks. Each transaction takes a page of keys, each with
-  /// its whole history: rows are decoded on all cores while others read and save, and written only if they are still those
+  /// its whole history, or a part of one of more than 512 revisions: rows are decoded on all cores while others read and save, and written only if they are still those
   /// that were read; else the key is upgraded within the transaction. Number, time, author, note and labels stay. A revision
   /// that cannot be upgraded stays as it is, and is noted with its error. An upgrade that was killed or cancelled goes on
   /// where its last transaction ended, and one with nothing to do writes nothing.
@@ -80,7 +84,8 @@ extension SnapshotStore {
   ///   - progress: called after each transaction, on any thread.
   /// - Throws: ``StoreError`` with the code `readOnly`, `busy`, `full`, `damaged`; `CancellationError` where the task was
   ///   cancelled. What was done until then stays.
-  /// - Complexity: linear in the number of revisions. Memory holds the histories of some keys, of one at least.
+  /// - Complexity: linear in the number of revisions. Memory holds the histories of some keys, and at most 8 MiB
+  ///   and one revision of a longer one, which takes several transactions.
   @discardableResult
   public func upgrade(
     _ types: [any (Archivable & SendableMetatype).Type], retryFailed: Bool = false,

@@ -7,9 +7,9 @@ internal import Synchronization
 /// Goes through the keys of a store and upgrades what is old.
 struct StoreUpgrader {
   /// How many rows and bytes are decoded before they are written, and no more than one key above that.
-  private static let rows = 512, bytes = 8 << 20
+  static let rows = 512, bytes = 8 << 20
 
-  private let core: StoreCore
+  let core: StoreCore
   private let types: UpgradeTypes
 
   init(_ core: StoreCore, _ types: [any (Archivable & SendableMetatype).Type]) {
@@ -57,14 +57,24 @@ struct StoreUpgrader {
   // MARK: Upgrade
 
   /// A key as it was read.
-  private struct KeyRows {
+  struct KeyRows {
     var name: String
     var id: Int64
     var rows: [StoredRow]
+    /// Whether the history is too long to be held whole; the rows are then not read.
+    var isLong = false
     /// What the rows hold; `nil` for a deletion, and what could not be read as an error.
     var contents: [Int64: Result<StoredContent?, any Error>] = [:]
     var upgraded: [Int64: Result<EncodedRow, any Error>] = [:]
+
+    /// The same key with one of its rows.
+    func only(_ row: StoredRow) -> KeyRows {
+      KeyRows(name: name, id: id, rows: [row], contents: contents, upgraded: upgraded)
+    }
   }
+
+  /// Numbers as a list of SQL.
+  static func list(_ numbers: Set<Int64>) -> String { numbers.sorted().map { String($0) }.joined(separator: ",") }
 
   func run(
     _ work: StoreWork, retryFailed: Bool, _ progress: ((StoreUpgradeReport) -> Void)?
@@ -90,14 +100,26 @@ struct StoreUpgrader {
       let old = found.old
       guard let last = keys.last?.id else { break }
       let shapes = try shapes()
+      if keys[0].isLong {
+        do {
+          let key = (keys[0].id, keys[0].name)
+          try upgradeLong(key, old, retryFailed: retryFailed, shapes, &report, work, progress)
+        } catch let error as StoreError where error.code == .damaged {
+          report.add(
+            StoreFinding(
+              .revision, key: keys[0].name, StoreFinding.problem(error), advice: StoreFinding.salvage))
+        }
+        try core.save { try note("\(mark) \(last)", $0) }
+        cursor = last
+        continue
+      }
       decode(&keys, old, shapes)
       try work.check()
       let before = report
       do {
         try core.save { transaction in
           for key in keys { try write(key, old, shapes, &report, transaction) }
-          try transaction.execute(
-            "INSERT OR REPLACE INTO \(core.tables.meta) (name, value) VALUES ('upgrade', ?)", ["\(mark) \(last)"])
+          try note("\(mark) \(last)", transaction)
         }
       } catch {
         report = before
@@ -108,6 +130,11 @@ struct StoreUpgrader {
     }
     try core.save { try $0.execute("DELETE FROM \(core.tables.meta) WHERE name = 'upgrade'", []) }
     return report
+  }
+
+  private func note(_ cursor: String, _ transaction: StoreTransaction) throws {
+    try transaction.execute(
+      "INSERT OR REPLACE INTO \(core.tables.meta) (name, value) VALUES ('upgrade', ?)", [cursor])
   }
 
   /// The number of the last key that was dealt with by an upgrade to the same types that did not end.
@@ -123,7 +150,7 @@ struct StoreUpgrader {
   ) throws -> [KeyRows] {
     guard !old.isEmpty else { return [] }
     let tables = transaction.tables
-    let list = old.sorted().map { String($0) }.joined(separator: ",")
+    let list = Self.list(old)
     let failed = retryFailed ? "" : "AND r.id NOT IN (SELECT revision FROM \(tables.failures))"
     let ids = try Int64.fetchCursor(
       transaction.db,
@@ -136,6 +163,13 @@ struct StoreUpgrader {
     while rows < Self.rows, bytes < Self.bytes, let id = try ids.next() {
       let name = try String.fetchOne(
         transaction.statement("SELECT name FROM \(tables.keys) WHERE id = ?"), arguments: [id])
+      let count = try Int.fetchOne(
+        transaction.statement("SELECT count(*) FROM \(tables.revisions) WHERE key = ?"), arguments: [id])
+      if count ?? 0 > Self.rows {
+        // It gets transactions of its own, and so comes alone.
+        if keys.isEmpty { keys.append(KeyRows(name: name ?? "", id: id, rows: [], isLong: true)) }
+        break
+      }
       let key = try read(id, name ?? "", transaction)
       rows += key.rows.count
       for case .success(let content?) in key.contents.values { bytes += content.bytes.count + content.contents.size }
@@ -166,7 +200,7 @@ struct StoreUpgrader {
   }
 
   /// Decodes and encodes the old rows of some keys on all cores.
-  private func decode(
+  func decode(
     _ keys: inout [KeyRows], _ old: Set<Int64>, _ shapes: @escaping @Sendable (Stamp) -> [RecordShape]
   ) {
     var jobs: [(key: Int, row: Int64, content: KeyedContent)] = []
@@ -218,16 +252,12 @@ struct StoreUpgrader {
   }
 
   /// Notes which rows could not be upgraded.
-  private func note(_ key: KeyRows, _ report: inout StoreUpgradeReport, _ transaction: StoreTransaction) throws {
+  func note(_ key: KeyRows, _ report: inout StoreUpgradeReport, _ transaction: StoreTransaction) throws {
     let failures = transaction.tables.failures
     for row in key.rows {
       switch key.upgraded[row.id] {
       case .failure(let error)?:
-        if report.failures.count < StoreFindings.most {
-          report.failures.append(.ofRevision(row, key: key.name, error))
-        } else {
-          report.omittedFailures += 1
-        }
+        report.add(.ofRevision(row, key: key.name, error))
         let code = (error as? StoreError)?.code.rawValue ?? "unknown"
         let time = core.options.clock().milliseconds
         try transaction.execute(

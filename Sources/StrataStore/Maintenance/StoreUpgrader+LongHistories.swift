@@ -1,0 +1,121 @@
+internal import GRDB
+internal import StrataCore
+
+/// Keys whose histories are too long to be held in memory whole: they are upgraded in several transactions, the last revision first,
+/// so that what is a delta of a revision has been upgraded before it. Each revision is rewritten with all that are deltas of it, of
+/// which there are about as many as its number has digits in base two, so that after each transaction every one can be read.
+extension StoreUpgrader {
+  /// - Throws: also ``StoreError`` with the code `damaged` where a revision cannot be read: what comes before it stays as it is.
+  func upgradeLong(
+    _ key: (id: Int64, name: String), _ old: Set<Int64>, retryFailed: Bool,
+    _ shapes: @escaping @Sendable (Stamp) -> [RecordShape], _ report: inout StoreUpgradeReport, _ work: StoreWork,
+    _ progress: ((StoreUpgradeReport) -> Void)?
+  ) throws {
+    var last = Int64.max
+    while true {
+      try work.check()
+      let before = last
+      var part = [
+        try core.writer.read { db in
+          try core.read(db) { try self.part(of: key, before: before, old, retryFailed, $0) }
+        }
+      ]
+      guard let first = part[0].rows.last?.seq else { return }
+      decode(&part, old, shapes)
+      try work.check()
+      let read = part[0]
+      report = try core.save { transaction in
+        var report = report
+        for row in read.rows { try rewrite(row, read, shapes, &report, transaction) }
+        return report
+      }
+      last = first
+      progress?(report)
+    }
+  }
+
+  /// Some old revisions of a key, the last one first.
+  private func part(
+    of key: (id: Int64, name: String), before seq: Int64, _ old: Set<Int64>, _ retryFailed: Bool,
+    _ transaction: StoreTransaction
+  ) throws -> KeyRows {
+    let tables = transaction.tables
+    let failed = retryFailed ? "" : "AND id NOT IN (SELECT revision FROM \(tables.failures))"
+    let ids = try Int64.fetchAll(
+      transaction.db,
+      sql: """
+        SELECT id FROM \(tables.revisions) WHERE key = ? AND seq < ? AND definition IN (\(Self.list(old))) \(failed)
+        ORDER BY seq DESC LIMIT \(Self.rows)
+        """, arguments: [key.id, seq])
+    var part = KeyRows(name: key.name, id: key.id, rows: [])
+    var bytes = 0
+    for id in ids where bytes < Self.bytes {
+      guard let row = try transaction.revision(id) else { throw transaction.missingRow(nil) }
+      let content = Result { try transaction.content(of: row) }
+      if case .success(let content?) = content { bytes += content.bytes.count + content.contents.size }
+      part.rows.append(row)
+      part.contents[id] = content
+    }
+    return part
+  }
+
+  private func rewrite(
+    _ read: StoredRow, _ part: KeyRows, _ shapes: @escaping @Sendable (Stamp) -> [RecordShape],
+    _ report: inout StoreUpgradeReport, _ transaction: StoreTransaction
+  ) throws {
+    // Pruned meanwhile, or upgraded by another process. What a revision holds stays, however it is stored.
+    guard let row = try transaction.revision(read.id), row.definition == read.definition else { return }
+    guard case .success(let encoded)? = part.upgraded[row.id], case .success(let content?)? = part.contents[row.id]
+    else {
+      return try note(part.only(row), &report, transaction)
+    }
+    try note(part.only(row), &report, transaction)
+    let today = Definition.Content(of: encoded, countsElements: encoded.stamp.hasCollectionName)
+    let definition = try transaction.definition(with: today)
+    guard definition.id != row.definition || encoded.bytes != content.bytes else {
+      report.unchanged += 1
+      return
+    }
+    // All is read before anything is changed.
+    let dependants = try Int64.fetchAll(
+      transaction.statement("SELECT id FROM \(transaction.tables.revisions) WHERE base = ?"), arguments: [row.id]
+    ).map { id in
+      guard let dependant = try transaction.revision(id) else { throw transaction.missingRow(nil) }
+      return (row: dependant, bytes: try transaction.plainBytes(of: dependant))
+    }
+    let base = try row.form == .delta ? row.base.flatMap { try transaction.revision($0) } : nil
+    let baseBytes = try base.map { try transaction.plainBytes(of: $0) }
+
+    var unused = Set(try transaction.removePieces(of: row.id))
+    try transaction.addPieces(encoded.parts.contents, to: row.id)
+    let head = try transaction.head(of: part.name)?.row.id
+    transaction.count(row.definition, revisions: -1, heads: row.id == head ? -1 : 0)
+    transaction.count(definition.id, revisions: 1, heads: row.id == head ? 1 : 0)
+    var changed = row
+    changed.definition = definition.id
+    let bytes = Array(encoded.bytes[definition.prefix.count...])
+    try transaction.update(transaction.storing(bytes, in: changed, asDeltaOf: base?.id, baseBytes))
+    if let blob = row.blob { unused.insert(blob) }
+    for dependant in dependants {
+      try transaction.update(transaction.storing(dependant.bytes, in: dependant.row, asDeltaOf: row.id, bytes))
+    }
+    for blob in unused.sorted() { try transaction.removeUnused(blob) }
+    report.upgraded += 1
+  }
+}
+
+extension StoreTransaction {
+  /// Stores the content of a revision as a delta, where that saves space.
+  fileprivate func storing(_ bytes: [UInt8], in row: StoredRow, asDeltaOf base: Int64?, _ baseBytes: [UInt8]?) throws
+    -> StoredRow
+  {
+    if let base, let baseBytes, let delta = try RowDelta.make(bytes, from: baseBytes),
+      bytes.count > 512 || delta.count + 16 < bytes.count
+    {
+      var row = row
+      (row.form, row.content, row.base, row.blob) = (.delta, delta, base, nil)
+      return row
+    }
+    return try storing(bytes, in: row)
+  }
+}
