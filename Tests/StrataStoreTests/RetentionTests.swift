@@ -174,26 +174,27 @@ struct RetentionTests {
         }
         #expect(try store.check(.full).findings.map(\.description) == [])
       }
-      // Cancelled as soon as the first part is gone.
-      let pruning = Task.detached { try await store.prune([.keepLast(20)]) }
-      while try store.statusNow().revisions == count { await Task.yield() }
+      // Cancelled when the first part is gone, for which the prune waits.
+      let gate = Gate()
+      let pruning = Task.detached { try await store.prune([.keepLast(20)]) { if $0.removedCount > 0 { gate.pass() } } }
+      await gate.reached()
       pruning.cancel()
+      gate.open()
       let result = await pruning.result
       #expect(throws: CancellationError.self) { try result.get() }
       let left = Set(try await store.history(of: "long").map(\.number))
       #expect(left.count < count && left.count > 20)
       try check(left)
       // Others save, and set a label on what would go.
-      let again = Task.detached { try await store.prune([.keepLast(20)]) }
-      while left.count > 100 {
-        if try store.statusNow().revisions < left.count { break }
-        await Task.yield()
-      }
+      let second = Gate()
+      let again = Task.detached { try await store.prune([.keepLast(20)]) { if $0.removedCount > 0 { second.pass() } } }
+      await second.reached()
       try store.writeNow { try $0.setLabel("late", of: "long", at: .revision(2)) }
       for _ in 0..<3 {
         memos.append(memos[0])
         try await store.save(memos[0], as: "long")
       }
+      second.open()
       let report = try await again.value
       #expect(report.removed["long"]?.contains(2) == false && report.skipped.isEmpty)
       try check(Set([2] + (count - 19...count + 3)))
@@ -226,9 +227,4 @@ struct RetentionTests {
       #expect(try Database.change(url) { try $0.number("SELECT count(*) FROM revisions WHERE key = 1") } == 6)
     }
   }
-}
-
-extension SnapshotStore {
-  /// The status without concurrency, for tests that have some.
-  fileprivate func statusNow() throws -> StoreStatus { try status() }
 }

@@ -9,17 +9,30 @@ import Testing
 func storeError<R>(
   _ code: StoreError.Code, sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws -> R
 ) -> StoreError? {
+  storeError(code, sourceLocation, Result(catching: body))
+}
+
+/// As ``storeError(_:sourceLocation:_:)``, of what waits.
+@discardableResult
+func storeErrorAsync<R>(
+  _ code: StoreError.Code, sourceLocation: SourceLocation = #_sourceLocation, _ body: () async throws -> R
+) async -> StoreError? {
   do {
-    _ = try body()
-    Issue.record("no error", sourceLocation: sourceLocation)
-    return nil
-  } catch let error as StoreError {
+    return storeError(code, sourceLocation, Result<R, any Error>.success(try await body()))
+  } catch { return storeError(code, sourceLocation, Result<R, any Error>.failure(error)) }
+}
+
+private func storeError<R>(
+  _ code: StoreError.Code, _ sourceLocation: SourceLocation, _ result: Result<R, any Error>
+) -> StoreError? {
+  switch result {
+  case .success: Issue.record("no error", sourceLocation: sourceLocation)
+  case .failure(let error as StoreError):
     #expect(error.code == code, "\(error)", sourceLocation: sourceLocation)
     return error
-  } catch {
-    Issue.record(error, sourceLocation: sourceLocation)
-    return nil
+  case .failure(let error): Issue.record(error, sourceLocation: sourceLocation)
   }
+  return nil
 }
 
 /// A clock that tests set.
@@ -42,4 +55,25 @@ final class Clock: Sendable {
 
 extension SnapshotStore {
   convenience init() throws { try self.init(inMemory: StoreOptions()) }
+}
+
+/// Where a thread waits until a test lets it on.
+final class Gate: Sendable {
+  private let state = Mutex((isReached: false, isOpen: false))
+
+  /// Waits until the gate is open.
+  func pass() {
+    state.withLock { $0.isReached = true }
+    while !state.withLock({ $0.isOpen }) { Thread.sleep(forTimeInterval: 0.001) }
+  }
+
+  /// Waits until somebody waits at the gate.
+  func reached() async {
+    while !state.withLock({ $0.isReached }) {
+      // A test that is cancelled looks again at once.
+      try? await Task.sleep(for: .milliseconds(1))
+    }
+  }
+
+  func open() { state.withLock { $0.isOpen = true } }
 }

@@ -138,21 +138,3 @@ extension SnapshotStore {
   /// Saves without concurrency, for tests that have some.
   func writeNow<R>(_ body: (StoreTransaction) throws -> R) throws -> R { try write(body) }
 }
-
-/// The store error with a code that `body` throws. Anything else is recorded as a failure.
-@discardableResult
-func storeErrorAsync<R>(
-  _ code: StoreError.Code, sourceLocation: SourceLocation = #_sourceLocation, _ body: () async throws -> R
-) async -> StoreError? {
-  do {
-    _ = try await body()
-    Issue.record("no error", sourceLocation: sourceLocation)
-    return nil
-  } catch let error as StoreError {
-    #expect(error.code == code, "\(error)", sourceLocation: sourceLocation)
-    return error
-  } catch {
-    Issue.record(error, sourceLocation: sourceLocation)
-    return nil
-  }
-}

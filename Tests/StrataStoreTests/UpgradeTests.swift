@@ -61,11 +61,11 @@ struct UpgradeTests {
         }
       }
       if isDamaged { try Database.change(url) { try $0.execute("UPDATE revisions SET time = 1 WHERE id = 600") } }
-      let upgrade = Task.detached { try await store.upgrade([Point5.self]) }
-      while try await !store.upgradePlan([Point5.self]).parts.contains(where: { $0.state == .current }) {
-        await Task.yield()
-      }
+      let gate = Gate()
+      let upgrade = Task.detached { try await store.upgrade([Point5.self]) { _ in gate.pass() } }
+      await gate.reached()
       upgrade.cancel()
+      gate.open()
       _ = await upgrade.result
       #expect(try await store.upgradePlan([Point5.self]).pending > 0)
       let report = try await store.upgrade([Point5.self])

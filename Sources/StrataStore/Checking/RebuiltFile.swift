@@ -65,8 +65,9 @@ struct RebuiltFile {
     let own = try read(1, file)
     if own.starts(with: Self.magic), own[16] == 0x10, own[17] == 0 {
       try write(Self.fitted(own, pages: pages), 1, file)
-      // Where this page does not lead to the tables, that of a new store may.
-      if let opened = try? opening.openDamaged(path, isReadOnly: false) { return opened }
+      do { return try opening.openDamaged(path, isReadOnly: false) } catch  where StoreError.isDamage(error) {
+        // This page does not lead to the tables; that of a new store may.
+      }
     }
     // What a table begins on is a page of a tree, of the kind that it has in a new store.
     let found = try roots.filter { root in
@@ -101,8 +102,8 @@ struct RebuiltFile {
   /// A first page whose header says how many pages there are, and that none is free: who only reads needs no more.
   private static func fitted(_ page: Data, pages: Int) -> Data {
     var page = page
-    func set(_ number: UInt32, _ place: Int) {
-      withUnsafeBytes(of: number.bigEndian) { page.replaceSubrange(place..<place + 4, with: $0) }
+    func set(_ number: UInt32, _ offset: Int) {
+      withUnsafeBytes(of: number.bigEndian) { page.replaceSubrange(offset..<offset + 4, with: $0) }
     }
     set(UInt32(truncatingIfNeeded: pages), 28)
     set(0, 32)
@@ -114,7 +115,7 @@ struct RebuiltFile {
 
   /// The pages of the table that says where all others begin: the first one and, where that is not enough, those below it.
   private static func schemaPages(of file: Data) -> [Int] {
-    func number(_ place: Int, _ bytes: Int) -> Int { file[place..<place + bytes].reduce(0) { $0 << 8 | Int($1) } }
+    func number(_ offset: Int, _ bytes: Int) -> Int { file[offset..<offset + bytes].reduce(0) { $0 << 8 | Int($1) } }
     guard file[100] == 5 else { return [1] }
     let cells = (0..<number(103, 2)).map { number(number(112 + 2 * $0, 2), 4) }
     return [1, number(108, 4)] + cells

@@ -202,7 +202,7 @@ struct StoreChecker {
         do { _ = try transaction.readDefinition(id) } catch {
           checker.findings.add(
             StoreFinding(
-              .definition, "definition \(id), to which revisions refer: " + StoreFinding.problem(error),
+              .definition, "definition \(id), which revisions refer to: " + StoreFinding.problem(error),
               advice: StoreFinding.salvage))
         }
       }

@@ -42,11 +42,11 @@ public struct StoreFinding: Sendable, Hashable {
 extension StoreFinding: CustomStringConvertible {
   /// One line: where, what is wrong, and what to do next. The wording may change between releases.
   public var description: String {
-    var place: [String] = []
-    if let key { place.append("key \(key)") }
-    if let revision { place.append("revision \(revision)") }
-    if revision == nil, let sequence { place.append("sequence \(sequence)") }
-    let start = place.isEmpty ? kind.rawValue : place.joined(separator: ", ")
+    var parts: [String] = []
+    if let key { parts.append("key \(key)") }
+    if let revision { parts.append("revision \(revision)") }
+    if revision == nil, let sequence { parts.append("sequence \(sequence)") }
+    let start = parts.isEmpty ? kind.rawValue : parts.joined(separator: ", ")
     return "\(start): \(problem); \(advice)"
   }
 }
@@ -68,16 +68,23 @@ extension StoreFinding {
   static let salvage = "salvage the store, which brings out all that is intact, or go back to a backup"
 
   /// A revision that cannot be read.
-  static func ofRevision(_ row: StoredRow, key: String?, _ error: any Error) -> StoreFinding {
+  ///
+  /// - Parameter advice: what to do next; what the error suggests unless given.
+  static func ofRevision(
+    _ row: StoredRow, key: String?, _ error: any Error, advice: String? = nil
+  ) -> StoreFinding {
     StoreFinding(
-      .revision, key: key, revision: Int(row.seq), sequence: row.id, problem(error), advice: advice(error))
+      .revision, key: key, revision: Int(row.seq), sequence: row.id, problem(error),
+      advice: advice ?? Self.advice(error))
   }
 
-  /// What an error says, without the place, which the finding has.
+  /// What an error says, without the key and revision, which the finding has.
   static func problem(_ error: any Error) -> String {
     guard let error = StoreError.ofDatabase(error) as? StoreError else { return String(describing: error) }
+    // Of damage the reason goes on with what to do, which the finding says itself.
+    let reason = error.code == .damaged ? String(error.reason.prefix { $0 != ";" }) : error.reason
     return StoreError(
-      error.code, error.reason, typeName: error.typeName, underlying: error.underlyingError
+      error.code, reason, typeName: error.typeName, underlying: error.underlyingError
     ).description
   }
 

@@ -168,12 +168,14 @@ struct StoreSalvage {
     let known = names.name(row.key, source)
     let content: StoredContent?
     do { content = try source.salvaged(row) } catch {
-      lost.add(.ofRevision(row, key: known.name, error))
+      lost.add(.ofRevision(row, key: known.name, error, advice: Self.advice))
       return
     }
     let key = try freeName(known.name, ofKey: row.key, transaction)
     guard try transaction.adopt(row, as: key, content) else {
-      lost.add(.ofRevision(row, key: known.name, StoreError(.damaged, "another row has its key and number")))
+      lost.add(
+        .ofRevision(
+          row, key: known.name, StoreError(.damaged, "another row has its key and number"), advice: Self.advice))
       return
     }
     revisions += 1
@@ -182,7 +184,7 @@ struct StoreSalvage {
       switch (known.name, known.other) {
       case (nil, _): "the name of its key is lost"
       case (let name?, nil): "another key has the name \(name) too"
-      case (let name?, let other?): "its key is called \(name) in one place and \(other) in another one"
+      case (let name?, let other?): "its key is called \(name) by the table and \(other) by the index"
       }
     lost.add(
       StoreFinding(

@@ -28,20 +28,20 @@ extension StoreTransaction {
   private static func digests(in bytes: [UInt8]) -> [[UInt8]] {
     let mark: [UInt8] = [0xD9, 0xDF, 0xFE, 0x58, 0x21]
     var found: [[UInt8]] = []
-    var place = 0
-    while place + mark.count + 33 <= bytes.count {
-      guard bytes[place] == mark[0], bytes[place..<place + mark.count].elementsEqual(mark) else {
-        place += 1
+    var index = 0
+    while index + mark.count + 33 <= bytes.count {
+      guard bytes[index] == mark[0], bytes[index..<index + mark.count].elementsEqual(mark) else {
+        index += 1
         continue
       }
-      let start = place + mark.count + 1
+      let start = index + mark.count + 1
       found.append(Array(bytes[start..<start + 32]))
-      place = start + 32
+      index = start + 32
     }
     return found
   }
 
-  /// Takes a revision over as another store has it, with its place, number and time.
+  /// Takes a revision over as another store has it, with its sequence, number and time.
   ///
   /// - Parameter content: what it holds; `nil` for a deletion.
   /// - Returns: whether it comes after the last revision of its key; else nothing is changed.

@@ -75,6 +75,7 @@ extension StoreBackup {
     // One that was left behind goes where its file changes to another kind of journal, which nobody else may have open.
     // Whatever makes that fail leaves the journal where it is.
     if FileManager.default.fileExists(atPath: url.path), let old = try? DatabaseQueue(path: url.path) {
+      // As above; whether the journal is gone is looked at below.
       _ = try? old.writeWithoutTransaction { try String.fetchOne($0, sql: "PRAGMA journal_mode = DELETE") }
       try? old.close()  // as above
     }

@@ -70,8 +70,9 @@ final class StoreJournal: Sendable {
   /// On Linux these are the locks on the bytes of the index by which readers mark what they read.
   var readers: [Int]? {
     #if os(Linux)
-      // Where there is no index nobody reads, and where the table of locks cannot be read it is not known who does.
+      // Where there is no index nobody reads.
       guard let index = try? FileStatus(ofPath: path + "-shm") else { return [] }
+      // Where the table of locks cannot be read it is not known who does.
       guard let table = try? String(contentsOfFile: "/proc/locks", encoding: .utf8) else { return nil }
       var found: Set<Int> = []
       for line in table.split(separator: "\n") {

@@ -26,7 +26,7 @@ struct StorePruner {
     report = StorePruneReport(isDryRun: isDryRun)
   }
 
-  consuming func run() throws -> StorePruneReport {
+  consuming func run(_ progress: ((StorePruneReport) -> Void)?) throws -> StorePruneReport {
     if !report.isDryRun { try core.checkCanWrite() }
     if !isForced { try checkRules() }
     var last: String? = ""
@@ -38,12 +38,13 @@ struct StorePruner {
       } else {
         page = try core.save { try self.page(after: after, $0) }
         try shortenJournal()
+        progress?(report)
       }
       switch page {
       case .end: last = nil
       case .upTo(let name): last = name
       case .long(let key):
-        try prune(key)
+        try prune(key, progress)
         last = key.name
       }
     }
@@ -152,7 +153,7 @@ struct StorePruner {
 
   /// Prunes a key in several transactions. First what stays is stored anew where it is a delta of what goes; then that goes, the last
   /// one first, since what is a delta goes before what it refers to. After each of them every revision that is there can be read.
-  private mutating func prune(_ key: Leaving) throws {
+  private mutating func prune(_ key: Leaving, _ progress: ((StorePruneReport) -> Void)?) throws {
     let leaving = Set(key.entries.map(\.id))
     var removed: [Int] = []
     do {
@@ -177,13 +178,15 @@ struct StorePruner {
         }
         left.removeLast(part)
         removed += seqs
+        report.removed[key.name] = removed.sorted()
         try shortenJournal()
+        progress?(report)
       }
     } catch let error as StoreError where error.code == .damaged {
       skip(key.name, key.entries.count - removed.count, error)
     }
     report.kept += key.count - key.entries.count
-    if !removed.isEmpty { report.removed[key.name] = removed.sorted() }
+    if removed.isEmpty { report.removed[key.name] = nil }
   }
 
   private func restoreDeltas(_ key: Leaving, _ leaving: Set<Int64>) throws {

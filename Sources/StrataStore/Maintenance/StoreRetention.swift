@@ -47,26 +47,29 @@ extension SnapshotStore {
   ///   - prefix: what the keys begin with; all keys where it is empty.
   ///   - dryRun: whether only the report is made.
   ///   - force: whether to go on where the rules keep nothing, so that only last revisions and labels stay.
+  ///   - progress: called with what was done so far, after each transaction, on any thread.
   /// - Throws: ``StoreError`` with the code `invalid` where the rules would keep nothing by themselves, unless forced;
   ///   `readOnly`, `busy`, `full`; `CancellationError` where the task was cancelled. A key with a damaged revision is no error:
   ///   it is left as it is and among those skipped.
   /// - Complexity: linear in the number of revisions. Memory holds the history of one key without its content.
   @discardableResult
   public func prune(
-    _ rules: [RetentionRule], prefix: String = "", dryRun: Bool = false, force: Bool = false
+    _ rules: [RetentionRule], prefix: String = "", dryRun: Bool = false, force: Bool = false,
+    progress: (@Sendable (StorePruneReport) -> Void)? = nil
   ) async throws -> StorePruneReport {
     try await StoreWork.run { [core] in
-      try StorePruner(core, rules, prefix, isDryRun: dryRun, isForced: force, $0).run()
+      try StorePruner(core, rules, prefix, isDryRun: dryRun, isForced: force, $0).run(progress)
     }
   }
 
-  /// As ``prune(_:prefix:dryRun:force:)-([RetentionRule],_,_,_)``, where there is no concurrency.
+  /// As ``prune(_:prefix:dryRun:force:progress:)-([RetentionRule],_,_,_,_)``, where there is no concurrency.
   @discardableResult
   public func prune(
-    _ rules: [RetentionRule], prefix: String = "", dryRun: Bool = false, force: Bool = false
+    _ rules: [RetentionRule], prefix: String = "", dryRun: Bool = false, force: Bool = false,
+    progress: (@Sendable (StorePruneReport) -> Void)? = nil
   ) throws -> StorePruneReport {
     try StoreWork.runNow {
-      try StorePruner(core, rules, prefix, isDryRun: dryRun, isForced: force, $0).run()
+      try StorePruner(core, rules, prefix, isDryRun: dryRun, isForced: force, $0).run(progress)
     }
   }
 }
