@@ -66,19 +66,24 @@ struct TwoProgramsTests {
       options.busyTimeout = 0.2
       let impatient = try SnapshotStore(url: url, options: options), patient = try SnapshotStore(url: url)
       let other = try DatabaseQueue(path: url.path)
-      // The other one saves for a while.
+      // The other one saves until it is told to end, however late tests that run beside this one let it go on.
+      let end = DispatchSemaphore(value: 0)
       let (started, start) = AsyncStream<Void>.makeStream()
       // On a thread of its own, since it waits.
       other.asyncWriteWithoutTransaction { db in
         #expect(throws: Never.self) {
           try db.execute(sql: "BEGIN IMMEDIATE")
           start.finish()
-          Thread.sleep(forTimeInterval: 0.8)
+          end.wait()
           try db.execute(sql: "COMMIT")
         }
       }
       for await _ in started {}
       await storeErrorAsync(.busy) { try await impatient.save(1, as: "n") }
+      Thread.detachNewThread {
+        Thread.sleep(forTimeInterval: 0.4)
+        end.signal()
+      }
       try await patient.save(2, as: "n")
       #expect(try await impatient.value(Int.self, for: "n") == 2)
     }
