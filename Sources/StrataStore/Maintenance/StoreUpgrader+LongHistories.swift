@@ -105,11 +105,12 @@ extension StoreUpgrader {
 }
 
 extension StoreTransaction {
-  /// Stores the content of a revision as a delta, where that saves space.
+  /// Stores the content of a revision as a delta, where that saves space. It is deflated only where it was before: what the
+  /// revisions before it will take is not known yet, and none may take more inflations than it did.
   fileprivate func storing(_ bytes: [UInt8], in row: StoredRow, asDeltaOf base: Int64?, _ baseBytes: [UInt8]?) throws
     -> StoredRow
   {
-    if let base, let baseBytes, let delta = try RowDelta.make(bytes, from: baseBytes),
+    if let base, let baseBytes, let delta = try RowDelta.make(bytes, from: baseBytes, deflates: row.isDeflated),
       bytes.count > 512 || delta.count + 16 < bytes.count
     {
       var row = row
