@@ -19,7 +19,7 @@ extension StoreTransaction {
   /// What a key holds, without its types.
   ///
   /// - Throws: as ``value(_:for:at:)``.
-  public func untypedValue(for key: String, at point: StorePoint = .latest) throws -> Value? {
+  public func untypedValue(for key: String, at point: StorePoint = .latest) throws -> ArchiveValue? {
     try content(for: key, at: point)?.value(core.options)
   }
 
@@ -219,7 +219,7 @@ struct KeyedContent: Sendable {
     }
   }
 
-  func value(_ options: StoreOptions) throws -> Value {
+  func value(_ options: StoreOptions) throws -> ArchiveValue {
     try inRow {
       try options.decoder.decodeRowValue(
         from: content.bytes.span.bytes, definitions: content.definition.records, contents: content.contents)
@@ -227,7 +227,7 @@ struct KeyedContent: Sendable {
   }
 
   /// The value as today's type would be saved, without its types.
-  func upgradedValue<T: Archivable>(_ type: T.Type, _ options: StoreOptions) throws -> Value {
+  func upgradedValue<T: Archivable>(_ type: T.Type, _ options: StoreOptions) throws -> ArchiveValue {
     let value = try decode(type, options)
     let row: EncodedRow
     do { row = try options.encoder.encodeRow(value, shapes: []) } catch { throw StoreError.ofSaving(error, key: key) }

@@ -49,7 +49,7 @@ extension StoreTransaction {
     overNewer: Bool = false
   ) throws -> StoreRevision {
     let head = try begin(key, condition)
-    let (stamp, value): (Stamp, Value)
+    let (stamp, value): (Stamp, ArchiveValue)
     do { (stamp, value) = try core.options.decoder.decodeStampedValue(from: archive) } catch {
       throw StoreError.ofSaving(error, key: key)
     }

@@ -16,7 +16,7 @@ struct ArchiveWalk {
   ///
   /// - Parameter body: what to do with the values of each member; those of an end member are none.
   static func walk(
-    _ url: URL, limits: ArchiveLimits, _ body: (Stamp, [Value]) throws -> Void
+    _ url: URL, limits: ArchiveLimits, _ body: (Stamp, [ArchiveValue]) throws -> Void
   ) throws -> ArchiveWalk {
     var members = try StreamMembers(of: url, limits: limits)
     let context = DecodingContext(limits: limits)
@@ -34,7 +34,7 @@ struct ArchiveWalk {
 
   /// Walks a file that is held in memory as a whole.
   static func walk(
-    _ data: Data, limits: ArchiveLimits, _ body: (Stamp, [Value]) throws -> Void
+    _ data: Data, limits: ArchiveLimits, _ body: (Stamp, [ArchiveValue]) throws -> Void
   ) throws -> ArchiveWalk {
     var order = StreamOrder()
     let context = DecodingContext(limits: limits)
@@ -58,7 +58,7 @@ struct ArchiveWalk {
   /// The values of a body: those of a stream's member are an array.
   private static func values(
     _ bytes: [UInt8], _ stamp: Stamp, _ size: Int, _ context: DecodingContext
-  ) throws -> [Value] {
+  ) throws -> [ArchiveValue] {
     guard stamp.kind != .end else { return [] }
     context.budget.begin(fileSize: size)
     var reader = ArchiveReader(bytes.span.bytes, context: context)

@@ -34,7 +34,7 @@ struct DataFile {
   }
 
   /// The document in the file.
-  func readJSON(_ console: Console) throws -> (value: Value, size: Int) {
+  func readJSON(_ console: Console) throws -> (value: ArchiveValue, size: Int) {
     let data = try read(console)
     guard !data.isEmpty else { throw ToolError("\(name): the file is empty; a JSON document is expected") }
     return (try ToolError.at(path) { try JSONReader().read(data) }, data.count)

@@ -99,7 +99,7 @@ struct InputFile {
 
   /// Walks an archive; memory holds one member of a file at a time.
   func walk(
-    limits: ArchiveLimits = ArchiveLimits(), _ body: (Stamp, [Value]) throws -> Void
+    limits: ArchiveLimits = ArchiveLimits(), _ body: (Stamp, [ArchiveValue]) throws -> Void
   ) throws -> ArchiveWalk {
     try ToolError.at(path) {
       if let content {

@@ -11,12 +11,12 @@ struct Inspection {
   /// Records by type and version, in the order in which they were met; `nil` where no body was read.
   private(set) var types: [(mark: String, type: String, version: Int?, count: Int)]?
   /// The values, or the first of a stream's.
-  private(set) var values: [Value]?
+  private(set) var values: [ArchiveValue]?
 
   /// - Parameter mostValues: how many of a stream's models are kept.
   init(_ file: InputFile, mostValues: Int, limits: ArchiveLimits) throws {
     path = file.path
-    var kept: [Value] = []
+    var kept: [ArchiveValue] = []
     var census = TypeCensus()
     let walk = try file.walk(limits: limits) { _, values in
       for value in values { census.add(value) }
@@ -76,8 +76,8 @@ struct Inspection {
     return lines
   }
 
-  var json: Value {
-    var stampValue: Value = [
+  var json: ArchiveValue {
+    var stampValue: ArchiveValue = [
       "format": .integer(stamp.formatVersion),
       "kind": .string("\(stamp.kind)"),
       "type": .string(stamp.typeName),
@@ -91,8 +91,8 @@ struct Inspection {
       object["ratio"] = .double(Double(total.plainSize) / Double(fileSize))
       stampValue = .object(object)
     }
-    var result = Object([
-      Object.Entry(key: "file", value: .string(path)), Object.Entry(key: "stamp", value: stampValue),
+    var result = ArchiveObject([
+      ArchiveObject.Entry(key: "file", value: .string(path)), ArchiveObject.Entry(key: "stamp", value: stampValue),
     ])
     if let types {
       result["types"] = .array(
@@ -116,15 +116,15 @@ extension Int {
   fileprivate func clampedToOne(isFirst: Bool) -> Int { isFirst ? Swift.max(self, 1) : self }
 }
 
-extension Value {
+extension ArchiveValue {
   /// The value with records as `{"record": "Issue@3", "fields": {…}}` and nothing that JSON has no form for.
-  fileprivate var describedForJSON: Value {
+  fileprivate var describedForJSON: ArchiveValue {
     switch self {
     case .record(let record):
-      let fields = record.fields.map { Object.Entry(key: $0.key, value: $0.value.describedForJSON) }
-      return ["record": .string(record.shape.mark), "fields": .object(Object(fields))]
+      let fields = record.fields.map { ArchiveObject.Entry(key: $0.key, value: $0.value.describedForJSON) }
+      return ["record": .string(record.shape.mark), "fields": .object(ArchiveObject(fields))]
     case .object(let object):
-      return .object(Object(object.entries.map { .init(key: $0.key, value: $0.value.describedForJSON) }))
+      return .object(ArchiveObject(object.entries.map { .init(key: $0.key, value: $0.value.describedForJSON) }))
     case .array(let elements): return .array(elements.map(\.describedForJSON))
     case .set(let elements): return .set(elements.map(\.describedForJSON))
     case .map(let entries):

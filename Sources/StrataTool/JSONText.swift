@@ -9,7 +9,7 @@ struct JSONText {
 
   init(isPretty: Bool) { self.isPretty = isPretty }
 
-  mutating func append(_ value: Value, inArray: Bool) throws {
+  mutating func append(_ value: ArchiveValue, inArray: Bool) throws {
     let text = try JSONWriter(isPretty: isPretty).write(value)
     guard inArray else {
       data.append(text)

@@ -23,7 +23,7 @@ struct RecordOptions: ParsableArguments {
   }
 
   /// The archive of a document that a file held.
-  func archive(of document: Value, _ file: DataFile) throws -> Data {
+  func archive(of document: ArchiveValue, _ file: DataFile) throws -> Data {
     guard let type else { return try ArchiveEncoder().encode(document) }
     guard case .object(let object) = document else {
       throw ToolError("\(file.name): --type needs an object, and the document is \(document.kind)")

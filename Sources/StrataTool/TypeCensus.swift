@@ -5,7 +5,7 @@ struct TypeCensus {
   private var places: [String: Int] = [:]
   private(set) var types: [(mark: String, type: String, version: Int?, count: Int)] = []
 
-  mutating func add(_ value: Value) {
+  mutating func add(_ value: ArchiveValue) {
     if case .record(let record) = value {
       let mark = record.shape.mark
       if let place = places[mark] {

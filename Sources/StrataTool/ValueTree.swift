@@ -14,16 +14,16 @@ struct ValueTree {
     self.elements = elements
   }
 
-  mutating func add(_ value: Value) { add(value, label: "", level: 0) }
+  mutating func add(_ value: ArchiveValue) { add(value, label: "", level: 0) }
 
   /// Adds the first of a stream's models.
-  mutating func add(elements values: [Value], of count: Int) {
+  mutating func add(elements values: [ArchiveValue], of count: Int) {
     lines.append("stream of \(count.counted("model"))")
     for (place, value) in values.enumerated() { add(value, label: "[\(place)] ", level: 1) }
     if values.count < count { note(count - values.count, level: 1) }
   }
 
-  private mutating func add(_ value: Value, label: String, level: Int) {
+  private mutating func add(_ value: ArchiveValue, label: String, level: Int) {
     let children = value.children
     let head = String(repeating: "  ", count: level) + label
     lines.append((head + value.summary(mostCharacters: max(width, 20))).cut(to: width))
@@ -37,7 +37,7 @@ struct ValueTree {
   }
 }
 
-extension Value {
+extension ArchiveValue {
   /// The value in a few words on one line.
   func summary(mostCharacters: Int) -> String {
     switch self {
@@ -65,7 +65,7 @@ extension Value {
     }
   }
 
-  fileprivate var children: [(label: String, value: Value)] {
+  fileprivate var children: [(label: String, value: ArchiveValue)] {
     switch self {
     case .array(let elements), .set(let elements):
       elements.enumerated().map { ("[\($0)] ", $1) }

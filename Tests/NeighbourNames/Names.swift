@@ -18,3 +18,11 @@ public struct Migrations { public init() {} }
 // SwiftData
 public final class Schema { public init() {} }
 public protocol PersistentModel {}
+
+// RealmSwift
+open class Object { public init() {} }
+
+// Others, and apps themselves
+public struct Value { public init() {} }
+public struct Check { public init() {} }
+public struct Conversion { public init() {} }

@@ -62,12 +62,13 @@ struct RowTests {
   @Test("Values without a type, with more shapes than there are tags")
   func untyped() throws {
     let records = (0..<300).map { number in
-      Value.record(ModelRecord(typeName: "Kind\(number)", modelVersion: number % 3, fields: [("k\(number)", .int(1))]))
+      ArchiveValue.record(
+        ModelRecord(typeName: "Kind\(number)", modelVersion: number % 3, fields: [("k\(number)", .int(1))]))
     }
-    try check(Value.array(records + records.reversed()))
-    try check(Value.set(records))
-    try check(Value.map([Value.MapEntry(key: .array([1, .set([2, 3])]), value: .double(.nan))]))
-    try check(Value.object(["a": .null, "b": .data(Data(repeating: 7, count: 600)), "c": .float(1.5)]))
+    try check(ArchiveValue.array(records + records.reversed()))
+    try check(ArchiveValue.set(records))
+    try check(ArchiveValue.map([ArchiveValue.MapEntry(key: .array([1, .set([2, 3])]), value: .double(.nan))]))
+    try check(ArchiveValue.object(["a": .null, "b": .data(Data(repeating: 7, count: 600)), "c": .float(1.5)]))
   }
 
   @Test("A long text is kept once, whatever refers to it, and goes with the last that does")

@@ -16,7 +16,7 @@ package struct RecordedSequence: Decodable, Sendable, CustomTestStringConvertibl
     return (try? JSONDecoder().decode([RecordedSequence].self, from: data)) ?? []
   }()
 
-  package func documents() throws -> [Value] {
+  package func documents() throws -> [ArchiveValue] {
     try Corpus.jsonFiles(in: seq).map { try JSONReader().read(Corpus.data($0)) }
   }
 }

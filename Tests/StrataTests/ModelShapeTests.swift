@@ -170,7 +170,7 @@ struct Shelf {
     let inner = Outer.Inner(kind: .open, kinds: [.closed], number: 4)
     #expect(try archived(inner) == inner)
     #expect(try archived(Outer.Event.opened(.closed)) == .opened(.closed))
-    let record = ModelRecord(typeName: "Outer.Inner", modelVersion: 1, object: Object())
+    let record = ModelRecord(typeName: "Outer.Inner", modelVersion: 1, object: ArchiveObject())
     #expect(
       try ArchiveDecoder().decode(Outer.Inner.self, from: ArchiveEncoder().encode(record)) == Outer.Inner())
     #expect(try archived(Outer.Object()).kind == .closed)
@@ -183,11 +183,11 @@ struct Shelf {
   }
 
   @Test func formerKeysUnknownCasesAndUnknownKeys() throws {
-    let entries: [(String, Value)] = [
+    let entries: [(String, ArchiveValue)] = [
       ("id", .int(1)), ("subject", .string("t")), ("state", .string("new")), ("a", .int(1)), ("b", .int(2)),
       ("later", .bool(true)),
     ]
-    let object = Object(entries.map { Object.Entry(key: $0.0, value: $0.1) })
+    let object = ArchiveObject(entries.map { ArchiveObject.Entry(key: $0.0, value: $0.1) })
     let data = try ArchiveEncoder().encode(ModelRecord(typeName: "Bug", modelVersion: 3, object: object))
     let ticket = try ArchiveDecoder().decode(Ticket.self, from: data)
     #expect(ticket.title == "t" && ticket.state == .open && ticket.labels.isEmpty)

@@ -36,7 +36,7 @@ struct Composites: Equatable {
   var plain: Plain
   var plains: [Plain]?
   var forced: Int!
-  var value: Value
+  var value: ArchiveValue
 }
 
 @Model(version: 1)
@@ -111,7 +111,7 @@ struct Tree: Equatable {
   @Test func caseUnderFormerName() throws {
     let record = ModelRecord(
       typeName: "Direction", modelVersion: 2,
-      object: Object([Object.Entry(key: "gauche", value: .object(Object()))]))
+      object: ArchiveObject([ArchiveObject.Entry(key: "gauche", value: .object(ArchiveObject()))]))
     #expect(try ArchiveDecoder().decode(Direction.self, from: ArchiveEncoder().encode(record)) == .left)
     #expect(try archived(Direction.down) == .down)
   }

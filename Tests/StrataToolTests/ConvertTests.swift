@@ -98,7 +98,7 @@ struct ConvertTests {
 
   @Test func topKeys() throws {
     let path = try scratch.file("a.plist", twoTops)
-    func value(_ arguments: String...) throws -> (Value, Stamp) {
+    func value(_ arguments: String...) throws -> (ArchiveValue, Stamp) {
       let run = Run(["convert", path, "-o", "-"] + arguments)
       #expect(run.code == 0, "\(run.error)")
       return (try ArchiveDecoder().decodeValue(from: run.output), try Stamp(of: run.output))
@@ -112,7 +112,7 @@ struct ConvertTests {
     #expect(graph.root.objectValue?.keys == ["z", "root", "list"])
     // What the others refer to is left out.
     let (one, oneStamp) = try value("--key", "root")
-    let second = Value.record(ModelRecord(typeName: "T", modelVersion: nil, fields: [("n", 2)]))
+    let second = ArchiveValue.record(ModelRecord(typeName: "T", modelVersion: nil, fields: [("n", 2)]))
     #expect(one == .graph(ObjectGraph(objects: [second], root: .reference(0))) && oneStamp.typeName == "T")
     let (list, listStamp) = try value("--key", "list")
     #expect(list == .graph(ObjectGraph(objects: [second], root: [.reference(0), .reference(0)])))
@@ -141,7 +141,7 @@ struct ConvertTests {
       .expectFailure("cut: ")
     Run("convert", scratch.path("missing"), "-o", output).expectFailure("missing")
     Run("convert", try scratch.file("empty", ""), "-o", output).expectFailure("empty: is an empty file")
-    let archive = try scratch.file("a.strata", ArchiveEncoder().encode(Value.null))
+    let archive = try scratch.file("a.strata", ArchiveEncoder().encode(ArchiveValue.null))
     Run("convert", archive, "-o", output).expectFailure("a.strata: is an archive already")
     Run("convert", Legacy.path("bookmarks.plist"), "-o", scratch.url.path).expectFailure("directory")
     Run("convert", Legacy.path("bookmarks.plist"), "-o", scratch.path("no/such")).expectFailure("no/such")

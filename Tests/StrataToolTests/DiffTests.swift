@@ -24,7 +24,7 @@ struct DiffTests {
     try scratch.file(name, ArchiveEncoder().encode(record))
   }
 
-  private func issue(_ version: Int, _ fields: [(String, Value)]) -> ModelRecord {
+  private func issue(_ version: Int, _ fields: [(String, ArchiveValue)]) -> ModelRecord {
     ModelRecord(typeName: "Issue", modelVersion: version, fields: fields.map { (key: $0.0, value: $0.1) })
   }
 
@@ -186,7 +186,7 @@ struct DiffTests {
     Run("diff", old, try scratch.file("twice.json", #"{"a": 1, "a": 2}"#)).expectFailure(code: 2, "twice.json: ")
     Run("diff", old, try scratch.file("image", Data([0x89, 0x50, 0x4E, 0x47, 1, 2])))
       .expectFailure(code: 2, "image: found a PNG image")
-    let archive = try ArchiveEncoder().encode(Value.string(String(repeating: "abc", count: 99)))
+    let archive = try ArchiveEncoder().encode(ArchiveValue.string(String(repeating: "abc", count: 99)))
     Run("diff", try scratch.file("cut", archive.dropLast(3)), old).expectFailure(code: 2, "cut: ")
     let fixtures = Repository.fixtures.appending(path: "damaged").path
     Run("diff", old, fixtures + "/flipped.strata").expectFailure(code: 2, "checksum")

@@ -24,12 +24,12 @@ struct FailureTests {
   }
 
   @Test func newerFormats() throws {
-    var bytes = [UInt8](try ArchiveEncoder().encode(Value.null))
+    var bytes = [UInt8](try ArchiveEncoder().encode(ArchiveValue.null))
     // Gzip header, length of the extra field, head of the subfield: then comes the version.
     #expect(bytes[16] == 1)
     bytes[16] = 2
     // The header's checksum covers it.
-    let length = try Gzip.readStamp(at: 0, in: ArchiveEncoder().encode(Value.null).bytes).headerLength
+    let length = try Gzip.readStamp(at: 0, in: ArchiveEncoder().encode(ArchiveValue.null).bytes).headerLength
     let crc = crc32(bytes[..<(length - 2)])
     bytes[length - 2] = UInt8(truncatingIfNeeded: crc)
     bytes[length - 1] = UInt8(truncatingIfNeeded: crc >> 8)
@@ -45,10 +45,10 @@ struct FailureTests {
     Run("encode", try scratch.file("empty.json", ""), "-o", output).expectFailure("empty.json: ")
     Run("encode", try scratch.file("list.json", "[]"), "-o", output, "--type", "T")
       .expectFailure("list.json: ", "object")
-    let archive = try ArchiveEncoder().encode(Value.string(String(repeating: "abc", count: 99)))
+    let archive = try ArchiveEncoder().encode(ArchiveValue.string(String(repeating: "abc", count: 99)))
     Run("decode", try scratch.file("cut", archive.dropLast(3)), "-o", output).expectFailure("cut: ")
     // Not a number has no form in JSON.
-    let nan = try ArchiveEncoder().encode(Value.array([1, .double(.nan)]))
+    let nan = try ArchiveEncoder().encode(ArchiveValue.array([1, .double(.nan)]))
     Run("decode", try scratch.file("nan", nan), "-o", output).expectFailure("nan: ")
     #expect(try scratch.data("out") == Data("old".utf8))
     #expect(try scratch.names == ["bad.json", "cut", "empty.json", "list.json", "nan", "out"])
@@ -64,7 +64,7 @@ struct FailureTests {
   @Test("A path that ends with a slash names a folder, and no file is written in its place")
   func foldersInPlaceOfFiles() throws {
     let json = try scratch.file("in.json", #"{"a": 1}"#)
-    let archive = try scratch.file("in.strata", ArchiveEncoder().encode(Value.object(Object())))
+    let archive = try scratch.file("in.strata", ArchiveEncoder().encode(ArchiveValue.object(ArchiveObject())))
     let list = try scratch.file("in.plist", Legacy.data("bookmarks.plist"))
     _ = try scratch.file("old", "old")
     let before = try scratch.names

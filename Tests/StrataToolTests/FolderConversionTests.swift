@@ -19,7 +19,7 @@ struct FolderConversionTests {
     _ = try scratch.file("old/bad.plist", Legacy.data("bookmarks.plist").dropLast(9))
     _ = try scratch.file("old/notes.txt", "text\twith a tab")
     _ = try scratch.file("old/.hidden.plist", Legacy.data("settings.plist"))
-    _ = try scratch.file("old/done.strata", ArchiveEncoder().encode(Value.null))
+    _ = try scratch.file("old/done.strata", ArchiveEncoder().encode(ArchiveValue.null))
     _ = try scratch.file("old/empty", "")
     try FileManager.default.createSymbolicLink(atPath: scratch.path("old/link"), withDestinationPath: "a.plist")
     try FileManager.default.createSymbolicLink(atPath: scratch.path("old/deep/loop"), withDestinationPath: "..")
@@ -140,7 +140,7 @@ struct FolderConversionTests {
   @Test("An archive that somebody has changed since is neither done nor replaced")
   func changedArchives() throws {
     #expect(summary() == "4 converted, 0 done before, 5 ignored, 1 failed")
-    let own = try ArchiveEncoder().encode(Value.string("written again by an app"))
+    let own = try ArchiveEncoder().encode(ArchiveValue.string("written again by an app"))
     _ = try scratch.file("new/a.plist.strata", own)
     let run = Run("convert", input, "-o", output)
     #expect(run.text.contains("failed  a.plist  a.plist.strata has been changed"), "\(run.text)")

@@ -63,7 +63,7 @@ struct InspectTests {
     let records = (0..<50).map {
       ModelRecord(typeName: $0 == 7 ? name : "Type\($0)", modelVersion: 1, fields: [("a", 1)])
     }
-    let file = try scratch.file("t.strata", ArchiveEncoder().encode(Value.array(records.map { .record($0) })))
+    let file = try scratch.file("t.strata", ArchiveEncoder().encode(ArchiveValue.array(records.map { .record($0) })))
     let lines = Run("inspect", file).text.split(separator: "\n").filter { $0.hasSuffix("1 record") }
     #expect(lines.count == 50)
     #expect(lines.contains { $0.contains(name + "@1  1 record") })
@@ -76,7 +76,7 @@ struct InspectTests {
       ModelRecord(typeName: "A\tB\n\u{1B}[2J\u{202E}", modelVersion: 1, fields: [("a\tb", "\u{2066}x")]),
       ModelRecord(typeName: "Plain", modelVersion: 1),
     ]
-    let file = try scratch.file("t.strata", ArchiveEncoder().encode(Value.array(records.map { .record($0) })))
+    let file = try scratch.file("t.strata", ArchiveEncoder().encode(ArchiveValue.array(records.map { .record($0) })))
     let run = Run("inspect", file)
     let lines = run.text.split(separator: "\n").filter { $0.hasSuffix("1 record") }
     #expect(lines.count == 2 && Set(lines.map(\.count)).count == 1, "\(run.text)")
@@ -88,7 +88,7 @@ struct InspectTests {
   @Test("A text that is cut says so")
   func cutKeys() throws {
     let keys = ["1", "2"].map { String(repeating: "k", count: 60) + $0 }
-    let map = Value.map([.init(key: 1, value: 1)] + keys.map { .init(key: .string($0), value: 1) })
+    let map = ArchiveValue.map([.init(key: 1, value: 1)] + keys.map { .init(key: .string($0), value: 1) })
     let file = try scratch.file("m.strata", ArchiveEncoder().encode(map))
     let lines = Run("inspect", file).text.split(separator: "\n").filter { $0.contains("kkk") }
     #expect(lines.count == 2 && lines.allSatisfy { $0.contains("k…\": 1") }, "\(lines)")

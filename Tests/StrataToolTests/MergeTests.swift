@@ -23,7 +23,7 @@ struct MergeTests {
       "server.json", #"{"title": "theirs", "votes": 15, "labels": [{"id": 2, "name": "b"}, {"id": 3, "name": "c"}]}"#)
   }
 
-  private func json(_ data: Data) throws -> Value { try JSONReader().read(data) }
+  private func json(_ data: Data) throws -> ArchiveValue { try JSONReader().read(data) }
 
   @Test("three ways: what one side changed counts, and the rest is a conflict that keeps the local value")
   func threeWays() throws {
@@ -80,7 +80,7 @@ struct MergeTests {
   }
 
   @Test func reports() throws {
-    func report(_ more: String...) throws -> Value {
+    func report(_ more: String...) throws -> ArchiveValue {
       let run = Run(
         ["merge", "--local", local, "--base", base, "--server", server, "-q", "--report", scratch.path("r.json")] + more
       )
@@ -136,7 +136,7 @@ struct MergeTests {
   @Test("what diff prints as a patch makes the one of the other, whatever they are", arguments: 0..<40)
   func randomPatches(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
-    func value(_ depth: Int) -> Value {
+    func value(_ depth: Int) -> ArchiveValue {
       switch random.below(depth > 3 ? 5 : 8) {
       case 0: return .null
       case 1: return .bool(random.below(2) == 0)
@@ -145,11 +145,11 @@ struct MergeTests {
       case 4: return ["a", "b/c", "d~e", ""][random.below(4)]
       case 5, 6:
         let keys = ["a", "b/c", "d~e", "", "0"].filter { _ in random.below(2) == 0 }
-        return .object(Object(keys.map { .init(key: $0, value: value(depth + 1)) }))
+        return .object(ArchiveObject(keys.map { .init(key: $0, value: value(depth + 1)) }))
       default: return .array((0..<random.below(5)).map { _ in value(depth + 1) })
       }
     }
-    func object() -> Value {
+    func object() -> ArchiveValue {
       ["x": value(0), "y": value(1), "list": .array((0..<random.below(6)).map { _ in value(2) })]
     }
     let one = try scratch.file("1.json", JSONWriter().write(object()))

@@ -23,7 +23,7 @@ struct StoreScene {
   /// The JSON document that a command prints.
   func json(
     _ command: String, _ arguments: String..., code: Int32 = 0, at location: SourceLocation = #_sourceLocation
-  ) throws -> Value {
+  ) throws -> ArchiveValue {
     let run = Run(["store", command, store] + arguments + ["--json"])
     #expect(run.code == code, "\(run.error)", sourceLocation: location)
     return try JSONReader().read(run.output)
@@ -86,7 +86,7 @@ struct StoreCommandTests {
   }
 
   @Test func whatCannotBeSaved() throws {
-    let archive = try scene.scratch.file("a.strata", ArchiveEncoder().encode(Value.int(1)))
+    let archive = try scene.scratch.file("a.strata", ArchiveEncoder().encode(ArchiveValue.int(1)))
     scene.run("save", "k", archive, "--type", "T").expectFailure("--type is for JSON")
     scene.run("save", "k", scene.scratch.path("none")).expectFailure("none")
     scene.run("save", "k", "-").expectFailure("standard input", "empty")
@@ -206,7 +206,7 @@ struct StoreCommandTests {
     let folder = try Scratch()
     try FileManager.default.createDirectory(atPath: folder.path("in/sub"), withIntermediateDirectories: true)
     _ = try folder.file("in/a.json", #"{"a": -0.0}"#)
-    _ = try folder.file("in/sub/b.strata", ArchiveEncoder().encode(Value.int(2)))
+    _ = try folder.file("in/sub/b.strata", ArchiveEncoder().encode(ArchiveValue.int(2)))
     _ = try folder.file("in/text.txt", "a text")
     _ = try folder.file("in/five.json", "5")
     _ = try folder.file("in/bad.json", "{\"a\": }")
@@ -225,7 +225,7 @@ struct StoreCommandTests {
     let second = scene.run("import", folder.path("in"), "--prefix", "x/")
     #expect(second.code == 0 && second.text.hasSuffix("\n1 saved, 2 the same, 2 other, 0 failed\n"), "\(second.text)")
     #expect(second.text.hasPrefix("saved  x/a.json  revision 2\nsame  x/five.json  revision 1\n"))
-    #expect(scene.run("list", "--prefix", "x/f").text.hasPrefix("x/five.json  revision 1  Value  "))
+    #expect(scene.run("list", "--prefix", "x/f").text.hasPrefix("x/five.json  revision 1  ArchiveValue  "))
     #expect(scene.run("import", folder.path("none")).code == 1)
     try FileManager.default.createDirectory(atPath: folder.path("empty"), withIntermediateDirectories: true)
     #expect(scene.run("import", folder.path("empty")).code == 1)

@@ -3,11 +3,11 @@ import StrataCore
 
 /// Streams of values, made member by member.
 enum Streams {
-  static func stream(_ members: [[Value]], numbers: [UInt64]? = nil, hasEnd: Bool = true) throws -> Data {
+  static func stream(_ members: [[ArchiveValue]], numbers: [UInt64]? = nil, hasEnd: Bool = true) throws -> Data {
     var bytes: [UInt8] = []
     var plainSize: UInt64 = 0
     for (place, values) in members.enumerated() {
-      let body = try ArchiveEncoder().encodeBody(Value.array(values))
+      let body = try ArchiveEncoder().encodeBody(ArchiveValue.array(values))
       plainSize += UInt64(body.count)
       let stamp = Stamp(
         kind: .member, sequenceNumber: numbers?[place] ?? UInt64(place), typeName: "Value",

@@ -20,7 +20,7 @@ struct VerifyTests {
     #expect(run.code == 0 && run.error.isEmpty)
     let lines = run.text.split(separator: "\n")
     #expect(lines.first == "ok  \(single)  Issue@3  1 value  \(archive.count) bytes")
-    #expect(lines.last?.hasPrefix("ok  \(stream)  Value  3 values  ") == true)
+    #expect(lines.last?.hasPrefix("ok  \(stream)  ArchiveValue  3 values  ") == true)
   }
 
   @Test func everyFlippedByteIsNoticed() throws {
@@ -60,7 +60,7 @@ struct VerifyTests {
     for session in 0..<3 {
       var writer =
         try session == 0
-        ? ArchiveStreamWriter<Value>(creating: url) : ArchiveStreamWriter<Value>(appendingTo: url)
+        ? ArchiveStreamWriter<ArchiveValue>(creating: url) : ArchiveStreamWriter<ArchiveValue>(appendingTo: url)
       for number in 0..<4 { try writer.append(["number": .integer(session * 4 + number)]) }
       try writer.finish()
     }
@@ -77,7 +77,7 @@ struct VerifyTests {
 
   @Test("X-30: a member that holds something else than an array is damaged for every command")
   func otherBodies() throws {
-    for body: Value in ["text", ["a": 1], .graph(ObjectGraph(objects: [], root: [1]))] {
+    for body: ArchiveValue in ["text", ["a": 1], .graph(ObjectGraph(objects: [], root: [1]))] {
       var writer = ArchiveWriter()
       try writer.write(body)
       var data = Data(try writer.member(Stamp(kind: .member, typeName: "Value", count: 1), .balanced))
@@ -98,7 +98,7 @@ struct VerifyTests {
     for session in 0..<3 {
       var writer =
         try session == 0
-        ? ArchiveStreamWriter<Value>(creating: url) : ArchiveStreamWriter<Value>(appendingTo: url)
+        ? ArchiveStreamWriter<ArchiveValue>(creating: url) : ArchiveStreamWriter<ArchiveValue>(appendingTo: url)
       for number in 0..<4 { try writer.append(["number": .integer(session * 4 + number)]) }
       try writer.finish()
     }

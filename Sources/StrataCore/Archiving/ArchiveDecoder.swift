@@ -76,7 +76,7 @@ public struct ArchiveDecoder: Sendable {
   /// What an archive holds, without its types.
   ///
   /// - Throws: ``ArchiveError`` with the code `notAnArchive`, `newerFormat`, `truncated`, `damaged` or `limitExceeded`.
-  public func decodeValue(from data: Data) throws -> Value {
+  public func decodeValue(from data: Data) throws -> ArchiveValue {
     var report = DecodingReport()
     return try withBody(of: data, newestVersion: nil) { _, body in
       try decode(body, fileSize: data.count, &report) { try $0.readValue() }

@@ -1,7 +1,7 @@
 /// What there is of a value whose bytes break off.
 struct CutValue {
   /// The value with what is complete in it; `nil` where nothing of it is.
-  var value: Value?
+  var value: ArchiveValue?
   /// Where it breaks off.
   var path: [ArchiveError.PathComponent] = []
 }
@@ -19,7 +19,7 @@ extension ArchiveReader {
   }
 
   /// The next value; `nil`, with nothing passed, where the bytes end before it does.
-  private mutating func readWhole() throws -> Value? {
+  private mutating func readWhole() throws -> ArchiveValue? {
     let start = (position, strings.count, urls.count, definitions.count, depth, context.graph)
     do { return try readValue() } catch let error as ArchiveError where error.code == .truncated {
       position = start.0
@@ -63,14 +63,14 @@ extension ArchiveReader {
       | UInt64(bytes.unsafeLoad(fromByteOffset: position + 2, as: UInt8.self))
   }
 
-  private mutating func readCutElements(_ count: UInt64, _ make: ([Value]) -> Value) throws -> CutValue {
-    var elements: [Value] = []
+  private mutating func readCutElements(_ count: UInt64, _ make: ([ArchiveValue]) -> ArchiveValue) throws -> CutValue {
+    var elements: [ArchiveValue] = []
     while UInt64(elements.count) < count, let element = try readWhole() { elements.append(element) }
     return CutValue(value: make(elements), path: [.index(elements.count)])
   }
 
   private mutating func readCutMap(_ count: UInt64) throws -> CutValue {
-    var entries: [Value.MapEntry] = []
+    var entries: [ArchiveValue.MapEntry] = []
     var path: [ArchiveError.PathComponent] = []
     while UInt64(entries.count) < count, let key = try readWhole() {
       let name = key.stringValue ?? "(key)"
@@ -84,14 +84,15 @@ extension ArchiveReader {
       break
     }
     let isObject = entries.allSatisfy { $0.key.stringValue != nil }
-    let value: Value =
-      isObject ? .object(Object(entries.map { .init(key: $0.key.stringValue ?? "", value: $0.value) })) : .map(entries)
+    let value: ArchiveValue =
+      isObject
+      ? .object(ArchiveObject(entries.map { .init(key: $0.key.stringValue ?? "", value: $0.value) })) : .map(entries)
     return CutValue(value: value, path: path)
   }
 
   private mutating func readCutFields(_ shape: RecordShape) throws -> CutValue {
     var keys: [String] = []
-    var values: [Value] = []
+    var values: [ArchiveValue] = []
     var path: [ArchiveError.PathComponent] = []
     for key in shape.keys {
       let whole = try readWhole()

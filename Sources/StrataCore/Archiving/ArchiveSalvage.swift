@@ -114,7 +114,7 @@ public enum ArchiveSalvage {
     }
   }
 
-  private static func write(_ value: Value, _ stamp: Stamp, _ output: URL, _ limits: ArchiveLimits) throws {
+  private static func write(_ value: ArchiveValue, _ stamp: Stamp, _ output: URL, _ limits: ArchiveLimits) throws {
     try AtomicFile.write(ArchiveEncoder(limits: limits).archive(stamp) { try $0.write(value) }, to: output)
   }
 }

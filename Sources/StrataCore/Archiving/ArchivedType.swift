@@ -72,7 +72,7 @@ package struct ArchivedType {
 extension Archivable {
   fileprivate static var optionalType: any Archivable.Type { Self?.self }
   fileprivate static var arrayType: any Archivable.Type { [Self].self }
-  fileprivate static var dictionaryType: any Archivable.Type { [Value: Self].self }
+  fileprivate static var dictionaryType: any Archivable.Type { [ArchiveValue: Self].self }
   fileprivate static var setType: (any Archivable.Type)? {
     (Self.self as? any (Archivable & Hashable).Type)?.setOfHashableType
   }

@@ -20,7 +20,7 @@ extension ArchiveEncoder {
   }
 
   /// What an archive holds as a row, with its own stamp.
-  package func encodeRow(_ value: Value, stamp: Stamp, shapes: [RecordShape]) throws -> EncodedRow {
+  package func encodeRow(_ value: ArchiveValue, stamp: Stamp, shapes: [RecordShape]) throws -> EncodedRow {
     try row(stamp, shapes) {
       $0.keepsOrder = true
       try $0.write(value)
@@ -46,7 +46,7 @@ extension ArchiveEncoder {
 
   /// The archive of a value that was read from an archive or a row: sets and maps keep the order that they have there, so
   /// that the bytes are those of the value's own type.
-  package func encode(asRead value: Value, stamp: Stamp) throws -> Data {
+  package func encode(asRead value: ArchiveValue, stamp: Stamp) throws -> Data {
     try archive(stamp) {
       $0.keepsOrder = true
       try $0.write(value)
@@ -64,7 +64,7 @@ extension ArchiveEncoder {
 
 extension ArchiveDecoder {
   /// The stamp and the content of an archive of one value, without its types.
-  package func decodeStampedValue(from data: Data) throws -> (stamp: Stamp, value: Value) {
+  package func decodeStampedValue(from data: Data) throws -> (stamp: Stamp, value: ArchiveValue) {
     var report = DecodingReport()
     return try withBody(of: data, newestVersion: nil) { stamp, body in
       (stamp, try decode(body, fileSize: data.count, &report) { try $0.readValue() })
@@ -98,7 +98,7 @@ extension ArchiveDecoder {
   /// What a row holds, without its types.
   package func decodeRowValue(
     from row: RawSpan, definitions: [ArchiveReader.Definition], contents: RowContents
-  ) throws -> Value {
+  ) throws -> ArchiveValue {
     var report = DecodingReport()
     return try decodeRow(row, definitions, contents, &report) { try $0.readValue() }
   }

@@ -15,7 +15,7 @@ extension Bool {
 
 extension Archivable where Self: FixedWidthInteger {
   public static func make(fromJSON element: JSONElement, in context: DecodingContext) throws -> Self {
-    if element.token.kind == .integer, let small = Value.smallInteger(element.text),
+    if element.token.kind == .integer, let small = ArchiveValue.smallInteger(element.text),
       let integer = Self(exactly: small)
     {
       return integer
@@ -39,7 +39,7 @@ extension Double {
       return number
     // Up to 15 digits are exact.
     case .integer where element.token.length <= 15:
-      if let integer = Value.smallInteger(element.text) { return Double(integer) }
+      if let integer = ArchiveValue.smallInteger(element.text) { return Double(integer) }
       return try make(from: element.value(), in: context)
     case .integer: return try make(from: element.value(), in: context)
     default: throw element.mismatch("a floating-point number")
@@ -152,8 +152,8 @@ extension JSONElement {
 
 extension JSONElement {
   /// The members with some of the keys, as values.
-  fileprivate func members(_ keys: Set<ExactKey>) throws -> Object {
-    var entries: [Object.Entry] = []
+  fileprivate func members(_ keys: Set<ExactKey>) throws -> ArchiveObject {
+    var entries: [ArchiveObject.Entry] = []
     try forEachMember { key, member in
       guard keys.contains(ExactKey(key)) else { return }
       guard !entries.contains(where: { ExactKey.isSame($0.key, key) }) else {
@@ -161,9 +161,9 @@ extension JSONElement {
           .invalidJSON, "a duplicate key that a field reads in an object; each may be there once",
           byteOffset: member.byteOffset)
       }
-      entries.append(Object.Entry(key: key, value: try member.value()))
+      entries.append(ArchiveObject.Entry(key: key, value: try member.value()))
     }
-    return Object(uniqueEntries: entries)
+    return ArchiveObject(uniqueEntries: entries)
   }
 }
 

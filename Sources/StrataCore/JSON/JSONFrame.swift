@@ -1,10 +1,10 @@
 /// An array or an object of which some elements are still to be written.
 struct JSONFrame {
   enum Contents {
-    case elements([Value])
-    case entries([Object.Entry])
-    case fields(RecordShape, [Value])
-    case pairs([Value.MapEntry])
+    case elements([ArchiveValue])
+    case entries([ArchiveObject.Entry])
+    case fields(RecordShape, [ArchiveValue])
+    case pairs([ArchiveValue.MapEntry])
     case members([Member], JSONLayout)
   }
 
@@ -12,7 +12,7 @@ struct JSONFrame {
   struct Member {
     enum Content {
       /// A value and its number among the leaves of the layout.
-      case value(Value, Int)
+      case value(ArchiveValue, Int)
       case group([Member])
       /// An element that nothing is written at, while later ones are.
       case gap

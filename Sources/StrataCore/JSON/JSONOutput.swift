@@ -10,7 +10,7 @@ protocol JSONSink: ~Copyable {
   mutating func separate(isFirst: Bool, inObject: Bool)
   mutating func write(key: String)
   /// Writes what holds no other values.
-  mutating func write(scalar: Value) throws(ArchiveError)
+  mutating func write(scalar: ArchiveValue) throws(ArchiveError)
 }
 
 /// JSON text as it grows: the only place that writes strings, numbers and dates, indents, sorts keys and counts levels.
@@ -138,7 +138,7 @@ struct JSONOutput: ~Copyable, JSONSink {
 
   // MARK: Scalars
 
-  mutating func write(scalar: Value) throws(ArchiveError) {
+  mutating func write(scalar: ArchiveValue) throws(ArchiveError) {
     switch scalar {
     case .null: writeNull()
     case .bool(let flag): write(flag)
@@ -207,7 +207,7 @@ struct JSONOutput: ~Copyable, JSONSink {
 
   /// The text that a value is as a key, and without which JSON has no object of it: strings, integers, dates, URLs,
   /// UUIDs and data have one. `nil` for any other.
-  static func text(of value: Value) throws(ArchiveError) -> String? {
+  static func text(of value: ArchiveValue) throws(ArchiveError) -> String? {
     switch value {
     case .data(let data): return data.base64EncodedString()
     case .date:

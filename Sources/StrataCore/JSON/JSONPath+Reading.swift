@@ -4,11 +4,13 @@ extension JSONPath {
   ///
   /// - Throws: ``ArchiveError`` with the code `typeMismatch` where something on the way has no such step, and `missingValue`
   ///   where one of several elements lacks what the path leads to. The path of the error is that in the document.
-  func value(in json: Value) throws(ArchiveError) -> Value? { try Self.value(in: json, steps[...], after: []) }
+  func value(in json: ArchiveValue) throws(ArchiveError) -> ArchiveValue? {
+    try Self.value(in: json, steps[...], after: [])
+  }
 
   private static func value(
-    in json: Value, _ steps: ArraySlice<Step>, after path: [ArchiveError.PathComponent]
-  ) throws(ArchiveError) -> Value? {
+    in json: ArchiveValue, _ steps: ArraySlice<Step>, after path: [ArchiveError.PathComponent]
+  ) throws(ArchiveError) -> ArchiveValue? {
     var (current, path) = (json, path)
     for (place, step) in zip(steps.indices, steps) {
       if current.isNull { return current }
@@ -18,7 +20,7 @@ extension JSONPath {
       case .index(let index): component = .index(index)
       case .each:
         guard case .array(let elements) = current else { throw mismatch("an array", current, path) }
-        var values: [Value] = []
+        var values: [ArchiveValue] = []
         for (index, element) in elements.enumerated() {
           let path = path + [.index(index)]
           guard let value = try Self.value(in: element, steps[(place + 1)...], after: path) else {
@@ -40,7 +42,7 @@ extension JSONPath {
   }
 
   private static func mismatch(
-    _ expected: String, _ found: Value, _ path: [ArchiveError.PathComponent]
+    _ expected: String, _ found: ArchiveValue, _ path: [ArchiveError.PathComponent]
   ) -> ArchiveError {
     ArchiveError.mismatch(expected: expected, found: found.kind).about(found).prefixed(by: path)
   }

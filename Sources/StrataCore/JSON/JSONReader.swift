@@ -1,15 +1,15 @@
 public import Foundation
 
-/// Reads JSON text (RFC 8259) into a ``Value``, or into a model without a value in between.
+/// Reads JSON text (RFC 8259) into an ``ArchiveValue``, or into a model without a value in between.
 ///
-/// - An object becomes ``Value/object(_:)`` with its keys in the order of the text. Keys are compared by their bytes,
+/// - An object becomes ``ArchiveValue/object(_:)`` with its keys in the order of the text. Keys are compared by their bytes,
 ///   so two spellings of the same character (U+00E9, and U+0065 U+0301) are two keys.
-/// - A number without fraction and exponent is an exact integer: ``Value/int(_:)``, ``Value/uint(_:)``, or
-///   ``Value/wideInteger(_:)`` up to 128 bits of magnitude.
-/// - Another number is a ``Value/double(_:)`` where the shortest text of the nearest double says the same number, as
+/// - A number without fraction and exponent is an exact integer: ``ArchiveValue/int(_:)``, ``ArchiveValue/uint(_:)``, or
+///   ``ArchiveValue/wideInteger(_:)`` up to 128 bits of magnitude.
+/// - Another number is an ``ArchiveValue/double(_:)`` where the shortest text of the nearest double says the same number, as
 ///   it does for every number of up to 15 digits in the range of doubles. So is `-0`, since no integer keeps its sign.
-/// - What neither holds is exact all the same: ``Value/decimal(_:)`` where a decimal of at most 38 digits holds it, and
-///   else ``Value/number(_:)``, which keeps the text.
+/// - What neither holds is exact all the same: ``ArchiveValue/decimal(_:)`` where a decimal of at most 38 digits holds it, and
+///   else ``ArchiveValue/number(_:)``, which keeps the text.
 /// - `true` and `false` are booleans and never numbers.
 /// - A string is made of Unicode scalars: lone surrogates, invalid UTF-8 and raw control characters are refused.
 public struct JSONReader: Sendable {
@@ -23,7 +23,7 @@ public struct JSONReader: Sendable {
   /// A depth above ``maximumDepth`` counts as ``maximumDepth``. The other limits have no meaning here.
   public var limits = ArchiveLimits()
 
-  /// What to do where an object of a ``Value`` has a key twice; ``JSONDuplicateKeys/lastWins`` unless set.
+  /// What to do where an object of an ``ArchiveValue`` has a key twice; ``JSONDuplicateKeys/lastWins`` unless set.
   ///
   /// Models always refuse two values for one field, whatever this is: which of them another reader of the same text
   /// took is not known. Keys that no field reads may be duplicates.
@@ -44,7 +44,7 @@ public struct JSONReader: Sendable {
   ///   the line and column in ``ArchiveError/reason`` say where. Lines end with a line feed; columns count bytes,
   ///   and both start at 1. No message repeats content of the document beyond one punctuation character.
   /// - Complexity: linear in the size of the text.
-  public func read(_ data: Data) throws -> Value {
+  public func read(_ data: Data) throws -> ArchiveValue {
     try withRoot(of: data, depthLimit: Self.maximumDepth) { try $0.value(duplicateKeys: duplicateKeys) }
   }
 

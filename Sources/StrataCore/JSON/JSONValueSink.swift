@@ -7,11 +7,11 @@ struct JSONValueSink: JSONSink {
     let isObject: Bool
     /// The key of the member that is being written.
     var key = ""
-    var entries: [Object.Entry] = []
-    var elements: [Value] = []
+    var entries: [ArchiveObject.Entry] = []
+    var elements: [ArchiveValue] = []
   }
 
-  private(set) var result = Value.null
+  private(set) var result = ArchiveValue.null
   private var open: [Container] = []
   /// About as many bytes as the values take.
   private(set) var count = 0
@@ -20,14 +20,14 @@ struct JSONValueSink: JSONSink {
 
   mutating func close(isObject: Bool, isEmpty: Bool) {
     let closed = open.removeLast()
-    add(isObject ? .object(Object(uniqueEntries: closed.entries)) : .array(closed.elements))
+    add(isObject ? .object(ArchiveObject(uniqueEntries: closed.entries)) : .array(closed.elements))
   }
 
   mutating func separate(isFirst: Bool, inObject: Bool) {}
 
   mutating func write(key: String) { open[open.count - 1].key = key }
 
-  mutating func write(scalar: Value) throws(ArchiveError) {
+  mutating func write(scalar: ArchiveValue) throws(ArchiveError) {
     switch scalar {
     case .double(let number) where !number.isFinite: throw JSONOutput.notFinite()
     case .decimal(let number) where !number.isFinite: throw JSONOutput.notFinite()
@@ -39,11 +39,11 @@ struct JSONValueSink: JSONSink {
     }
   }
 
-  private mutating func add(_ value: Value) {
-    count &+= MemoryLayout<Value>.stride + (value.stringValue?.utf8.count ?? 0)
+  private mutating func add(_ value: ArchiveValue) {
+    count &+= MemoryLayout<ArchiveValue>.stride + (value.stringValue?.utf8.count ?? 0)
     guard let last = open.indices.last else { return result = value }
     if open[last].isObject {
-      open[last].entries.append(Object.Entry(key: open[last].key, value: value))
+      open[last].entries.append(ArchiveObject.Entry(key: open[last].key, value: value))
     } else {
       open[last].elements.append(value)
     }

@@ -11,11 +11,11 @@ extension JSONValueWriter {
   /// What is written of each leaf; `nil` for nothing.
   private func values(
     of record: ModelRecord, _ layout: JSONLayout, _ leaves: [JSONLayout.Leaf], _ fields: Set<String>?
-  ) throws -> [Value?] {
-    var values: [Value?] = []
+  ) throws -> [ArchiveValue?] {
+    var values: [ArchiveValue?] = []
     values.reserveCapacity(leaves.count)
     // The leaves of a field that is written at several paths follow each other.
-    var last: (index: Int, value: Value)?
+    var last: (index: Int, value: ArchiveValue)?
     for leaf in leaves {
       guard fields?.contains(leaf.key) ?? true else {
         values.append(nil)
@@ -37,7 +37,7 @@ extension JSONValueWriter {
     return values
   }
 
-  private func transformed(_ value: Value, _ entry: JSONPlan.Entry) throws -> Value {
+  private func transformed(_ value: ArchiveValue, _ entry: JSONPlan.Entry) throws -> ArchiveValue {
     guard let transform = entry.json.transform else { return value }
     if value.isNull, !transform.takesNull { return value }
     guard let write = transform.write else { return .null }
@@ -45,7 +45,7 @@ extension JSONValueWriter {
   }
 
   /// The members that have something to write. Containers appear with the first value in them.
-  private func members(_ nodes: [JSONPathTree], _ values: [Value?]) -> [JSONFrame.Member] {
+  private func members(_ nodes: [JSONPathTree], _ values: [ArchiveValue?]) -> [JSONFrame.Member] {
     var members: [JSONFrame.Member] = []
     for node in nodes {
       let content: JSONFrame.Member.Content
@@ -73,9 +73,9 @@ extension JSONValueWriter {
 
   /// The object of a model that has fields which are the whole of it. They come first: the others are more precise.
   private func contents(
-    of record: ModelRecord, _ layout: JSONLayout, _ values: [Value?], _ fields: Set<String>?
+    of record: ModelRecord, _ layout: JSONLayout, _ values: [ArchiveValue?], _ fields: Set<String>?
   ) throws -> JSONFrame.Contents {
-    var target = Value.object(Object())
+    var target = ArchiveValue.object(ArchiveObject())
     for (leaf, value) in try zip(layout.whole, self.values(of: record, layout, layout.whole, fields)) {
       guard let value, !value.isNull else { continue }
       do {
@@ -88,7 +88,7 @@ extension JSONValueWriter {
     for (leaf, value) in zip(layout.leaves, values) {
       guard let value else { continue }
       do {
-        try target.set(json(value), at: leaf.path.components[...]) { try Value.container(.null, for: $1) }
+        try target.set(json(value), at: leaf.path.components[...]) { try ArchiveValue.container(.null, for: $1) }
       } catch { throw layout.located(error, leaf) }
     }
     return .entries(target.objectValue?.entries ?? [])

@@ -5,7 +5,7 @@ struct JSONValueWriter {
   let writing: JSONWriting
   private let limits: ArchiveLimits
   private var output: OutputLimit
-  private var root = Value.null
+  private var root = ArchiveValue.null
   private(set) var frames: [JSONFrame] = []
   private var graph: ObjectGraph?
   /// The objects that are being written, each inside the one before.
@@ -22,7 +22,7 @@ struct JSONValueWriter {
   }
 
   /// - Throws: ``ArchiveError``; the path tells where in the value.
-  mutating func write<Sink: JSONSink & ~Copyable>(_ value: Value, to sink: inout Sink) throws {
+  mutating func write<Sink: JSONSink & ~Copyable>(_ value: ArchiveValue, to sink: inout Sink) throws {
     root = value
     do {
       try append(value, &sink)
@@ -42,7 +42,7 @@ struct JSONValueWriter {
   }
 
   /// The value that reading the text of a value would give.
-  func json(_ value: Value) throws -> Value {
+  func json(_ value: ArchiveValue) throws -> ArchiveValue {
     var writer = JSONValueWriter(writing, limits: limits)
     writer.graph = graph
     writer.openReferences = openReferences
@@ -88,7 +88,7 @@ struct JSONValueWriter {
     sink.write(key: key)
   }
 
-  private mutating func append<Sink: JSONSink & ~Copyable>(_ value: Value, _ sink: inout Sink) throws {
+  private mutating func append<Sink: JSONSink & ~Copyable>(_ value: ArchiveValue, _ sink: inout Sink) throws {
     switch value {
     case .null, .bool, .int, .uint, .wideInteger, .float, .double, .decimal, .number, .string, .data, .date, .url,
       .uuid:
@@ -148,7 +148,7 @@ struct JSONValueWriter {
   }
 
   /// What an array or an object holds.
-  private mutating func contents(of value: Value) throws -> (JSONFrame.Contents, JSONTagging.Tag?) {
+  private mutating func contents(of value: ArchiveValue) throws -> (JSONFrame.Contents, JSONTagging.Tag?) {
     switch value {
     case .array(let elements), .set(let elements): return (.elements(elements), nil)
     case .object(let object): return (.entries(object.entries), nil)
@@ -164,9 +164,9 @@ struct JSONValueWriter {
   }
 
   /// An object where all keys have a text, and else an array of pairs.
-  private func contents(of pairs: [Value.MapEntry]) throws -> JSONFrame.Contents {
+  private func contents(of pairs: [ArchiveValue.MapEntry]) throws -> JSONFrame.Contents {
     var texts = Set<ExactKey>(minimumCapacity: pairs.count)
-    var entries: [Object.Entry] = []
+    var entries: [ArchiveObject.Entry] = []
     entries.reserveCapacity(pairs.count)
     for pair in pairs {
       guard let key = try JSONOutput.text(of: pair.key) else {
@@ -174,13 +174,13 @@ struct JSONValueWriter {
         return .pairs(pairs)
       }
       guard texts.insert(ExactKey(key)).inserted else { throw ArchiveError.at(.key(key), JSONOutput.sameText()) }
-      entries.append(Object.Entry(key: key, value: pair.value))
+      entries.append(ArchiveObject.Entry(key: key, value: pair.value))
     }
     return .entries(entries)
   }
 
   /// Makes sure that no two keys of pairs have the same text: 1 and 1 as a decimal.
-  private func checkKeys(_ pairs: [Value.MapEntry]) throws {
+  private func checkKeys(_ pairs: [ArchiveValue.MapEntry]) throws {
     var texts = Set<[UInt8]>(minimumCapacity: pairs.count)
     for (index, pair) in pairs.enumerated() {
       var writer = JSONValueWriter(writing, limits: limits)

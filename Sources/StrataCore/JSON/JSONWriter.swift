@@ -1,10 +1,10 @@
 public import Foundation
 
-/// Writes a ``Value`` or a model as JSON text (RFC 8259). The same value always becomes the same bytes.
+/// Writes an ``ArchiveValue`` or a model as JSON text (RFC 8259). The same value always becomes the same bytes.
 ///
 /// - Integers are written with all their digits. A floating-point number has the fewest digits that read back as
 ///   the same number, and always a decimal point or an exponent, so that a double stays one.
-/// - A ``Value/decimal(_:)`` is written with all its digits, as a number, and a ``Value/number(_:)`` as it was.
+/// - An ``ArchiveValue/decimal(_:)`` is written with all its digits, as a number, and an ``ArchiveValue/number(_:)`` as it was.
 /// - Strings escape only the quote, the backslash and control characters.
 /// - What JSON has no form for: a date is a string in UTC such as `2011-01-26T19:01:12Z`, with decimal places only
 ///   where it has any; a URL is its absolute string; a UUID is a string in upper case; data is a string in base64;
@@ -33,11 +33,11 @@ public struct JSONWriter: Sendable {
   ///
   /// - Throws: ``ArchiveError`` with code `notEncodable` for a number that is not finite and for a date outside the
   ///   years 0 to 9999, and with code `limitExceeded` for nesting and for text beyond the limits. The path says where.
-  public func write(_ value: Value) throws -> Data {
+  public func write(_ value: ArchiveValue) throws -> Data {
     try text(of: value, JSONWriting())
   }
 
-  /// The text of a model, of an array of models or of anything else that archives can hold, without a ``Value`` in
+  /// The text of a model, of an array of models or of anything else that archives can hold, without an ``ArchiveValue`` in
   /// between unless a mapping needs one.
   ///
   /// - Throws: ``ArchiveError`` as for a value; `invalidMapping` where two fields of a model have the same JSON path, or
@@ -60,7 +60,7 @@ public struct JSONWriter: Sendable {
     return try JSONBodyWriter.text(of: writer, writing, isPretty: isPretty, sortsKeys: sortsKeys)
   }
 
-  func text(of value: Value, _ writing: JSONWriting, fields: Set<String>? = nil) throws -> Data {
+  func text(of value: ArchiveValue, _ writing: JSONWriting, fields: Set<String>? = nil) throws -> Data {
     var output = JSONOutput(isPretty: isPretty, sortsKeys: sortsKeys, limits: limits)
     var writer = JSONValueWriter(writing, limits: limits, fields: fields)
     try writer.write(value, to: &output)

@@ -16,7 +16,7 @@ extension VersionedModel {
   }
 
   /// Makes the model of a JSON object that was read before.
-  public init(fromJSON json: Value, validates: Bool = true) throws {
+  public init(fromJSON json: ArchiveValue, validates: Bool = true) throws {
     let context = DecodingContext(source: .json, validates: validates, collectsFailures: true)
     let model = try Self.make(fromJSON: json, in: context)
     try context.checkFailures(of: model)
@@ -30,7 +30,7 @@ extension VersionedModel {
     try JSONWriter(isPretty: isPretty, sortsKeys: sortsKeys).write(self)
   }
 
-  package static func make(fromJSON json: Value, in context: DecodingContext) throws -> Self {
+  package static func make(fromJSON json: ArchiveValue, in context: DecodingContext) throws -> Self {
     let schema = schema
     if schema.isEnumeration { return try makeCase(of: json, in: context) }
     try schema.check()

@@ -7,7 +7,7 @@ extension JSONAdapter where Root: VersionedModel {
   /// Applied to the JSON of `old`, written without nulls, it gives that of `new`. A merge patch has no other way to
   /// say null than to remove a key: for a server that tells the two apart, write the changed fields with
   /// `encode(_:fields:)`.
-  public func jsonMergePatch(from old: Root, to new: Root) throws -> Value {
+  public func jsonMergePatch(from old: Root, to new: Root) throws -> ArchiveValue {
     try JSONMergePatch.patch(from: value(of: old, .omit), to: value(of: new, .omit))
   }
 
@@ -36,7 +36,7 @@ extension JSONAdapter where Root: VersionedModel {
   /// Merges a JSON object that was parsed before.
   @discardableResult
   public func merge(
-    _ json: Value, into root: inout Root, base: Root? = nil, options: MergeOptions = MergeOptions()
+    _ json: ArchiveValue, into root: inout Root, base: Root? = nil, options: MergeOptions = MergeOptions()
   ) throws -> MergeReport {
     try root.fold(.json(json), base, options, in: context(.first, finishesModels: false).json)
   }

@@ -28,8 +28,8 @@ extension Merge {
   }
 
   private mutating func part(
-    _ value: Value, since before: Value? = nil, addsNulls: Bool = false, in context: DecodingContext
-  ) throws -> Value {
+    _ value: ArchiveValue, since before: ArchiveValue? = nil, addsNulls: Bool = false, in context: DecodingContext
+  ) throws -> ArchiveValue {
     incoming.hasParts = true
     return try PartReader(graph, context, addsNulls: addsNulls).read(snapshot.type, value, since: before)
   }
@@ -45,7 +45,7 @@ extension Merge {
     server = try graph.value(of: model)
   }
 
-  private mutating func read(archive value: Value) throws {
+  private mutating func read(archive value: ArchiveValue) throws {
     switch value {
     case .record, .graph: break
     default: throw ArchiveError.mismatch(expected: "a record of \(schema.name)", found: value.kind)
@@ -55,7 +55,8 @@ extension Merge {
 
   /// Reads what a patch changes: what is the same before and after is left alone, and what is gone is null.
   private mutating func read(
-    patch: (Value) throws -> Value, of base: (any Archivable)?, addsNulls: Bool = false, in context: DecodingContext
+    patch: (ArchiveValue) throws -> ArchiveValue, of base: (any Archivable)?, addsNulls: Bool = false,
+    in context: DecodingContext
   ) throws {
     incoming.removesAbsentKeys = true
     guard let origin = try (base as? any VersionedModel)?.dynamicModel ?? remembered() ?? model?.dynamicModel else {

@@ -1,7 +1,7 @@
 extension Merge {
   /// Where the objects of the result stand; those that are no longer in it, where they stood before.
   func places(
-    _ merger: ValueMerger, _ result: Value
+    _ merger: ValueMerger, _ result: ArchiveValue
   ) throws -> (all: ObjectPlaces, reachable: Set<Int>) {
     guard let matching = merger.matching, base != nil || !merger.notes.isEmpty else {
       return (ObjectPlaces([]), [])
@@ -56,7 +56,7 @@ extension Merge {
   }
 
   /// A value as a report holds it: objects stand in it as records, one level deep, with what tells further ones apart.
-  private func shown(_ value: Value?, _ merger: ValueMerger, isResult: Bool = false) throws -> Value? {
+  private func shown(_ value: ArchiveValue?, _ merger: ValueMerger, isResult: Bool = false) throws -> ArchiveValue? {
     guard let value, value.hasReferences else { return value }
     func record(_ number: Int) throws -> ModelRecord {
       var number = number
@@ -69,7 +69,7 @@ extension Merge {
       return try graph.record(number)
     }
     return try value.mapReferences { number in
-      try Value.record(record(number)).mapReferences { inner in
+      try ArchiveValue.record(record(number)).mapReferences { inner in
         let schema = graph.schema(inner)
         guard let key = schema.identityKey, let id = try record(inner)[key], !id.isNull else { return .null }
         return .record(ModelRecord(typeName: schema.name, modelVersion: schema.modelVersion, fields: [(key, id)]))
@@ -93,7 +93,7 @@ extension MergeCommit.Finished {
   ) -> [MergeReport.Entry] {
     zip(after.keys, after.values).compactMap { key, value in
       let old = before[key]
-      guard !Value.areSame(old, value), key != stateKey else { return nil }
+      guard !ArchiveValue.areSame(old, value), key != stateKey else { return nil }
       return MergeReport.Entry(
         path: path(steps + [.key(key)]), outcome: .merged, rule: "the model's own code", base: nil,
         local: old?.mapReferences { _ in .null }, server: nil, result: value.mapReferences { _ in .null })

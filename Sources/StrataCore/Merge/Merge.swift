@@ -13,8 +13,8 @@ struct Merge {
   /// The model itself, which has what no field holds, too.
   let model: (any VersionedModel)?
   private let wanted: Set<String>?
-  var server: Value = .null
-  var base: Value?
+  var server: ArchiveValue = .null
+  var base: ArchiveValue?
   var incoming = ValueMerger.Incoming()
   /// The source, where it is a whole model.
   var source: (any VersionedModel)?
@@ -121,7 +121,7 @@ struct Merge {
   }
 
   /// What becomes of the root: the fields of a model, the elements of a list.
-  private func mergeRoot(_ merger: inout ValueMerger) throws -> Value {
+  private func mergeRoot(_ merger: inout ValueMerger) throws -> ArchiveValue {
     let sides = merger.sides(base, snapshot.root, server)
     if let listPolicy { return try merger.mergeList(sides, listPolicy) ?? .array([]) }
     let policy = options.policy ?? .automatic
@@ -182,12 +182,12 @@ struct Merge {
     let keysInside = holdsUpdates ? Set(changedInside.compactMap(\.path.firstKey)) : []
     report.changes = schema.fields.compactMap { field in
       let (old, new) = (before[field.key], after[field.key])
-      return Value.areSame(old, new) && !keysInside.contains(field.key) || field.key == snapshot.stateKey
+      return ArchiveValue.areSame(old, new) && !keysInside.contains(field.key) || field.key == snapshot.stateKey
         ? nil : MergeReport.Change(key: field.key, old: old, new: new)
     }
     // What is no field: the case of an enum, and keys that the model does not declare.
     let others = Set(before.keys + after.keys).subtracting(schema.allKeys)
-    report.isChangedInside = others.contains { !Value.areSame(before[$0], after[$0]) }
+    report.isChangedInside = others.contains { !ArchiveValue.areSame(before[$0], after[$0]) }
     return report
   }
 
@@ -196,8 +196,8 @@ struct Merge {
     let count = graph.referenced.objects.count
     return outcome.linking.additions.compactMap { addition in
       guard let number = outcome.linking.number(of: addition.entity), number < count else { return nil }
-      func object<Object: VersionedModel>(_ model: Object) -> AnyObject? {
-        Object.schema.isObject ? model as AnyObject : nil
+      func object<ArchiveObject: VersionedModel>(_ model: ArchiveObject) -> AnyObject? {
+        ArchiveObject.schema.isObject ? model as AnyObject : nil
       }
       return NewObject(
         object: object(graph.referenced.objects[number]), path: MergePath([], from: addition.entity, in: outcome.places)

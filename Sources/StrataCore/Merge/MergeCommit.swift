@@ -7,7 +7,7 @@ struct MergeCommit {
   let graph: MergeGraph
   let linking: ObjectLinking
   /// The root as it was.
-  let root: Value
+  let root: ArchiveValue
   /// The number of the root where it is an object.
   let rootNumber: Int?
   let validates: Bool
@@ -26,7 +26,7 @@ struct MergeCommit {
   }
 
   /// Makes a root that is a value: finished, where the context finishes models.
-  typealias Make<Root> = (Value, MergeCommit, DecodingContext) throws -> (root: Root, finished: [Finished])
+  typealias Make<Root> = (ArchiveValue, MergeCommit, DecodingContext) throws -> (root: Root, finished: [Finished])
 
   /// The fields of the root as they are now; `nil` for a list.
   func rootFields(_ finished: [Finished]) -> ModelRecord? {
@@ -141,7 +141,7 @@ struct MergeCommit {
   private func finishingOrder(_ updates: [Int: ObjectLinking.Update]) throws -> [Int] {
     var order = Postorder()
     func objects(from starts: [Int]) throws -> [Int] {
-      try order.numbers(from: starts) { try Value.record(updates[$0]?.record ?? graph.record($0)).references }
+      try order.numbers(from: starts) { try ArchiveValue.record(updates[$0]?.record ?? graph.record($0)).references }
     }
     let reachable = try objects(from: linking.root.references)
     return try objects(from: updates.keys.sorted()) + reachable
@@ -162,7 +162,7 @@ struct MergeCommit {
 
   /// Makes a root that is a value, not an object.
   func made<M: VersionedModel>(
-    _ type: M.Type, _ value: Value, in context: DecodingContext
+    _ type: M.Type, _ value: ArchiveValue, in context: DecodingContext
   ) throws -> (root: M, finished: [Finished]) {
     guard case .record(let fields) = value, case .record(let before) = root else {
       throw ArchiveError(.mergeFailed, "the result is no model", typeName: M.schema.name)
@@ -203,12 +203,12 @@ extension SchemaCatalog {
 
 extension ModelRecord {
   /// Whether two records are the same: what is not a number is the same as itself.
-  func isSame(as other: ModelRecord) -> Bool { Value.record(self).isSame(as: .record(other)) }
+  func isSame(as other: ModelRecord) -> Bool { ArchiveValue.record(self).isSame(as: .record(other)) }
 }
 
-extension Value {
+extension ArchiveValue {
   /// Whether two values are the same that may be absent.
-  static func areSame(_ one: Value?, _ other: Value?) -> Bool {
+  static func areSame(_ one: ArchiveValue?, _ other: ArchiveValue?) -> Bool {
     guard let one, let other else { return one == nil && other == nil }
     return one.isSame(as: other)
   }

@@ -6,7 +6,7 @@ struct MergeNote {
   let outcome: MergeReport.Outcome
   let rule: String
   let sides: MergeSides
-  let result: Value?
+  let result: ArchiveValue?
   /// Whether this decides the value at the path and all that is inside of it.
   var decides = true
 

@@ -5,7 +5,7 @@
 struct MergeSnapshot {
   let graph = MergeGraph()
   /// A reference where the model is an object, else its record; the array of a list.
-  let root: Value
+  let root: ArchiveValue
   /// The number of the model where it is an object.
   let rootNumber: Int?
   /// The type of the root; of an object its own class.

@@ -8,7 +8,7 @@ public struct MergeSource {
     /// A whole list of models.
     case list(any Archivable)
     case text(Data)
-    case json(Value)
+    case json(ArchiveValue)
     case mergePatch(Data)
     case patch(JSONPatch)
     case archive(Data)
@@ -29,7 +29,7 @@ public struct MergeSource {
   public static func json(_ text: Data) -> MergeSource { MergeSource(form: .text(text)) }
 
   /// A JSON document that was read before.
-  public static func json(_ value: Value) -> MergeSource { MergeSource(form: .json(value)) }
+  public static func json(_ value: ArchiveValue) -> MergeSource { MergeSource(form: .json(value)) }
 
   /// What a JSON Merge Patch (RFC 7396) changes: at every depth a null clears, and what it does not hold is left alone.
   ///

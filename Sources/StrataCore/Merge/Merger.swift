@@ -31,17 +31,17 @@ public struct Merger: Sendable {
   ///   `unsupportedVersion` where records of one type have different versions and its model is not among those given,
   ///   `newerModel` and `migrationFailed` as upgrading does, `notEncodable` where objects are shared or in cycles, and
   ///   `limitExceeded` for nesting beyond the limit.
-  public func merge(_ server: Value, into local: Value, base: Value? = nil) throws -> (
-    value: Value, report: MergeReport
+  public func merge(_ server: ArchiveValue, into local: ArchiveValue, base: ArchiveValue? = nil) throws -> (
+    value: ArchiveValue, report: MergeReport
   ) {
     let context = DecodingContext(finishesModels: false)
     let upgrader = ValueUpgrader(catalog: catalog)
-    func upgraded(_ value: Value) throws -> Value { try upgrader.upgrade(value.asTree(), context) }
+    func upgraded(_ value: ArchiveValue) throws -> ArchiveValue { try upgrader.upgrade(value.asTree(), context) }
     var merger = ValueMerger(catalog: catalog, options: options, isBaseKnown: base != nil)
     let own = try upgraded(local)
     let sides = try merger.sides(
       base.map { try options.limited(upgraded($0), within: own) }, own, options.limited(upgraded(server), within: own))
-    let merged: Value?
+    let merged: ArchiveValue?
     do { merged = try merger.mergeRoot(sides) } catch let error as ArchiveError
       where error.code == .rejected
     {
@@ -52,10 +52,10 @@ public struct Merger: Sendable {
     report.entries = merger.notes.map(\.entry)
     try report.checkConflicts(options, typeName: nil)
     let result = merged ?? .null
-    func entries(_ value: Value?) -> [Object.Entry] {
+    func entries(_ value: ArchiveValue?) -> [ArchiveObject.Entry] {
       (value?.recordValue?.object ?? value?.objectValue)?.entries ?? []
     }
-    func lookup(_ entries: [Object.Entry]) -> [ExactKey: Value] {
+    func lookup(_ entries: [ArchiveObject.Entry]) -> [ExactKey: ArchiveValue] {
       Dictionary(entries.map { (ExactKey($0.key), $0.value) }, uniquingKeysWith: { first, _ in first })
     }
     let wanted = options.keys.map { Set($0.map { ExactKey($0) }) }
@@ -74,15 +74,15 @@ public struct Merger: Sendable {
   }
 }
 
-extension Value {
+extension ArchiveValue {
   /// The value with the objects of a graph in their places.
   ///
   /// - Throws: ``ArchiveError`` with the code `notEncodable` where an object is referred to twice.
-  package func asTree() throws -> Value {
+  package func asTree() throws -> ArchiveValue {
     guard case .graph(let graph) = self else { return self }
     var seen = Set<Int>()
     var depth = 0
-    func expanded(_ value: Value) throws -> Value {
+    func expanded(_ value: ArchiveValue) throws -> ArchiveValue {
       try value.mapReferences { number in
         guard graph.objects.indices.contains(number), seen.insert(number).inserted else {
           throw ArchiveError(
@@ -101,7 +101,7 @@ extension Value {
 
 extension MergeOptions {
   /// A document with the keys to merge, and what the local one has under the others.
-  fileprivate func limited(_ value: Value, within local: Value) -> Value {
+  fileprivate func limited(_ value: ArchiveValue, within local: ArchiveValue) -> ArchiveValue {
     guard let keys else { return value }
     switch (value, local) {
     case (.object(let object), .object(var result)):

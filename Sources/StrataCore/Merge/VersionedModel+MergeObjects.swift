@@ -25,7 +25,7 @@ extension VersionedModel where Self: AnyObject {
   /// Merges a JSON document that was read before.
   @discardableResult
   public func mergeValues(
-    fromJSON json: Value, forKeys keys: [String]? = nil, policy: MergePolicy? = nil, validates: Bool = true
+    fromJSON json: ArchiveValue, forKeys keys: [String]? = nil, policy: MergePolicy? = nil, validates: Bool = true
   ) throws -> MergeReport {
     var object = self
     return try object.fold(.json(json), nil, MergeOptions(policy: policy, keys: keys, validates: validates))

@@ -41,7 +41,7 @@ extension VersionedModel {
   /// Merges a JSON document that was read before.
   @discardableResult
   public mutating func mergeValues(
-    fromJSON json: Value, forKeys keys: [String]? = nil, policy: MergePolicy? = nil, validates: Bool = true
+    fromJSON json: ArchiveValue, forKeys keys: [String]? = nil, policy: MergePolicy? = nil, validates: Bool = true
   ) throws -> MergeReport {
     try fold(.json(json), nil, MergeOptions(policy: policy, keys: keys, validates: validates))
   }

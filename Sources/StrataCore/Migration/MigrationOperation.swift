@@ -9,9 +9,9 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
   /// Takes a key out.
   case drop(ValuePath)
   /// Sets a value where the key is absent; an explicit null stays.
-  case setDefault(String, Value)
+  case setDefault(String, ArchiveValue)
   /// Turns a value into another kind. Absent and null stay.
-  case convert(ValuePath, Conversion)
+  case convert(ValuePath, ValueConversion)
   /// Anything else, with what it does in a few words.
   case custom(String, @Sendable (inout ModelRecord) throws -> Void)
 
@@ -48,11 +48,11 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
     case .drop(let path): try record.set(nil, at: path)
     case .setDefault(let key, let value): if record[key] == nil { record[key] = value }
     case .move(let path, let newPath, let creating):
-      guard let value = try Value.record(record).value(at: path.steps) else { return }
+      guard let value = try ArchiveValue.record(record).value(at: path.steps) else { return }
       try record.set(nil, at: path)
       try record.set(value, at: newPath.steps[...]) { try Self.container($0, $1, creating) }
     case .convert(let path, let conversion):
-      guard let value = try Value.record(record).value(at: path.steps), !value.isNull else { return }
+      guard let value = try ArchiveValue.record(record).value(at: path.steps), !value.isNull else { return }
       do { try record.set(conversion.apply(to: value), at: path) } catch {
         throw ArchiveError.wrap(error).prefixed(by: path.steps)
       }
@@ -61,8 +61,10 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
   }
 
   /// What a move makes of null for a step.
-  private static func container(_ found: Value, _ step: Value.Step, _ creating: NestedRecord?) throws -> Value {
-    guard found.isNull else { return try Value.container(found, for: step) }
+  private static func container(_ found: ArchiveValue, _ step: ArchiveValue.Step, _ creating: NestedRecord?) throws
+    -> ArchiveValue
+  {
+    guard found.isNull else { return try ArchiveValue.container(found, for: step) }
     guard let creating else {
       throw ArchiveError(
         .migrationFailed, "there is no record to move into; say with creating: which one to make")

@@ -17,7 +17,7 @@ public protocol ValueDecoding: SendableMetatype {
   ///   - modelVersion: the version that wrote the object; 0 where none was written.
   ///   - record: what was archived, as the steps of ``Migratable`` left it. `record[key]` is the ordinary answer.
   /// - Throws: anything; decoding then fails with the code `migrationFailed` and this error as its cause.
-  static func decodeValue(forKey key: String, modelVersion: Int, in record: ModelRecord) throws -> Value?
+  static func decodeValue(forKey key: String, modelVersion: Int, in record: ModelRecord) throws -> ArchiveValue?
 }
 
 /// The steps that lead from the oldest version still supported to today's, each from one version to the next.

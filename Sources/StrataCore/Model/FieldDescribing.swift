@@ -60,7 +60,9 @@ private struct ValueDescription {
     return text(name, values.map { ($0.key, $0.value) }, referenced)
   }
 
-  private mutating func text(_ name: String, _ fields: [(String, Value)], _ referenced: ReferencedObjects) -> String {
+  private mutating func text(_ name: String, _ fields: [(String, ArchiveValue)], _ referenced: ReferencedObjects)
+    -> String
+  {
     var texts: [String] = []
     for (key, value) in fields {
       texts.append("\(key): \(redactedKeys.contains(key) && !value.isNull ? "•••" : text(value, referenced))")
@@ -68,7 +70,7 @@ private struct ValueDescription {
     return "\(name)(\(texts.joined(separator: ", ")))"
   }
 
-  private mutating func text(_ value: Value, _ referenced: ReferencedObjects) -> String {
+  private mutating func text(_ value: ArchiveValue, _ referenced: ReferencedObjects) -> String {
     switch value {
     case .null: "nil"
     case .bool(let value): "\(value)"

@@ -53,7 +53,7 @@ extension VersionedModel {
   /// their case.
   ///
   /// - Parameter referenced: takes the objects that this one refers to; else they stand in place.
-  func permanentValues(_ referenced: ReferencedObjects? = nil) throws -> [(key: String, value: Value)] {
+  func permanentValues(_ referenced: ReferencedObjects? = nil) throws -> [(key: String, value: ArchiveValue)] {
     let schema = Self.schema
     let record = try record(includingExcluded: true, role: referenced.map { .referenced($0) })
     let inside = schema.inside
@@ -68,7 +68,7 @@ extension VersionedModel {
 
 extension SchemaCatalog {
   /// A value without the transitory fields of the objects inside.
-  func permanent(_ value: Value) throws -> Value {
+  func permanent(_ value: ArchiveValue) throws -> ArchiveValue {
     var value = value
     if case .record(var record) = value {
       for field in self[record.typeName]?.fields ?? [] where field.storage == .transitory { record[field.key] = nil }

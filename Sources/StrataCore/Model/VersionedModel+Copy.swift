@@ -29,7 +29,7 @@ extension VersionedModel {
   ///     other values in the copy, too.
   ///   - validates: whether the copy must keep the model's rules (see ``Validating``).
   /// - Throws: as ``init(dictionary:validates:)``.
-  public func copy(updating values: [String: Value], validates: Bool = true) throws -> Self {
+  public func copy(updating values: [String: ArchiveValue], validates: Bool = true) throws -> Self {
     if isOfSubclass, let copy = try dynamicModel.copy(updating: values, validates: validates) as? Self { return copy }
     let schema = Self.schema
     let referenced = ReferencedObjects()
@@ -86,7 +86,8 @@ extension VersionedModel {
 
 extension FieldInfo {
   /// A value made in the type of the field, and the value of that.
-  func typed(_ value: Value, _ referenced: ReferencedObjects, in context: DecodingContext) throws -> Value {
+  func typed(_ value: ArchiveValue, _ referenced: ReferencedObjects, in context: DecodingContext) throws -> ArchiveValue
+  {
     if let type = type as? any Archivable.Type {
       return try type.make(from: value, in: context).archivedValue(
         includingExcluded: true, role: .referenced(referenced))

@@ -11,7 +11,7 @@ extension VersionedModel {
   /// - Throws: ``ArchiveError`` with the code `unknownKey` for a key that the model does not declare, `typeMismatch`
   ///   where a value is not what the field holds, `missingValue` where a field without a default is absent, `invalid`
   ///   where a rule is broken.
-  public init(dictionary: [String: Value]?, validates: Bool = true) throws {
+  public init(dictionary: [String: ArchiveValue]?, validates: Bool = true) throws {
     let context = DecodingContext(
       source: .dictionary, includesExcluded: true, validates: validates, collectsFailures: true)
     let model = try Self.make(dictionary: dictionary ?? [:], in: context)
@@ -23,7 +23,7 @@ extension VersionedModel {
   ///
   /// - Throws: ``ArchiveError`` where a value cannot be encoded.
   /// - Complexity: linear in the size of the object.
-  public var dictionaryValue: [String: Value] {
+  public var dictionaryValue: [String: ArchiveValue] {
     get throws {
       let record = try record(includingExcluded: true)
       // Unknown keys that the model keeps are no fields.
@@ -31,7 +31,7 @@ extension VersionedModel {
     }
   }
 
-  static func make(dictionary: [String: Value], in context: DecodingContext) throws -> Self {
+  static func make(dictionary: [String: ArchiveValue], in context: DecodingContext) throws -> Self {
     try schema.check()
     try schema.checkKeys(dictionary.keys)
     return try make(.slots(schema.allKeys.map { dictionary[$0] }), in: context)

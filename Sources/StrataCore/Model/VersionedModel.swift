@@ -97,7 +97,7 @@ extension VersionedModel {
   package func writeRecord(to writer: inout ArchiveWriter) throws {
     let schema = Self.schema.isObject ? try ownSchema() : Self.schema
     if schema.isEnumeration { return try encodeFields(to: &writer) }
-    var unknown: [Object.Entry] = []
+    var unknown: [ArchiveObject.Entry] = []
     if schema.keepsUnknownFields {
       unknown = archivedUnknownFields.object.entries.filter { !schema.allKeys.contains($0.key) }
     }
@@ -186,7 +186,7 @@ extension VersionedModel {
     }
   }
 
-  public static func make(from value: Value, in context: DecodingContext) throws -> Self {
+  public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Self {
     if schema.isEnumeration { return try makeCase(of: value, in: context) }
     if case .reference(let number) = value, let objects = context.objects {
       return try objects.object(number, as: Self.self, in: context)

@@ -48,7 +48,7 @@ public enum BooleanForm: String, Sendable, Hashable {
   case number
 }
 
-extension ReversibleTransformer where Input == Value, Output == Bool {
+extension ReversibleTransformer where Input == ArchiveValue, Output == Bool {
   /// A number as a boolean: 0 is false, any other number true. Booleans pass; text and null are refused. Written as
   /// `true` and `false`.
   public static var boolean: Self { boolean(writing: .boolean) }

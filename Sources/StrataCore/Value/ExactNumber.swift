@@ -21,7 +21,7 @@ struct ExactNumber: Comparable {
   /// The number that a value is; `nil` where it is none.
   ///
   /// - Complexity: linear in the number of digits written, whatever the exponent.
-  init?(_ value: Value) {
+  init?(_ value: ArchiveValue) {
     switch value {
     case .int, .uint, .wideInteger, .number: self.init(text: value.scalarText ?? "")
     case .float(let number): self.init(number) { $0.description }
@@ -54,12 +54,12 @@ struct ExactNumber: Comparable {
   }
 
   /// The number as an integer; `nil` where it has a fraction or more digits than 128 bits.
-  var integer: Value? {
+  var integer: ArchiveValue? {
     guard kind != .zero else { return .int(0) }
     guard kind == .positive || kind == .negative, power >= Power(digits.count), power <= Power(39) else { return nil }
     let zeros = Array(repeating: UInt8(ascii: "0"), count: power.clamped - digits.count)
     guard let magnitude = UInt128(String(decoding: digits + zeros, as: UTF8.self)) else { return nil }
-    return Value(WideInteger(isNegative: kind == .negative, magnitude: magnitude))
+    return ArchiveValue(WideInteger(isNegative: kind == .negative, magnitude: magnitude))
   }
 
   /// The number of a text that is one.

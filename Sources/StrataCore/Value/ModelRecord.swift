@@ -4,22 +4,22 @@
 /// holds an explicit null returns `.null`.
 public struct ModelRecord: Sendable {
   package var shape: RecordShape
-  package var values: [Value]
+  package var values: [ArchiveValue]
 
-  package init(shape: RecordShape, values: [Value]) {
+  package init(shape: RecordShape, values: [ArchiveValue]) {
     self.shape = shape
     self.values = values
   }
 
   /// A record with the fields given, in their order; of fields with the same key the last one counts.
-  public init(typeName: String, modelVersion: Int?, fields: [(key: String, value: Value)] = []) {
+  public init(typeName: String, modelVersion: Int?, fields: [(key: String, value: ArchiveValue)] = []) {
     self.init(
       typeName: typeName, modelVersion: modelVersion,
-      object: Object(fields.map { Object.Entry(key: $0.key, value: $0.value) }))
+      object: ArchiveObject(fields.map { ArchiveObject.Entry(key: $0.key, value: $0.value) }))
   }
 
   /// A record with an object's entries as its fields.
-  public init(typeName: String, modelVersion: Int?, object: Object) {
+  public init(typeName: String, modelVersion: Int?, object: ArchiveObject) {
     shape = RecordShape(typeName: typeName, modelVersion: modelVersion, keys: object.keys)
     values = object.entries.map(\.value)
   }
@@ -58,15 +58,15 @@ public struct ModelRecord: Sendable {
   public var keys: [String] { shape.keys }
 
   /// The keys and values in the order in which they were written.
-  public var fields: [(key: String, value: Value)] { Array(zip(shape.keys, values)) }
+  public var fields: [(key: String, value: ArchiveValue)] { Array(zip(shape.keys, values)) }
 
   /// The fields as an object without a type.
-  public var object: Object {
-    Object(uniqueEntries: zip(shape.keys, values).map { Object.Entry(key: $0, value: $1) })
+  public var object: ArchiveObject {
+    ArchiveObject(uniqueEntries: zip(shape.keys, values).map { ArchiveObject.Entry(key: $0, value: $1) })
   }
 
   /// The value under a key; `nil` means absent, and setting `nil` removes the key.
-  public subscript(key: String) -> Value? {
+  public subscript(key: String) -> ArchiveValue? {
     get { shape.place(of: key).map { values[$0] } }
     set {
       switch (shape.place(of: key), newValue) {
@@ -97,7 +97,7 @@ public struct ModelRecord: Sendable {
 
   /// Takes a field out of the record.
   @discardableResult
-  public mutating func removeValue(forKey key: String) -> Value? {
+  public mutating func removeValue(forKey key: String) -> ArchiveValue? {
     let value = self[key]
     self[key] = nil
     return value
@@ -115,7 +115,7 @@ extension ModelRecord: Hashable {
   /// Records are equal when type name, version, superclasses and the values under each key are, in whatever order.
   ///
   /// - Complexity: as comparing values.
-  public static func == (left: ModelRecord, right: ModelRecord) -> Bool { Value.record(left) == .record(right) }
+  public static func == (left: ModelRecord, right: ModelRecord) -> Bool { ArchiveValue.record(left) == .record(right) }
 
-  public func hash(into hasher: inout Hasher) { Value.record(self).hash(into: &hasher) }
+  public func hash(into hasher: inout Hasher) { ArchiveValue.record(self).hash(into: &hasher) }
 }

@@ -55,8 +55,8 @@ package final class ValueDigests {
 
   private let budget: WorkBudget
   /// The digests of collections, which are kept with them so that their places stay theirs.
-  private var elements: [StorageIdentity: (elements: [Value], digest: ValueDigest)] = [:]
-  private var entries: [StorageIdentity: (entries: [Value.MapEntry], digest: ValueDigest)] = [:]
+  private var elements: [StorageIdentity: (elements: [ArchiveValue], digest: ValueDigest)] = [:]
+  private var entries: [StorageIdentity: (entries: [ArchiveValue.MapEntry], digest: ValueDigest)] = [:]
   /// How many sets and keys of maps are being read, each inside the one before.
   private var depth = 0
   private var steps = 0
@@ -90,7 +90,7 @@ package final class ValueDigests {
   ///
   /// - Throws: ``ArchiveError`` with the code `limitExceeded` where there are no steps left, as the other methods.
   /// - Complexity: linear in the size of the elements without the sets and maps inside that were looked at before.
-  func areUnique(_ elements: [Value]) throws -> Bool {
+  func areUnique(_ elements: [ArchiveValue]) throws -> Bool {
     guard !elements.isEmpty else { return true }
     let digests = try elements.map { try digest(of: $0) }
     remember(elements, digests)
@@ -98,7 +98,7 @@ package final class ValueDigests {
   }
 
   /// Whether no two keys have one encoding, as ``areUnique(_:)-([Value])``.
-  func areUnique(_ entries: [Value.MapEntry]) throws -> Bool {
+  func areUnique(_ entries: [ArchiveValue.MapEntry]) throws -> Bool {
     guard !entries.isEmpty else { return true }
     let keys = try entries.map { try digest(of: $0.key) }
     try remember(entries, keys)
@@ -107,21 +107,21 @@ package final class ValueDigests {
 
   // Where no set is read around this one, nobody asks for it again.
 
-  private func remember(_ elements: [Value], _ digests: [ValueDigest]) {
+  private func remember(_ elements: [ArchiveValue], _ digests: [ValueDigest]) {
     guard depth > 1, !elements.isEmpty else { return }
     self.elements[StorageIdentity(elements)] = (elements, digest(ofSet: digests))
   }
 
-  private func remember(_ entries: [Value.MapEntry], _ keys: [ValueDigest]) throws {
+  private func remember(_ entries: [ArchiveValue.MapEntry], _ keys: [ValueDigest]) throws {
     guard depth > 1, !entries.isEmpty else { return }
     let values = try entries.map { try digest(of: $0.value) }
     self.entries[StorageIdentity(entries)] = (entries, digest(ofMap: zip(keys, values)))
   }
 
   /// The elements without those that have the encoding of one before them.
-  package func unique(_ elements: [Value]) throws -> [Value] {
+  package func unique(_ elements: [ArchiveValue]) throws -> [ArchiveValue] {
     var seen = Set<ValueDigest>(minimumCapacity: elements.count)
-    var result: [Value] = []
+    var result: [ArchiveValue] = []
     var digests: [ValueDigest] = []
     for element in elements {
       let digest = try digest(of: element)
@@ -136,9 +136,9 @@ package final class ValueDigests {
   /// The entries, of those with the same key one, at the place of the first.
   ///
   /// - Parameter keepsFirst: whether it has the value of the first, else that of the last.
-  package func unique(_ entries: [Value.MapEntry], keepsFirst: Bool = false) throws -> [Value.MapEntry] {
+  package func unique(_ entries: [ArchiveValue.MapEntry], keepsFirst: Bool = false) throws -> [ArchiveValue.MapEntry] {
     var places: [ValueDigest: Int] = [:]
-    var result: [Value.MapEntry] = []
+    var result: [ArchiveValue.MapEntry] = []
     var keys: [ValueDigest] = []
     for entry in entries {
       let digest = try digest(of: entry.key)
@@ -168,14 +168,14 @@ package final class ValueDigests {
   }
 
   /// The digest of a value.
-  func digest(of value: Value) throws -> ValueDigest {
+  func digest(of value: ArchiveValue) throws -> ValueDigest {
     let digest = make(value)
     try budget.spend(steps: steps)
     steps = 0
     return digest
   }
 
-  private func make(_ value: Value) -> ValueDigest {
+  private func make(_ value: ArchiveValue) -> ValueDigest {
     steps += 1
     var state: State
     switch value {

@@ -20,15 +20,15 @@ struct ValueSharing {
 
   private var depth = 0
   /// The objects that references name, and the sizes of those that were met.
-  private var objects: [Value] = []
+  private var objects: [ArchiveValue] = []
   private var objectSizes: [Int: Int] = [:]
   private var sizes: [Place: Int] = [:]
   private var texts = Set<StorageIdentity>()
 
   /// - Complexity: linear in the parts that are not one in memory.
-  init(of value: Value) { written = size(of: value) }
+  init(of value: ArchiveValue) { written = size(of: value) }
 
-  private mutating func size(of value: Value) -> Int {
+  private mutating func size(of value: ArchiveValue) -> Int {
     switch value {
     case .string(let text): leaf(text.utf8.count, text.utf8.withContiguousStorageIfAvailable { StorageIdentity($0) })
     case .number(let number): leaf(number.text.utf8.count, nil)
@@ -115,12 +115,12 @@ package struct OutputLimit {
   ///
   /// - Throws: ``ArchiveError`` with the code `limitExceeded`.
   @inline(__always)
-  package mutating func check(_ count: Int, of value: @autoclosure () -> Value?) throws(ArchiveError) {
+  package mutating func check(_ count: Int, of value: @autoclosure () -> ArchiveValue?) throws(ArchiveError) {
     if count > next { try look(count, value()) }
   }
 
   @inline(never)
-  private mutating func look(_ count: Int, _ value: Value?) throws(ArchiveError) {
+  private mutating func look(_ count: Int, _ value: ArchiveValue?) throws(ArchiveError) {
     guard count <= most else { throw Self.exceeded("more than \(most) bytes are written") }
     // Once is enough: what a value is written as does not change.
     next = most

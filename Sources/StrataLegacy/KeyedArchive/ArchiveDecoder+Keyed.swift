@@ -110,7 +110,7 @@ extension ArchiveDecoder {
       if let type = table.type(named: known.typeName) {
         table.append(try located(number) { try object(type, of: known, in: context) })
       } else {
-        table.append(Value.record(known))
+        table.append(ArchiveValue.record(known))
       }
     }
     let root = try T.make(from: order.renumbered(graph.root), in: context)

@@ -51,7 +51,7 @@ extension ArchiveEncoder {
     try options.addClasses(of: catalog)
     var keyed = KeyedWriter(
       graph.objects, options: options, skipsNull: Set(catalog.schemas.map(\.name)))
-    let top = [Object.Entry(key: key, value: graph.root)]
+    let top = [ArchiveObject.Entry(key: key, value: graph.root)]
     return try PropertyListWriter().write(keyed.write(top, KeyedEncoding(), archiver: "NSKeyedArchiver"))
   }
 }
@@ -86,7 +86,7 @@ private struct KeyedAdjustment {
   init(_ adjust: @escaping (inout ModelRecord) throws -> Void) { self.adjust = adjust }
 
   /// The values of an archive nest no deeper than its limit, so this may use the stack.
-  func apply(to value: Value) throws -> Value {
+  func apply(to value: ArchiveValue) throws -> ArchiveValue {
     switch value {
     case .record(var record):
       for key in record.keys {
@@ -102,7 +102,7 @@ private struct KeyedAdjustment {
     case .set(let elements): return .set(try apply(toAll: elements))
     case .object(let object):
       return .object(
-        Object(
+        ArchiveObject(
           uniqueEntries: try object.entries.map { entry in
             do { return .init(key: entry.key, value: try apply(to: entry.value)) } catch {
               throw ArchiveError.at(.key(entry.key), error)
@@ -114,7 +114,7 @@ private struct KeyedAdjustment {
     }
   }
 
-  private func apply(toAll elements: [Value]) throws -> [Value] {
+  private func apply(toAll elements: [ArchiveValue]) throws -> [ArchiveValue] {
     try elements.enumerated().map { index, element in
       do { return try apply(to: element) } catch { throw ArchiveError.at(.index(index), error) }
     }

@@ -10,8 +10,8 @@ extension FoundationRecord {
   static func attributedString(_ fields: KeyedFields) throws -> KeyedFields {
     guard case .string(let text)? = fields["NSString"] else { return fields }
     let length = text.utf16.count
-    var runs: [Value] = []
-    func add(_ location: Int, _ length: Int, _ attributes: Value) {
+    var runs: [ArchiveValue] = []
+    func add(_ location: Int, _ length: Int, _ attributes: ArchiveValue) {
       runs.append([
         "location": .integer(location), "length": .integer(length), "attributes": attributes,
       ])
@@ -39,9 +39,9 @@ extension FoundationRecord {
       ])
   }
 
-  static func encodeAttributedString(_ record: ModelRecord) -> [(key: String, value: Value)]? {
+  static func encodeAttributedString(_ record: ModelRecord) -> [(key: String, value: ArchiveValue)]? {
     guard let text = record["string"]?.stringValue, let runs = record["runs"]?.arrayValue else { return nil }
-    var attributes: [Value] = []
+    var attributes: [ArchiveValue] = []
     var indices: [SameValue: Int] = [:]
     var info = Data()
     var location = 0
@@ -59,7 +59,7 @@ extension FoundationRecord {
       append(index, to: &info)
     }
     guard location <= text.utf16.count else { return nil }
-    let string = (key: "NSString", value: Value.string(text))
+    let string = (key: "NSString", value: ArchiveValue.string(text))
     if runs.isEmpty { return [string] }
     if runs.count == 1, location == text.utf16.count { return [string, ("NSAttributes", attributes[0])] }
     return [string, ("NSAttributes", .array(attributes)), ("NSAttributeInfo", .data(info))]
@@ -83,7 +83,7 @@ extension FoundationRecord {
       fields, replacing: ["NSRangeCount", "NSRangeData", "NSLocation", "NSLength"], by: [("ranges", .array(ranges))])
   }
 
-  static func encodeIndexSet(_ record: ModelRecord) -> [(key: String, value: Value)]? {
+  static func encodeIndexSet(_ record: ModelRecord) -> [(key: String, value: ArchiveValue)]? {
     guard let ranges = record["ranges"]?.arrayValue else { return nil }
     var numbers: [(Int, Int)] = []
     for range in ranges {
@@ -92,7 +92,7 @@ extension FoundationRecord {
       else { return nil }
       numbers.append((location, length))
     }
-    let count = (key: "NSRangeCount", value: Value.integer(numbers.count))
+    let count = (key: "NSRangeCount", value: ArchiveValue.integer(numbers.count))
     switch numbers.count {
     case 0: return [count]
     case 1: return [count, ("NSLocation", .integer(numbers[0].0)), ("NSLength", .integer(numbers[0].1))]
@@ -109,20 +109,20 @@ extension FoundationRecord {
   // MARK: NSValue
 
   static func value(_ fields: KeyedFields) throws -> KeyedFields {
-    func numbers(_ key: String, _ names: [String]) throws -> Value {
+    func numbers(_ key: String, _ names: [String]) throws -> ArchiveValue {
       let text = try fields.string(key)
       let parts = text.split(whereSeparator: { "{}, ".contains($0) }).map { Double($0) }
       guard parts.count == names.count else {
         throw ArchiveError(.damaged, "\(names.count) numbers in braces are expected", path: [.key(key)])
       }
-      var object = Object()
+      var object = ArchiveObject()
       for (name, number) in zip(names, parts) {
         guard let number else { throw ArchiveError(.damaged, "a number is expected", path: [.key(key)]) }
         object[name] = .double(number)
       }
       return .object(object)
     }
-    let found: (String, Value, [String])
+    let found: (String, ArchiveValue, [String])
     if fields["NS.pointval"] != nil {
       found = ("point", try numbers("NS.pointval", ["x", "y"]), ["NS.pointval"])
     } else if fields["NS.sizeval"] != nil {
@@ -139,8 +139,8 @@ extension FoundationRecord {
   }
 
   /// Foundation says what a value is with a number: 1 is a point, 2 a size, 3 a rectangle and 4 a range.
-  static func encodeValue(_ record: ModelRecord) -> [(key: String, value: Value)]? {
-    func text(_ value: Value, _ keys: [String]) -> String? {
+  static func encodeValue(_ record: ModelRecord) -> [(key: String, value: ArchiveValue)]? {
+    func text(_ value: ArchiveValue, _ keys: [String]) -> String? {
       let numbers = keys.compactMap { value[$0]?.doubleValue }
       guard numbers.count == keys.count else { return nil }
       return "{" + numbers.map(\.description).joined(separator: ", ") + "}"
@@ -162,12 +162,12 @@ extension FoundationRecord {
 
   // MARK: Parts
 
-  private static func range(_ location: Int, _ length: Int) -> Value {
+  private static func range(_ location: Int, _ length: Int) -> ArchiveValue {
     ["location": .integer(location), "length": .integer(length)]
   }
 
   private static func with(
-    _ fields: KeyedFields, replacing old: [String], by new: [(key: String, value: Value)]
+    _ fields: KeyedFields, replacing old: [String], by new: [(key: String, value: ArchiveValue)]
   ) -> KeyedFields {
     var result = KeyedFields(keys: new.map(\.key), values: new.map(\.value))
     for (key, value) in zip(fields.keys, fields.values) where !old.contains(key) && !result.keys.contains(key) {

@@ -94,14 +94,14 @@ enum FoundationRecord {
 
   /// The fields of a record as its class encodes them: those under keys of the archive, and the others.
   static func keyed(_ record: ModelRecord) -> (
-    raw: [(key: String, value: Value)], others: [(key: String, value: Value)]
+    raw: [(key: String, value: ArchiveValue)], others: [(key: String, value: ArchiveValue)]
   ) {
     let raw =
       switch structures[record.typeName] {
       case .attributedString?: encodeAttributedString(record)
       case .indexSet?: encodeIndexSet(record)
       case .value?: encodeValue(record)
-      case nil: nil as [(key: String, value: Value)]?
+      case nil: nil as [(key: String, value: ArchiveValue)]?
       }
     guard let raw else { return ([], record.fields) }
     let parts = parts(of: record.typeName)

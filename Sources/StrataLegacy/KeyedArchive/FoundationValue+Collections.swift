@@ -17,46 +17,46 @@ extension FoundationValue {
 
   // MARK: NSArray
 
-  static func array(_ fields: KeyedFields) throws -> Value { .array(try fields.elements(objects)) }
+  static func array(_ fields: KeyedFields) throws -> ArchiveValue { .array(try fields.elements(objects)) }
 
-  static func array(_ elements: [Value]) -> FoundationEncoding {
+  static func array(_ elements: [ArchiveValue]) -> FoundationEncoding {
     encoding("Array", [("NS.objects", .list(elements, keys: nil))])
   }
 
   // MARK: NSSet and NSCountedSet
 
-  static func set(_ fields: KeyedFields, _ digests: ValueDigests) throws -> Value {
+  static func set(_ fields: KeyedFields, _ digests: ValueDigests) throws -> ArchiveValue {
     .set(try digests.unique(fields.elements(objects)))
   }
 
   /// Elements with how often each is in the set; a set where an archiver wrote no counts.
-  static func countedSet(_ fields: KeyedFields, _ digests: ValueDigests) throws -> Value {
+  static func countedSet(_ fields: KeyedFields, _ digests: ValueDigests) throws -> ArchiveValue {
     guard fields["NS.count"] != nil else { return .set(try digests.unique(fields.elements(objects))) }
     let count = try fields.integer("NS.count")
-    var byKey: [String: Value] = [:]
+    var byKey: [String: ArchiveValue] = [:]
     for (key, value) in zip(fields.keys, fields.values) { byKey[key] = value }
     let found = fields.keys.count { Self.counted.has($0) || Self.objects.has($0) }
     guard count == found else {
       throw ArchiveError(
         .damaged, "a set does not have as many elements as it says", path: [.key("NS.count")])
     }
-    var entries: [Value.MapEntry] = []
+    var entries: [ArchiveValue.MapEntry] = []
     for index in 0..<count {
       guard let element = byKey["NS.object\(index)"], let times = byKey["NS.count\(index)"]?.intValue else {
         throw ArchiveError(.damaged, "element \(index) is missing", path: [.index(index)])
       }
-      entries.append(Value.MapEntry(key: element, value: .integer(times)))
+      entries.append(ArchiveValue.MapEntry(key: element, value: .integer(times)))
     }
     return .map(try digests.unique(entries, keepsFirst: true))
   }
 
-  static func set(_ elements: [Value]) -> FoundationEncoding {
+  static func set(_ elements: [ArchiveValue]) -> FoundationEncoding {
     encoding("Set", [("NS.objects", .list(elements, keys: nil))])
   }
 
   // MARK: NSDictionary
 
-  static func dictionary(_ fields: KeyedFields, _ digests: ValueDigests) throws -> Value {
+  static func dictionary(_ fields: KeyedFields, _ digests: ValueDigests) throws -> ArchiveValue {
     let keys = try fields.elements(Self.keys)
     let values = try fields.elements(objects)
     guard keys.count == values.count else {
@@ -64,12 +64,12 @@ extension FoundationValue {
     }
     let names = keys.compactMap(\.stringValue)
     if names.count == keys.count {
-      return .object(Object(zip(names, values).map { Object.Entry(key: $0, value: $1) }))
+      return .object(ArchiveObject(zip(names, values).map { ArchiveObject.Entry(key: $0, value: $1) }))
     }
-    return .map(try digests.unique(zip(keys, values).map { Value.MapEntry(key: $0, value: $1) }))
+    return .map(try digests.unique(zip(keys, values).map { ArchiveValue.MapEntry(key: $0, value: $1) }))
   }
 
-  static func dictionary(_ object: Object) -> FoundationEncoding {
+  static func dictionary(_ object: ArchiveObject) -> FoundationEncoding {
     let keys = object.keys
     let values = object.entries.map(\.value)
     return encoding(
@@ -77,7 +77,7 @@ extension FoundationValue {
       [("NS.keys", .list(keys.map { .string($0) }, keys: keys)), ("NS.objects", .list(values, keys: keys))])
   }
 
-  static func dictionary(_ entries: [Value.MapEntry]) -> FoundationEncoding {
+  static func dictionary(_ entries: [ArchiveValue.MapEntry]) -> FoundationEncoding {
     encoding(
       "Dictionary",
       [("NS.keys", .list(entries.map(\.key), keys: nil)), ("NS.objects", .list(entries.map(\.value), keys: nil))])

@@ -6,7 +6,7 @@ internal import StrataCore
 extension FoundationValue {
   // MARK: NSString
 
-  static func string(_ fields: KeyedFields) throws -> Value {
+  static func string(_ fields: KeyedFields) throws -> ArchiveValue {
     if fields["NS.string"] != nil { return .string(try fields.string("NS.string")) }
     return .string(
       try fields.required("NS.bytes", "text in UTF-8") {
@@ -24,7 +24,7 @@ extension FoundationValue {
 
   // MARK: NSNumber. A property list holds numbers itself.
 
-  static func number(_ fields: KeyedFields) throws -> Value {
+  static func number(_ fields: KeyedFields) throws -> ArchiveValue {
     if fields["NS.boolval"] != nil {
       return .bool(try fields.required("NS.boolval", "a boolean") { $0.boolValue ?? $0.intValue.map { $0 != 0 } })
     }
@@ -41,7 +41,7 @@ extension FoundationValue {
 
   /// Eight digits to the base of 65,536, the smallest first, each in the byte order that `NS.mantissa.bo` names
   /// (1 is little, 2 is big), of which `NS.length` count.
-  static func decimal(_ fields: KeyedFields) throws -> Value {
+  static func decimal(_ fields: KeyedFields) throws -> ArchiveValue {
     let bytes = Array(try fields.data("NS.mantissa"))
     let length = try fields.integer("NS.length")
     let isNegative = try fields.required("NS.negative", "a boolean") { $0.boolValue ?? $0.intValue.map { $0 != 0 } }
@@ -80,7 +80,7 @@ extension FoundationValue {
 
   // MARK: NSDate
 
-  static func date(_ fields: KeyedFields) throws -> Value {
+  static func date(_ fields: KeyedFields) throws -> ArchiveValue {
     .date(Date(timeIntervalSinceReferenceDate: try fields.double("NS.time")))
   }
 
@@ -90,13 +90,13 @@ extension FoundationValue {
 
   // MARK: NSData. A property list holds data itself.
 
-  static func data(_ fields: KeyedFields) throws -> Value {
+  static func data(_ fields: KeyedFields) throws -> ArchiveValue {
     .data(try fields.data(fields["NS.data"] == nil ? "NS.bytes" : "NS.data"))
   }
 
   // MARK: NSURL
 
-  static func url(_ fields: KeyedFields) throws -> Value {
+  static func url(_ fields: KeyedFields) throws -> ArchiveValue {
     let relative = try fields.string("NS.relative")
     // Foundation archived what it does not take for an address today, such as an empty text. That stays what it is.
     switch fields["NS.base"] {
@@ -119,7 +119,7 @@ extension FoundationValue {
 
   // MARK: NSUUID
 
-  static func uuid(_ fields: KeyedFields) throws -> Value {
+  static func uuid(_ fields: KeyedFields) throws -> ArchiveValue {
     let bytes = Array(try fields.data("NS.uuidbytes"))
     guard bytes.count == 16 else {
       throw ArchiveError(.damaged, "a UUID has 16 bytes", path: [.key("NS.uuidbytes")])

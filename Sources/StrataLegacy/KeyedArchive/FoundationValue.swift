@@ -61,7 +61,7 @@ enum FoundationValue {
   /// The value of an object.
   ///
   /// - Throws: `ArchiveError` with the code `damaged` where a key holds something else than the class writes.
-  func make(_ fields: KeyedFields, _ digests: ValueDigests) throws -> Value {
+  func make(_ fields: KeyedFields, _ digests: ValueDigests) throws -> ArchiveValue {
     switch self {
     case .null: .null
     case .string: try Self.string(fields)
@@ -80,7 +80,7 @@ enum FoundationValue {
 
   /// How a value is written as an object of its own; `nil` for one that is no class of Foundation's, or that a property
   /// list holds itself.
-  static func encoding(of value: Value) -> FoundationEncoding? {
+  static func encoding(of value: ArchiveValue) -> FoundationEncoding? {
     switch value {
     case .null: FoundationEncoding(["NSNull", "NSObject"], [])
     case .string(let text): string(text)
@@ -103,9 +103,9 @@ struct FoundationEncoding {
   enum Part {
     case inlined(PropertyList.Object)
     /// An object of its own; nil where there is none.
-    case object(Value?)
+    case object(ArchiveValue?)
     /// An array of objects, which errors name by the keys where they are given.
-    case list([Value], keys: [String]?)
+    case list([ArchiveValue], keys: [String]?)
   }
 
   /// The class and its superclasses.

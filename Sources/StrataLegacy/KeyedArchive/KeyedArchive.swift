@@ -7,12 +7,12 @@ public import StrataCore
 ///     archive.graph.resolve(archive.graph.root)?["name"]
 ///
 /// - An object with a class is a `ModelRecord` under a number of ``graph``: its type is the name of the class, its fields
-///   are what the class encoded, and references to it are `Value.reference(_:)`. So shared objects are there once,
+///   are what the class encoded, and references to it are `ArchiveValue.reference(_:)`. So shared objects are there once,
 ///   and cycles end.
 /// - `MTLModelVersion`, which Mantle writes into each model, is the record's version and no field.
 /// - Foundation's own strings, numbers, dates, data, URLs, UUIDs and collections are inlined as values. A
 ///   collection that is met inside itself is an object of the graph too, since it has no end otherwise.
-/// - nil and `NSNull` are `Value.null`; a key that was not encoded is absent.
+/// - nil and `NSNull` are `ArchiveValue.null`; a key that was not encoded is absent.
 ///
 /// Objects of a class with the same keys have their fields in the order of the first of them.
 ///
@@ -31,7 +31,7 @@ public struct KeyedArchive: Sendable {
   /// What is set here is what ``data(_:)`` writes.
   public var graph: ObjectGraph
   /// What is under other keys than `root`, and the index of `root` among them.
-  private let others: Object
+  private let others: ArchiveObject
   private let rootIndex: Int?
   let classes: [String: KeyedClass]
   private let encodings: [String: KeyedEncoding]
@@ -40,17 +40,17 @@ public struct KeyedArchive: Sendable {
   let size: Int?
 
   /// The values by the keys under which they were archived: usually `root`; values without a key have `$0`, `$1` ….
-  public var top: [String: Value] {
+  public var top: [String: ArchiveValue] {
     Dictionary(topEntries.map { ($0.key, $0.value) }, uniquingKeysWith: { first, _ in first })
   }
 
   /// The keys of ``top`` in the order of the file.
   public var topKeys: [String] { topEntries.map(\.key) }
 
-  private var topEntries: [Object.Entry] {
+  private var topEntries: [ArchiveObject.Entry] {
     guard let rootIndex else { return graph.root.objectValue?.entries ?? [] }
     var entries = others.entries
-    entries.insert(Object.Entry(key: Self.rootKey, value: graph.root), at: rootIndex)
+    entries.insert(ArchiveObject.Entry(key: Self.rootKey, value: graph.root), at: rootIndex)
     return entries
   }
 
@@ -126,7 +126,7 @@ public struct KeyedArchive: Sendable {
     archiver = table.archiver
     version = table.version
     rootIndex = values.entries.firstIndex { $0.key == Self.rootKey }
-    others = Object(uniqueEntries: values.entries.filter { $0.key != Self.rootKey })
+    others = ArchiveObject(uniqueEntries: values.entries.filter { $0.key != Self.rootKey })
     graph = ObjectGraph(objects: reader.contents.objects, root: values[Self.rootKey] ?? .object(values))
     classes = reader.contents.classes
     encodings = reader.contents.encodings
@@ -143,9 +143,10 @@ public struct KeyedArchive: Sendable {
     archiver = "NSKeyedArchiver"
     version = Self.knownVersion
     rootIndex = key == Self.rootKey ? 0 : nil
-    others = Object()
+    others = ArchiveObject()
     size = nil
-    let root: Value = key == Self.rootKey ? graph.root : .object(Object([Object.Entry(key: key, value: graph.root)]))
+    let root: ArchiveValue =
+      key == Self.rootKey ? graph.root : .object(ArchiveObject([ArchiveObject.Entry(key: key, value: graph.root)]))
     self.graph = ObjectGraph(objects: graph.objects, root: root)
     classes = [:]
     encodings = [:]

@@ -4,14 +4,14 @@ internal import StrataCore
 /// What an object of a keyed archive encoded, by key.
 struct KeyedFields {
   var keys: [String]
-  var values: [Value]
+  var values: [ArchiveValue]
 
-  subscript(key: String) -> Value? { keys.firstIndex(of: key).map { values[$0] } }
+  subscript(key: String) -> ArchiveValue? { keys.firstIndex(of: key).map { values[$0] } }
 
   /// The value of a kind under a key.
   ///
   /// - Throws: `ArchiveError` with the code `damaged` where it is absent or another.
-  func required<T>(_ key: String, _ expected: String, _ read: (Value) -> T?) throws -> T {
+  func required<T>(_ key: String, _ expected: String, _ read: (ArchiveValue) -> T?) throws -> T {
     guard let value = self[key], let found = read(value) else {
       throw ArchiveError(.damaged, "\(expected) is expected", path: [.key(key)])
     }
@@ -45,9 +45,9 @@ struct KeyedFields {
   /// The elements of a collection; none where it has no keys for them.
   ///
   /// - Throws: `ArchiveError` with the code `damaged` where one is missing, or where they are both in an array and under keys of their own.
-  func elements(_ keys: Elements) throws -> [Value] {
+  func elements(_ keys: Elements) throws -> [ArchiveValue] {
     let list = self[keys.list]
-    var byKey: [String: Value] = [:]
+    var byKey: [String: ArchiveValue] = [:]
     for (key, value) in zip(self.keys, values) where key != keys.list && keys.has(key) {
       byKey[key] = value
     }
@@ -61,7 +61,7 @@ struct KeyedFields {
       }
       return elements
     }
-    var elements: [Value] = []
+    var elements: [ArchiveValue] = []
     while let value = byKey[keys.prefix + String(elements.count)] { elements.append(value) }
     guard elements.count == byKey.count else {
       throw ArchiveError(

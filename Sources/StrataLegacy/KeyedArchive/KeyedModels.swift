@@ -119,7 +119,7 @@ final class KeyedModels {
   /// The record of a model whose values have no identity, by its name and without its nulls; `nil` for an object of a
   /// class model or of no model, and for one that only ``record(_:in:)`` can read.
   @inline(__always)
-  func inlinedRecord(_ shape: RecordShape, _ values: [Value]) -> ModelRecord? {
+  func inlinedRecord(_ shape: RecordShape, _ values: [ArchiveValue]) -> ModelRecord? {
     let plan = plan(of: shape)
     return plan.isInlined ? plan.withoutNulls(values) : nil
   }
@@ -160,7 +160,7 @@ final class KeyedModels {
   static let representationKey = "externalRepresentation"
 
   private func record(
-    of representation: Value, _ schema: ModelSchema, _ version: Int?, in context: DecodingContext
+    of representation: ArchiveValue, _ schema: ModelSchema, _ version: Int?, in context: DecodingContext
   ) throws -> ModelRecord {
     guard case .object(let object) = representation else {
       throw ArchiveError.mismatch(expected: "a dictionary", found: representation.kind)
@@ -203,7 +203,7 @@ private final class RecordPlan {
     named = schema.map { shape.named($0.name, version: shape.modelVersion) } ?? shape
   }
 
-  func withoutNulls(_ values: [Value]) -> ModelRecord {
+  func withoutNulls(_ values: [ArchiveValue]) -> ModelRecord {
     guard values.contains(where: { $0.isNull }) else { return ModelRecord(shape: named, values: values) }
     var nulls: UInt64 = 0
     for (index, value) in values.enumerated() where value.isNull { nulls |= 1 << UInt64(index & 63) }

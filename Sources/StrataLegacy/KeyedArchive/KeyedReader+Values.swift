@@ -38,17 +38,17 @@ extension KeyedReader {
   }
 
   /// The archive that was opened inside of a data object; `nil` where its data stayed data.
-  private func openedArchive(in frame: Frame, _ layout: KeyedLayout) -> Value? {
+  private func openedArchive(in frame: Frame, _ layout: KeyedLayout) -> ArchiveValue? {
     guard let index = layout.keys.firstIndex(where: { $0 == "NS.data" || $0 == "NS.bytes" }) else { return nil }
     if case .data = frame.values[index] { return nil }
     return frame.values[index]
   }
 
   /// The entries in their own order, which no class shares.
-  private func object(_ frame: Frame, _ layout: KeyedLayout) -> Object {
-    Object(
+  private func object(_ frame: Frame, _ layout: KeyedLayout) -> ArchiveObject {
+    ArchiveObject(
       uniqueEntries: indices[frame.indices...].map { index in
-        Object.Entry(key: layout.keys[Int(index)], value: frame.values[Int(index)])
+        ArchiveObject.Entry(key: layout.keys[Int(index)], value: frame.values[Int(index)])
       })
   }
 

@@ -38,7 +38,7 @@ struct KeyedReader: ~Escapable {
     var next = 0
     /// Whether records in it may be inlined: not in what compares its elements, which would take two equal ones for one.
     var inlinesRecords = true
-    var values: [Value] = []
+    var values: [ArchiveValue] = []
     /// How many values it has inside, in how many levels, and bytes of text and data.
     var size = 1
     var height = 0
@@ -47,7 +47,7 @@ struct KeyedReader: ~Escapable {
 
   /// A value that is made.
   struct Made {
-    var value: Value
+    var value: ArchiveValue
     var size = 1
     var height = 0
     /// Bytes of text and data inside.
@@ -106,7 +106,7 @@ struct KeyedReader: ~Escapable {
   /// The values under the top keys, and in how many levels they are.
   ///
   /// - Parameter depth: how many levels of inlined values there are around the archive.
-  mutating func read(inside depth: Int = 0) throws -> (values: Object, size: Int, height: Int) {
+  mutating func read(inside depth: Int = 0) throws -> (values: ArchiveObject, size: Int, height: Int) {
     let rawKeys = table.top.map(\.key)
     let keys = KeyedLayout.unescaped(rawKeys)
     contents.topEncoding.note(keys, rawKeys, areInlined: table.top.map { table.isInlined($0.value) })
@@ -115,7 +115,7 @@ struct KeyedReader: ~Escapable {
       let path = (frames + [frame]).prefix(256).compactMap { component(of: $0, keys) }
       throw path.reversed().reduce(ArchiveError.wrap(error)) { $0.prefixed(by: $1) }
     }
-    let values = Object(zip(keys, frame.values).map { Object.Entry(key: $0, value: $1) })
+    let values = ArchiveObject(zip(keys, frame.values).map { ArchiveObject.Entry(key: $0, value: $1) })
     return (values, frame.size, frame.height)
   }
 
@@ -180,7 +180,7 @@ struct KeyedReader: ~Escapable {
   }
 
   @inline(__always)
-  private func add(_ value: Value, bytes: Int = 0, to frame: inout Frame) {
+  private func add(_ value: ArchiveValue, bytes: Int = 0, to frame: inout Frame) {
     if frame.indices < 0 {
       frame.values.append(value)
     } else {
@@ -217,7 +217,7 @@ struct KeyedReader: ~Escapable {
 
   /// What a scalar is that is neither text nor data.
   @inline(__always)
-  private func number(_ target: KeyedTable.Target) throws -> Value {
+  private func number(_ target: KeyedTable.Target) throws -> ArchiveValue {
     let list = table.list
     switch target.marker {
     case 0x08, 0x09: return .bool(target.marker == 0x09)
@@ -235,7 +235,7 @@ struct KeyedReader: ~Escapable {
 
   /// Text, and how many bytes it has.
   @inline(__always)
-  private mutating func text(_ target: KeyedTable.Target) throws -> (Value, bytes: Int) {
+  private mutating func text(_ target: KeyedTable.Target) throws -> (ArchiveValue, bytes: Int) {
     let known = marks[target.identity].made
     if known >= 0 {
       let made = made[Int(known)]
@@ -297,7 +297,8 @@ struct KeyedReader: ~Escapable {
     func opened(_ kind: Frame.Kind, depth: Int) throws -> Frame {
       let frame = Frame(
         kind: kind, identity: target.identity, children: values, count: count, depth: depth, indices: firstIndex,
-        classEntry: classEntry, values: [Value](repeating: .null, count: layout.keys.count), bytes: layout.keyBytes)
+        classEntry: classEntry, values: [ArchiveValue](repeating: .null, count: layout.keys.count),
+        bytes: layout.keyBytes)
       try begin(frame)
       return frame
     }
@@ -426,7 +427,7 @@ struct KeyedReader: ~Escapable {
 /// What was read of a keyed archive, and of those inside it.
 struct KeyedContents {
   /// The objects of the graph, by number.
-  var objects: [Value] = []
+  var objects: [ArchiveValue] = []
   var classes: [String: KeyedClass] = [:]
   /// How the fields of each class are encoded, for writing them again.
   var encodings: [String: KeyedEncoding] = [:]

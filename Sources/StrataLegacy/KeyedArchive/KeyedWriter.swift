@@ -6,7 +6,7 @@ internal import StrataCore
 /// Objects that are referred to wait in a list, so that no graph is too long for the stack; inlined values and records
 /// nest as deep as a limit says.
 struct KeyedWriter {
-  private let graph: [Value]
+  private let graph: [ArchiveValue]
   private let classes: [String: KeyedClass]
   private let encodings: [String: KeyedEncoding]
   private let options: KeyedWriting
@@ -22,10 +22,10 @@ struct KeyedWriter {
   private var output = OutputLimit(ArchiveLimits())
   /// About how many bytes were written.
   private var written = 0
-  private var root = Value.null
+  private var root = ArchiveValue.null
 
   init(
-    _ graph: [Value], classes: [String: KeyedClass] = [:], encodings: [String: KeyedEncoding] = [:],
+    _ graph: [ArchiveValue], classes: [String: KeyedClass] = [:], encodings: [String: KeyedEncoding] = [:],
     options: KeyedWriting,
     skipsNull: Set<String> = []
   ) {
@@ -37,8 +37,9 @@ struct KeyedWriter {
   }
 
   /// The archive of values under top keys.
-  mutating func write(_ top: [Object.Entry], _ encoding: KeyedEncoding, archiver: String) throws -> PropertyList {
-    root = .graph(ObjectGraph(objects: graph, root: .object(Object(uniqueEntries: top))))
+  mutating func write(_ top: [ArchiveObject.Entry], _ encoding: KeyedEncoding, archiver: String) throws -> PropertyList
+  {
+    root = .graph(ObjectGraph(objects: graph, root: .object(ArchiveObject(uniqueEntries: top))))
     var members: [(key: String, value: Int)] = []
     for entry in top {
       let key = encoding.rawKey(of: entry.key) ?? Self.escaped(entry.key)
@@ -51,7 +52,7 @@ struct KeyedWriter {
       let (number, uid) = waiting[next]
       next += 1
       do { try set(uid, to: graph[number], depth: 0) } catch {
-        let top = Value.object(Object(uniqueEntries: top))
+        let top = ArchiveValue.object(ArchiveObject(uniqueEntries: top))
         let path = ReferenceOrder(ObjectGraph(objects: graph, root: top)).path(to: number)
         throw path.reversed().reduce(ArchiveError.wrap(error)) { $0.prefixed(by: $1) }
       }
@@ -62,13 +63,13 @@ struct KeyedWriter {
   // MARK: Fields
 
   /// What is in a field, as a number of the property list: the value itself, or its UID.
-  private mutating func field(_ value: Value, _ isInlined: Bool, depth: Int) throws -> Int {
+  private mutating func field(_ value: ArchiveValue, _ isInlined: Bool, depth: Int) throws -> Int {
     if isInlined, let object = try inlined(value, depth: depth) { return objects.add(object) }
     return objects.add(.uid(value.isNull ? 0 : try uid(of: value, depth: depth)))
   }
 
   /// A value as it is inlined in another object; `nil` for one that must be an object of its own.
-  private mutating func inlined(_ value: Value, depth: Int) throws -> PropertyList.Object? {
+  private mutating func inlined(_ value: ArchiveValue, depth: Int) throws -> PropertyList.Object? {
     switch value {
     case .array(let elements): return .array(try self.elements(of: elements, depth: depth + 1))
     case .object(let object):
@@ -86,7 +87,7 @@ struct KeyedWriter {
   }
 
   /// A value that a property list has itself; `nil` for any other.
-  private func scalar(_ value: Value) throws -> PropertyList.Object? {
+  private func scalar(_ value: ArchiveValue) throws -> PropertyList.Object? {
     switch value {
     case .bool(let value): .bool(value)
     case .int(let value): .integer(Int128(value))
@@ -109,7 +110,7 @@ struct KeyedWriter {
   }
 
   /// The UID of a value's object; in collections, which cannot hold nil, null is `NSNull`.
-  private mutating func uid(of value: Value, depth: Int) throws -> UInt64 {
+  private mutating func uid(of value: ArchiveValue, depth: Int) throws -> UInt64 {
     written &+= 64 &+ value.textByteCount
     try output.check(written, of: root)
     switch value {
@@ -144,7 +145,7 @@ struct KeyedWriter {
     return uid
   }
 
-  private mutating func elements(of values: [Value], names: [String]? = nil, depth: Int) throws -> [Int] {
+  private mutating func elements(of values: [ArchiveValue], names: [String]? = nil, depth: Int) throws -> [Int] {
     try check(depth)
     var numbers: [Int] = []
     numbers.reserveCapacity(values.count)
@@ -165,7 +166,7 @@ struct KeyedWriter {
   // MARK: Objects
 
   /// Writes a value as the object of a UID.
-  private mutating func set(_ uid: UInt64, to value: Value, depth: Int) throws {
+  private mutating func set(_ uid: UInt64, to value: ArchiveValue, depth: Int) throws {
     switch value {
     case .record(let record): try set(uid, to: record, depth: depth)
     case .graph:
@@ -209,7 +210,7 @@ struct KeyedWriter {
     let encoding = encodings[name]
     var members: [(key: String, value: Int)] = []
     var keys = Set<ExactKey>()
-    func add(_ key: String, _ rawKey: String, _ value: Value) throws {
+    func add(_ key: String, _ rawKey: String, _ value: ArchiveValue) throws {
       guard keys.insert(ExactKey(rawKey)).inserted else {
         throw ArchiveError(.notEncodable, "two fields have the key \(rawKey) in a keyed archive", path: [.key(key)])
       }
@@ -229,7 +230,7 @@ struct KeyedWriter {
     set(uid, try type(of: record), members)
   }
 
-  private func inlines(_ value: Value, _ isFoundations: Bool) -> Bool {
+  private func inlines(_ value: ArchiveValue, _ isFoundations: Bool) -> Bool {
     switch value {
     case .bool, .int, .uint, .wideInteger, .float, .double: isFoundations || options.numbers == .inPlace
     default: false
@@ -274,7 +275,7 @@ struct KeyedWriter {
   private static func escaped(_ key: String) -> String { key.hasPrefix("$") ? "$" + key : key }
 }
 
-extension Value {
+extension ArchiveValue {
   /// How many bytes of text or data it has itself.
   fileprivate var textByteCount: Int {
     switch self {

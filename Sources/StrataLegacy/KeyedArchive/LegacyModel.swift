@@ -24,18 +24,18 @@ public protocol LegacyModel: VersionedModel {
   /// - Parameters:
   ///   - object: the dictionary.
   ///   - version: the version of the model that wrote it; 0 where it wrote none. Never above today's.
-  static func record(fromExternalRepresentation object: Object, version: Int) throws -> ModelRecord
+  static func record(fromExternalRepresentation object: ArchiveObject, version: Int) throws -> ModelRecord
 }
 
 extension LegacyModel {
-  public static func record(fromExternalRepresentation object: Object, version: Int) throws -> ModelRecord {
+  public static func record(fromExternalRepresentation object: ArchiveObject, version: Int) throws -> ModelRecord {
     try recordByJSON(object)
   }
 }
 
 extension VersionedModel {
   /// The record of what a dictionary holds by the model's JSON mapping. Its fields are not finished: decoding does that.
-  static func recordByJSON(_ object: Object) throws -> ModelRecord {
+  static func recordByJSON(_ object: ArchiveObject) throws -> ModelRecord {
     let context = DecodingContext(source: .json, finishesModels: false, validates: false)
     return try make(fromJSON: .object(object), in: context).record(includingExcluded: true)
   }

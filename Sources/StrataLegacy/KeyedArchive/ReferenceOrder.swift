@@ -42,7 +42,7 @@ struct ReferenceOrder {
   }
 
   /// A value whose references name the indices in the order.
-  func renumbered(_ value: Value) -> Value {
+  func renumbered(_ value: ArchiveValue) -> ArchiveValue {
     // What refers to nothing is not copied.
     guard !isInOrder, value.hasReferences else { return value }
     if case .reference(let number) = value {
@@ -64,11 +64,11 @@ struct ReferenceOrder {
     return Array(parts.reversed().joined())
   }
 
-  private static func path(to number: Int, in value: Value) -> [ArchiveError.PathComponent] {
-    var rest: [(value: Value, path: [ArchiveError.PathComponent])] = [(value, [])]
+  private static func path(to number: Int, in value: ArchiveValue) -> [ArchiveError.PathComponent] {
+    var rest: [(value: ArchiveValue, path: [ArchiveError.PathComponent])] = [(value, [])]
     while let (value, path) = rest.popLast() {
       if case .reference(number) = value { return path }
-      var inside: [(value: Value, path: [ArchiveError.PathComponent])] = []
+      var inside: [(value: ArchiveValue, path: [ArchiveError.PathComponent])] = []
       value.forEachStep { inside.append(($0, path + [$1].compactMap(\.self))) }
       rest += inside.reversed()
     }

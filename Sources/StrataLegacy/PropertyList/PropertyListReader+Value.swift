@@ -13,7 +13,7 @@ extension PropertyListReader {
   ///   to, or where sharing makes more of the list than `ArchiveLimits.values`, `ArchiveLimits.expandedBytes` and
   ///   `ArchiveLimits.workRatio` allow for its objects and its bytes of text and data.
   /// - Complexity: linear in the size of the value.
-  public func value(of list: PropertyList) throws -> Value {
+  public func value(of list: PropertyList) throws -> ArchiveValue {
     let depth = min(limits.depth, JSONReader.maximumDepth)
     let budget = WorkBudget(limits, fileSize: list.objects.reduce(0) { $0 + 1 + $1.childCount + $1.byteCount })
     let digests = ValueDigests(budget, remembersAll: true)
@@ -54,7 +54,7 @@ extension PropertyListReader {
   private struct OpenContainer {
     let number: Int
     let object: PropertyList.Object
-    var values: [Value] = []
+    var values: [ArchiveValue] = []
   }
 }
 
@@ -87,7 +87,7 @@ extension PropertyList.Object {
   }
 
   /// The value, made of those of the references in their order.
-  fileprivate func value(of children: [Value], _ digests: ValueDigests) throws -> Value {
+  fileprivate func value(of children: [ArchiveValue], _ digests: ValueDigests) throws -> ArchiveValue {
     switch self {
     case .null: return .null
     case .bool(let value): return .bool(value)
@@ -98,21 +98,21 @@ extension PropertyList.Object {
     case .data(let value): return .data(value)
     case .string(let value): return .string(value)
     case .uid(let value):
-      return .object(StrataCore.Object([StrataCore.Object.Entry(key: "CF$UID", value: .integer(value))]))
+      return .object(ArchiveObject([ArchiveObject.Entry(key: "CF$UID", value: .integer(value))]))
     case .array: return .array(children)
     case .set: return .set(try digests.unique(children))
     case .dictionary:
-      var named: [StrataCore.Object.Entry] = []
+      var named: [ArchiveObject.Entry] = []
       named.reserveCapacity(children.count / 2)
       for index in stride(from: 0, to: children.count, by: 2) {
         guard case .string(let key) = children[index] else {
           let pairs = stride(from: 0, to: children.count, by: 2)
           return .map(
-            try digests.unique(pairs.map { Value.MapEntry(key: children[$0], value: children[$0 + 1]) }))
+            try digests.unique(pairs.map { ArchiveValue.MapEntry(key: children[$0], value: children[$0 + 1]) }))
         }
-        named.append(StrataCore.Object.Entry(key: key, value: children[index + 1]))
+        named.append(ArchiveObject.Entry(key: key, value: children[index + 1]))
       }
-      return .object(StrataCore.Object(named))
+      return .object(ArchiveObject(named))
     }
   }
 }

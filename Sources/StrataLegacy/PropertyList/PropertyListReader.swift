@@ -58,7 +58,7 @@ public struct PropertyListReader: Sendable {
   }
 
   /// Reads a plain property list, as ``read(_:)`` and ``value(of:)`` in one.
-  public func readValue(_ data: Data) throws -> Value { try value(of: read(data)) }
+  public func readValue(_ data: Data) throws -> ArchiveValue { try value(of: read(data)) }
 
   private static func readXML(_ bytes: RawSpan, _ limits: ArchiveLimits) throws -> PropertyList {
     do {

@@ -9,7 +9,7 @@ public enum StoreCheckLevel: Sendable, Hashable {
   /// `quick`, and of so many percent of all revisions, chosen at random, the checksums and all that they are made of.
   case share(percent: Double)
   /// The pages and indexes of the file (`PRAGMA integrity_check`), all references and counts, and every revision, which is
-  /// decoded to a `Value`.
+  /// decoded to an `ArchiveValue`.
   case full
 }
 

@@ -30,7 +30,7 @@ struct Definition: Sendable {
   var records: [ArchiveReader.Definition] { ArchiveReader.definitions(of: content.shapes) }
 
   /// The stamp of an archive of a row.
-  func stamp(of root: Value) -> Stamp {
+  func stamp(of root: ArchiveValue) -> Stamp {
     Stamp(
       typeName: content.typeName, modelVersion: content.modelVersion, fingerprint: content.fingerprint,
       count: content.countsElements ? UInt64(root.elementCount ?? 1) : 1)
@@ -69,7 +69,7 @@ extension Definition.Content {
   init(bytes: Data, limits: ArchiveLimits) throws {
     let damage = StoreError(.damaged, "a definition of the store is damaged; salvage the store")
     var report = DecodingReport()
-    let value: Value
+    let value: ArchiveValue
     do {
       value = try ArchiveDecoder(limits: limits).decode(bytes.bytes, fileSize: bytes.count, &report) {
         try $0.readValue()
@@ -109,7 +109,7 @@ extension Definition.Content {
   }
 }
 
-extension Value {
+extension ArchiveValue {
   /// How many elements a collection has that is an archive's root; `nil` where it is none.
   var elementCount: Int? {
     switch self {

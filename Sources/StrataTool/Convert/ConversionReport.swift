@@ -24,15 +24,15 @@ struct ConversionReport {
     isTabSeparated ? tabSeparated : try JSONWriter(isPretty: true).write(json) + Data("\n".utf8)
   }
 
-  private var json: Value {
-    var object = Object()
+  private var json: ArchiveValue {
+    var object = ArchiveObject()
     object["input"] = .string(folders.input)
     object["output"] = .string(folders.output)
     object["dryRun"] = .bool(isDry)
     for outcome in ConversionResult.Outcome.allCases { object[outcome.rawValue] = .integer(count(outcome)) }
     object["files"] = .array(
       results.map { result in
-        var file = Object()
+        var file = ArchiveObject()
         file["file"] = .string(result.file)
         file["outcome"] = .string(result.outcome.rawValue)
         if let output = result.output { file["output"] = .string(output) }

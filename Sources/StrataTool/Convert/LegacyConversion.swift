@@ -18,7 +18,7 @@ struct LegacyConversion: Sendable {
   var text: String {
     get throws {
       let names = newNames.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
-      let parts: [Value] = [
+      let parts: [ArchiveValue] = [
         type.map { .string($0) } ?? .null, modelVersion.map { .integer($0) } ?? .null,
         key.map { .string($0) } ?? .null,
         .array(names.flatMap { [.string($0.key), .string($0.value)] }),
@@ -48,7 +48,7 @@ struct LegacyConversion: Sendable {
   }
 
   /// The value under the only top key or the one that was asked for; an object of all where there are more.
-  private func root(of keyed: KeyedArchive) throws -> Value {
+  private func root(of keyed: KeyedArchive) throws -> ArchiveValue {
     if let key {
       guard let value = keyed.top[key] else {
         let keys = keyed.topKeys.isEmpty ? "none" : keyed.topKeys.joined(separator: ", ")
@@ -57,7 +57,7 @@ struct LegacyConversion: Sendable {
       return value
     }
     if keyed.topKeys.count == 1, let value = keyed.top[keyed.topKeys[0]] { return value }
-    return .object(Object(keyed.topKeys.map { .init(key: $0, value: keyed.top[$0] ?? .null) }))
+    return .object(ArchiveObject(keyed.topKeys.map { .init(key: $0, value: keyed.top[$0] ?? .null) }))
   }
 
   private func archive(_ graph: ObjectGraph) throws -> Data {
@@ -97,9 +97,9 @@ struct LegacyConversion: Sendable {
     ArchiveError(.typeMismatch, "--type needs an object or a dictionary at the root, and there is \(found)")
   }
 
-  /// The name of the root's type, as a model would have it: `Issue`, `[Issue]`, or `Value` where it is no object.
+  /// The name of the root's type, as a model would have it: `Issue`, `[Issue]`, or `ArchiveValue` where it is no object.
   private static func stamp(of graph: ObjectGraph) -> Stamp {
-    func record(_ value: Value) -> ModelRecord? {
+    func record(_ value: ArchiveValue) -> ModelRecord? {
       if case .record(let record)? = graph.resolve(value) { record } else { nil }
     }
     if let record = record(graph.root) { return Stamp(typeName: record.typeName, modelVersion: record.modelVersion) }
@@ -108,13 +108,13 @@ struct LegacyConversion: Sendable {
     {
       return Stamp(typeName: "[\(first.typeName)]", modelVersion: first.modelVersion, count: UInt64(elements.count))
     }
-    return Stamp(typeName: Value.archiveTypeName)
+    return Stamp(typeName: ArchiveValue.archiveTypeName)
   }
 
   /// The graph without the objects that its root does not lead to.
   private static func reachable(_ graph: ObjectGraph) -> ObjectGraph {
     let order = GraphOrder(graph.objects, from: [("", graph.root)])
-    var objects = Array(repeating: Value.null, count: order.numbers.count { $0 != nil })
+    var objects = Array(repeating: ArchiveValue.null, count: order.numbers.count { $0 != nil })
     for (place, number) in order.numbers.enumerated() {
       if let number { objects[number] = renumbered(graph.objects[place], order) }
     }
@@ -122,7 +122,7 @@ struct LegacyConversion: Sendable {
   }
 
   /// Plain values nest no deeper than the limits of reading allow.
-  private static func renumbered(_ value: Value, _ order: GraphOrder) -> Value {
+  private static func renumbered(_ value: ArchiveValue, _ order: GraphOrder) -> ArchiveValue {
     value.mapReferences { .reference(order.number(of: $0) ?? -1) }
   }
 }

@@ -7,14 +7,14 @@ internal import StrataCore
 struct GraphJSON {
   /// What a member of the document is.
   enum Part {
-    case value(Value)
+    case value(ArchiveValue)
     /// The values that the graph begins with, by their keys.
     case top
   }
 
   private struct Frame {
     let keys: [String]?
-    let values: [Value]
+    let values: [ArchiveValue]
     /// Whether the values are keys and values by turns.
     let isPairs: Bool
     let end: String
@@ -85,7 +85,7 @@ struct GraphJSON {
   /// A key of the data. One that begins with `$` gets a second one, so that it is none of this form's own.
   private static func escaped(_ key: String) -> String { key.utf8.first == UInt8(ascii: "$") ? "$" + key : key }
 
-  private mutating func append(_ value: Value) {
+  private mutating func append(_ value: ArchiveValue) {
     guard case .reference(let place) = value else { return append(value, number: nil) }
     guard let number = order.number(of: place) else { return append("{\"$ref\": null}") }
     guard !shown[place] else { return append("{\"$ref\": \(number)}") }
@@ -93,7 +93,7 @@ struct GraphJSON {
     append(order.objects[place], number: number)
   }
 
-  private mutating func append(_ value: Value, number: Int?) {
+  private mutating func append(_ value: ArchiveValue, number: Int?) {
     let mark = number.map { "\"$id\": \($0)" }
     switch value {
     case .null: append("null")
@@ -135,7 +135,7 @@ struct GraphJSON {
   }
 
   private mutating func open(
-    keys: [String], _ values: [Value], _ start: String, _ end: String, head: String? = nil
+    keys: [String], _ values: [ArchiveValue], _ start: String, _ end: String, head: String? = nil
   ) {
     append(start)
     if let head { append(head) }
@@ -144,7 +144,7 @@ struct GraphJSON {
   }
 
   private mutating func open(
-    _ keys: [String]?, _ values: [Value], _ start: String, _ end: String, isPairs: Bool = false
+    _ keys: [String]?, _ values: [ArchiveValue], _ start: String, _ end: String, isPairs: Bool = false
   ) {
     append(start)
     guard !values.isEmpty else { return append(end) }

@@ -3,7 +3,7 @@ internal import StrataCore
 extension GraphOrder {
   private struct Step {
     let label: String
-    let value: Value?
+    let value: ArchiveValue?
     let level: Int
   }
 
@@ -47,7 +47,7 @@ extension GraphOrder {
   }
 }
 
-extension Value {
+extension ArchiveValue {
   fileprivate var childCount: Int {
     switch self {
     case .array(let elements), .set(let elements): elements.count
@@ -58,7 +58,7 @@ extension Value {
     }
   }
 
-  fileprivate func children(atMost most: Int) -> [(label: String, value: Value)] {
+  fileprivate func children(atMost most: Int) -> [(label: String, value: ArchiveValue)] {
     switch self {
     case .array(let elements), .set(let elements):
       elements.prefix(most).enumerated().map { ("[\($0)] ", $1) }

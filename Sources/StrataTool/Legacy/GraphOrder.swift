@@ -5,18 +5,18 @@ internal import StrataCore
 /// A document shows an object in full where it is first met, inside of what refers to it. The walk does not use the
 /// stack, however long a list of objects is.
 struct GraphOrder {
-  let objects: [Value]
-  let top: [(key: String, value: Value)]
+  let objects: [ArchiveValue]
+  let top: [(key: String, value: ArchiveValue)]
   /// The number in the document of each object; `nil` where nothing leads to it.
   private(set) var numbers: [Int?]
 
-  init(_ objects: [Value], from top: [(key: String, value: Value)]) {
+  init(_ objects: [ArchiveValue], from top: [(key: String, value: ArchiveValue)]) {
     self.objects = objects
     self.top = top
     numbers = Array(repeating: nil, count: objects.count)
     guard !objects.isEmpty else { return }
     var next = 0
-    var open: [(parts: [Value], place: Int)] = [(top.map(\.value), 0)]
+    var open: [(parts: [ArchiveValue], place: Int)] = [(top.map(\.value), 0)]
     while let last = open.indices.last {
       guard open[last].place < open[last].parts.count else {
         open.removeLast()
@@ -38,10 +38,10 @@ struct GraphOrder {
   func number(of reference: Int) -> Int? { numbers.indices.contains(reference) ? numbers[reference] : nil }
 }
 
-extension Value {
+extension ArchiveValue {
   /// The values inside, in their order.
-  fileprivate var parts: [Value] {
-    var parts: [Value] = []
+  fileprivate var parts: [ArchiveValue] {
+    var parts: [ArchiveValue] = []
     forEachInside { parts.append($0) }
     return parts
   }

@@ -6,7 +6,7 @@ internal import StrataLegacy
 struct LegacyDocument {
   enum Content {
     case keyed(KeyedArchive, ClassCensus)
-    case plain(Value, objectCount: Int)
+    case plain(ArchiveValue, objectCount: Int)
   }
 
   let isBinary: Bool

@@ -2,13 +2,13 @@ internal import StrataCore
 
 /// Two documents, brought to one form so that they can be compared key by key.
 struct Comparison {
-  private(set) var old: Value
-  private(set) var new: Value
+  private(set) var old: ArchiveValue
+  private(set) var new: ArchiveValue
   /// What differs beside the values, a line each.
   private(set) var notes: [String] = []
 
   init(_ old: Document, _ new: Document) throws {
-    func tree(_ document: Document) throws -> Value {
+    func tree(_ document: Document) throws -> ArchiveValue {
       try ToolError.at(document.name) { try Self.tree(document.value) }
     }
     (self.old, self.new) = try Self.aligned((old, try tree(old)), (new, try tree(new)))
@@ -19,9 +19,9 @@ struct Comparison {
   /// The values, where one of them is JSON with the types that the other one has at the same places: the same number or
   /// date can be spelled in several ways.
   static func aligned(
-    _ old: (document: Document, value: Value), _ new: (document: Document, value: Value)
-  ) throws -> (old: Value, new: Value) {
-    func typed(_ json: Value, like example: Value) throws -> Value {
+    _ old: (document: Document, value: ArchiveValue), _ new: (document: Document, value: ArchiveValue)
+  ) throws -> (old: ArchiveValue, new: ArchiveValue) {
+    func typed(_ json: ArchiveValue, like example: ArchiveValue) throws -> ArchiveValue {
       try JSONTyping(examples: [example], isStrict: false).typed(json, like: example)
     }
     return switch (old.document.isJSON, new.document.isJSON) {
@@ -31,7 +31,7 @@ struct Comparison {
     }
   }
 
-  private static func tree(_ value: Value) throws -> Value {
+  private static func tree(_ value: ArchiveValue) throws -> ArchiveValue {
     switch value {
     case .array(let elements): .array(try elements.map { try tree($0) })
     case .graph(let graph): try graph.unfolded()
@@ -53,7 +53,7 @@ struct Comparison {
 
   /// Compares roots of two types, or of a type and none, by their fields.
   private mutating func alignRoots() {
-    func fields(_ value: Value) -> (name: String, object: Object)? {
+    func fields(_ value: ArchiveValue) -> (name: String, object: ArchiveObject)? {
       switch value {
       case .record(let record): (record.typeName, record.object)
       case .object(let object): ("an object", object)

@@ -48,7 +48,7 @@ struct DiffCommand: ToolCommand {
     let comparison = try Comparison(old, new)
     let changes = ValueDifference(from: comparison.old, to: comparison.new, elementsBy: by).changes
     if json {
-      let value: Value = [
+      let value: ArchiveValue = [
         "notes": .array(comparison.notes.map { .string($0) }), "changes": .array(changes.map(\.json)),
       ]
       try printJSON(value, console)
@@ -62,7 +62,7 @@ struct DiffCommand: ToolCommand {
 
   /// Patches are for JSON, so what they are made of is what JSON has of the files.
   private func printPatch(_ old: Document, _ new: Document, _ console: Console) throws -> Int32 {
-    func tree(_ document: Document) throws -> Value {
+    func tree(_ document: Document) throws -> ArchiveValue {
       var objects = ObjectTree()
       return try ToolError.at(document.name) { try objects.tree(document.value) }
     }
@@ -83,7 +83,7 @@ struct DiffCommand: ToolCommand {
     return before == after ? 0 : 1
   }
 
-  private func printJSON(_ value: Value, _ console: Console) throws {
+  private func printJSON(_ value: ArchiveValue, _ console: Console) throws {
     try console.write(JSONWriter(isPretty: true).write(value) + Data("\n".utf8))
   }
 }

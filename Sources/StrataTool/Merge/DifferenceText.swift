@@ -29,7 +29,7 @@ struct DifferenceText {
     }
   }
 
-  private func text(_ value: Value) -> String {
+  private func text(_ value: ArchiveValue) -> String {
     // What JSON has no form for, as what is not a number, is shown in words. Nothing but the line shown comes of it.
     guard let data = try? JSONWriter().write(value) else {
       return value.summary(mostCharacters: width)
@@ -41,8 +41,8 @@ struct DifferenceText {
 
 extension ValueDifference.Change {
   /// The change as JSON; a value that is absent has no key.
-  var json: Value {
-    var object = Object([
+  var json: ArchiveValue {
+    var object = ArchiveObject([
       .init(key: "path", value: .string(path.description)), .init(key: "kind", value: .string(kind.rawValue)),
     ])
     object["old"] = old

@@ -14,7 +14,7 @@ struct Document {
   let name: String
   let form: Form
   /// The values; those of a stream stand in an array.
-  let value: Value
+  let value: ArchiveValue
 
   var isJSON: Bool { if case .json = form { true } else { false } }
 
@@ -27,7 +27,7 @@ struct Document {
       guard try !input.isEmpty else {
         throw ToolError("\(name): the file is empty; an archive or a JSON document is expected")
       }
-      var values: [Value] = []
+      var values: [ArchiveValue] = []
       let walk = try input.walk { values += $1 }
       guard let stamp = walk.first else { throw ToolError("\(name): the file is empty") }
       form = .archive(stamp)
@@ -68,9 +68,9 @@ struct Document {
   }
 }
 
-extension Value {
+extension ArchiveValue {
   /// The value as JSON has it: without types, and with text for dates and the like.
-  func asJSON() throws -> Value { try JSONReader().read(JSONWriter().write(self)) }
+  func asJSON() throws -> ArchiveValue { try JSONReader().read(JSONWriter().write(self)) }
 
   /// What the value is, for messages.
   var rootName: String { if case .record(let record) = self { "a record of \(record.typeName)" } else { kind } }

@@ -4,17 +4,17 @@ internal import StrataCore
 /// Gives JSON the types that the values of an archive have at the same places.
 struct JSONTyping {
   /// What stood in fields, by the name of the type and the key: for places where the example holds null.
-  private var fields: [String: [String: Value]] = [:]
+  private var fields: [String: [String: ArchiveValue]] = [:]
   /// Whether text that is no date where the archive has one is an error. Else it stays text.
   let isStrict: Bool
 
   /// - Parameter examples: values of archives, without graphs in them.
-  init(examples: [Value], isStrict: Bool) {
+  init(examples: [ArchiveValue], isStrict: Bool) {
     self.isStrict = isStrict
     for example in examples { note(example) }
   }
 
-  private mutating func note(_ value: Value) {
+  private mutating func note(_ value: ArchiveValue) {
     if case .record(let record) = value {
       for (key, value) in record.fields where !value.isNull && fields[record.typeName]?[key] == nil {
         fields[record.typeName, default: [:]][key] = value
@@ -26,16 +26,18 @@ struct JSONTyping {
   /// The JSON value with the types of the example.
   ///
   /// - Throws: ``ArchiveError`` with the code `typeMismatch` for text that does not spell what stands there.
-  func typed(_ json: Value, like example: Value?) throws -> Value { try typed(json, like: example, isStrict) }
+  func typed(_ json: ArchiveValue, like example: ArchiveValue?) throws -> ArchiveValue {
+    try typed(json, like: example, isStrict)
+  }
 
-  private func typed(_ json: Value, like example: Value?, _ isStrict: Bool) throws -> Value {
+  private func typed(_ json: ArchiveValue, like example: ArchiveValue?, _ isStrict: Bool) throws -> ArchiveValue {
     guard let example else { return json }
     switch (example, json) {
     case (.record(let example), .object(let object)): return .record(try record(object, like: example, isStrict))
     case (.object(let example), .object(let object)):
       let common = Self.common(example.entries.map(\.value))
       return .object(
-        Object(
+        ArchiveObject(
           try object.entries.map { entry in
             let known = example[entry.key]
             do {
@@ -63,8 +65,8 @@ struct JSONTyping {
     }
   }
 
-  private func record(_ object: Object, like example: ModelRecord, _ isStrict: Bool) throws -> ModelRecord {
-    func value(_ key: String, _ json: Value) throws -> Value {
+  private func record(_ object: ArchiveObject, like example: ModelRecord, _ isStrict: Bool) throws -> ModelRecord {
+    func value(_ key: String, _ json: ArchiveValue) throws -> ArchiveValue {
       let own = example[key].flatMap { $0.isNull ? nil : $0 }
       do { return try typed(json, like: own ?? fields[example.typeName]?[key], isStrict) } catch {
         throw ArchiveError.at(.key(key), error)
@@ -75,13 +77,15 @@ struct JSONTyping {
     let others = object.entries.filter { example[$0.key] == nil }.map { ($0.key, $0.value) }
     var record = ModelRecord(
       typeName: example.typeName, modelVersion: example.modelVersion,
-      object: Object(try (known + others).map { .init(key: $0.0, value: try value($0.0, $0.1)) }))
+      object: ArchiveObject(try (known + others).map { .init(key: $0.0, value: try value($0.0, $0.1)) }))
     if !example.superclasses.isEmpty { record.superclasses = example.superclasses }
     return record
   }
 
   /// Elements are like the one with the same id, else like the one at the same place, else like all of them.
-  private func array(_ elements: [Value], like examples: [Value], _ isStrict: Bool) throws -> [Value] {
+  private func array(_ elements: [ArchiveValue], like examples: [ArchiveValue], _ isStrict: Bool) throws
+    -> [ArchiveValue]
+  {
     let common = Self.common(examples)
     let ids = examples.compactMap { example in example["id"].map { ($0, example) } }
     let known = Dictionary(ids, uniquingKeysWith: { first, _ in first })
@@ -95,21 +99,23 @@ struct JSONTyping {
 
   /// The keys that the texts of an object are in a map: those of the example with the same text, and else integers where all of
   /// the example's are.
-  private static func keys(of object: Object, like examples: [Value.MapEntry]) -> [Value] {
+  private static func keys(of object: ArchiveObject, like examples: [ArchiveValue.MapEntry]) -> [ArchiveValue] {
     let known = Dictionary(
       examples.compactMap { example in
         let data = if case .data(let data) = example.key { data.base64EncodedString() } else { nil as String? }
         return (data ?? example.key.scalarText).map { (ExactKey($0), example.key) }
       }, uniquingKeysWith: { first, _ in first })
-    let areIntegers = common(examples.map(\.key))?.kind == Value.int(0).kind
+    let areIntegers = common(examples.map(\.key))?.kind == ArchiveValue.int(0).kind
     return object.keys.map { text in
       known[ExactKey(text)] ?? (areIntegers ? Int128(text).map { .integer($0) } : nil) ?? .string(text)
     }
   }
 
-  private func map(_ pairs: [Value], like examples: [Value.MapEntry], _ isStrict: Bool) throws -> Value? {
+  private func map(_ pairs: [ArchiveValue], like examples: [ArchiveValue.MapEntry], _ isStrict: Bool) throws
+    -> ArchiveValue?
+  {
     let (key, value) = (Self.common(examples.map(\.key)), Self.common(examples.map(\.value)))
-    var entries: [Value.MapEntry] = []
+    var entries: [ArchiveValue.MapEntry] = []
     for pair in pairs {
       guard case .array(let parts) = pair, parts.count == 2 else { return nil }
       let typedKey = try typed(parts[0], like: key, isStrict)
@@ -120,8 +126,8 @@ struct JSONTyping {
   }
 
   /// What a text spells; `nil` where the example is of a kind that JSON has itself.
-  private func scalar(_ text: String, like example: Value, _ isStrict: Bool) throws -> Value? {
-    let value: Value?
+  private func scalar(_ text: String, like example: ArchiveValue, _ isStrict: Bool) throws -> ArchiveValue? {
+    let value: ArchiveValue?
     switch example {
     case .date: value = ISO8601.date(from: text).map { .date($0) }
     case .url: value = URL(string: text).map { .url($0) }
@@ -136,8 +142,8 @@ struct JSONTyping {
   }
 
   /// An example for all of the values; `nil` where they are of different kinds.
-  private static func common(_ values: [Value]) -> Value? {
-    func name(_ value: Value) -> String {
+  private static func common(_ values: [ArchiveValue]) -> ArchiveValue? {
+    func name(_ value: ArchiveValue) -> String {
       if case .record(let record) = value { "record " + record.typeName } else { value.kind }
     }
     let known = values.filter { !$0.isNull }

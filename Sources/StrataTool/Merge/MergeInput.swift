@@ -11,15 +11,15 @@ struct MergeInput {
   }
 
   let local: Document
-  let localValue: Value
-  let base: Value?
-  let server: Value
+  let localValue: ArchiveValue
+  let base: ArchiveValue?
+  let server: ArchiveValue
   /// Which records were objects.
   let objects: ObjectTree
 
   init(local localPath: String, base basePath: String?, server source: Source, _ console: Console) throws {
     var objects = ObjectTree()
-    func tree(_ document: Document) throws -> Value {
+    func tree(_ document: Document) throws -> ArchiveValue {
       try ToolError.at(document.name) { try objects.tree(document.value) }
     }
     let local = try Self.document(localPath, console)
@@ -28,7 +28,7 @@ struct MergeInput {
     var base = try baseDocument.map(tree)
     let examples = [localValue] + (baseDocument?.isJSON == false ? [base].compactMap(\.self) : [])
     let typing = local.isJSON ? nil : JSONTyping(examples: examples, isStrict: true)
-    func brought(_ value: Value, _ document: Document) throws -> Value {
+    func brought(_ value: ArchiveValue, _ document: Document) throws -> ArchiveValue {
       try ToolError.at(document.name) {
         guard let typing else { return document.isJSON ? value : try value.asJSON() }
         return document.isJSON ? try typing.typed(value, like: localValue) : value
@@ -39,7 +39,7 @@ struct MergeInput {
       try Self.checkRoots(localValue, local.name, base ?? .null, document.name)
     }
     let serverPath: String
-    let server: Value
+    let server: ArchiveValue
     switch source {
     case .document(let path):
       let document = try Self.document(path, console)
@@ -71,14 +71,14 @@ struct MergeInput {
     return document
   }
 
-  private static func patch(_ path: String, _ console: Console) throws -> Value {
+  private static func patch(_ path: String, _ console: Console) throws -> ArchiveValue {
     let document = try Document(path, console)
     guard document.isJSON else { throw ToolError("\(document.name): a patch is a JSON document") }
     return document.value
   }
 
   /// A record that lacks a field says nothing of it, so what a patch removes becomes null.
-  private static func keepingFields(of old: Value, in new: Value) -> Value {
+  private static func keepingFields(of old: ArchiveValue, in new: ArchiveValue) -> ArchiveValue {
     switch (old, new) {
     case (.record(let before), .record(var after)) where before.typeName == after.typeName:
       for (key, value) in before.fields {
@@ -87,7 +87,7 @@ struct MergeInput {
       return .record(after)
     case (.object(let before), .object(let after)):
       return .object(
-        Object(
+        ArchiveObject(
           after.entries.map { entry in
             .init(
               key: entry.key, value: before[entry.key].map { keepingFields(of: $0, in: entry.value) } ?? entry.value)
@@ -97,14 +97,16 @@ struct MergeInput {
   }
 
   /// Documents of different kinds have nothing to merge: one would take the place of the other as a whole.
-  private static func checkRoots(_ local: Value, _ localName: String, _ other: Value, _ name: String) throws {
+  private static func checkRoots(_ local: ArchiveValue, _ localName: String, _ other: ArchiveValue, _ name: String)
+    throws
+  {
     let (own, found) = (local.rootName, other.rootName)
     guard own != found, local.isContainer || other.isContainer else { return }
     throw ToolError("\(name): holds \(found), and \(localName) \(own); only documents of one kind can be merged")
   }
 }
 
-extension Value {
+extension ArchiveValue {
   fileprivate var isContainer: Bool {
     switch self {
     case .array, .set, .object, .map, .record: true

@@ -16,7 +16,7 @@ struct MergedDocument {
   /// How many models a member of a stream holds at most.
   private static let memberCount = 1000
 
-  let value: Value
+  let value: ArchiveValue
   /// The form of the local document.
   let form: Document.Form
   let objects: ObjectTree
@@ -25,7 +25,7 @@ struct MergedDocument {
     switch (form, format) {
     case (.archive(let stamp), nil), (.archive(let stamp), .strata): return try archive(stamp)
     case (_, .strata):
-      return try ArchiveEncoder().archive(Stamp(typeName: Value.archiveTypeName)) { try $0.write(value) }
+      return try ArchiveEncoder().archive(Stamp(typeName: ArchiveValue.archiveTypeName)) { try $0.write(value) }
     case (.json(let isPretty), _): return try text(isPretty: isPretty)
     case (_, .json), (.propertyList, nil): return try text(isPretty: true)
     }

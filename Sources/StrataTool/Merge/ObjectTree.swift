@@ -8,7 +8,7 @@ struct ObjectTree {
   /// The value with the objects of its graphs in their places; a stream has a graph for each model.
   ///
   /// - Throws: ``ArchiveError`` with the code `notEncodable` where objects are shared or in cycles.
-  mutating func tree(_ value: Value) throws -> Value {
+  mutating func tree(_ value: ArchiveValue) throws -> ArchiveValue {
     if case .array(let elements) = value { return .array(try elements.map { try tree($0) }) }
     guard case .graph(let graph) = value else { return value }
     for case .record(let record) in graph.objects { types.insert(record.typeName) }
@@ -16,15 +16,15 @@ struct ObjectTree {
   }
 
   /// The value with a graph of the records that are objects, where there are any.
-  func graph(_ value: Value) -> Value {
+  func graph(_ value: ArchiveValue) -> ArchiveValue {
     guard !types.isEmpty else { return value }
-    var objects: [Value] = []
+    var objects: [ArchiveValue] = []
     let root = moved(value, &objects)
     return objects.isEmpty ? value : .graph(ObjectGraph(objects: objects, root: root))
   }
 
   /// Objects get their numbers from the inside out, as models write them.
-  private func moved(_ value: Value, _ objects: inout [Value]) -> Value {
+  private func moved(_ value: ArchiveValue, _ objects: inout [ArchiveValue]) -> ArchiveValue {
     let result = value.mapInside { moved($0, &objects) }
     guard case .record(let record) = result, types.contains(record.typeName) else { return result }
     objects.append(result)
@@ -33,13 +33,13 @@ struct ObjectTree {
 }
 
 extension ObjectGraph {
-  fileprivate func asTree() throws -> Value { try Value.graph(self).asTree() }
+  fileprivate func asTree() throws -> ArchiveValue { try ArchiveValue.graph(self).asTree() }
 
   /// The graph as a tree for comparing: where an object stands once more, the path of its first place stands for it.
-  func unfolded() throws -> Value {
+  func unfolded() throws -> ArchiveValue {
     var places: [Int: MergePath] = [:]
     var level = 0
-    func unfold(_ value: Value, _ path: [MergePath.Component]) throws -> Value {
+    func unfold(_ value: ArchiveValue, _ path: [MergePath.Component]) throws -> ArchiveValue {
       switch value {
       case .reference(let number):
         if let first = places[number] { return ["same as": .string(first.description)] }

@@ -44,7 +44,7 @@ struct PolicyArgument {
 
 extension MergeSelector {
   /// Whether something stands in the value where this leads to.
-  func leadsSomewhere(in value: Value, at path: [MergePath.Component] = []) -> Bool {
+  func leadsSomewhere(in value: ArchiveValue, at path: [MergePath.Component] = []) -> Bool {
     if matches(path) { return true }
     switch value {
     case .object(let object):

@@ -43,7 +43,7 @@ struct StoreCheckCommand: ToolCommand {
 
 extension StoreFinding {
   /// The finding as JSON. Every key is always there.
-  var json: Value {
+  var json: ArchiveValue {
     [
       "kind": .string(kind.rawValue), "key": key.map { .string($0) } ?? .null,
       "revision": revision.map { .integer($0) } ?? .null, "sequence": sequence.map { .integer($0) } ?? .null,

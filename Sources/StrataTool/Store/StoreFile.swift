@@ -65,13 +65,15 @@ struct StoreFile: ParsableArguments {
   }
 
   /// Prints a document, or the lines where JSON was not asked for.
-  func show(_ document: @autoclosure () -> Value, _ lines: @autoclosure () -> [String], _ console: Console) throws {
+  func show(_ document: @autoclosure () -> ArchiveValue, _ lines: @autoclosure () -> [String], _ console: Console)
+    throws
+  {
     if json { return try show(document(), console) }
     let lines = lines()
     if !lines.isEmpty { try console.write(Data((lines.joined(separator: "\n") + "\n").utf8)) }
   }
 
-  func show(_ document: Value, _ console: Console) throws {
+  func show(_ document: ArchiveValue, _ console: Console) throws {
     var data = try ToolError.at(path) { try JSONWriter(isPretty: true).write(document) }
     data.append(UInt8(ascii: "\n"))
     try console.write(data)

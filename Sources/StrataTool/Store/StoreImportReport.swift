@@ -24,7 +24,7 @@ struct StoreImportReport {
     }
 
     /// Every key is always there.
-    fileprivate var json: Value {
+    fileprivate var json: ArchiveValue {
       [
         "file": .string(file), "outcome": .string(outcome.rawValue), "key": key.map { .string($0) } ?? .null,
         "revision": revision.map { .integer($0) } ?? .null, "message": message.map { .string($0) } ?? .null,
@@ -42,10 +42,10 @@ struct StoreImportReport {
       + "\(count(.failed).grouped) failed"
   }
 
-  var json: Value {
-    let counts = Outcome.allCases.map { Object.Entry(key: $0.rawValue, value: .integer(count($0))) }
+  var json: ArchiveValue {
+    let counts = Outcome.allCases.map { ArchiveObject.Entry(key: $0.rawValue, value: .integer(count($0))) }
     return [
-      "store": .string(store), "counts": .object(Object(counts)), "files": .array(results.map(\.json)),
+      "store": .string(store), "counts": .object(ArchiveObject(counts)), "files": .array(results.map(\.json)),
     ]
   }
 }

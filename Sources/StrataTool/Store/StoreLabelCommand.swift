@@ -35,7 +35,7 @@ struct StoreLabelCommand: ToolCommand {
     try store.show(
       [
         "key": .string(key.name),
-        "labels": .object(Object(sorted.map { .init(key: $0.key, value: .integer($0.value)) })),
+        "labels": .object(ArchiveObject(sorted.map { .init(key: $0.key, value: .integer($0.value)) })),
       ], ["\(remove ? "removed" : "labelled")  \(key.name.onOneLine)  \(label.onOneLine)"], console)
     return 0
   }

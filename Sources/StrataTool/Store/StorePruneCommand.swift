@@ -59,7 +59,7 @@ struct StorePruneCommand: ToolCommand {
       [
         "dryRun": .bool(report.isDryRun),
         "removed": .object(
-          Object(removed.map { .init(key: $0.key, value: .array($0.value.map { .integer($0) })) })),
+          ArchiveObject(removed.map { .init(key: $0.key, value: .array($0.value.map { .integer($0) })) })),
         "removedCount": .integer(report.removedCount), "kept": .integer(report.kept),
         "skipped": .array(report.skipped.map(\.json)), "freedBytes": .integer(report.freedBytes),
       ],

@@ -4,15 +4,15 @@ internal import StrataStore
 
 extension StoreRevision {
   /// The revision as JSON. Every key is always there.
-  var json: Value { .object(Object(entries)) }
+  var json: ArchiveValue { .object(ArchiveObject(entries)) }
 
-  func json(adding more: [(String, Value)]) -> Value {
-    .object(Object(entries + more.map { Object.Entry(key: $0, value: $1) }))
+  func json(adding more: [(String, ArchiveValue)]) -> ArchiveValue {
+    .object(ArchiveObject(entries + more.map { ArchiveObject.Entry(key: $0, value: $1) }))
   }
 
-  private var entries: [Object.Entry] {
-    func text(_ text: String?) -> Value { text.map { .string($0) } ?? .null }
-    func optional(_ number: Int?) -> Value { number.map { .integer($0) } ?? .null }
+  private var entries: [ArchiveObject.Entry] {
+    func text(_ text: String?) -> ArchiveValue { text.map { .string($0) } ?? .null }
+    func optional(_ number: Int?) -> ArchiveValue { number.map { .integer($0) } ?? .null }
     return [
       .init(key: "key", value: .string(key)), .init(key: "revision", value: .integer(number)),
       .init(key: "sequence", value: .integer(sequence)),

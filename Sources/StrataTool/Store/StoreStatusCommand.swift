@@ -14,8 +14,8 @@ struct StoreStatusCommand: ToolCommand {
     return 0
   }
 
-  private func json(_ status: StoreStatus) -> Value {
-    let types = status.types.map { type -> Value in
+  private func json(_ status: StoreStatus) -> ArchiveValue {
+    let types = status.types.map { type -> ArchiveValue in
       [
         "type": .string(type.typeName), "modelVersion": type.modelVersion.map { .integer($0) } ?? .null,
         "revisions": .integer(type.revisions), "keys": .integer(type.heads),

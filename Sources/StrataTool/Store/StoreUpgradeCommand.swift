@@ -66,7 +66,7 @@ private struct ModelsOfStore {
 
     var isOld: Bool { version < newest }
 
-    var json: Value {
+    var json: ArchiveValue {
       [
         "type": .string(type), "modelVersion": .integer(version), "newestInStore": .integer(newest),
         "revisions": .integer(revisions),

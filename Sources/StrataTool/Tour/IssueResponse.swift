@@ -5,7 +5,7 @@ internal import StrataCore
 struct IssueResponse {
   let path: String
   let size: Int
-  let json: Value
+  let json: ArchiveValue
   let number: Int
 
   /// Reads a response and makes sure that it is one for an issue.
@@ -39,7 +39,7 @@ struct IssueResponse {
 
   /// The issue as version 1 of the model archived it: flat, with names of its own, and dates as seconds since 1970.
   func version1() throws -> ModelRecord {
-    func seconds(_ key: String) throws -> Value {
+    func seconds(_ key: String) throws -> ArchiveValue {
       guard let value = json[key], !value.isNull else { return .null }
       guard let text = value.stringValue, let date = ISO8601.date(from: text) else {
         throw ToolError("\(path): “\(key)” is no date, such as 2011-01-26T19:01:12Z")

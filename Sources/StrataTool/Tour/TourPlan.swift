@@ -89,7 +89,7 @@ enum TourPlan {
   }
 
   /// A value in a few words; records by what names them.
-  private static func shortened(_ value: Value?, _ width: Int) -> String {
+  private static func shortened(_ value: ArchiveValue?, _ width: Int) -> String {
     guard let value else { return "absent" }
     let most = max((width - 20) / 2, 12)
     switch value {

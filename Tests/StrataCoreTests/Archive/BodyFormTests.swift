@@ -5,7 +5,7 @@ import Testing
 
 /// Bodies that are written in another way than this library does, and bodies made to do harm.
 @Suite struct BodyFormTests {
-  private func read(_ hex: String, times: Int = 1, _ end: String = "") throws -> Value {
+  private func read(_ hex: String, times: Int = 1, _ end: String = "") throws -> ArchiveValue {
     let text = "d90100" + String(repeating: hex, count: times) + end
     var bytes: [UInt8] = []
     var rest = text[...]
@@ -13,7 +13,7 @@ import Testing
       bytes.append(byte)
       rest = rest.dropFirst(2)
     }
-    return try ArchiveDecoder().decodeBody(Value.self, from: Data(bytes))
+    return try ArchiveDecoder().decodeBody(ArchiveValue.self, from: Data(bytes))
   }
 
   @Test func tagNumbersMayBeWrittenLonger() throws {
@@ -43,13 +43,13 @@ import Testing
   }
 
   @Test func textAndDataOfTheSameBytesStayApart() throws {
-    let value = Value.array(["same", .data(Data("same".utf8)), "same", .data(Data("same".utf8))])
-    #expect(try ArchiveDecoder().decode(Value.self, from: ArchiveEncoder().encode(value)) == value)
+    let value = ArchiveValue.array(["same", .data(Data("same".utf8)), "same", .data(Data("same".utf8))])
+    #expect(try ArchiveDecoder().decode(ArchiveValue.self, from: ArchiveEncoder().encode(value)) == value)
   }
 
   /// A writer that was used before writes what a new one writes.
   @Test func aWriterThatIsResetWritesTheSame() throws {
-    let words = (0..<50_000).map { Value.string("w\($0 % 30_000)") }
+    let words = (0..<50_000).map { ArchiveValue.string("w\($0 % 30_000)") }
     var writer = ArchiveWriter()
     try writer.write(.array(words))
     let first = writer.buffer.array()

@@ -55,7 +55,7 @@ struct DamageTests {
         var changed = body
         changed[place] = byte
         if (try? ArchiveDecoder().decodeBody([Person].self, from: changed)) != nil { accepted += 1 }
-        _ = try? ArchiveDecoder().decodeBody(Value.self, from: changed)
+        _ = try? ArchiveDecoder().decodeBody(ArchiveValue.self, from: changed)
       }
     }
     #expect(accepted > 0, "some changes only change a value")
@@ -68,7 +68,7 @@ struct DamageTests {
     for _ in 0..<5000 {
       var body = Data([0xD9, 1, 0])
       for _ in 0..<random.below(64) { body.append(UInt8(truncatingIfNeeded: random.next())) }
-      _ = try? ArchiveDecoder().decodeBody(Value.self, from: body)
+      _ = try? ArchiveDecoder().decodeBody(ArchiveValue.self, from: body)
       _ = try? ArchiveDecoder().decodeBody(Everything.self, from: body)
     }
   }
@@ -85,7 +85,7 @@ struct DamageTests {
     ] as [[UInt8]])
   func claims(bytes: [UInt8]) {
     #expect(throws: ArchiveError.self) {
-      try ArchiveDecoder().decodeBody(Value.self, from: Data([0xD9, 1, 0] + bytes))
+      try ArchiveDecoder().decodeBody(ArchiveValue.self, from: Data([0xD9, 1, 0] + bytes))
     }
   }
 
@@ -94,14 +94,14 @@ struct DamageTests {
     arguments: [[0x81], [0xA1, 0x61, 0x61], [0xD9, 1, 2, 0x81]] as [[UInt8]])
   func deep(unit: [UInt8]) {
     let body = Data([0xD9, 1, 0] + (0..<100_000).flatMap { _ in unit } + [0x80])
-    let error = #expect(throws: ArchiveError.self) { try ArchiveDecoder().decodeBody(Value.self, from: body) }
+    let error = #expect(throws: ArchiveError.self) { try ArchiveDecoder().decodeBody(ArchiveValue.self, from: body) }
     #expect(error?.code == .limitExceeded)
   }
 
   @Test("X-7: each limit has its own error")
   func limits() throws {
     let data = try ArchiveEncoder().encode(
-      Value.array([.string(String(repeating: "a", count: 1000)), .array([1, 2, 3])]))
+      ArchiveValue.array([.string(String(repeating: "a", count: 1000)), .array([1, 2, 3])]))
     func error(_ change: (inout ArchiveLimits) -> Void) -> ArchiveLimits.Limit? {
       var limits = ArchiveLimits()
       change(&limits)

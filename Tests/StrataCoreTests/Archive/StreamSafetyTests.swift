@@ -404,7 +404,7 @@ struct SalvageTests {
   @Test("X-32: of an archive that breaks off, what is complete before the break")
   func values() throws {
     try SessionStream.with { stream in
-      let value: Value = [
+      let value: ArchiveValue = [
         "title": "a title", "numbers": [1, 2, 3, 4],
         "inner": ["first": "x", "second": ["y", "z", "a longer text at the end"]],
       ]
@@ -433,7 +433,7 @@ struct SalvageTests {
     }
   }
 
-  private static func isPart(_ part: Value, of whole: Value) -> Bool {
+  private static func isPart(_ part: ArchiveValue, of whole: ArchiveValue) -> Bool {
     switch (part, whole) {
     case (.object(let one), .object(let other)):
       one.entries.allSatisfy { entry in other[entry.key].map { isPart(entry.value, of: $0) } ?? false }

@@ -148,11 +148,11 @@ struct StreamTests {
     struct Deep: Archivable {
       var levels: Int
       func write(to writer: inout ArchiveWriter) throws {
-        var value = Value.string("leaf of \(levels)")
+        var value = ArchiveValue.string("leaf of \(levels)")
         for _ in 0..<levels { value = .array([value]) }
         try writer.write(value)
       }
-      static func make(from value: Value, in context: DecodingContext) throws -> Deep {
+      static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Deep {
         var (value, levels) = (value, 0)
         while let inner = value.arrayValue?.first { (value, levels) = (inner, levels + 1) }
         return Deep(levels: levels)

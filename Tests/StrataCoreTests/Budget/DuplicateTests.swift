@@ -18,7 +18,7 @@ import StrataTestSupport
   ]
 
   private static func alone(_ element: [UInt8]) throws -> (bytes: Data, hasNaN: Bool) {
-    let value = try ArchiveDecoder().decodeBody(Value.self, from: Data([0xD9, 1, 0] + element))
+    let value = try ArchiveDecoder().decodeBody(ArchiveValue.self, from: Data([0xD9, 1, 0] + element))
     return (try ArchiveEncoder().encodeBody(value), value.hasNaN)
   }
 
@@ -45,8 +45,8 @@ import StrataTestSupport
         if inSet { body.set(1) }
         if isMap { body.map(chosen.count) } else { body.set(chosen.count) }
         for element in chosen { body.repeat(Self.elements[element] + (isMap ? [0x01] : []), 1) }
-        let found: Value?
-        do { found = try ArchiveDecoder().decodeBody(Value.self, from: Data(body.bytes)) } catch let error
+        let found: ArchiveValue?
+        do { found = try ArchiveDecoder().decodeBody(ArchiveValue.self, from: Data(body.bytes)) } catch let error
           as ArchiveError
         {
           #expect(error.code == .damaged && isDuplicate, "\(place): \(error)")

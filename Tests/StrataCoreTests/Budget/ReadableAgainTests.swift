@@ -11,9 +11,9 @@ import StrataTestSupport
     case numbers, rows, texts, data, records, objects, maps
 
     /// So many elements that are all the same.
-    func value(_ count: Int) -> Value {
+    func value(_ count: Int) -> ArchiveValue {
       let text = String(repeating: "a long text ", count: 100)
-      let one: Value =
+      let one: ArchiveValue =
         switch self {
         case .numbers: .int(0)
         case .rows: .array(Array(repeating: .int(0), count: 1000))
@@ -22,8 +22,8 @@ import StrataTestSupport
         case .records:
           .record(
             ModelRecord(typeName: "Sensor", modelVersion: 1, fields: [(String(repeating: "k", count: 300), .null)]))
-        case .objects: .object(Object([Object.Entry(key: "a", value: .string(text))]))
-        case .maps: .map([Value.MapEntry(key: .int(1), value: .string(text))])
+        case .objects: .object(ArchiveObject([ArchiveObject.Entry(key: "a", value: .string(text))]))
+        case .maps: .map([ArchiveValue.MapEntry(key: .int(1), value: .string(text))])
         }
       return .array(Array(repeating: one, count: count))
     }
@@ -42,11 +42,11 @@ import StrataTestSupport
     try withFolder { folder in
       let url = folder.appending(path: "stream.strata")
       let value = content.value(content == .numbers ? 100_000 : 10_000)
-      var writer = try ArchiveStreamWriter<Value>(creating: url)
+      var writer = try ArchiveStreamWriter<ArchiveValue>(creating: url)
       for _ in 0..<60 { try writer.append(value) }
       try writer.finish()
       var count = 0
-      var models = ArchiveSequence(Value.self, from: url).makeAsyncIterator()
+      var models = ArchiveSequence(ArchiveValue.self, from: url).makeAsyncIterator()
       while let model = try models.next() {
         count += 1
         if count == 60 { #expect(model == value) }
@@ -63,7 +63,7 @@ import StrataTestSupport
     var limits = ArchiveLimits()
     limits.workRatio = .max
     let body = try ArchiveEncoder(limits: limits).encodeBody(value)
-    #expect(try ArchiveDecoder(limits: limits).decodeBody(Value.self, from: body) == value)
+    #expect(try ArchiveDecoder(limits: limits).decodeBody(ArchiveValue.self, from: body) == value)
   }
 
   /// Whatever the limits are: the encoder throws, or the decoder reads.
@@ -101,7 +101,7 @@ import StrataTestSupport
     #expect(refused.count == 6, "seed \(seed): \(refused)")
   }
 
-  private static func value(_ random: inout SeededRandom, _ depth: Int) -> Value {
+  private static func value(_ random: inout SeededRandom, _ depth: Int) -> ArchiveValue {
     func text() -> String { random.oneOf(["", "a", "abc", "a longer text", String(repeating: "x", count: 30)]) }
     func some<T>(_ make: () -> T) -> [T] { (0..<random.below(5)).map { _ in make() } }
     switch random.below(depth > 0 ? 14 : 8) {
@@ -116,9 +116,11 @@ import StrataTestSupport
     case 9: return .set((0..<random.below(5)).map { .int(Int64($0)) })
     case 10:
       return .object(
-        Object((0..<random.below(4)).map { Object.Entry(key: "key\($0)", value: value(&random, depth - 1)) }))
+        ArchiveObject(
+          (0..<random.below(4)).map { ArchiveObject.Entry(key: "key\($0)", value: value(&random, depth - 1)) }))
     case 11:
-      return .map((0..<random.below(4)).map { Value.MapEntry(key: .int(Int64($0)), value: value(&random, depth - 1)) })
+      return .map(
+        (0..<random.below(4)).map { ArchiveValue.MapEntry(key: .int(Int64($0)), value: value(&random, depth - 1)) })
     default:
       let keys = (0..<random.below(4)).map { "field\($0)" }
       let fields = keys.map { (key: $0, value: Self.value(&random, depth - 1)) }

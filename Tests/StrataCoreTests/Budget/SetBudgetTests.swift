@@ -23,7 +23,7 @@ import StrataTestSupport
     return body
   }
 
-  private static func count(of value: Value?) -> Int? {
+  private static func count(of value: ArchiveValue?) -> Int? {
     switch value {
     case .set(let elements)?: elements.count
     case .map(let entries)?: entries.count
@@ -87,7 +87,7 @@ import StrataTestSupport
 
   @Test("X-33: a set that is like another in all but its hash is itself")
   func duplicates() throws {
-    func read(_ write: (inout HostileBody) -> Void) throws -> Value {
+    func read(_ write: (inout HostileBody) -> Void) throws -> ArchiveValue {
       var body = HostileBody()
       write(&body)
       return try ArchiveDecoder().decodeValue(from: body.archive())

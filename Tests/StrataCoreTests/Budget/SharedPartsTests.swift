@@ -11,8 +11,8 @@ import StrataTestSupport
     case array, object, record, map, otherOrder
 
     /// A value of 2^`levels` parts.
-    func value(_ levels: Int, _ leaf: Value = "leaf") -> Value {
-      var value: Value = .array([leaf, 1])
+    func value(_ levels: Int, _ leaf: ArchiveValue = "leaf") -> ArchiveValue {
+      var value: ArchiveValue = .array([leaf, 1])
       let shapes = [["a", "b"], ["b", "a"]].map { RecordShape(typeName: "R", modelVersion: 1, keys: $0) }
       for level in 0..<levels {
         switch self {
@@ -44,9 +44,9 @@ import StrataTestSupport
   func comparingOtherOrder() async {
     await #expect(processExitsWith: .success) {
       Child.limit()
-      func value(_ keys: [String]) -> Value {
+      func value(_ keys: [String]) -> ArchiveValue {
         let shape = RecordShape(typeName: "R", modelVersion: 1, keys: keys)
-        var value: Value = 1
+        var value: ArchiveValue = 1
         for _ in 0..<200 { value = .record(ModelRecord(shape: shape, values: [value, value])) }
         return value
       }
@@ -71,19 +71,19 @@ import StrataTestSupport
   func writingReferences() async {
     await #expect(processExitsWith: .success) {
       Child.limit()
-      var objects: [Value] = [.array(Array(repeating: .string(String(repeating: "x", count: 4096)), count: 256))]
+      var objects: [ArchiveValue] = [.array(Array(repeating: .string(String(repeating: "x", count: 4096)), count: 256))]
       for level in 0..<2 { objects.append(.array(Array(repeating: .reference(level), count: 256))) }
-      let graph = Value.graph(ObjectGraph(objects: objects, root: .reference(2)))
+      let graph = ArchiveValue.graph(ObjectGraph(objects: objects, root: .reference(2)))
       #expect(archiveError(.limitExceeded) { _ = try JSONWriter().write(graph) }?.limit == .outputSize)
-      let text = Value.string(String(repeating: "x", count: 1 << 20))
-      let texts = Value.array(Array(repeating: text, count: 1 << 16))
+      let text = ArchiveValue.string(String(repeating: "x", count: 1 << 20))
+      let texts = ArchiveValue.array(Array(repeating: text, count: 1 << 16))
       #expect(archiveError(.limitExceeded) { _ = try JSONWriter().write(texts) }?.limit == .outputSize)
     }
   }
 
   @Test("X-33: the limit on what is written can be set")
   func outputSize() throws {
-    let value = Value.array((0..<1000).map { .integer($0) })
+    let value = ArchiveValue.array((0..<1000).map { .integer($0) })
     var writer = JSONWriter()
     writer.limits.outputSize = 1000
     #expect(archiveError(.limitExceeded) { _ = try writer.write(value) }?.limit == .outputSize)
@@ -91,14 +91,14 @@ import StrataTestSupport
     #expect(try writer.write(value).count == 3891)
     var limits = ArchiveLimits()
     limits.outputSize = 1000
-    let nested = Value.array([value, value])
+    let nested = ArchiveValue.array([value, value])
     #expect(
       archiveError(.limitExceeded) { _ = try ArchiveEncoder(limits: limits).encode(nested) }?.limit == .outputSize)
   }
 
   @Test("X-33: equal values hash alike, however their parts are held")
   func hashing() {
-    let pairs: [(Value, Value)] = [
+    let pairs: [(ArchiveValue, ArchiveValue)] = [
       (.decimal(Decimal(string: "1.50") ?? 0), .decimal(Decimal(3) / Decimal(2))),
       (.decimal(Decimal(sign: .plus, exponent: 2, significand: 1)), .decimal(100)),
       (.string("\u{E9}"), .string("e\u{301}")), (.double(0), .double(-0.0)), (.float(0), .float(-0.0)),
@@ -113,10 +113,10 @@ import StrataTestSupport
       #expect(one.hashValue == other.hashValue, "\(one.kind)")
     }
     // More parts than are hashed without remembering them, some of them records of one storage under other keys.
-    let values: [Value] = [1, 2]
+    let values: [ArchiveValue] = [1, 2]
     let shapes = (0..<400).map { RecordShape(typeName: "R", modelVersion: 1, keys: ["a\($0)", "b"]) }
-    let shared = Value.array(shapes.map { .record(ModelRecord(shape: $0, values: values)) })
-    let apart = Value.array(shapes.map { .record(ModelRecord(shape: $0, values: [1] + [2])) })
+    let shared = ArchiveValue.array(shapes.map { .record(ModelRecord(shape: $0, values: values)) })
+    let apart = ArchiveValue.array(shapes.map { .record(ModelRecord(shape: $0, values: [1] + [2])) })
     #expect(shared == apart && shared.hashValue == apart.hashValue)
   }
 }

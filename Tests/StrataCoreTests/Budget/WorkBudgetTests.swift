@@ -86,7 +86,7 @@ import StrataTestSupport
 
   @Test("X-33: each limit can be set, and has its error")
   func limits() throws {
-    let value = Value.array((0..<200).map { ["name": "a name that comes again", "number": .integer($0)] })
+    let value = ArchiveValue.array((0..<200).map { ["name": "a name that comes again", "number": .integer($0)] })
     let file = try ArchiveEncoder().encode(value)
     func error(_ change: (inout ArchiveLimits) -> Void) -> ArchiveError? {
       var limits = ArchiveLimits()
@@ -104,7 +104,7 @@ import StrataTestSupport
     enough.values -= 1
     #expect(throws: ArchiveError.self) { try ArchiveDecoder(limits: enough).decodeValue(from: file) }
 
-    let sets = try ArchiveEncoder().encode(Value.set((0..<200).map { .array([.integer($0)]) }))
+    let sets = try ArchiveEncoder().encode(ArchiveValue.set((0..<200).map { .array([.integer($0)]) }))
     var limits = ArchiveLimits()
     limits.steps = 100
     #expect(

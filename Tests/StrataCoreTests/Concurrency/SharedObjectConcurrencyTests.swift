@@ -40,7 +40,7 @@ struct SharedObjectConcurrencyTests {
     // That one task at a time uses them is what this tests.
     nonisolated(unsafe) let turnstile = Turnstile()
     nonisolated(unsafe) let pattern = Regex { Counting(turnstile: turnstile) }
-    let check = Check<String>.matches(pattern)
+    let check = ValidationCheck<String>.matches(pattern)
     await hundredTasks(share: check) { check, _ in try check.run("any text") }
     #expect(turnstile.pass() == 501)
   }

@@ -15,9 +15,9 @@ struct GoldenTests {
   /// What each archive is made of.
   static func make(_ name: String) throws -> Data {
     let encoder = ArchiveEncoder()
-    let address = Value.record(
+    let address = ArchiveValue.record(
       ModelRecord(typeName: "Address", modelVersion: 1, fields: [("street", "Main 1"), ("country", "CH")]))
-    let born = Value.date(Date(timeIntervalSince1970: 86400))
+    let born = ArchiveValue.date(Date(timeIntervalSince1970: 86400))
     switch name {
     case "person-v1": return try encoder.encode(MigrationTests.old)
     case "person-v2":
@@ -54,13 +54,13 @@ struct GoldenTests {
 
   /// A value that JSON can hold: of a graph the objects in their order, and the root, with `{"reference": n}`; of a map its
   /// pairs, whatever the writer makes of maps.
-  private static func plain(_ value: Value) -> Value {
+  private static func plain(_ value: ArchiveValue) -> ArchiveValue {
     switch value {
     case .graph(let graph): ["objects": .array(graph.objects.map(plain)), "root": plain(graph.root)]
     case .reference(let number): ["reference": .integer(number)]
     case .array(let elements): .array(elements.map(plain))
     case .map(let entries): .array(entries.map { [plain($0.key), plain($0.value)] })
-    case .object(let object): .object(Object(object.entries.map { .init(key: $0.key, value: plain($0.value)) }))
+    case .object(let object): .object(ArchiveObject(object.entries.map { .init(key: $0.key, value: plain($0.value)) }))
     case .record(let record):
       .record(
         ModelRecord(
@@ -74,7 +74,7 @@ struct GoldenTests {
     try Data(contentsOf: Repository.fixtures.appending(path: "archives/\(name).strata"))
   }
 
-  private func expected(_ name: String) throws -> Value {
+  private func expected(_ name: String) throws -> ArchiveValue {
     try JSONReader().read(Data(contentsOf: Repository.fixtures.appending(path: "archives/\(name).json")))
   }
 

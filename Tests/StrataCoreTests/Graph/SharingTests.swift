@@ -5,19 +5,19 @@ import Testing
 
 @Suite("Sharing that multiplies")
 struct SharingTests {
-  private func archive(_ objects: [Value], root: Value) throws -> Data {
+  private func archive(_ objects: [ArchiveValue], root: ArchiveValue) throws -> Data {
     try ArchiveEncoder().encode(ObjectGraph(objects: objects, root: root), typeName: "T", modelVersion: nil)
   }
 
   @Test("X-7: shared values that stand for millions are refused, and memory does not follow them")
   func values() throws {
-    var objects: [Value] = [.array((0..<100).map { .int($0) })]
+    var objects: [ArchiveValue] = [.array((0..<100).map { .int($0) })]
     for number in 0..<4 { objects.append(.array(.init(repeating: .reference(number), count: 100))) }
     let data = try archive(objects, root: .reference(4))
     #expect(data.count < 1000)
-    #expect(archiveError { _ = try ArchiveDecoder().decode(Value.self, from: data) }?.limit == .count)
+    #expect(archiveError { _ = try ArchiveDecoder().decode(ArchiveValue.self, from: data) }?.limit == .count)
     // Structures that were written as objects, as keyed archives have them.
-    func form(_ children: [Value]) -> Value {
+    func form(_ children: [ArchiveValue]) -> ArchiveValue {
       .record(ModelRecord(typeName: "Form", modelVersion: 1, fields: [("c", .array(children))]))
     }
     objects = [form([])]
@@ -28,7 +28,7 @@ struct SharingTests {
 
   @Test("Objects that share others do not multiply where they are kept untyped")
   func objects() throws {
-    func knot(_ others: [Value], any: Value = .null) -> Value {
+    func knot(_ others: [ArchiveValue], any: ArchiveValue = .null) -> ArchiveValue {
       .record(ModelRecord(typeName: "Knot", modelVersion: 1, fields: [("others", .array(others)), ("any", any)]))
     }
     var objects = [knot([])]
@@ -54,14 +54,14 @@ struct SharingTests {
     #expect(right == .graph(ObjectGraph(objects: [1], root: .reference(0))))
     let wrong = GzipMember.archive(body: Data(graph + [1]))
     #expect(archiveError { _ = try ArchiveDecoder().decodeValue(from: wrong) }?.code == .damaged)
-    #expect(archiveError { _ = try ArchiveDecoder().decode(Value.self, from: wrong) }?.code == .damaged)
+    #expect(archiveError { _ = try ArchiveDecoder().decode(ArchiveValue.self, from: wrong) }?.code == .damaged)
   }
 
   @Test("Sets inside of sets take time that does not double with each level")
   func setsInSets() throws {
-    let deep = (0..<200).reduce(Value.int(1)) { value, _ in .set([value]) }
+    let deep = (0..<200).reduce(ArchiveValue.int(1)) { value, _ in .set([value]) }
     #expect(try ArchiveDecoder().decodeValue(from: ArchiveEncoder().encode(deep)) == deep)
-    let keys = (0..<200).reduce(Value.int(1)) { key, _ in .map([Value.MapEntry(key: key, value: 2)]) }
+    let keys = (0..<200).reduce(ArchiveValue.int(1)) { key, _ in .map([ArchiveValue.MapEntry(key: key, value: 2)]) }
     #expect(try ArchiveDecoder().decodeValue(from: ArchiveEncoder().encode(keys)) == keys)
     let trees = (0..<60).reduce(SetTree(inside: [])) { tree, _ in SetTree(inside: [tree]) }
     #expect(try ArchiveDecoder().decode(SetTree.self, from: ArchiveEncoder().encode(trees)) == trees)
@@ -69,11 +69,12 @@ struct SharingTests {
 
   @Test("Sets that differ in their order alone are one element, and no two keys of a map")
   func equalSets() throws {
-    let pair: [Value] = [.set([1, 2]), .set([2, 1])]
-    #expect(try ArchiveDecoder().decodeValue(from: ArchiveEncoder().encode(Value.set(pair))) == .set([.set([1, 2])]))
-    let map = Value.map(pair.map { Value.MapEntry(key: $0, value: 1) })
+    let pair: [ArchiveValue] = [.set([1, 2]), .set([2, 1])]
+    #expect(
+      try ArchiveDecoder().decodeValue(from: ArchiveEncoder().encode(ArchiveValue.set(pair))) == .set([.set([1, 2])]))
+    let map = ArchiveValue.map(pair.map { ArchiveValue.MapEntry(key: $0, value: 1) })
     #expect(archiveError { _ = try ArchiveEncoder().encode(map) }?.code == .notEncodable)
-    let nan: Value = .set([.double(.nan), .double(.nan)])
+    let nan: ArchiveValue = .set([.double(.nan), .double(.nan)])
     #expect(try ArchiveDecoder().decodeValue(from: ArchiveEncoder().encode(nan)).kind == "set")
   }
 }

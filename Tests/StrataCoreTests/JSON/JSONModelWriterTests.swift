@@ -145,7 +145,7 @@ struct JSONModelWriterTests {
       writer.write(Int64(2))
       writer.leave()
     }
-    static func make(from value: Value, in context: DecodingContext) throws -> Clash { Clash(fields: []) }
+    static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Clash { Clash(fields: []) }
   }
 
   @Test("Unknown fields are written after the others")
@@ -163,7 +163,7 @@ struct JSONModelWriterTests {
       }
       func encodeFields(to writer: inout ArchiveWriter) throws { try writer.field(0, id) }
     }
-    let model = Keeping(id: 1, UnknownFields(Object([.init(key: "extra", value: [1, 2])])))
+    let model = Keeping(id: 1, UnknownFields(ArchiveObject([.init(key: "extra", value: [1, 2])])))
     #expect(try text(model.jsonData()) == #"{"meta":{"id":1},"extra":[1,2]}"#)
   }
 
@@ -179,7 +179,7 @@ struct JSONModelWriterTests {
           writer.leave()
         }
       }
-      static func make(from value: Value, in context: DecodingContext) throws -> Shape { Shape(schemas: []) }
+      static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Shape { Shape(schemas: []) }
     }
     let schemas = (0..<300).map {
       ModelSchema(

@@ -10,7 +10,7 @@ struct Report: DescribedModel, Equatable {
   var city: String
   var street: String?
   var state: State
-  var note: Value
+  var note: ArchiveValue
   var price: Decimal
   var labels: [Label]
 
@@ -100,7 +100,7 @@ struct JSONPathsAgreeTests {
     compare(Date.self, text)
     compare(URL.self, text)
     compare(UUID.self, text)
-    compare(Value.self, text)
+    compare(ArchiveValue.self, text)
     compare(State.self, text)
     compare(Priority.self, text)
     compare(Channel.self, text)
@@ -308,7 +308,7 @@ struct JSONPathsAgreeTests {
     struct Sum: Archivable, Equatable {
       var total: Int
       func write(to writer: inout ArchiveWriter) throws { writer.write(Int64(total)) }
-      static func make(from value: Value, in context: DecodingContext) throws -> Sum { Sum(total: -1) }
+      static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Sum { Sum(total: -1) }
       static func make(fromJSON element: JSONElement, in context: DecodingContext) throws -> Sum {
         var total = 0
         try element["n"]?.forEachElement { total += try Int.make(fromJSON: $0, in: context) }

@@ -3,7 +3,7 @@ import StrataCore
 import StrataTestSupport
 import Testing
 
-private func read(_ text: String) throws -> Value { try JSONReader().read(Data(text.utf8)) }
+private func read(_ text: String) throws -> ArchiveValue { try JSONReader().read(Data(text.utf8)) }
 
 private func failure(_ data: Data, limits: ArchiveLimits = ArchiveLimits()) -> ArchiveError? {
   var reader = JSONReader()
@@ -29,8 +29,8 @@ struct JSONReaderTests {
         "-340282366920938463463374607431768211455",
         .wideInteger(WideInteger(isNegative: true, magnitude: .max))
       ),
-    ] as [(String, Value)])
-  func integers(text: String, value: Value) throws {
+    ] as [(String, ArchiveValue)])
+  func integers(text: String, value: ArchiveValue) throws {
     #expect(try read(text) == value)
     #expect(try JSONWriter().write(value) == Data(text.utf8))
   }
@@ -165,7 +165,7 @@ struct JSONReaderTests {
     for style in ["a%02dbcdefgh%02d", "%d%d", "\\u0061%d.%d", "é%d.%d"] {
       let keys = (0..<count).map { String(format: style, $0 / 7, $0 % 7) }
       let members = keys.enumerated().map { "\"\($1)\": \($0)" }
-      let values = (0..<count).map { Value.int(Int64($0)) }
+      let values = (0..<count).map { ArchiveValue.int(Int64($0)) }
       #expect(try read("{\(members.joined(separator: ","))}").objectValue?.entries.map(\.value) == values)
       for place in [0, count / 2, count - 1] {
         let text = "{\"x\": {\((members + ["\"\(keys[place])\": null"]).joined(separator: ","))}, \"y\": 1}"

@@ -2,13 +2,13 @@ import Foundation
 import StrataCore
 import Testing
 
-private func text(_ value: Value, pretty: Bool = false, sorted: Bool = false) throws -> String {
+private func text(_ value: ArchiveValue, pretty: Bool = false, sorted: Bool = false) throws -> String {
   String(decoding: try JSONWriter(isPretty: pretty, sortsKeys: sorted).write(value), as: UTF8.self)
 }
 
 @Suite("JSON writer")
 struct JSONWriterTests {
-  static let spellings: [(Value, String)] = [
+  static let spellings: [(ArchiveValue, String)] = [
     (.null, "null"), (.bool(true), "true"), (.int(-5), "-5"), (.uint(.max), "18446744073709551615"),
     (.double(1), "1.0"), (.double(1e16), "1e+16"), (.double(0.1), "0.1"),
     (.double(.leastNonzeroMagnitude), "5e-324"),
@@ -18,7 +18,7 @@ struct JSONWriterTests {
     (.date(Date(timeIntervalSinceReferenceDate: 0.5)), "\"2001-01-01T00:00:00.5Z\""),
     (.set([1, 2]), "[1,2]"),
     (.map([.init(key: 1, value: "a"), .init(key: .null, value: [])]), #"[[1,"a"],[null,[]]]"#),
-    (.map([]), "{}"), (.map([.init(key: 1, value: "a")]), #"{"1":"a"}"#), (.object(Object()), "{}"),
+    (.map([]), "{}"), (.map([.init(key: 1, value: "a")]), #"{"1":"a"}"#), (.object(ArchiveObject()), "{}"),
     (.record(ModelRecord(typeName: "T", modelVersion: 2, fields: [("b", 1), ("a", [])])), #"{"b":1,"a":[]}"#),
     (
       .uuid(UUID(uuid: (171, 205, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14))),
@@ -27,7 +27,7 @@ struct JSONWriterTests {
   ]
 
   @Test("Forms", arguments: spellings)
-  func forms(value: Value, expected: String) throws {
+  func forms(value: ArchiveValue, expected: String) throws {
     #expect(try text(value) == expected)
     #expect(try text(.array([value])) == "[\(expected)]")
     // All of it is JSON.
@@ -42,8 +42,8 @@ struct JSONWriterTests {
 
   @Test("Pretty and sorted")
   func pretty() throws {
-    let record = Value.record(ModelRecord(typeName: "T", modelVersion: nil, fields: [("z", 1), ("b", [])]))
-    let value: Value = ["é": [1, ["x": .null]], "z": [:], "a": record]
+    let record = ArchiveValue.record(ModelRecord(typeName: "T", modelVersion: nil, fields: [("z", 1), ("b", [])]))
+    let value: ArchiveValue = ["é": [1, ["x": .null]], "z": [:], "a": record]
     #expect(
       try text(value, pretty: true, sorted: true) == """
         {
@@ -68,8 +68,8 @@ struct JSONWriterTests {
     arguments: [
       .double(.nan), .double(.infinity), .float(-.infinity), .decimal(.nan),
       .date(.distantFuture + 1e12),
-    ] as [Value])
-  func refused(value: Value) throws {
+    ] as [ArchiveValue])
+  func refused(value: ArchiveValue) throws {
     let record = ModelRecord(typeName: "T", modelVersion: 1, fields: [("a", 1), ("b", .array([1, value]))])
     let error = #expect(throws: ArchiveError.self) {
       try text(["x": [.null, .map([.init(key: 1, value: .record(record))])]])
@@ -88,7 +88,7 @@ struct JSONWriterTests {
 
   @Test("Nesting beyond the limit is refused, however deep")
   func deep() throws {
-    var value: Value = []
+    var value: ArchiveValue = []
     for _ in 1..<512 { value = [value] }
     #expect(try JSONWriter().write(value).count == 1024)
     let error = #expect(throws: ArchiveError.self) { try JSONWriter().write([value]) }

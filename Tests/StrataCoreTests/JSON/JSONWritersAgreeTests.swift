@@ -5,7 +5,7 @@ import Testing
 /// A model that is written straight from its bytes.
 private struct Plain: DescribedModel {
   var flag: String
-  var note: Value
+  var note: ArchiveValue
   static let fields = Fields(
     Plain.self, version: 1, Field("flag", \.flag), Field("note", \.note), make: { Plain(flag: $0, note: $1) })
 }
@@ -13,7 +13,7 @@ private struct Plain: DescribedModel {
 /// The same JSON, for which a value has to be made.
 private struct Mapped: DescribedModel {
   var flag: Bool
-  var note: Value
+  var note: ArchiveValue
   static let fields = Fields(
     Mapped.self, version: 1,
     Field(
@@ -43,13 +43,13 @@ private enum Samples {
     URL(string: text, relativeTo: base) ?? URL(filePath: "/")
   }
   static func uuid(_ text: String) -> UUID { UUID(uuidString: text) ?? UUID() }
-  static func number(_ text: String) -> Value { NumberText(text).map { .number($0) } ?? .null }
+  static func number(_ text: String) -> ArchiveValue { NumberText(text).map { .number($0) } ?? .null }
 
   static let date = Date(timeIntervalSinceReferenceDate: 0.5)
   /// Two dates with one text.
   static let sameDates = [Date(timeIntervalSinceReferenceDate: 1e-11), Date(timeIntervalSinceReferenceDate: 2e-11)]
 
-  static let scalars: [Value] = [
+  static let scalars: [ArchiveValue] = [
     .null, .bool(true), .bool(false), .int(0), .int(-5), .int(.min), .uint(.max),
     .wideInteger(WideInteger(isNegative: true, magnitude: 1 << 64)),
     .wideInteger(WideInteger(isNegative: false, magnitude: .max)),
@@ -66,17 +66,19 @@ private enum Samples {
     .uuid(Samples.uuid("E621E1F8-C36C-495A-93FC-0C247A3E6E5F")),
   ]
 
-  static let refused: [Value] = [
+  static let refused: [ArchiveValue] = [
     .double(.nan), .double(-.infinity), .float(.infinity), .decimal(.nan), .date(Date(timeIntervalSince1970: 1e12)),
     .date(Date(timeIntervalSinceReferenceDate: .infinity)),
   ]
 
-  static func map(_ pairs: [(Value, Value)]) -> Value { .map(pairs.map { Value.MapEntry(key: $0, value: $1) }) }
+  static func map(_ pairs: [(ArchiveValue, ArchiveValue)]) -> ArchiveValue {
+    .map(pairs.map { ArchiveValue.MapEntry(key: $0, value: $1) })
+  }
 
-  static let record = Value.record(ModelRecord(typeName: "T", modelVersion: 2, fields: [("b", 1), ("a", [])]))
+  static let record = ArchiveValue.record(ModelRecord(typeName: "T", modelVersion: 2, fields: [("b", 1), ("a", [])]))
 
   /// Every kind of value as it is, as a key, beside another key, in an array and as a member.
-  static let values: [Value] = {
+  static let values: [ArchiveValue] = {
     var values = scalars + refused
     values += [[], [:], .set([]), .set([1, 2]), map([]), record, ["b": 1, "a": [:], "\u{e9}\"": record, "\u{1}": 2]]
     values += (scalars + refused + [[1], ["k": 1], record]).map { map([($0, 1)]) }
@@ -97,17 +99,17 @@ private enum Samples {
 @Suite("JSON: all ways to write agree")
 struct JSONWritersAgreeTests {
   /// The value as an archive holds it, with sets and maps in their order.
-  private func canonical(_ value: Value) throws -> Value {
+  private func canonical(_ value: ArchiveValue) throws -> ArchiveValue {
     try ArchiveDecoder().decodeValue(from: ArchiveEncoder().encode(value))
   }
 
   /// Reading takes the text of most decimals for doubles.
-  private func withoutDecimals(_ value: Value) -> Value {
+  private func withoutDecimals(_ value: ArchiveValue) -> ArchiveValue {
     switch value {
     case .decimal(let number): .double(Double(number.description) ?? .nan)
     case .array(let elements): .array(elements.map(withoutDecimals))
     case .object(let object):
-      .object(Object(object.entries.map { .init(key: $0.key, value: withoutDecimals($0.value)) }))
+      .object(ArchiveObject(object.entries.map { .init(key: $0.key, value: withoutDecimals($0.value)) }))
     default: value
     }
   }
@@ -117,7 +119,7 @@ struct JSONWritersAgreeTests {
     arguments: Samples.values.indices)
   func everyValue(place: Int) throws {
     let value = try canonical(Samples.values[place])
-    let members: Value = ["flag": "Y", "note": value]
+    let members: ArchiveValue = ["flag": "Y", "note": value]
     for writer in Samples.writers {
       let (isPretty, sortsKeys) = (writer.isPretty, writer.sortsKeys)
       let expected = Written { try writer.write(members) }
@@ -137,7 +139,9 @@ struct JSONWritersAgreeTests {
       let array = Written { try writer.write(.array([value, value])) }
       #expect(Written { try writer.write([value, value]) } == array)
       #expect(
-        Written { try JSONAdapter<Value>().encodeArray([value, value], isPretty: isPretty, sortsKeys: sortsKeys) }
+        Written {
+          try JSONAdapter<ArchiveValue>().encodeArray([value, value], isPretty: isPretty, sortsKeys: sortsKeys)
+        }
           == array)
       if case .text(let text) = expected {
         let read = try JSONReader().read(Data(text.utf8))
@@ -180,7 +184,7 @@ struct JSONWritersAgreeTests {
 
   @Test("Sorted keys are in the order of their bytes, whatever their escapes, at every level")
   func sorted() throws {
-    let value: Value = ["b": ["z": 1, "a": 2], "\"": 1, "\u{1}": 2, "a": [["y": 1, "x": 2]], "!": 3, "": 4]
+    let value: ArchiveValue = ["b": ["z": 1, "a": 2], "\"": 1, "\u{1}": 2, "a": [["y": 1, "x": 2]], "!": 3, "": 4]
     let expected = #"{"":4,"\u0001":2,"!":3,"\"":1,"a":[{"x":2,"y":1}],"b":{"a":2,"z":1}}"#
     #expect(Written { try JSONWriter(sortsKeys: true).write(value) } == .text(expected))
     #expect(Written { try JSONWriter(sortsKeys: true).write([value]) } == .text("[\(expected)]"))
@@ -203,7 +207,7 @@ struct JSONWritersAgreeTests {
       init(fields reader: inout ArchiveReader) throws { archivedUnknownFields = reader.readUnknownFields() }
       func encodeFields(to writer: inout ArchiveWriter) throws { try writer.field(0, 1) }
     }
-    let model = Keeping(UnknownFields(Object([.init(key: "extra", value: [1, 2])])))
+    let model = Keeping(UnknownFields(ArchiveObject([.init(key: "extra", value: [1, 2])])))
     #expect(Written { try model.jsonData() } == .text(#"{"meta":{"id":1},"extra":[1,2]}"#))
     // An adapter says itself what becomes of unknown keys.
     #expect(Written { try JSONAdapter<Keeping>().encode(model) } == .text(#"{"meta":{"id":1}}"#))
@@ -211,13 +215,14 @@ struct JSONWritersAgreeTests {
       Written { try JSONAdapter<Keeping>(unknownKeys: .capture).encode(model) }
         == .text(#"{"meta":{"id":1},"extra":[1,2]}"#))
     // One at the place of a field is refused, and not left out.
-    let inTheWay = Keeping(UnknownFields(Object([.init(key: "meta", value: 1)])))
+    let inTheWay = Keeping(UnknownFields(ArchiveObject([.init(key: "meta", value: 1)])))
     #expect(Written { try inTheWay.jsonData() } == .error(.invalidMapping, "meta"))
   }
 
   @Test("A record of another version is written with all its keys")
   func oldRecords() throws {
-    let old = Value.record(ModelRecord(typeName: "Plain", modelVersion: 0, fields: [("flag", "x"), ("gone", 1)]))
+    let old = ArchiveValue.record(
+      ModelRecord(typeName: "Plain", modelVersion: 0, fields: [("flag", "x"), ("gone", 1)]))
     let plain = Plain(flag: "Y", note: old)
     let expected = Written.text(#"{"flag":"Y","note":{"flag":"x","gone":1}}"#)
     #expect(Written { try JSONWriter().write(plain) } == expected)

@@ -7,7 +7,7 @@ import Testing
 @Suite("Foundation's own classes in keyed archives")
 struct FoundationClassesTests {
   /// The value of an object of a class, whose fields may refer to what follows the class: objects 3, 4 ….
-  private func value(_ type: String, _ fields: Plist, _ more: Plist...) throws -> Value {
+  private func value(_ type: String, _ fields: Plist, _ more: Plist...) throws -> ArchiveValue {
     guard case .dictionary(let members) = fields else { return .null }
     let object = Plist.dictionary([("$class", .uid(2))] + members)
     let archive = try KeyedArchive(Plist.keyed([object, .type(type, "NSObject")] + more).table)
@@ -46,8 +46,8 @@ struct FoundationClassesTests {
         "NSUUID", ["NS.uuidbytes": .data(Array(1...16))],
         .uuid(UUID(uuid: (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16)))
       ),
-    ] as [(String, Plist, Value)])
-  func plain(_ type: String, _ fields: Plist, _ expected: Value) throws {
+    ] as [(String, Plist, ArchiveValue)])
+  func plain(_ type: String, _ fields: Plist, _ expected: ArchiveValue) throws {
     #expect(try value(type, fields) == expected)
   }
 
@@ -182,8 +182,8 @@ struct FoundationClassesTests {
       ("NSError", ["NSCode": 4, "NSDomain": "D", "NSUserInfo": .uid(0)], "code", 4),
       ("UIColor", ["UIRed": 0.5], "red", 0.5),
       ("NSFont", ["NSName": "Helvetica"], "name", "Helvetica"),
-    ] as [(String, Plist, String, Value)])
-  func records(_ type: String, _ fields: Plist, _ key: String, _ expected: Value) {
+    ] as [(String, Plist, String, ArchiveValue)])
+  func records(_ type: String, _ fields: Plist, _ key: String, _ expected: ArchiveValue) {
     do {
       let record = try value(type, fields).recordValue
       #expect(record?.typeName == type)

@@ -92,7 +92,7 @@ struct FoundationUnarchivingTests {
     return object
   }
 
-  private static func samples() throws -> [(Value, NSObject)] {
+  private static func samples() throws -> [(ArchiveValue, NSObject)] {
     let uuid = UUID(), url = try #require(URL(string: "https://example.com/a/"))
     let relative = try #require(URL(string: "b?c", relativeTo: url))
     let same = try #require(NSURL(string: "b?c", relativeTo: url))

@@ -35,7 +35,7 @@ struct KeyedArchiveTests {
       ["$class": .uid(4), "back": .uid(1), "next": .uid(3)],
       ["$class": .uid(4), "self": .uid(3)],
       .type("Node"))
-    func node(_ fields: [(key: String, value: Value)]) -> Value {
+    func node(_ fields: [(key: String, value: ArchiveValue)]) -> ArchiveValue {
       .record(ModelRecord(typeName: "Node", modelVersion: nil, fields: fields))
     }
     #expect(
@@ -64,7 +64,7 @@ struct KeyedArchiveTests {
     #expect(
       archive.graph.root
         == .object(
-          Object([
+          ArchiveObject([
             .init(key: "$0", value: "text"), .init(key: "$1", value: 7), .init(key: "$price", value: "text"),
             .init(key: "plain", value: ["a": [1, "text"]]),
           ])))
@@ -125,7 +125,7 @@ struct KeyedArchiveTests {
       ["$class": .uid(5), "set": .uid(1)],
       ["$class": .uid(6), "NS.keys": [.uid(2), 1], "NS.objects": [.uid(2), 2]],
       .type("NSSet"), .type("Node"), .type("NSDictionary"))
-    let data = try ArchiveEncoder().encode(Value.graph(archive.graph))
+    let data = try ArchiveEncoder().encode(ArchiveValue.graph(archive.graph))
     let value = try ArchiveDecoder().decodeValue(from: data)
     guard case .graph(let graph) = value else { throw CancellationError() }
     // Sets and maps have no order of their own, so the archive gives them one.

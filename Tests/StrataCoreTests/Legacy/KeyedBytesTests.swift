@@ -38,7 +38,7 @@ struct KeyedBytesTests {
     for data in try Self.archives() {
       #expect(try ArchiveDecoder().decode([Form].self, fromKeyed: data).count == 6)
       try KeyedTrial.compareTable([Form].self, data)
-      try KeyedTrial.compareTable(Value.self, data)
+      try KeyedTrial.compareTable(ArchiveValue.self, data)
     }
   }
 
@@ -167,14 +167,14 @@ struct KeyedBytesTests {
   @Test("What is unusual gives the same models or error", arguments: unusual.indices) func strange(place: Int) throws {
     let data = try PropertyListWriter().write(Plist.keyed(Self.unusual[place].1).table)
     try KeyedTrial.compareTable(Form.self, data)
-    try KeyedTrial.compareTable(Value.self, data)
+    try KeyedTrial.compareTable(ArchiveValue.self, data)
   }
 
   @Test("Shared arrays do not become any amount of work") func sharing() throws {
     var shared: [Plist] = (2...40).map { .array(.init(repeating: .uid(UInt64($0)), count: 8)) }
     shared.append("end")
     let data = try PropertyListWriter().write(Plist.keyed(shared).table)
-    #expect(archiveError { _ = try ArchiveDecoder().decode(Value.self, fromKeyed: data) }?.limit == .values)
+    #expect(archiveError { _ = try ArchiveDecoder().decode(ArchiveValue.self, fromKeyed: data) }?.limit == .values)
   }
 }
 
@@ -185,5 +185,5 @@ extension ArchiveDecoder {
 }
 
 extension Form {
-  fileprivate func value() throws -> Value { .record(try record()) }
+  fileprivate func value() throws -> ArchiveValue { .record(try record()) }
 }

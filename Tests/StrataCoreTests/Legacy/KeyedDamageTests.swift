@@ -39,7 +39,7 @@ struct KeyedDamageTests {
       guard case .graph = try ArchiveDecoder().decodeValue(from: bytes) else {
         throw TrialFailure("a graph comes back as another value")
       }
-      _ = try? ArchiveDecoder().decode([String: Value].self, fromKeyed: archive)
+      _ = try? ArchiveDecoder().decode([String: ArchiveValue].self, fromKeyed: archive)
       let node = try ArchiveDecoder().decode(LegacyNode.self, fromKeyed: archive)
       node.nodes = []
       return true

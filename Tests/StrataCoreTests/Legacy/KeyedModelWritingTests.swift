@@ -90,7 +90,7 @@ struct KeyedModelWritingTests {
   @Test("A-15: what a keyed archive cannot hold is an error with its place")
   func notEncodable() throws {
     struct Box: DescribedModel {
-      var content: Value
+      var content: ArchiveValue
       static let fields = Fields(Box.self, version: 0, Field("content", \.content), make: { Box(content: $0) })
     }
     let number = try JSONReader().read(Data("[1e999]".utf8))

@@ -34,7 +34,7 @@ struct KeyedSharingTests {
   }
 
   @Test("X-33: values that share their parts are not written without end") func writing() {
-    var value = Value.array([.string("a")])
+    var value = ArchiveValue.array([.string("a")])
     for _ in 0..<40 { value = .array([value, value]) }
     let error = archiveError { _ = try KeyedArchive(ObjectGraph(objects: [], root: value)).data() }
     #expect(error?.limit == .outputSize)

@@ -102,7 +102,7 @@ struct KeyedWritingTests {
   }
 
   /// What a keyed archive holds, one of each kind.
-  static let samples: [Value] = [
+  static let samples: [ArchiveValue] = [
     .null, true, false, 0, -1, .int(.min), .int(.max), .uint(.max),
     .wideInteger(WideInteger(isNegative: true, magnitude: 1 << 100)), .float(1.5), .double(-0.0), .double(.infinity),
     "", "a", "é", "e\u{301}", "😀", "$null", "$class", .data(Data()), .data(Data([1, 2, 3])),
@@ -118,8 +118,8 @@ struct KeyedWritingTests {
   ]
 
   @Test("Every kind of value comes back, in a field and in a collection", arguments: samples)
-  func values(_ value: Value) throws {
-    let record = Value.record(
+  func values(_ value: ArchiveValue) throws {
+    let record = ArchiveValue.record(
       ModelRecord(typeName: "Box", modelVersion: nil, fields: [("value", value), ("all", [value])]))
     let archive = KeyedArchive(ObjectGraph(objects: [record], root: .reference(0)))
     let again = try KeyedArchive(archive.data())
@@ -133,12 +133,12 @@ struct KeyedWritingTests {
 
   @Test("Only what is equal bit by bit is one object: numbers keep their types, and texts their spellings")
   func sharedScalars() throws {
-    let values: [Value] = [
+    let values: [ArchiveValue] = [
       true, 1, 1.0, .float(1), false, 0, 0.0, -0.0, "é", "e\u{301}", true, 1, 1.0, "é", .int(.max), .uint(.max),
     ]
     let data = try KeyedArchive(ObjectGraph(objects: [], root: .array(values))).data()
     let again = try KeyedArchive(data).graph.root
-    #expect(try ArchiveEncoder().encode(again) == ArchiveEncoder().encode(Value.array(values)))
+    #expect(try ArchiveEncoder().encode(again) == ArchiveEncoder().encode(ArchiveValue.array(values)))
     // nil, the array and its class stand beside those that differ.
     #expect(try Self.objects(data).count == 3 + 12)
   }
@@ -148,7 +148,7 @@ struct KeyedWritingTests {
     let date = Date(timeIntervalSinceReferenceDate: 1.5)
     let uuid = UUID(uuid: (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16))
     let url = try #require(URL(string: "b", relativeTo: URL(string: "https://example.com/")))
-    let expected: [(Value, String, [(String, PropertyList.Object)])] = [
+    let expected: [(ArchiveValue, String, [(String, PropertyList.Object)])] = [
       (.date(date), "NSDate", [("NS.time", .double(1.5))]),
       (.uuid(uuid), "NSUUID", [("NS.uuidbytes", .data(Data(1...16)))]),
       (.url(url), "NSURL", [("NS.base", .uid(3)), ("NS.relative", .uid(6))]),
@@ -186,7 +186,7 @@ struct KeyedWritingTests {
 
   @Test("Shared objects and cycles are written once, and a long list does not take the stack")
   func sharing() throws {
-    func node(_ fields: [(key: String, value: Value)]) -> Value {
+    func node(_ fields: [(key: String, value: ArchiveValue)]) -> ArchiveValue {
       .record(ModelRecord(typeName: "Node", modelVersion: 1, fields: fields))
     }
     let circle = ObjectGraph(
@@ -211,7 +211,7 @@ struct KeyedWritingTests {
 
   @Test("Classes of Foundation, AppKit and UIKit are written as they encode themselves")
   func foundation() throws {
-    let range: Value = ["location": 1, "length": 2]
+    let range: ArchiveValue = ["location": 1, "length": 2]
     let records: [(ModelRecord, Set<String>)] = [
       (
         ModelRecord(typeName: "NSIndexSet", modelVersion: nil, fields: [("ranges", [range])]),
@@ -281,9 +281,9 @@ struct KeyedWritingTests {
       (.reference(1), "root"),
       (.record(ModelRecord(typeName: "A", modelVersion: 1, fields: [("MTLModelVersion", 1)])), "root.MTLModelVersion"),
       (.reference(0), "root.deep[0].a"),
-    ] as [(Value, String)])
-  func notEncodable(_ root: Value, _ path: String) {
-    let bad: Value = ["deep": [["a": .reference(99)]]]
+    ] as [(ArchiveValue, String)])
+  func notEncodable(_ root: ArchiveValue, _ path: String) {
+    let bad: ArchiveValue = ["deep": [["a": .reference(99)]]]
     let archive = KeyedArchive(ObjectGraph(objects: [bad, .reference(0)], root: root))
     let error = archiveError { _ = try archive.data() }
     #expect(error?.code == .notEncodable)
@@ -297,7 +297,7 @@ struct KeyedWritingTests {
       archiveError { _ = try KeyedArchive(ObjectGraph(objects: [], root: number)).data() }?.code == .notEncodable)
     var options = KeyedWriting()
     options.classes = ["A": []]
-    let record = Value.record(ModelRecord(typeName: "A", modelVersion: nil))
+    let record = ArchiveValue.record(ModelRecord(typeName: "A", modelVersion: nil))
     let archive = KeyedArchive(ObjectGraph(objects: [record], root: .reference(0)))
     #expect(archiveError { _ = try archive.data(options) }?.code == .notEncodable)
     var other = KeyedArchive(ObjectGraph(objects: [], root: 1), key: "a")
@@ -310,9 +310,9 @@ struct KeyedWritingTests {
     for wrap in [
       { [$0] }, { ["a": $0] }, { .record(ModelRecord(typeName: "A", modelVersion: nil, fields: [("a", $0)])) },
     ]
-      as [(Value) -> Value]
+      as [(ArchiveValue) -> ArchiveValue]
     {
-      var value: Value = 1
+      var value: ArchiveValue = 1
       for _ in 0..<(isRight ? 512 : 513) { value = wrap(value) }
       let archive = KeyedArchive(ObjectGraph(objects: [], root: value))
       if isRight {

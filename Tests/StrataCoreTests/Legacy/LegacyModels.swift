@@ -19,7 +19,7 @@ struct LegacyUser: DescribedModel, LegacyModel, ValueDecoding, Equatable {
     Field("isAdmin", \.isAdmin, default: false), Field("score", \.score, default: 0),
     make: { LegacyUser(name: $0, count: $1, nestedName: $2, isAdmin: $3, score: $4) })
 
-  static func decodeValue(forKey key: String, modelVersion: Int, in record: ModelRecord) throws -> Value? {
+  static func decodeValue(forKey key: String, modelVersion: Int, in record: ModelRecord) throws -> ArchiveValue? {
     guard key == "name", modelVersion == 0, let old = record["mtl_name"]?.stringValue else { return record[key] }
     return .string("M: " + old)
   }
@@ -61,7 +61,7 @@ struct LegacyNote: DescribedModel, LegacyModel, Migratable, Equatable {
       if let text = record["text"]?.stringValue { record["text"] = .string(text.uppercased()) }
     })
 
-  static func record(fromExternalRepresentation object: Object, version: Int) throws -> ModelRecord {
+  static func record(fromExternalRepresentation object: ArchiveObject, version: Int) throws -> ModelRecord {
     ModelRecord(typeName: "LegacyNote", modelVersion: max(version, 1), fields: [("title", object["t"] ?? "none")])
   }
 }

@@ -130,7 +130,7 @@ struct PropertyListCorpusTests {
   }
 
   /// The same form that the script gives.
-  private func plain(_ list: PropertyList, _ number: Int) -> Value {
+  private func plain(_ list: PropertyList, _ number: Int) -> ArchiveValue {
     switch list.objects[number] {
     case .null: return .null
     case .bool(let value): return .bool(value)
@@ -148,7 +148,7 @@ struct PropertyListCorpusTests {
     }
   }
 
-  private func plain(_ value: Double) -> Value {
+  private func plain(_ value: Double) -> ArchiveValue {
     ["real": .string(hexadecimal(withUnsafeBytes(of: value.bitPattern.bigEndian) { Data($0) }))]
   }
 

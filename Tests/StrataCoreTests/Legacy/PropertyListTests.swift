@@ -27,7 +27,7 @@ private let xml = """
   </plist>
   """
 
-private let xmlValue: Value = [
+private let xmlValue: ArchiveValue = [
   "a&b": "<éé😀<&>",
   "n": [
     -16, .uint(.max), 1500.0, .double(-.infinity), true, false, .date(Date(timeIntervalSinceReferenceDate: 1)),
@@ -36,7 +36,7 @@ private let xmlValue: Value = [
   "u": ["CF$UID": 7],
 ]
 
-private func read(_ text: String) throws -> Value { try PropertyListReader().readValue(Data(text.utf8)) }
+private func read(_ text: String) throws -> ArchiveValue { try PropertyListReader().readValue(Data(text.utf8)) }
 
 @Suite("Property lists")
 struct PropertyListTests {
@@ -69,7 +69,7 @@ struct PropertyListTests {
       ], root: 0)
     let data = try PropertyListWriter().write(list)
     let theirs = try PropertyListSerialization.propertyList(from: data, format: nil)
-    let expected: Value = ["naïve": [-5, 0.5], "b": .data(Data([9]))]
+    let expected: ArchiveValue = ["naïve": [-5, 0.5], "b": .data(Data([9]))]
     for format in [PropertyListSerialization.PropertyListFormat.binary, .xml] {
       let written = try PropertyListSerialization.data(fromPropertyList: theirs, format: format, options: 0)
       #expect(try PropertyListReader().readValue(written) == expected)

@@ -4,10 +4,10 @@ import Testing
 
 @Suite("Differences: what is not a number is the same as itself")
 struct DifferenceNaNTests {
-  private static let nan = Value.double(.nan)
+  private static let nan = ArchiveValue.double(.nan)
 
   /// The value in everything that may hold others.
-  private static func wrapped(_ value: Value) -> [Value] {
+  private static func wrapped(_ value: ArchiveValue) -> [ArchiveValue] {
     [
       value, [1, value], [value, value], ["a": value], [["id": 1, "a": value]], [["id": value, "a": 1]],
       .set([1, value]), .map([.init(key: 1, value: value)]), .map([.init(key: value, value: 1)]),
@@ -41,7 +41,7 @@ struct DifferenceNaNTests {
 
   @Test("A difference is applied to its own source, NaN or not")
   func applied() throws {
-    let plain: [Value] = [1, [1, 2, 3], ["b": 2]]
+    let plain: [ArchiveValue] = [1, [1, 2, 3], ["b": 2]]
     for (old, sameOld) in zip(Self.wrapped(Self.nan), Self.wrapped(Self.nan)) {
       for new in plain + Self.wrapped(0) + Self.wrapped(.float(.nan)) + Self.wrapped(Self.nan) {
         for (from, again, to) in [(old, sameOld, new), (["x": [old]], ["x": [sameOld]], ["x": [new, new]])] {
@@ -57,7 +57,7 @@ struct DifferenceNaNTests {
 
   @Test("Taking NaN out of an array, a set and a map, and putting it in")
   func members() throws {
-    let pairs: [(Value, Value)] = [
+    let pairs: [(ArchiveValue, ArchiveValue)] = [
       ([1, Self.nan, 2], [1, 2]), ([Self.nan, 1, Self.nan], [Self.nan, Self.nan]), (.set([1, Self.nan]), .set([1])),
       (.map([.init(key: 1, value: 1), .init(key: Self.nan, value: 2)]), .map([.init(key: 1, value: 1)])),
       (["a": Self.nan, "b": 1], ["b": 1]),

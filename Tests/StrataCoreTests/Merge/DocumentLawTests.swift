@@ -7,7 +7,7 @@ extension SeededRandom {
   /// What documents are made of: what JSON has, everything, or everything and what is not a number.
   fileprivate enum Form { case json, any, nan }
 
-  private mutating func scalar(_ form: Form) -> Value {
+  private mutating func scalar(_ form: Form) -> ArchiveValue {
     switch below(form == .json ? 7 : form == .any ? 9 : 11) {
     case 0: .null
     case 1: .bool(below(2) == 0)
@@ -22,7 +22,7 @@ extension SeededRandom {
 
   /// A nested document: objects, arrays with and without ids and with ids that stand twice; sets, maps and records
   /// where the form allows them.
-  fileprivate mutating func document(_ form: Form, depth: Int = 3) -> Value {
+  fileprivate mutating func document(_ form: Form, depth: Int = 3) -> ArchiveValue {
     guard depth > 0 else { return scalar(form) }
     switch below(form == .json ? 7 : 10) {
     case 0: return scalar(form)
@@ -37,29 +37,29 @@ extension SeededRandom {
       return .map(
         (0..<5).filter { _ in below(2) == 0 }.map { .init(key: .integer($0), value: document(form, depth: depth - 1)) })
     case 9: return .record(ModelRecord(typeName: "R", modelVersion: 1, fields: fields(form, depth)))
-    default: return .object(Object(fields(form, depth).map { .init(key: $0.key, value: $0.value) }))
+    default: return .object(ArchiveObject(fields(form, depth).map { .init(key: $0.key, value: $0.value) }))
     }
   }
 
   /// One of few values, so that lists have it more than once.
-  private mutating func repeated(_ form: Form) -> Value {
-    let few: [Value] = [1, 2, ["a": 1], form == .nan ? .double(.nan) : 3]
+  private mutating func repeated(_ form: Form) -> ArchiveValue {
+    let few: [ArchiveValue] = [1, 2, ["a": 1], form == .nan ? .double(.nan) : 3]
     return few[below(few.count)]
   }
 
-  private mutating func fields(_ form: Form, _ depth: Int) -> [(key: String, value: Value)] {
+  private mutating func fields(_ form: Form, _ depth: Int) -> [(key: String, value: ArchiveValue)] {
     let keys = ["a", "b", "c.d", "id", "~e/", "ü", "u\u{308}", "", "*"]
     return keys.filter { _ in below(3) == 0 }.map { ($0, document(form, depth: depth - 1)) }
   }
 
-  private mutating func element(_ id: Int, _ form: Form, _ depth: Int) -> Value {
-    var object = Object([.init(key: "id", value: .integer(id))])
+  private mutating func element(_ id: Int, _ form: Form, _ depth: Int) -> ArchiveValue {
+    var object = ArchiveObject([.init(key: "id", value: .integer(id))])
     for key in ["a", "b"] where below(2) == 0 { object[key] = document(form, depth: depth - 1) }
     return .object(object)
   }
 
   /// The document with some changes somewhere inside.
-  fileprivate mutating func edited(_ value: Value, _ form: Form) -> Value {
+  fileprivate mutating func edited(_ value: ArchiveValue, _ form: Form) -> ArchiveValue {
     guard below(12) > 0 else { return document(form, depth: 2) }
     switch value {
     case .object(var object):
@@ -94,7 +94,7 @@ extension SeededRandom {
   }
 }
 
-extension Value {
+extension ArchiveValue {
   fileprivate var hasNull: Bool {
     switch self {
     case .null: true
@@ -207,7 +207,7 @@ struct DocumentLawTests {
   }
 
   /// Whether two records of one type in the same place have different fields: what one lacks is left alone.
-  private static func lacksFields(_ one: Value, _ other: Value) -> Bool {
+  private static func lacksFields(_ one: ArchiveValue, _ other: ArchiveValue) -> Bool {
     switch (one, other) {
     case (.record(let one), .record(let other)):
       return Set(one.keys) != Set(other.keys)
@@ -236,16 +236,17 @@ struct DocumentLawTests {
     }
     var options = MergeOptions()
     options.policies = named + [("time", .max), ("in.time", .max), ("in.in.time", .max)]
-    func document(_ time: Int, _ depth: Int) -> Value {
-      var object = Object([.init(key: "time", value: .integer(time + random.below(3)))])
+    func document(_ time: Int, _ depth: Int) -> ArchiveValue {
+      var object = ArchiveObject([.init(key: "time", value: .integer(time + random.below(3)))])
       for rule in rules { object[rule.key] = random.value(for: rule.kind) }
       if depth > 0 { object["in"] = document(time, depth - 1) }
       return .object(object)
     }
-    func unordered(_ value: Value) -> Value {
+    func unordered(_ value: ArchiveValue) -> ArchiveValue {
       switch value {
       case .array(let elements): .array(elements.sorted { "\($0)" < "\($1)" })
-      case .object(let object): .object(Object(object.entries.map { .init(key: $0.key, value: unordered($0.value)) }))
+      case .object(let object):
+        .object(ArchiveObject(object.entries.map { .init(key: $0.key, value: unordered($0.value)) }))
       default: value
       }
     }
@@ -265,8 +266,8 @@ struct DocumentLawTests {
 struct ValueDifferenceTests {
   @Test("Elements in another order are put into it by the key that they were compared by")
   func order() throws {
-    let old: Value = [["a": 1, "id": 2], ["a": 2, "id": 1]]
-    let new: Value = [["a": 2, "id": 1], ["a": 1, "id": 2]]
+    let old: ArchiveValue = [["a": 1, "id": 2], ["a": 2, "id": 1]]
+    let new: ArchiveValue = [["a": 2, "id": 1], ["a": 1, "id": 2]]
     let difference = ValueDifference(from: old, to: new)
     #expect(difference.changes.map(\.kind) == [.reordered])
     #expect(try difference.applied(to: old) == new)
@@ -277,7 +278,7 @@ struct ValueDifferenceTests {
   @Test("A difference is refused by any other value")
   func mismatch() {
     let difference = ValueDifference(from: ["a": ["b": 1]], to: ["a": ["b": 2, "c": 3]])
-    for other: Value in [["a": ["b": 2]], ["a": ["b": 1, "c": 0]], ["a": 1], [], [:], .null] {
+    for other: ArchiveValue in [["a": ["b": 2]], ["a": ["b": 1, "c": 0]], ["a": 1], [], [:], .null] {
       let error = #expect(throws: ArchiveError.self) { try difference.applied(to: other) }
       #expect(error?.code == .mergeFailed)
     }
@@ -285,8 +286,8 @@ struct ValueDifferenceTests {
 
   @Test("Two spellings of one text are two keys")
   func spellings() throws {
-    let old: Value = ["\u{fc}": 1, "u\u{308}": 2]
-    let new: Value = ["\u{fc}": 3, "u\u{308}": 4]
+    let old: ArchiveValue = ["\u{fc}": 1, "u\u{308}": 2]
+    let new: ArchiveValue = ["\u{fc}": 3, "u\u{308}": 4]
     #expect(try ValueDifference(from: old, to: new).applied(to: old) == new)
     let report = try Merger().merge(new, into: old, base: old).report
     #expect(Set(report.entries.map(\.path)).count == 2)

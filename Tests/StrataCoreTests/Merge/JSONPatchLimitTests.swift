@@ -4,13 +4,13 @@ import Testing
 
 @Suite("JSON patches: limits")
 struct JSONPatchLimitTests {
-  private static func nested(_ depth: Int, _ inside: Value = 1) -> Value {
+  private static func nested(_ depth: Int, _ inside: ArchiveValue = 1) -> ArchiveValue {
     (0..<depth).reduce(inside) { value, level in level.isMultiple(of: 2) ? [value] : ["a": value] }
   }
 
   private static func pointer(_ depth: Int) -> JSONPointer { JSONPointer((0..<depth).map { _ in "a" }) }
 
-  private func limit(_ body: () throws -> Value) -> ArchiveLimits.Limit? {
+  private func limit(_ body: () throws -> ArchiveValue) -> ArchiveLimits.Limit? {
     let error = #expect(throws: ArchiveError.self) { _ = try body() }
     #expect(error?.code == .limitExceeded)
     return error?.limit
@@ -23,7 +23,7 @@ struct JSONPatchLimitTests {
     let error = #expect(throws: ArchiveError.self) { _ = try patch.applied(to: [:]) }
     #expect(error?.code == .limitExceeded && error?.limit == .depth && error?.codingPath == [.index(511)])
     let fine = JSONPatch((0..<511).map { _ in .copy(from: root, to: JSONPointer(["a"])) })
-    #expect(try fine.applied(to: [:]) == (0..<511).reduce([:] as Value) { value, _ in ["a": value] })
+    #expect(try fine.applied(to: [:]) == (0..<511).reduce([:] as ArchiveValue) { value, _ in ["a": value] })
   }
 
   @Test("Copies that double the document each time end before they fill the memory")
@@ -33,7 +33,7 @@ struct JSONPatchLimitTests {
     let list = (0..<64).map { _ in JSONPatch.Operation.copy(from: JSONPointer(["0"]), to: JSONPointer(["0", "-"])) }
     #expect(limit { try JSONPatch(list).applied(to: [[1]]) } == .count)
     // Sixteen times what there is may be made of any document.
-    let large = Value.array((0..<100_000).map { .integer($0) })
+    let large = ArchiveValue.array((0..<100_000).map { .integer($0) })
     let copies = (0..<15).map { JSONPatch.Operation.copy(from: JSONPointer(["a"]), to: JSONPointer([String($0)])) }
     #expect(try JSONPatch(copies).applied(to: ["a": large]).objectValue?.count == 16)
     #expect(limit { try JSONPatch(copies + copies).applied(to: ["a": large]) } == .count)
@@ -42,9 +42,9 @@ struct JSONPatchLimitTests {
   @Test("Values are nested as deep as JSON may be, whichever operation puts them there")
   func deepValues() throws {
     for operation in 0..<4 {
-      func applied(_ depth: Int) throws -> Value {
+      func applied(_ depth: Int) throws -> ArchiveValue {
         let deep = Self.nested(depth)
-        let document: Value = ["a": ["a": [:]], "b": deep]
+        let document: ArchiveValue = ["a": ["a": [:]], "b": deep]
         let here = Self.pointer(3)
         let patch: JSONPatch.Operation =
           switch operation {
@@ -62,7 +62,7 @@ struct JSONPatchLimitTests {
 
   @Test("Moves that nest deeper and deeper are refused")
   func moves() {
-    let document = Value.object(Object((0..<5000).map { .init(key: String($0), value: [:]) }))
+    let document = ArchiveValue.object(ArchiveObject((0..<5000).map { .init(key: String($0), value: [:]) }))
     let patch = JSONPatch(
       (1..<5000).map { .move(from: JSONPointer([String($0 - 1)]), to: JSONPointer([String($0), "a"])) })
     #expect(limit { try patch.applied(to: document) } == .depth)
@@ -71,7 +71,7 @@ struct JSONPatchLimitTests {
   @Test("A document beyond the depth is refused, and taken where the limit is raised")
   func deepDocuments() throws {
     let patch = JSONPatch([.add(JSONPointer(["a"]), 1)])
-    func document(_ depth: Int) -> Value { ["b": Self.nested(depth - 1)] }
+    func document(_ depth: Int) -> ArchiveValue { ["b": Self.nested(depth - 1)] }
     #expect(try patch.applied(to: document(512))["a"] == 1)
     #expect(limit { try patch.applied(to: document(513)) } == .depth)
     #expect(limit { try JSONPatch().applied(to: document(2100)) } == .depth)

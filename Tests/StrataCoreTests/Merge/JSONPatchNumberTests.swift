@@ -27,9 +27,9 @@ struct JSONPatchNumberTests {
     ["2e99999999999999999999999999"],
   ]
 
-  private static func number(_ text: String) throws -> Value { try JSONReader().read(Data(text.utf8)) }
+  private static func number(_ text: String) throws -> ArchiveValue { try JSONReader().read(Data(text.utf8)) }
 
-  private func passes(_ operand: Value, _ value: Value) throws -> Bool {
+  private func passes(_ operand: ArchiveValue, _ value: ArchiveValue) throws -> Bool {
     do {
       _ = try JSONPatch([.test(JSONPointer(["a"]), operand)]).applied(to: ["a": value])
       return true
@@ -51,7 +51,7 @@ struct JSONPatchNumberTests {
 
   @Test("The greater number is the greater one by all of its digits")
   func order() throws {
-    func merged(_ policy: MergePolicy, _ local: Value, _ server: Value) throws -> Value? {
+    func merged(_ policy: MergePolicy, _ local: ArchiveValue, _ server: ArchiveValue) throws -> ArchiveValue? {
       try Merger(options: MergeOptions(policy: policy)).merge(["a": server], into: ["a": local]).value["a"]
     }
     for (rank, line) in Self.ladder.enumerated() {
@@ -70,8 +70,10 @@ struct JSONPatchNumberTests {
   @Test("Numbers of all kinds are compared by what JSON has of them")
   func kinds() throws {
     let tenth = try #require(Decimal(string: "0.1"))
-    let one: [Value] = [1, 1.0, .float(1), .decimal(1), .integer(1), .number(try #require(NumberText("1.000e0")))]
-    let part: [Value] = [0.1, .float(0.1), .decimal(tenth), .number(try #require(NumberText("100e-3")))]
+    let one: [ArchiveValue] = [
+      1, 1.0, .float(1), .decimal(1), .integer(1), .number(try #require(NumberText("1.000e0"))),
+    ]
+    let part: [ArchiveValue] = [0.1, .float(0.1), .decimal(tenth), .number(try #require(NumberText("100e-3")))]
     for group in [one, part] {
       for left in group { for right in group { #expect(try passes(left, right), "\(left) and \(right)") } }
     }
@@ -84,8 +86,8 @@ struct JSONPatchNumberTests {
 
   @Test("Tests go into arrays, objects and records, whatever the order of their keys")
   func nested() throws {
-    let record = Value.record(ModelRecord(typeName: "T", modelVersion: 1, fields: [("a", 1), ("b", [2.0])]))
-    let other = Value.record(ModelRecord(typeName: "T", modelVersion: 1, fields: [("b", [2]), ("a", 1.0)]))
+    let record = ArchiveValue.record(ModelRecord(typeName: "T", modelVersion: 1, fields: [("a", 1), ("b", [2.0])]))
+    let other = ArchiveValue.record(ModelRecord(typeName: "T", modelVersion: 1, fields: [("b", [2]), ("a", 1.0)]))
     #expect(try passes(record, other))
     #expect(try passes([["a": 1, "b": [1e3]]], [["b": [1000], "a": 1.0]]))
     #expect(try !passes([["a": 1, "b": [1e3]]], [["b": [1000], "c": 1.0]]))

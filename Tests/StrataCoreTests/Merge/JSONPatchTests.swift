@@ -3,7 +3,7 @@ import StrataCore
 import StrataTestSupport
 import Testing
 
-private func value(_ text: String) throws -> Value { try JSONReader().read(Data(text.utf8)) }
+private func value(_ text: String) throws -> ArchiveValue { try JSONReader().read(Data(text.utf8)) }
 
 /// An example of RFC 6902: a document, a patch, and what comes of it; `nil` for an error.
 private struct Example: Sendable, CustomTestStringConvertible {
@@ -120,7 +120,7 @@ struct JSONPatchTests {
 
   private func check(_ example: Example) throws {
     let document = try value(example.document)
-    func applied() throws -> Value { try JSONPatch(parsing: Data(example.patch.utf8)).applied(to: document) }
+    func applied() throws -> ArchiveValue { try JSONPatch(parsing: Data(example.patch.utf8)).applied(to: document) }
     if let result = example.result {
       #expect(try applied() == value(result))
     } else {
@@ -141,7 +141,7 @@ struct JSONPatchTests {
     let document = try value(
       #"{"foo": ["bar", "baz"], "": 0, "a/b": 1, "c%d": 2, "e^f": 3, "g|h": 4, "i\\j": 5, "k\"l": 6, " ": 7, "m~n": 8}"#
     )
-    let places: [(String, Value)] = [
+    let places: [(String, ArchiveValue)] = [
       ("", document), ("/foo", ["bar", "baz"]), ("/foo/0", "bar"), ("/", 0), ("/a~1b", 1), ("/c%d", 2), ("/e^f", 3),
       ("/g|h", 4), ("/i\\j", 5), ("/k\"l", 6), ("/ ", 7), ("/m~0n", 8),
     ]
@@ -174,7 +174,7 @@ struct JSONPatchTests {
   func spellings() throws {
     let (one, other) = (JSONPointer(["\u{fc}"]), JSONPointer(["u\u{308}"]))
     #expect(one != other && Set([one, other]).count == 2 && one == JSONPointer(["\u{fc}"]))
-    let document: Value = ["\u{fc}": 1]
+    let document: ArchiveValue = ["\u{fc}": 1]
     let moved = try JSONPatch([.move(from: one, to: other)]).applied(to: document)
     #expect(moved.objectValue?.keys.map { Array($0.utf8) } == [Array("u\u{308}".utf8)])
     let inside = JSONPatch([.add(other, [:]), .move(from: one, to: JSONPointer(other.tokens + ["a"]))])
@@ -184,13 +184,13 @@ struct JSONPatchTests {
   @Test("Random operations on a long list do to it what they do to an array")
   func longLists() throws {
     var random = SeededRandom(seed: .random(in: 0 ... .max))
-    var expected = (0..<2500).map { Value.integer($0) }
-    let old = Value.array(expected)
+    var expected = (0..<2500).map { ArchiveValue.integer($0) }
+    let old = ArchiveValue.array(expected)
     var operations: [JSONPatch.Operation] = []
     func place(_ number: Int) -> JSONPointer { JSONPointer([String(number)]) }
     for number in 0..<6000 {
       // More goes than comes at first, then the other way round.
-      let one = random.below(max(expected.count, 1)), value = Value.integer(-number)
+      let one = random.below(max(expected.count, 1)), value = ArchiveValue.integer(-number)
       switch random.below(8) {
       case 0...(number < 3000 ? 3 : 1) where !expected.isEmpty:
         operations.append(.remove(place(one)))
@@ -218,11 +218,11 @@ struct JSONPatchTests {
   func manyKeys() throws {
     var random = SeededRandom(seed: .random(in: 0 ... .max))
     for keyCount in [6, 12, 100] {
-      let old = Object((0..<keyCount / 2).map { .init(key: String($0), value: .integer($0)) })
+      let old = ArchiveObject((0..<keyCount / 2).map { .init(key: String($0), value: .integer($0)) })
       var expected = old
       var operations: [JSONPatch.Operation] = []
       for number in 0..<3000 {
-        let key = String(random.below(keyCount)), value = Value.integer(-number)
+        let key = String(random.below(keyCount)), value = ArchiveValue.integer(-number)
         let pointer = JSONPointer([key])
         if let present = expected[key], random.below(2) == 0 {
           operations += [.test(pointer, present), .remove(pointer)]
@@ -234,7 +234,7 @@ struct JSONPatchTests {
       }
       let result = try JSONPatch(operations).applied(to: .object(old))
       #expect(result.objectValue?.entries == expected.entries, "\(random)")
-      let record = Value.record(ModelRecord(typeName: "R", modelVersion: 2, object: old))
+      let record = ArchiveValue.record(ModelRecord(typeName: "R", modelVersion: 2, object: old))
       let patched = try JSONPatch(operations).applied(to: record).recordValue
       #expect(patched == ModelRecord(typeName: "R", modelVersion: 2, object: expected), "\(random)")
       #expect(patched?.keys == expected.keys, "\(random)")
@@ -249,7 +249,7 @@ struct JSONPatchTests {
       .copy(from: there, to: here), .test(here, ["k": 0.5]),
     ])
     #expect(try JSONPatch(parsing: JSONWriter().write(patch.json)) == patch)
-    let record = Value.record(ModelRecord(typeName: "T", modelVersion: 1, fields: [("a", 1), ("b", [1])]))
+    let record = ArchiveValue.record(ModelRecord(typeName: "T", modelVersion: 1, fields: [("a", 1), ("b", [1])]))
     let changed = try JSONPatch([.replace(JSONPointer(["a"]), 2), .add(JSONPointer(["b", "-"]), 3)]).applied(to: record)
     #expect(changed == .record(ModelRecord(typeName: "T", modelVersion: 1, fields: [("a", 2), ("b", [1, 3])])))
   }

@@ -9,13 +9,13 @@ struct LastWriterLawTests {
     let seed = UInt64.random(in: 0 ... .max)
     var random = SeededRandom(seed: seed)
     let options = MergeOptions(policy: .lastWriter(by: "time"))
-    func document(since time: Int = 0) -> Value {
+    func document(since time: Int = 0) -> ArchiveValue {
       // Times do not run backwards.
-      var object = Object([.init(key: "time", value: .integer(time + random.below(3)))])
+      var object = ArchiveObject([.init(key: "time", value: .integer(time + random.below(3)))])
       for key in ["a", "b"] { object[key] = random.value(for: .scalar) }
       return .object(object)
     }
-    func merge(_ base: Value, _ local: Value, _ server: Value) throws -> Value {
+    func merge(_ base: ArchiveValue, _ local: ArchiveValue, _ server: ArchiveValue) throws -> ArchiveValue {
       try Merger(options: options).merge(["in": server], into: ["in": local], base: ["in": base]).value["in"] ?? .null
     }
     for _ in 0..<1000 {

@@ -6,23 +6,23 @@ import Testing
 /// A change that somebody makes here: another value under a key, or none.
 private struct Edit {
   let path: [String]
-  let value: Value?
+  let value: ArchiveValue?
   /// What was put after the elements that were there.
-  var appended: Value?
+  var appended: ArchiveValue?
 }
 
-extension Value {
-  fileprivate func at(_ path: some Collection<String>) -> Value? {
-    path.reduce(self as Value?) { $0?[$1] }
+extension ArchiveValue {
+  fileprivate func at(_ path: some Collection<String>) -> ArchiveValue? {
+    path.reduce(self as ArchiveValue?) { $0?[$1] }
   }
 
-  fileprivate func setting(_ value: Value?, at path: ArraySlice<String>) -> Value {
+  fileprivate func setting(_ value: ArchiveValue?, at path: ArraySlice<String>) -> ArchiveValue {
     guard let key = path.first, case .object(var object) = self else { return self }
     object[key] = path.count == 1 ? value : object[key]?.setting(value, at: path.dropFirst())
     return .object(object)
   }
 
-  fileprivate func applying(_ edits: [Edit]) -> Value {
+  fileprivate func applying(_ edits: [Edit]) -> ArchiveValue {
     edits.reduce(self) { $0.setting($1.value, at: $1.path[...]) }
   }
 
@@ -35,7 +35,7 @@ extension Value {
 
 @Suite("Replaying what servers said", .readsCorpus)
 struct MergeCorpusTests {
-  private static let mark: Value = "edited here"
+  private static let mark: ArchiveValue = "edited here"
 
   private static let policies: [(options: MergeOptions, decides: Bool)] = [
     (MergeOptions(), false), (MergeOptions(conflicts: .takeServer), false), (MergeOptions(policy: .serverWins), true),
@@ -45,7 +45,7 @@ struct MergeCorpusTests {
   ]
 
   /// Another value than either side has.
-  private func edits(at path: [String], _ base: Value, _ server: Value) -> [Edit] {
+  private func edits(at path: [String], _ base: ArchiveValue, _ server: ArchiveValue) -> [Edit] {
     // There is nothing to edit inside of what only the server has.
     guard case .object? = base.at(path.dropLast()) else { return [] }
     let old = base.at(path)
@@ -67,7 +67,9 @@ struct MergeCorpusTests {
     zip(one, other).allSatisfy { $0 == $1 }
   }
 
-  private func expectServer(_ merged: Value?, _ server: Value?, _ path: [String], _ edits: [Edit], _ note: Comment) {
+  private func expectServer(
+    _ merged: ArchiveValue?, _ server: ArchiveValue?, _ path: [String], _ edits: [Edit], _ note: Comment
+  ) {
     guard !edits.contains(where: { path.starts(with: $0.path) }) else { return }
     let inside = edits.contains { $0.path.starts(with: path) }
     guard inside, case .object(let own)? = merged, case .object(let other)? = server else {
@@ -78,7 +80,7 @@ struct MergeCorpusTests {
     for key in Set(own.keys + other.keys) { expectServer(own[key], other[key], path + [key], edits, note) }
   }
 
-  private func expectAccount(_ edit: Edit, _ merged: Value, _ report: MergeReport, _ note: Comment) {
+  private func expectAccount(_ edit: Edit, _ merged: ArchiveValue, _ report: MergeReport, _ note: Comment) {
     if merged.at(edit.path) == edit.value { return }
     if let appended = edit.appended, merged.at(edit.path)?.arrayValue?.contains(appended) == true { return }
     let isTold = report.entries.contains { entry in

@@ -6,7 +6,7 @@ import Testing
 /// Random values for merging.
 extension SeededRandom {
   /// A value that fits a policy: few different ones, so that sides often agree.
-  mutating func value(for kind: MergeLaw.Kind) -> Value {
+  mutating func value(for kind: MergeLaw.Kind) -> ArchiveValue {
     switch kind {
     case .scalar:
       switch below(6) {
@@ -31,7 +31,7 @@ extension SeededRandom {
           ["id": .integer(id), "name": .string(["a", "b", "c"][below(3)]), "stars": .integer(below(3))]
         })
     case .object:
-      var object = Object()
+      var object = ArchiveObject()
       for key in ["a", "b", "c"] where below(4) > 0 { object[key] = value(for: below(5) == 0 ? .object : .scalar) }
       return .object(object)
     }
@@ -63,7 +63,7 @@ struct MergeLaw: Sendable, CustomTestStringConvertible {
   ]
 
   /// The value that the policy makes; conflicts keep the local one.
-  func merge(_ base: Value?, _ local: Value, _ server: Value) throws -> Value {
+  func merge(_ base: ArchiveValue?, _ local: ArchiveValue, _ server: ArchiveValue) throws -> ArchiveValue {
     // What is merged stands in an object, as it does in a model.
     let options = MergeOptions(policies: ["value": policy])
     let merged = try Merger(options: options).merge(
@@ -72,7 +72,7 @@ struct MergeLaw: Sendable, CustomTestStringConvertible {
   }
 
   /// The value without the order that arrays have, where a law does not speak of it.
-  func unordered(_ value: Value) -> Value {
+  func unordered(_ value: ArchiveValue) -> ArchiveValue {
     guard kind == .list || kind == .records, case .array(let elements) = value else { return value }
     return .array(elements.sorted { "\($0)" < "\($1)" })
   }
@@ -85,7 +85,7 @@ struct MergeLawTests {
 
   /// Runs a law on random values and says which ones break it.
   private func check(
-    _ law: MergeLaw, _ name: String, _ holds: (Value, Value, Value, Value) throws -> Bool
+    _ law: MergeLaw, _ name: String, _ holds: (ArchiveValue, ArchiveValue, ArchiveValue, ArchiveValue) throws -> Bool
   ) throws -> Int {
     var random = SeededRandom(seed: Self.seed)
     var broken = 0
@@ -101,7 +101,7 @@ struct MergeLawTests {
 
   private func expect(
     _ law: MergeLaw, _ claim: MergePolicy.Claims, _ name: String,
-    _ holds: (Value, Value, Value, Value) throws -> Bool
+    _ holds: (ArchiveValue, ArchiveValue, ArchiveValue, ArchiveValue) throws -> Bool
   ) throws {
     let broken = try check(law, name, holds)
     if law.policy.claims.contains(claim) {
@@ -164,21 +164,21 @@ struct MergeLawTests {
 
   @Test("Laws that a policy does not claim are broken somewhere, so that the tests would see it")
   func unclaimed() throws {
-    func breaks(_ policy: MergePolicy, _ kind: MergeLaw.Kind, _ holds: (MergeLaw, [Value]) throws -> Bool) throws
+    func breaks(_ policy: MergePolicy, _ kind: MergeLaw.Kind, _ holds: (MergeLaw, [ArchiveValue]) throws -> Bool) throws
       -> Bool
     {
       let law = MergeLaw(policy: policy, kind: kind)
       return try check(law, "") { try holds(law, [$0, $1, $2, $3]) } > 0
     }
-    func commutes(_ law: MergeLaw, _ values: [Value]) throws -> Bool {
+    func commutes(_ law: MergeLaw, _ values: [ArchiveValue]) throws -> Bool {
       try law.unordered(law.merge(values[0], values[1], values[2]))
         == law.unordered(law.merge(values[0], values[2], values[1]))
     }
-    func repeats(_ law: MergeLaw, _ values: [Value]) throws -> Bool {
+    func repeats(_ law: MergeLaw, _ values: [ArchiveValue]) throws -> Bool {
       let once = try law.merge(values[0], values[1], values[2])
       return try law.merge(values[0], once, values[2]) == once
     }
-    func isTrueToBase(_ law: MergeLaw, _ values: [Value]) throws -> Bool {
+    func isTrueToBase(_ law: MergeLaw, _ values: [ArchiveValue]) throws -> Bool {
       try law.merge(values[0], values[1], values[0]) == values[1]
     }
     #expect(try breaks(.serverWins, .scalar, commutes))

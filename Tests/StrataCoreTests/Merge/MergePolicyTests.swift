@@ -4,9 +4,10 @@ import Testing
 
 /// What three-way merging makes of one value under a key, and how it came to it.
 private func merge(
-  _ policy: MergePolicy, _ base: Value?, _ local: Value?, _ server: Value?, isBaseKnown: Bool = true
-) throws -> (value: Value?, outcome: MergeReport.Outcome?) {
-  func document(_ value: Value?) -> Value { value.map { ["value": $0] } ?? [:] }
+  _ policy: MergePolicy, _ base: ArchiveValue?, _ local: ArchiveValue?, _ server: ArchiveValue?,
+  isBaseKnown: Bool = true
+) throws -> (value: ArchiveValue?, outcome: MergeReport.Outcome?) {
+  func document(_ value: ArchiveValue?) -> ArchiveValue { value.map { ["value": $0] } ?? [:] }
   let options = MergeOptions(policies: ["value": policy])
   let (merged, report) = try Merger(options: options).merge(
     document(server), into: document(local), base: isBaseKnown ? document(base) : nil)
@@ -56,7 +57,7 @@ struct MergePolicyTests {
 
   @Test("Of several policies the first merges as it does alone, and the second only where that finds a conflict")
   func several() throws {
-    let (a, ab, ac): (Value, Value, Value) = (["a"], ["a", "b"], ["a", "c"])
+    let (a, ab, ac): (ArchiveValue, ArchiveValue, ArchiveValue) = (["a"], ["a", "b"], ["a", "c"])
     #expect(try merge(.union.orElse(.serverWins), a, ab, ac).value == ["a", "c", "b"])
     #expect(try merge(.addWins.orElse(.serverWins), ab, a, ["a", "b", "c"]).value == ["a", "c"])
     #expect(try merge(.addWins.orElse(.serverWins), "x", 1, 2).value == 2)
@@ -76,14 +77,14 @@ struct MergePolicyTests {
       .max.orElse(.serverWins).ifPresent, .recursive.ifPresent, .addWins.ifPresent,
       .conflict.orElse(.serverWins.ifPresent),
     ] {
-      for server: Value? in [nil, .null] {
+      for server: ArchiveValue? in [nil, .null] {
         #expect(try merge(policy, 1, 2, server).value == 2, "\(policy)")
         #expect(
           try merge(policy, nil, 2, .null, isBaseKnown: false).value
             == 2)
       }
     }
-    for server: Value? in [nil, .null] {
+    for server: ArchiveValue? in [nil, .null] {
       #expect(try merge(.serverWins.ifPresent.orElse(.serverWins), 2, 2, server).value == 2)
       #expect(try merge(.max.orElse(.serverWins).ifPresent, 2, 2, server).value == 2)
     }
@@ -92,7 +93,7 @@ struct MergePolicyTests {
 
   @Test("Sums of numbers of one kind; beyond 64 bits and of anything else it is a conflict")
   func sums() throws {
-    let (big, small) = (Value.integer(Int64.max), Value.integer(Int64.min))
+    let (big, small) = (ArchiveValue.integer(Int64.max), ArchiveValue.integer(Int64.min))
     #expect(try merge(.sumOfDeltas, 10, 12, 9).value == 11)
     #expect(try merge(.sumOfDeltas, nil, 2, 3).value == 5)
     #expect(try merge(.sumOfDeltas, 5, .null, 3).value == -2)
@@ -100,14 +101,14 @@ struct MergePolicyTests {
     #expect(try merge(.sumOfDeltas, 0, .integer(UInt64.max), 1).outcome == .conflict)
     #expect(try merge(.sumOfDeltas, 0, small, -1).outcome == .conflict)
     #expect(try merge(.sumOfDeltas, small, big, 0).value == .integer(UInt64.max))
-    let decimals = ["0.1", "0.3", "0.4", "0.6"].map { Value.decimal(Decimal(string: $0) ?? 0) }
+    let decimals = ["0.1", "0.3", "0.4", "0.6"].map { ArchiveValue.decimal(Decimal(string: $0) ?? 0) }
     #expect(try merge(.sumOfDeltas, decimals[0], decimals[1], decimals[2]).value == decimals[3])
     #expect(try merge(.sumOfDeltas, 0.5, 1.5, 2.5).value == 3.5)
     #expect(try merge(.sumOfDeltas, .float(0.5), .float(1.5), .float(2.5)).value == .float(3.5))
     #expect(
       try merge(.sumOfDeltas, 0, .double(.greatestFiniteMagnitude), .double(.greatestFiniteMagnitude)).outcome
         == .conflict)
-    for other: Value in ["7", true, [1], .decimal(1), .date(Date(timeIntervalSince1970: 0))] {
+    for other: ArchiveValue in ["7", true, [1], .decimal(1), .date(Date(timeIntervalSince1970: 0))] {
       let merged = try merge(.sumOfDeltas, 1, 2, other)
       #expect(merged.value == 2 && merged.outcome == .conflict)
     }
@@ -116,8 +117,8 @@ struct MergePolicyTests {
 
   @Test("Greater and smaller values, of one kind only; null is below all for the one and above all for the other")
   func order() throws {
-    let dates = [0, 5].map { Value.date(Date(timeIntervalSince1970: $0)) }
-    let pairs: [(Value, Value)] = [
+    let dates = [0, 5].map { ArchiveValue.date(Date(timeIntervalSince1970: $0)) }
+    let pairs: [(ArchiveValue, ArchiveValue)] = [
       (1, 2), (1, 1.5), (-1, .integer(UInt64.max)), (.integer(UInt64.max), .double(1e300)), ("a", "b"), ("a", "aa"),
       ("Z", "a"), (false, true), (dates[0], dates[1]), (.decimal(1), .decimal(2)), (.double(.nan), 0),
       (.double(-.infinity), .integer(Int64.min)), (.float(0.5), 0.75),
@@ -132,11 +133,11 @@ struct MergePolicyTests {
         }
       }
     }
-    for present: Value in [0, -5, "", false] {
+    for present: ArchiveValue in [0, -5, "", false] {
       #expect(try merge(.max, 7, .null, present).value == present && merge(.max, 7, present, .null).value == present)
       #expect(try merge(.min, 7, .null, present).value == present && merge(.min, 7, present, .null).value == present)
     }
-    for (local, server) in [(1, "1"), (true, 1), ("2020", dates[0]), ([1], [2])] as [(Value, Value)] {
+    for (local, server) in [(1, "1"), (true, 1), ("2020", dates[0]), ([1], [2])] as [(ArchiveValue, ArchiveValue)] {
       #expect(try merge(.max, .null, local, server).outcome == .conflict)
       #expect(try merge(.min, .null, local, server).outcome == .conflict)
     }

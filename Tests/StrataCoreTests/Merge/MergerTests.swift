@@ -7,9 +7,9 @@ struct MergerTests {
   @Test("Only the keys asked for are merged, and a key that nobody has does no harm")
   func keys() throws {
     let options = MergeOptions(keys: ["a", "gone", "nobody's"])
-    let local: Value = ["a": 1, "b": 1, "gone": 1, "mine": 1]
-    let server: Value = ["a": 2, "b": 2, "theirs": 2]
-    let base: Value = ["a": 1, "b": 0, "gone": 1]
+    let local: ArchiveValue = ["a": 1, "b": 1, "gone": 1, "mine": 1]
+    let server: ArchiveValue = ["a": 2, "b": 2, "theirs": 2]
+    let base: ArchiveValue = ["a": 1, "b": 0, "gone": 1]
     let (merged, report) = try Merger(options: options).merge(server, into: local, base: base)
     #expect(merged == ["a": 2, "b": 1, "mine": 1] && report.mergedKeys == ["a"])
     #expect(report.changedKeys.sorted() == ["a", "gone"])
@@ -19,8 +19,8 @@ struct MergerTests {
 
   @Test("Absence removes what the base has, or says nothing, at every depth")
   func absence() throws {
-    let base: Value = ["a": 1, "in": ["b": 1, "c": 1]]
-    let server: Value = ["in": ["c": 2]]
+    let base: ArchiveValue = ["a": 1, "in": ["b": 1, "c": 1]]
+    let server: ArchiveValue = ["in": ["c": 2]]
     for absence in MergeOptions.Absence.allCases {
       let merger = Merger(options: MergeOptions(absence: absence))
       let (merged, report) = try merger.merge(server, into: base, base: base)
@@ -35,9 +35,11 @@ struct MergerTests {
 
   @Test("A conflict keeps the local value, takes the server's, or fails with the paths and no values")
   func conflicts() throws {
-    let base: Value = ["a": ["b": 1], "secret": "x"]
-    let (local, server): (Value, Value) = (["a": ["b": 2], "secret": "here-x"], ["a": ["b": 3], "secret": "there-x"])
-    func merged(_ handling: MergeOptions.ConflictHandling) throws -> Value {
+    let base: ArchiveValue = ["a": ["b": 1], "secret": "x"]
+    let (local, server): (ArchiveValue, ArchiveValue) = (
+      ["a": ["b": 2], "secret": "here-x"], ["a": ["b": 3], "secret": "there-x"]
+    )
+    func merged(_ handling: MergeOptions.ConflictHandling) throws -> ArchiveValue {
       try Merger(options: MergeOptions(conflicts: handling)).merge(server, into: local, base: base).value
     }
     #expect(try merged(.keepLocal) == local && merged(.takeServer) == server)
@@ -48,13 +50,15 @@ struct MergerTests {
 
   @Test("Dictionaries whose keys are no strings are merged key by key, as objects are")
   func maps() throws {
-    func map(_ entries: KeyValuePairs<Int, Value>) -> Value {
+    func map(_ entries: KeyValuePairs<Int, ArchiveValue>) -> ArchiveValue {
       .map(entries.map { .init(key: .integer($0.key), value: $0.value) })
     }
-    func merge(_ base: Value?, _ local: Value, _ server: Value, _ options: MergeOptions = MergeOptions()) throws
-      -> (value: Value?, report: MergeReport)
+    func merge(
+      _ base: ArchiveValue?, _ local: ArchiveValue, _ server: ArchiveValue, _ options: MergeOptions = MergeOptions()
+    ) throws
+      -> (value: ArchiveValue?, report: MergeReport)
     {
-      let base = base.map { ["m": $0] as Value }
+      let base = base.map { ["m": $0] as ArchiveValue }
       let (value, report) = try Merger(options: options).merge(["m": server], into: ["m": local], base: base)
       return (value["m"], report)
     }
@@ -70,7 +74,7 @@ struct MergerTests {
     let named = try merge(base, local, map([1: "theirs"]), MergeOptions(policies: ["m[*]": .serverWins]))
     #expect(named.report.conflicts.isEmpty && named.value?.kind == "map")
     // One side emptied it: an empty dictionary has no keys that could tell what it is.
-    for empty: Value in [.map([]), [:]] {
+    for empty: ArchiveValue in [.map([]), [:]] {
       #expect(try merge(base, base, empty).value == empty && merge(base, empty, base).value == empty)
       #expect(try merge(empty, empty, base).value == base && merge(empty, base, empty).value == base)
       #expect(try merge(empty, map([1: 1]), map([2: 2])).value == map([1: 1, 2: 2]))
@@ -81,8 +85,8 @@ struct MergerTests {
 
   @Test("A number that is none is what it was, and no difference")
   func notANumber() throws {
-    let nan: Value = .double(.nan)
-    let base: Value = ["a": nan, "b": 1]
+    let nan: ArchiveValue = .double(.nan)
+    let base: ArchiveValue = ["a": nan, "b": 1]
     let (merged, report) = try Merger().merge(["a": .float(.nan), "b": 2], into: base, base: base)
     #expect(merged["b"] == 2 && report.entries.map(\.path.description) == ["b"])
     let taken = try Merger().merge(["a": 7, "b": 1], into: base, base: base)
@@ -94,9 +98,9 @@ struct MergerTests {
   @Test("Whole documents may be arrays or single values")
   func roots() throws {
     let options = MergeOptions(policies: [".": .byID()])
-    let base: Value = [["id": 1, "a": 1], ["id": 2, "a": 1]]
-    let local: Value = [["id": 1, "a": 5], ["id": 2, "a": 1]]
-    let server: Value = [["id": 2, "a": 6], ["id": 1, "a": 1]]
+    let base: ArchiveValue = [["id": 1, "a": 1], ["id": 2, "a": 1]]
+    let local: ArchiveValue = [["id": 1, "a": 5], ["id": 2, "a": 1]]
+    let server: ArchiveValue = [["id": 2, "a": 6], ["id": 1, "a": 1]]
     #expect(
       try Merger(options: options).merge(server, into: local, base: base).value == [
         ["id": 2, "a": 6], ["id": 1, "a": 5],
@@ -108,10 +112,11 @@ struct MergerTests {
 
 @Suite("Paths and reports of merging")
 struct MergeReportTests {
-  private func policy(_ selector: MergeSelector, decides document: Value) throws -> Bool {
-    func leaves(_ value: Value, _ new: Value) -> Value {
+  private func policy(_ selector: MergeSelector, decides document: ArchiveValue) throws -> Bool {
+    func leaves(_ value: ArchiveValue, _ new: ArchiveValue) -> ArchiveValue {
       switch value {
-      case .object(let object): .object(Object(object.entries.map { .init(key: $0.key, value: leaves($0.value, new)) }))
+      case .object(let object):
+        .object(ArchiveObject(object.entries.map { .init(key: $0.key, value: leaves($0.value, new)) }))
       default: new
       }
     }
@@ -124,20 +129,20 @@ struct MergeReportTests {
 
   @Test("A selector names keys, any key and any element; a backslash takes what follows as it is")
   func selectors() throws {
-    let yes: [(MergeSelector, Value)] = [
+    let yes: [(MergeSelector, ArchiveValue)] = [
       ("a", ["a": 1]), ("*", ["a": 1]), ("a.b", ["a": ["b": 1]]), ("a.*", ["a": ["b": 1]]), ("*.b", ["a": ["b": 1]]),
       ("*.*", ["a": ["b": 1]]), ("a\\.b", ["a.b": 1]), ("\\*", ["*": 1]), ("a\\[*]", ["a[*]": 1]),
       ("a\\\\b", ["a\\b": 1]),
       ("*", ["*": 1]), ("ü", ["ü": 1]),
     ]
     for (selector, document) in yes { #expect(try policy(selector, decides: document), "\(selector)") }
-    let no: [(MergeSelector, Value)] = [
+    let no: [(MergeSelector, ArchiveValue)] = [
       ("b", ["a": 1]), ("a.b", ["a.b": 1]), ("\\*", ["a": 1]), ("a.b.c", ["a": ["b": 1]]),
       ("[*]", ["a": 1]), ("A", ["a": 1]),
     ]
     for (selector, document) in no { #expect(try !policy(selector, decides: document), "\(selector)") }
     let list: MergeOptions = MergeOptions(policies: ["l": .byID(), "l[*].name": .serverWins, "l[*].*": .min])
-    func document(_ value: Value) -> Value { ["l": [["id": 1, "name": value, "n": value]]] }
+    func document(_ value: ArchiveValue) -> ArchiveValue { ["l": [["id": 1, "name": value, "n": value]]] }
     #expect(
       try Merger(options: list).merge(document(3), into: document(2), base: document(1)).value
         == ["l": [["id": 1, "name": 2, "n": 2]]], "the last one that matches counts")
@@ -189,7 +194,7 @@ struct MergeReportTests {
 
   @Test("Records whose superclasses are of different versions need their model, as those of different versions do")
   func superclasses() throws {
-    func dog(_ version: Int, _ name: Value) -> Value {
+    func dog(_ version: Int, _ name: ArchiveValue) -> ArchiveValue {
       var record = ModelRecord(typeName: "Dog", modelVersion: 2, fields: [("name", name), ("age", 3)])
       record.superclasses = [.init(typeName: "Animal", modelVersion: version)]
       return .record(record)

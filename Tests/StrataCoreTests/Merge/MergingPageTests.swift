@@ -23,7 +23,7 @@ private struct MergingPageRow: Sendable, CustomTestStringConvertible {
     return rows
   }()
 
-  func value(_ cell: Int) throws -> Value? {
+  func value(_ cell: Int) throws -> ArchiveValue? {
     let text = cells[cell]
     return text == "–" ? nil : try JSONReader().read(Data(text.trimmingCharacters(in: ["`"]).utf8))
   }
@@ -44,7 +44,7 @@ struct MergingPageTests {
     let isUnknown = row.cells[0] == "unknown"
     let isTime = row.policy.hasPrefix("lastWriter")
     let options = MergeOptions(policies: isTime ? ["in.t": policy, "in.at": .max] : ["in": policy])
-    func document(_ value: Value?) -> Value { value.map { ["in": $0] } ?? [:] }
+    func document(_ value: ArchiveValue?) -> ArchiveValue { value.map { ["in": $0] } ?? [:] }
     let (merged, report) = try Merger(options: options).merge(
       document(row.value(2)), into: document(row.value(1)), base: isUnknown ? nil : document(row.value(0)))
     #expect(try merged["in"] == row.value(3))

@@ -8,17 +8,18 @@ struct PatchGrowthTests {
   private static let count = 40_000
   private static let keys = (0..<count).map { "key \($0)" }
 
-  private static func object(_ value: (Int) -> Value?) -> Value {
-    .object(Object(keys.enumerated().compactMap { place, key in value(place).map { .init(key: key, value: $0) } }))
+  private static func object(_ value: (Int) -> ArchiveValue?) -> ArchiveValue {
+    .object(
+      ArchiveObject(keys.enumerated().compactMap { place, key in value(place).map { .init(key: key, value: $0) } }))
   }
 
-  private static func record(_ value: (Int) -> Value?) -> Value {
-    .record(ModelRecord(typeName: "R", modelVersion: 1, object: object(value).objectValue ?? Object()))
+  private static func record(_ value: (Int) -> ArchiveValue?) -> ArchiveValue {
+    .record(ModelRecord(typeName: "R", modelVersion: 1, object: object(value).objectValue ?? ArchiveObject()))
   }
 
   @Test("A patch with an operation for each element of a list")
   func lists() throws {
-    let old = Value.array((0..<Self.count).map { .integer($0) })
+    let old = ArchiveValue.array((0..<Self.count).map { .integer($0) })
     let operations = (0..<Self.count).map { place in
       JSONPatch.Operation.replace(JSONPointer(["list", String(place)]), .integer(-place))
     }
@@ -36,11 +37,11 @@ struct PatchGrowthTests {
   @Test("A patch that takes out and puts in at the front of a list")
   func listFronts() throws {
     let first = JSONPointer(["0"])
-    let old = Value.array((0..<Self.count).map { .integer($0) })
+    let old = ArchiveValue.array((0..<Self.count).map { .integer($0) })
     let removals = [JSONPatch.Operation](repeating: .remove(first), count: Self.count)
     let additions = (0..<Self.count).map { JSONPatch.Operation.add(first, .integer($0)) }
     #expect(try JSONPatch(removals).applied(to: old) == [])
-    let reversed = Value.array((0..<Self.count).reversed().map { .integer($0) })
+    let reversed = ArchiveValue.array((0..<Self.count).reversed().map { .integer($0) })
     #expect(try JSONPatch(removals + additions).applied(to: old) == reversed)
     let rotations = (0..<Self.count).map { _ in JSONPatch.Operation.move(from: first, to: JSONPointer(["-"])) }
     #expect(try JSONPatch(rotations).applied(to: old) == old)
@@ -63,7 +64,7 @@ struct PatchGrowthTests {
 
   @Test("Differences of objects, records and maps, and what they make")
   func differences() throws {
-    func map(_ value: (Int) -> Value?) -> Value {
+    func map(_ value: (Int) -> ArchiveValue?) -> ArchiveValue {
       .map((0..<Self.count).compactMap { key in value(key).map { .init(key: .integer(key), value: $0) } })
     }
     for (number, make) in [Self.object, Self.record, map].enumerated() {
@@ -82,26 +83,26 @@ struct PatchGrowthTests {
   @Test("Keys in another order differ in nothing")
   func order() {
     let old = Self.object { .integer($0) }
-    let new = Value.object(Object((old.objectValue?.entries ?? []).reversed()))
+    let new = ArchiveValue.object(ArchiveObject((old.objectValue?.entries ?? []).reversed()))
     #expect(ValueDifference(from: old, to: new).isEmpty && JSONPatch(from: old, to: new).operations.isEmpty)
     #expect(JSONMergePatch.patch(from: old, to: new) == [:])
   }
 
   @Test("Of long lists of different lengths only what differs is replaced")
   func longLists() throws {
-    let old = Value.array((0..<20_000).map { .integer($0) })
+    let old = ArchiveValue.array((0..<20_000).map { .integer($0) })
     var elements = old.arrayValue ?? []
     for place in stride(from: 19_990, to: 0, by: -10) { elements.remove(at: place) }
     for place in stride(from: 17_000, to: 0, by: -7) { elements.insert(.integer(place % 100), at: place) }
-    let new = Value.array(elements)
+    let new = ArchiveValue.array(elements)
     let patch = JSONPatch(from: old, to: new), difference = ValueDifference(from: old, to: new)
     #expect(try patch.applied(to: old) == new && difference.applied(to: old) == new)
     #expect(patch.operations.count < 10_000 && difference.changes.count < 10_000)
-    let other = Value.array((30_000..<35_001).map { .integer($0) })
+    let other = ArchiveValue.array((30_000..<35_001).map { .integer($0) })
     #expect(JSONPatch(from: old, to: other).operations == [.replace(JSONPointer(), other)])
     #expect(ValueDifference(from: old, to: other).changes.map(\.kind) == [.changed])
     // One element at either end of a list costs one operation, however long the list is.
-    let longer = Value.array([-1] + (0..<20_000).map { .integer($0) })
+    let longer = ArchiveValue.array([-1] + (0..<20_000).map { .integer($0) })
     #expect(JSONPatch(from: old, to: longer).operations == [.add(JSONPointer(["0"]), -1)])
     #expect(JSONPatch(from: longer, to: old).operations == [.remove(JSONPointer(["0"]))])
   }

@@ -39,7 +39,7 @@ private enum Unit: String, Codable { case metre }
 /// Archives itself in a way of its own.
 private struct Own: Archivable {
   func write(to writer: inout ArchiveWriter) throws { writer.writeNull() }
-  static func make(from value: Value, in context: DecodingContext) throws -> Own { Own() }
+  static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Own { Own() }
 }
 
 /// A kind of field with the policies that are for it, and not for every type.
@@ -49,9 +49,9 @@ struct FieldKindCase: Sendable, CustomTestStringConvertible {
   let problem: @Sendable (MergePolicy) -> ArchiveError?
   let problemOfOptional: @Sendable (MergePolicy) -> ArchiveError?
   /// Base, local and server: what both sides changed.
-  let samples: [[Value]]
+  let samples: [[ArchiveValue]]
 
-  init<T>(_ type: T.Type, _ fitting: String..., samples: [Value]...) {
+  init<T>(_ type: T.Type, _ fitting: String..., samples: [ArchiveValue]...) {
     testDescription = "\(type)"
     self.fitting = Set(fitting)
     problem = { StrataCoreTests.problem($0, T.self) }
@@ -69,15 +69,15 @@ struct FieldKindCase: Sendable, CustomTestStringConvertible {
   ]
 
   static let all: [FieldKindCase] = {
-    let date = Value.date(Date(timeIntervalSince1970: 0))
-    let dates: [Value] = [date, .date(Date(timeIntervalSince1970: 5)), .date(Date(timeIntervalSince1970: 9))]
-    let lists: [Value] = [["a"], ["a", "b"], ["a", "c"]]
-    let sets: [Value] = [.set(["a"]), .set(["a", "b"]), .set(["a", "c"])]
-    let objects: [Value] = [["a": 1, "b": 1], ["a": 2, "b": 1], ["a": 1, "b": 2]]
-    let lines: [Value] = ["a\nb\nc\n", "A\nb\nc\n", "a\nb\nC\n"]
-    let added: [Value] = ["a", "ab", "ac"]
-    func records(_ name: String, _ key: String) -> [Value] {
-      func record(_ one: Value, _ other: Value) -> Value {
+    let date = ArchiveValue.date(Date(timeIntervalSince1970: 0))
+    let dates: [ArchiveValue] = [date, .date(Date(timeIntervalSince1970: 5)), .date(Date(timeIntervalSince1970: 9))]
+    let lists: [ArchiveValue] = [["a"], ["a", "b"], ["a", "c"]]
+    let sets: [ArchiveValue] = [.set(["a"]), .set(["a", "b"]), .set(["a", "c"])]
+    let objects: [ArchiveValue] = [["a": 1, "b": 1], ["a": 2, "b": 1], ["a": 1, "b": 2]]
+    let lines: [ArchiveValue] = ["a\nb\nc\n", "A\nb\nc\n", "a\nb\nC\n"]
+    let added: [ArchiveValue] = ["a", "ab", "ac"]
+    func records(_ name: String, _ key: String) -> [ArchiveValue] {
+      func record(_ one: ArchiveValue, _ other: ArchiveValue) -> ArchiveValue {
         var record = ModelRecord(typeName: name, modelVersion: 1)
         record[key] = one
         if name == "Piece" { record["name"] = other }
@@ -112,7 +112,7 @@ struct FieldKindCase: Sendable, CustomTestStringConvertible {
         [[Mood: Int]].self, "union", "addWins", "append", "byID(id)", "byID(id,keep)", "byID(nope)", samples: lists),
       FieldKindCase([[Int: Int]].self, "union", "addWins", "append", samples: lists),
       FieldKindCase(
-        [Value].self, "union", "addWins", "append", "byID(id)", "byID(id,keep)", "byID(nope)", samples: lists),
+        [ArchiveValue].self, "union", "addWins", "append", "byID(id)", "byID(id,keep)", "byID(nope)", samples: lists),
       FieldKindCase(
         [Measure].self, "union", "addWins", "append", "byID(id)", "byID(id,keep)", "byID(nope)", samples: lists),
       FieldKindCase(
@@ -127,7 +127,7 @@ struct FieldKindCase: Sendable, CustomTestStringConvertible {
   }()
 
   static let unknown: [FieldKindCase] = [
-    FieldKindCase(Value.self), FieldKindCase(Measure.self), FieldKindCase(Unit.self), FieldKindCase(Own.self),
+    FieldKindCase(ArchiveValue.self), FieldKindCase(Measure.self), FieldKindCase(Unit.self), FieldKindCase(Own.self),
   ]
 }
 
@@ -210,7 +210,8 @@ struct PolicyDeclarationTests {
     func check<T>(_ type: T.Type) -> ArchiveError? {
       problem([FieldInfo("at", T.self), FieldInfo("title", String.self, merge: .lastWriter(by: "at"))])
     }
-    #expect(check(Date.self) == nil && check(Date?.self) == nil && check(Int.self) == nil && check(Value.self) == nil)
+    #expect(
+      check(Date.self) == nil && check(Date?.self) == nil && check(Int.self) == nil && check(ArchiveValue.self) == nil)
     #expect(check(String.self) == nil && check(Mood.self) == nil && check(Measure.self) == nil)
     #expect(check([Date].self)?.key == "title" && check(UUID?.self)?.key == "title")
     #expect(check(Piece.self)?.key == "title")
@@ -259,7 +260,7 @@ struct PolicyDeclarationTests {
         == "the merge rules' default union is for arrays and sets, and no field that follows it holds such; leave it "
         + "out, or name a policy that fits one of them")
     #expect(check(number, tags)?.reason.contains("default lines is for texts") == true)
-    #expect(check(number, FieldInfo("any", Value.self)) == nil)
+    #expect(check(number, FieldInfo("any", ArchiveValue.self)) == nil)
     // Fields that have their own policies follow no default; where none does, nothing is wrong.
     let followed = check(number, text, FieldInfo("tags", [String].self, merge: .append))
     #expect(followed?.reason.contains("default union is for arrays and sets") == true)
@@ -289,7 +290,7 @@ struct PolicyDeclarationTests {
   func first() throws {
     let shape = RecordShape(typeName: "Wrong", modelVersion: 1, keys: ["pieces"])
     let record = ModelRecord(shape: shape, values: [.array([])])
-    let archive = try ArchiveEncoder().encode(Value.record(record))
+    let archive = try ArchiveEncoder().encode(ArchiveValue.record(record))
     var (wrong, holder) = (Wrong(), WrongHolder(wrong: Wrong()))
     let errors = [
       archiveError { _ = try ArchiveEncoder().encode(wrong) }, archiveError { _ = try ArchiveEncoder().encode(holder) },

@@ -4,16 +4,16 @@ import Testing
 
 @Suite("Conversions of migrations lose nothing, or fail")
 struct ConversionTests {
-  private func converted(_ value: Value, _ conversion: Conversion) throws -> Value? {
+  private func converted(_ value: ArchiveValue, _ conversion: ValueConversion) throws -> ArchiveValue? {
     var record = ModelRecord(typeName: "T", modelVersion: 1, fields: [("a", .object(["v": value]))])
     record = try MigrationPlan(.step(from: 1, to: 2, .convert("a.v", conversion))).upgrade(record)
     return record["a.v" as ValuePath]
   }
 
-  static func number(_ text: String) -> Value { NumberText(text).map { .number($0) } ?? .null }
+  static func number(_ text: String) -> ArchiveValue { NumberText(text).map { .number($0) } ?? .null }
 
   static let decimal = Decimal(string: "0.1") ?? 0
-  static let wide = Value.wideInteger(WideInteger(isNegative: true, magnitude: 1 << 64))
+  static let wide = ArchiveValue.wideInteger(WideInteger(isNegative: true, magnitude: 1 << 64))
 
   @Test(
     "Kept",
@@ -40,8 +40,8 @@ struct ConversionTests {
       (0, .toBool, false),
       (.decimal(2), .toDate, .date(Date(timeIntervalSince1970: 2))),
       ("1970-01-01T00:00:00Z", .toDate, .date(Date(timeIntervalSince1970: 0))),
-    ] as [(Value, Conversion, Value)])
-  func kept(value: Value, conversion: Conversion, expected: Value) throws {
+    ] as [(ArchiveValue, ValueConversion, ArchiveValue)])
+  func kept(value: ArchiveValue, conversion: ValueConversion, expected: ArchiveValue) throws {
     #expect(try converted(value, conversion) == expected)
     // What became a number or a text of it comes back.
     if case .string(let text) = value, conversion == .toInteger, Int128(text) != nil, !text.hasPrefix("+") {
@@ -68,8 +68,8 @@ struct ConversionTests {
       (.double(.infinity), .toDate), ("1e999", .toDate), ("2011-02-30T00:00:00Z", .toDate), ("no url: %", .toURL),
       (.date(Date(timeIntervalSinceReferenceDate: 1e-11)), .toString), (.date(.distantFuture + 1e12), .toString),
       (.data(Data([1])), .toString), ([], .toString),
-    ] as [(Value, Conversion)])
-  func refused(value: Value, conversion: Conversion) {
+    ] as [(ArchiveValue, ValueConversion)])
+  func refused(value: ArchiveValue, conversion: ValueConversion) {
     let error = #expect(throws: ArchiveError.self) { try converted(value, conversion) }
     #expect(error?.code == .migrationFailed)
     #expect(error?.codingPath == [.key("a"), .key("v")])

@@ -167,7 +167,7 @@ struct MigrationTests {
             })
         })
     }
-    let links: Value = [.record(ModelRecord(typeName: "Link", modelVersion: 1, fields: [("url", 666)]))]
+    let links: ArchiveValue = [.record(ModelRecord(typeName: "Link", modelVersion: 1, fields: [("url", 666)]))]
     let today = ModelRecord(typeName: "Page", modelVersion: 2, fields: [("links", links)])
     let error = #expect(throws: ArchiveError.self) {
       try ArchiveDecoder().decode(Page.self, from: ArchiveEncoder().encode(today))
@@ -207,7 +207,7 @@ struct MigrationTests {
         Hooked.self, version: 1, Field("name", \.name), Field("count", \.count, default: 7),
         Field("secret", \.secret, archive: .excluded, default: "none"),
         make: { Hooked(name: $0, count: $1, secret: $2) })
-      static func decodeValue(forKey key: String, modelVersion: Int, in record: ModelRecord) throws -> Value? {
+      static func decodeValue(forKey key: String, modelVersion: Int, in record: ModelRecord) throws -> ArchiveValue? {
         switch key {
         case "name" where modelVersion == 0: record["mtl_name"]?.stringValue.map { .string("M: " + $0) }
         case "count" where record["count"]?.intValue == 0: nil

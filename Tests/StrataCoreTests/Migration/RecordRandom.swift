@@ -11,14 +11,16 @@ struct RecordRandom: RandomNumberGenerator {
 
   mutating func next() -> UInt64 { random.next() }
 
-  private mutating func mistake() -> Value { oneOf([.null, true, -1, 0.5, "?", [], ["x": 1], .set([1])]) }
+  private mutating func mistake() -> ArchiveValue { oneOf([.null, true, -1, 0.5, "?", [], ["x": 1], .set([1])]) }
 
-  private mutating func value(_ values: [Value]) -> Value { !isRight && isOnce(in: 60) ? mistake() : oneOf(values) }
+  private mutating func value(_ values: [ArchiveValue]) -> ArchiveValue {
+    !isRight && isOnce(in: 60) ? mistake() : oneOf(values)
+  }
 
   private mutating func record(
-    _ names: [String], _ versions: ClosedRange<Int>, _ fields: [(String, Value)], always: String
+    _ names: [String], _ versions: ClosedRange<Int>, _ fields: [(String, ArchiveValue)], always: String
   ) -> ModelRecord {
-    var present: [(key: String, value: Value)] = []
+    var present: [(key: String, value: ArchiveValue)] = []
     for (key, value) in fields where !isOnce(in: 3) || (key == always && !isOnce(in: 30)) {
       present.append((key, value))
     }
@@ -29,13 +31,13 @@ struct RecordRandom: RandomNumberGenerator {
       typeName: !isRight && isOnce(in: 80) ? "Other" : oneOf(names), modelVersion: version, fields: present)
   }
 
-  private mutating func channel() -> Value {
+  private mutating func channel() -> ArchiveValue {
     value(["mail", "chat", "e-mail", "e-mail"] + (!isRight && isOnce(in: 20) ? ["?"] : []))
   }
-  private mutating func priority() -> Value { value([1, 9, -1, 77]) }
+  private mutating func priority() -> ArchiveValue { value([1, 9, -1, 77]) }
 
-  private mutating func payment(_ depth: Int) -> Value {
-    let cases: [(String, [(String, Value)])] = [
+  private mutating func payment(_ depth: Int) -> ArchiveValue {
+    let cases: [(String, [(String, ArchiveValue)])] = [
       ("cash", []), ("card", [("number", "1"), ("expiry", .null)]), ("creditCard", [("number", "2")]),
       ("ship", [("_0", .record(ModelRecord(typeName: "Address", modelVersion: 1, fields: [("street", "s")])))]),
       ("gift", []),
@@ -44,16 +46,16 @@ struct RecordRandom: RandomNumberGenerator {
     if depth < 2, isOnce(in: 4) {
       (name, payload) = ("split", [("_0", self.payment(depth + 1)), ("_1", self.payment(depth + 1))])
     }
-    let object = Object(payload.map { .init(key: $0.0, value: $0.1) })
+    let object = ArchiveObject(payload.map { .init(key: $0.0, value: $0.1) })
     return .record(ModelRecord(typeName: "Payment", modelVersion: oneOf([1, 2]), fields: [(name, .object(object))]))
   }
 
   mutating func ware(_ depth: Int = 0, isBase: Bool = false) -> ModelRecord {
-    var fields: [(String, Value)] = [
+    var fields: [(String, ArchiveValue)] = [
       ("title", value(["a", "b"])), ("caption", "former"), ("label", "older"), ("gone", 1), ("channel", channel()),
       ("priority", priority()), ("state", value(["open", "closed", "lost"])),
       ("note", value([.null, "n", isRight ? "m" : 5])),
-      ("prices", .object(Object([.init(key: "x", value: channel()), .init(key: "y", value: channel())]))),
+      ("prices", .object(ArchiveObject([.init(key: "x", value: channel()), .init(key: "y", value: channel())]))),
       ("byChannel", .map([.init(key: channel(), value: priority())])),
       ("payment", isOnce(in: 2) ? .null : payment(0)),
     ]
@@ -66,7 +68,7 @@ struct RecordRandom: RandomNumberGenerator {
     if !isBase, isOnce(in: 3) {
       isRight = true
       defer { isRight = false }
-      let conflict = Object([
+      let conflict = ArchiveObject([
         .init(key: "path", value: ["channel"]), .init(key: "rule", value: "both changed it"),
         .init(key: "base", value: "chat"), .init(key: "local", value: "e-mail"), .init(key: "server", value: "chat"),
       ])
@@ -74,7 +76,7 @@ struct RecordRandom: RandomNumberGenerator {
         (
           "merging",
           .object(
-            Object([
+            ArchiveObject([
               .init(key: "base", value: .record(ware(depth + 1, isBase: true))),
               .init(key: "conflicts", value: isOnce(in: 2) ? [] : [.object(conflict)]),
             ]))
@@ -84,7 +86,7 @@ struct RecordRandom: RandomNumberGenerator {
   }
 
   mutating func shelf() -> ModelRecord {
-    let wares = Value.array((0..<below(3)).map { _ in .record(ware()) })
+    let wares = ArchiveValue.array((0..<below(3)).map { _ in .record(ware()) })
     return record(
       ["WareShelf"], 0...1, [("id", value([1, 2])), (oneOf(["wares", "items"]), wares), ("later", mistake())],
       always: "id")
@@ -102,11 +104,11 @@ struct RecordRandom: RandomNumberGenerator {
 
   mutating func graph() -> ObjectGraph {
     let count = Int.random(in: 1...4, using: &self)
-    let objects = (0..<count).map { _ -> Value in
-      func reference(_ random: inout Self) -> Value {
+    let objects = (0..<count).map { _ -> ArchiveValue in
+      func reference(_ random: inout Self) -> ArchiveValue {
         random.isOnce(in: 3) ? .null : .reference(random.below(count))
       }
-      var fields: [(String, Value)] = [
+      var fields: [(String, ArchiveValue)] = [
         (oneOf(["name", "title"]), value(["d", "e"])), ("channel", channel()), ("next", reference(&self)),
         ("home", reference(&self)), ("shelves", isOnce(in: 3) ? [.record(shelf())] : []),
       ]
@@ -119,7 +121,7 @@ struct RecordRandom: RandomNumberGenerator {
       if isHarbour { record.superclasses = [.init(typeName: "Depot", modelVersion: oneOf([1, 2]))] }
       return .record(record)
     }
-    let references = (0..<count).map { Value.reference($0) }
+    let references = (0..<count).map { ArchiveValue.reference($0) }
     return ObjectGraph(objects: objects, root: isOnce(in: 3) ? .array(references) : .reference(0))
   }
 }

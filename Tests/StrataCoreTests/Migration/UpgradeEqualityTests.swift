@@ -36,7 +36,7 @@ struct UpgradeEqualityTests {
   }
 
   /// What today's models would not write: nobody may need an alias once an archive was upgraded.
-  private static func formerNames(in value: Value) -> [String] {
+  private static func formerNames(in value: ArchiveValue) -> [String] {
     switch value {
     case .string(let text): ["e-mail", "lost"].contains(text) ? [text] : []
     case .integer(77): ["77"]
@@ -106,22 +106,22 @@ struct UpgradeEqualityTests {
     let former = try ArchiveEncoder().archive(Stamp(typeName: "[String: Item?]")) { try $0.write(["a": .null]) }
     #expect(try ArchiveUpgrader(Ware.self).upgrade(former) == ArchiveEncoder().encode(["a": Ware?.none]))
     // Keys are upgraded where their type is named.
-    let keys = Value.map([
+    let keys = ArchiveValue.map([
       .init(key: "e-mail", value: .record(ModelRecord(typeName: "Ware", modelVersion: 3, fields: [("title", "t")])))
     ])
     let data = try ArchiveEncoder().archive(Stamp(typeName: "[Channel: Ware]")) { try $0.write(keys) }
     #expect(try ArchiveUpgrader([Channel: Ware].self).upgrade(data) == ArchiveEncoder().encode([Channel.mail: ware]))
     // A stamp may claim anything.
     let deep = String(repeating: "[", count: 4000) + "Ware" + String(repeating: "]", count: 4000)
-    let hostile = try ArchiveEncoder().archive(Stamp(typeName: deep)) { try $0.write(Value.null) }
+    let hostile = try ArchiveEncoder().archive(Stamp(typeName: deep)) { try $0.write(ArchiveValue.null) }
     #expect(throws: ArchiveError.self) { try ArchiveUpgrader(Ware.self).upgrade(hostile) }
   }
 
   @Test("X-35: what merging remembers is upgraded by decoding, so that an alias can be retired")
   func mergeStates() throws {
     let base = ModelRecord(typeName: "Item", modelVersion: 1, fields: [("label", "t"), ("channel", "e-mail")])
-    let remembered = Value.object(
-      Object([.init(key: "base", value: .record(base)), .init(key: "conflicts", value: [])]))
+    let remembered = ArchiveValue.object(
+      ArchiveObject([.init(key: "base", value: .record(base)), .init(key: "conflicts", value: [])]))
     let record = ModelRecord(typeName: "Ware", modelVersion: 3, fields: [("title", "t"), ("merging", remembered)])
     let ware = try ArchiveDecoder().decode(Ware.self, from: ArchiveEncoder().encode(record))
     let today = try #require(ware.merging.base)
@@ -129,7 +129,8 @@ struct UpgradeEqualityTests {
     #expect(today["channel"] == "mail" && today["title"] == "t" && today["label"] == nil)
     // What cannot be upgraded is the merge's error, and stays as it was.
     let lost = ModelRecord(typeName: "Item", modelVersion: 9, fields: [("label", "t")])
-    let kept = Value.object(Object([.init(key: "base", value: .record(lost)), .init(key: "conflicts", value: [])]))
+    let kept = ArchiveValue.object(
+      ArchiveObject([.init(key: "base", value: .record(lost)), .init(key: "conflicts", value: [])]))
     let other = ModelRecord(typeName: "Ware", modelVersion: 3, fields: [("title", "t"), ("merging", kept)])
     #expect(try ArchiveDecoder().decode(Ware.self, from: ArchiveEncoder().encode(other)).merging.base == lost)
   }

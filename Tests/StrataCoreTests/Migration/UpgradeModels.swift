@@ -64,7 +64,7 @@ struct Parcel: DescribedModel, ValueDecoding, Validating, PostDecoding {
   static let fields = Fields(
     Parcel.self, version: 2, Field("weight", \.weight, default: 1), Field("channel", \.channel, default: .mail),
     Field("text", \.text, default: ""), make: { Parcel(weight: $0, channel: $1, text: $2) })
-  static func decodeValue(forKey key: String, modelVersion: Int, in record: ModelRecord) throws -> Value? {
+  static func decodeValue(forKey key: String, modelVersion: Int, in record: ModelRecord) throws -> ArchiveValue? {
     key == "weight" && modelVersion < 2 ? record["grams"] : record[key]
   }
   static let validation = Validation<Parcel>(.check("weight", \.weight, .range(0...100)))

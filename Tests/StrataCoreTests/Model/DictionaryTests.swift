@@ -84,7 +84,7 @@ struct DictionaryTests {
 
   @Test("M-3, M-4: the dictionary holds every field, transitory and excluded ones too, and null for nil")
   func everyField() throws {
-    let expected: [String: Value] = [
+    let expected: [String: ArchiveValue] = [
       "name": .null, "count": 1, "author": .null, "tags": .set([]),
       "opened": .date(Date(timeIntervalSinceReferenceDate: 0)), "cache": 7, "owner": .null,
     ]
@@ -134,10 +134,11 @@ struct DictionaryTests {
   @Test(
     "M-6: a value of another type is an error with the key",
     arguments: [
-      ("name", Value.int(1)), ("count", "1"), ("count", 1.5), ("count", true), ("opened", "2011-01-26T19:01:12Z"),
+      ("name", ArchiveValue.int(1)), ("count", "1"), ("count", 1.5), ("count", true),
+      ("opened", "2011-01-26T19:01:12Z"),
       ("author", 1), ("tags", "a"),
     ])
-  func wrongTypes(key: String, value: Value) throws {
+  func wrongTypes(key: String, value: ArchiveValue) throws {
     let error = try #require(throws: ArchiveError.self) { try Post(dictionary: [key: value]) }
     #expect(error.code == .typeMismatch)
     #expect(error.pathDescription == key)

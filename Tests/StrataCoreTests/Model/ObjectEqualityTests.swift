@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Equality of objects")
 struct ObjectEqualityTests {
-  private func nested(_ depth: Int, _ value: Value, isSwapped: Bool = false) -> Value {
+  private func nested(_ depth: Int, _ value: ArchiveValue, isSwapped: Bool = false) -> ArchiveValue {
     (0..<depth).reduce(value) { inner, _ in isSwapped ? ["b": inner, "a": 1] : ["a": 1, "b": inner] }
   }
 
@@ -14,10 +14,10 @@ struct ObjectEqualityTests {
   }
 
   @Test func keys() {
-    #expect(["a": 1, "b": 2] as Value == ["b": 2, "a": 1])
-    #expect(["a": 1, "b": 2] as Value != ["b": 1, "a": 2])
-    #expect(["a": 1] as Value != ["a": 1, "b": 2])
+    #expect(["a": 1, "b": 2] as ArchiveValue == ["b": 2, "a": 1])
+    #expect(["a": 1, "b": 2] as ArchiveValue != ["b": 1, "a": 2])
+    #expect(["a": 1] as ArchiveValue != ["a": 1, "b": 2])
     // Two spellings of one text are two keys.
-    #expect(["\u{E9}": 1] as Value != ["e\u{301}": 1])
+    #expect(["\u{E9}": 1] as ArchiveValue != ["e\u{301}": 1])
   }
 }

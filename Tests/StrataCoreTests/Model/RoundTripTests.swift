@@ -180,16 +180,16 @@ struct RoundTripTests {
   @Test("More types than record tags")
   func manyShapes() throws {
     let records = (0..<600).map {
-      Value.record(
+      ArchiveValue.record(
         ModelRecord(typeName: "T\($0 % 300)", modelVersion: $0 % 3, fields: [("k\($0 % 300)", .int(Int64($0)))]))
     }
-    let data = try ArchiveEncoder().encode(Value.array(records))
+    let data = try ArchiveEncoder().encode(ArchiveValue.array(records))
     #expect(try ArchiveDecoder().decodeValue(from: data) == .array(records))
   }
 
   @Test("Nesting beyond the limit is an error on both sides")
   func depth() throws {
-    var value = Value.array([])
+    var value = ArchiveValue.array([])
     for _ in 0..<600 { value = .array([value]) }
     let error = #expect(throws: ArchiveError.self) { try ArchiveEncoder().encode(value) }
     #expect(error?.code == .limitExceeded && error?.limit == .depth)
@@ -202,7 +202,7 @@ struct RoundTripTests {
 
   @Test("Enum cases: aliases, unknown cases and defaults (A-17, U-12)")
   func enums() throws {
-    func record(_ value: Value) throws -> Data { try ArchiveEncoder().encode(value) }
+    func record(_ value: ArchiveValue) throws -> Data { try ArchiveEncoder().encode(value) }
     #expect(try ArchiveDecoder().decode(Channel.self, from: record("e-mail")) == .mail)
     #expect(try ArchiveDecoder().decode(Priority.self, from: record(77)) == .unknown)
     let error = #expect(throws: ArchiveError.self) { try ArchiveDecoder().decode(State.self, from: record("lost")) }

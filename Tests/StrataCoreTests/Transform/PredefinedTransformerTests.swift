@@ -41,16 +41,17 @@ struct PredefinedTransformerTests {
   @Test("P-3, P-12: boolean of a number; text and null are refused")
   func booleans() throws {
     let boolean = ReversibleTransformer.boolean
-    for (value, flag) in [(1, true), (0, false), (-2, true), (0.5, true), (0.0, false), (true, true)] as [(Value, Bool)]
+    for (value, flag) in [(1, true), (0, false), (-2, true), (0.5, true), (0.0, false), (true, true)]
+      as [(ArchiveValue, Bool)]
     {
       #expect(try boolean.transform(value) == flag)
     }
     #expect(try boolean.reverse(true) == .bool(true))
     #expect(try ReversibleTransformer.boolean(writing: .number).reverse(true) == .int(1))
-    for value in [.null, "true", [], .double(.nan)] as [Value] {
+    for value in [.null, "true", [], .double(.nan)] as [ArchiveValue] {
       #expect(throws: TransformError.self) { try boolean.transform(value) }
     }
-    #expect(input { try boolean.transform("true") } as? Value == "true")
+    #expect(input { try boolean.transform("true") } as? ArchiveValue == "true")
   }
 
   @Test("P-5, U-12: values by a table, with aliases and one spelling for writing")

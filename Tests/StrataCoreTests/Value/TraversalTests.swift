@@ -6,11 +6,11 @@ import Testing
 
 /// That whatever walks a value reaches all that is in it.
 @Suite("Walking values") struct TraversalTests {
-  private static let address = Value.record(
+  private static let address = ArchiveValue.record(
     ModelRecord(typeName: "Address", modelVersion: 0, fields: [("street", "a")]))
 
   /// A value in every place where a value may be, with the step to it.
-  private static let places: [(String, @Sendable (Value) -> Value, ArchiveError.PathComponent?)] = [
+  private static let places: [(String, @Sendable (ArchiveValue) -> ArchiveValue, ArchiveError.PathComponent?)] = [
     ("array", { [1, $0] }, .index(1)),
     ("set", { .set([1, $0]) }, .index(1)),
     ("object", { ["a": 1, "b": $0] }, .key("b")),
@@ -27,7 +27,7 @@ import Testing
     var catalog = SchemaCatalog()
     Address.collectSchemas(into: &catalog)
     let result = try ValueUpgrader(catalog: catalog).upgrade(put(put(Self.address)), DecodingContext())
-    let today = Value.record(
+    let today = ArchiveValue.record(
       ModelRecord(typeName: "Address", modelVersion: 1, fields: [("street", "a"), ("country", "CH")]))
     #expect(result == put(put(today)), "\(name)")
   }

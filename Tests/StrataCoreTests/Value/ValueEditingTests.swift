@@ -11,11 +11,11 @@ import Testing
   @Test("A description shows type, version, keys and values")
   func descriptions() {
     #expect("\(Self.record)" == #"Issue@3(title: "Crash", owner: ["login": "ada", "old": 1], note: null)"#)
-    #expect("\(Value.record(Self.record))" == "\(Self.record)")
+    #expect("\(ArchiveValue.record(Self.record))" == "\(Self.record)")
     #expect("\(ModelRecord(typeName: "A", modelVersion: nil))" == "A()")
-    #expect("\(Object())" == "[:]")
-    #expect("\(["a": [1, 2.5, true, "x\"y\n"]] as Object)" == #"["a": [1, 2.5, true, "x\"y\n"]]"#)
-    let others: [(Value, String)] = [
+    #expect("\(ArchiveObject())" == "[:]")
+    #expect("\(["a": [1, 2.5, true, "x\"y\n"]] as ArchiveObject)" == #"["a": [1, 2.5, true, "x\"y\n"]]"#)
+    let others: [(ArchiveValue, String)] = [
       (.set([.int(1), .null]), "{1, null}"), (.map([]), "[:]"),
       (.map([.init(key: .int(1), value: .bool(false))]), "[1: false]"),
       (.data(Data([1, 0xAB])), "<2 bytes: 01ab>"), (.data(Data()), "<0 bytes>"),
@@ -31,20 +31,20 @@ import Testing
   }
 
   @Test("A description ends, whatever the value") func endless() {
-    var shared: Value = ["a"]
+    var shared: ArchiveValue = ["a"]
     for _ in 0..<60 { shared = [shared, shared] }
     #expect("\(shared)".utf8.count < 1 << 21 && "\(shared)".contains("…"))
-    var deep: Value = .null
+    var deep: ArchiveValue = .null
     for _ in 0..<100_000 { deep = [deep] }
     #expect("\(deep)".count < 300)
     // Freed level by level: what is this deep would take the stack.
     while case .array(let elements) = deep, let first = elements.first { deep = first }
-    let long = Value.array(Array(repeating: .string(String(repeating: "x", count: 100_000)), count: 1000))
+    let long = ArchiveValue.array(Array(repeating: .string(String(repeating: "x", count: 100_000)), count: 1000))
     #expect("\(long)".utf8.count < 1 << 21)
   }
 
   @Test("Keys and paths are read and set") func paths() throws {
-    var value = Value.record(Self.record)
+    var value = ArchiveValue.record(Self.record)
     #expect(value["owner.login"] == nil && value[ValuePath("owner", "login")] == "ada")
     value[ValuePath("owner", "login")] = "grace"
     value[ValuePath("note", "text", "en")] = "hello"
@@ -60,7 +60,7 @@ import Testing
     let error = #expect(throws: ArchiveError.self) { try record.set(1, at: ValuePath("title", "en")) }
     #expect(error?.code == .typeMismatch && error?.codingPath == [.key("title")] && record == before)
 
-    var empty = Value.null
+    var empty = ArchiveValue.null
     empty["a"] = nil
     #expect(empty == .null)
     empty["a"] = 1
@@ -68,7 +68,7 @@ import Testing
   }
 
   @Test("An object is a collection of its entries") func collection() {
-    let object: Object = ["b": 1, "a": 2, "b": 3]
+    let object: ArchiveObject = ["b": 1, "a": 2, "b": 3]
     #expect(object.map(\.key) == ["b", "a"] && object.first?.value == 3 && object.count == 2 && !object.isEmpty)
     #expect(Array(object.reversed()).map(\.key) == ["a", "b"])
   }
@@ -78,18 +78,18 @@ import Testing
   {
     var random = SeededRandom(seed: seed)
     let keys = ["a", "b", "c"]
-    func path() -> [Value.Step] {
+    func path() -> [ArchiveValue.Step] {
       (0..<Int.random(in: 1...3, using: &random)).map { _ in
         Bool.random(using: &random)
           ? .key(keys.randomElement(using: &random) ?? "a") : .index(Int.random(in: 0...2, using: &random))
       }
     }
-    var value: Value = [:]
+    var value: ArchiveValue = [:]
     // All that was set, by the text of its path: the same as a table instead of a tree.
-    var table: [[Value.Step]: Value] = [:]
+    var table: [[ArchiveValue.Step]: ArchiveValue] = [:]
     for number in 0..<3000 {
       let steps = path()
-      let new: Value? = number.isMultiple(of: 5) ? nil : .integer(number)
+      let new: ArchiveValue? = number.isMultiple(of: 5) ? nil : .integer(number)
       let before = value
       do { try value.set(new, at: steps[...]) } catch {
         #expect((error as? ArchiveError)?.code == .typeMismatch, "seed \(seed)")

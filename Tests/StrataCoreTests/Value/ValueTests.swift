@@ -5,17 +5,17 @@ import Testing
 struct ValueTests {
   @Test("An integer takes the smallest case that holds it", .tags())
   func integers() {
-    #expect(Value.integer(5) == .int(5))
-    #expect(Value.integer(UInt64.max) == .uint(.max))
-    #expect(Value.integer(Int128.min).integer(as: Int128.self) == .min)
-    #expect(Value.bool(true).intValue == nil)
-    #expect(Value.int(1).boolValue == nil)
+    #expect(ArchiveValue.integer(5) == .int(5))
+    #expect(ArchiveValue.integer(UInt64.max) == .uint(.max))
+    #expect(ArchiveValue.integer(Int128.min).integer(as: Int128.self) == .min)
+    #expect(ArchiveValue.bool(true).intValue == nil)
+    #expect(ArchiveValue.int(1).boolValue == nil)
   }
 
   @Test("Objects are equal in whatever order")
   func objects() {
-    #expect(["a": 1, "b": 2] as Value == ["b": 2, "a": 1] as Value)
-    #expect(["a": 1, "b": 2] as Value != ["b": 1, "a": 2] as Value)
+    #expect(["a": 1, "b": 2] as ArchiveValue == ["b": 2, "a": 1] as ArchiveValue)
+    #expect(["a": 1, "b": 2] as ArchiveValue != ["b": 1, "a": 2] as ArchiveValue)
   }
 
   @Test("Renaming, adding and removing fields", arguments: [1, 5])
@@ -32,7 +32,7 @@ struct ValueTests {
 
   @Test("X-34: records that differ in the versions of their superclasses alone are two, in sets and keys of maps too")
   func superclasses() throws {
-    func dog(_ versions: [Int]) -> Value {
+    func dog(_ versions: [Int]) -> ArchiveValue {
       var record = ModelRecord(typeName: "Dog", modelVersion: 2, fields: [("name", "Rex"), ("age", 3)])
       record.superclasses = versions.enumerated().map { .init(typeName: "Animal\($0)", modelVersion: $1) }
       return .record(record)
@@ -44,7 +44,7 @@ struct ValueTests {
         #expect(ValueDifference(from: one, to: two).isEmpty == (place == other))
       }
     }
-    for value in [Value.set(dogs), .map(dogs.map { .init(key: $0, value: 1) }), .set(dogs.map { .set([$0]) })] {
+    for value in [ArchiveValue.set(dogs), .map(dogs.map { .init(key: $0, value: 1) }), .set(dogs.map { .set([$0]) })] {
       let data = try ArchiveEncoder().encode(value)
       let back = try ArchiveDecoder().decodeValue(from: data)
       #expect(try ArchiveEncoder().encode(back) == data)
@@ -57,7 +57,7 @@ struct ValueTests {
     // The order of the fields says nothing, with superclasses as without.
     var turned = ModelRecord(typeName: "Dog", modelVersion: 2, fields: [("age", 3), ("name", "Rex")])
     turned.superclasses = [.init(typeName: "Animal0", modelVersion: 1)]
-    #expect(dogs[0] == .record(turned) && dogs[0].hashValue == Value.record(turned).hashValue)
+    #expect(dogs[0] == .record(turned) && dogs[0].hashValue == ArchiveValue.record(turned).hashValue)
   }
 
   @Test("Paths escape dots", arguments: ["a.b", #"a\.b.c"#, #"\\"#, ""])

@@ -103,7 +103,7 @@ struct HierarchyTests {
     var text = ""
     var twin: Sticker?
 
-    static func decodeValue(forKey key: String, modelVersion: Int, in record: ModelRecord) throws -> Value? {
+    static func decodeValue(forKey key: String, modelVersion: Int, in record: ModelRecord) throws -> ArchiveValue? {
       key == "text" && modelVersion < 2 ? record["caption"] : record[key]
     }
   }

@@ -34,13 +34,13 @@ import Testing
     }
   }
 
-  private func decode(_ objects: [Value], _ root: Value) throws -> Folder {
+  private func decode(_ objects: [ArchiveValue], _ root: ArchiveValue) throws -> Folder {
     try ArchiveDecoder().decode(
       Folder.self,
       from: ArchiveEncoder().encode(ObjectGraph(objects: objects, root: root), typeName: "Folder", modelVersion: 1))
   }
 
-  private func file(_ title: String, folder: Value = .null) -> Value {
+  private func file(_ title: String, folder: ArchiveValue = .null) -> ArchiveValue {
     .record(
       ModelRecord(
         typeName: "File", modelVersion: 1, fields: [("title", .string(title)), ("folder", folder), ("sibling", .null)]))
@@ -74,9 +74,9 @@ import Testing
 
   @Test("X-7: shared values that multiply without end are refused")
   func expansion() throws {
-    var objects: [Value] = [.record(ModelRecord(typeName: "Doubling", modelVersion: 1))]
+    var objects: [ArchiveValue] = [.record(ModelRecord(typeName: "Doubling", modelVersion: 1))]
     for number in 0..<40 {
-      let fields: [(String, Value)] = [("left", [.reference(number)]), ("right", [.reference(number)])]
+      let fields: [(String, ArchiveValue)] = [("left", [.reference(number)]), ("right", [.reference(number)])]
       objects.append(.record(ModelRecord(typeName: "HostileGraphTests.Doubling", modelVersion: 1, fields: fields)))
     }
     objects[0] = .record(ModelRecord(typeName: "HostileGraphTests.Doubling", modelVersion: 1, fields: []))
@@ -88,7 +88,7 @@ import Testing
 
   @Test("X-7: values that refer to themselves are refused")
   func selfReferences() throws {
-    let fields: [(String, Value)] = [("left", [.reference(0)]), ("right", [])]
+    let fields: [(String, ArchiveValue)] = [("left", [.reference(0)]), ("right", [])]
     let graph = ObjectGraph(
       objects: [.record(ModelRecord(typeName: "HostileGraphTests.Doubling", modelVersion: 1, fields: fields))],
       root: .reference(0))
@@ -109,7 +109,7 @@ import Testing
   struct Bug2 { var id = 0 }
 
   @Test func cyclesThroughWhatMustBeThere() throws {
-    let fields: [(String, Value)] = [("id", 1), ("other", .reference(0))]
+    let fields: [(String, ArchiveValue)] = [("id", 1), ("other", .reference(0))]
     let graph = ObjectGraph(
       objects: [.record(ModelRecord(typeName: "HostileGraphTests.Needy", modelVersion: 1, fields: fields))],
       root: .reference(0))

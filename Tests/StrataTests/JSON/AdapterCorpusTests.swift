@@ -9,7 +9,7 @@ private struct Kind: CustomTestStringConvertible, Sendable {
   let folders: [String]
   let keys: Set<String>
   let atLeast: Int
-  let check: @Sendable (Value) throws -> Value
+  let check: @Sendable (ArchiveValue) throws -> ArchiveValue
 
   init<M: VersionedModel>(
     _ type: M.Type, in folders: [String], keys: Set<String>, atLeast: Int, same: @escaping @Sendable (M, M) -> Bool
@@ -35,7 +35,7 @@ private struct Kind: CustomTestStringConvertible, Sendable {
 private enum Difference: Error { case found }
 
 /// Every object in a document that has certain keys.
-private func objects(in value: Value, with keys: Set<String>, _ found: (Value) throws -> Void) rethrows {
+private func objects(in value: ArchiveValue, with keys: Set<String>, _ found: (ArchiveValue) throws -> Void) rethrows {
   switch value {
   case .object(let object):
     if keys.isSubset(of: object.keys) { try found(value) }
@@ -47,7 +47,7 @@ private func objects(in value: Value, with keys: Set<String>, _ found: (Value) t
 
 /// Whether what was written says what was read: the same under every key that both have, and nothing but defaults
 /// where the document said nothing.
-private func isConsistent(_ written: Value, _ read: Value?) -> Bool {
+private func isConsistent(_ written: ArchiveValue, _ read: ArchiveValue?) -> Bool {
   switch (written, read) {
   case (.object(let written), .object(let read)?):
     return written.entries.allSatisfy { isConsistent($0.value, read[$0.key]) }
@@ -142,7 +142,7 @@ struct MergeSequenceTests {
     }
   }
 
-  private func fold<M: VersionedModel & Equatable>(_ type: M.Type, _ steps: [Value]) throws {
+  private func fold<M: VersionedModel & Equatable>(_ type: M.Type, _ steps: [ArchiveValue]) throws {
     let adapter = try JSONAdapter<M>()
     var model = try adapter.decode(steps[0])
     var said = try #require(steps[0].objectValue)
@@ -157,7 +157,7 @@ struct MergeSequenceTests {
     #expect(try isConsistent(adapter.encodeValue(model, nulls: .omit), .object(said)))
   }
 
-  private func foldValues(_ steps: [Value]) throws {
+  private func foldValues(_ steps: [ArchiveValue]) throws {
     var current = steps[0]
     for step in steps.dropFirst() {
       let patch = JSONMergePatch.patch(from: current, to: step)

@@ -1,9 +1,9 @@
 import Foundation
 import Strata
 
-func json(_ text: String) throws -> Value { try JSONReader().read(Data(text.utf8)) }
+func json(_ text: String) throws -> ArchiveValue { try JSONReader().read(Data(text.utf8)) }
 
-func text(_ value: Value) throws -> String { String(decoding: try JSONWriter().write(value), as: UTF8.self) }
+func text(_ value: ArchiveValue) throws -> String { String(decoding: try JSONWriter().write(value), as: UTF8.self) }
 
 /// A person with everything that a simple mapping has: a rename, a nested path, a number that is text in JSON.
 @Model(version: 1)
@@ -43,12 +43,12 @@ struct Span: Equatable, Sendable {
   var longitude: Double?
 }
 
-extension ReversibleTransformer where Input == [JSONPath: Value], Output == Span {
+extension ReversibleTransformer where Input == [JSONPath: ArchiveValue], Output == Span {
   static var span: Self {
     Self(
       { Span(latitude: $0["at.lat"]?.doubleValue, longitude: $0["at.lng"]?.doubleValue) },
       reverse: { span in
-        var values: [JSONPath: Value] = [:]
+        var values: [JSONPath: ArchiveValue] = [:]
         if let latitude = span.latitude { values["at.lat"] = .double(latitude) }
         if let longitude = span.longitude { values["at.lng"] = .double(longitude) }
         return values
@@ -81,5 +81,5 @@ struct Exact: Equatable {
   var small: Int8?
   var unsigned: UInt64?
   var ratio: Double?
-  var anything: Value?
+  var anything: ArchiveValue?
 }

@@ -37,7 +37,7 @@ private struct Alternatives: Equatable {
   @Field(json: .readOnly("labels[*].name")) var names: [String] = []
   @Field(json: "dotted\\.key") var dotted: String?
   @Field(json: "@type") var type: String?
-  @Field(json: .readOnly(.whole)) var raw: Value?
+  @Field(json: .readOnly(.whole)) var raw: ArchiveValue?
 }
 
 @Model(version: 1)
@@ -223,7 +223,7 @@ struct AdapterReadingTests {
     let error = archiveError { try JSONAdapter<Exact>().decode(json(document)) }
     #expect(error?.code == .typeMismatch && error?.codingPath == [.key(key)])
     // The value is there for code, and nowhere in the text.
-    #expect(try error?.input as? Value == json(document)[key])
+    #expect(try error?.input as? ArchiveValue == json(document)[key])
     #expect(error?.description.contains("Potentially") == false)
   }
 
@@ -266,7 +266,7 @@ struct AdapterReadingTests {
     #expect((error?.underlyingError as? TransformError)?.reason == "the text is no number")
     #expect(error?.description.contains("many") == false)
     let mismatch = archiveError { try member(#"{"count": 666}"#) }
-    #expect(mismatch?.code == .typeMismatch && mismatch?.input as? Value == 666)
+    #expect(mismatch?.code == .typeMismatch && mismatch?.input as? ArchiveValue == 666)
   }
 
   @Test("E-8, U-4: the whole path, of properties and of JSON, through models, arrays and dictionaries")
@@ -340,8 +340,8 @@ struct AdapterReadingTests {
     #expect(try one.transform(["username": "a"]) == Member(name: "a"))
     #expect(try one.optional.transform(nil) == nil)
     #expect(throws: TransformError.self) { try one.transform(3) }
-    let many = ReversibleTransformer<Value, [Member?]>.models(adapter)
-    let document = Value.array((0..<10).map { $0 == 2 ? .null : ["username": .string("\($0)")] })
+    let many = ReversibleTransformer<ArchiveValue, [Member?]>.models(adapter)
+    let document = ArchiveValue.array((0..<10).map { $0 == 2 ? .null : ["username": .string("\($0)")] })
     let models = try many.transform(document)
     #expect(models.count == 10 && models[2] == nil && models[9]?.name == "9")
     #expect(try many.reverse(models).arrayValue?[2] == .null)

@@ -197,7 +197,7 @@ struct AdapterWritingTests {
     #expect(written["later"] == ["a": [1, .null]] && written["x"] == .null && written["title"] == "t")
     var merged = ticket
     try keeping.merge(json(#"{"x": 4, "y": 5}"#), into: &merged)
-    #expect(Value.object(merged.unknownFields.object) == ["later": ["a": [1, .null]], "x": 4, "y": 5])
+    #expect(ArchiveValue.object(merged.unknownFields.object) == ["later": ["a": [1, .null]], "x": 4, "y": 5])
     // Another adapter does not write them.
     #expect(try #require(adapter).encodeValue(ticket)["later"] == nil)
 

@@ -86,7 +86,7 @@ struct GitHubRepository: Equatable {
   @Field(json: "permissions.admin") var isAdmin: Bool?
 }
 
-extension ReversibleTransformer where Input == Value, Output == Date {
+extension ReversibleTransformer where Input == ArchiveValue, Output == Date {
   /// GitHub's push events have seconds where all others have text.
   static var dateOfEitherForm: Self {
     Self(

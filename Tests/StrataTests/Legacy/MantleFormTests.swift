@@ -146,7 +146,7 @@ struct MantleFormTests {
       Pair.collectSchemas(into: &catalog)
       Memo.collectSchemas(into: &catalog)
     }
-    static func make(from value: Value, in context: DecodingContext) throws -> PairOrMemo {
+    static func make(from value: ArchiveValue, in context: DecodingContext) throws -> PairOrMemo {
       var result = PairOrMemo()
       for element in value.arrayValue ?? [] {
         if let pair = try? Pair.make(from: element, in: context) {

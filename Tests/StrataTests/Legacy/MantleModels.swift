@@ -24,7 +24,7 @@ struct MantleTask: LegacyModel, ValueDecoding, PostDecoding, Validating, Equatab
 
   static var legacyNames: [String] { ["GHTask", "App.Task"] }
 
-  static func decodeValue(forKey key: String, modelVersion: Int, in record: ModelRecord) throws -> Value? {
+  static func decodeValue(forKey key: String, modelVersion: Int, in record: ModelRecord) throws -> ArchiveValue? {
     if record["fails"] != nil, key == "count" { throw MantleFailure.hook }
     guard key == "title", modelVersion == 0 else { return record[key] }
     return record["mtl_title"]?.stringValue.map { .string("M: " + $0) } ?? record[key]
@@ -55,7 +55,7 @@ struct MantleMemo: LegacyModel, Migratable, Equatable {
 
   static var legacyNames: [String] { ["Memo.Old"] }
 
-  static func record(fromExternalRepresentation object: Object, version: Int) throws -> ModelRecord {
+  static func record(fromExternalRepresentation object: ArchiveObject, version: Int) throws -> ModelRecord {
     MantleCount.hooks.withLock { $0 += 1 }
     guard object["broken"] == nil else { throw MantleFailure.hook }
     return ModelRecord(

@@ -82,7 +82,7 @@ struct MergeReplayTests {
   }
 
   private func replay<M: VersionedModel & Equatable>(
-    _ type: M.Type, _ documents: [Value], _ memory: WritableKeyPath<M, MergeState>,
+    _ type: M.Type, _ documents: [ArchiveValue], _ memory: WritableKeyPath<M, MergeState>,
     texts: [WritableKeyPath<M, String?>], dates: [WritableKeyPath<M, Date?>],
     edit: (inout M) -> Void, isThere: (M) -> Bool, undo: (inout M) -> Void
   ) throws {

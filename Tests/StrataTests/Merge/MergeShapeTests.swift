@@ -147,10 +147,10 @@ struct MergeShapeTests {
 
   @Test("What a model does not know stays in it, and numbers that are none are no difference")
   func unknown() throws {
-    let entries: [(String, Value)] = [("name", "a"), ("later", [1, 2])]
+    let entries: [(String, ArchiveValue)] = [("name", "a"), ("later", [1, 2])]
     let record = ModelRecord(
       typeName: MixedBag.schema.name, modelVersion: 1,
-      object: Object(entries.map { Object.Entry(key: $0.0, value: $0.1) })
+      object: ArchiveObject(entries.map { ArchiveObject.Entry(key: $0.0, value: $0.1) })
     )
     var local = try ArchiveDecoder().decode(MixedBag.self, from: ArchiveEncoder().encode(record))
     #expect(local.unknownFields["later"] == [1, 2])

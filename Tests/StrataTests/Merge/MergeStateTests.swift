@@ -75,7 +75,7 @@ struct MergeStateTests {
         typeName: "TrackedTask", modelVersion: 1,
         fields: [("id", 1), ("summary", .string(summary)), ("stars", 0), ("steps", [])])
     }
-    let conflict: Value = [
+    let conflict: ArchiveValue = [
       "path": ["summary"], "rule": "both changed it", "base": "a", "local": "mine", "server": "theirs",
     ]
     var fields = record("mine").fields

@@ -145,8 +145,8 @@ struct PresenceTests {
 
   @Test("MG-18: the server's unknown fields come in with a line, at the root too")
   func unknown() throws {
-    func record(_ title: String, _ later: Value?) throws -> Household {
-      var fields: [(key: String, value: Value)] = [("title", .string(title))]
+    func record(_ title: String, _ later: ArchiveValue?) throws -> Household {
+      var fields: [(key: String, value: ArchiveValue)] = [("title", .string(title))]
       if let later { fields.append(("later", later)) }
       return try ArchiveDecoder().decode(
         Household.self,

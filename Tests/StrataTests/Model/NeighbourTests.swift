@@ -22,5 +22,6 @@ private final class Post: Record, Model, Migration {}
     let post: Any = Post()
     #expect(post is any Migration && post is Record && post is any Model && !(post is any VersionedModel))
     _ = (Row(), Column(), Table<Neighbour>(), Configuration(), Database(), Schema(), Migrations())
+    _ = (Object(), Value(), Check(), Conversion())
   }
 }

@@ -216,7 +216,7 @@ struct WrittenAgainTests {
   @Model(version: 1)
   struct Instants: Equatable {
     var values: [Date: Int] = [:]
-    var untyped: [Value: Int] = [:]
+    var untyped: [ArchiveValue: Int] = [:]
   }
 
   @Test("X-34: keys with one text in JSON are refused when they are written")

@@ -5,14 +5,14 @@ extension JSONElement {
   /// - Throws: ``ArchiveError`` with the code `invalidJSON` and the path of the object where a duplicate key is
   ///   refused.
   /// - Complexity: linear in the size of the value. Nothing depends on the depth of the call stack.
-  public func value(duplicateKeys: JSONDuplicateKeys = .refuse) throws -> Value {
+  public func value(duplicateKeys: JSONDuplicateKeys = .refuse) throws -> ArchiveValue {
     if !token.isContainer { return scalar(at: place) }
     var builder = JSONValueBuilder(duplicateKeys: duplicateKeys)
     return try builder.value(of: self)
   }
 
   /// The value with everything in it, where of duplicate keys the last one counts; and whether there is any.
-  func lastValue() throws -> (value: Value, hasDuplicates: Bool) {
+  func lastValue() throws -> (value: ArchiveValue, hasDuplicates: Bool) {
     if !token.isContainer { return (scalar(at: place), false) }
     var builder = JSONValueBuilder(duplicateKeys: .lastWins)
     return (try builder.value(of: self), builder.hasDuplicates)
@@ -20,7 +20,7 @@ extension JSONElement {
 
   /// The value of anything but an array or an object.
   @inline(__always)
-  fileprivate func scalar(at place: Int) -> Value {
+  fileprivate func scalar(at place: Int) -> ArchiveValue {
     let token = tokens[place]
     switch token.kind {
     case .yes: return .bool(true)
@@ -40,8 +40,8 @@ private struct JSONValueBuilder {
     let token: Int
     let end: Int
     let isObject: Bool
-    var elements: [Value] = []
-    var entries: [Object.Entry] = []
+    var elements: [ArchiveValue] = []
+    var entries: [ArchiveObject.Entry] = []
     /// The key whose value comes next.
     var key = ""
 
@@ -52,8 +52,8 @@ private struct JSONValueBuilder {
       if isObject { entries.reserveCapacity(token.count) } else { elements.reserveCapacity(token.count) }
     }
 
-    mutating func add(_ value: Value) {
-      if isObject { entries.append(Object.Entry(key: key, value: value)) } else { elements.append(value) }
+    mutating func add(_ value: ArchiveValue) {
+      if isObject { entries.append(ArchiveObject.Entry(key: key, value: value)) } else { elements.append(value) }
     }
   }
 
@@ -64,13 +64,13 @@ private struct JSONValueBuilder {
 
   init(duplicateKeys: JSONDuplicateKeys) { self.duplicateKeys = duplicateKeys }
 
-  mutating func value(of root: JSONElement) throws -> Value {
+  mutating func value(of root: JSONElement) throws -> ArchiveValue {
     var outer: [Frame] = []
     var frame = Frame(root.place, root.token)
     var place = root.place + 1
     while true {
       if place == frame.end {
-        let value: Value
+        let value: ArchiveValue
         if frame.isObject {
           value = .object(try object(frame, outer, root))
         } else {
@@ -97,9 +97,9 @@ private struct JSONValueBuilder {
     }
   }
 
-  private mutating func object(_ frame: Frame, _ outer: [Frame], _ root: JSONElement) throws -> Object {
-    if hasUniqueKeys(frame, root) { return Object(uniqueEntries: frame.entries) }
-    let object = Object(frame.entries)
+  private mutating func object(_ frame: Frame, _ outer: [Frame], _ root: JSONElement) throws -> ArchiveObject {
+    if hasUniqueKeys(frame, root) { return ArchiveObject(uniqueEntries: frame.entries) }
+    let object = ArchiveObject(frame.entries)
     guard object.count < frame.entries.count else { return object }
     hasDuplicates = true
     guard duplicateKeys == .refuse else { return object }
@@ -110,7 +110,7 @@ private struct JSONValueBuilder {
       byteOffset: root.tokens[frame.token].offset)
   }
 
-  private func twice(_ entries: [Object.Entry]) -> String {
+  private func twice(_ entries: [ArchiveObject.Entry]) -> String {
     var seen = Set<ExactKey>()
     return entries.first { !seen.insert(ExactKey($0.key)).inserted }?.key ?? ""
   }

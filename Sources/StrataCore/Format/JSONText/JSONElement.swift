@@ -157,12 +157,12 @@ public struct JSONElement: ~Escapable {
     return string.withBytes { ByteBuffer.validString($0) }
   }
 
-  /// The kind as messages and ``Value`` name it.
+  /// The kind as messages and ``ArchiveValue`` name it.
   package var kindName: String {
     switch token.kind {
     case .null: "null"
     case .yes, .no: "boolean"
-    case .integer, .fraction: Value.number(ofJSON: text, isInteger: token.kind == .integer).kind
+    case .integer, .fraction: ArchiveValue.number(ofJSON: text, isInteger: token.kind == .integer).kind
     case .string, .escapedString: "string"
     case .array: "array"
     case .object: "object"

@@ -139,10 +139,10 @@ private let powersOfTen: [Double] = [
   1e19, 1e20, 1e21, 1e22,
 ]
 
-extension Value {
+extension ArchiveValue {
   /// The value of a number that the tokenizer has checked: an integer, a double where its shortest text says the same
   /// number, a decimal where one holds it, and else the text itself.
-  static func number(ofJSON bytes: RawSpan, isInteger: Bool) -> Value {
+  static func number(ofJSON bytes: RawSpan, isInteger: Bool) -> ArchiveValue {
     if isInteger, let small = smallInteger(bytes) { return .int(small) }
     let number = JSONNumber(bytes)
     if isInteger { return integer(bytes, number) }
@@ -177,10 +177,10 @@ extension Value {
     return isNegative ? -magnitude : magnitude
   }
 
-  private static func integer(_ bytes: RawSpan, _ number: JSONNumber) -> Value {
+  private static func integer(_ bytes: RawSpan, _ number: JSONNumber) -> ArchiveValue {
     if number.digits == 0 { return number.isNegative ? .double(-0.0) : .int(0) }
     if let magnitude = number.magnitude {
-      return Value(WideInteger(isNegative: number.isNegative, magnitude: magnitude))
+      return ArchiveValue(WideInteger(isNegative: number.isNegative, magnitude: magnitude))
     }
     return number.decimal.map { .decimal($0) } ?? .number(NumberText(checked: ByteBuffer.validString(bytes)))
   }

@@ -1,6 +1,6 @@
 /// What identifies the variants of a ``JSONCluster``.
 public struct Discriminator: Sendable {
-  let tag: @Sendable (Value) throws -> String?
+  let tag: @Sendable (ArchiveValue) throws -> String?
   /// Where the tag is written; `nil` where it is not a value of its own.
   let path: JSONPath?
   let content: String?
@@ -18,11 +18,11 @@ public struct Discriminator: Sendable {
   }
 
   /// What a function makes of the whole document: the tag of a variant, or `nil` where it knows none.
-  public static func custom(_ tag: @escaping @Sendable (Value) throws -> String?) -> Discriminator {
+  public static func custom(_ tag: @escaping @Sendable (ArchiveValue) throws -> String?) -> Discriminator {
     Discriminator(tag: tag, path: nil, content: nil)
   }
 
-  private static func text(_ value: Value, _ path: JSONPath) -> String? {
+  private static func text(_ value: ArchiveValue, _ path: JSONPath) -> String? {
     // A document that has nothing of the kind at the path has no tag.
     switch try? path.value(in: value) {
     case .string(let text)?: return text

@@ -21,7 +21,7 @@ extension JSONAdapter {
   }
 
   /// Reads a document that was parsed before.
-  public func decode(_ json: Value, at path: JSONPath? = nil, errors: JSONErrors = .first) throws -> Root {
+  public func decode(_ json: ArchiveValue, at path: JSONPath? = nil, errors: JSONErrors = .first) throws -> Root {
     let (value, path) = try found(json, path)
     do { return try make(value, in: context(.first), errors) } catch {
       throw ArchiveError.wrap(error).prefixed(by: path)
@@ -43,7 +43,8 @@ extension JSONAdapter {
 
   /// Reads an array that was parsed before.
   public func decodeArray(
-    _ json: Value, at path: JSONPath? = nil, onInvalid invalid: InvalidElements = .fail, errors: JSONErrors = .first
+    _ json: ArchiveValue, at path: JSONPath? = nil, onInvalid invalid: InvalidElements = .fail,
+    errors: JSONErrors = .first
   ) throws -> [Root] {
     let (value, path) = try found(json, path)
     let (models, failures) = try elements(value, path, stops: invalid == .fail && errors == .first, errors)
@@ -62,7 +63,7 @@ extension JSONAdapter {
 
   /// Reads an array that was parsed before, and skips elements that cannot be read.
   public func decodeArray(
-    _ json: Value, at path: JSONPath? = nil, report: inout JSONArrayReport
+    _ json: ArchiveValue, at path: JSONPath? = nil, report: inout JSONArrayReport
   ) throws -> [Root] {
     let (value, path) = try found(json, path)
     let (models, failures) = try elements(value, path, stops: false, .collectAll)
@@ -71,7 +72,7 @@ extension JSONAdapter {
   }
 
   private func elements(
-    _ value: Value, _ path: [ArchiveError.PathComponent], stops: Bool, _ errors: JSONErrors
+    _ value: ArchiveValue, _ path: [ArchiveError.PathComponent], stops: Bool, _ errors: JSONErrors
   ) throws -> ([Root], [ArchiveError]) {
     guard case .array(let elements) = value else {
       throw ArchiveError.mismatch(expected: "an array", found: value.kind).about(value).prefixed(by: path)
@@ -90,21 +91,21 @@ extension JSONAdapter {
   }
 
   /// Makes a model, and looks for all errors where there is one.
-  private func make(_ value: Value, in context: DecodingContext, _ errors: JSONErrors) throws -> Root {
+  private func make(_ value: ArchiveValue, in context: DecodingContext, _ errors: JSONErrors) throws -> Root {
     do { return try made(value, in: context) } catch {
       guard errors == .collectAll, (error as? ArchiveError)?.code != .invalid else { throw error }
       return try made(value, in: self.context(.collectAll))
     }
   }
 
-  private func made(_ value: Value, in context: DecodingContext) throws -> Root {
+  private func made(_ value: ArchiveValue, in context: DecodingContext) throws -> Root {
     let root = try Root.make(from: value, in: context)
     try context.checkFailures(of: root)
     return root
   }
 
   /// The value at a path and the path of its errors.
-  private func found(_ json: Value, _ path: JSONPath?) throws -> (Value, [ArchiveError.PathComponent]) {
+  private func found(_ json: ArchiveValue, _ path: JSONPath?) throws -> (ArchiveValue, [ArchiveError.PathComponent]) {
     guard let path else { return (json, []) }
     guard let value = try path.value(in: json) else {
       throw ArchiveError(.missingValue, "the document has nothing at the path").prefixed(by: path.components)

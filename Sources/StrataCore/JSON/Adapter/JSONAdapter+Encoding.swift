@@ -19,7 +19,7 @@ extension JSONAdapter {
   }
 
   /// JSON of a model, as a value: only null, booleans, numbers, strings, arrays and objects.
-  public func encodeValue(_ root: Root, nulls: JSONNulls? = nil) throws -> Value { try value(of: root, nulls) }
+  public func encodeValue(_ root: Root, nulls: JSONNulls? = nil) throws -> ArchiveValue { try value(of: root, nulls) }
 
   /// The JSON text of several models, in their order.
   public func encodeArray(
@@ -42,7 +42,7 @@ extension JSONAdapter where Root: VersionedModel {
   }
 
   /// JSON of some of a model's fields, as a value.
-  public func encodeValue(_ root: Root, fields: JSONFieldSelection, nulls: JSONNulls? = nil) throws -> Value {
+  public func encodeValue(_ root: Root, fields: JSONFieldSelection, nulls: JSONNulls? = nil) throws -> ArchiveValue {
     try value(of: root, nulls, fields: keys(fields))
   }
 

@@ -98,11 +98,11 @@ public struct JSONAdapter<Root: Archivable>: Sendable {
     return reader
   }
 
-  func parsed(_ json: Data) throws -> Value { try reader.read(json) }
+  func parsed(_ json: Data) throws -> ArchiveValue { try reader.read(json) }
 
   /// Reads a text and calls `body` with what it holds. An error that it throws is given its place in the text; the
   /// others that came with it are not, since looking for the places of many would take long.
-  func withValue<R>(of json: Data, _ body: (Value) throws -> R) throws -> R {
+  func withValue<R>(of json: Data, _ body: (ArchiveValue) throws -> R) throws -> R {
     let value = try parsed(json)
     do { return try body(value) } catch { throw reader.located(error, in: json) }
   }
@@ -123,7 +123,7 @@ public struct JSONAdapter<Root: Archivable>: Sendable {
   }
 
   /// What the adapter writes, as it is archived, and by which models.
-  func archived(_ root: Root, _ nulls: JSONNulls?) throws -> (Value, JSONWriting) {
+  func archived(_ root: Root, _ nulls: JSONNulls?) throws -> (ArchiveValue, JSONWriting) {
     let writing = writing(nulls)
     var writer = ArchiveWriter(includesExcluded: true, notesSchemas: true, minimumCapacity: 512)
     try root.write(to: &writer)
@@ -131,7 +131,7 @@ public struct JSONAdapter<Root: Archivable>: Sendable {
     return (try writer.value(), writing)
   }
 
-  func value(of root: Root, _ nulls: JSONNulls?, fields: Set<String>? = nil) throws -> Value {
+  func value(of root: Root, _ nulls: JSONNulls?, fields: Set<String>? = nil) throws -> ArchiveValue {
     let (value, writing) = try archived(root, nulls)
     var sink = JSONValueSink()
     var writer = JSONValueWriter(writing, limits: limits, fields: fields)

@@ -59,28 +59,28 @@ public struct JSONCluster<Result>: Sendable {
   public func decode(_ json: Data) throws -> Result { try decode(JSONReader().read(json)) }
 
   /// Reads a document that was parsed before.
-  public func decode(_ json: Value) throws -> Result { try decode(json, seen: []) }
+  public func decode(_ json: ArchiveValue) throws -> Result { try decode(json, seen: []) }
 
   /// Reads an array of documents of any kinds, in its order.
   public func decodeArray(_ json: Data) throws -> [Result] { try decodeArray(JSONReader().read(json)) }
 
   /// Reads an array that was parsed before. Unknown tags are left out where the cluster skips them; any other error is
   /// thrown.
-  public func decodeArray(_ json: Value) throws -> [Result] {
+  public func decodeArray(_ json: ArchiveValue) throws -> [Result] {
     try elements(json) { index, error in
       guard case .skip = unknown, error.code == .unknownCase, error.codingPath.count == 1 else { throw error }
     }
   }
 
   /// Reads an array and skips elements that cannot be read, which the report lists.
-  public func decodeArray(_ json: Value, report: inout JSONArrayReport) throws -> [Result] {
+  public func decodeArray(_ json: ArchiveValue, report: inout JSONArrayReport) throws -> [Result] {
     var failures: [ArchiveError] = []
     let results = try elements(json) { _, error in failures.append(error) }
     report = JSONArrayReport(count: results.count + failures.count, failures: failures)
     return results
   }
 
-  private func elements(_ json: Value, _ failed: (Int, ArchiveError) throws -> Void) throws -> [Result] {
+  private func elements(_ json: ArchiveValue, _ failed: (Int, ArchiveError) throws -> Void) throws -> [Result] {
     guard case .array(let elements) = json else {
       throw ArchiveError.mismatch(expected: "an array", found: json.kind).about(json)
     }
@@ -91,7 +91,7 @@ public struct JSONCluster<Result>: Sendable {
     return results
   }
 
-  private func decode(_ json: Value, seen: [ObjectIdentifier]) throws -> Result {
+  private func decode(_ json: ArchiveValue, seen: [ObjectIdentifier]) throws -> Result {
     let variant = try variant(of: json)
     switch variant.body {
     case .model(let decode, _):
@@ -110,7 +110,7 @@ public struct JSONCluster<Result>: Sendable {
     }
   }
 
-  private func variant(of json: Value) throws -> JSONVariant<Result> {
+  private func variant(of json: ArchiveValue) throws -> JSONVariant<Result> {
     guard case .object = json else {
       throw ArchiveError.mismatch(expected: "an object", found: json.kind).about(json)
     }
@@ -138,7 +138,7 @@ public struct JSONCluster<Result>: Sendable {
   }
 
   /// JSON of an object as a value.
-  public func encodeValue(_ result: Result) throws -> Value {
+  public func encodeValue(_ result: Result) throws -> ArchiveValue {
     guard let value = try encoded(result, seen: []) else {
       throw ArchiveError(
         .notEncodable, "no variant has the type \(type(of: result as Any)); add it to the cluster")
@@ -154,7 +154,7 @@ public struct JSONCluster<Result>: Sendable {
     return try JSONWriter(isPretty: isPretty).write(.array(values))
   }
 
-  private func encoded(_ result: Result, seen: [ObjectIdentifier]) throws -> Value? {
+  private func encoded(_ result: Result, seen: [ObjectIdentifier]) throws -> ArchiveValue? {
     let seen = seen + [ObjectIdentifier(identity)]
     for variant in variants {
       switch variant.body {
@@ -169,10 +169,10 @@ public struct JSONCluster<Result>: Sendable {
     return nil
   }
 
-  private func tagged(_ value: Value, _ tag: String) throws -> Value {
+  private func tagged(_ value: ArchiveValue, _ tag: String) throws -> ArchiveValue {
     guard let path = discriminator.path else { return value }
     if let content = discriminator.content, case .key(let key)? = path.steps.first {
-      return .object(Object([.init(key: key, value: .string(tag)), .init(key: content, value: value)]))
+      return .object(ArchiveObject([.init(key: key, value: .string(tag)), .init(key: content, value: value)]))
     }
     // The variant's own mapping may hold the tag as a field, spelled in its own way.
     if let known = try discriminator.tag(value) {
@@ -186,7 +186,7 @@ public struct JSONCluster<Result>: Sendable {
     guard case .object(let object) = value else {
       throw ArchiveError(.notEncodable, "a variant is no object, so the tag has no place in it")
     }
-    var target = Value.object(Object())
+    var target = ArchiveValue.object(ArchiveObject())
     try target.set(.string(tag), at: path.components[...])
     for entry in object.entries {
       // A container that the tag shares with fields.

@@ -1,7 +1,7 @@
 /// What reading found for the fields of a model, in the order of the schema.
 struct JSONSlots {
   /// `nil` where the path leads nowhere.
-  var values: [Value?]
+  var values: [ArchiveValue?]
   var unknownFields = UnknownFields()
   /// The fields that failed, where errors are collected.
   var errors: [(place: Int, error: ArchiveError)] = []
@@ -12,13 +12,13 @@ extension JSONPlan {
   ///
   /// - Parameter suppliesMissing: whether absent fields take what the mapping supplies; not where absent means
   ///   untouched.
-  func read(_ json: Value, in context: DecodingContext, suppliesMissing: Bool = true) throws -> JSONSlots {
+  func read(_ json: ArchiveValue, in context: DecodingContext, suppliesMissing: Bool = true) throws -> JSONSlots {
     if let problem { throw problem }
-    var found = [Value?](repeating: nil, count: entries.count)
+    var found = [ArchiveValue?](repeating: nil, count: entries.count)
     var slots = JSONSlots(values: [])
     if case .object(let object) = json {
       let notesUnknown = context.json.unknownKeys != .ignore && !readsWhole
-      var unknown: [Object.Entry] = []
+      var unknown: [ArchiveObject.Entry] = []
       for entry in object.entries {
         if let places = table[ExactKey(entry.key)] {
           for place in places { found[place] = entry.value }
@@ -49,9 +49,9 @@ extension JSONPlan {
     return slots
   }
 
-  private func note(_ unknown: [Object.Entry], in context: DecodingContext, _ slots: inout JSONSlots) throws {
+  private func note(_ unknown: [ArchiveObject.Entry], in context: DecodingContext, _ slots: inout JSONSlots) throws {
     if context.json.unknownKeys == .capture {
-      if keepsUnknownFields { slots.unknownFields = UnknownFields(Object(uniqueEntries: unknown)) }
+      if keepsUnknownFields { slots.unknownFields = UnknownFields(ArchiveObject(uniqueEntries: unknown)) }
       return
     }
     let errors = unknown.map { entry in
@@ -64,8 +64,8 @@ extension JSONPlan {
   }
 
   private func value(
-    of entry: Entry, _ found: Value?, _ json: Value, in context: DecodingContext
-  ) throws -> Value? {
+    of entry: Entry, _ found: ArchiveValue?, _ json: ArchiveValue, in context: DecodingContext
+  ) throws -> ArchiveValue? {
     guard entry.json.isRead else { return nil }
     switch entry.source {
     case .absent: return nil
@@ -76,15 +76,15 @@ extension JSONPlan {
       for path in paths { if let value = try find(path, in: json, entry) { return value } }
       return nil
     case .all(let paths):
-      var values: [Object.Entry] = []
+      var values: [ArchiveObject.Entry] = []
       for path in paths {
         if let value = try find(path, in: json, entry) { values.append(.init(key: path.description, value: value)) }
       }
-      return values.isEmpty ? nil : .object(Object(values))
+      return values.isEmpty ? nil : .object(ArchiveObject(values))
     }
   }
 
-  private func find(_ path: JSONPath, in json: Value, _ entry: Entry) throws -> Value? {
+  private func find(_ path: JSONPath, in json: ArchiveValue, _ entry: Entry) throws -> ArchiveValue? {
     do { return try path.value(in: json) } catch {
       throw ArchiveError(
         error.code, error.reason, path: [.key(entry.field.key)], typeName: typeName,
@@ -93,7 +93,7 @@ extension JSONPlan {
   }
 
   /// A value that was found, as the field is to read it; `nil` where it takes its default.
-  private func processed(_ value: Value, _ entry: Entry, in context: DecodingContext) throws -> Value? {
+  private func processed(_ value: ArchiveValue, _ entry: Entry, in context: DecodingContext) throws -> ArchiveValue? {
     let json = entry.json
     do {
       var value = value

@@ -51,7 +51,7 @@ package final class JSONPlan: Sendable {
     /// The part of a written value that is at one of the paths; `nil` where nothing is.
     ///
     /// - Throws: ``ArchiveError`` where the value of a field with several paths has no parts for them.
-    func part(of value: Value, at path: JSONPath) throws -> Value? {
+    func part(of value: ArchiveValue, at path: JSONPath) throws -> ArchiveValue? {
       guard case .all(let paths) = source, !value.isNull else { return value }
       guard case .object(let object) = value else {
         throw ArchiveError.mismatch(expected: "an object with the paths as keys", found: value.kind)

@@ -56,9 +56,9 @@ public struct JSONTagging: Sendable {
 
   // MARK: Reading
 
-  func record(_ object: Object, _ schema: ModelSchema) throws -> ModelRecord {
+  func record(_ object: ArchiveObject, _ schema: ModelSchema) throws -> ModelRecord {
     let tag: String
-    let payload: Value
+    let payload: ArchiveValue
     switch form {
     case .external:
       guard object.count == 1, let entry = object.entries.first else {
@@ -73,16 +73,17 @@ public struct JSONTagging: Sendable {
     case .adjacent(let key, let content):
       tag = try text(object[key], key)
       switch object[content] {
-      case nil: payload = .object(Object())
+      case nil: payload = .object(ArchiveObject())
       case .object(let found)?: payload = .object(Self.withUnlabelled(found, .object(found)))
-      case let found?: payload = .object(Object([.init(key: "_0", value: found)]))
+      case let found?: payload = .object(ArchiveObject([.init(key: "_0", value: found)]))
       }
     }
     return ModelRecord(
-      typeName: schema.name, modelVersion: schema.modelVersion, object: Object([.init(key: name(tag), value: payload)]))
+      typeName: schema.name, modelVersion: schema.modelVersion,
+      object: ArchiveObject([.init(key: name(tag), value: payload)]))
   }
 
-  private func text(_ value: Value?, _ key: String) throws -> String {
+  private func text(_ value: ArchiveValue?, _ key: String) throws -> String {
     switch value {
     case .string(let text)?: return text
     case nil: throw ArchiveError(.missingValue, "the tag of an enum is absent", path: [.key(key)])
@@ -93,7 +94,7 @@ public struct JSONTagging: Sendable {
     }
   }
 
-  private static func withUnlabelled(_ labelled: Object, _ whole: Value) -> Object {
+  private static func withUnlabelled(_ labelled: ArchiveObject, _ whole: ArchiveValue) -> ArchiveObject {
     guard labelled["_0"] == nil else { return labelled }
     var object = labelled
     object["_0"] = whole
@@ -113,7 +114,7 @@ public struct JSONTagging: Sendable {
   }
 
   /// The tag of a case, and an object or a record with the other members of what it becomes.
-  func written(_ record: ModelRecord) throws -> (Tag, Value) {
+  func written(_ record: ModelRecord) throws -> (Tag, ArchiveValue) {
     guard let name = record.keys.first, case .object(let payload)? = record[name] else {
       throw ArchiveError(.notEncodable, "an enum is a record of one case", typeName: record.typeName)
     }
@@ -125,7 +126,7 @@ public struct JSONTagging: Sendable {
     case .internal(let key):
       return (Tag(name: name, member: (key, tag), isAround: false), single ?? .object(payload))
     case .adjacent(let key, let content):
-      let inside = payload.isEmpty ? Object() : [content: single ?? .object(payload)]
+      let inside = payload.isEmpty ? ArchiveObject() : [content: single ?? .object(payload)]
       return (Tag(name: name, member: (key, tag), isAround: true), .object(inside))
     }
   }
@@ -142,7 +143,7 @@ public protocol JSONTagged: VersionedModel {
 
 extension ModelSchema {
   /// The case that a JSON object holds, as archives hold it.
-  func caseRecord(ofJSON object: Object) throws -> ModelRecord {
+  func caseRecord(ofJSON object: ArchiveObject) throws -> ModelRecord {
     do { return try jsonTagging.record(object, self) } catch { throw ArchiveError.wrap(error).inType(name) }
   }
 }

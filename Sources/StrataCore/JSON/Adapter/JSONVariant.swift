@@ -5,7 +5,7 @@ public struct JSONVariant<Result>: Sendable {
 
   enum Body: Sendable {
     /// `encode` returns `nil` where the object is of another variant.
-    case model(decode: @Sendable (Value) throws -> Result, encode: @Sendable (Result) throws -> Value?)
+    case model(decode: @Sendable (ArchiveValue) throws -> Result, encode: @Sendable (Result) throws -> ArchiveValue?)
     case cluster(@Sendable () throws -> JSONCluster<Result>)
   }
 

@@ -14,7 +14,7 @@ extension ModelSchema {
   }
 
   /// The keys of the fields that a JSON object holds.
-  package func keys(inJSON json: Value, in context: DecodingContext) throws -> Set<String> {
+  package func keys(inJSON json: ArchiveValue, in context: DecodingContext) throws -> Set<String> {
     let slots = try context.json.plan(of: self).read(json, in: context, suppliesMissing: false)
     return Set(zip(fields, slots.values).compactMap { $1 == nil ? nil : $0.key })
   }
@@ -23,7 +23,7 @@ extension ModelSchema {
   ///
   /// - Parameter mergesNested: whether nested objects may be partial whatever the policies of their fields are.
   package func record(
-    overlaying json: Value, on target: ModelRecord, _ referenced: ReferencedObjects, mergesNested: Bool = false,
+    overlaying json: ArchiveValue, on target: ModelRecord, _ referenced: ReferencedObjects, mergesNested: Bool = false,
     in context: DecodingContext
   ) throws -> ModelRecord {
     let plan = context.json.plan(of: self)
@@ -45,7 +45,7 @@ extension ModelSchema {
 
 extension FieldInfo {
   /// Throws what reading the field of a value would throw.
-  fileprivate func check(_ value: Value?, in context: DecodingContext) throws {
+  fileprivate func check(_ value: ArchiveValue?, in context: DecodingContext) throws {
     guard let value else {
       guard !isOptional else { return }
       throw ArchiveError(.missingValue, "the key is absent; give the field a default, or map it to another path")
@@ -61,8 +61,9 @@ extension FieldInfo {
 
   /// A JSON value in the type of the field.
   fileprivate func typed(
-    json: Value, over target: Value?, _ referenced: ReferencedObjects, mergesNested: Bool, in context: DecodingContext
-  ) throws -> Value {
+    json: ArchiveValue, over target: ArchiveValue?, _ referenced: ReferencedObjects, mergesNested: Bool,
+    in context: DecodingContext
+  ) throws -> ArchiveValue {
     var nested = target?.recordValue
     if case .reference(let number)? = target {
       nested = try referenced.objects[number].shallowRecord(referenced)

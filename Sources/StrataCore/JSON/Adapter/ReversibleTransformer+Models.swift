@@ -1,11 +1,11 @@
-extension ReversibleTransformer where Input == Value, Output: Archivable {
+extension ReversibleTransformer where Input == ArchiveValue, Output: Archivable {
   /// A JSON object and the model that an adapter makes of it.
   public static func model(_ adapter: JSONAdapter<Output>) -> Self {
     Self({ try adapter.decode($0) }, reverse: { try adapter.encodeValue($0) })
   }
 }
 
-extension ReversibleTransformer where Input == Value {
+extension ReversibleTransformer where Input == ArchiveValue {
   /// A JSON array and the models that an adapter makes of its elements. Nulls stay where they are, both ways.
   public static func models<Element>(_ adapter: JSONAdapter<Element>) -> Self where Output == [Element?] {
     Self(
@@ -31,7 +31,7 @@ extension ReversibleTransformer where Input == Value {
 
   /// A JSON object whose keys are identifiers, `{"7": {…}}`, and the array of what is under them, each with its
   /// identifier under a key of its own: `[{"id": "7", …}]`. In the order of the document.
-  public static func keyedElements(_ key: String) -> Self where Output == Value {
+  public static func keyedElements(_ key: String) -> Self where Output == ArchiveValue {
     Self(
       { value in
         guard case .object(let object) = value else {
@@ -44,11 +44,11 @@ extension ReversibleTransformer where Input == Value {
                 .key(entry.key), ArchiveError.mismatch(expected: "an object", found: entry.value.kind))
             }
             let others = element.entries.filter { !ExactKey.isSame($0.key, key) }
-            return .object(Object(uniqueEntries: [.init(key: key, value: .string(entry.key))] + others))
+            return .object(ArchiveObject(uniqueEntries: [.init(key: key, value: .string(entry.key))] + others))
           })
       },
       reverse: { value in
-        var entries: [Object.Entry] = []
+        var entries: [ArchiveObject.Entry] = []
         for (index, element) in (value.arrayValue ?? []).enumerated() {
           guard case .object(var object) = element, let id = object[key]?.stringValue else {
             throw ArchiveError(
@@ -57,7 +57,7 @@ extension ReversibleTransformer where Input == Value {
           object[key] = nil
           entries.append(.init(key: id, value: .object(object)))
         }
-        return .object(Object(entries))
+        return .object(ArchiveObject(entries))
       })
   }
 }

@@ -10,11 +10,11 @@ struct ElementDifference {
   /// - Complexity: linear in what both lists have in front and at their ends. What lies between takes the product of
   ///   its length and the number of its differences up to 4,000 elements, and n log n beyond; what stays there is then
   ///   a longest run of equal elements in the same order, each with that of its equals with the same number.
-  init?(_ old: [Value], _ new: [Value]) {
+  init?(_ old: [ArchiveValue], _ new: [ArchiveValue]) {
     let ends = CommonEnds(old, new) { $0.isSame(as: $1) }
     let start = ends.start
     var numbers: [SameValue: Int] = [:]
-    func numbered(_ elements: ArraySlice<Value>) -> [Int] {
+    func numbered(_ elements: ArraySlice<ArchiveValue>) -> [Int] {
       elements.map { element in
         let key = SameValue(element)
         if let number = numbers[key] { return number }

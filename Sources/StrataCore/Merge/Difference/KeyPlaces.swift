@@ -1,9 +1,9 @@
 /// Where the keys of entries stand, for who looks many of them up.
 struct KeyPlaces {
-  private let entries: [Object.Entry]
+  private let entries: [ArchiveObject.Entry]
   private var places: [ExactKey: Int]?
 
-  init(_ entries: [Object.Entry]) { self.entries = entries }
+  init(_ entries: [ArchiveObject.Entry]) { self.entries = entries }
 
   /// The place of a key; `nil` where there is none.
   ///
@@ -28,7 +28,7 @@ struct KeyPairs {
   private(set) var news: [Int?]
 
   /// - Complexity: linear in the number of entries.
-  init(_ old: [Object.Entry], _ new: [Object.Entry]) {
+  init(_ old: [ArchiveObject.Entry], _ new: [ArchiveObject.Entry]) {
     var places = KeyPlaces(old)
     news = [Int?](repeating: nil, count: old.count)
     olds.reserveCapacity(new.count)
@@ -48,7 +48,7 @@ extension ModelRecord {
   /// The record with other fields: some of its own in their order, and others after them.
   ///
   /// - Complexity: linear in the number of fields.
-  func with(_ fields: [Object.Entry]) -> ModelRecord {
+  func with(_ fields: [ArchiveObject.Entry]) -> ModelRecord {
     var gone: [Int] = []
     var next = 0
     for (place, key) in shape.keys.enumerated() {

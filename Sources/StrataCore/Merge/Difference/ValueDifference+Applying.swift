@@ -4,7 +4,7 @@ extension ValueDifference {
   /// - Throws: ``ArchiveError`` with the code `mergeFailed` where the value does not have what was there before.
   /// - Complexity: linear in the sizes of the value and of the difference, times the length of the paths; n log n in
   ///   the members of sets and maps.
-  public func applied(to value: Value) throws -> Value {
+  public func applied(to value: ArchiveValue) throws -> ArchiveValue {
     let root = Node(changes[...].map { ($0.path.components[...], $0) }, key)
     return try root.applied(to: value)
   }
@@ -34,13 +34,13 @@ extension ValueDifference {
       children = order.map { ($0, Node(groups[Step($0)] ?? [], key)) }
     }
 
-    func applied(to value: Value) throws -> Value {
+    func applied(to value: ArchiveValue) throws -> ArchiveValue {
       if let change = own.first(where: { $0.kind == .changed }), let new = change.new {
         guard change.old.map(value.isSame) ?? false else { throw Self.mismatch }
         return new
       }
       switch value {
-      case .object(let object): return .object(Object(uniqueEntries: try applied(to: object.entries)))
+      case .object(let object): return .object(ArchiveObject(uniqueEntries: try applied(to: object.entries)))
       case .record(let record): return .record(record.with(try applied(to: record.object.entries)))
       case .array(let elements): return .array(try applied(to: elements))
       case .set(let members): return .set(try applied(toMembers: members))
@@ -51,15 +51,15 @@ extension ValueDifference {
       }
     }
 
-    private func applied(to entries: [Object.Entry]) throws -> [Object.Entry] {
+    private func applied(to entries: [ArchiveObject.Entry]) throws -> [ArchiveObject.Entry] {
       var places = KeyPlaces(entries)
-      var values: [Value?] = entries.map(\.value)
-      var added: [Object.Entry] = []
+      var values: [ArchiveValue?] = entries.map(\.value)
+      var added: [ArchiveObject.Entry] = []
       var next = 0
       for (component, node) in children {
         guard case .key(let key) = component else { throw Self.mismatch }
         let place = places.place(of: key, near: next)
-        let value: Value?
+        let value: ArchiveValue?
         do {
           value = try node.member(place.map { entries[$0].value })
         } catch { throw ArchiveError.at(.key(key), error) }
@@ -73,7 +73,7 @@ extension ValueDifference {
       return zip(entries, values).compactMap { entry, value in value.map { .init(key: entry.key, value: $0) } } + added
     }
 
-    private func applied(toMembers members: [Value]) throws -> [Value] {
+    private func applied(toMembers members: [ArchiveValue]) throws -> [ArchiveValue] {
       let changes = children.flatMap(\.node.own)
       let removed = Set(changes.compactMap { $0.kind == .removed ? $0.old.map { SameValue($0) } : nil })
       let added = changes.compactMap { $0.kind == .added ? $0.new : nil }
@@ -82,11 +82,11 @@ extension ValueDifference {
       return try CanonicalOrder.sorted(values) { try $0.write($1) }
     }
 
-    private func applied(to entries: [Value.MapEntry]) throws -> [Value.MapEntry] {
+    private func applied(to entries: [ArchiveValue.MapEntry]) throws -> [ArchiveValue.MapEntry] {
       let places = Dictionary(
         entries.enumerated().map { (SameValue($1.key), $0) }, uniquingKeysWith: { first, _ in first })
-      var values: [Value?] = entries.map(\.value)
-      var added: [Value.MapEntry] = []
+      var values: [ArchiveValue?] = entries.map(\.value)
+      var added: [ArchiveValue.MapEntry] = []
       for (component, node) in children {
         guard case .value(let key) = component else { throw Self.mismatch }
         let place = places[SameValue(key)]
@@ -98,13 +98,13 @@ extension ValueDifference {
         }
       }
       let kept = zip(entries, values).compactMap { entry, value in
-        value.map { Value.MapEntry(key: entry.key, value: $0) }
+        value.map { ArchiveValue.MapEntry(key: entry.key, value: $0) }
       }
       return try CanonicalOrder.sorted(kept + added, by: { try $0.write($1.key) })
     }
 
     /// What becomes of a value that may be absent.
-    private func member(_ value: Value?) throws -> Value? {
+    private func member(_ value: ArchiveValue?) throws -> ArchiveValue? {
       for change in own {
         switch change.kind {
         case .added:
@@ -120,7 +120,7 @@ extension ValueDifference {
       return try applied(to: value)
     }
 
-    private func applied(to elements: [Value]) throws -> [Value] {
+    private func applied(to elements: [ArchiveValue]) throws -> [ArchiveValue] {
       var isKeyed = false
       var places: [(place: Int, node: Node)] = []
       for (component, node) in children {
@@ -142,11 +142,11 @@ extension ValueDifference {
       return try byPlace(elements, places)
     }
 
-    private func byID(_ elements: [Value]) throws -> [(id: SameValue, value: Value)] {
+    private func byID(_ elements: [ArchiveValue]) throws -> [(id: SameValue, value: ArchiveValue)] {
       guard let ids = ValueDifference.ids(elements, key) else { throw Self.mismatch }
       var nodes: [SameValue: Node] = [:]
       for case (.element(_, let id), let node) in children { nodes[SameValue(id)] = node }
-      var result: [(id: SameValue, value: Value)] = []
+      var result: [(id: SameValue, value: ArchiveValue)] = []
       for (id, element) in zip(ids, elements) {
         guard let value = try nodes[id].map({ try $0.member(element) }) ?? element else { continue }
         result.append((id, value))
@@ -158,9 +158,9 @@ extension ValueDifference {
       return result
     }
 
-    private func byPlace(_ elements: [Value], _ places: [(place: Int, node: Node)]) throws -> [Value] {
-      var result: [Value?] = elements
-      var added: [(place: Int, value: Value)] = []
+    private func byPlace(_ elements: [ArchiveValue], _ places: [(place: Int, node: Node)]) throws -> [ArchiveValue] {
+      var result: [ArchiveValue?] = elements
+      var added: [(place: Int, value: ArchiveValue)] = []
       for (place, node) in places {
         let additions = node.own.filter { $0.kind == .added }.compactMap(\.new)
         added += additions.map { (place, $0) }
@@ -171,7 +171,7 @@ extension ValueDifference {
         result[place] = try rest.member(elements[place])
       }
       var rest = result.compactMap(\.self)[...]
-      var merged: [Value] = []
+      var merged: [ArchiveValue] = []
       merged.reserveCapacity(rest.count + added.count)
       for (place, value) in added.sorted(by: { $0.place < $1.place }) {
         let passed = place - merged.count

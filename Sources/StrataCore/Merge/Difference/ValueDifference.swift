@@ -20,9 +20,9 @@ public struct ValueDifference: Sendable, Hashable {
     public let path: MergePath
     public let kind: Kind
     /// The value before; `nil` where there was none.
-    public let old: Value?
+    public let old: ArchiveValue?
     /// The value after; `nil` where there is none.
-    public let new: Value?
+    public let new: ArchiveValue?
   }
 
   /// The differences, in the order of the old value, with what was added after.
@@ -40,7 +40,7 @@ public struct ValueDifference: Sendable, Hashable {
   ///   front and at their ends alike is passed over; what lies between takes the product of its length and the number
   ///   of its differences up to 4,000 elements, and n log n beyond, where an array of which less than half stays is
   ///   one value.
-  public init(from old: Value, to new: Value, elementsBy key: String = "id") {
+  public init(from old: ArchiveValue, to new: ArchiveValue, elementsBy key: String = "id") {
     self.key = key
     compare(old, new)
   }
@@ -48,23 +48,25 @@ public struct ValueDifference: Sendable, Hashable {
   /// Whether the values are the same.
   public var isEmpty: Bool { changes.isEmpty }
 
-  private mutating func note(_ kind: Kind, _ old: Value?, _ new: Value?) {
+  private mutating func note(_ kind: Kind, _ old: ArchiveValue?, _ new: ArchiveValue?) {
     changes.append(Change(path: MergePath(path), kind: kind, old: old, new: new))
   }
 
-  private mutating func note(_ kind: Kind, _ old: Value?, _ new: Value?, at component: MergePath.Component) {
+  private mutating func note(
+    _ kind: Kind, _ old: ArchiveValue?, _ new: ArchiveValue?, at component: MergePath.Component
+  ) {
     path.append(component)
     note(kind, old, new)
     path.removeLast()
   }
 
-  private mutating func compare(_ old: Value, _ new: Value, at component: MergePath.Component) {
+  private mutating func compare(_ old: ArchiveValue, _ new: ArchiveValue, at component: MergePath.Component) {
     path.append(component)
     compare(old, new)
     path.removeLast()
   }
 
-  private mutating func compare(_ old: Value, _ new: Value) {
+  private mutating func compare(_ old: ArchiveValue, _ new: ArchiveValue) {
     switch (old, new) {
     case (.object(let before), .object(let after)): compare(before.entries, after.entries)
     case (.record(let before), .record(let after))
@@ -77,7 +79,7 @@ public struct ValueDifference: Sendable, Hashable {
     }
   }
 
-  private mutating func compare(_ old: [Object.Entry], _ new: [Object.Entry]) {
+  private mutating func compare(_ old: [ArchiveObject.Entry], _ new: [ArchiveObject.Entry]) {
     guard !old.isStored(like: new) else { return }
     let pairs = KeyPairs(old, new)
     for (entry, place) in zip(old, pairs.news) {
@@ -92,14 +94,14 @@ public struct ValueDifference: Sendable, Hashable {
     }
   }
 
-  private mutating func compareMembers(_ before: [Value], _ after: [Value]) {
+  private mutating func compareMembers(_ before: [ArchiveValue], _ after: [ArchiveValue]) {
     guard !before.isStored(like: after) else { return }
     let olds = Set(before.map { SameValue($0) }), news = Set(after.map { SameValue($0) })
     for member in before where !news.contains(SameValue(member)) { note(.removed, member, nil, at: .value(member)) }
     for member in after where !olds.contains(SameValue(member)) { note(.added, nil, member, at: .value(member)) }
   }
 
-  private mutating func compare(_ before: [Value.MapEntry], _ after: [Value.MapEntry]) {
+  private mutating func compare(_ before: [ArchiveValue.MapEntry], _ after: [ArchiveValue.MapEntry]) {
     let olds = Set(before.map { SameValue($0.key) })
     let news = Dictionary(after.map { (SameValue($0.key), $0.value) }, uniquingKeysWith: { first, _ in first })
     for entry in before {
@@ -116,7 +118,7 @@ public struct ValueDifference: Sendable, Hashable {
 
   // MARK: Arrays
 
-  private mutating func compare(_ before: [Value], _ after: [Value]) {
+  private mutating func compare(_ before: [ArchiveValue], _ after: [ArchiveValue]) {
     guard !before.isStored(like: after) else { return }
     if let olds = Self.ids(before, key), let news = Self.ids(after, key), !olds.isEmpty || !news.isEmpty {
       return compareByID(before, after, olds, news)
@@ -133,7 +135,7 @@ public struct ValueDifference: Sendable, Hashable {
   }
 
   private mutating func compareByID(
-    _ before: [Value], _ after: [Value], _ olds: [SameValue], _ news: [SameValue]
+    _ before: [ArchiveValue], _ after: [ArchiveValue], _ olds: [SameValue], _ news: [SameValue]
   ) {
     let kept = Dictionary(uniqueKeysWithValues: zip(news, after))
     let known = Set(olds)
@@ -154,7 +156,7 @@ public struct ValueDifference: Sendable, Hashable {
   }
 
   /// What tells the elements apart; `nil` where one has no key, or two the same.
-  static func ids(_ elements: [Value], _ key: String) -> [SameValue]? {
+  static func ids(_ elements: [ArchiveValue], _ key: String) -> [SameValue]? {
     var seen = Set<SameValue>()
     var ids: [SameValue] = []
     for element in elements {

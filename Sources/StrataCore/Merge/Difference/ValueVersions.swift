@@ -11,7 +11,9 @@ package enum ValueVersions {
   /// Takes the versions from records of types whose versions differ, so that they count as records of one type.
   ///
   /// - Returns: the values, and those types in the order of their names.
-  package static func aligned(_ old: Value, _ new: Value) -> (old: Value, new: Value, types: [Difference]) {
+  package static func aligned(_ old: ArchiveValue, _ new: ArchiveValue) -> (
+    old: ArchiveValue, new: ArchiveValue, types: [Difference]
+  ) {
     var types: [String: (old: Set<Int?>, new: Set<Int?>)] = [:]
     old.visitRecords {
       for (name, version) in $0.versions { types[name, default: ([], [])].old.insert(version) }
@@ -50,14 +52,14 @@ extension ModelRecord {
   }
 }
 
-extension Value {
+extension ArchiveValue {
   fileprivate func visitRecords(_ body: (ModelRecord) -> Void) {
     if case .record(let record) = self { body(record) }
     forEachInside { $0.visitRecords(body) }
   }
 
   /// The value with other records in the places of its own.
-  fileprivate func mapRecords(_ change: (ModelRecord) -> ModelRecord) -> Value {
+  fileprivate func mapRecords(_ change: (ModelRecord) -> ModelRecord) -> ArchiveValue {
     let changed = mapInside { $0.mapRecords(change) }
     return if case .record(let record) = changed { .record(change(record)) } else { changed }
   }

@@ -1,5 +1,5 @@
 extension PartReader {
-  func archivedCase(_ record: ModelRecord, _ type: any VersionedModel.Type) throws -> Value {
+  func archivedCase(_ record: ModelRecord, _ type: any VersionedModel.Type) throws -> ArchiveValue {
     let schema = type.schema
     let record = context.source == .merge ? record : try schema.upgraded(record, in: context)
     guard let key = record.keys.first, record.keys.count == 1, case .object(let payload)? = record[key],
@@ -8,8 +8,9 @@ extension PartReader {
     return values
   }
 
-  func jsonCase(_ record: ModelRecord, _ type: any VersionedModel.Type, _ json: Value, _ before: ModelRecord?) throws
-    -> Value
+  func jsonCase(_ record: ModelRecord, _ type: any VersionedModel.Type, _ json: ArchiveValue, _ before: ModelRecord?)
+    throws
+    -> ArchiveValue
   {
     guard let key = record.keys.first, case .object(let payload)? = record[key] else { return try whole(type, json) }
     let old = before.flatMap { $0.keys.first == key ? $0[key]?.objectValue : nil }
@@ -18,24 +19,24 @@ extension PartReader {
   }
 
   /// Of the associated values of a case whose types are not declared, those that came in.
-  private func present(_ made: Value, _ record: ModelRecord) throws -> Value {
+  private func present(_ made: ArchiveValue, _ record: ModelRecord) throws -> ArchiveValue {
     guard case .record(let whole) = made, let key = whole.keys.first, case .object(let values)? = whole[key],
       let name = record.keys.first, case .object(let payload)? = record[name]
     else { return made }
     let entries = values.entries.filter { payload[$0.key] != nil }
-    return .record(ModelRecord(shape: whole.shape, values: [.object(Object(uniqueEntries: entries))]))
+    return .record(ModelRecord(shape: whole.shape, values: [.object(ArchiveObject(uniqueEntries: entries))]))
   }
 
   /// The associated values that are there; `nil` where the case or their types are not known.
   ///
   /// - Parameter adds: whether the case was added by a merge patch.
   private func payload(
-    _ schema: ModelSchema, _ key: String, _ payload: Object, _ before: Object?, adds: Bool = false
-  ) throws -> Value? {
+    _ schema: ModelSchema, _ key: String, _ payload: ArchiveObject, _ before: ArchiveObject?, adds: Bool = false
+  ) throws -> ArchiveValue? {
     guard let name = schema.caseName(key), let info = schema.cases.first(where: { $0.name == name }),
       info.labels.count == info.payload.count, !info.labels.isEmpty || payload.isEmpty
     else { return nil }
-    var entries: [Object.Entry] = []
+    var entries: [ArchiveObject.Entry] = []
     for (label, type) in zip(info.labels, info.payload) {
       do {
         switch (before?[label], payload[label]) {
@@ -47,7 +48,8 @@ extension PartReader {
       } catch { throw ArchiveError.at(.key(label), error).inType(schema.name) }
     }
     return .record(
-      ModelRecord(shape: schema.caseShapes[name] ?? schema.fullShape, values: [.object(Object(uniqueEntries: entries))])
+      ModelRecord(
+        shape: schema.caseShapes[name] ?? schema.fullShape, values: [.object(ArchiveObject(uniqueEntries: entries))])
     )
   }
 }

@@ -6,7 +6,7 @@ final class PartReader {
   private let graph: MergeGraph
   let context: DecodingContext
   /// Objects of an archive's graph, or of what a model remembers, and the parts that were made of them.
-  private var objects: [Value] = []
+  private var objects: [ArchiveValue] = []
   private var parts: [Int: Int] = [:]
   private var types: [String: any VersionedModel.Type] = [:]
   /// Objects of other models, and the parts that were made of them for a type.
@@ -40,7 +40,9 @@ final class PartReader {
   ///
   /// - Parameter before: for what a patch made of a document, the document before: what is the same in both is absent,
   ///   and what is gone is null.
-  func read(_ type: any Archivable.Type, _ value: Value, since before: Value? = nil) throws -> Value {
+  func read(_ type: any Archivable.Type, _ value: ArchiveValue, since before: ArchiveValue? = nil) throws
+    -> ArchiveValue
+  {
     var root = value
     if case .graph(let found) = value {
       try take(found.objects, for: type)
@@ -52,7 +54,7 @@ final class PartReader {
   }
 
   /// Names the objects that references in values lead to.
-  func take(_ objects: [Value], for type: any Archivable.Type) throws {
+  func take(_ objects: [ArchiveValue], for type: any Archivable.Type) throws {
     self.objects = objects
     types = try context.objectTypes(of: type)
   }
@@ -67,7 +69,7 @@ final class PartReader {
 
   // MARK: Values
 
-  func part(_ type: Any.Type, _ value: Value, _ before: Value?) throws -> Value {
+  func part(_ type: Any.Type, _ value: ArchiveValue, _ before: ArchiveValue?) throws -> ArchiveValue {
     if let type = type as? any OptionalType.Type {
       return value.isNull ? .null : try part(type.wrappedType, value, before.flatMap { $0.isNull ? nil : $0 })
     }
@@ -84,7 +86,7 @@ final class PartReader {
   }
 
   /// A value that is all there, in the type of its field.
-  func whole(_ type: Any.Type, _ value: Value) throws -> Value {
+  func whole(_ type: Any.Type, _ value: ArchiveValue) throws -> ArchiveValue {
     if let type = type as? any Archivable.Type {
       if context.source == .merge { context.objects = graph.table }
       return try type.make(from: value, in: context).archivedValue(
@@ -96,7 +98,9 @@ final class PartReader {
     return value
   }
 
-  private func list(_ type: any Archivable.Type, _ elements: [Value], _ before: Value?) throws -> Value {
+  private func list(_ type: any Archivable.Type, _ elements: [ArchiveValue], _ before: ArchiveValue?) throws
+    -> ArchiveValue
+  {
     var olds = before?.arrayValue.map { PatchedElements($0, type, context) }
     listDepth += 1
     defer { listDepth -= 1 }
@@ -108,8 +112,10 @@ final class PartReader {
       })
   }
 
-  private func dictionary(_ type: any PartialDictionary.Type, _ value: Value, _ before: Value?) throws -> Value? {
-    var pairs: [(key: Value, value: Value)]
+  private func dictionary(_ type: any PartialDictionary.Type, _ value: ArchiveValue, _ before: ArchiveValue?) throws
+    -> ArchiveValue?
+  {
+    var pairs: [(key: ArchiveValue, value: ArchiveValue)]
     switch value {
     case .object(let object): pairs = object.entries.map { (.string($0.key), $0.value) }
     case .map(let entries): pairs = entries.map { ($0.key, $0.value) }
@@ -135,15 +141,17 @@ final class PartReader {
       } catch { throw ArchiveError.at(.key(pair.key.stringValue ?? "(key)"), error) }
     }
     if pairs.allSatisfy({ $0.key.stringValue != nil }) {
-      return .object(Object(pairs.map { .init(key: $0.key.stringValue ?? "", value: $0.value) }))
+      return .object(ArchiveObject(pairs.map { .init(key: $0.key.stringValue ?? "", value: $0.value) }))
     }
-    let entries = pairs.map { Value.MapEntry(key: $0.key, value: $0.value) }
+    let entries = pairs.map { ArchiveValue.MapEntry(key: $0.key, value: $0.value) }
     return .map(try CanonicalOrder.sorted(entries) { try $0.write($1.key) })
   }
 
   // MARK: Models
 
-  private func model(_ type: any VersionedModel.Type, _ value: Value, _ before: Value?) throws -> Value {
+  private func model(_ type: any VersionedModel.Type, _ value: ArchiveValue, _ before: ArchiveValue?) throws
+    -> ArchiveValue
+  {
     let schema = type.schema
     try schema.check()
     switch value {
@@ -172,13 +180,13 @@ final class PartReader {
     return try jsonFields(value, of: type, before)
   }
 
-  private func added(_ record: ModelRecord, _ type: any VersionedModel.Type) -> Value {
+  private func added(_ record: ModelRecord, _ type: any VersionedModel.Type) -> ArchiveValue {
     type.schema.isObject ? .reference(graph.add(record, of: type)) : .record(record)
   }
 
   /// A record of some of the fields, in the order of the schema, with what no field took after them.
   private func record(
-    _ schema: ModelSchema, _ values: [Value?], _ unknown: UnknownFields = UnknownFields()
+    _ schema: ModelSchema, _ values: [ArchiveValue?], _ unknown: UnknownFields = UnknownFields()
   ) -> ModelRecord {
     let present = values.map { $0 != nil }
     var shape = schema.fullShape
@@ -199,7 +207,9 @@ final class PartReader {
   }
 
   /// What JSON holds of a model.
-  private func jsonFields(_ json: Value, of type: any VersionedModel.Type, _ before: Value?) throws -> Value {
+  private func jsonFields(_ json: ArchiveValue, of type: any VersionedModel.Type, _ before: ArchiveValue?) throws
+    -> ArchiveValue
+  {
     let schema = type.schema
     let plan = context.json.plan(of: schema)
     let slots = try plan.read(json, in: context, suppliesMissing: false)
@@ -209,7 +219,7 @@ final class PartReader {
     if let key = schema.identityKey, let place = schema.fields.firstIndex(where: { $0.key == key }) {
       keepsAll = keepsAll || olds?[place] != slots.values[place]
     }
-    var values = [Value?](repeating: nil, count: schema.fields.count)
+    var values = [ArchiveValue?](repeating: nil, count: schema.fields.count)
     for (place, field) in schema.fields.enumerated() {
       let (old, new) = (olds?[place], slots.values[place])
       do {
@@ -239,7 +249,7 @@ final class PartReader {
     } else {
       (slots, unknown) = try schema.upgradedFields(of: record, in: context)
     }
-    var values = [Value?](repeating: nil, count: schema.fields.count)
+    var values = [ArchiveValue?](repeating: nil, count: schema.fields.count)
     for (place, field) in schema.fields.enumerated() {
       guard let slot = slots[place] else { continue }
       // An archive leaves out an object that nothing else in it writes.
@@ -257,7 +267,7 @@ final class PartReader {
   // MARK: Objects
 
   /// The part that was made of an object which a reference names.
-  private func object(_ number: Int, as type: any VersionedModel.Type) throws -> Value {
+  private func object(_ number: Int, as type: any VersionedModel.Type) throws -> ArchiveValue {
     if context.source == .merge { return try converted(number, to: type) }
     guard objects.indices.contains(number) else {
       throw ArchiveError(.damaged, "a reference names an object that does not exist")
@@ -281,7 +291,7 @@ final class PartReader {
   }
 
   /// An object of another model, as what it is for the type of the field; one of the type itself stays.
-  private func converted(_ number: Int, to type: any VersionedModel.Type) throws -> Value {
+  private func converted(_ number: Int, to type: any VersionedModel.Type) throws -> ArchiveValue {
     if graph.type(number).isSubtype(of: type) { return .reference(number) }
     let schema = type.schema
     guard schema.isObject else { return .record(try fields(graph.record(number), of: schema)) }

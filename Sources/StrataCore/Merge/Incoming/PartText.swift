@@ -7,7 +7,7 @@ struct PartText {
 
   /// - Throws: ``ArchiveError`` with the code `invalidJSON` for text that is no JSON, and with its path for a key that
   ///   is a duplicate and is read.
-  func value(of text: Data, for type: Any.Type) throws -> Value {
+  func value(of text: Data, for type: Any.Type) throws -> ArchiveValue {
     try JSONReader().withRoot(of: text, depthLimit: JSONReader.maximumDepth) { root in
       let (value, hasDuplicates) = try root.lastValue()
       if hasDuplicates { try check(root, type) }

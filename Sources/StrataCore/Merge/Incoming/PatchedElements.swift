@@ -1,12 +1,12 @@
 /// The elements of a list before a patch, by what tells them apart.
 struct PatchedElements {
-  private let elements: [Value]
-  private let identity: ((Value) -> Value?)?
+  private let elements: [ArchiveValue]
+  private let identity: ((ArchiveValue) -> ArchiveValue?)?
   private var places: [ElementKey: Int] = [:]
   /// The keys of the new list so far.
   private var keys = ElementKeys()
 
-  init(_ elements: [Value], _ type: any Archivable.Type, _ context: DecodingContext) {
+  init(_ elements: [ArchiveValue], _ type: any Archivable.Type, _ context: DecodingContext) {
     self.elements = elements
     guard let schema = (type as? any VersionedModel.Type)?.schema, let key = schema.identityKey,
       let place = schema.fields.firstIndex(where: { $0.key == key })
@@ -25,7 +25,7 @@ struct PatchedElements {
   }
 
   /// The element that a new one was; `nil` where nobody knows. Asked for each of the new list in its order.
-  mutating func counterpart(of element: Value, at place: Int, of count: Int) -> Value? {
+  mutating func counterpart(of element: ArchiveValue, at place: Int, of count: Int) -> ArchiveValue? {
     if let id = identity?(element), !id.isNull { return places[keys.key(for: id)].map { elements[$0] } }
     return count == elements.count ? elements[place] : nil
   }

@@ -43,7 +43,7 @@ extension Array where Element: VersionedModel {
   /// Folds a JSON array into this list that was read before.
   @discardableResult
   public mutating func mergeValues(
-    fromJSON json: Value, by key: String? = nil, missing: MissingElements = .deleteUnlessEdited,
+    fromJSON json: ArchiveValue, by key: String? = nil, missing: MissingElements = .deleteUnlessEdited,
     base: [Element]? = nil, options: MergeOptions = MergeOptions()
   ) throws -> MergeReport {
     try merge(.json(json), Self.identityKey(key, options), missing, base, options)
@@ -74,7 +74,7 @@ extension Array where Element: VersionedModel {
     guard let (changes, known) = found else { return nil }
     var report = known
     report.isChangedInside = changes.changeList(of: count)
-    let graph = MergeGraph(), list = Value.array([])
+    let graph = MergeGraph(), list = ArchiveValue.array([])
     let commit = MergeCommit(
       graph: graph, linking: try ObjectLinking(graph, nil, root: list, updates: []) { _ in throw PathEditor.lost },
       root: list, rootNumber: nil, validates: options.validates, runsHooks: catalog.finishesMerged, mustAdopt: true)

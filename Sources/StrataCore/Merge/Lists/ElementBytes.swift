@@ -58,7 +58,7 @@ extension ArchiveReader {
     return true
   }
 
-  mutating func value(at place: Int) throws -> Value {
+  mutating func value(at place: Int) throws -> ArchiveValue {
     position = place
     return try readValue()
   }

@@ -14,13 +14,13 @@ struct ElementKeys {
   ///
   /// - Parameter open: the fields of an object that an element refers to.
   static func keys(
-    of elements: [Value], by name: String, _ open: (Value) throws -> Value = { $0 }
+    of elements: [ArchiveValue], by name: String, _ open: (ArchiveValue) throws -> ArchiveValue = { $0 }
   ) rethrows -> [ElementKey?] {
     var keys = ElementKeys()
     return try elements.map { try open($0)[name].flatMap { $0.isNull ? nil : keys.key(for: $0) } }
   }
 
-  mutating func key(for id: Value) -> ElementKey {
+  mutating func key(for id: ArchiveValue) -> ElementKey {
     let id = SameValue(id)
     let occurrence = counts[id, default: 0]
     counts[id] = occurrence + 1

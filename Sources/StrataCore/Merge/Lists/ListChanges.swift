@@ -21,8 +21,8 @@ struct ListChanges {
   /// The changes that make a list of merged values.
   ///
   /// - Parameter key: the key that tells elements apart.
-  init(of merged: [Value], since local: [Value], by key: String) {
-    func keys(of elements: [Value]) -> [ElementKey] {
+  init(of merged: [ArchiveValue], since local: [ArchiveValue], by key: String) {
+    func keys(of elements: [ArchiveValue]) -> [ElementKey] {
       var keys = ElementKeys()
       return elements.map { keys.key(for: $0[key].flatMap { $0.isNull ? nil : $0 } ?? $0) }
     }

@@ -235,7 +235,7 @@ struct ListMerge {
       try origin.map({ try reader.findFields(schema.fullShape, in: state.old.ranges[$0], &state.olds) }) ?? true
     else { return try mergeWhole(place, counterpart, origin, &state) ?? .local(place) }
     var isLocal = true, isServer = true
-    var changes: [(place: Int, value: Value?)] = []
+    var changes: [(place: Int, value: ArchiveValue?)] = []
     for number in policies.indices {
       let mine = state.fields[number]..<state.fields[number + 1]
       let theirs = state.others[number]..<state.others[number + 1]
@@ -256,7 +256,7 @@ struct ListMerge {
       let key = schema.allKeys[number]
       state.merger.path = [.element(key: self.key, id: try reader.value(at: identity.lowerBound)), .key(key)]
       defer { state.merger.path = [] }
-      let result: Value?
+      let result: ArchiveValue?
       do { result = try state.merger.merge(state.merger.sides(base, local, server), policy) } catch {
         throw ArchiveError.at(.key(key), error)
       }

@@ -36,7 +36,7 @@ extension MergeState {
       // What has no place in the base cannot be upgraded with it.
       if (try? raw([conflict], \.local)) == nil { kept.append(conflict) } else { changed.append(conflict) }
     }
-    func side(_ value: KeyPath<MergeReport.Entry, Value?>) throws -> Value {
+    func side(_ value: KeyPath<MergeReport.Entry, ArchiveValue?>) throws -> ArchiveValue {
       let (root, objects) = try raw(changed, value)
       let reader = PartReader(graph, .mergedArchive)
       try reader.take(objects.map { .record($0) }, for: type)
@@ -45,7 +45,7 @@ extension MergeState {
     let sides = (try side(\.base), try side(\.local), try side(\.server))
     let trees = try [sides.0, sides.1, sides.2].map { try tree($0, graph, 0) }
     let paths = changed.map(\.path.components)
-    func values(_ tree: Value, _ paths: [[MergePath.Component]]) throws -> [Value?] {
+    func values(_ tree: ArchiveValue, _ paths: [[MergePath.Component]]) throws -> [ArchiveValue?] {
       var ambiguous = Set<Int>()
       return try PathValues.find(paths.map { $0[...] }, in: tree, ambiguous: &ambiguous) { _ in base }
     }
@@ -88,8 +88,8 @@ extension MergeState {
 
   /// The base as it was archived, with one side's values where the conflicts are.
   private func raw(
-    _ conflicts: [MergeReport.Entry], _ value: KeyPath<MergeReport.Entry, Value?>
-  ) throws -> (root: Value, objects: [ModelRecord]) {
+    _ conflicts: [MergeReport.Entry], _ value: KeyPath<MergeReport.Entry, ArchiveValue?>
+  ) throws -> (root: ArchiveValue, objects: [ModelRecord]) {
     guard let base else { throw PathEditor.lost }
     let all = ([base] + objects).map(Self.withReferences)
     var editor = PathEditor { number in
@@ -108,7 +108,7 @@ extension MergeState {
     ModelRecord(shape: record.shape, values: record.values.map(withReferences))
   }
 
-  private static func withReferences(_ value: Value) -> Value {
+  private static func withReferences(_ value: ArchiveValue) -> ArchiveValue {
     value.mapRecords { record in
       if record.typeName == referenceName, let number = record["number"]?.intValue { return .reference(number) }
       return .record(withReferences(record))
@@ -116,7 +116,7 @@ extension MergeState {
   }
 
   /// A value with objects in their places; a cycle ends in null.
-  private func tree(_ value: Value, _ graph: MergeGraph, _ depth: Int) throws -> Value {
+  private func tree(_ value: ArchiveValue, _ graph: MergeGraph, _ depth: Int) throws -> ArchiveValue {
     try value.mapReferences { number in
       depth < 32 ? try tree(.record(graph.record(number)), graph, depth + 1) : .null
     }
@@ -150,7 +150,7 @@ extension ModelRecord {
   }
 }
 
-extension Value {
+extension ArchiveValue {
   fileprivate func isOutdated(_ catalog: SchemaCatalog) -> Bool {
     if case .record(let record) = self { return record.isOutdated(catalog) }
     return containsInside { $0.isOutdated(catalog) }

@@ -31,12 +31,12 @@ public struct MergeState: Sendable, Hashable {
   /// The type of a record that refers to an object which is kept apart: 0 is the model itself, and the others follow.
   static let referenceName = "strata.reference"
 
-  static func reference(_ number: Int) -> Value {
+  static func reference(_ number: Int) -> ArchiveValue {
     .record(ModelRecord(typeName: referenceName, modelVersion: nil, fields: [("number", .integer(number))]))
   }
 
   /// The base as parts of a model at today's version.
-  func read(_ base: ModelRecord, _ type: any VersionedModel.Type, _ reader: PartReader) throws -> Value {
+  func read(_ base: ModelRecord, _ type: any VersionedModel.Type, _ reader: PartReader) throws -> ArchiveValue {
     try reader.take(([base] + objects).map { .record($0) }, for: type)
     return try reader.read(type, type.schema.isObject ? Self.reference(0) : .record(base))
   }
@@ -68,14 +68,14 @@ public struct MergeState: Sendable, Hashable {
 extension MergeState: Archivable {
   public func write(to writer: inout ArchiveWriter) throws { try writer.write(value) }
 
-  var value: Value {
-    var object = Object([
+  var value: ArchiveValue {
+    var object = ArchiveObject([
       .init(key: "base", value: base.map { .record($0) } ?? .null),
       .init(
         key: "conflicts",
         value: .array(
           conflicts.map { entry in
-            var object = Object([
+            var object = ArchiveObject([
               .init(key: "path", value: .array(entry.path.components.map(\.value))),
               .init(key: "rule", value: .string(entry.rule)),
             ])
@@ -89,7 +89,7 @@ extension MergeState: Archivable {
     return .object(object)
   }
 
-  public static func make(from value: Value, in context: DecodingContext) throws -> MergeState {
+  public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> MergeState {
     // JSON does not hold it, and an archive from before it was declared has nothing.
     guard !value.isNull else { return MergeState() }
     guard let object = value.objectValue else {

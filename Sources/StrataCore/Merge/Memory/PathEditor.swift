@@ -12,7 +12,9 @@ struct PathEditor {
   }
 
   /// - Parameter path: the rest of the way.
-  mutating func set(_ new: Value?, at path: ArraySlice<MergePath.Component>, in value: Value?) throws -> Value? {
+  mutating func set(_ new: ArchiveValue?, at path: ArraySlice<MergePath.Component>, in value: ArchiveValue?) throws
+    -> ArchiveValue?
+  {
     guard let step = path.first else { return new }
     if case .reference(let number)? = value {
       let fields = try updates[number] ?? record(number)
@@ -40,8 +42,9 @@ struct PathEditor {
   }
 
   private mutating func set(
-    _ new: Value?, _ step: MergePath.Component, _ path: ArraySlice<MergePath.Component>, in elements: [Value]
-  ) throws -> [Value] {
+    _ new: ArchiveValue?, _ step: MergePath.Component, _ path: ArraySlice<MergePath.Component>,
+    in elements: [ArchiveValue]
+  ) throws -> [ArchiveValue] {
     var elements = elements
     var place: Int?
     if case .index(let index) = step {
@@ -62,7 +65,7 @@ struct PathEditor {
     return elements
   }
 
-  private func matches(_ element: Value, _ step: MergePath.Component) throws -> Bool {
+  private func matches(_ element: ArchiveValue, _ step: MergePath.Component) throws -> Bool {
     var opened = element
     if case .reference(let number) = element { opened = .record(try updates[number] ?? record(number)) }
     return switch step {

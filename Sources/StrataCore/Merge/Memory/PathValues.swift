@@ -5,11 +5,11 @@ enum PathValues {
   ///   - record: the fields of an object.
   /// - Returns: the value at each path; `nil` where there is none.
   static func find(
-    _ paths: [ArraySlice<MergePath.Component>], in root: Value, ambiguous: inout Set<Int>,
+    _ paths: [ArraySlice<MergePath.Component>], in root: ArchiveValue, ambiguous: inout Set<Int>,
     _ record: (Int) throws -> ModelRecord
-  ) throws -> [Value?] {
-    var result = [Value?](repeating: nil, count: paths.count)
-    func visit(_ numbers: [Int], _ depth: Int, _ value: Value) throws {
+  ) throws -> [ArchiveValue?] {
+    var result = [ArchiveValue?](repeating: nil, count: paths.count)
+    func visit(_ numbers: [Int], _ depth: Int, _ value: ArchiveValue) throws {
       var inner: [Int] = []
       for number in numbers {
         if paths[number].count == depth { result[number] = value } else { inner.append(number) }
@@ -19,7 +19,7 @@ enum PathValues {
       if case .reference(let number) = value { opened = .record(try record(number)) }
       var groups: [MergePath.Component: [Int]] = [:]
       for number in inner { groups[paths[number][paths[number].startIndex + depth], default: []].append(number) }
-      var elements: [MergePath.Component: Value] = [:]
+      var elements: [MergePath.Component: ArchiveValue] = [:]
       if let values = opened.arrayValue {
         let keys = Set(groups.keys.compactMap { if case .element(let key, _) = $0 { ExactKey(key) } else { nil } })
         let hasContent = groups.keys.contains { if case .value = $0 { true } else { false } }

@@ -2,7 +2,7 @@
 /// refers to them, and apart where several do, or where they would be nested too deeply.
 struct RememberedGraph {
   private let catalog: SchemaCatalog
-  private let root: Value
+  private let root: ArchiveValue
   private let canonical: (Int) -> Int
   private let record: (Int) throws -> ModelRecord
   /// Objects deeper than this are kept apart.
@@ -12,7 +12,7 @@ struct RememberedGraph {
   ///   - canonical: the same number for all references to one object.
   ///   - record: the fields of an object.
   init(
-    _ catalog: SchemaCatalog, _ root: Value, canonical: @escaping (Int) -> Int = { $0 },
+    _ catalog: SchemaCatalog, _ root: ArchiveValue, canonical: @escaping (Int) -> Int = { $0 },
     _ record: @escaping (Int) throws -> ModelRecord
   ) {
     self.catalog = catalog
@@ -35,7 +35,7 @@ struct RememberedGraph {
     }
     var depths: [Int: Int] = [:]
     func visit(_ fields: ModelRecord, _ depth: Int) {
-      Value.record(fields).forEachReference { number in
+      ArchiveValue.record(fields).forEachReference { number in
         let object = canonical(number)
         counts[object, default: 0] += 1
         guard object != rootObject, depths[object] == nil else { return }
@@ -92,7 +92,7 @@ struct RememberedGraph {
 
 }
 
-extension Value {
+extension ArchiveValue {
   fileprivate var hasSetOfReferences: Bool {
     if case .set = self { hasReferences } else { containsInside(where: \.hasSetOfReferences) }
   }

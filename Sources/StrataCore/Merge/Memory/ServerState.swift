@@ -1,8 +1,8 @@
 /// What the server said so far: the base with what came in over it.
 struct ServerState {
   private var merger: ValueMerger
-  private let server: Value
-  private let base: Value?
+  private let server: ArchiveValue
+  private let base: ArchiveValue?
   private let wanted: Set<String>?
   private let stateKey: String
   private var root: ModelRecord
@@ -11,7 +11,9 @@ struct ServerState {
   /// - Parameters:
   ///   - wanted: the keys that were merged; of others nothing counts. All unless given.
   ///   - stateKey: the key under which the model remembers this.
-  init(_ merger: ValueMerger, _ server: Value, _ base: Value?, wanted: Set<String>?, state stateKey: String) throws {
+  init(
+    _ merger: ValueMerger, _ server: ArchiveValue, _ base: ArchiveValue?, wanted: Set<String>?, state stateKey: String
+  ) throws {
     self.merger = merger
     self.server = server
     self.base = base
@@ -22,7 +24,7 @@ struct ServerState {
   }
 
   private mutating func rootFields() throws -> ModelRecord {
-    func fields(_ value: Value?) throws -> (ModelRecord, ModelSchema)? {
+    func fields(_ value: ArchiveValue?) throws -> (ModelRecord, ModelSchema)? {
       switch value {
       case .reference(let number)?: (try merger.graph.record(number), merger.graph.schema(number))
       case .record(let record)?: merger.catalog[record.typeName].map { (record, $0) }
@@ -72,7 +74,7 @@ struct ServerState {
     var copy = self
     let matching = merger.matching
     let rootEntity = rootEntity
-    let root: Value = if case .reference = server { server } else { .record(self.root) }
+    let root: ArchiveValue = if case .reference = server { server } else { .record(self.root) }
     return try RememberedGraph(merger.catalog, root, canonical: { matching?.entity(of: $0) ?? $0 }) { number in
       if let rootEntity, matching?.entity(of: number) == rootEntity { return copy.root }
       return try copy.record(number)

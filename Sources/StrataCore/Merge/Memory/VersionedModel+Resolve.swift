@@ -4,7 +4,7 @@ public enum MergeResolution: Sendable, Hashable {
   case base, server
   /// What is here now, also where it was edited since.
   case local
-  case value(Value)
+  case value(ArchiveValue)
 }
 
 extension VersionedModel {
@@ -49,7 +49,7 @@ extension VersionedModel {
     var editor = PathEditor { try graph.record($0) }
     var root = snapshot.root
     if resolution != .local {
-      let value: Value? =
+      let value: ArchiveValue? =
         switch resolution {
         case .base: conflict.base
         case .local: nil
@@ -105,18 +105,18 @@ extension VersionedModel where Self: AnyObject {
 private struct LocalObjects {
   private struct Identity: Hashable {
     let typeName: String
-    let value: Value
+    let value: ArchiveValue
   }
 
   private let graph: MergeGraph
   private var numbers: [Identity: Int] = [:]
   private var keys: [String: String] = [:]
 
-  init(_ graph: MergeGraph, _ root: Value) throws {
+  init(_ graph: MergeGraph, _ root: ArchiveValue) throws {
     self.graph = graph
     var waiting: [Int] = []
     var seen = Set<Int>()
-    func visit(_ value: Value) { value.forEachReference { if seen.insert($0).inserted { waiting.append($0) } } }
+    func visit(_ value: ArchiveValue) { value.forEachReference { if seen.insert($0).inserted { waiting.append($0) } } }
     visit(root)
     while let number = waiting.popLast() {
       let record = try graph.record(number)
@@ -131,7 +131,7 @@ private struct LocalObjects {
     }
   }
 
-  func located(_ value: Value) -> Value {
+  func located(_ value: ArchiveValue) -> ArchiveValue {
     value.mapRecords { record in
       if let key = keys[record.typeName], let id = record[key],
         let number = numbers[Identity(typeName: record.typeName, value: id)]

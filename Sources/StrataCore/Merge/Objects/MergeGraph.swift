@@ -36,7 +36,7 @@ final class MergeGraph {
   func schema(_ number: Int) -> ModelSchema { type(number).schema }
 
   /// The schema of a model or of the object that a reference names; `nil` for anything else.
-  func schema(of value: Value, in catalog: SchemaCatalog) -> ModelSchema? {
+  func schema(of value: ArchiveValue, in catalog: SchemaCatalog) -> ModelSchema? {
     switch value {
     case .reference(let number): schema(number)
     case .record(let record): catalog[record.typeName]
@@ -46,22 +46,22 @@ final class MergeGraph {
 
   /// The key that tells the elements of a field's array apart: what its policy names, else what the type of one of them
   /// is identified by.
-  func listKey(_ typeName: String, _ key: String, _ element: Value, in catalog: SchemaCatalog) -> String? {
+  func listKey(_ typeName: String, _ key: String, _ element: ArchiveValue, in catalog: SchemaCatalog) -> String? {
     let field = catalog[typeName]?.mergeTraits.fields[ExactKey(key)]
     if case .byID(let key, _)? = field?.merge.leading.rule { return key }
     return schema(of: element, in: catalog)?.identityKey
   }
 
   /// The value of a model or a list: references to objects, and records of values.
-  func value(of model: some Archivable) throws -> Value {
+  func value(of model: some Archivable) throws -> ArchiveValue {
     try model.archivedValue(includingExcluded: true, role: .referenced(referenced))
   }
 
   /// The fields of a model or of the object that a reference names; `nil` for anything else.
-  func fields(of value: Value) throws -> ModelRecord? { try opened(value).recordValue }
+  func fields(of value: ArchiveValue) throws -> ModelRecord? { try opened(value).recordValue }
 
   /// The fields of what a reference names; any other value as it is.
-  func opened(_ value: Value) throws -> Value {
+  func opened(_ value: ArchiveValue) throws -> ArchiveValue {
     if case .reference(let number) = value { .record(try record(number)) } else { value }
   }
 
@@ -108,10 +108,10 @@ final class MergeGraph {
   }
 }
 
-extension Value {
+extension ArchiveValue {
   /// The value with another one in place of each outermost record. Keys of maps and members of sets, which are
   /// identified by all that they have, stay.
-  func mapRecords(_ replacement: (ModelRecord) throws -> Value) rethrows -> Value {
+  func mapRecords(_ replacement: (ModelRecord) throws -> ArchiveValue) rethrows -> ArchiveValue {
     switch self {
     case .record(let record): try replacement(record)
     case .array, .object: try mapInside { try $0.mapRecords(replacement) }

@@ -17,7 +17,7 @@ struct ObjectLinking {
 
   private let graph: MergeGraph
   private let matching: ObjectMatching?
-  private(set) var root: Value
+  private(set) var root: ArchiveValue
   private(set) var updates: [Update] = []
   /// The new objects, in the order in which they can be made: those that constants refer to come first.
   private(set) var additions: [Addition] = []
@@ -31,7 +31,7 @@ struct ObjectLinking {
   ///   - root: what became of the root.
   ///   - complete: the fields of an entity that is new here.
   init(
-    _ graph: MergeGraph, _ matching: ObjectMatching?, root: Value, updates: [Update],
+    _ graph: MergeGraph, _ matching: ObjectMatching?, root: ArchiveValue, updates: [Update],
     complete: (Int) throws -> ModelRecord
   ) throws {
     self.graph = graph
@@ -52,7 +52,7 @@ struct ObjectLinking {
   }
 
   /// The value with references to local objects.
-  func linked(_ value: Value) throws -> Value {
+  func linked(_ value: ArchiveValue) throws -> ArchiveValue {
     guard value.hasReferences else { return value }
     return try value.mapReferences { number in
       switch try standIn(number) {
@@ -92,7 +92,7 @@ struct ObjectLinking {
   private func hasSameFields(_ one: Int, _ other: Int) throws -> Bool {
     guard let matching else { return false }
     let left = try fields[one] ?? graph.record(one), right = try fields[other] ?? graph.record(other)
-    return Value.record(left).isSame(as: .record(right)) { matching.canonical($0) }
+    return ArchiveValue.record(left).isSame(as: .record(right)) { matching.canonical($0) }
   }
 
   // MARK: New objects
@@ -100,7 +100,7 @@ struct ObjectLinking {
   private mutating func findAdditions(_ complete: (Int) throws -> ModelRecord) throws {
     var found = Set<Int>()
     var waiting: [Int] = []
-    func visit(_ value: Value) throws {
+    func visit(_ value: ArchiveValue) throws {
       try value.forEachReference { number in
         if case .new(let entity) = try standIn(number), found.insert(entity).inserted { waiting.append(entity) }
       }

@@ -36,7 +36,7 @@ extension ObjectMatching {
   }
 
   private mutating func entries(_ place: Place) throws {
-    func lookup(_ value: Value?) -> [SameValue: Value] {
+    func lookup(_ value: ArchiveValue?) -> [SameValue: ArchiveValue] {
       Dictionary(
         (value?.mapEntries ?? []).map { (SameValue($0.key), $0.value) }, uniquingKeysWith: { first, _ in first })
     }
@@ -75,12 +75,12 @@ extension ObjectMatching {
   }
 
   private mutating func elements(
-    _ place: Place, _ key: String, _ base: [Value], _ local: [Value], _ server: [Value]
+    _ place: Place, _ key: String, _ base: [ArchiveValue], _ local: [ArchiveValue], _ server: [ArchiveValue]
   ) throws {
-    func keys(of elements: [Value]) throws -> [ElementKey?] {
+    func keys(of elements: [ArchiveValue]) throws -> [ElementKey?] {
       try ElementKeys.keys(of: elements, by: key, graph.opened)
     }
-    func lookup(_ elements: [Value]) throws -> [ElementKey: Value] {
+    func lookup(_ elements: [ArchiveValue]) throws -> [ElementKey: ArchiveValue] {
       let pairs = zip(try keys(of: elements), elements).compactMap { key, element in key.map { ($0, element) } }
       return Dictionary(pairs) { first, _ in first }
     }
@@ -98,7 +98,7 @@ extension ObjectMatching {
   }
 
   private mutating func align(
-    _ one: [Value], _ other: [Value], _ fillsGaps: Bool, _ place: (Value, Value) -> Place
+    _ one: [ArchiveValue], _ other: [ArchiveValue], _ fillsGaps: Bool, _ place: (ArchiveValue, ArchiveValue) -> Place
   ) throws {
     // Of a part nobody knows what it looks like.
     if fillsGaps, try other.contains(where: isPart) {
@@ -128,13 +128,13 @@ extension ObjectMatching {
     }
   }
 
-  private func isPart(_ element: Value) throws -> Bool {
+  private func isPart(_ element: ArchiveValue) throws -> Bool {
     guard case .reference(let number) = element, number < 0 else { return false }
     return try graph.record(number).values.count < graph.schema(number).fields.count
   }
 
   /// What an element looks like by itself, with what tells the objects apart that it refers to.
-  private func content(_ element: Value) throws -> Value {
+  private func content(_ element: ArchiveValue) throws -> ArchiveValue {
     try graph.opened(element).mapReferences { number in
       entity(of: number).flatMap { entities[$0].hasIdentity ? .reference($0) : nil } ?? .null
     }

@@ -25,9 +25,9 @@ struct ObjectMatching {
 
   /// The same place on each side; `nil` where nothing is there.
   struct Place {
-    var base: Value?
-    var local: Value?
-    var server: Value?
+    var base: ArchiveValue?
+    var local: ArchiveValue?
+    var server: ArchiveValue?
     /// Whether the server's is one of several objects for one.
     var isRepeated = false
     /// Whether base and local were matched with each other before.
@@ -37,7 +37,7 @@ struct ObjectMatching {
   private struct Identity: Hashable {
     /// The name of the class that all of the hierarchy inherit from.
     let family: String
-    let value: Value
+    let value: ArchiveValue
   }
 
   /// Where an object belongs: its entity, and the sides that have it.
@@ -124,10 +124,10 @@ struct ObjectMatching {
   }
 
   /// Adds all objects that one side leads to, those with an identity to the entity that has it.
-  private mutating func add(_ root: Value, _ side: Side, _ skippedKeys: (ModelSchema) -> Set<String>) throws {
+  private mutating func add(_ root: ArchiveValue, _ side: Side, _ skippedKeys: (ModelSchema) -> Set<String>) throws {
     var queue: [Int] = []
     var seen = Set<Int>()
-    func visit(_ value: Value, _ schema: ModelSchema?) {
+    func visit(_ value: ArchiveValue, _ schema: ModelSchema?) {
       if case .record(let record) = value, side == .server, let schema {
         let skipped = skippedKeys(schema)
         for (key, value) in zip(record.keys, record.values) where skipped.isEmpty || !skipped.contains(key) {
@@ -150,7 +150,7 @@ struct ObjectMatching {
     }
   }
 
-  private func rootSchema(_ root: Value) -> ModelSchema? {
+  private func rootSchema(_ root: ArchiveValue) -> ModelSchema? {
     if case .reference(let number) = root { graph.schema(number) } else { rootStructure }
   }
 
@@ -204,7 +204,9 @@ struct ObjectMatching {
   }
 
   /// Makes one entity of two objects at one place, where they can be the same.
-  private mutating func join(_ one: Value?, _ other: Value?, isRoot: Bool, isRepeated: Bool = false) throws {
+  private mutating func join(_ one: ArchiveValue?, _ other: ArchiveValue?, isRoot: Bool, isRepeated: Bool = false)
+    throws
+  {
     guard case .reference(let left)? = one, case .reference(let right)? = other, let first = entity(of: left),
       let second = entity(of: right)
     else { return }
@@ -249,7 +251,7 @@ struct ObjectMatching {
     let isNew = zip(visited, counts).contains { $0 == 0 && $1 > 0 }
     let news = isNew ? [0..<(counts.max() ?? 0)] : zip(visited, counts).map { $0..<$1 }
     for index in news.joined() {
-      func field(_ side: Side) throws -> Value? {
+      func field(_ side: Side) throws -> ArchiveValue? {
         let numbers = members[side.rawValue]
         guard let number = numbers.indices.contains(index) ? numbers[index] : numbers.first else { return nil }
         return .record(try graph.record(number))

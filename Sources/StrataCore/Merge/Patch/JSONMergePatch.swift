@@ -6,17 +6,17 @@ public enum JSONMergePatch {
   /// said, since null removes; such a key is left out.
   ///
   /// - Complexity: linear in the size of both.
-  public static func patch(from old: Value, to new: Value) -> Value {
+  public static func patch(from old: ArchiveValue, to new: ArchiveValue) -> ArchiveValue {
     difference(from: old, to: new) ?? (new.objectValue == nil ? new : [:])
   }
 
   /// - Returns: `nil` where nothing needs to be said.
-  private static func difference(from old: Value, to new: Value) -> Value? {
+  private static func difference(from old: ArchiveValue, to new: ArchiveValue) -> ArchiveValue? {
     guard case .object(let new) = new else { return old.isSame(as: new) ? nil : new }
     guard case .object(let old) = old else { return withoutNulls(.object(new)) }
     guard !old.entries.isStored(like: new.entries) else { return nil }
     let pairs = KeyPairs(old.entries, new.entries)
-    var entries: [Object.Entry] = []
+    var entries: [ArchiveObject.Entry] = []
     for (entry, place) in zip(new.entries, pairs.olds) {
       let before = place.map { old.entries[$0].value }
       if entry.value.isNull {
@@ -28,18 +28,18 @@ public enum JSONMergePatch {
     for (entry, place) in zip(old.entries, pairs.news) where place == nil {
       entries.append(.init(key: entry.key, value: .null))
     }
-    return entries.isEmpty ? nil : .object(Object(uniqueEntries: entries))
+    return entries.isEmpty ? nil : .object(ArchiveObject(uniqueEntries: entries))
   }
 
   /// What a document becomes by a patch (RFC 7396, section 2).
   ///
   /// - Complexity: linear in the size of the patch and of the objects that it changes.
-  public static func apply(_ patch: Value, to target: Value) -> Value {
+  public static func apply(_ patch: ArchiveValue, to target: ArchiveValue) -> ArchiveValue {
     guard case .object(let patch) = patch else { return patch }
     let entries = target.objectValue?.entries ?? []
     var places = KeyPlaces(entries)
-    var values: [Value?] = entries.map(\.value)
-    var added: [Object.Entry] = []
+    var values: [ArchiveValue?] = entries.map(\.value)
+    var added: [ArchiveObject.Entry] = []
     var next = 0
     for entry in patch.entries {
       let place = places.place(of: entry.key, near: next)
@@ -51,14 +51,14 @@ public enum JSONMergePatch {
       }
     }
     let kept = zip(entries, values).compactMap { entry, value in
-      value.map { Object.Entry(key: entry.key, value: $0) }
+      value.map { ArchiveObject.Entry(key: entry.key, value: $0) }
     }
-    return .object(Object(uniqueEntries: kept + added))
+    return .object(ArchiveObject(uniqueEntries: kept + added))
   }
 
-  private static func withoutNulls(_ value: Value) -> Value {
+  private static func withoutNulls(_ value: ArchiveValue) -> ArchiveValue {
     guard case .object(let object) = value else { return value }
     let entries = object.entries.filter { !$0.value.isNull }
-    return .object(Object(uniqueEntries: entries.map { .init(key: $0.key, value: withoutNulls($0.value)) }))
+    return .object(ArchiveObject(uniqueEntries: entries.map { .init(key: $0.key, value: withoutNulls($0.value)) }))
   }
 }

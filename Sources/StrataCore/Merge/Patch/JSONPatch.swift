@@ -4,13 +4,13 @@ public import Foundation
 public struct JSONPatch: Sendable, Hashable {
   public enum Operation: Sendable, Hashable {
     /// Puts a value in: under a key, or before a place of an array; `-` is after its last.
-    case add(JSONPointer, Value)
+    case add(JSONPointer, ArchiveValue)
     case remove(JSONPointer)
-    case replace(JSONPointer, Value)
+    case replace(JSONPointer, ArchiveValue)
     case move(from: JSONPointer, to: JSONPointer)
     case copy(from: JSONPointer, to: JSONPointer)
     /// Fails where the value there is another one. Numbers are compared as numbers.
-    case test(JSONPointer, Value)
+    case test(JSONPointer, ArchiveValue)
   }
 
   public var operations: [Operation]
@@ -25,7 +25,7 @@ public struct JSONPatch: Sendable, Hashable {
   /// Reads a patch from a JSON value: an array of objects with `op` and `path`. Other keys are passed over.
   ///
   /// - Throws: ``ArchiveError`` with the code `invalidJSON`, with the place of the operation in its path.
-  public init(json: Value) throws {
+  public init(json: ArchiveValue) throws {
     guard case .array(let elements) = json else {
       throw ArchiveError(.invalidJSON, "a JSON patch is an array of operations")
     }
@@ -35,7 +35,7 @@ public struct JSONPatch: Sendable, Hashable {
   }
 
   /// The patch as a JSON value.
-  public var json: Value { .array(operations.map(\.json)) }
+  public var json: ArchiveValue { .array(operations.map(\.json)) }
 
   /// The document that the patch makes of another one: all operations, or an error.
   ///
@@ -55,7 +55,7 @@ public struct JSONPatch: Sendable, Hashable {
   ///   alone.
   /// - Complexity: linear in the sizes of document, patch and what is copied, times the length of the paths. Putting
   ///   in and taking out within an array costs about the square root of its length.
-  public func applied(to document: Value, limits: ArchiveLimits = ArchiveLimits()) throws -> Value {
+  public func applied(to document: ArchiveValue, limits: ArchiveLimits = ArchiveLimits()) throws -> ArchiveValue {
     var tree = try PatchTree(document, operations, depthLimit: min(limits.depth, JSONReader.maximumDepth))
     for (place, operation) in operations.enumerated() {
       do { try operation.apply(to: &tree) } catch { throw ArchiveError.at(.index(place), error) }
@@ -68,7 +68,7 @@ public struct JSONPatch: Sendable, Hashable {
   /// What is not a number is the same as itself here, but JSON text cannot say it.
   ///
   /// - Complexity: as ``ValueDifference``, whose rules for arrays without keys hold for all arrays here.
-  public init(from old: Value, to new: Value) {
+  public init(from old: ArchiveValue, to new: ArchiveValue) {
     var comparison = Comparison()
     comparison.compare(old, new)
     operations = comparison.operations
@@ -80,13 +80,13 @@ public struct JSONPatch: Sendable, Hashable {
 
     private func pointer(_ token: String) -> JSONPointer { JSONPointer(path + [token]) }
 
-    private mutating func compare(_ old: Value, _ new: Value, at token: String) {
+    private mutating func compare(_ old: ArchiveValue, _ new: ArchiveValue, at token: String) {
       path.append(token)
       compare(old, new)
       path.removeLast()
     }
 
-    mutating func compare(_ old: Value, _ new: Value) {
+    mutating func compare(_ old: ArchiveValue, _ new: ArchiveValue) {
       switch (old, new) {
       case (.object(let before), .object(let after)): compare(before.entries, after.entries)
       case (.array(let before), .array(let after)): compare(before, after)
@@ -94,7 +94,7 @@ public struct JSONPatch: Sendable, Hashable {
       }
     }
 
-    private mutating func compare(_ before: [Object.Entry], _ after: [Object.Entry]) {
+    private mutating func compare(_ before: [ArchiveObject.Entry], _ after: [ArchiveObject.Entry]) {
       guard !before.isStored(like: after) else { return }
       let pairs = KeyPairs(before, after)
       for (entry, new) in zip(before, pairs.news) where new == nil { operations.append(.remove(pointer(entry.key))) }
@@ -107,7 +107,7 @@ public struct JSONPatch: Sendable, Hashable {
       }
     }
 
-    private mutating func compare(_ before: [Value], _ after: [Value]) {
+    private mutating func compare(_ before: [ArchiveValue], _ after: [ArchiveValue]) {
       guard !before.isStored(like: after) else { return }
       guard before.count != after.count else {
         for place in before.indices { compare(before[place], after[place], at: String(place)) }
@@ -125,7 +125,7 @@ public struct JSONPatch: Sendable, Hashable {
 }
 
 extension JSONPatch.Operation {
-  fileprivate init(_ value: Value) throws {
+  fileprivate init(_ value: ArchiveValue) throws {
     guard case .object(let object) = value, case .string(let name)? = object["op"] else {
       throw ArchiveError(.invalidJSON, "an operation is an object with the key op")
     }
@@ -135,7 +135,7 @@ extension JSONPatch.Operation {
       }
       do { return try JSONPointer(parsing: text) } catch { throw ArchiveError.at(.key(key), error) }
     }
-    func operand() throws -> Value {
+    func operand() throws -> ArchiveValue {
       guard let value = object["value"] else {
         throw ArchiveError(.invalidJSON, "the operation needs a value", path: [.key("value")])
       }
@@ -154,11 +154,11 @@ extension JSONPatch.Operation {
     }
   }
 
-  fileprivate var json: Value {
-    func object(_ name: String, _ path: JSONPointer, _ more: (String, Value)?...) -> Value {
-      let entries: [(String, Value)] =
+  fileprivate var json: ArchiveValue {
+    func object(_ name: String, _ path: JSONPointer, _ more: (String, ArchiveValue)?...) -> ArchiveValue {
+      let entries: [(String, ArchiveValue)] =
         [("op", .string(name)), ("path", .string(path.description))] + more.compactMap(\.self)
-      return .object(Object(entries.map { .init(key: $0.0, value: $0.1) }))
+      return .object(ArchiveObject(entries.map { .init(key: $0.0, value: $0.1) }))
     }
     return switch self {
     case .add(let path, let value): object("add", path, ("value", value))

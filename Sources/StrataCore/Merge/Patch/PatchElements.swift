@@ -9,7 +9,7 @@ struct PatchElements {
 
   init() {}
 
-  init(_ elements: [Value]) {
+  init(_ elements: [ArchiveValue]) {
     count = elements.count
     pieces = stride(from: 0, to: count, by: Self.pieceSize).map { start in
       elements[start..<min(start + Self.pieceSize, count)].map { .value($0) }

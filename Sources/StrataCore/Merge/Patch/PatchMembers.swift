@@ -13,7 +13,7 @@ struct PatchMembers {
   /// So few keys are faster looked through.
   private static let few = 8
 
-  init(_ entries: [Object.Entry], of record: ModelRecord? = nil) {
+  init(_ entries: [ArchiveObject.Entry], of record: ModelRecord? = nil) {
     self.record = record
     count = entries.count
     keys = entries.map(\.key)

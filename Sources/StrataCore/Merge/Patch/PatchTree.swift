@@ -7,7 +7,7 @@ struct PatchTree {
   /// The content of a place.
   enum Slot {
     /// A value that no path has led into.
-    case value(Value)
+    case value(ArchiveValue)
     /// The number of an array or an object that is taken apart.
     case node(Int)
   }
@@ -68,7 +68,7 @@ struct PatchTree {
   private var hasMoved = false
 
   /// - Throws: ``ArchiveError`` with the code `limitExceeded` where the document is nested too deep.
-  init(_ document: Value, _ operations: [JSONPatch.Operation], depthLimit: Int) throws {
+  init(_ document: ArchiveValue, _ operations: [JSONPatch.Operation], depthLimit: Int) throws {
     documentSize = try document.size(limit: depthLimit)
     root = .value(document)
     self.operations = operations
@@ -78,7 +78,7 @@ struct PatchTree {
   /// The document as it is now.
   ///
   /// - Throws: ``ArchiveError`` with the code `limitExceeded` where it is nested too deep.
-  func result() throws -> Value {
+  func result() throws -> ArchiveValue {
     let result = try value(of: root)
     if hasMoved { _ = try result.size(limit: depthLimit) }
     return result
@@ -86,14 +86,14 @@ struct PatchTree {
 
   // MARK: Operations
 
-  mutating func add(_ value: Value, at path: JSONPointer) throws {
+  mutating func add(_ value: ArchiveValue, at path: JSONPointer) throws {
     try count(value, at: path)
     try put(.value(value), at: path)
   }
 
   mutating func remove(_ path: JSONPointer) throws { _ = try take(path) }
 
-  mutating func replace(_ value: Value, at path: JSONPointer) throws {
+  mutating func replace(_ value: ArchiveValue, at path: JSONPointer) throws {
     try count(value, at: path)
     guard let last = path.tokens.last else {
       root = .value(value)
@@ -121,7 +121,7 @@ struct PatchTree {
 
   /// Whether a place holds what is equal to a value by RFC 6902, section 4.6: numbers by their value, texts by their
   /// code points.
-  mutating func isEqual(_ path: JSONPointer, to value: Value) throws -> Bool {
+  mutating func isEqual(_ path: JSONPointer, to value: ArchiveValue) throws -> Bool {
     var waiting = [(try slot(path), value)]
     while let (slot, value) = waiting.popLast() {
       switch slot {
@@ -135,8 +135,8 @@ struct PatchTree {
   /// Adds the content of a node with that of the same places of a value.
   ///
   /// - Returns: whether they have the same places.
-  private func pair(_ node: Node, _ value: Value, _ waiting: inout [(Slot, Value)]) -> Bool {
-    let entries: [Object.Entry]
+  private func pair(_ node: Node, _ value: ArchiveValue, _ waiting: inout [(Slot, ArchiveValue)]) -> Bool {
+    let entries: [ArchiveObject.Entry]
     switch (value, node.members) {
     case (.array(let elements), nil):
       guard elements.count == node.elements.count else { return false }
@@ -159,7 +159,7 @@ struct PatchTree {
   // MARK: Limits
 
   /// Counts a value that is put in.
-  private mutating func count(_ value: Value, at path: JSONPointer) throws {
+  private mutating func count(_ value: ArchiveValue, at path: JSONPointer) throws {
     madeSize += try value.size(atDepth: path.tokens.count, limit: depthLimit)
     // Few patches put in so many values that those of the patch need to be counted.
     guard madeSize > 1 << 20 else { return }
@@ -248,7 +248,7 @@ struct PatchTree {
   /// The value of the content of a place.
   ///
   /// - Throws: ``ArchiveError`` with the code `limitExceeded` where nodes are nested too deep.
-  private func value(of slot: Slot) throws -> Value {
+  private func value(of slot: Slot) throws -> ArchiveValue {
     guard case .node(let top) = slot else { return value(slot, [:]) }
     // Each node comes after the one that holds it.
     var order = [(number: top, depth: 1)]
@@ -259,24 +259,24 @@ struct PatchTree {
       nodes[number].forEachNode { order.append(($0, depth + 1)) }
       next += 1
     }
-    var made: [Int: Value] = [:]
+    var made: [Int: ArchiveValue] = [:]
     for (number, _) in order.reversed() {
       guard let members = nodes[number].members else {
-        var elements: [Value] = []
+        var elements: [ArchiveValue] = []
         elements.reserveCapacity(nodes[number].elements.count)
         nodes[number].elements.forEach { elements.append(value($0, made)) }
         made[number] = .array(elements)
         continue
       }
-      var entries: [Object.Entry] = []
+      var entries: [ArchiveObject.Entry] = []
       entries.reserveCapacity(members.count)
       members.forEach { entries.append(.init(key: $0, value: value($1, made))) }
-      made[number] = members.record.map { .record($0.with(entries)) } ?? .object(Object(uniqueEntries: entries))
+      made[number] = members.record.map { .record($0.with(entries)) } ?? .object(ArchiveObject(uniqueEntries: entries))
     }
     return value(slot, made)
   }
 
-  private func value(_ slot: Slot, _ made: [Int: Value]) -> Value {
+  private func value(_ slot: Slot, _ made: [Int: ArchiveValue]) -> ArchiveValue {
     switch slot {
     case .value(let value): value
     // Every node that is named was made before.
@@ -295,9 +295,9 @@ extension JSONPatch.Operation {
   }
 }
 
-extension Value {
+extension ArchiveValue {
   /// Equality of RFC 6902, section 4.6.
-  fileprivate func isEqualJSON(_ other: Value) -> Bool {
+  fileprivate func isEqualJSON(_ other: ArchiveValue) -> Bool {
     Self.areEqual(self, other) { left, right in
       if case .string(let left) = left, case .string(let right) = right { return ExactKey.isSame(left, right) }
       return left == right || ValueOrder.compare(left, right) == 0

@@ -3,7 +3,7 @@ import Foundation
 /// Sums of what two sides added to a number.
 enum MergeArithmetic {
   /// `local + server - base`; `nil` where the values are no numbers of one kind, or the sum is beyond 64 bits.
-  static func sum(_ sides: MergeSides) -> Value? {
+  static func sum(_ sides: MergeSides) -> ArchiveValue? {
     let values = [sides.base, sides.local, sides.server].map { $0.flatMap { $0.isNull ? nil : $0 } }
     let present = values.compactMap(\.self)
     if present.allSatisfy({ $0.integer(as: Int64.self) != nil || $0.integer(as: UInt64.self) != nil }) {
@@ -24,7 +24,7 @@ enum MergeArithmetic {
     return .double(sum)
   }
 
-  private static func doubles(_ values: [Value?]) -> [Double]? {
+  private static func doubles(_ values: [ArchiveValue?]) -> [Double]? {
     var numbers: [Double] = []
     for value in values {
       switch value {

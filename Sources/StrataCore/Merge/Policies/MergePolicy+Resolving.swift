@@ -1,7 +1,7 @@
 extension MergePolicy {
   /// What a policy makes of a value that is no container to it.
   enum Resolution {
-    case value(Value?)
+    case value(ArchiveValue?)
     case conflict
   }
 
@@ -11,7 +11,7 @@ extension MergePolicy {
   ///
   /// - Parameter times: what both sides have under a key beside the value.
   func resolve(
-    _ sides: MergeSides, times: (String) -> (local: Value?, server: Value?)
+    _ sides: MergeSides, times: (String) -> (local: ArchiveValue?, server: ArchiveValue?)
   ) throws -> Resolution {
     let (local, server) = (sides.local, sides.server)
     switch rule {
@@ -55,7 +55,7 @@ extension MergePolicy {
     return .value(order == sign ? local : server)
   }
 
-  private func later(_ sides: MergeSides, _ own: Value?, _ other: Value?) throws -> Resolution {
+  private func later(_ sides: MergeSides, _ own: ArchiveValue?, _ other: ArchiveValue?) throws -> Resolution {
     let (own, other) = (Self.time(own), Self.time(other))
     guard let own else { return other == nil ? .conflict : .value(sides.server) }
     guard let other else { return .value(sides.local) }
@@ -65,17 +65,17 @@ extension MergePolicy {
   }
 
   /// A time that can be compared; text in ISO 8601 is a date.
-  private static func time(_ value: Value?) -> Value? {
+  private static func time(_ value: ArchiveValue?) -> ArchiveValue? {
     guard let value, !value.isNull else { return nil }
     guard case .string(let text) = value else { return value }
     return ISO8601.date(from: text).map { .date($0) } ?? value
   }
 
   private func append(_ sides: MergeSides) -> Resolution {
-    func known(_ value: Value?) -> Value? { value.flatMap { $0.isNull ? nil : $0 } }
+    func known(_ value: ArchiveValue?) -> ArchiveValue? { value.flatMap { $0.isNull ? nil : $0 } }
     switch (known(sides.local), known(sides.server)) {
     case (.array(let own)?, .array(let other)?):
-      let base: [Value] = if case .array(let elements)? = known(sides.base) { elements } else { [] }
+      let base: [ArchiveValue] = if case .array(let elements)? = known(sides.base) { elements } else { [] }
       return Self.appended(own, other, since: base) { $0 }.map { .value(.array($0)) } ?? .conflict
     case (.string(let own)?, .string(let other)?):
       let base: String = if case .string(let text)? = known(sides.base) { text } else { "" }

@@ -6,7 +6,7 @@ enum ValueOrder {
   /// all numbers.
   ///
   /// - Complexity: linear in the length of the values.
-  static func compare(_ left: Value, _ right: Value) -> Int? {
+  static func compare(_ left: ArchiveValue, _ right: ArchiveValue) -> Int? {
     switch (left, right) {
     case (.string(let left), .string(let right)):
       return sign(
@@ -19,10 +19,10 @@ enum ValueOrder {
   }
 
   /// An order of all values, which both sides of an exchange find the same: by their bytes in an archive.
-  static func isGreater(_ left: Value?, than right: Value?) throws -> Bool {
+  static func isGreater(_ left: ArchiveValue?, than right: ArchiveValue?) throws -> Bool {
     guard let left else { return false }
     guard let right else { return true }
-    func bytes(_ value: Value) throws -> [UInt8] {
+    func bytes(_ value: ArchiveValue) throws -> [UInt8] {
       var writer = ArchiveWriter(usesReferences: false, minimumCapacity: 64)
       try writer.write(value)
       return writer.buffer.array()
@@ -33,7 +33,7 @@ enum ValueOrder {
   private static func sign(_ isSmaller: Bool, _ isEqual: Bool) -> Int { isSmaller ? -1 : isEqual ? 0 : 1 }
 
   /// What the two numbers are to each other, by all of their digits; see ``ExactNumber``.
-  private static func compareNumbers(_ left: Value, _ right: Value) -> Int? {
+  private static func compareNumbers(_ left: ArchiveValue, _ right: ArchiveValue) -> Int? {
     if let left = left.integer(as: Int128.self), let right = right.integer(as: Int128.self) {
       return sign(left < right, left == right)
     }

@@ -74,7 +74,7 @@ final class ListEntries: Sendable {
 
 extension ArchiveReader {
   /// A value that a merge wrote itself; `nil` where there is none.
-  fileprivate mutating func shownValue(at place: Int) -> Value? {
+  fileprivate mutating func shownValue(at place: Int) -> ArchiveValue? {
     // Bytes that a merge wrote itself can be read, and reports cannot throw.
     place < 0 ? nil : try? value(at: place)
   }

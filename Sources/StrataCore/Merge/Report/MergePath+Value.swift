@@ -1,6 +1,6 @@
 extension MergePath.Component {
   /// A step as an archive holds it.
-  var value: Value {
+  var value: ArchiveValue {
     switch self {
     case .key(let key): .string(key)
     case .index(let index): .integer(index)
@@ -9,7 +9,7 @@ extension MergePath.Component {
     }
   }
 
-  init(_ value: Value) throws {
+  init(_ value: ArchiveValue) throws {
     if let key = value.stringValue {
       self = .key(key)
     } else if let index = value.intValue {

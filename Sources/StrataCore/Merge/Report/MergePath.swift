@@ -6,9 +6,9 @@ public struct MergePath: Sendable, Hashable, CustomStringConvertible {
     /// A place in an array.
     case index(Int)
     /// The element of an array whose value under a key is this.
-    case element(key: String, id: Value)
+    case element(key: String, id: ArchiveValue)
     /// The element of an array or the key of a map that has this content.
-    case value(Value)
+    case value(ArchiveValue)
   }
 
   /// The object that the steps below lead away from; `nil` where they begin at the root.
@@ -68,7 +68,7 @@ public struct MergePath: Sendable, Hashable, CustomStringConvertible {
     return text
   }
 
-  private static func text(of value: Value) -> String {
+  private static func text(of value: ArchiveValue) -> String {
     // What JSON has no form for is shown by its kind. Nothing but the text shown comes of it.
     guard let data = try? JSONWriter().write(value), data.count <= 200 else { return "(\(value.kind))" }
     return String(decoding: data, as: UTF8.self)

@@ -3,8 +3,8 @@ public struct MergeReport: Sendable, Hashable {
   /// One field whose value is another than before.
   public struct Change: Sendable, Hashable {
     public let key: String
-    public let old: Value?
-    public let new: Value?
+    public let old: ArchiveValue?
+    public let new: ArchiveValue?
   }
 
   /// Which side a value came from.
@@ -26,10 +26,10 @@ public struct MergeReport: Sendable, Hashable {
     /// The rule that decided: a policy's ``MergePolicy/description``, or why none was needed.
     public let rule: String
     /// The three values and what became of them; `nil` where one is absent. Objects are shown as records.
-    public let base: Value?
-    public let local: Value?
-    public let server: Value?
-    public let result: Value?
+    public let base: ArchiveValue?
+    public let local: ArchiveValue?
+    public let server: ArchiveValue?
+    public let result: ArchiveValue?
   }
 
   /// The fields that changed, in the order of the schema.
@@ -100,7 +100,7 @@ extension MergeReport: CustomStringConvertible {
     }.joined(separator: "\n")
   }
 
-  private static func text(of value: Value?) -> String {
+  private static func text(of value: ArchiveValue?) -> String {
     guard let value else { return "—" }
     // What JSON has no form for is shown by its kind. Nothing but the line shown comes of it.
     guard let data = try? JSONWriter().write(value) else { return "(\(value.kind))" }
@@ -112,15 +112,15 @@ extension MergeReport: CustomStringConvertible {
   ///
   /// - Parameter showsValues: whether it has `base`, `local`, `server` and `result` too; a value that is absent has
   ///   no key.
-  public func json(showsValues: Bool = false) -> Value {
+  public func json(showsValues: Bool = false) -> ArchiveValue {
     let counts = Outcome.allCases.map { outcome in
-      Object.Entry(key: outcome.rawValue, value: .integer(entries.count { $0.outcome == outcome }))
+      ArchiveObject.Entry(key: outcome.rawValue, value: .integer(entries.count { $0.outcome == outcome }))
     }
     return [
-      "counts": .object(Object(counts)),
+      "counts": .object(ArchiveObject(counts)),
       "entries": .array(
         entries.map { entry in
-          var object = Object([
+          var object = ArchiveObject([
             .init(key: "path", value: .string(entry.path.description)),
             .init(key: "outcome", value: .string(entry.outcome.rawValue)),
             .init(key: "rule", value: .string(entry.rule)),

@@ -47,7 +47,9 @@ extension ValueMerger {
   }
 
   /// A model of a part: what it does not say is as in another record; objects in it are made anew.
-  mutating func realizedModel<M: VersionedModel>(_ type: M.Type, _ part: Value, over known: ModelRecord) throws -> M {
+  mutating func realizedModel<M: VersionedModel>(_ type: M.Type, _ part: ArchiveValue, over known: ModelRecord) throws
+    -> M
+  {
     var record = known
     switch part {
     case .reference(let number): record = try graph.record(number)
@@ -64,7 +66,7 @@ extension ValueMerger {
     return ModelRecord(shape: record.shape, values: try record.values.map { try realized($0, &inside) })
   }
 
-  private mutating func realized(_ value: Value, _ inside: inout Set<Int>) throws -> Value {
+  private mutating func realized(_ value: ArchiveValue, _ inside: inout Set<Int>) throws -> ArchiveValue {
     guard value.hasReferences else { return value }
     return try value.mapReferences { number in
       guard number < 0 else { return .reference(number) }

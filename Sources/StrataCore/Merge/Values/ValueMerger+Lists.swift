@@ -2,7 +2,7 @@ extension ValueMerger {
   /// The elements of a list, each with what tells it from the others.
   private struct Elements {
     var numbers: [Int] = []
-    var values: [Int: Value] = [:]
+    var values: [Int: ArchiveValue] = [:]
   }
 
   /// Gives what tells elements apart a number, the same in all lists.
@@ -22,7 +22,8 @@ extension ValueMerger {
     ///   - open: the fields of an object that an element refers to.
     ///   - content: what tells an element without a key apart.
     mutating func elements(
-      _ values: [Value], _ key: String?, unique: Bool, _ open: (Value) throws -> Value, _ content: (Value) -> Value
+      _ values: [ArchiveValue], _ key: String?, unique: Bool, _ open: (ArchiveValue) throws -> ArchiveValue,
+      _ content: (ArchiveValue) -> ArchiveValue
     ) throws -> Elements {
       var result = Elements()
       var keys = ElementKeys()
@@ -60,10 +61,10 @@ extension ValueMerger {
 
   /// - Parameter key: the key of the elements; `nil` for members of a set, of which each is there once.
   private func identified(
-    _ base: [Value], _ local: [Value], _ server: [Value], by key: String?
+    _ base: [ArchiveValue], _ local: [ArchiveValue], _ server: [ArchiveValue], by key: String?
   ) throws -> IdentifiedLists {
     var identities = Identities()
-    func elements(_ values: [Value]) throws -> Elements {
+    func elements(_ values: [ArchiveValue]) throws -> Elements {
       try identities.elements(values, key, unique: key == nil, graph.opened) { Self.content($0, matching) }
     }
     // Identities have their numbers in this order.
@@ -72,7 +73,7 @@ extension ValueMerger {
   }
 
   /// What tells an element from others that has no key: an object is itself.
-  private static func content(_ value: Value, _ matching: ObjectMatching?) -> Value {
+  private static func content(_ value: ArchiveValue, _ matching: ObjectMatching?) -> ArchiveValue {
     guard let matching, value.hasReferences else { return value }
     return value.mapReferences { .reference(matching.canonical($0)) }
   }
@@ -82,7 +83,7 @@ extension ValueMerger {
   /// Merges the elements of two arrays by identity; `nil` where the values are no arrays.
   mutating func mergeElements(
     _ sides: MergeSides, _ key: String, _ missing: MissingElements, _ policy: MergePolicy
-  ) throws -> Value? {
+  ) throws -> ArchiveValue? {
     guard case .array(let own)? = sides.local, case .array(var other)? = sides.server else { return nil }
     var old = sides.base?.arrayValue ?? []
     // An element without a key is identified by its content, so all of it must be there.
@@ -99,7 +100,7 @@ extension ValueMerger {
     }
     let lists = try identified(old, own, other, by: key)
     let (identities, base, local, server) = (lists.identities, lists.base, lists.local, lists.server)
-    var result: [Int: Value] = [:]
+    var result: [Int: ArchiveValue] = [:]
     for number in local.numbers + server.numbers.filter({ local.values[$0] == nil }) {
       path.append(identities.components[number])
       // A path does not tell which of several it is about, so what happens to one decides no conflict about another.
@@ -123,7 +124,7 @@ extension ValueMerger {
 
   mutating func mergeElement(
     _ sides: MergeSides, _ missing: MissingElements, _ policy: MergePolicy
-  ) throws -> Value? {
+  ) throws -> ArchiveValue? {
     switch (sides.local, sides.server) {
     case (let local?, let server?):
       if same(local, server), !countsEqualChanges || same(sides.base, local) { return local }
@@ -179,7 +180,7 @@ extension ValueMerger {
   mutating func mergeMembers(
     _ sides: MergeSides, _ policy: MergePolicy, isGrowOnly: Bool
   ) throws -> Merged? {
-    func elements(_ value: Value?) -> [Value]? { value.flatMap { $0.isNull ? nil : $0.arrayValue } }
+    func elements(_ value: ArchiveValue?) -> [ArchiveValue]? { value.flatMap { $0.isNull ? nil : $0.arrayValue } }
     guard let own = elements(sides.local) ?? elements(sides.server).map({ _ in [] }),
       let other = elements(sides.server) ?? elements(sides.local).map({ _ in [] })
     else { return nil }
@@ -199,7 +200,7 @@ extension ValueMerger {
     // Objects have no bytes of their own to be sorted by; the archive sorts them by their content.
     let isSorted = isSet && !values.contains(where: \.hasReferences)
     let sorted = isSorted ? try CanonicalOrder.sorted(values) { try $0.write($1) } : values
-    let result: Value = isSet ? .set(sorted) : .array(sorted)
+    let result: ArchiveValue = isSet ? .set(sorted) : .array(sorted)
     if !same(sides.local, sides.server) || !same(sides.local, result) {
       note(
         sides, same(result, sides.server) ? .server : same(result, sides.local) ? .local : .merged, policy, result)

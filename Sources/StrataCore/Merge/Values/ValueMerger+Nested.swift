@@ -4,8 +4,8 @@ extension ValueMerger {
   ///
   /// - Parameter isMatched: whether it is known that both are the same, whatever tells them apart.
   mutating func mergeNested(
-    _ sides: MergeSides, _ local: Value, _ server: Value, _ policy: MergePolicy, isMatched: Bool = false
-  ) throws -> Value? {
+    _ sides: MergeSides, _ local: ArchiveValue, _ server: ArchiveValue, _ policy: MergePolicy, isMatched: Bool = false
+  ) throws -> ArchiveValue? {
     switch (local, server) {
     case (.object, .object), (.map, .map), (.record, .record): break
     case (.map, .object(let object)), (.object(let object), .map): guard object.isEmpty else { return nil }
@@ -37,7 +37,7 @@ extension ValueMerger {
       let merged = try mergeEntries(sides, base?.entries ?? [], own.entries, other.entries, inherited: policy) {
         (ExactKey($0.key), $0.value, .key($0.key))
       }
-      return .object(Object(uniqueEntries: merged.map { .init(key: $0.0.text, value: $0.1) }))
+      return .object(ArchiveObject(uniqueEntries: merged.map { .init(key: $0.0.text, value: $0.1) }))
     default: return try mergeMap(sides, local, server, inherited: policy)
     }
   }
@@ -142,8 +142,8 @@ extension ValueMerger {
 
   /// Merges dictionaries whose keys are no strings. An empty one may be an object.
   private mutating func mergeMap(
-    _ sides: MergeSides, _ local: Value, _ server: Value, inherited: MergePolicy
-  ) throws -> Value {
+    _ sides: MergeSides, _ local: ArchiveValue, _ server: ArchiveValue, inherited: MergePolicy
+  ) throws -> ArchiveValue {
     let (base, own, other) = (sides.base?.mapEntries ?? [], local.mapEntries ?? [], server.mapEntries ?? [])
     for entries in [own, other] where Set(entries.map { SameValue($0.key) }).count < entries.count {
       throw ArchiveError(.mergeFailed, "a dictionary has several keys that are not a number; each may be there once")
@@ -161,15 +161,15 @@ extension ValueMerger {
   /// - Parameter parts: the key of an entry, by which it is found again, its value, and the step to that.
   private mutating func mergeEntries<Entry, Key: Hashable>(
     _ sides: MergeSides, _ base: [Entry], _ local: [Entry], _ server: [Entry], inherited: MergePolicy,
-    _ parts: (Entry) -> (key: Key, value: Value, step: MergePath.Component)
-  ) throws -> [(Key, Value)] {
-    func lookup(_ entries: [Entry]) -> [Key: Value] {
+    _ parts: (Entry) -> (key: Key, value: ArchiveValue, step: MergePath.Component)
+  ) throws -> [(Key, ArchiveValue)] {
+    func lookup(_ entries: [Entry]) -> [Key: ArchiveValue] {
       Dictionary(entries.map { (parts($0).key, parts($0).value) }, uniquingKeysWith: { first, _ in first })
     }
     let (bases, own, others) = (lookup(base), lookup(local), lookup(server))
     let policy = inherited.handedOn
     var seen = Set<Key>()
-    var merged: [(Key, Value)] = []
+    var merged: [(Key, ArchiveValue)] = []
     for (key, _, step) in (local + server + base).map(parts) where seen.insert(key).inserted {
       path.append(step)
       defer { path.removeLast() }
@@ -184,7 +184,8 @@ extension ValueMerger {
   }
 
   /// Merges what is under one key of a dictionary.
-  mutating func mergeEntry(_ sides: MergeSides, _ policy: MergePolicy, _ inherited: MergePolicy) throws -> Value? {
+  mutating func mergeEntry(_ sides: MergeSides, _ policy: MergePolicy, _ inherited: MergePolicy) throws -> ArchiveValue?
+  {
     guard sides.server == nil else { return try merge(sides, policy) }
     if sides.isBaseKnown {
       return options.absence == .untouched && !incoming.removesAbsentKeys ? sides.local : try merge(sides, policy)

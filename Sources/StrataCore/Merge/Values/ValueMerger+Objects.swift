@@ -2,7 +2,7 @@ extension ValueMerger {
   // MARK: Which objects are merged
 
   /// Remembers the objects that the server's value leads to: each is merged once, whatever leads to it.
-  mutating func enqueue(_ value: Value) {
+  mutating func enqueue(_ value: ArchiveValue) {
     guard let matching else { return }
     value.forEachReference { number in
       if let entity = matching.entity(of: number), queued.insert(entity).inserted { pending.append(entity) }
@@ -172,7 +172,7 @@ extension ValueMerger {
   // MARK: Policies for paths
 
   /// Finds the objects that the call's policies for paths lead through, on whichever way.
-  mutating func selectObjects(from roots: [Value]) throws {
+  mutating func selectObjects(from roots: [ArchiveValue]) throws {
     guard let matching else { return }
     var found: [Int: [Selection]] = [:]
     var seen: [Int: Set<[Int]>] = [:]
@@ -227,7 +227,7 @@ extension ValueMerger {
   ///   - found: takes in each reference.
   ///   - record: the fields of an object.
   func ways(
-    from root: Value, known: Set<Way>? = nil, byPlace: Bool = false, found: (Way) -> Void = { _ in },
+    from root: ArchiveValue, known: Set<Way>? = nil, byPlace: Bool = false, found: (Way) -> Void = { _ in },
     _ record: (Int) throws -> ModelRecord
   ) throws -> [(object: Int, owner: Int?, steps: [MergePath.Component])] {
     guard let matching else { return [] }
@@ -235,7 +235,8 @@ extension ValueMerger {
     var seen = Set<Int>()
     var queue: [(number: Int, way: Way)] = []
     var later = queue
-    func add(_ value: Value, _ owner: Int?, _ steps: [MergePath.Component], _ key: String?, isBack: Bool) throws {
+    func add(_ value: ArchiveValue, _ owner: Int?, _ steps: [MergePath.Component], _ key: String?, isBack: Bool) throws
+    {
       switch value {
       case .reference(let number):
         let way = Way(object: matching.entity(of: number) ?? number, owner: owner, steps: steps)
@@ -259,7 +260,7 @@ extension ValueMerger {
         }
       case .array(let elements), .set(let elements):
         for (index, element) in elements.enumerated() {
-          let inner: Value
+          let inner: ArchiveValue
           if case .reference(let number) = element { inner = .record(try record(number)) } else { inner = element }
           var step = MergePath.Component.index(index)
           if !byPlace, let key, let id = inner[key], !id.isNull { step = .element(key: key, id: id) }

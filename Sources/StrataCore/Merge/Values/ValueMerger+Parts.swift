@@ -1,6 +1,6 @@
 extension ValueMerger {
   /// Whether a value lacks keys of a model, at any depth.
-  func isPart(_ value: Value) -> Bool {
+  func isPart(_ value: ArchiveValue) -> Bool {
     switch value {
     case .record(let record):
       guard let schema = catalog[record.typeName] else { return record.values.contains(where: isPart) }
@@ -21,7 +21,7 @@ extension ValueMerger {
   }
 
   /// Merges a value of which only parts came in with what is here; `nil` where it is merged as one value.
-  mutating func mergePart(_ sides: MergeSides, _ server: Value, _ policy: MergePolicy) throws -> Merged? {
+  mutating func mergePart(_ sides: MergeSides, _ server: ArchiveValue, _ policy: MergePolicy) throws -> Merged? {
     guard let local = sides.local else { return nil }
     switch (policy.leading.rule, server) {
     case (.custom, _), (.resolver, _): return nil
@@ -32,7 +32,7 @@ extension ValueMerger {
   }
 
   /// The server's value, which is about the model that the server had there where it does not say which one it is.
-  mutating func named(_ sides: MergeSides) -> Value? {
+  mutating func named(_ sides: MergeSides) -> ArchiveValue? {
     guard incoming.hasParts, sides.isBaseKnown, case .record(var server)? = sides.server,
       case .record(let base)? = sides.base, base.typeName == server.typeName, let schema = catalog[server.typeName],
       let key = schema.identityKey, server[key] == nil, let id = base[key]
@@ -42,13 +42,13 @@ extension ValueMerger {
   }
 
   /// Whether a local value is another one than the base's, as far as that is known.
-  mutating func isEdited(_ local: Value?, since base: Value?) throws -> Bool {
+  mutating func isEdited(_ local: ArchiveValue?, since base: ArchiveValue?) throws -> Bool {
     guard isBaseRemembered, let base, isPart(base) else { return !same(base, local) }
     return try !same(overlaid(base, over: [local], fillsIn: false), local)
   }
 
   /// Whether the server's value says something that the base does not have.
-  mutating func isNews(_ server: Value?, since base: Value?) throws -> Bool {
+  mutating func isNews(_ server: ArchiveValue?, since base: ArchiveValue?) throws -> Bool {
     guard !same(base, server) else { return false }
     guard let base, let server, isBaseRemembered || incoming.hasParts, isPart(base) || isPart(server) else {
       return true
@@ -57,7 +57,7 @@ extension ValueMerger {
   }
 
   /// A value without what JSON never holds: a whole model has there what the program put in.
-  func saying(_ value: Value) -> Value {
+  func saying(_ value: ArchiveValue) -> ArchiveValue {
     guard incoming.isWhole else { return value }
     return value.mapRecords { record in
       guard let schema = catalog[record.typeName], !schema.isEnumeration else { return .record(record) }
@@ -79,7 +79,7 @@ extension ValueMerger {
   ///
   /// - Parameter known: what absent keys are taken from; the first that is the same model counts.
   /// - Throws: ``ArchiveError`` with the code `missingValue` where a key is in none of them and has no default.
-  mutating func completed(_ value: Value, over known: [Value?]) throws -> Value {
+  mutating func completed(_ value: ArchiveValue, over known: [ArchiveValue?]) throws -> ArchiveValue {
     guard incoming.hasParts, isPart(value) else { return value }
     return try overlaid(value, over: known, fillsIn: true)
   }
@@ -87,7 +87,7 @@ extension ValueMerger {
   /// A value with what others know under the keys that it lacks.
   ///
   /// - Parameter fillsIn: whether keys that none of them has get their defaults.
-  mutating func overlaid(_ value: Value, over known: [Value?], fillsIn: Bool) throws -> Value {
+  mutating func overlaid(_ value: ArchiveValue, over known: [ArchiveValue?], fillsIn: Bool) throws -> ArchiveValue {
     switch value {
     case .record(let record):
       guard let schema = catalog[record.typeName] else { return value }
@@ -108,7 +108,7 @@ extension ValueMerger {
     case .object(let object):
       let others = known.map { $0?.objectValue }
       return .object(
-        Object(
+        ArchiveObject(
           uniqueEntries: try object.entries.map { entry in
             do {
               let value = try overlaid(entry.value, over: others.map { $0?[entry.key] }, fillsIn: fillsIn)
@@ -128,7 +128,7 @@ extension ValueMerger {
         })
     default: return value
     }
-    func each(_ elements: [Value], _ known: (Int, Value) -> [Value?]) throws -> [Value] {
+    func each(_ elements: [ArchiveValue], _ known: (Int, ArchiveValue) -> [ArchiveValue?]) throws -> [ArchiveValue] {
       try elements.enumerated().map { place, element in
         do { return try overlaid(element, over: known(place, element), fillsIn: fillsIn) } catch {
           throw ArchiveError.at(.index(place), error)
@@ -142,7 +142,7 @@ extension ValueMerger {
     _ record: ModelRecord, _ schema: ModelSchema, over others: [ModelRecord], fillsIn: Bool
   ) throws -> ModelRecord {
     var keys: [String] = []
-    var values: [Value] = []
+    var values: [ArchiveValue] = []
     keys.reserveCapacity(schema.fields.count)
     values.reserveCapacity(schema.fields.count)
     for field in schema.fields {
@@ -181,7 +181,7 @@ extension ValueMerger {
   }
 
   private mutating func payload(
-    _ record: ModelRecord, _ schema: ModelSchema, _ known: [Value?], _ fillsIn: Bool
+    _ record: ModelRecord, _ schema: ModelSchema, _ known: [ArchiveValue?], _ fillsIn: Bool
   ) throws -> ModelRecord {
     guard let name = record.keys.first, case .object(let values)? = record[name],
       let info = schema.cases.first(where: { $0.name == name })
@@ -196,9 +196,9 @@ extension ValueMerger {
       let all = values.entries + missing
       let order = keys.compactMap { key in all.first { ExactKey.isSame($0.key, key) } }
       let rest = all.filter { entry in !keys.contains { ExactKey.isSame($0, entry.key) } }
-      return ModelRecord(shape: record.shape, values: [.object(Object(uniqueEntries: order + rest))])
+      return ModelRecord(shape: record.shape, values: [.object(ArchiveObject(uniqueEntries: order + rest))])
     }
-    var entries: [Object.Entry] = []
+    var entries: [ArchiveObject.Entry] = []
     for (label, type) in zip(info.labels, info.payload) {
       let olds = others.map { $0[label] }
       do {
@@ -214,7 +214,7 @@ extension ValueMerger {
         }
       } catch { throw ArchiveError.at(.key(name), ArchiveError.at(.key(label), error)).inType(schema.name) }
     }
-    return ModelRecord(shape: record.shape, values: [.object(Object(uniqueEntries: entries))])
+    return ModelRecord(shape: record.shape, values: [.object(ArchiveObject(uniqueEntries: entries))])
   }
 
   private mutating func isSameModel(_ one: ModelRecord, _ other: ModelRecord, _ schema: ModelSchema) -> Bool {

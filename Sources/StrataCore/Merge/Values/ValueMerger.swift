@@ -36,11 +36,11 @@ struct ValueMerger {
   /// Whether a field adds up what both sides did to it, so that what looks the same may not be.
   let countsEqualChanges: Bool
   /// What holds the value that is being merged, from the outside in.
-  var owners: [(local: Value, server: Value)] = []
+  var owners: [(local: ArchiveValue, server: ArchiveValue)] = []
   /// The entities that changed since the base, found when somebody asks.
   var knownEdits: [ObjectMatching.Side: Set<Int>] = [:]
   /// What the program has and what came in, for finding the way to an object.
-  var roots: [Value] = []
+  var roots: [ArchiveValue] = []
   /// Whether the base has all that the server has, so that an object that it lacks was not there.
   var isBaseWhole = true
   /// Whether the base is what a model remembers, which may lack keys of models at any depth.
@@ -82,7 +82,9 @@ struct ValueMerger {
         || catalog.schemas.contains { $0.fields.contains { $0.merge.isSum } })
   }
 
-  func sides(_ base: Value?, _ local: Value?, _ server: Value?, isBaseKnown: Bool? = nil) -> MergeSides {
+  func sides(_ base: ArchiveValue?, _ local: ArchiveValue?, _ server: ArchiveValue?, isBaseKnown: Bool? = nil)
+    -> MergeSides
+  {
     let isKnown = isBaseKnown ?? self.isBaseKnown
     return MergeSides(base: isKnown ? base : nil, isBaseKnown: isKnown, local: local, server: server)
   }
@@ -100,7 +102,7 @@ struct ValueMerger {
   /// - Parameters:
   ///   - sides: the values, which may be absent.
   ///   - declared: the policy of the field or of what holds the value.
-  mutating func merge(_ sides: MergeSides, _ declared: MergePolicy) throws -> Value? {
+  mutating func merge(_ sides: MergeSides, _ declared: MergePolicy) throws -> ArchiveValue? {
     guard sides.isBaseKnown || sides.server != nil else { return sides.local }
     let named = selectedPolicy
     var policy = named ?? options.policy ?? declared
@@ -116,7 +118,9 @@ struct ValueMerger {
   }
 
   /// - Parameter said: what the server said, where its value was completed since.
-  private mutating func merge(_ sides: MergeSides, by policy: MergePolicy, said: Value? = nil) throws -> Value? {
+  private mutating func merge(_ sides: MergeSides, by policy: MergePolicy, said: ArchiveValue? = nil) throws
+    -> ArchiveValue?
+  {
     var sides = sides
     sides.server = named(sides)
     let (base, local, server) = (sides.base, sides.local, sides.server)
@@ -166,7 +170,7 @@ struct ValueMerger {
   }
 
   /// Merges whole documents: objects and records by what they hold, whatever the policy of the call.
-  mutating func mergeRoot(_ sides: MergeSides) throws -> Value? {
+  mutating func mergeRoot(_ sides: MergeSides) throws -> ArchiveValue? {
     if selectedPolicy == nil, let local = sides.local, let server = sides.server,
       let merged = try mergeNested(sides, local, server, .recursive, isMatched: true)
     {
@@ -176,12 +180,12 @@ struct ValueMerger {
   }
 
   /// Merges lists that are the root, by the policy given unless the call names one for the whole.
-  mutating func mergeList(_ sides: MergeSides, _ policy: MergePolicy) throws -> Value? {
+  mutating func mergeList(_ sides: MergeSides, _ policy: MergePolicy) throws -> ArchiveValue? {
     if let server = sides.server { enqueue(server) }
     return try merge(sides, by: selectedPolicy ?? policy)
   }
 
-  private mutating func resolve(_ sides: MergeSides, _ policy: MergePolicy) throws -> Value? {
+  private mutating func resolve(_ sides: MergeSides, _ policy: MergePolicy) throws -> ArchiveValue? {
     for alternative in policy.alternatives {
       switch alternative.rule {
       case .union: if let merged = try mergeMembers(sides, policy, isGrowOnly: true) { return merged.value }
@@ -201,7 +205,7 @@ struct ValueMerger {
   }
 
   /// The value under a key beside the value, or beside what holds it: the nearest that either side has.
-  private func times(_ key: String) -> (local: Value?, server: Value?) {
+  private func times(_ key: String) -> (local: ArchiveValue?, server: ArchiveValue?) {
     for owner in owners.reversed() {
       let (local, server) = (owner.local[key], owner.server[key])
       if local?.isNull == false || server?.isNull == false { return (local, server) }
@@ -209,7 +213,7 @@ struct ValueMerger {
     return (nil, nil)
   }
 
-  mutating func conflict(_ sides: MergeSides, _ policy: MergePolicy) -> Value? {
+  mutating func conflict(_ sides: MergeSides, _ policy: MergePolicy) -> ArchiveValue? {
     let value = options.conflicts == .takeServer ? sides.server : sides.local
     // No rule was named, so the report says what happened.
     note(sides, .conflict, policy.isAutomatic || policy.isRecursive ? "both changed it" : policy.description, value)
@@ -218,7 +222,7 @@ struct ValueMerger {
 
   /// What a merge made of the inside of a value; the value in it may be absent.
   struct Merged {
-    var value: Value?
+    var value: ArchiveValue?
   }
 
   /// Merges containers from within, where the policy does; `nil` where it does not.
@@ -241,7 +245,7 @@ struct ValueMerger {
   }
 
   /// Whether a value is a model, or a dictionary of models.
-  private func holdsModels(_ value: Value) -> Bool {
+  private func holdsModels(_ value: ArchiveValue) -> Bool {
     switch value {
     case .record(let record): catalog[record.typeName] != nil
     case .object(let object): object.entries.contains { if case .record = $0.value { true } else { false } }
@@ -253,7 +257,7 @@ struct ValueMerger {
   // MARK: Models
 
   /// The key by which the models in an array are identified.
-  func identityKey(ofElements value: Value) -> String? {
+  func identityKey(ofElements value: ArchiveValue) -> String? {
     guard case .array(let elements) = value, let first = elements.first else { return nil }
     return graph.schema(of: first, in: catalog)?.identityKey
   }
@@ -276,13 +280,15 @@ struct ValueMerger {
 
   // MARK: Account
 
-  mutating func note(_ sides: MergeSides, _ outcome: MergeReport.Outcome, _ policy: MergePolicy, _ result: Value?) {
+  mutating func note(
+    _ sides: MergeSides, _ outcome: MergeReport.Outcome, _ policy: MergePolicy, _ result: ArchiveValue?
+  ) {
     note(sides, outcome, policy.description, result)
   }
 
   /// - Parameter decides: whether this decides the value at the path and all that is inside of it.
   mutating func note(
-    _ sides: MergeSides, _ outcome: MergeReport.Outcome, _ rule: String, _ result: Value?, decides: Bool = true
+    _ sides: MergeSides, _ outcome: MergeReport.Outcome, _ rule: String, _ result: ArchiveValue?, decides: Bool = true
   ) {
     notes.append(
       MergeNote(
@@ -291,7 +297,7 @@ struct ValueMerger {
   }
 
   /// Whether two values are the same; references are compared by what they are matched to.
-  func same(_ left: Value?, _ right: Value?) -> Bool {
+  func same(_ left: ArchiveValue?, _ right: ArchiveValue?) -> Bool {
     if left == right { return true }
     guard let left, let right else { return false }
     guard let matching else { return left.isSame(as: right) { $0 } }

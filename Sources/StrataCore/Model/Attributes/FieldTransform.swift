@@ -7,8 +7,8 @@ package struct FieldTransform: Sendable {
   /// Whether it stands between two forms of JSON, so that the field reads what it yields as JSON.
   let isUntyped: Bool
   let problem: String?
-  let read: @Sendable (Value, DecodingContext) throws -> Value
-  let write: (@Sendable (Value) throws -> Value)?
+  let read: @Sendable (ArchiveValue, DecodingContext) throws -> ArchiveValue
+  let write: (@Sendable (ArchiveValue) throws -> ArchiveValue)?
 
   init<Input: Archivable, Output: Archivable>(_ transformer: ReversibleTransformer<Input, Output>) {
     self.init(
@@ -22,7 +22,7 @@ package struct FieldTransform: Sendable {
       write: nil)
   }
 
-  init<Output: Archivable>(paths transformer: ReversibleTransformer<[JSONPath: Value], Output>) {
+  init<Output: Archivable>(paths transformer: ReversibleTransformer<[JSONPath: ArchiveValue], Output>) {
     let backward = transformer.backward
     self.init(
       Output.self, takesNull: true, problem: transformer.problem, read: Self.reading(paths: transformer.forward),
@@ -30,22 +30,23 @@ package struct FieldTransform: Sendable {
         // A nil has no values at any of the paths.
         if value.isNull, !(Output.self is any OptionalType.Type) { return .null }
         let values = try Self.apply(backward, to: Output.make(from: value, in: DecodingContext(includesExcluded: true)))
-        let entries = values.map { Object.Entry(key: $0.description, value: $1) }
-        return .object(Object(entries.sorted { $0.key < $1.key }))
+        let entries = values.map { ArchiveObject.Entry(key: $0.description, value: $1) }
+        return .object(ArchiveObject(entries.sorted { $0.key < $1.key }))
       })
   }
 
-  init<Output: Archivable>(paths transformer: Transformer<[JSONPath: Value], Output>) {
+  init<Output: Archivable>(paths transformer: Transformer<[JSONPath: ArchiveValue], Output>) {
     self.init(Output.self, takesNull: true, problem: nil, read: Self.reading(paths: transformer), write: nil)
   }
 
   private init<Output: Sendable>(
     _ output: Output.Type, takesNull: Bool, problem: String?,
-    read: @escaping @Sendable (Value, DecodingContext) throws -> Value, write: (@Sendable (Value) throws -> Value)?
+    read: @escaping @Sendable (ArchiveValue, DecodingContext) throws -> ArchiveValue,
+    write: (@Sendable (ArchiveValue) throws -> ArchiveValue)?
   ) {
     self.output = output
     self.takesNull = takesNull
-    isUntyped = output is Value.Type
+    isUntyped = output is ArchiveValue.Type
     self.problem = problem
     self.read = read
     self.write = write
@@ -53,21 +54,21 @@ package struct FieldTransform: Sendable {
 
   private static func reading<Input: Archivable, Output: Archivable>(
     _ transformer: Transformer<Input, Output>
-  ) -> @Sendable (Value, DecodingContext) throws -> Value {
+  ) -> @Sendable (ArchiveValue, DecodingContext) throws -> ArchiveValue {
     { value, context in try archived(apply(transformer, to: Input.make(from: value, in: context))) }
   }
 
   private static func writing<Output: Archivable, Input: Archivable>(
     _ transformer: Transformer<Output, Input>
-  ) -> @Sendable (Value) throws -> Value {
+  ) -> @Sendable (ArchiveValue) throws -> ArchiveValue {
     { value in
       try archived(apply(transformer, to: Output.make(from: value, in: DecodingContext(includesExcluded: true))))
     }
   }
 
   private static func reading<Output: Archivable>(
-    paths transformer: Transformer<[JSONPath: Value], Output>
-  ) -> @Sendable (Value, DecodingContext) throws -> Value {
+    paths transformer: Transformer<[JSONPath: ArchiveValue], Output>
+  ) -> @Sendable (ArchiveValue, DecodingContext) throws -> ArchiveValue {
     { value, _ in
       let entries = value.objectValue?.entries ?? []
       let values = Dictionary(
@@ -87,9 +88,9 @@ package struct FieldTransform: Sendable {
   }
 
   /// The value of a transformed one; the plain types do without a buffer.
-  private static func archived<T: Archivable>(_ value: T) throws -> Value {
+  private static func archived<T: Archivable>(_ value: T) throws -> ArchiveValue {
     switch value {
-    case let value as Value: value
+    case let value as ArchiveValue: value
     case let value as String: .string(value)
     default: try value.archivedValue(includingExcluded: true)
     }

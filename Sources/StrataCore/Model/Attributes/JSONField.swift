@@ -22,7 +22,7 @@ public struct JSONField: Sendable, ExpressibleByStringLiteral {
   package var source: Source
   package var transform: FieldTransform?
   package var nullPolicy = JSONNullPolicy.fail
-  package var missing: Value?
+  package var missing: ArchiveValue?
   package var leniences: Set<JSONLenience> = []
   package var isRead = true
   package var isWritten = true
@@ -83,14 +83,14 @@ public struct JSONField: Sendable, ExpressibleByStringLiteral {
   /// At several paths, with a transformer that is given what is there: a key that is absent is not in the dictionary,
   /// and a null is `.null`.
   public static func all<Output: Archivable>(
-    _ paths: JSONPath..., by transformer: ReversibleTransformer<[JSONPath: Value], Output>
+    _ paths: JSONPath..., by transformer: ReversibleTransformer<[JSONPath: ArchiveValue], Output>
   ) -> JSONField {
     JSONField(.all(paths), FieldTransform(paths: transformer))
   }
 
   /// At several paths, with a transformer that goes one way.
   public static func all<Output: Archivable>(
-    _ paths: JSONPath..., by transformer: Transformer<[JSONPath: Value], Output>
+    _ paths: JSONPath..., by transformer: Transformer<[JSONPath: ArchiveValue], Output>
   ) -> JSONField {
     JSONField(.all(paths), FieldTransform(paths: transformer))
   }
@@ -121,7 +121,7 @@ public struct JSONField: Sendable, ExpressibleByStringLiteral {
   public func null(_ policy: JSONNullPolicy) -> JSONField { with { $0.nullPolicy = policy } }
 
   /// What stands for an absent path, instead of the field's default. It is a value as the field would read it in JSON.
-  public func missing(_ value: Value) -> JSONField { with { $0.missing = value } }
+  public func missing(_ value: ArchiveValue) -> JSONField { with { $0.missing = value } }
 
   /// Forms that are accepted besides the exact one.
   public func lenient(_ forms: JSONLenience...) -> JSONField { with { $0.leniences.formUnion(forms) } }
@@ -160,7 +160,7 @@ public enum JSONNullPolicy: Sendable, Hashable {
   /// The default of the field.
   case useDefault
   /// This value, as the field would read it in JSON.
-  case value(Value)
+  case value(ArchiveValue)
 }
 
 /// What is written for a nil.

@@ -58,7 +58,7 @@ enum FieldKind: Hashable {
 
 extension JSONLenience {
   /// The value in the exact form, or `nil` where this lenience does not apply to it.
-  func exact(_ value: Value, _ kind: FieldKind) -> Value? {
+  func exact(_ value: ArchiveValue, _ kind: FieldKind) -> ArchiveValue? {
     switch (self, value) {
     case (.numericString, .string(let text)): Self.number(text, isInteger: kind == .integer)
     case (.wholeNumber, .double), (.wholeNumber, .decimal), (.wholeNumber, .number): value.wholeNumber
@@ -73,25 +73,25 @@ extension JSONLenience {
   }
 
   /// A number in the form of JSON's, so no hexadecimal digits and no infinity; exact, as if the text were the number.
-  private static func number(_ text: String, isInteger: Bool) -> Value? {
+  private static func number(_ text: String, isInteger: Bool) -> ArchiveValue? {
     guard let first = text.utf8.first, first == UInt8(ascii: "-") || 48...57 ~= first else { return nil }
     if let integer = Int128(text) { return .integer(integer) }
     guard !isInteger, NumberText(text) != nil else { return nil }
-    return ByteBuffer.withUTF8(of: text) { Value.number(ofJSON: $0.bytes, isInteger: false) }
+    return ByteBuffer.withUTF8(of: text) { ArchiveValue.number(ofJSON: $0.bytes, isInteger: false) }
   }
 }
 
 /// Tells arrays apart at run time.
 protocol ArrayType {
   static var elementType: Any.Type { get }
-  static func valid(_ elements: [Value], in context: DecodingContext) -> [Value]
+  static func valid(_ elements: [ArchiveValue], in context: DecodingContext) -> [ArchiveValue]
 }
 extension Array: ArrayType {
   static var elementType: Any.Type { Element.self }
 
   /// The elements of which one of the array's can be made, as archives hold them: so they are not read as JSON again,
   /// which would double the work with every level of nesting.
-  static func valid(_ elements: [Value], in context: DecodingContext) -> [Value] {
+  static func valid(_ elements: [ArchiveValue], in context: DecodingContext) -> [ArchiveValue] {
     guard let type = Element.self as? any Archivable.Type else { return elements }
     // Leaving out what cannot be made is what was asked for.
     return elements.compactMap { try? type.make(from: $0, in: context).archivedValue(includingExcluded: true) }

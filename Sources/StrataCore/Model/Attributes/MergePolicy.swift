@@ -10,7 +10,7 @@
 ///
 /// A policy of a field that can do nothing for its type, as ``lines`` for a number, is an error of the declaration: the
 /// first encoding, decoding or merge of the model throws ``ArchiveError`` with the code `invalidSchema`. Fields of the type
-/// ``Value``, and of types that archive themselves in a way of their own, may have any. Policies of one call are not checked.
+/// ``ArchiveValue``, and of types that archive themselves in a way of their own, may have any. Policies of one call are not checked.
 ///
 /// The names are those of the field: last writer, sum of deltas (PN-counter), union (G-set) and add-wins (OR-set) as in
 /// Shapiro et al., "A comprehensive study of convergent and commutative replicated data types", 2011.
@@ -23,8 +23,8 @@ public struct MergePolicy: Sendable {
     case lastWriter(key: String)
     case ifPresent(MergePolicy)
     case orElse(MergePolicy, MergePolicy)
-    case custom(@Sendable (_ local: Value?, _ server: Value?) throws -> Value?)
-    case resolver(name: String, @Sendable (MergeSides) throws -> Value?)
+    case custom(@Sendable (_ local: ArchiveValue?, _ server: ArchiveValue?) throws -> ArchiveValue?)
+    case resolver(name: String, @Sendable (MergeSides) throws -> ArchiveValue?)
   }
 
   let rule: Rule
@@ -111,7 +111,7 @@ public struct MergePolicy: Sendable {
   /// A value made of two, without looking at the base. `nil` stands for absent on the way in, and for "keep the
   /// local value" on the way out. Without a base it is asked for equal values too.
   public static func custom(
-    _ merge: @escaping @Sendable (_ local: Value?, _ server: Value?) throws -> Value?
+    _ merge: @escaping @Sendable (_ local: ArchiveValue?, _ server: ArchiveValue?) throws -> ArchiveValue?
   ) -> MergePolicy {
     MergePolicy(.custom(merge))
   }
@@ -122,7 +122,7 @@ public struct MergePolicy: Sendable {
   ///   - name: what reports call the rule.
   ///   - resolve: makes the value. What it throws ends the merge, and nothing is changed.
   public static func resolving(
-    _ name: String, _ resolve: @escaping @Sendable (MergeSides) throws -> Value?
+    _ name: String, _ resolve: @escaping @Sendable (MergeSides) throws -> ArchiveValue?
   ) -> MergePolicy {
     MergePolicy(.resolver(name: name, resolve))
   }
@@ -150,15 +150,15 @@ public enum MissingElements: String, Sendable, Hashable, CaseIterable {
 /// The values that a policy decides between; `nil` stands for absent.
 public struct MergeSides: Sendable, Hashable {
   /// What both sides started from.
-  public var base: Value?
+  public var base: ArchiveValue?
   /// Whether the base is known: else ``base`` is `nil` because nobody knows it.
   public var isBaseKnown: Bool
   /// What the program has.
-  public var local: Value?
+  public var local: ArchiveValue?
   /// What came in.
-  public var server: Value?
+  public var server: ArchiveValue?
 
-  public init(base: Value?, isBaseKnown: Bool = true, local: Value?, server: Value?) {
+  public init(base: ArchiveValue?, isBaseKnown: Bool = true, local: ArchiveValue?, server: ArchiveValue?) {
     self.base = base
     self.isBaseKnown = isBaseKnown
     self.local = local

@@ -126,7 +126,7 @@ private enum MergeKind: CustomStringConvertible {
 
   init(_ type: Any.Type) {
     switch type {
-    case is Value.Type: self = .unknown
+    case is ArchiveValue.Type: self = .unknown
     case let type as any OptionalType.Type: self.init(type.wrappedType)
     case is any FixedWidthInteger.Type, is any BinaryFloatingPoint.Type, is Decimal.Type: self = .number(type)
     case is Bool.Type, is Date.Type: self = .ordered(type)

@@ -3,7 +3,7 @@ public enum ValueCoding {
   /// The value of anything that can be encoded.
   ///
   /// - Throws: ``ArchiveError``; what the type's own code throws is its cause.
-  public static func value<T>(of value: T) throws -> Value {
+  public static func value<T>(of value: T) throws -> ArchiveValue {
     if let value = value as? any Archivable { return try value.archivedValue() }
     guard let value = value as? any Encodable else {
       throw ArchiveError(.notEncodable, "the type \(T.self) is neither Archivable nor Encodable")
@@ -14,7 +14,9 @@ public enum ValueCoding {
   /// Makes anything that can be decoded of a value.
   ///
   /// - Throws: ``ArchiveError``; what the type's own code throws is its cause.
-  public static func make<T: Decodable>(_ type: T.Type, from value: Value, in context: DecodingContext) throws -> T {
+  public static func make<T: Decodable>(_ type: T.Type, from value: ArchiveValue, in context: DecodingContext) throws
+    -> T
+  {
     if let type = type as? any Archivable.Type, let made = try type.make(from: value, in: context) as? T { return made }
     do { return try ValueDecoder(value: value, codingPath: [], context: context).decodeSelf(T.self) } catch {
       throw ArchiveError(decoding: error)

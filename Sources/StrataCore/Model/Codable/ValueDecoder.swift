@@ -1,6 +1,6 @@
 /// Lets a Codable type decode itself from a value.
 struct ValueDecoder: Decoder {
-  let value: Value
+  let value: ArchiveValue
   let codingPath: [any CodingKey]
   let context: DecodingContext
   var userInfo: [CodingUserInfoKey: Any] { [:] }
@@ -23,17 +23,17 @@ struct ValueDecoder: Decoder {
   }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
-    let object: Object
+    let object: ArchiveObject
     switch value {
     case .object(let found): object = found
     case .record(let record): object = record.object
-    default: throw mismatch([String: Value].self)
+    default: throw mismatch([String: ArchiveValue].self)
     }
     return KeyedDecodingContainer(Keyed<Key>(object, codingPath, context))
   }
 
   func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
-    guard let elements = value.arrayValue else { throw mismatch([Value].self) }
+    guard let elements = value.arrayValue else { throw mismatch([ArchiveValue].self) }
     return Unkeyed(elements: elements, codingPath: codingPath, context: context)
   }
 
@@ -43,9 +43,9 @@ struct ValueDecoder: Decoder {
     let codingPath: [any CodingKey]
     let context: DecodingContext
     private let keys: [String]
-    private let values: [String: Value]
+    private let values: [String: ArchiveValue]
 
-    init(_ object: Object, _ codingPath: [any CodingKey], _ context: DecodingContext) {
+    init(_ object: ArchiveObject, _ codingPath: [any CodingKey], _ context: DecodingContext) {
       keys = object.keys
       values = Dictionary(object.entries.map { ($0.key, $0.value) }, uniquingKeysWith: { first, _ in first })
       self.codingPath = codingPath
@@ -77,14 +77,14 @@ struct ValueDecoder: Decoder {
   }
 
   struct Unkeyed: UnkeyedDecodingContainer {
-    let elements: [Value]
+    let elements: [ArchiveValue]
     let codingPath: [any CodingKey]
     let context: DecodingContext
     var currentIndex = 0
     var count: Int? { elements.count }
     var isAtEnd: Bool { currentIndex >= elements.count }
 
-    init(elements: [Value], codingPath: [any CodingKey], context: DecodingContext) {
+    init(elements: [ArchiveValue], codingPath: [any CodingKey], context: DecodingContext) {
       self.elements = elements
       self.codingPath = codingPath
       self.context = context
@@ -94,7 +94,7 @@ struct ValueDecoder: Decoder {
       let path = codingPath + [AnyCodingKey(intValue: currentIndex)]
       guard !isAtEnd else {
         throw DecodingError.valueNotFound(
-          Value.self, .init(codingPath: path, debugDescription: "the array has no more elements"))
+          ArchiveValue.self, .init(codingPath: path, debugDescription: "the array has no more elements"))
       }
       return ValueDecoder(value: elements[currentIndex], codingPath: path, context: context)
     }

@@ -8,18 +8,18 @@ struct ValueEncoder: Encoder {
   final class Node {
     enum Content {
       case empty
-      case value(Value)
+      case value(ArchiveValue)
       case keyed([(key: String, node: Node)])
       case unkeyed([Node])
     }
     var content = Content.empty
 
-    func value() -> Value {
+    func value() -> ArchiveValue {
       switch content {
-      case .empty: .object(Object())
+      case .empty: .object(ArchiveObject())
       case .value(let value): value
       case .keyed(let entries):
-        .object(Object(entries.map { Object.Entry(key: $0.key, value: $0.node.value()) }))
+        .object(ArchiveObject(entries.map { ArchiveObject.Entry(key: $0.key, value: $0.node.value()) }))
       case .unkeyed(let nodes): .array(nodes.map { $0.value() })
       }
     }
@@ -49,7 +49,7 @@ struct ValueEncoder: Encoder {
     }
   }
 
-  static func value(of value: any Encodable) throws -> Value {
+  static func value(of value: any Encodable) throws -> ArchiveValue {
     let root = Node()
     do { try encode(value, into: root, []) } catch let error as ArchiveError { throw error } catch {
       var path: [ArchiveError.PathComponent] = []
@@ -175,9 +175,10 @@ extension Dictionary: HashOrdered { static var hasPairs: Bool { true } }
 extension CanonicalOrder {
   /// What a set or a dictionary encoded, in an order of its own: keys and elements by their encoded bytes. A dictionary
   /// whose keys are no strings encodes an array of keys and values in turn.
-  fileprivate static func sorted(hashed value: Value, pairs: Bool) throws -> Value {
+  fileprivate static func sorted(hashed value: ArchiveValue, pairs: Bool) throws -> ArchiveValue {
     switch value {
-    case .object(let object): return .object(Object(uniqueEntries: try sorted(object.entries) { $0.write($1.key) }))
+    case .object(let object):
+      return .object(ArchiveObject(uniqueEntries: try sorted(object.entries) { $0.write($1.key) }))
     case .array(let elements) where pairs:
       let pairs = stride(from: 0, to: elements.count - 1, by: 2).map { (elements[$0], elements[$0 + 1]) }
       return .array(try sorted(pairs) { try $0.write($1.0) }.flatMap { [$0.0, $0.1] })

@@ -125,7 +125,7 @@ extension ArchiveReader {
   }
 
   @usableFromInline
-  func slotValue(_ place: Int) -> Value? { values?[place + Int(placeOffset)] }
+  func slotValue(_ place: Int) -> ArchiveValue? { values?[place + Int(placeOffset)] }
 
   /// What an absent key without a default stands for: nil, where the type has it.
   @usableFromInline

@@ -116,7 +116,7 @@ extension ArchiveReader {
     try enter()
     // A definition names the keys once, for all records that have them.
     try context.budget.spend(bytes: shape.keyBytes)
-    var values: [Value] = []
+    var values: [ArchiveValue] = []
     values.reserveCapacity(shape.keys.count)
     for key in shape.keys {
       do { values.append(try readValue()) } catch { throw ArchiveError.at(.key(key), error) }

@@ -4,7 +4,7 @@ extension ArchiveReader {
   /// The next value, whatever it is.
   ///
   /// - Throws: ``ArchiveError`` with the code `truncated`, `damaged` or `limitExceeded`.
-  public mutating func readValue() throws -> Value {
+  public mutating func readValue() throws -> ArchiveValue {
     let start = position
     let initial = try readByte()
     switch initial >> 5 {
@@ -34,7 +34,7 @@ extension ArchiveReader {
     }
   }
 
-  private mutating func readSimple(_ initial: UInt8, at start: Int) throws -> Value {
+  private mutating func readSimple(_ initial: UInt8, at start: Int) throws -> ArchiveValue {
     switch initial {
     case CBOR.falseByte: return .bool(false)
     case CBOR.trueByte: return .bool(true)
@@ -54,9 +54,9 @@ extension ArchiveReader {
   @inline(__always)
   package mutating func readElements(
     _ count: Int, _ note: (Range<Int>, RawSpan) -> Void = { _, _ in }
-  ) throws -> [Value] {
+  ) throws -> [ArchiveValue] {
     try enter()
-    var elements: [Value] = []
+    var elements: [ArchiveValue] = []
     // A value takes more memory than the byte that announces it, so memory follows what is really there.
     elements.reserveCapacity(min(count, 4096))
     for index in 0..<count {
@@ -69,13 +69,13 @@ extension ArchiveReader {
   }
 
   /// A map: an object where all keys are strings.
-  private mutating func readMap(_ initial: UInt8) throws -> Value {
+  private mutating func readMap(_ initial: UInt8) throws -> ArchiveValue {
     let start = position
     let count = try readCount(initial, bytesPerElement: 2)
     try enter()
-    var entries: [Object.Entry] = []
+    var entries: [ArchiveObject.Entry] = []
     entries.reserveCapacity(min(count, 4096))
-    var pairs: [Value.MapEntry] = []
+    var pairs: [ArchiveValue.MapEntry] = []
     var hasCollections = false
     var order = AscendingScalars()
     defer { if hasCollections { context.digests.leave() } }
@@ -88,18 +88,18 @@ extension ArchiveReader {
       let key = try readValue()
       order.add(keyStart..<position, in: bytes)
       if case .string(let key) = key, pairs.isEmpty {
-        do { entries.append(Object.Entry(key: key, value: try readValue())) } catch {
+        do { entries.append(ArchiveObject.Entry(key: key, value: try readValue())) } catch {
           throw ArchiveError.at(.key(key), error)
         }
       } else {
-        if pairs.isEmpty { pairs = entries.map { Value.MapEntry(key: .string($0.key), value: $0.value) } }
-        pairs.append(Value.MapEntry(key: key, value: try readValue()))
+        if pairs.isEmpty { pairs = entries.map { ArchiveValue.MapEntry(key: .string($0.key), value: $0.value) } }
+        pairs.append(ArchiveValue.MapEntry(key: key, value: try readValue()))
       }
     }
     leave()
     if pairs.isEmpty {
-      guard Object.keysAreUnique(entries) else { throw ArchiveError.damaged("a duplicate key", at: start) }
-      return .object(Object(uniqueEntries: entries))
+      guard ArchiveObject.keysAreUnique(entries) else { throw ArchiveError.damaged("a duplicate key", at: start) }
+      return .object(ArchiveObject(uniqueEntries: entries))
     }
     guard try order.holds && !context.digests.isOpen || context.digests.areUnique(pairs) else {
       throw ArchiveError.damaged("a duplicate key", at: start)
@@ -115,7 +115,7 @@ extension ArchiveReader {
       || bytes.unsafeLoad(fromUncheckedByteOffset: position &+ 1, as: UInt8.self) != UInt8(CBOR.Tag.stringReference)
   }
 
-  private mutating func readTagged() throws -> Value {
+  private mutating func readTagged() throws -> ArchiveValue {
     let start = position
     let tag = try readArgument(try readByte())
     switch tag {
@@ -149,7 +149,7 @@ extension ArchiveReader {
   }
 
   /// The string or data with a number.
-  private func readReferenced(_ number: Int) throws -> Value {
+  private func readReferenced(_ number: Int) throws -> ArchiveValue {
     if let data = byteStrings[number] {
       try context.budget.spend(bytes: data.count)
       return .data(data)
@@ -196,13 +196,13 @@ extension ArchiveReader {
   // Their content is never read with readValue() before its head is known: tags in tags would take the stack.
 
   /// A number of 64 bits or less that stands here without a tag; `nil`, with nothing passed, where there is none.
-  package mutating func readPlainNumber() throws -> Value? {
+  package mutating func readPlainNumber() throws -> ArchiveValue? {
     let initial = try peekByte()
     guard initial < 0x40 || initial == CBOR.floatByte || initial == CBOR.doubleByte else { return nil }
     return try readValue()
   }
 
-  private mutating func readGenericContent(at start: Int) throws -> Value {
+  private mutating func readGenericContent(at start: Int) throws -> ArchiveValue {
     let count = try readArrayCount() - 1
     guard count >= 0 else { throw ArchiveError.damaged("a generic object without a name", at: start) }
     switch try readString() {

@@ -2,7 +2,7 @@ extension ArchiveWriter {
   /// Writes a value of any kind.
   ///
   /// - Throws: ``ArchiveError`` with the code `limitExceeded` where it is nested too deeply.
-  public mutating func write(_ value: Value) throws {
+  public mutating func write(_ value: ArchiveValue) throws {
     switch value {
     case .null: writeNull()
     case .bool(let value): write(value)
@@ -60,7 +60,7 @@ extension ArchiveWriter {
   }
 
   /// Writes elements in the order of sets, those that are equal once: sets inside them may differ in their order alone.
-  private mutating func writeSet(_ elements: [Value]) throws {
+  private mutating func writeSet(_ elements: [ArchiveValue]) throws {
     if keepsOrder {
       beginSet(count: elements.count)
       return try writeAll(elements)
@@ -89,7 +89,7 @@ extension ArchiveWriter {
     try writeAll(sorted.map(\.element))
   }
 
-  private mutating func writeMap(_ entries: [Value.MapEntry]) throws {
+  private mutating func writeMap(_ entries: [ArchiveValue.MapEntry]) throws {
     if keepsOrder {
       beginMap(count: entries.count)
       for entry in entries {
@@ -123,7 +123,7 @@ extension ArchiveWriter {
     }
   }
 
-  private mutating func writeAll(_ elements: [Value]) throws {
+  private mutating func writeAll(_ elements: [ArchiveValue]) throws {
     for (index, element) in elements.enumerated() {
       do { try write(element) } catch { throw ArchiveError.at(.index(index), error) }
     }

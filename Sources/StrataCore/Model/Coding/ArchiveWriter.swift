@@ -25,7 +25,7 @@ public struct ArchiveWriter: ~Copyable {
   /// What a reader of all this will count.
   var counts: ReadingCounts
   /// The value that is being written with others inside, and how many of those are.
-  private var outermost = Value.null
+  private var outermost = ArchiveValue.null
   private var openValues = 0
   /// The orders of the sets and keys that the one which is being written has inside.
   var orders: CanonicalOrders?
@@ -325,7 +325,7 @@ public struct ArchiveWriter: ~Copyable {
   ///
   /// - Throws: ``ArchiveError`` with the code `limitExceeded` where parts of it stand in it again and again and too much
   ///   is written.
-  mutating func begin(_ value: Value) throws {
+  mutating func begin(_ value: ArchiveValue) throws {
     if openValues == 0 {
       outermost = value
       output.begin(at: buffer.count)

@@ -61,20 +61,22 @@ package enum CanonicalOrder {
 /// written themselves, since finding them anew at each level would take the square of the depth.
 package final class CanonicalOrders {
   // The arrays are kept, so that their places stay theirs.
-  private var elements: [StorageIdentity: (source: [Value], sorted: [Value])] = [:]
-  private var entries: [StorageIdentity: (source: [Value.MapEntry], sorted: [Value.MapEntry])] = [:]
+  private var elements: [StorageIdentity: (source: [ArchiveValue], sorted: [ArchiveValue])] = [:]
+  private var entries: [StorageIdentity: (source: [ArchiveValue.MapEntry], sorted: [ArchiveValue.MapEntry])] = [:]
 
-  func sorted(_ source: [Value]) -> [Value]? {
+  func sorted(_ source: [ArchiveValue]) -> [ArchiveValue]? {
     elements.isEmpty || source.isEmpty ? nil : elements[StorageIdentity(source)]?.sorted
   }
 
-  func sorted(_ source: [Value.MapEntry]) -> [Value.MapEntry]? {
+  func sorted(_ source: [ArchiveValue.MapEntry]) -> [ArchiveValue.MapEntry]? {
     entries.isEmpty || source.isEmpty ? nil : entries[StorageIdentity(source)]?.sorted
   }
 
-  func remember(_ source: [Value], _ sorted: [Value]) { elements[StorageIdentity(source)] = (source, sorted) }
+  func remember(_ source: [ArchiveValue], _ sorted: [ArchiveValue]) {
+    elements[StorageIdentity(source)] = (source, sorted)
+  }
 
-  func remember(_ source: [Value.MapEntry], _ sorted: [Value.MapEntry]) {
+  func remember(_ source: [ArchiveValue.MapEntry], _ sorted: [ArchiveValue.MapEntry]) {
     entries[StorageIdentity(source)] = (source, sorted)
   }
 }

@@ -23,7 +23,7 @@ struct HashLoad<T: Hashable> {
   ///
   /// - Parameter value: what the element was made of.
   /// - Throws: ``ArchiveError`` with the code `limitExceeded` where there are no steps left.
-  mutating func add(_ element: T, _ value: Value) throws {
+  mutating func add(_ element: T, _ value: ArchiveValue) throws {
     if isHashedWhole { return }
     try add(element, weight: value.weight)
   }
@@ -54,7 +54,7 @@ struct HashLoad<T: Hashable> {
   }
 }
 
-extension Value {
+extension ArchiveValue {
   /// How many steps it takes to look at all of the value: values inside, and words of 16 bytes of text and data.
   fileprivate var weight: Int {
     switch self {

@@ -23,7 +23,7 @@ extension Optional: Archivable where Wrapped: Archivable {
     return try Wrapped.read(from: &reader)
   }
 
-  public static func make(from value: Value, in context: DecodingContext) throws -> Wrapped? {
+  public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Wrapped? {
     value.isNull ? nil : try Wrapped.make(from: value, in: context)
   }
 
@@ -66,7 +66,7 @@ extension Array: Archivable where Element: Archivable {
     return elements
   }
 
-  public static func make(from value: Value, in context: DecodingContext) throws -> [Element] {
+  public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> [Element] {
     guard case .array(let values) = value else {
       throw ArchiveError.mismatch(expected: "an array", found: value.kind)
     }
@@ -105,8 +105,8 @@ extension Set: Archivable where Element: Archivable {
     writer.leave()
   }
 
-  public static func make(from value: Value, in context: DecodingContext) throws -> Set<Element> {
-    let values: [Value]
+  public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Set<Element> {
+    let values: [ArchiveValue]
     let takesArrays = context.source == .json || context.takesPlainObjects
     switch value {
     case .set(let elements): values = elements
@@ -151,11 +151,11 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
     writer.leave()
   }
 
-  public static func make(from value: StrataCore.Value, in context: DecodingContext) throws -> [Key: Value] {
+  public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> [Key: Value] {
     var result: [Key: Value] = [:]
     var failures: [ArchiveError] = []
     var load = HashLoad<Key>(context.budget)
-    func add(_ key: StrataCore.Value, _ value: StrataCore.Value) throws {
+    func add(_ key: ArchiveValue, _ value: ArchiveValue) throws {
       do {
         let made = (value: try Value.make(from: value, in: context), key: try makeKey(key, context))
         try load.add(made.key, key)
@@ -188,9 +188,9 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
   }
 
   /// JSON writes every key as a string, integers among them: what cannot be made of the text is made of its number.
-  static func makeKey(_ key: StrataCore.Value, _ context: DecodingContext) throws -> Key {
+  static func makeKey(_ key: ArchiveValue, _ context: DecodingContext) throws -> Key {
     guard context.source == .json, !(Key.self is String.Type), case .string(let text) = key,
-      let number = StrataCore.Value(integerText: text)
+      let number = ArchiveValue(integerText: text)
     else { return try Key.make(from: key, in: context) }
     if Key.self is any FixedWidthInteger.Type { return try Key.make(from: number, in: context) }
     do { return try Key.make(from: key, in: context) } catch let error as ArchiveError
@@ -214,10 +214,12 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
   public var archivedCount: Int { count }
 }
 
-extension Value {
+extension ArchiveValue {
   /// The integer that a text is, as JSON writes integers.
   fileprivate init?(integerText text: String) {
-    guard let integer = Int128(text).map({ Value.integer($0) }) ?? UInt128(text).map({ Value.integer($0) }) else {
+    guard
+      let integer = Int128(text).map({ ArchiveValue.integer($0) }) ?? UInt128(text).map({ ArchiveValue.integer($0) })
+    else {
       return nil
     }
     self = integer

@@ -2,7 +2,7 @@
 
 extension Bool {
   /// The boolean that 0 or 1 stands for in a keyed archive.
-  package init?(inKeyed value: Value, _ context: DecodingContext) {
+  package init?(inKeyed value: ArchiveValue, _ context: DecodingContext) {
     guard context.source == .keyedArchive else { return nil }
     switch value {
     case .int(0), .double(0), .float(0): self = false
@@ -14,7 +14,7 @@ extension Bool {
 
 extension FixedWidthInteger {
   /// The integer that another number stands for in a keyed archive.
-  package init?(inKeyed value: Value, _ context: DecodingContext) {
+  package init?(inKeyed value: ArchiveValue, _ context: DecodingContext) {
     guard context.source == .keyedArchive else { return nil }
     switch value {
     case .bool(let value): self = value ? 1 : 0
@@ -27,7 +27,7 @@ extension FixedWidthInteger {
 
 extension Double {
   /// The number that a boolean stands for in a keyed archive.
-  package init?(inKeyed value: Value, _ context: DecodingContext) {
+  package init?(inKeyed value: ArchiveValue, _ context: DecodingContext) {
     guard context.source == .keyedArchive, case .bool(let value) = value else { return nil }
     self = value ? 1 : 0
   }

@@ -10,7 +10,7 @@ extension Archivable where Self: RawRepresentable, RawValue: Archivable {
     return try substitute(for: rawValue)
   }
 
-  public static func make(from value: Value, in context: DecodingContext) throws -> Self {
+  public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Self {
     let rawValue = try RawValue.make(from: value, in: context)
     return try Self(rawValue: rawValue) ?? substitute(for: rawValue)
   }

@@ -19,7 +19,7 @@ extension Archivable where Self: FixedWidthInteger {
     return value
   }
 
-  public static func make(from value: Value, in context: DecodingContext) throws -> Self {
+  public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Self {
     switch value {
     case .int, .uint, .wideInteger:
       guard let integer = value.integer(as: Self.self) else { throw tooWide() }
@@ -63,7 +63,7 @@ extension UInt128: Archivable {}
 extension Bool: Archivable {
   public func write(to writer: inout ArchiveWriter) throws { writer.write(self) }
   public static func read(from reader: inout ArchiveReader) throws -> Bool { try reader.readBool() }
-  public static func make(from value: Value, in context: DecodingContext) throws -> Bool {
+  public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Bool {
     guard case .bool(let value) = value else {
       if let bool = Bool(inKeyed: value, context) { return bool }
       throw ArchiveError.mismatch(expected: "a boolean", found: value.kind)
@@ -75,7 +75,7 @@ extension Bool: Archivable {
 extension Double: Archivable {
   public func write(to writer: inout ArchiveWriter) throws { writer.write(self) }
   public static func read(from reader: inout ArchiveReader) throws -> Double { try reader.readDouble() }
-  public static func make(from value: Value, in context: DecodingContext) throws -> Double {
+  public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Double {
     if let number = Double(exactlyAs: value) ?? Double(inKeyed: value, context) { return number }
     // JSON has no decimals, so a number with more digits than a double holds is rounded to the nearest one.
     if context.source == .json, let text = value.exactNumberText, let number = Double(text) {
@@ -91,7 +91,7 @@ extension Double: Archivable {
 extension Float: Archivable {
   public func write(to writer: inout ArchiveWriter) throws { writer.write(self) }
   public static func read(from reader: inout ArchiveReader) throws -> Float { try reader.readFloat() }
-  public static func make(from value: Value, in context: DecodingContext) throws -> Float {
+  public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Float {
     if case .float(let value) = value { return value }
     let wide = try Double.make(from: value, in: context)
     // JSON has no single precision, so its numbers are rounded to the nearest one.
@@ -114,7 +114,7 @@ extension Float: Archivable {
 extension String: Archivable {
   public func write(to writer: inout ArchiveWriter) throws { writer.write(self) }
   public static func read(from reader: inout ArchiveReader) throws -> String { try reader.readString() }
-  public static func make(from value: Value, in context: DecodingContext) throws -> String {
+  public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> String {
     guard case .string(let value) = value else {
       throw ArchiveError.mismatch(expected: "a string", found: value.kind)
     }
@@ -125,7 +125,7 @@ extension String: Archivable {
 extension Data: Archivable {
   public func write(to writer: inout ArchiveWriter) throws { writer.write(self) }
   public static func read(from reader: inout ArchiveReader) throws -> Data { try reader.readData() }
-  public static func make(from value: Value, in context: DecodingContext) throws -> Data {
+  public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Data {
     if case .data(let value) = value { return value }
     if context.source == .json, case .string(let text) = value, let data = Data(base64Encoded: text) {
       return data
@@ -137,7 +137,7 @@ extension Data: Archivable {
 extension Date: Archivable {
   public func write(to writer: inout ArchiveWriter) throws { writer.write(self) }
   public static func read(from reader: inout ArchiveReader) throws -> Date { try reader.readDate() }
-  public static func make(from value: Value, in context: DecodingContext) throws -> Date {
+  public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Date {
     if case .date(let value) = value { return value }
     if context.source == .json, case .string(let text) = value, let date = ISO8601.date(from: text) { return date }
     throw ArchiveError.mismatch(
@@ -148,7 +148,7 @@ extension Date: Archivable {
 extension URL: Archivable {
   public func write(to writer: inout ArchiveWriter) throws { writer.write(self) }
   public static func read(from reader: inout ArchiveReader) throws -> URL { try reader.readURL() }
-  public static func make(from value: Value, in context: DecodingContext) throws -> URL {
+  public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> URL {
     if case .url(let value) = value { return value }
     if context.source == .json, case .string(let text) = value,
       let url = URL(exactly: text)
@@ -161,7 +161,7 @@ extension URL: Archivable {
 
 extension UUID: Archivable {
   public func write(to writer: inout ArchiveWriter) throws { writer.write(self) }
-  public static func make(from value: Value, in context: DecodingContext) throws -> UUID {
+  public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> UUID {
     if case .uuid(let value) = value { return value }
     if context.source == .json, case .string(let text) = value, let uuid = UUID(uuidString: text) { return uuid }
     throw ArchiveError.mismatch(expected: "a UUID", found: value.kind)
@@ -170,7 +170,7 @@ extension UUID: Archivable {
 
 extension Decimal: Archivable {
   public func write(to writer: inout ArchiveWriter) throws { writer.write(self) }
-  public static func make(from value: Value, in context: DecodingContext) throws -> Decimal {
+  public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Decimal {
     switch value {
     case .decimal(let value): return value
     case .int(let value): return Decimal(value)
@@ -189,13 +189,15 @@ extension Decimal: Archivable {
   }
 }
 
-extension Value: Archivable {
-  public static func read(from reader: inout ArchiveReader) throws -> Value {
+extension ArchiveValue: Archivable {
+  public static func read(from reader: inout ArchiveReader) throws -> ArchiveValue {
     let value = try reader.readValue()
     return try reader.context.objects?.withoutReferences(value) ?? value
   }
   public func write(to writer: inout ArchiveWriter) throws { try writer.write(self) }
-  public static func make(from value: Value, in context: DecodingContext) throws -> Value {
+  /// The name in the stamps of files.
+  public static var archiveTypeName: String { "Value" }
+  public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> ArchiveValue {
     try context.objects?.withoutReferences(value) ?? value
   }
 }
@@ -208,7 +210,7 @@ extension Decimal {
   }
 }
 
-extension Value {
+extension ArchiveValue {
   /// The digits of a number that no integer and no double holds.
   fileprivate var exactNumberText: String? {
     switch self {

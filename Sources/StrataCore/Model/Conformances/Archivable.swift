@@ -20,9 +20,9 @@ public protocol Archivable {
   /// Makes a value from an untyped one: the path of upgrades, merging and JSON.
   ///
   /// - Throws: ``ArchiveError`` with the code `typeMismatch` where it holds something else.
-  static func make(from value: Value, in context: DecodingContext) throws -> Self
+  static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Self
 
-  /// Makes a value from a place in a JSON text, without a ``Value`` in between where the type reads it itself.
+  /// Makes a value from a place in a JSON text, without an ``ArchiveValue`` in between where the type reads it itself.
   ///
   /// It must give what `make(from:in:)` gives for ``JSONElement/value(duplicateKeys:)``, which it does unless a type
   /// implements it.
@@ -67,7 +67,7 @@ extension Archivable {
   public static var mayBeNull: Bool { false }
 
   /// The value without its type.
-  package func archivedValue(includingExcluded: Bool = false, role: ObjectRole? = nil) throws -> Value {
+  package func archivedValue(includingExcluded: Bool = false, role: ObjectRole? = nil) throws -> ArchiveValue {
     var writer = ArchiveWriter(includesExcluded: includingExcluded, minimumCapacity: 512)
     writer.objects = role
     try write(to: &writer)
@@ -77,7 +77,7 @@ extension Archivable {
 
 extension ArchiveWriter {
   /// What was written, read again as a value.
-  package borrowing func value() throws -> Value {
+  package borrowing func value() throws -> ArchiveValue {
     try buffer.withBytes { bytes in
       var limits = ArchiveLimits()
       limits.depth = depthLimit

@@ -14,7 +14,7 @@ extension EnumModel {
 
 /// The associated values of an archived case.
 public struct CasePayload {
-  package let values: Object
+  package let values: ArchiveObject
   package let context: DecodingContext
 
   /// The associated value with this label; one without a label is called `_0`, `_1` by its place.
@@ -30,7 +30,7 @@ public struct CasePayload {
     try value(label) { try ValueCoding.make(T.self, from: $0, in: context) }
   }
 
-  private func value<T>(_ label: String, _ make: (Value) throws -> T) throws -> T {
+  private func value<T>(_ label: String, _ make: (ArchiveValue) throws -> T) throws -> T {
     do {
       guard let value = values[label] else { return try ArchiveReader.absent() }
       return try make(value)
@@ -46,7 +46,7 @@ extension VersionedModel {
   }
 
   /// Makes an enum of the record of a case.
-  package static func makeCase(of value: Value, in context: DecodingContext) throws -> Self {
+  package static func makeCase(of value: ArchiveValue, in context: DecodingContext) throws -> Self {
     try schema.check()
     var record: ModelRecord
     switch value {

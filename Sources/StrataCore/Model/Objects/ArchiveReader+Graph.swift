@@ -29,9 +29,9 @@ extension ArchiveReader {
   }
 
   /// Reads the elements of a stream's member as values.
-  package mutating func readRootValues() throws -> [Value] {
+  package mutating func readRootValues() throws -> [ArchiveValue] {
     let count = try beginArray()
-    var elements: [Value] = []
+    var elements: [ArchiveValue] = []
     elements.reserveCapacity(Swift.min(count, 1024))
     do {
       while elements.count < count { elements.append(try readValue()) }
@@ -76,7 +76,7 @@ extension ArchiveReader {
   }
 
   /// An object that is no record.
-  private mutating func readObjectValue(at start: Int) throws -> Value {
+  private mutating func readObjectValue(at start: Int) throws -> ArchiveValue {
     let value = try readValue()
     switch value {
     case .reference, .graph: throw ArchiveError.damaged("an object is a reference to another", at: start)
@@ -107,7 +107,7 @@ extension ArchiveReader {
   }
 
   /// The number of an object, whose tag was passed, within its own graph.
-  package mutating func readObjectNumber(at start: Int) throws -> Value {
+  package mutating func readObjectNumber(at start: Int) throws -> ArchiveValue {
     guard case .int(let number)? = try readPlainNumber() else {
       throw ArchiveError.damaged("a reference to an object is no number", at: start)
     }
@@ -131,7 +131,7 @@ extension ArchiveReader {
     context.graph.untyped = first..<first + count
     defer { context.graph.untyped = nil }
     try enter()
-    var objects: [Value] = []
+    var objects: [ArchiveValue] = []
     objects.reserveCapacity(min(count, 4096))
     for number in 0..<count {
       guard try readByte() == 0xD8, try readByte() == UInt8(CBOR.Tag.shareable) else {
@@ -156,7 +156,7 @@ extension ArchiveReader {
     else { return nil }
     fail(place)
     let place = place + Int(placeOffset)
-    let value: Value
+    let value: ArchiveValue
     if let values {
       guard let found = values[place] else { return nil }
       value = found
@@ -180,7 +180,7 @@ extension ArchiveReader {
   public mutating func endSuperclass(after count: Int) { placeOffset -= UInt16(clamping: count) }
 
   /// Reads the fields of the object once more, as values, up to the one that has to wait.
-  private mutating func readAgain(_ place: Int) throws -> Value {
+  private mutating func readAgain(_ place: Int) throws -> ArchiveValue {
     guard let record = context.graph.record else {
       throw ArchiveError.damaged("a field waits for an object outside of a graph", at: position)
     }

@@ -32,7 +32,7 @@ struct ObjectComparison {
   }
 
   private mutating func areEqual(
-    _ left: Value, _ right: Value, _ lefts: ReferencedObjects, _ rights: ReferencedObjects
+    _ left: ArchiveValue, _ right: ArchiveValue, _ lefts: ReferencedObjects, _ rights: ReferencedObjects
   ) -> Bool {
     switch (left, right) {
     case (.reference(let left), .reference(let right)):

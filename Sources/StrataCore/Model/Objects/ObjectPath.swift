@@ -7,7 +7,7 @@ package struct ObjectPath {
     let wanted = target.identity
     var seen = Set<ObjectIdentifier>()
     var queue: [(object: any VersionedModel, path: [ArchiveError.PathComponent])] = []
-    func add(_ value: Value, _ referenced: ReferencedObjects, _ path: [ArchiveError.PathComponent]) {
+    func add(_ value: ArchiveValue, _ referenced: ReferencedObjects, _ path: [ArchiveError.PathComponent]) {
       switch value {
       case .reference(let number): queue.append((referenced.objects[number], path))
       // The references in a graph are to its own objects.

@@ -3,14 +3,14 @@ package final class ObjectTable {
   package enum Entry {
     case object(any VersionedModel)
     /// What no class of this program stands for: it is made where a reference to it is read.
-    case value(Value)
+    case value(ArchiveValue)
   }
 
   /// A field that refers to an object which did not exist when the field was read.
   private struct Unfinished {
     let object: any VersionedModel
     let place: Int
-    let value: Value
+    let value: ArchiveValue
   }
 
   // One decoding uses a table, and checking that at each reference would cost more than following it.
@@ -23,7 +23,7 @@ package final class ObjectTable {
   var numbers: Range<Int> { first..<first + count }
   private let types: [String: any VersionedModel.Type]
   /// The fields of the object that is being made which wait for others.
-  private var waiting: [(place: Int, value: Value)] = []
+  private var waiting: [(place: Int, value: ArchiveValue)] = []
   private var unfinished: [Unfinished] = []
   /// How many values there are in each that is no object, and in all of them.
   @exclusivity(unchecked) private var sizes: [Int] = []
@@ -72,7 +72,7 @@ package final class ObjectTable {
     waiting.removeAll(keepingCapacity: true)
   }
 
-  package func append(_ value: Value) {
+  package func append(_ value: ArchiveValue) {
     let size = value.size
     sizes.append(size)
     totalSize += size
@@ -81,7 +81,7 @@ package final class ObjectTable {
   }
 
   /// Lets a field of the object that is being made wait.
-  func wait(_ place: Int, _ value: Value) { waiting.append((place, value)) }
+  func wait(_ place: Int, _ value: ArchiveValue) { waiting.append((place, value)) }
 
   /// The object under a number, as a model.
   ///
@@ -127,9 +127,9 @@ package final class ObjectTable {
   /// An object inside of itself is null there, and so is one that does not exist yet.
   ///
   /// - Throws: as for a shared value that becomes a model.
-  func withoutReferences(_ value: Value) throws -> Value { try withoutReferences(value, inside: []) }
+  func withoutReferences(_ value: ArchiveValue) throws -> ArchiveValue { try withoutReferences(value, inside: []) }
 
-  private func withoutReferences(_ value: Value, inside open: [Int]) throws -> Value {
+  private func withoutReferences(_ value: ArchiveValue, inside open: [Int]) throws -> ArchiveValue {
     try value.replacingReferences { number in
       guard entries.indices.contains(number), !open.contains(number), open.count < Self.deepest else { return .null }
       switch entries[number] {
@@ -144,10 +144,12 @@ package final class ObjectTable {
   private static let deepest = 64
 
   /// The record of an object, with those of the objects that it refers to in their places.
-  private func record(of object: any VersionedModel, inside open: [ObjectIdentifier], _ depth: Int) throws -> Value {
+  private func record(of object: any VersionedModel, inside open: [ObjectIdentifier], _ depth: Int) throws
+    -> ArchiveValue
+  {
     guard !open.contains(object.identity), depth < Self.deepest else { return .null }
     let referenced = ReferencedObjects()
-    let value = Value.record(try object.record(includingExcluded: false, role: .referenced(referenced)))
+    let value = ArchiveValue.record(try object.record(includingExcluded: false, role: .referenced(referenced)))
     try expand(value.size)
     return try value.replacingReferences {
       try self.record(of: referenced.objects[$0], inside: open + [object.identity], depth + 1)
@@ -181,10 +183,10 @@ package final class ObjectTable {
   }
 
   private static func set(
-    _ place: Int, of object: some VersionedModel, to value: Value, in context: DecodingContext
+    _ place: Int, of object: some VersionedModel, to value: ArchiveValue, in context: DecodingContext
   ) throws {
     var object = object
-    var slots = [Value?](repeating: nil, count: place + 1)
+    var slots = [ArchiveValue?](repeating: nil, count: place + 1)
     slots[place] = value
     var reader = ArchiveReader(.slots(slots), unknownFields: UnknownFields(), context: context)
     let schema = Swift.type(of: object).schema
@@ -194,9 +196,9 @@ package final class ObjectTable {
   }
 }
 
-extension Value {
+extension ArchiveValue {
   /// The value with others in place of its references; sets become arrays, since what replaces them may be equal.
-  fileprivate func replacingReferences(_ replace: (Int) throws -> Value) rethrows -> Value {
+  fileprivate func replacingReferences(_ replace: (Int) throws -> ArchiveValue) rethrows -> ArchiveValue {
     switch self {
     case .reference(let number): try replace(number)
     case .set(let elements): .array(try elements.map { try $0.replacingReferences(replace) })

@@ -37,7 +37,7 @@ public struct FieldInfo: Sendable {
   public let type: Any.Type
   /// Whether the field of an object cannot change after it was made.
   public let isConstant: Bool
-  package let makeDefault: (@Sendable () throws -> Value)?
+  package let makeDefault: (@Sendable () throws -> ArchiveValue)?
 
   /// A field without a default: its key must be there.
   public init<T>(
@@ -64,7 +64,7 @@ public struct FieldInfo: Sendable {
   private init(
     _ key: String, _ type: Any.Type, _ formerly: [String], _ archive: ArchiveBehavior, _ storage: StorageBehavior,
     _ merge: MergePolicy, _ json: JSONField, _ unknown: UnknownCasePolicy, _ isConstant: Bool,
-    makeDefault: (@Sendable () throws -> Value)?
+    makeDefault: (@Sendable () throws -> ArchiveValue)?
   ) {
     self.key = key
     self.type = type

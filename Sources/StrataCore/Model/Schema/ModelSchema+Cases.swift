@@ -12,7 +12,7 @@ extension ModelSchema {
     let context = DecodingContext(finishesModels: false)
     for info in cases where info.payload.isEmpty {
       do {
-        guard try !type.makes(case: info.name, CasePayload(values: Object(), context: context)) else { continue }
+        guard try !type.makes(case: info.name, CasePayload(values: ArchiveObject(), context: context)) else { continue }
       } catch {
         // It asks for associated values, so it is there.
         continue

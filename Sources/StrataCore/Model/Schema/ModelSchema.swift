@@ -30,7 +30,7 @@ public final class ModelSchema: Sendable {
   package let isPlainStructure: Bool
   /// Whether the model is an enum, whose records have the case as their only key.
   package let isEnumeration: Bool
-  package let hook: (@Sendable (String, Int, ModelRecord) throws -> Value?)?
+  package let hook: (@Sendable (String, Int, ModelRecord) throws -> ArchiveValue?)?
   /// Upgrades a record by making the model of it, where a hook needs that; `nil` where steps are enough.
   package let rebuild: (@Sendable (ModelRecord, DecodingContext) throws -> ModelRecord)?
   /// What runs on each object that was made.
@@ -133,7 +133,7 @@ public final class ModelSchema: Sendable {
 
   private static func makeHook(
     _ type: (some ValueDecoding).Type
-  ) -> @Sendable (String, Int, ModelRecord) throws -> Value? {
+  ) -> @Sendable (String, Int, ModelRecord) throws -> ArchiveValue? {
     { try type.decodeValue(forKey: $0, modelVersion: $1, in: $2) }
   }
 

@@ -5,17 +5,17 @@
 ///     var unknownFields = UnknownFields()
 public struct UnknownFields: Sendable, Hashable {
   /// The keys and values in the order in which they were archived.
-  public var object: Object
+  public var object: ArchiveObject
 
   /// No unknown keys.
-  public init() { object = Object() }
+  public init() { object = ArchiveObject() }
 
-  public init(_ object: Object) { self.object = object }
+  public init(_ object: ArchiveObject) { self.object = object }
 
   public var isEmpty: Bool { object.isEmpty }
 
   /// The value under an unknown key; `nil` where it is absent.
-  public subscript(key: String) -> Value? {
+  public subscript(key: String) -> ArchiveValue? {
     get { object[key] }
     set { object[key] = newValue }
   }

@@ -63,7 +63,7 @@ extension ModelSchema {
     guard let hook else {
       return (.record(upgraded.values, indices: context.places(of: self, in: upgraded.shape)), unknown)
     }
-    var slots: [Value?] = []
+    var slots: [ArchiveValue?] = []
     slots.reserveCapacity(fields.count)
     for (place, field) in fields.enumerated() {
       let version = version(of: place, in: record)
@@ -79,7 +79,7 @@ extension ModelSchema {
   }
 
   /// The value under a former key, unless today's key is there: then a hook that answered nil meant the default.
-  private func value(ofFormerKeys field: FieldInfo, in record: ModelRecord) -> Value? {
+  private func value(ofFormerKeys field: FieldInfo, in record: ModelRecord) -> ArchiveValue? {
     guard !field.formerly.isEmpty, record[field.key] == nil else { return nil }
     return field.formerly.lazy.compactMap { record[$0] }.first
   }
@@ -90,11 +90,12 @@ extension ModelSchema {
     guard let objects = context.objects, !unknown.isEmpty else { return unknown }
     let entries = unknown.object.entries
     return UnknownFields(
-      Object(uniqueEntries: try entries.map { .init(key: $0.key, value: try objects.withoutReferences($0.value)) }))
+      ArchiveObject(
+        uniqueEntries: try entries.map { .init(key: $0.key, value: try objects.withoutReferences($0.value)) }))
   }
 
   package func unknownFields(of record: ModelRecord) -> UnknownFields {
     let known = Set(fields.flatMap { [$0.key] + $0.formerly })
-    return UnknownFields(Object(uniqueEntries: record.object.entries.filter { !known.contains($0.key) }))
+    return UnknownFields(ArchiveObject(uniqueEntries: record.object.entries.filter { !known.contains($0.key) }))
   }
 }

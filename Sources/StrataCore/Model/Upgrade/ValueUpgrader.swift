@@ -3,7 +3,7 @@
 struct ValueUpgrader {
   let catalog: SchemaCatalog
 
-  func upgrade(_ value: Value, _ context: DecodingContext) throws -> Value {
+  func upgrade(_ value: ArchiveValue, _ context: DecodingContext) throws -> ArchiveValue {
     if case .record(let record) = value { return .record(try upgrade(record, context)) }
     return try value.mapLocated { try upgrade($0, context) }
   }
@@ -21,10 +21,10 @@ struct ValueUpgrader {
     let (values, unknown) = try schema.upgradedFields(of: record, in: context)
     var result = ModelRecord(shape: schema.archivedShape, values: [])
     var isComplete = true
-    var entries: [Object.Entry] = []
+    var entries: [ArchiveObject.Entry] = []
     for (index, field) in schema.fields.enumerated() where field.archive != .excluded {
       if let value = try values[index] ?? field.makeDefault?() ?? (field.isOptional ? .null : nil) {
-        entries.append(Object.Entry(key: field.key, value: value))
+        entries.append(ArchiveObject.Entry(key: field.key, value: value))
       } else {
         isComplete = false
       }
@@ -40,7 +40,7 @@ struct ValueUpgrader {
   }
 
   private func nested(_ record: ModelRecord, _ context: DecodingContext) throws -> ModelRecord {
-    let value = try Value.record(record).mapLocated { try upgrade($0, context) }
+    let value = try ArchiveValue.record(record).mapLocated { try upgrade($0, context) }
     return value.recordValue ?? record
   }
 }

@@ -46,14 +46,14 @@ struct FailureSearch {
   }
 
   /// Adds the models that values refer to, so that the first of them comes next.
-  private mutating func add(_ values: [(value: Value, step: Int)], _ models: ReferencedObjects) {
+  private mutating func add(_ values: [(value: ArchiveValue, step: Int)], _ models: ReferencedObjects) {
     var found: [(any VersionedModel, Int)] = []
     for (value, step) in values { collect(value, step, models, &found) }
     waiting += found.reversed()
   }
 
   private mutating func collect(
-    _ value: Value, _ step: Int, _ models: ReferencedObjects, _ found: inout [(any VersionedModel, Int)]
+    _ value: ArchiveValue, _ step: Int, _ models: ReferencedObjects, _ found: inout [(any VersionedModel, Int)]
   ) {
     switch value {
     case .reference(let number): found.append((models.objects[number].dynamicModel, step))

@@ -106,7 +106,7 @@ extension Validation.Rule {
   /// Checks a field, with the first check that fails as the failure.
   @inlinable
   public static func check<V>(
-    _ key: String, _ path: any KeyPath<Root, V> & Sendable, _ checks: Check<V>...
+    _ key: String, _ path: any KeyPath<Root, V> & Sendable, _ checks: ValidationCheck<V>...
   ) -> Self {
     Self(key: key) { root, _ in
       let value = root[keyPath: path]
@@ -117,7 +117,7 @@ extension Validation.Rule {
   /// Checks a field where it is not nil.
   @inlinable
   public static func check<V>(
-    _ key: String, _ path: any KeyPath<Root, V?> & Sendable, _ checks: Check<V>...
+    _ key: String, _ path: any KeyPath<Root, V?> & Sendable, _ checks: ValidationCheck<V>...
   ) -> Self {
     Self(key: key) { root, _ in
       guard let value = root[keyPath: path] else { return }

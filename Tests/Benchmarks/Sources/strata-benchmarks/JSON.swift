@@ -65,13 +65,15 @@ extension Runner {
   }
 
   /// JSONEncoder leaves nil out; Strata writes it as null.
-  private static func withoutNulls(_ value: Value) -> Value {
+  private static func withoutNulls(_ value: ArchiveValue) -> ArchiveValue {
     switch value {
     case .array(let elements): .array(elements.map(withoutNulls))
     case .object(let object):
       .object(
-        Object(
-          object.entries.filter { !$0.value.isNull }.map { Object.Entry(key: $0.key, value: withoutNulls($0.value)) }))
+        ArchiveObject(
+          object.entries.filter { !$0.value.isNull }.map {
+            ArchiveObject.Entry(key: $0.key, value: withoutNulls($0.value))
+          }))
     default: value
     }
   }

@@ -99,13 +99,13 @@ private final class Person: DescribedModel {
 
 /// Flat objects of which each side changed some keys.
 private struct FlatSides {
-  private let base: Value
-  private let local: Value
-  private let server: Value
+  private let base: ArchiveValue
+  private let local: ArchiveValue
+  private let server: ArchiveValue
 
   init(_ count: Int) {
-    func object(_ value: (Int) -> Int) -> Value {
-      .object(Object((0..<count).map { .init(key: "key \($0)", value: .integer(value($0))) }))
+    func object(_ value: (Int) -> Int) -> ArchiveValue {
+      .object(ArchiveObject((0..<count).map { .init(key: "key \($0)", value: .integer(value($0))) }))
     }
     base = object { $0 }
     local = object { $0 % 7 == 0 ? -1 : $0 }

@@ -29,11 +29,11 @@ extension Runner {
 
 /// A document, another one, and the patch between them, which has an operation for each key or element.
 private struct PatchedDocument {
-  let old: Value
-  let new: Value
+  let old: ArchiveValue
+  let new: ArchiveValue
   let patch: JSONPatch
 
-  private init(_ old: Value, _ new: Value, _ count: Int) throws {
+  private init(_ old: ArchiveValue, _ new: ArchiveValue, _ count: Int) throws {
     (self.old, self.new) = (old, new)
     patch = JSONPatch(from: old, to: new)
     guard patch.operations.count == count, try patch.applied(to: old) == new else {
@@ -43,8 +43,8 @@ private struct PatchedDocument {
 
   /// An object of which one key in ten goes, one comes, and the others change.
   static func keyed(_ count: Int) throws -> PatchedDocument {
-    func object(_ places: some Sequence<Int>, _ value: (Int) -> Value) -> Value {
-      .object(Object(places.map { .init(key: "key \($0)", value: value($0)) }))
+    func object(_ places: some Sequence<Int>, _ value: (Int) -> ArchiveValue) -> ArchiveValue {
+      .object(ArchiveObject(places.map { .init(key: "key \($0)", value: value($0)) }))
     }
     let tenth = count / 10
     return try PatchedDocument(
@@ -53,7 +53,7 @@ private struct PatchedDocument {
 
   /// A list of objects that all change inside.
   static func list(_ count: Int) throws -> PatchedDocument {
-    func list(_ name: String) -> Value {
+    func list(_ name: String) -> ArchiveValue {
       .array((0..<count).map { ["id": .integer($0), "name": .string("\(name) \($0)")] })
     }
     return try PatchedDocument(["list": list("old")], ["list": list("new")], count)

@@ -14,10 +14,10 @@ extension Tweet: Migratable {
   /// the count, no symbols, and a key that is gone today.
   static func versionOneArchive(_ tweets: [Tweet]) throws -> Data {
     let today = try ArchiveDecoder().decodeValue(from: ArchiveEncoder().encode(tweets))
-    return try ArchiveEncoder().encode(.array((today.arrayValue ?? []).map { try downgraded($0) }) as Value)
+    return try ArchiveEncoder().encode(.array((today.arrayValue ?? []).map { try downgraded($0) }) as ArchiveValue)
   }
 
-  private static func downgraded(_ tweet: Value) throws -> Value {
+  private static func downgraded(_ tweet: ArchiveValue) throws -> ArchiveValue {
     guard var record = tweet.recordValue else { throw Failure("a tweet is no record") }
     record.modelVersion = 1
     record.rename("favoriteCount", to: "favs")

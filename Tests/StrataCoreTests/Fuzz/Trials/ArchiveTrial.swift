@@ -18,7 +18,7 @@ enum ArchiveTrial {
       data.starts(with: [0x1F, 0x8B]) ? data : GzipMember.archive(body: Data([0xD9, 1, 0]) + data.prefix(8192))
     _ = try Trial.attempt { try Stamp(of: archive) }
     if let value = try Trial.attempt({ try decoder.decodeValue(from: archive) }) { try encode(value) }
-    _ = try Trial.attempt { try decoder.decode(Value.self, from: archive) }
+    _ = try Trial.attempt { try decoder.decode(ArchiveValue.self, from: archive) }
     if let form = try Trial.attempt({ try decoder.decode(Form.self, from: archive) }) {
       let again = try succeed("a model is encoded") { try ArchiveEncoder().encodeBody(form) }
       let copy = try succeed("a model is read again") { try decoder.decodeBody(Form.self, from: again) }
@@ -33,7 +33,7 @@ enum ArchiveTrial {
   }
 
   /// What was read untyped is written, and read again as the same.
-  private static func encode(_ value: Value) throws {
+  private static func encode(_ value: ArchiveValue) throws {
     let archive = try succeed("a value is encoded") { try ArchiveEncoder(compression: .none).encode(value) }
     let again = try succeed("a value is read again") { try ArchiveDecoder().decodeValue(from: archive) }
     // Not the values, since a number that is none equals nothing.

@@ -13,7 +13,7 @@ struct Form: VersionedModel, Equatable {
   var isOpen: Bool?
   var url: URL?
   var body: Data
-  var more: Value
+  var more: ArchiveValue
   var login: String?
   var city: String?
   var byName: [String: Int]
@@ -27,7 +27,7 @@ struct Form: VersionedModel, Equatable {
       FieldInfo("w", Int128.self, default: { 0 }), FieldInfo("r", Double.self, default: { 0 }),
       FieldInfo("f", Float.self, default: { 0 }), FieldInfo("p", Decimal.self, default: { 0 }),
       FieldInfo("n", String.self, default: { "" }), FieldInfo("o", Bool?.self), FieldInfo("u", URL?.self),
-      FieldInfo("d", Data.self, default: { Data() }), FieldInfo("m", Value.self, default: { .null }),
+      FieldInfo("d", Data.self, default: { Data() }), FieldInfo("m", ArchiveValue.self, default: { .null }),
       FieldInfo("login", String?.self, json: "x.l"), FieldInfo("city", String?.self, json: "x.a.c"),
       FieldInfo("k", [String: Int].self, default: { [:] }), FieldInfo("t", Set<String>.self, default: { [] }),
       FieldInfo("c", [Form].self, default: { [] }),

@@ -13,12 +13,12 @@ enum KeyedTrial {
       try compareTable(Form.self, bytes)
       try compareTable([Form].self, bytes)
       try compareTable([String: Form].self, bytes)
-      try compareTable(Value.self, bytes)
+      try compareTable(ArchiveValue.self, bytes)
     }
     let decoder = ArchiveDecoder(subclasses: [Knot.self])
     _ = try Trial.attempt { try decoder.decode(Leaf.self, fromKeyed: archive) }
     _ = try Trial.attempt { try decoder.decode([Form].self, fromKeyed: archive) }
-    _ = try Trial.attempt { try decoder.decode(Value.self, fromKeyed: archive) }
+    _ = try Trial.attempt { try decoder.decode(ArchiveValue.self, fromKeyed: archive) }
     if let knot = try Trial.attempt({ try decoder.decode(Knot.self, fromKeyed: archive) }) {
       try KnotTrial.run(knot)
     }

@@ -8,12 +8,12 @@ final class Knot: DescribedModel, LegacyModel {
   var next: Knot?
   var others: [Knot]
   weak var parent: Knot?
-  var any: Value
+  var any: ArchiveValue
   var byName: [String: Knot]
   var leaf: Leaf?
 
   init(
-    _ name: String, _ next: Knot?, _ others: [Knot], _ parent: Knot?, _ any: Value, _ byName: [String: Knot],
+    _ name: String, _ next: Knot?, _ others: [Knot], _ parent: Knot?, _ any: ArchiveValue, _ byName: [String: Knot],
     _ leaf: Leaf?
   ) {
     (self.name, self.next, self.others, self.parent) = (name, next, others, parent)

@@ -5,7 +5,7 @@ import StrataCore
 enum PatchTrial {
   static func run(_ data: Data) throws {
     guard let all = try Trial.attempt({ try JSONReader().read(data) }), let document = all["document"] else { return }
-    var results: [Value] = []
+    var results: [ArchiveValue] = []
     if let operations = all["patch"],
       let patch = try Trial.attempt({ try JSONPatch(parsing: JSONWriter().write(operations)) }),
       let result = try Trial.attempt({ try patch.applied(to: document) })
@@ -23,6 +23,6 @@ enum PatchTrial {
   }
 }
 
-extension Value {
+extension ArchiveValue {
   fileprivate var hash: Int { hashValue }
 }

@@ -25,7 +25,7 @@ enum StreamTrial {
     if let stamp, stamp.kind == .single { try require(stamp == fromFile, "both stamps are the same") }
     var limits = ArchiveLimits()
     limits.inflatedSize = 1 << 20
-    var values = ArchiveSequence(Value.self, from: url, limits: limits).makeAsyncIterator()
+    var values = ArchiveSequence(ArchiveValue.self, from: url, limits: limits).makeAsyncIterator()
     while try Trial.attempt({ try values.next() }) ?? nil != nil {}
     try require(try Trial.attempt { try values.next() } ?? nil == nil, "nothing follows the end")
     var leaves = ArchiveSequence(Leaf.self, from: url, limits: limits).makeAsyncIterator()

@@ -6,14 +6,14 @@ import Testing
 /// Three replicas that started from one base, each with its own edit, and a policy by which they merge.
 private struct Exchange {
   let law: MergeLaw
-  let base: Value
-  let edits: [Value]
+  let base: ArchiveValue
+  let edits: [ArchiveValue]
 
   /// Values that fit the policy; a time is never before the base's.
   init(_ law: MergeLaw, _ random: inout SeededRandom) {
     self.law = law
     let isTimed = law.isTimed
-    func value(since time: Int) -> Value {
+    func value(since time: Int) -> ArchiveValue {
       let plain = random.value(for: law.kind)
       return isTimed ? ["time": .integer(time + random.below(3)), "text": plain] : plain
     }
@@ -22,15 +22,15 @@ private struct Exchange {
     edits = (0..<3).map { _ in random.below(4) == 0 ? start : value(since: start["time"]?.intValue ?? 0) }
   }
 
-  func merge(_ local: Value, _ server: Value) throws -> Value {
+  func merge(_ local: ArchiveValue, _ server: ArchiveValue) throws -> ArchiveValue {
     guard law.isTimed else { return try law.merge(base, local, server) }
     let merger = Merger(options: MergeOptions(policy: law.policy))
     return try merger.merge(["in": server], into: ["in": local], base: ["in": base]).value["in"] ?? .null
   }
 
   /// Each replica gets what the others edited, as they edited it and once each, in an order of its own.
-  func once(_ random: inout SeededRandom) throws -> [Value] {
-    var ends: [Value] = []
+  func once(_ random: inout SeededRandom) throws -> [ArchiveValue] {
+    var ends: [ArchiveValue] = []
     for own in 0..<3 {
       var value = edits[own]
       for other in (0..<3).filter({ $0 != own }).shuffled(using: &random) { value = try merge(value, edits[other]) }
@@ -41,7 +41,7 @@ private struct Exchange {
 
   /// Replicas send each other what they have by now, in any order and as often as it happens, and then all to all until
   /// nothing changes or it is clear that something always will.
-  func gossip(_ random: inout SeededRandom) throws -> [Value] {
+  func gossip(_ random: inout SeededRandom) throws -> [ArchiveValue] {
     var values = edits
     func send(_ sender: Int, _ receiver: Int) throws { values[receiver] = try merge(values[receiver], values[sender]) }
     for _ in 0..<random.below(8) {
@@ -104,7 +104,9 @@ private struct Convergence: Hashable, CustomStringConvertible {
   static func found(for law: MergeLaw, expecting expected: Convergence, seed: UInt64) throws -> Convergence {
     var random = SeededRandom(seed: seed)
     var found = Convergence()
-    func areEqual(_ values: [Value], _ read: (Value) -> Value) -> Bool { Set(values.map(read)).count == 1 }
+    func areEqual(_ values: [ArchiveValue], _ read: (ArchiveValue) -> ArchiveValue) -> Bool {
+      Set(values.map(read)).count == 1
+    }
     for number in 0..<3000 where number < 60 || expected.isLess(than: found) {
       guard !found.isLess(than: expected) else { break }
       let exchange = Exchange(law, &random)

@@ -56,7 +56,7 @@ struct Flat {
       leaves[path] = .dictionary(object.keys.sorted())
       for entry in object.entries { put(entry.value, path + [entry.key], shape) }
     case (.choice, .object(let object)):
-      let payload = object.entries.first?.value.objectValue ?? Object()
+      let payload = object.entries.first?.value.objectValue ?? ArchiveObject()
       let name = object.keys.first ?? ""
       leaves[path] = .choice(name, payload.keys.sorted())
       for entry in payload.entries { put(entry.value, path + [name, entry.key], .leaf(.automatic)) }
@@ -90,7 +90,7 @@ struct Flat {
     let children = children(path, shape)
     func object() -> Tree {
       .object(
-        Object(
+        ArchiveObject(
           children.compactMap { child in
             tree(child.path, child.shape).map { .init(key: child.path.last ?? "", value: $0) }
           }))
@@ -100,7 +100,7 @@ struct Flat {
     case .value(let value): return value
     case .model, .dictionary: return object()
     case .list: return .array(children.compactMap { tree($0.path, $0.shape) })
-    case .choice(let name, _): return .object(Object([.init(key: name, value: object())]))
+    case .choice(let name, _): return .object(ArchiveObject([.init(key: name, value: object())]))
     }
   }
 

@@ -135,7 +135,7 @@ extension GraphMap {
 
   /// - Parameter seen: the objects that stand in the document already; they may come again with nothing but who they are.
   fileprivate func json(_ key: String, _ seen: inout Set<String>, _ random: inout SeededRandom) -> Tree {
-    var object = Object()
+    var object = ArchiveObject()
     let fields = objects[key] ?? [:]
     let id: Tree? =
       if case .text(let text)? = fields["id"] { text.flatMap { Int64($0) }.map { .int($0) } ?? .null } else { nil }

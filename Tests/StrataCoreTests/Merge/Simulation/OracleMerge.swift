@@ -239,7 +239,7 @@ enum OracleBase {
         return whole
       }
       return .object(
-        Object(
+        ArchiveObject(
           model.fields.compactMap { field in
             overlaid(base, by: incoming, path + [field.key], field.shape).map { .init(key: field.key, value: $0) }
           }))
@@ -247,7 +247,7 @@ enum OracleBase {
       return .array(names.compactMap { overlaid(base, by: incoming, path + [$0], .model(model)) })
     case (.dictionary(let inside), .dictionary?, .dictionary(let names)):
       return .object(
-        Object(
+        ArchiveObject(
           names.compactMap { name in
             overlaid(base, by: incoming, path + [name], inside).map { .init(key: name, value: $0) }
           }))
@@ -256,9 +256,9 @@ enum OracleBase {
       let all = Set(labels).union(others).sorted()
       let payload = all.compactMap { label in
         (incoming.tree(path + [other, label], .leaf(.automatic)) ?? base.tree(path + [other, label], .leaf(.automatic)))
-          .map { Object.Entry(key: label, value: $0) }
+          .map { ArchiveObject.Entry(key: label, value: $0) }
       }
-      return .object(Object([.init(key: other, value: .object(Object(payload)))]))
+      return .object(ArchiveObject([.init(key: other, value: .object(ArchiveObject(payload)))]))
     default: return whole
     }
   }

@@ -20,10 +20,10 @@ struct ModelShape: Sendable {
   struct Field: Sendable {
     let key: String
     let shape: Shape
-    let initial: Value
+    let initial: ArchiveValue
     var isInJSON = true
 
-    init(_ key: String, _ shape: Shape, _ initial: Value = .null, isInJSON: Bool = true) {
+    init(_ key: String, _ shape: Shape, _ initial: ArchiveValue = .null, isInJSON: Bool = true) {
       (self.key, self.shape, self.initial, self.isInJSON) = (key, shape, initial, isInJSON)
     }
   }
@@ -64,7 +64,7 @@ struct ModelShape: Sendable {
 }
 
 /// A value of the simulation: objects for models and enums, without types.
-typealias Tree = Value
+typealias Tree = ArchiveValue
 
 extension Tree {
   /// The value as text in which the order of keys does not count and NaN is itself.
@@ -103,21 +103,23 @@ extension Tree {
   }
 
   /// An archived value without its types.
-  init(archived value: Value) {
+  init(archived value: ArchiveValue) {
     switch value {
     case .record(let record):
       self = .object(
-        Object(
-          record.fields.filter { $0.key != "merging" }.map { .init(key: $0.key, value: Value(archived: $0.value)) }))
+        ArchiveObject(
+          record.fields.filter { $0.key != "merging" }.map {
+            .init(key: $0.key, value: ArchiveValue(archived: $0.value))
+          }))
     case .object(let object):
-      self = .object(Object(object.entries.map { .init(key: $0.key, value: Value(archived: $0.value)) }))
-    case .array(let elements): self = .array(elements.map { Value(archived: $0) })
+      self = .object(ArchiveObject(object.entries.map { .init(key: $0.key, value: ArchiveValue(archived: $0.value)) }))
+    case .array(let elements): self = .array(elements.map { ArchiveValue(archived: $0) })
     default: self = value
     }
   }
 
   /// The value with the types that an archive has; keys that are absent stay so.
-  func archived(_ shape: Shape) -> Value {
+  func archived(_ shape: Shape) -> ArchiveValue {
     switch (shape, self) {
     case (.model(let model), .object(let object)):
       return .record(
@@ -128,7 +130,7 @@ extension Tree {
           }))
     case (.list(let model), .array(let elements)): return .array(elements.map { $0.archived(.model(model)) })
     case (.dictionary(let shape), .object(let object)):
-      return .object(Object(object.entries.map { .init(key: $0.key, value: $0.value.archived(shape)) }))
+      return .object(ArchiveObject(object.entries.map { .init(key: $0.key, value: $0.value.archived(shape)) }))
     case (.choice(let name, _), .object(let object)):
       return .record(ModelRecord(typeName: name, modelVersion: 1, fields: object.entries.map { ($0.key, $0.value) }))
     default: return self
@@ -140,16 +142,16 @@ extension Tree {
     switch (shape, self) {
     case (.model(let model), .object(let object)):
       return .object(
-        Object(
+        ArchiveObject(
           model.fields.map { .init(key: $0.key, value: (object[$0.key] ?? $0.initial).completed($0.shape)) }))
     case (.list(let model), .array(let elements)): return .array(elements.map { $0.completed(.model(model)) })
     case (.dictionary(let shape), .object(let object)):
-      return .object(Object(object.entries.map { .init(key: $0.key, value: $0.value.completed(shape)) }))
+      return .object(ArchiveObject(object.entries.map { .init(key: $0.key, value: $0.value.completed(shape)) }))
     case (.choice(_, let cases), .object(let object)):
       guard let entry = object.entries.first, let payload = entry.value.objectValue else { return self }
       let labels = cases[entry.key] ?? []
-      let values = labels.map { Object.Entry(key: $0, value: payload[$0] ?? .null) }
-      return .object(Object([.init(key: entry.key, value: .object(Object(values)))]))
+      let values = labels.map { ArchiveObject.Entry(key: $0, value: payload[$0] ?? .null) }
+      return .object(ArchiveObject([.init(key: entry.key, value: .object(ArchiveObject(values)))]))
     default: return self
     }
   }
@@ -159,13 +161,13 @@ extension Tree {
     switch (shape, self) {
     case (.model(let model), .object(let object)):
       return .object(
-        Object(
+        ArchiveObject(
           model.fields.filter(\.isInJSON).compactMap { field in
             object[field.key].map { .init(key: field.key, value: $0.withoutPrivate(field.shape)) }
           }))
     case (.list(let model), .array(let elements)): return .array(elements.map { $0.withoutPrivate(.model(model)) })
     case (.dictionary(let shape), .object(let object)):
-      return .object(Object(object.entries.map { .init(key: $0.key, value: $0.value.withoutPrivate(shape)) }))
+      return .object(ArchiveObject(object.entries.map { .init(key: $0.key, value: $0.value.withoutPrivate(shape)) }))
     default: return self
     }
   }

@@ -55,14 +55,14 @@ struct SimulatedReplica {
     return whole.canonicalText == known.canonicalText ? known : nil
   }
 
-  private static func document(_ tree: Tree, merging: Value?) throws -> SimulatedDocument {
+  private static func document(_ tree: Tree, merging: ArchiveValue?) throws -> SimulatedDocument {
     guard case .record(var record) = tree.archived(shape) else { throw SimulationFailure("no record") }
     record["merging"] = merging
     return try SimulatedDocument.make(from: .record(record), in: DecodingContext())
   }
 
   private static func flat(_ document: SimulatedDocument) throws -> Flat {
-    Flat(Value(archived: .record(try document.record())), shape)
+    Flat(ArchiveValue(archived: .record(try document.record())), shape)
   }
 
   // MARK: Steps
@@ -102,7 +102,7 @@ struct SimulatedReplica {
   }
 
   /// What merging remembers, with the key that version 1 had: in the base and in the paths of conflicts.
-  private static func outdated(_ value: Value) -> Value {
+  private static func outdated(_ value: ArchiveValue) -> ArchiveValue {
     switch value {
     case .record(let record): return .record(outdated(record))
     case .array(let elements): return .array(elements.map(outdated))
@@ -173,7 +173,7 @@ struct SimulatedReplica {
     let isOneOfSeveral =
       plain != path || conflicts.keys.contains { $0 != path && $0.map(Self.withoutOccurrence) == plain }
     if let entry, !isOneOfSeveral {
-      let server = entry.server.map { Value(archived: $0) }
+      let server = entry.server.map { ArchiveValue(archived: $0) }
       guard server?.canonicalText == known.server?.canonicalText else {
         throw SimulationFailure(
           "server's value of a conflict", path,
@@ -308,7 +308,7 @@ struct SimulatedReplica {
       let stands = (0..<4).compactMap { number -> String? in
         after.text(path.map { $0.hasPrefix("[") && number > 0 ? "\($0)#\(number)" : $0 }, shape)
       }
-      let said = Value(archived: result).canonicalText
+      let said = ArchiveValue(archived: result).canonicalText
       if !stands.contains(said) {
         throw SimulationFailure("result that is not so", path, "said \(said), is \(stands.first ?? "–")")
       }
@@ -328,7 +328,7 @@ struct SimulatedReplica {
       case .index(let place): "[\(place)]"
       case .element(let key, let id): "[\(key)=\(id.canonicalText)]"
       // What a server sent lacks what JSON never has; the element has it.
-      case .value(let content): "[=\(Value(archived: content).completed(.model(.item)).canonicalText)]"
+      case .value(let content): "[=\(ArchiveValue(archived: content).completed(.model(.item)).canonicalText)]"
       }
     }
   }

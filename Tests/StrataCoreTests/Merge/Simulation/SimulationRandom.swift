@@ -29,7 +29,7 @@ extension SeededRandom {
     case .model(let model):
       if key != "element", isOnce(in: 3) { return .null }
       let fields = model.fields.filter { $0.isInJSON || !isJSON }
-      var object = Object()
+      var object = ArchiveObject()
       for field in fields { object[field.key] = tree(field.shape, field.key, allowsNaN: allowsNaN, isJSON: isJSON) }
       // What has no identity is told by its content, which JSON has to have.
       if object["id"]?.isNull ?? false, object["draft"] != nil { object["draft"] = "" }
@@ -39,15 +39,15 @@ extension SeededRandom {
         (0..<below(4)).map { _ in tree(.model(model), "element", allowsNaN: allowsNaN, isJSON: isJSON) }.uniqued(
           unless: isOnce(in: 8)))
     case .dictionary(let inside):
-      var object = Object()
+      var object = ArchiveObject()
       for _ in 0..<below(4) {
         object[oneOf(Self.keys)] = tree(inside, inside.memberKey, allowsNaN: allowsNaN, isJSON: isJSON)
       }
       return .object(object)
     case .choice(_, let cases):
       let name = oneOf(cases.keys.sorted())
-      let payload = (cases[name] ?? []).map { Object.Entry(key: $0, value: leaf($0, allowsNaN: allowsNaN)) }
-      return .object(Object([.init(key: name, value: .object(Object(payload)))]))
+      let payload = (cases[name] ?? []).map { ArchiveObject.Entry(key: $0, value: leaf($0, allowsNaN: allowsNaN)) }
+      return .object(ArchiveObject([.init(key: name, value: .object(ArchiveObject(payload)))]))
     }
   }
 
@@ -96,7 +96,7 @@ extension SeededRandom {
       else { return fresh(&self) }
       let label = oneOf(payload.keys)
       payload[label] = leaf(label, allowsNaN: allowsNaN)
-      return .object(Object([.init(key: entry.key, value: .object(payload))]))
+      return .object(ArchiveObject([.init(key: entry.key, value: .object(payload))]))
     default: return fresh(&self)
     }
   }
@@ -111,7 +111,7 @@ extension SeededRandom {
     case (.model(let model), .object(let object)):
       let share = 1 + below(3)
       return .object(
-        Object(
+        ArchiveObject(
           model.fields.compactMap { field in
             guard let old = object[field.key] else { return nil }
             let isIdentity = field.key == model.identity
@@ -123,13 +123,13 @@ extension SeededRandom {
       return .array(
         elements.map { element in
           guard let id = element["id"], !id.isNull else { return element }
-          var part = partial(element, .model(model), path + ["[]"], completes: completes).objectValue ?? Object()
+          var part = partial(element, .model(model), path + ["[]"], completes: completes).objectValue ?? ArchiveObject()
           part["id"] = id
           return .object(part)
         })
     case (.dictionary(let inside), .object(let object)):
       return .object(
-        Object(
+        ArchiveObject(
           object.entries.map {
             .init(key: $0.key, value: partial($0.value, inside, path + [$0.key], completes: completes))
           }))
@@ -139,7 +139,7 @@ extension SeededRandom {
         isOnce(in: 2)
       else { return value }
       let kept = payload.entries.filter { _ in below(2) == 0 }
-      return .object(Object([.init(key: entry.key, value: .object(Object(kept)))]))
+      return .object(ArchiveObject([.init(key: entry.key, value: .object(ArchiveObject(kept)))]))
     default: return value
     }
   }

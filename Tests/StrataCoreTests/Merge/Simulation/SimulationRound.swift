@@ -126,7 +126,7 @@ private struct SimulationWorld {
 
   /// The document with defaults under some keys.
   private static func plain(_ tree: Tree, _ keys: Set<String>) -> Tree {
-    var object = tree.objectValue ?? Object()
+    var object = tree.objectValue ?? ArchiveObject()
     for field in ModelShape.document.fields where keys.contains(field.key) && object[field.key] != nil {
       object[field.key] = field.initial
     }
@@ -148,14 +148,14 @@ private struct SimulationWorld {
 
   /// A part of a document without the keys that do not matter.
   private func part(_ tree: Tree) -> Tree {
-    .object(Object((tree.objectValue ?? Object()).entries.filter { !plainKeys.contains($0.key) }))
+    .object(ArchiveObject((tree.objectValue ?? ArchiveObject()).entries.filter { !plainKeys.contains($0.key) }))
   }
 
   /// A whole document as text, without the fields that have their defaults.
   private static func text(_ tree: Tree) -> String {
     Tree.object(
-      Object(
-        (tree.objectValue ?? Object()).entries.filter { entry in
+      ArchiveObject(
+        (tree.objectValue ?? ArchiveObject()).entries.filter { entry in
           ModelShape.document.field(entry.key)?.initial.canonicalText != entry.value.canonicalText
         })
     ).story
@@ -272,7 +272,7 @@ private struct SimulationWorld {
   private var difference: FlatPath? {
     // Sums count what comes back once more, so they never come to rest.
     func compared(_ tree: Tree) -> Flat {
-      var object = tree.objectValue ?? Object()
+      var object = tree.objectValue ?? ArchiveObject()
       object["count"] = nil
       return Flat(.object(object), Self.shape)
     }

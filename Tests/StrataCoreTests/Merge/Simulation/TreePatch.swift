@@ -10,7 +10,7 @@ enum TreePatch {
     case .model, .dictionary, .choice: break
     case .leaf, .list: return new
     }
-    var patch = Object()
+    var patch = ArchiveObject()
     for entry in after.entries {
       let inside = ModelShape.shape(at: [entry.key], in: shape) ?? .leaf(.automatic)
       guard let value = before[entry.key] else {
@@ -29,7 +29,7 @@ enum TreePatch {
   private static func withoutNulls(_ value: Tree, _ shape: Shape) -> Tree {
     guard case .object(let object) = value else { return value }
     return .object(
-      Object(
+      ArchiveObject(
         object.entries.filter { !$0.value.isNull }.map { entry in
           .init(key: entry.key, value: withoutNulls(entry.value, shape))
         }))

@@ -19,7 +19,7 @@ private struct ValueText {
     return false
   }
 
-  mutating func add(_ value: Value, _ depth: Int = 0) {
+  mutating func add(_ value: ArchiveValue, _ depth: Int = 0) {
     guard begin(depth) else { return }
     switch value {
     case .null: text += "null"
@@ -63,7 +63,7 @@ private struct ValueText {
     }
   }
 
-  mutating func add(_ object: Object, _ depth: Int) {
+  mutating func add(_ object: ArchiveObject, _ depth: Int) {
     if object.isEmpty {
       text += "[:]"
     } else {
@@ -99,7 +99,7 @@ private struct ValueText {
   }
 }
 
-extension Value: CustomStringConvertible {
+extension ArchiveValue: CustomStringConvertible {
   /// The value for a programmer: `Issue@3(title: "Crash", labels: ["bug"])`. It holds what the value holds, so it is nothing
   /// for a log that must not have users' values. It ends with `…` after 10,000 values, 64 levels or a mebibyte.
   public var description: String {
@@ -110,7 +110,7 @@ extension Value: CustomStringConvertible {
 }
 
 extension ModelRecord: CustomStringConvertible {
-  /// Type name, version and fields, as ``Value/description``.
+  /// Type name, version and fields, as ``ArchiveValue/description``.
   public var description: String {
     var text = ValueText()
     text.add(self, 0)
@@ -118,8 +118,8 @@ extension ModelRecord: CustomStringConvertible {
   }
 }
 
-extension Object: CustomStringConvertible {
-  /// The keys and values, as ``Value/description``.
+extension ArchiveObject: CustomStringConvertible {
+  /// The keys and values, as ``ArchiveValue/description``.
   public var description: String {
     var text = ValueText()
     text.add(self, 0)

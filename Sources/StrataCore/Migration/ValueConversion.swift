@@ -1,7 +1,7 @@
 import Foundation
 
 /// A change of kind that loses nothing, or fails with the code `typeMismatch`.
-public enum Conversion: Sendable, Hashable, CustomStringConvertible {
+public enum ValueConversion: Sendable, Hashable, CustomStringConvertible {
   /// Numbers and booleans as text, dates in ISO 8601, URLs and UUIDs as they are written. A date outside the years 0 to 9999
   /// or finer than a billionth of a second fails.
   case toString
@@ -22,7 +22,7 @@ public enum Conversion: Sendable, Hashable, CustomStringConvertible {
   /// One value as an array of it.
   case toArray
   /// Each value by a table; one that the table lacks fails, or becomes `otherwise`.
-  case mapping([Value: Value], otherwise: Value? = nil)
+  case mapping([ArchiveValue: ArchiveValue], otherwise: ArchiveValue? = nil)
 
   public var description: String {
     switch self {
@@ -38,12 +38,12 @@ public enum Conversion: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
-  package func apply(to value: Value) throws -> Value {
+  package func apply(to value: ArchiveValue) throws -> ArchiveValue {
     if let converted = converted(value) { return converted }
     throw ArchiveError(.typeMismatch, "found \(value.kind), which cannot be converted \(self)")
   }
 
-  private func converted(_ value: Value) -> Value? {
+  private func converted(_ value: ArchiveValue) -> ArchiveValue? {
     switch (self, value) {
     case (.toBool, .bool), (.toDate, .date), (.toURL, .url), (.toUUID, .uuid), (.toArray, .array): value
     case (.toString, _): Self.text(of: value).map { .string($0) }
@@ -63,7 +63,7 @@ public enum Conversion: Sendable, Hashable, CustomStringConvertible {
   }
 
   /// The text of a value; `nil` for a date that is finer than a billionth of a second, of which no text has all.
-  private static func text(of value: Value) -> String? {
+  private static func text(of value: ArchiveValue) -> String? {
     guard let text = value.scalarText else { return nil }
     if case .date(let date) = value, ISO8601.date(from: text) != date { return nil }
     return text

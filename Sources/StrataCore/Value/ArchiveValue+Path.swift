@@ -1,10 +1,10 @@
-extension Value {
+extension ArchiveValue {
   /// One step into a value: a key of a record or an object, or an index of an array.
   package typealias Step = ArchiveError.PathComponent
 
   /// The value at a path through nested records and objects; `nil` where a key is absent, or something on the way has no
   /// keys.
-  public subscript(path: ValuePath) -> Value? {
+  public subscript(path: ValuePath) -> ArchiveValue? {
     get {
       var value = self
       for step in path.steps {
@@ -25,7 +25,9 @@ extension Value {
   /// - Throws: ``ArchiveError`` with the code `typeMismatch` where something on the way is neither an object, a record nor
   ///   null; the value is then as it was. The setter of `value[path]` ends the program there: use it where the shape is known.
   /// - Complexity: linear in the entries of the objects on the way.
-  public mutating func set(_ newValue: Value?, at path: ValuePath) throws { try set(newValue, at: path.steps[...]) }
+  public mutating func set(_ newValue: ArchiveValue?, at path: ValuePath) throws {
+    try set(newValue, at: path.steps[...])
+  }
 
   // MARK: Steps
 
@@ -38,7 +40,7 @@ extension Value {
   }
 
   /// What one step leads to; `nil` where nothing is there.
-  package subscript(step: Step) -> Value? {
+  package subscript(step: Step) -> ArchiveValue? {
     switch (step, self) {
     case (.key(let key), .object(let object)): object[key]
     case (.key(let key), .record(let record)): record[key]
@@ -50,7 +52,7 @@ extension Value {
   /// What the steps lead to; `nil` where something on the way is absent or null.
   ///
   /// - Throws: ``ArchiveError`` with the code `typeMismatch` and the path to it where something on the way has no such step.
-  package func value(at steps: some Collection<Step>) throws -> Value? {
+  package func value(at steps: some Collection<Step>) throws -> ArchiveValue? {
     var value = self
     for (place, step) in steps.enumerated() {
       guard !value.isNull else { return nil }
@@ -66,7 +68,8 @@ extension Value {
   /// - Parameter make: gives what is to be in the place of something that has no such step, which is null where nothing is
   ///   there. It makes objects and arrays of null unless given, and refuses anything else.
   package mutating func set(
-    _ newValue: Value?, at steps: ArraySlice<Step>, making make: (Value, Step) throws -> Value = Value.container
+    _ newValue: ArchiveValue?, at steps: ArraySlice<Step>,
+    making make: (ArchiveValue, Step) throws -> ArchiveValue = ArchiveValue.container
   ) throws {
     guard let step = steps.first else { return }
     if !takes(step) {
@@ -83,9 +86,9 @@ extension Value {
   }
 
   /// What is made of null for a step; anything else is refused.
-  package static func container(_ found: Value, for step: Step) throws -> Value {
+  package static func container(_ found: ArchiveValue, for step: Step) throws -> ArchiveValue {
     guard found.isNull else { throw found.mismatch(step) }
-    return if case .key = step { .object(Object()) } else { .array([]) }
+    return if case .key = step { .object(ArchiveObject()) } else { .array([]) }
   }
 
   private func mismatch(_ step: Step) -> ArchiveError {
@@ -96,7 +99,7 @@ extension Value {
   /// What one step leads to, for setting it.
   ///
   /// - Precondition: the value takes the step.
-  private subscript(existing step: Step) -> Value? {
+  private subscript(existing step: Step) -> ArchiveValue? {
     get { self[step] }
     set {
       switch (step, self) {
@@ -131,23 +134,24 @@ extension ArchiveError {
 }
 
 extension ModelRecord {
-  /// The value at a path through nested records and objects, as that of ``Value``.
-  public subscript(path: ValuePath) -> Value? {
-    get { Value.record(self)[path] }
+  /// The value at a path through nested records and objects, as that of ``ArchiveValue``.
+  public subscript(path: ValuePath) -> ArchiveValue? {
+    get { ArchiveValue.record(self)[path] }
     set { do { try set(newValue, at: path) } catch { preconditionFailure("\(error)") } }
   }
 
-  /// Puts a value at a path, or takes away what is there, as ``Value/set(_:at:)``.
+  /// Puts a value at a path, or takes away what is there, as ``ArchiveValue/set(_:at:)``.
   ///
   /// - Throws: as that.
-  public mutating func set(_ newValue: Value?, at path: ValuePath) throws {
-    try set(newValue, at: path.steps[...], making: Value.container)
+  public mutating func set(_ newValue: ArchiveValue?, at path: ValuePath) throws {
+    try set(newValue, at: path.steps[...], making: ArchiveValue.container)
   }
 
   package mutating func set(
-    _ newValue: Value?, at steps: ArraySlice<Value.Step>, making make: (Value, Value.Step) throws -> Value
+    _ newValue: ArchiveValue?, at steps: ArraySlice<ArchiveValue.Step>,
+    making make: (ArchiveValue, ArchiveValue.Step) throws -> ArchiveValue
   ) throws {
-    var value = Value.record(self)
+    var value = ArchiveValue.record(self)
     try value.set(newValue, at: steps, making: make)
     if case .record(let record) = value { self = record }
   }

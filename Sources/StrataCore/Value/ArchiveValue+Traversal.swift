@@ -1,7 +1,7 @@
 // Everything that walks a value goes through these, so that no kind of collection is forgotten: keys of maps, members of sets,
 // objects of graphs.
 
-extension Value {
+extension ArchiveValue {
   /// Whether this may hold other values.
   package var holdsValues: Bool {
     switch self {
@@ -12,7 +12,7 @@ extension Value {
 
   /// Calls with each of the values directly inside, in their order: of a map each key before its value, of a graph the root
   /// last.
-  package func forEachInside(_ body: (Value) throws -> Void) rethrows {
+  package func forEachInside(_ body: (ArchiveValue) throws -> Void) rethrows {
     switch self {
     case .array(let elements), .set(let elements): try elements.forEach(body)
     case .object(let object): for entry in object.entries { try body(entry.value) }
@@ -43,7 +43,7 @@ extension Value {
   }
 
   /// Whether one of the values directly inside is such a one.
-  package func containsInside(where predicate: (Value) throws -> Bool) rethrows -> Bool {
+  package func containsInside(where predicate: (ArchiveValue) throws -> Bool) rethrows -> Bool {
     switch self {
     case .array(let elements), .set(let elements): try elements.contains(where: predicate)
     case .object(let object): try object.entries.contains { try predicate($0.value) }
@@ -55,12 +55,13 @@ extension Value {
   }
 
   /// The value with others in place of those directly inside, of one kind and in their order.
-  package func mapInside(_ replacement: (Value) throws -> Value) rethrows -> Value {
+  package func mapInside(_ replacement: (ArchiveValue) throws -> ArchiveValue) rethrows -> ArchiveValue {
     switch self {
     case .array(let elements): .array(try elements.map(replacement))
     case .set(let members): .set(try members.map(replacement))
     case .object(let object):
-      .object(Object(uniqueEntries: try object.entries.map { .init(key: $0.key, value: try replacement($0.value)) }))
+      .object(
+        ArchiveObject(uniqueEntries: try object.entries.map { .init(key: $0.key, value: try replacement($0.value)) }))
     case .record(let record): .record(ModelRecord(shape: record.shape, values: try record.values.map(replacement)))
     case .map(let entries):
       .map(try entries.map { .init(key: try replacement($0.key), value: try replacement($0.value)) })
@@ -71,7 +72,7 @@ extension Value {
   }
 
   /// As ``mapInside(_:)``; an error of the replacement gets the step to the value that it is for.
-  package func mapLocated(_ replacement: (Value) throws -> Value) throws -> Value {
+  package func mapLocated(_ replacement: (ArchiveValue) throws -> ArchiveValue) throws -> ArchiveValue {
     try mapSteps { value, step in
       do { return try replacement(value) } catch {
         guard let step else { throw error }
@@ -81,7 +82,7 @@ extension Value {
   }
 
   /// As ``forEachInside(_:)``, with the step to each value; the root of a graph has none.
-  package func forEachStep(_ body: (Value, ArchiveError.PathComponent?) throws -> Void) rethrows {
+  package func forEachStep(_ body: (ArchiveValue, ArchiveError.PathComponent?) throws -> Void) rethrows {
     var place = 0
     try forEachInside { value in
       defer { place += 1 }
@@ -90,7 +91,9 @@ extension Value {
   }
 
   /// As ``mapInside(_:)``, with the step to each value; the root of a graph has none.
-  package func mapSteps(_ replacement: (Value, ArchiveError.PathComponent?) throws -> Value) rethrows -> Value {
+  package func mapSteps(_ replacement: (ArchiveValue, ArchiveError.PathComponent?) throws -> ArchiveValue) rethrows
+    -> ArchiveValue
+  {
     var place = 0
     return try mapInside { value in
       defer { place += 1 }
@@ -138,7 +141,7 @@ extension Value {
   }
 
   /// The value with another one in place of each reference; sets stay sets.
-  package func mapReferences(_ replacement: (Int) throws -> Value) rethrows -> Value {
+  package func mapReferences(_ replacement: (Int) throws -> ArchiveValue) rethrows -> ArchiveValue {
     switch self {
     case .reference(let number): try replacement(number)
     case .graph: self

@@ -7,7 +7,7 @@ public import Foundation
 /// returns `nil`, one that holds an explicit null returns `.null`.
 ///
 /// Integers are exact and kept apart from floating-point numbers, and booleans are neither.
-public enum Value: Sendable {
+public enum ArchiveValue: Sendable {
   case null
   case bool(Bool)
   /// Every integer that fits in 64 bits with a sign.
@@ -26,11 +26,11 @@ public enum Value: Sendable {
   case date(Date)
   case url(URL)
   indirect case uuid(UUID)
-  case array([Value])
+  case array([ArchiveValue])
   /// Elements without an order of their own, stored in the order of their encoded bytes.
-  case set([Value])
+  case set([ArchiveValue])
   /// Named values without a type, as in a JSON object.
-  case object(Object)
+  case object(ArchiveObject)
   /// Pairs whose keys are not all strings.
   case map([MapEntry])
   /// Named values with a type name and a model version.
@@ -42,17 +42,17 @@ public enum Value: Sendable {
 
   /// A pair of a ``map(_:)``.
   public struct MapEntry: Sendable, Hashable {
-    public var key: Value
-    public var value: Value
+    public var key: ArchiveValue
+    public var value: ArchiveValue
 
-    public init(key: Value, value: Value) {
+    public init(key: ArchiveValue, value: ArchiveValue) {
       self.key = key
       self.value = value
     }
   }
 
   /// The value of any integer, in the smallest case that holds it.
-  public static func integer(_ value: some BinaryInteger) -> Value {
+  public static func integer(_ value: some BinaryInteger) -> ArchiveValue {
     if let small = Int64(exactly: value) { return .int(small) }
     if let large = UInt64(exactly: value) { return .uint(large) }
     return .wideInteger(

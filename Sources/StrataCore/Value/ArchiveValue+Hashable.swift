@@ -1,19 +1,19 @@
 import Foundation
 
-extension Value: Hashable {
+extension ArchiveValue: Hashable {
   /// Whether two values are equal. As numbers are, what is not a number is equal to nothing; arrays and objects that
   /// are one in memory are equal to themselves.
   ///
   /// - Complexity: linear in the parts that are not one in memory, however often these occur inside; does not use the
   ///   stack.
-  public static func == (left: Value, right: Value) -> Bool {
+  public static func == (left: ArchiveValue, right: ArchiveValue) -> Bool {
     guard left.holdsValues else { return areEqualScalars(left, right) }
     guard right.holdsValues else { return false }
     return areEqualFlat(left, right) ?? areEqual(left, right, areEqualScalars, hasOrder: true)
   }
 
   /// Whether two values are equal that hold none which hold others themselves; `nil` where this does not find out.
-  private static func areEqualFlat(_ left: Value, _ right: Value) -> Bool? {
+  private static func areEqualFlat(_ left: ArchiveValue, _ right: ArchiveValue) -> Bool? {
     switch (left, right) {
     case (.array(let one), .array(let other)), (.set(let one), .set(let other)): areEqualFlat(one, other)
     case (.record(let one), .record(let other)) where one.shape === other.shape: areEqualFlat(one.values, other.values)
@@ -21,7 +21,7 @@ extension Value: Hashable {
     }
   }
 
-  private static func areEqualFlat(_ left: [Value], _ right: [Value]) -> Bool? {
+  private static func areEqualFlat(_ left: [ArchiveValue], _ right: [ArchiveValue]) -> Bool? {
     guard left.count == right.count else { return false }
     if left.isStored(like: right) { return true }
     for (one, other) in zip(left, right) {
@@ -31,7 +31,7 @@ extension Value: Hashable {
     return true
   }
 
-  private static func areEqualScalars(_ left: Value, _ right: Value) -> Bool {
+  private static func areEqualScalars(_ left: ArchiveValue, _ right: ArchiveValue) -> Bool {
     switch (left, right) {
     case (.null, .null): true
     case (.bool(let one), .bool(let other)): one == other
@@ -85,7 +85,7 @@ private struct ValueHashing {
   private var depth = 0
   private var known: [Place: Int] = [:]
 
-  mutating func add(_ value: Value, to hasher: inout Hasher) {
+  mutating func add(_ value: ArchiveValue, to hasher: inout Hasher) {
     func kind(_ kind: Kind) { hasher.combine(kind.rawValue) }
     count += 1
     switch value {
@@ -181,7 +181,7 @@ private struct ValueHashing {
   }
 
   /// The sum of the hashes of entries, whose order does not count.
-  private mutating func sum<T: Sequence>(_ entries: T, _ entry: (T.Element) -> (String, Value)) -> Int {
+  private mutating func sum<T: Sequence>(_ entries: T, _ entry: (T.Element) -> (String, ArchiveValue)) -> Int {
     var sum = 0
     for element in entries {
       let (key, value) = entry(element)

@@ -1,16 +1,16 @@
 import Foundation
 
-extension Value {
+extension ArchiveValue {
   /// Whether two values are the same: equal, but that what is not a number is the same as itself.
   ///
   /// - Complexity: linear in the size of the smaller one; does not use the stack.
-  func isSame(as other: Value) -> Bool { Self.areEqual(self, other, Self.areSameScalars) }
+  func isSame(as other: ArchiveValue) -> Bool { Self.areEqual(self, other, Self.areSameScalars) }
 
   /// Whether two values are the same where they refer to objects. What is not a number is the same as any other
   /// that is none: sides of a merge may spell it in types of their own.
   ///
   /// - Parameter canonical: the same number for all references to one object.
-  func isSame(as other: Value, _ canonical: (Int) -> Int) -> Bool {
+  func isSame(as other: ArchiveValue, _ canonical: (Int) -> Int) -> Bool {
     Self.areEqual(self, other) { one, other in
       guard case (.reference(let left), .reference(let right)) = (one, other) else {
         return Self.areSameScalars(one, other) || one.isNotANumber && other.isNotANumber
@@ -29,18 +29,19 @@ extension Value {
   ///   - hasOrder: whether sets with references are in an order of their own.
   ///   - members: what the members of a set are compared by where they are not.
   static func areEqual(
-    _ left: Value, _ right: Value, _ areEqual: (Value, Value) -> Bool, hasOrder: Bool = false,
-    members: (Value) -> Value = { $0 }
+    _ left: ArchiveValue, _ right: ArchiveValue, _ areEqual: (ArchiveValue, ArchiveValue) -> Bool,
+    hasOrder: Bool = false,
+    members: (ArchiveValue) -> ArchiveValue = { $0 }
   ) -> Bool {
-    var waiting: [(Value, Value)] = []
+    var waiting: [(ArchiveValue, ArchiveValue)] = []
     var compared = ComparedStorage()
     // What holds others waits for its turn, so that nesting does not use the stack.
-    func mayBeEqual(_ left: Value, _ right: Value) -> Bool {
+    func mayBeEqual(_ left: ArchiveValue, _ right: ArchiveValue) -> Bool {
       guard left.holdsValues, right.holdsValues else { return areEqual(left, right) }
       waiting.append((left, right))
       return true
     }
-    func haveEqual(_ left: [Object.Entry], _ right: [Object.Entry]) -> Bool {
+    func haveEqual(_ left: [ArchiveObject.Entry], _ right: [ArchiveObject.Entry]) -> Bool {
       guard left.count == right.count else { return false }
       var places = KeyPlaces(right)
       return left.enumerated().allSatisfy { number, entry in
@@ -109,7 +110,7 @@ extension Value {
     }
   }
 
-  private static func areSameScalars(_ left: Value, _ right: Value) -> Bool {
+  private static func areSameScalars(_ left: ArchiveValue, _ right: ArchiveValue) -> Bool {
     switch (left, right) {
     case (.double(let one), .double(let other)): one == other || one.isNaN && other.isNaN
     case (.float(let one), .float(let other)): one == other || one.isNaN && other.isNaN
@@ -157,11 +158,11 @@ extension Array {
 
 /// A value that is found again: what is not a number is the same as itself.
 package struct SameValue: Hashable {
-  let value: Value
+  let value: ArchiveValue
   /// The value with marks for what is not a number; `nil` where everything is.
-  private let marked: Value?
+  private let marked: ArchiveValue?
 
-  package init(_ value: Value) {
+  package init(_ value: ArchiveValue) {
     self.value = value
     marked = value.hasNaN ? value.markingNaN : nil
   }
@@ -173,7 +174,7 @@ package struct SameValue: Hashable {
   package func hash(into hasher: inout Hasher) { hasher.combine(marked ?? value) }
 }
 
-extension Value {
+extension ArchiveValue {
   /// Whether something in the value is not a number, so that it is not equal to itself.
   var hasNaN: Bool {
     var waiting = [self]
@@ -191,7 +192,7 @@ extension Value {
   }
 
   /// The value with texts that no number has in place of what is not a number.
-  fileprivate var markingNaN: Value {
+  fileprivate var markingNaN: ArchiveValue {
     switch self {
     case .double(let number) where number.isNaN: .number(NumberText(checked: "NaN"))
     case .float(let number) where number.isNaN: .number(NumberText(checked: "float NaN"))

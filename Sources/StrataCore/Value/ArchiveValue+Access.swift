@@ -1,6 +1,6 @@
 import Foundation
 
-extension Value {
+extension ArchiveValue {
   /// Whether this is an explicit null.
   public var isNull: Bool { if case .null = self { true } else { false } }
 
@@ -39,7 +39,7 @@ extension Value {
   }
 
   /// The elements of an array or a set, or `nil` for anything else.
-  public var arrayValue: [Value]? {
+  public var arrayValue: [ArchiveValue]? {
     switch self {
     case .array(let elements), .set(let elements): elements
     default: nil
@@ -47,7 +47,7 @@ extension Value {
   }
 
   /// The named values without a type, or `nil` for anything else.
-  public var objectValue: Object? { if case .object(let value) = self { value } else { nil } }
+  public var objectValue: ArchiveObject? { if case .object(let value) = self { value } else { nil } }
 
   /// The record, or `nil` for anything else.
   public var recordValue: ModelRecord? { if case .record(let value) = self { value } else { nil } }
@@ -56,7 +56,7 @@ extension Value {
   ///
   /// Setting `nil` removes the key, and setting a value makes an object of null. To set a key of anything else is a mistake of
   /// the program, which ends it; ``set(_:at:)`` throws there.
-  public subscript(key: String) -> Value? {
+  public subscript(key: String) -> ArchiveValue? {
     get {
       switch self {
       case .object(let object): object[key]
@@ -92,7 +92,7 @@ extension Value {
   }
 }
 
-extension Value: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
+extension ArchiveValue: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
   ExpressibleByFloatLiteral, ExpressibleByStringLiteral, ExpressibleByArrayLiteral,
   ExpressibleByDictionaryLiteral
 {
@@ -100,8 +100,8 @@ extension Value: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
   public init(integerLiteral value: Int64) { self = .int(value) }
   public init(floatLiteral value: Double) { self = .double(value) }
   public init(stringLiteral value: String) { self = .string(value) }
-  public init(arrayLiteral elements: Value...) { self = .array(elements) }
-  public init(dictionaryLiteral elements: (String, Value)...) {
-    self = .object(Object(elements.map { Object.Entry(key: $0.0, value: $0.1) }))
+  public init(arrayLiteral elements: ArchiveValue...) { self = .array(elements) }
+  public init(dictionaryLiteral elements: (String, ArchiveValue)...) {
+    self = .object(ArchiveObject(elements.map { ArchiveObject.Entry(key: $0.0, value: $0.1) }))
   }
 }

@@ -1,7 +1,7 @@
 import Synchronization
 
 /// A ready-made check of one value.
-public struct Check<Value>: Sendable {
+public struct ValidationCheck<Value>: Sendable {
   @usableFromInline let run: @Sendable (Value) throws -> Void
 
   /// A check of your own, which throws where the value is wrong: an ``InvalidValue`` or any error.
@@ -15,7 +15,7 @@ public struct Check<Value>: Sendable {
   }
 }
 
-extension Check where Value: Collection & SendableMetatype {
+extension ValidationCheck where Value: Collection & SendableMetatype {
   /// At least one element, or one character.
   @inlinable
   public static var nonEmpty: Self {
@@ -33,7 +33,7 @@ extension Check where Value: Collection & SendableMetatype {
   }
 }
 
-extension Check where Value: StringProtocol & SendableMetatype {
+extension ValidationCheck where Value: StringProtocol & SendableMetatype {
   /// So many characters.
   @inlinable
   public static func length(_ range: some RangeExpression<Int> & Sendable) -> Self {
@@ -45,7 +45,7 @@ extension Check where Value: StringProtocol & SendableMetatype {
   }
 }
 
-extension Check where Value: Comparable & SendableMetatype {
+extension ValidationCheck where Value: Comparable & SendableMetatype {
   /// Within bounds. A floating-point number that is not a number is within none.
   @inlinable
   public static func range(_ range: some RangeExpression<Value> & Sendable) -> Self {
@@ -55,7 +55,7 @@ extension Check where Value: Comparable & SendableMetatype {
   }
 }
 
-extension Check where Value: BidirectionalCollection & SendableMetatype, Value.SubSequence == Substring {
+extension ValidationCheck where Value: BidirectionalCollection & SendableMetatype, Value.SubSequence == Substring {
   /// The whole text matches a regular expression.
   public static func matches(_ regex: sending Regex<some Any>) -> Self {
     let pattern = Pattern(regex)

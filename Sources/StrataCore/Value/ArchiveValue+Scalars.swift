@@ -2,7 +2,7 @@ package import Foundation
 
 // Changes of kind that lose nothing: what migrations, JSON and lenient fields have in common.
 
-extension Value {
+extension ArchiveValue {
   /// The text of a scalar, from which the same one can be read: digits of numbers, `true` and `false`, dates in ISO 8601 in
   /// UTC, URLs and UUIDs as they are written. `nil` for data, for a date outside the years 0 to 9999, and for what holds
   /// other values.
@@ -25,7 +25,7 @@ extension Value {
   }
 
   /// The number as an integer; `nil` where it has a fraction or more digits than 128 bits, and for anything but a number.
-  package var wholeNumber: Value? {
+  package var wholeNumber: ArchiveValue? {
     switch self {
     case .int, .uint, .wideInteger: self
     case .double(let number): Int128(exactly: number).map { .integer($0) }
@@ -57,7 +57,7 @@ extension Value {
 
 extension Double {
   /// The number that the value holds, where a double holds it exactly: `3` is 3.0, and 2^53 + 1 is refused.
-  package init?(exactlyAs value: Value) {
+  package init?(exactlyAs value: ArchiveValue) {
     switch value {
     case .double(let value): self = value
     case .float(let value): self.init(value)
@@ -69,7 +69,7 @@ extension Double {
 
   /// The double of a number or of its text where no digit is lost: the integer itself, and else the double that prints the
   /// same digits. 9007199254740993, 1e999 and 3.14159265358979323846 are refused.
-  package init?(withoutLossOf value: Value) {
+  package init?(withoutLossOf value: ArchiveValue) {
     switch value {
     case .wideInteger(let integer):
       guard let magnitude = Double(exactly: integer.magnitude) else { return nil }
@@ -77,7 +77,7 @@ extension Double {
     case .decimal, .number, .string:
       let number = if case .string(let text) = value { ExactNumber(spelledAs: text) } else { ExactNumber(value) }
       guard let number, let text = value.scalarText, let double = Double(text), double.isFinite else { return nil }
-      let isWhole = number.integer.map { $0 == Value.double(double).wholeNumber } ?? false
+      let isWhole = number.integer.map { $0 == ArchiveValue.double(double).wholeNumber } ?? false
       guard isWhole || ExactNumber(.double(double)) == number else { return nil }
       self = double
     default: self.init(exactlyAs: value)

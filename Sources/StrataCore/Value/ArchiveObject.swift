@@ -1,13 +1,13 @@
 /// Named values without a type, in the order in which they were written.
 ///
 /// Two objects are equal when they hold equal values under the same keys, in whatever order.
-public struct Object: Sendable {
+public struct ArchiveObject: Sendable {
   /// A key and its value.
   public struct Entry: Sendable, Hashable {
     public var key: String
-    public var value: Value
+    public var value: ArchiveValue
 
-    public init(key: String, value: Value) {
+    public init(key: String, value: ArchiveValue) {
       self.key = key
       self.value = value
     }
@@ -49,7 +49,7 @@ public struct Object: Sendable {
   /// The value under a key; `nil` means absent, and setting `nil` removes the key.
   ///
   /// - Complexity: linear in the number of entries.
-  public subscript(key: String) -> Value? {
+  public subscript(key: String) -> ArchiveValue? {
     get { entries.first { ExactKey.isSame($0.key, key) }?.value }
     set {
       guard let place = entries.firstIndex(where: { ExactKey.isSame($0.key, key) }) else {
@@ -72,22 +72,24 @@ public struct Object: Sendable {
   }
 }
 
-extension Object: Hashable {
+extension ArchiveObject: Hashable {
   /// - Complexity: as comparing values.
-  public static func == (left: Object, right: Object) -> Bool { Value.object(left) == .object(right) }
+  public static func == (left: ArchiveObject, right: ArchiveObject) -> Bool {
+    ArchiveValue.object(left) == .object(right)
+  }
 
-  public func hash(into hasher: inout Hasher) { Value.object(self).hash(into: &hasher) }
+  public func hash(into hasher: inout Hasher) { ArchiveValue.object(self).hash(into: &hasher) }
 }
 
-extension Object: RandomAccessCollection {
+extension ArchiveObject: RandomAccessCollection {
   public var startIndex: Int { 0 }
   public var endIndex: Int { entries.count }
   public subscript(position: Int) -> Entry { entries[position] }
 }
 
-extension Object: ExpressibleByDictionaryLiteral {
+extension ArchiveObject: ExpressibleByDictionaryLiteral {
   /// Of entries with the same key the last one counts, at the place of the first.
-  public init(dictionaryLiteral elements: (String, Value)...) {
+  public init(dictionaryLiteral elements: (String, ArchiveValue)...) {
     self.init(elements.map { Entry(key: $0, value: $1) })
   }
 }
