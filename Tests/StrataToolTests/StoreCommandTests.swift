@@ -225,7 +225,7 @@ struct StoreCommandTests {
     let second = scene.run("import", folder.path("in"), "--prefix", "x/")
     #expect(second.code == 0 && second.text.hasSuffix("\n1 saved, 2 the same, 2 other, 0 failed\n"), "\(second.text)")
     #expect(second.text.hasPrefix("saved  x/a.json  revision 2\nsame  x/five.json  revision 1\n"))
-    #expect(scene.run("list", "--prefix", "x/f").text.hasPrefix("x/five.json  revision 1  ArchiveValue  "))
+    #expect(scene.run("list", "--prefix", "x/f").text.hasPrefix("x/five.json  revision 1  Value  "))
     #expect(scene.run("import", folder.path("none")).code == 1)
     try FileManager.default.createDirectory(atPath: folder.path("empty"), withIntermediateDirectories: true)
     #expect(scene.run("import", folder.path("empty")).code == 1)

@@ -20,7 +20,7 @@ struct VerifyTests {
     #expect(run.code == 0 && run.error.isEmpty)
     let lines = run.text.split(separator: "\n")
     #expect(lines.first == "ok  \(single)  Issue@3  1 value  \(archive.count) bytes")
-    #expect(lines.last?.hasPrefix("ok  \(stream)  ArchiveValue  3 values  ") == true)
+    #expect(lines.last?.hasPrefix("ok  \(stream)  Value  3 values  ") == true)
   }
 
   @Test func everyFlippedByteIsNoticed() throws {

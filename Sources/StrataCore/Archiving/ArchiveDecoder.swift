@@ -127,7 +127,7 @@ public struct ArchiveDecoder: Sendable {
   package func decode<R>(
     _ body: RawSpan, fileSize: Int, _ report: inout DecodingReport, _ read: (inout ArchiveReader) throws -> R
   ) throws -> R {
-    let context = DecodingContext(limits: limits, validates: validates, collectsFailures: true)
+    let context = DecodingContext(limits: limits, finishing: .gathering(validates: validates))
     context.budget.begin(fileSize: fileSize)
     context.subclasses = subclasses
     var reader = ArchiveReader(body, context: context)

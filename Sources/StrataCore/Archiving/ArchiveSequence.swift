@@ -114,7 +114,7 @@ public struct ArchiveSequence<Element: Archivable>: AsyncSequence {
     init(_ url: URL, _ decoder: ArchiveDecoder, _ schema: ModelSchema?, _ damage: StreamDamage) throws {
       members = try StreamMembers(of: url, limits: decoder.limits, damage: damage)
       context = DecodingContext(
-        limits: decoder.limits, validates: decoder.validates, collectsFailures: true)
+        limits: decoder.limits, finishing: .gathering(validates: decoder.validates))
       context.subclasses = decoder.subclasses
       self.schema = schema
     }

@@ -107,7 +107,7 @@ extension ArchiveDecoder {
     _ row: RawSpan, _ definitions: [ArchiveReader.Definition], _ contents: RowContents,
     _ report: inout DecodingReport, _ read: (inout ArchiveReader) throws -> R
   ) throws -> R {
-    let context = DecodingContext(limits: limits, validates: validates, collectsFailures: true)
+    let context = DecodingContext(limits: limits, finishing: .gathering(validates: validates))
     context.budget.begin(fileSize: row.byteCount + contents.size)
     context.subclasses = subclasses
     context.row = contents

@@ -60,7 +60,7 @@ public struct JSONReader: Sendable {
   public func read<T: Archivable>(
     _ type: T.Type = T.self, from data: Data, validates: Bool = true
   ) throws -> T {
-    let context = DecodingContext(limits: limits, source: .json, validates: validates, collectsFailures: true)
+    let context = DecodingContext(limits: limits, source: .json, finishing: .gathering(validates: validates))
     return try read(type, from: data, in: context)
   }
 

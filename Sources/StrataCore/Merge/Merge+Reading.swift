@@ -4,7 +4,7 @@ extension Merge {
   /// Reads what comes in, and the base.
   mutating func read(_ source: MergeSource, _ base: (any Archivable)?, _ json: JSONReading) throws {
     let type = snapshot.type
-    let jsonContext = DecodingContext(source: .json, finishesModels: false)
+    let jsonContext = DecodingContext(source: .json, finishing: .never)
     jsonContext.json = json
     try readBase(base)
     switch source.form {

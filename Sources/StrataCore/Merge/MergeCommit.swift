@@ -55,7 +55,7 @@ struct MergeCommit {
       if rootNumber == nil, !runsHooks || hasObjects { result = try make(linking.root, self, .unfinishedMerge).root }
       if runsHooks {
         let context = DecodingContext(
-          source: .merge, includesExcluded: true, validates: validates, collectsFailures: true)
+          source: .merge, includesExcluded: true, finishing: .gathering(validates: validates))
         let unfinished = Dictionary(
           (linking.updates + news).map { ($0.number, $0) }, uniquingKeysWith: { first, _ in first })
         for update in try finishingOrder(unfinished).compactMap({ unfinished[$0] }) {

@@ -60,9 +60,9 @@ struct MergeSnapshot {
 extension DecodingContext {
   /// For models that a merge makes on the way to its result: no code of theirs runs.
   static var unfinishedMerge: DecodingContext {
-    DecodingContext(source: .merge, includesExcluded: true, finishesModels: false)
+    DecodingContext(source: .merge, includesExcluded: true, finishing: .never)
   }
 
   /// For reading what came in as an archive or a record.
-  static var mergedArchive: DecodingContext { DecodingContext(includesExcluded: true, finishesModels: false) }
+  static var mergedArchive: DecodingContext { DecodingContext(includesExcluded: true, finishing: .never) }
 }

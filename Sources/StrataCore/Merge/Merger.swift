@@ -34,7 +34,7 @@ public struct Merger: Sendable {
   public func merge(_ server: ArchiveValue, into local: ArchiveValue, base: ArchiveValue? = nil) throws -> (
     value: ArchiveValue, report: MergeReport
   ) {
-    let context = DecodingContext(finishesModels: false)
+    let context = DecodingContext(finishing: .never)
     let upgrader = ValueUpgrader(catalog: catalog)
     func upgraded(_ value: ArchiveValue) throws -> ArchiveValue { try upgrader.upgrade(value.asTree(), context) }
     var merger = ValueMerger(catalog: catalog, options: options, isBaseKnown: base != nil)

@@ -9,7 +9,7 @@ extension VersionedModel {
     guard Self.self is AnyClass else { return self }
     func copied<M: VersionedModel>(_ object: M) throws -> any VersionedModel {
       let referenced = ReferencedObjects()
-      let context = DecodingContext(source: .update, includesExcluded: true, finishesModels: false)
+      let context = DecodingContext(source: .update, includesExcluded: true, finishing: .never)
       return try M.make(ofShallow: object.shallowRecord(referenced), referenced, in: context)
     }
     guard let copy = try copied(dynamicModel) as? Self else {
@@ -35,7 +35,7 @@ extension VersionedModel {
     let referenced = ReferencedObjects()
     try schema.checkKeys(values.keys)
     let context = DecodingContext(
-      source: .update, includesExcluded: true, validates: validates, collectsFailures: true)
+      source: .update, includesExcluded: true, finishing: .gathering(validates: validates))
     var record = try shallowRecord(referenced)
     for field in schema.fields {
       guard let value = values[field.key] else { continue }
@@ -44,7 +44,7 @@ extension VersionedModel {
         throw ArchiveError.at(.key(field.key), error).inType(schema.name)
       }
     }
-    let unfinished = DecodingContext(source: .update, includesExcluded: true, finishesModels: false)
+    let unfinished = DecodingContext(source: .update, includesExcluded: true, finishing: .never)
     var made = try Self.make(ofShallow: record, referenced, in: unfinished)
     if !(Self.self is AnyClass) {
       // A value keeps what is no field.
@@ -73,7 +73,7 @@ extension VersionedModel {
   public func copy(validates: Bool = true, _ change: (inout Self) throws -> Void) throws -> Self {
     var result = try copy()
     try change(&result)
-    let context = DecodingContext(source: .update, validates: validates, collectsFailures: true)
+    let context = DecodingContext(source: .update, finishing: .gathering(validates: validates))
     if Self.schema.finishesModels { try Self.finish(&result, in: context) }
     // Objects inside were changed by hand.
     var search = FailureSearch()

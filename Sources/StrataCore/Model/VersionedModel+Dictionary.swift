@@ -13,7 +13,7 @@ extension VersionedModel {
   ///   where a rule is broken.
   public init(dictionary: [String: ArchiveValue]?, validates: Bool = true) throws {
     let context = DecodingContext(
-      source: .dictionary, includesExcluded: true, validates: validates, collectsFailures: true)
+      source: .dictionary, includesExcluded: true, finishing: .gathering(validates: validates))
     let model = try Self.make(dictionary: dictionary ?? [:], in: context)
     try context.checkFailures(of: model)
     self = model

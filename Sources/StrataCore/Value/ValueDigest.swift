@@ -97,7 +97,7 @@ package final class ValueDigests {
     return areUnique(digests)
   }
 
-  /// Whether no two keys have one encoding, as ``areUnique(_:)-([Value])``.
+  /// Whether no two keys have one encoding, as ``areUnique(_:)-([ArchiveValue])``.
   func areUnique(_ entries: [ArchiveValue.MapEntry]) throws -> Bool {
     guard !entries.isEmpty else { return true }
     let keys = try entries.map { try digest(of: $0.key) }

@@ -78,7 +78,7 @@ extension ArchiveDecoder {
       throw ArchiveError(.missingValue, "the keyed archive has no top key \(key)")
     }
     let context = DecodingContext(
-      limits: limits, source: .keyedArchive, validates: validates, collectsFailures: true)
+      limits: limits, source: .keyedArchive, finishing: .gathering(validates: validates))
     context.subclasses = subclasses
     if let size = archive.size { context.budget.begin(fileSize: size) }
     let graph = ObjectGraph(objects: archive.graph.objects, root: root)

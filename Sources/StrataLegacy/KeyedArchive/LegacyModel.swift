@@ -36,7 +36,7 @@ extension LegacyModel {
 extension VersionedModel {
   /// The record of what a dictionary holds by the model's JSON mapping. Its fields are not finished: decoding does that.
   static func recordByJSON(_ object: ArchiveObject) throws -> ModelRecord {
-    let context = DecodingContext(source: .json, finishesModels: false, validates: false)
+    let context = DecodingContext(source: .json, finishing: .never)
     return try make(fromJSON: .object(object), in: context).record(includingExcluded: true)
   }
 }

@@ -83,8 +83,7 @@ public struct JSONAdapter<Root: Archivable>: Sendable {
 
   func context(_ errors: JSONErrors, finishesModels: Bool = true) -> DecodingContext {
     let context = DecodingContext(
-      limits: limits, source: .json, finishesModels: finishesModels, validates: validates,
-      collectsFailures: true)
+      limits: limits, source: .json, finishing: finishesModels ? .gathering(validates: validates) : .never)
     context.json = JSONReading(plans: plans, unknownKeys: unknownKeys)
     context.collectsErrors = errors == .collectAll
     return context

@@ -25,7 +25,7 @@ struct ElementBytes: ~Copyable {
   borrowing func withReader<R>(_ body: (inout ArchiveReader) throws -> R) throws -> R {
     let shapes = writer.definedShapes
     return try writer.buffer.withBytes { bytes in
-      var reader = ArchiveReader(bytes, context: DecodingContext(includesExcluded: true, finishesModels: false))
+      var reader = ArchiveReader(bytes, context: DecodingContext(includesExcluded: true, finishing: .never))
       reader.define(shapes)
       return try body(&reader)
     }

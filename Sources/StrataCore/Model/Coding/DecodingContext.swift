@@ -11,14 +11,8 @@ public final class DecodingContext {
   package let includesExcluded: Bool
   /// Where the values come from: JSON writes dates, URLs and data as strings.
   package let source: DecodingSource
-  /// Whether objects are finished: off where a merge makes objects on the way to its result.
-  package let finishesModels: Bool
-  /// Whether finished objects are validated.
-  package let validates: Bool
-  /// Whether values that rules replace stay replaced.
-  package let keepsReplacements: Bool
-  /// Whether decoding goes on after an invalid object, so that all failures are found: ``checkFailures(of:)`` must follow.
-  let collectsFailures: Bool
+  /// What happens to models that were made.
+  let finishing: Finishing
   /// The first invalid object, without the way to it.
   var firstFailure: ArchiveError?
   /// What the reader of a format asks for beside this; `nil` where that is nothing.
@@ -49,17 +43,13 @@ public final class DecodingContext {
 
   package init(
     limits: ArchiveLimits = ArchiveLimits(), source: DecodingSource = .archive, includesExcluded: Bool = false,
-    notesShapes: Bool = false, finishesModels: Bool = true, validates: Bool = true, keepsReplacements: Bool = true,
-    collectsFailures: Bool = false
+    notesShapes: Bool = false, finishing: Finishing = .atOnce()
   ) {
     self.limits = limits
     budget = WorkBudget(limits)
     self.source = source
     self.includesExcluded = includesExcluded
-    self.finishesModels = finishesModels
-    self.validates = validates
-    self.keepsReplacements = keepsReplacements
-    self.collectsFailures = collectsFailures
+    self.finishing = finishing
     if notesShapes { shapes = [] }
   }
 
@@ -109,6 +99,39 @@ public final class DecodingContext {
     if placements.count < 32 { placements.append((schema, shape, places)) }
     return places
   }
+}
+
+/// What happens to a model when all its fields are there.
+package enum Finishing: Sendable {
+  /// Nothing: it is made on the way to a result, as those of a merge are.
+  case never
+  /// Its hook runs and its rules are checked; the first failure is an error at once.
+  ///
+  /// - Parameter keepsReplacements: whether values that rules replace stay replaced.
+  case atOnce(keepsReplacements: Bool = true)
+  /// Its hook runs and its rules are checked, unless they are skipped. Decoding goes on after a failure, so that all are found, and
+  /// ``DecodingContext/checkFailures(of:)`` must follow.
+  case gathering(validates: Bool)
+}
+
+extension DecodingContext {
+  /// Whether objects are finished.
+  package var finishesModels: Bool { if case .never = finishing { false } else { true } }
+
+  /// Whether finished objects are validated.
+  package var validates: Bool {
+    switch finishing {
+    case .never: false
+    case .atOnce: true
+    case .gathering(let validates): validates
+    }
+  }
+
+  /// Whether values that rules replace stay replaced.
+  package var keepsReplacements: Bool { if case .atOnce(let keeps) = finishing { keeps } else { true } }
+
+  /// Whether decoding goes on after an invalid object.
+  var collectsFailures: Bool { if case .gathering = finishing { true } else { false } }
 }
 
 /// What decoding noticed: which types were upgraded, and what was assumed.

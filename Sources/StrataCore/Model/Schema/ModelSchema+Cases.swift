@@ -9,7 +9,7 @@ extension ModelSchema {
         typeName: name)
     }
     guard let type = type as? any VersionedModel.Type else { return nil }
-    let context = DecodingContext(finishesModels: false)
+    let context = DecodingContext(finishing: .never)
     for info in cases where info.payload.isEmpty {
       do {
         guard try !type.makes(case: info.name, CasePayload(values: ArchiveObject(), context: context)) else { continue }

@@ -56,7 +56,7 @@ extension VersionedModel {
   }
 
   private mutating func validateItself(keepsReplacements: Bool) throws {
-    let context = DecodingContext(source: .update, keepsReplacements: keepsReplacements)
+    let context = DecodingContext(source: .update, finishing: .atOnce(keepsReplacements: keepsReplacements))
     try Self.run(Self.schema.validationHook, &self, context)
   }
 }
