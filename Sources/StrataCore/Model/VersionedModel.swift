@@ -187,10 +187,10 @@ extension VersionedModel {
   }
 
   public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Self {
-    if schema.isEnumeration { return try makeCase(of: value, in: context) }
     if case .reference(let number) = value, let objects = context.objects {
       return try objects.object(number, as: Self.self, in: context)
     }
+    if schema.isEnumeration { return try makeCase(of: value, in: context) }
     if context.takesPlainObjects, case .object(let object) = value {
       return try make(
         dictionary: Dictionary(uniqueKeysWithValues: object.entries.map { ($0.key, $0.value) }), in: context)

@@ -32,7 +32,7 @@ extension ArchiveValue {
   /// How many values there are, this one and those inside counted.
   ///
   /// - Complexity: linear in that number; does not use the stack.
-  var size: Int {
+  package var size: Int {
     var size = 0
     var waiting = [self]
     while let value = waiting.popLast() {

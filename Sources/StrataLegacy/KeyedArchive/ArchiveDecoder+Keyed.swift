@@ -6,7 +6,8 @@ extension ArchiveDecoder {
   ///
   ///     let issues = try ArchiveDecoder().decode([Issue].self, fromKeyed: data)
   ///
-  /// It gives what the method with a ``/StrataLegacy/KeyedArchive`` gives.
+  /// It gives what the method with a ``/StrataLegacy/KeyedArchive`` gives; only how often values may be shared, which
+  /// `ArchiveLimits` limits, is not counted in the same way.
   ///
   /// - Throws: what opening a ``/StrataLegacy/KeyedArchive`` throws, and as the method with one.
   /// - Complexity: linear in the size of the archive.

@@ -7,7 +7,9 @@ extension FoundationRecord {
   // MARK: NSAttributedString
 
   /// The text, and runs of characters (UTF-16 units) with their attributes.
-  static func attributedString(_ fields: KeyedFields) throws -> KeyedFields {
+  ///
+  /// Runs may have the same attributes, which stand for as many values in each: the budget counts them.
+  static func attributedString(_ fields: KeyedFields, _ budget: WorkBudget) throws -> KeyedFields {
     guard case .string(let text)? = fields["NSString"] else { return fields }
     let length = text.utf16.count
     var runs: [ArchiveValue] = []
@@ -20,11 +22,14 @@ extension FoundationRecord {
     case (.data(let info)?, .array(let attributes)?):
       let numbers = try integers(info, "NSAttributeInfo")
       var location = 0
+      var sizes = [Int](repeating: 0, count: attributes.count)
       for run in stride(from: 0, to: numbers.count, by: 2) {
         let (count, index) = (numbers[run], numbers[run + 1])
         guard count <= length - location, attributes.indices.contains(index) else {
           throw ArchiveError(.damaged, "a run of attributes is outside of the text", path: [.key("NSAttributeInfo")])
         }
+        if sizes[index] == 0 { sizes[index] = attributes[index].size }
+        try budget.spend(values: 3 + sizes[index])
         add(location, count, attributes[index])
         location += count
       }
@@ -47,7 +52,7 @@ extension FoundationRecord {
     var location = 0
     for run in runs {
       guard let length = run["length"]?.intValue, length >= 0, run["location"]?.intValue == location,
-        let values = run["attributes"]
+        let values = run["attributes"], length <= text.utf16.count - location
       else { return nil }
       location += length
       let index = indices[SameValue(values)] ?? attributes.count
@@ -58,7 +63,6 @@ extension FoundationRecord {
       append(length, to: &info)
       append(index, to: &info)
     }
-    guard location <= text.utf16.count else { return nil }
     let string = (key: "NSString", value: ArchiveValue.string(text))
     if runs.isEmpty { return [string] }
     if runs.count == 1, location == text.utf16.count { return [string, ("NSAttributes", attributes[0])] }
@@ -170,7 +174,8 @@ extension FoundationRecord {
     _ fields: KeyedFields, replacing old: [String], by new: [(key: String, value: ArchiveValue)]
   ) -> KeyedFields {
     var result = KeyedFields(keys: new.map(\.key), values: new.map(\.value))
-    for (key, value) in zip(fields.keys, fields.values) where !old.contains(key) && !result.keys.contains(key) {
+    let replaced = Set(old + result.keys)
+    for (key, value) in zip(fields.keys, fields.values) where !replaced.contains(key) {
       result.keys.append(key)
       result.values.append(value)
     }

@@ -4,9 +4,9 @@ internal import StrataCore
 /// Classes of Foundation, AppKit and UIKit whose objects stay records, under clearer names of fields.
 enum FoundationRecord {
   /// The fields of a record of a class: those of a known class by their own names, those of any other as they are.
-  static func fields(of typeName: String, _ fields: KeyedFields) throws -> KeyedFields {
+  static func fields(of typeName: String, _ fields: KeyedFields, _ budget: WorkBudget) throws -> KeyedFields {
     switch structures[typeName] {
-    case .attributedString?: try attributedString(fields)
+    case .attributedString?: try attributedString(fields, budget)
     case .indexSet?: try indexSet(fields)
     case .value?: try value(fields)
     case nil:

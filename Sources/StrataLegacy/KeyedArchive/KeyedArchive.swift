@@ -113,7 +113,13 @@ public struct KeyedArchive: Sendable {
     var reader = PropertyListReader()
     reader.limits = limits
     let (data, listLimits) = try reader.binary(data)
-    try self.init(BinaryPropertyList(data.bytes, limits: listLimits), limits, false, models)
+    do {
+      try self.init(BinaryPropertyList(data.bytes, limits: listLimits), limits, false, models)
+    } catch let error as ArchiveError where models.needGraph || error.limit == .depth {
+      // An object of the graph is in no other value, so that its depth is its own.
+      try self.init(BinaryPropertyList(data.bytes, limits: listLimits), limits, false)
+    }
+    models.classes = classes
   }
 
   private init(

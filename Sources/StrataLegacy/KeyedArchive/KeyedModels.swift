@@ -8,6 +8,9 @@ final class KeyedModels {
   @exclusivity(unchecked) private var lastPlan: RecordPlan?
   /// The class models, by their names.
   let objectTypes: [String: any VersionedModel.Type]
+  /// Whether models were met that cannot be values like any other, since what holds them compares its elements: two equal
+  /// ones would be taken for one. The archive must then be read as a graph.
+  var needGraph = false
   /// Whether a shape was met that a newer version of a model wrote.
   private var metNewer = false
   /// The classes of the archive.
@@ -74,7 +77,7 @@ final class KeyedModels {
   /// Throws where a newer version of a model wrote a record of a graph: the one that is nearest to the root.
   ///
   /// - Throws: `ArchiveError` with the code `newerModel`.
-  /// - Complexity: linear in the number of objects; in the size of the graph where it throws.
+  /// - Complexity: linear in the number of objects; in what the graph takes in memory where a newer version was met.
   func refuseNewer(in graph: ObjectGraph) throws {
     var last: RecordShape?
     for case .record(let record) in graph.objects where record.shape !== last {
@@ -84,6 +87,7 @@ final class KeyedModels {
     guard metNewer else { return }
     var steps = [(value: graph.root, origin: -1, component: ArchiveError.PathComponent?.none)]
     var isSeen = [Bool](repeating: false, count: graph.objects.count)
+    var seen: Set<StorageIdentity> = []
     var index = 0
     while index < steps.count {
       var value = steps[index].value
@@ -104,7 +108,22 @@ final class KeyedModels {
         }
         throw path.reduce(error) { $0.prefixed(by: $1) }
       }
-      value.forEachStep { steps.append(($0, index, $1)) }
+      value.forEachStep { value, component in
+        // Shared values are looked at once, and what has nothing inside is not.
+        let storage: StorageIdentity? =
+          switch value {
+          case .array(let elements), .set(let elements): elements.isEmpty ? nil : StorageIdentity(elements)
+          case .object(let object): object.entries.isEmpty ? nil : StorageIdentity(object.entries)
+          case .map(let entries): entries.isEmpty ? nil : StorageIdentity(entries)
+          default: nil
+          }
+        switch value {
+        case .record, .reference: steps.append((value, index, component))
+        default:
+          guard let storage, seen.insert(storage).inserted else { return }
+          steps.append((value, index, component))
+        }
+      }
       index += 1
     }
   }

@@ -4,13 +4,16 @@ internal import StrataCore
 
 extension KeyedReader {
   mutating func finish(_ frame: inout Frame) throws -> Made {
-    var made = Made(value: .null, size: frame.size, height: frame.height + 1, bytes: frame.bytes)
+    var made = Made(
+      value: .null, size: frame.size, height: frame.height + 1, bytes: frame.bytes, hasRecords: frame.hasRecords)
     switch frame.kind {
     case .record(let layout, let plan):
       let record = try record(&frame, layout, plan)
       let known = Int(marks[frame.identity].number)
       if known < 0, frame.depth > 1, let inlined = models?.inlinedRecord(record.shape, record.values) {
+        guard !frame.isCompared else { throw recordIsCompared() }
         made.value = .record(inlined)
+        made.hasRecords = true
         break
       }
       indices.removeLast(indices.count - frame.indices)
@@ -33,7 +36,7 @@ extension KeyedReader {
       contents.objects[number] = made.value
       return Made(value: .reference(number))
     }
-    try keepIfRepeated(made, at: frame.identity)
+    try keepIfRepeated(made, at: frame.identity, count: frame.count)
     return made
   }
 
@@ -60,7 +63,7 @@ extension KeyedReader {
     var versionIndex = plan.versionIndex
     if !plan.keepsFields {
       frame.values = fields.values
-      fields = try FoundationRecord.fields(of: plan.type.name, fields)
+      fields = try FoundationRecord.fields(of: plan.type.name, fields, budget)
       versionIndex = fields.keys.firstIndex(of: KeyedLayout.versionKey)
     }
     var version: Int?

@@ -36,8 +36,10 @@ struct KeyedReader: ~Escapable {
     var classEntry = -1
     /// Which child comes next.
     var next = 0
-    /// Whether records in it may be inlined: not in what compares its elements, which would take two equal ones for one.
-    var inlinesRecords = true
+    /// Whether it is inside of what compares its elements, a set or the keys of a dictionary.
+    var isCompared = false
+    /// Whether there are inlined records in it.
+    var hasRecords = false
     var values: [ArchiveValue] = []
     /// How many values it has inside, in how many levels, and bytes of text and data.
     var size = 1
@@ -52,6 +54,8 @@ struct KeyedReader: ~Escapable {
     var height = 0
     /// Bytes of text and data inside.
     var bytes = 0
+    /// Whether there are inlined records inside.
+    var hasRecords = false
   }
 
   /// What is known of an object.
@@ -195,6 +199,7 @@ struct KeyedReader: ~Escapable {
     add(made.value, bytes: made.bytes, to: &frame)
     frame.size &+= made.size &- 1
     frame.height = max(frame.height, made.height)
+    if made.hasRecords { frame.hasRecords = true }
   }
 
   /// Adds a value that has nothing inside; `false` for what may have.
@@ -256,6 +261,7 @@ struct KeyedReader: ~Escapable {
   /// - Returns: the frame in which it is made, where it is not added.
   private mutating func open(_ target: KeyedTable.Target, in frame: inout Frame) throws -> Frame? {
     if let known = try known(target.identity, inside: frame.depth) {
+      if known.hasRecords, isCompared(in: frame) { throw recordIsCompared() }
       add(known, to: &frame)
       return nil
     }
@@ -269,8 +275,8 @@ struct KeyedReader: ~Escapable {
       var opened = Frame(
         kind: target.marker >> 4 == 0xC ? .set : .array, identity: target.identity, children: start, count: count,
         depth: frame.depth + 1)
-      if case .foundation(let foundation, _) = frame.kind { opened.inlinesRecords = foundation == .array }
-      if case .set = opened.kind { opened.inlinesRecords = false }
+      opened.isCompared = isCompared(in: frame)
+      if case .set = opened.kind { opened.isCompared = true }
       try begin(opened)
       opened.values.reserveCapacity(count)
       return opened
@@ -295,12 +301,13 @@ struct KeyedReader: ~Escapable {
     let (layout, classEntry) = try layout(start, count)
     let values = start &+ count &* table.list.referenceSize
     func opened(_ kind: Frame.Kind, depth: Int) throws -> Frame {
-      let frame = Frame(
+      var opened = Frame(
         kind: kind, identity: target.identity, children: values, count: count, depth: depth, indices: firstIndex,
         classEntry: classEntry, values: [ArchiveValue](repeating: .null, count: layout.keys.count),
         bytes: layout.keyBytes)
-      try begin(frame)
-      return frame
+      opened.isCompared = isCompared(in: frame)
+      try begin(opened)
+      return opened
     }
     guard classEntry >= 0 else {
       if let key = layout.reservedKey {
@@ -315,7 +322,7 @@ struct KeyedReader: ~Escapable {
       try spend(plan.nameBytes)
       if models == nil { _ = number(for: target.identity) }
       // Objects of the graph are in no other value, so their depth is their own.
-      let depth = models == nil || frame.depth >= Self.mostInlined || !frame.inlinesRecords ? 1 : frame.depth + 1
+      let depth = models == nil || frame.depth >= Self.mostInlined ? 1 : frame.depth + 1
       return try opened(.record(layout, plan), depth: depth)
     }
     if foundation == .date, count == 2, frame.depth < depthLimit {
@@ -391,18 +398,37 @@ struct KeyedReader: ~Escapable {
 
   /// Keeps the value of a frame where it was made for the second time, so that nothing is made more than twice.
   @inline(__always)
-  mutating func keepIfRepeated(_ made: Made, at identity: Int) throws {
+  mutating func keepIfRepeated(_ made: Made, at identity: Int, count: Int) throws {
     guard marks[identity].made == Mark.isMadeAgain else {
       marks[identity].made = Mark.wasMade
       return
     }
-    try budget.spend(values: made.size - 1)
+    // What is inside has been counted by itself.
+    try budget.spend(values: count)
     remember(made, at: identity)
   }
 
   mutating func remember(_ made: Made, at identity: Int) {
     marks[identity].made = Int32(truncatingIfNeeded: self.made.count)
     self.made.append(made)
+  }
+
+  /// Whether the child of a frame that comes next is inside of what compares its elements.
+  @inline(__always)
+  private func isCompared(in frame: borrowing Frame) -> Bool {
+    if frame.isCompared { return true }
+    guard models != nil, case .foundation(let foundation, let layout) = frame.kind else { return false }
+    switch foundation {
+    case .set, .countedSet: return true
+    case .dictionary: return layout.keys[Int(indices[frame.indices + frame.next])].hasPrefix("NS.key")
+    default: return false
+    }
+  }
+
+  /// Two equal models in a set would be taken for one, so the archive has to be read as a graph.
+  func recordIsCompared() -> ArchiveError {
+    models?.needGraph = true
+    return ArchiveError(.typeMismatch, "a model among elements that are compared")
   }
 
   /// How many levels of values a record may be in to become one itself: those in more are objects of the graph, so that

@@ -154,6 +154,33 @@ struct KeyedBytesTests {
       ]
     ),
     (
+      "a counted set of equal models",
+      [
+        ["$class": .uid(2), "m": .uid(3)], .type("Form"),
+        [
+          "$class": .uid(4), "NS.count": 2, "NS.object0": .uid(5), "NS.count0": 2, "NS.object1": .uid(6),
+          "NS.count1": 3,
+        ], .type("NSCountedSet"), ["$class": .uid(2), "n": "a"], ["$class": .uid(2), "n": "a"],
+      ]
+    ),
+    (
+      "a set of lists of equal models",
+      [
+        ["$class": .uid(2), "m": .uid(3)], .type("Form"),
+        ["$class": .uid(4), "NS.objects": [.uid(5), .uid(6)]], .type("NSSet"), [.uid(7)], [.uid(8)],
+        ["$class": .uid(2), "n": "a"], ["$class": .uid(2), "n": "a"],
+      ]
+    ),
+    (
+      "models in a list, and then in a set with their equals",
+      [
+        ["$class": .uid(2), "m": .uid(3)], .type("Form"),
+        ["$class": .uid(4), "NS.objects": [.uid(5), .uid(5), .uid(5), .uid(6), .uid(7)]], .type("NSArray"),
+        ["$class": .uid(2), "n": "a"], ["$class": .uid(2), "n": "a"],
+        ["$class": .uid(8), "NS.objects": [.uid(5), .uid(6)]], .type("NSSet"),
+      ]
+    ),
+    (
       "a dictionary with equal models as keys",
       [
         ["$class": .uid(2), "m": .uid(3)], .type("Form"),
@@ -168,6 +195,54 @@ struct KeyedBytesTests {
     let data = try PropertyListWriter().write(Plist.keyed(Self.unusual[place].1).table)
     try KeyedTrial.compareTable(Form.self, data)
     try KeyedTrial.compareTable(ArchiveValue.self, data)
+  }
+
+  @Test("Enums with values come back, wherever they are") func enums() throws {
+    let payments: [Payment] = [.cash, .card(number: "1", expiry: nil), .split(.cash, .card(number: "2", expiry: nil))]
+    let lists = ["a": payments, "b": [.cash]]
+    let (one, many) = (try ArchiveEncoder().encodeKeyed(payments), try ArchiveEncoder().encodeKeyed(lists))
+    #expect(try ArchiveDecoder().decode([Payment].self, fromKeyed: one) == payments)
+    #expect(try ArchiveDecoder().decode([Payment].self, fromKeyed: KeyedArchive(one)) == payments)
+    #expect(try ArchiveDecoder().decode([String: [Payment]].self, fromKeyed: many) == lists)
+    #expect(try ArchiveDecoder().decode([String: [Payment]].self, fromKeyed: KeyedArchive(many)) == lists)
+    let root = try ArchiveEncoder().encodeKeyed(payments[1])
+    #expect(try ArchiveDecoder().decode(Payment.self, fromKeyed: root) == payments[1])
+    #expect(try ArchiveDecoder().decode(Payment.self, fromKeyed: KeyedArchive(root)) == payments[1])
+  }
+
+  @Test("A list of objects is no deeper because its classes are known") func depth() throws {
+    var knots = Knot("last", nil, [], nil, .null, [:], nil)
+    for number in 0..<40 { knots = Knot("\(number)", knots, [], nil, .null, [:], nil) }
+    let data = try ArchiveEncoder().encodeKeyed(knots)
+    var decoder = ArchiveDecoder()
+    decoder.limits.depth = 32
+    #expect(try decoder.decode(Knot.self, fromKeyed: data).name == "39")
+    #expect(try decoder.decode(Knot.self, fromKeyed: KeyedArchive(data, limits: decoder.limits)).name == "39")
+  }
+
+  @Test("Runs of an attributed string that share attributes are counted, and ones beyond the text refused")
+  func attributedRuns() throws {
+    let info = [UInt8](repeating: 0, count: 200_000)
+    let objects: [Plist] = [
+      [
+        "$class": .uid(2), "NSString": "", "NSAttributes": [.array(.init(repeating: true, count: 1000))],
+        "NSAttributeInfo": .data(info),
+      ],
+      .type("NSAttributedString"),
+    ]
+    let data = try PropertyListWriter().write(Plist.keyed(objects).table)
+    #expect(archiveError { _ = try KeyedArchive(data) }?.limit == .values)
+    let runs: [Plist] = [
+      [
+        "$class": .uid(2), "string": "text",
+        "runs": [
+          ["location": 0, "length": .plain(.integer(Int128(Int.max))), "attributes": 1],
+          ["location": .plain(.integer(Int128(Int.max))), "length": 1, "attributes": 1],
+        ],
+      ], .type("NSAttributedString"),
+    ]
+    let archive = try KeyedArchive(PropertyListWriter().write(Plist.keyed(runs).table))
+    #expect(try KeyedArchive(archive.data()).graph == archive.graph)
   }
 
   @Test("Shared arrays do not become any amount of work") func sharing() throws {
