@@ -214,6 +214,32 @@ struct RetentionTests {
     }
   }
 
+  @Test("Where what the last revision holds cannot be read nothing of its history goes", arguments: [6, 400])
+  func unreadableHead(count: Int) throws {
+    try withFolder { folder in
+      let url = folder.appending(path: "store")
+      let store = try SnapshotStore(url: url)
+      try store.write { transaction in
+        for number in 0..<count { try transaction.save((0..<1000).map { $0 * 7919 + number }, as: "n") }
+        for number in 0..<6 { try transaction.save(number, as: "other") }
+      }
+      try Database.change(url) {
+        try $0.execute(
+          """
+          UPDATE blobs SET bytes = x'0011'
+          WHERE id = (SELECT blob FROM revisions r JOIN keys k ON k.head = r.id WHERE name = 'n')
+          """)
+      }
+      storeError(.damaged) { try store.read { try $0.value([Int].self, for: "n") } }
+      let report = try store.prune([.keepLast(2)])
+      #expect(report.skipped.map(\.key) == ["n"] && report.removed == ["other": [1, 2, 3, 4]])
+      #expect(report.kept == count + 2)
+      #expect(try store.read { try $0.history(of: "n") }.count == count)
+      let intact = try store.read { try $0.value([Int].self, for: "n", at: .revision(count - 1)) }
+      #expect(intact?.first == count - 2)
+    }
+  }
+
   @Test("A key with a damaged revision is left as it is; the others are pruned")
   func damaged() throws {
     try withFolder { folder in

@@ -125,7 +125,7 @@ struct StorePruner {
             bytes += try transaction.remove(Set(leaving.entries.map(\.id)), ofKey: key.id, head: key.head)
             return .commit
           }
-        } catch let error as StoreError where error.code == .damaged {
+        } catch  where Self.isUnreadable(error) {
           skip(key.name, leaving.entries.count, error)
           continue
         }
@@ -135,6 +135,11 @@ struct StorePruner {
       if try removed >= Self.revisions || bytes >= mostBytes() { break }
     }
     return final.map { .upTo($0) } ?? .end
+  }
+
+  /// Whether an error is one of a key alone.
+  private static func isUnreadable(_ error: any Error) -> Bool {
+    error is ArchiveError || (error as? StoreError)?.code == .damaged
   }
 
   private mutating func skip(_ key: String, _ count: Int, _ error: any Error) {
@@ -182,7 +187,7 @@ struct StorePruner {
         try shortenJournal()
         progress?(report)
       }
-    } catch let error as StoreError where error.code == .damaged {
+    } catch  where Self.isUnreadable(error) {
       skip(key.name, key.entries.count - removed.count, error)
     }
     report.kept += key.count - key.entries.count
@@ -204,6 +209,8 @@ struct StorePruner {
           // Also what goes is read: nothing of a key with a damaged revision goes.
           guard let row = try transaction.revision(id) else { throw transaction.missingRow(seq) }
           guard !leaving.contains(id) else { continue }
+          // What goes may be all that is left of a key whose other revisions cannot be read.
+          _ = try transaction.content(of: row)
           let stored = try transaction.kept(row, after: chain, head: key.head)
           if stored.base != row.base || stored.form != row.form { bytes += stored.content?.count ?? 4096 }
           chain.add(stored)
@@ -281,6 +288,8 @@ extension StoreTransaction {
     let outline = try outline(ofKey: key)
     for entry in outline where !leaving.contains(entry.id) {
       guard let row = try revision(entry.id) else { throw missingRow(entry.seq) }
+      // What goes may be all that is left of a key whose other revisions cannot be read.
+      _ = try content(of: row)
       chain.add(try kept(row, after: chain, head: head))
     }
     // The last one first: what is a delta goes before what it refers to.
