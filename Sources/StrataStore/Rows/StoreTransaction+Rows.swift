@@ -238,19 +238,35 @@ extension StoreTransaction {
     try Int.fetchOne(statement("SELECT length(bytes) FROM \(tables.blobs) WHERE id = ?"), arguments: [id]) ?? 0
   }
 
-  /// The number of the blob with a content, which is made where there is none.
+  /// The number of the blob with a content, which is made where there is none. One whose bytes are damaged gets them anew,
+  /// and so all that refer to it.
   func makeBlob(_ content: Data, digest: [UInt8]) throws -> Int64 {
     let hash = Data(digest)
-    if let id = try Int64.fetchOne(statement("SELECT id FROM \(tables.blobs) WHERE hash = ?"), arguments: [hash]) {
-      return id
-    }
+    let row = try Row.fetchOne(
+      statement("SELECT id, size, crc, bytes FROM \(tables.blobs) WHERE hash = ?"), arguments: [hash])
+    let known: Int64? = try row?.column(0)
+    if let row, let known, try isWhole(row, size: content.count) { return known }
     var deflated: [UInt8] = []
     try PrimedDeflate.deflate(content.bytes, dictionary: RawSpan(), to: &deflated)
     let bytes = deflated.count < content.count - content.count / 16 ? Data(deflated) : content
+    if let known {
+      try execute(
+        "UPDATE \(tables.blobs) SET size = ?, crc = ?, bytes = ? WHERE id = ?",
+        [content.count, Self.checksum(of: bytes), bytes, known])
+      return known
+    }
     try execute(
       "INSERT INTO \(tables.blobs) (hash, size, crc, bytes) VALUES (?, ?, ?, ?)",
       [hash, content.count, Self.checksum(of: bytes), bytes])
     return db.lastInsertedRowID
+  }
+
+  /// Whether a blob has the bytes that were written, without inflating them.
+  private func isWhole(_ row: Row, size: Int) throws -> Bool {
+    do {
+      let bytes: Data = try row.column(3)
+      return try row.column(1) as Int == size && row.column(2) as Int64 == Int64(Self.checksum(of: bytes))
+    } catch let error as StoreError where error.code == .damaged { return false }
   }
 
   /// Notes which contents a revision refers to.
