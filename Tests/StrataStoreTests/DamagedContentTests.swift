@@ -35,4 +35,55 @@ struct DamagedContentTests {
       #expect(try Database.change(url) { try $0.number("SELECT count(*) FROM blobs") } == 2)
     }
   }
+
+  @Test("A key whose last or first revision cannot be read is saved and restored", arguments: ["DESC", "ASC"])
+  func damagedHead(order: String) throws {
+    try withFolder { folder in
+      let url = folder.appending(path: "store")
+      let store = try SnapshotStore(url: url)
+      try store.write { transaction throws in
+        try transaction.save(Self.numbers(1), as: "n")
+        // So different from the first one that it is no delta.
+        try transaction.save((0..<1000).map { $0 &* 0x5DEE_CE66D ^ 0xBEEF }, as: "n")
+      }
+      try Database.change(url) {
+        try $0.execute("UPDATE blobs SET bytes = x'0011' WHERE id = (SELECT blob FROM revisions ORDER BY id \(order))")
+      }
+      let intact = order == "DESC" ? 1 : 2
+      let before = try store.read { try $0.value([Int].self, for: "n", at: .revision(intact)) }
+      try store.write { transaction throws in
+        #expect(try transaction.save(Self.numbers(3), as: "n").number == 3)
+        #expect(try transaction.restore("n", to: .revision(intact)).number == 4)
+        #expect(try transaction.save(Self.numbers(5), as: "n").number == 5)
+        storeError(.damaged) { try transaction.restore("n", to: .revision(3 - intact)) }
+      }
+      try store.read { transaction throws in
+        #expect(try transaction.value([Int].self, for: "n", at: .revision(3)) == Self.numbers(3))
+        #expect(try transaction.value([Int].self, for: "n", at: .revision(4)) == before)
+        #expect(try transaction.value([Int].self, for: "n") == Self.numbers(5))
+      }
+      try Database.change(url) { try $0.checkInvariants() }
+    }
+  }
+
+  @Test("Half a save is not kept, whoever catches its error")
+  func halfSave() throws {
+    try withFolder { folder in
+      let url = folder.appending(path: "store"), text = String(repeating: "some long text ", count: 100)
+      let store = try SnapshotStore(url: url)
+      try store.write { _ = try $0.save(1, as: "n") }
+      try Database.change(url) {
+        try $0.execute("CREATE TRIGGER t BEFORE INSERT ON pieces BEGIN SELECT RAISE(ABORT, 'no'); END")
+      }
+      storeError(.fileSystem) {
+        try store.write { transaction throws in
+          try transaction.save(1, as: "m")
+          #expect(throws: (any Error).self) { try transaction.save(text, as: "n") }
+        }
+      }
+      #expect(try store.read { try $0.value(Int.self, for: "n") } == 1)
+      #expect(try store.read { try $0.value(Int.self, for: "m") } == nil)
+      try Database.change(url) { try $0.checkInvariants() }
+    }
+  }
 }

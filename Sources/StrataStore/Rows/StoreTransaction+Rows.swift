@@ -159,11 +159,15 @@ extension StoreTransaction {
     return row
   }
 
-  /// Makes a revision that is no longer the last one a delta, where that saves space.
+  /// Makes a revision that is no longer the last one a delta, where that saves space. One that cannot be read, or whose
+  /// base cannot, stays as it is.
   func shorten(_ row: StoredRow) throws {
-    guard row.form == .whole || row.form == .blob, let base = try base(of: row),
-      let shortened = try shortened(row, plainBytes(of: row), from: base)
-    else { return }
+    guard row.form == .whole || row.form == .blob else { return }
+    let shortened: StoredRow?
+    do {
+      shortened = try base(of: row).flatMap { try self.shortened(row, plainBytes(of: row), from: $0) }
+    } catch  where error is ArchiveError || StoreError.isDamage(error) { return }
+    guard let shortened else { return }
     try update(shortened)
     if let blob = row.blob { try removeUnused(blob) }
   }
