@@ -18,6 +18,7 @@ struct StoreOpening {
   }
 
   func open(_ path: String) throws -> StoreCore {
+    let path = try Self.resolved(path)
     let tables = try StoreTables(prefix: "", schema)
     let versions = try versions(ofFile: path, tables)
     try versions?.checkReadable()
@@ -81,6 +82,19 @@ struct StoreOpening {
       }
     }
     return (queue, tables)
+  }
+
+  /// The path of a file itself, where it is one of a symbolic link: SQLite has the journal beside the file. A link may name a
+  /// file that is not there yet.
+  static func resolved(_ path: String) throws -> String {
+    var resolved = path
+    for _ in 0..<32 {
+      // What is no link, or cannot be looked at, is opened by its own name.
+      guard let target = try? FileManager.default.destinationOfSymbolicLink(atPath: resolved) else { return resolved }
+      let folder = resolved.lastIndex(of: "/").map { resolved[...$0] } ?? ""
+      resolved = target.hasPrefix("/") ? target : folder + target
+    }
+    throw StoreError(.fileSystem, "the path is one of a symbolic link that leads back to itself")
   }
 
   private func configuration(isReadOnly: Bool) -> Configuration {
