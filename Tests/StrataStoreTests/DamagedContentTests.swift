@@ -86,4 +86,42 @@ struct DamagedContentTests {
       try Database.change(url) { try $0.checkInvariants() }
     }
   }
+
+  @Test(
+    "Counts that no store can have are damage",
+    arguments: [
+      "revisions = 9223372036854775807", "heads = 9223372036854775807", "revisions = -1", "heads = -1",
+      "revisions = 9007199254740993", "revisions = 'x'", "heads = 1e300",
+    ])
+  func counts(damage: String) throws {
+    try withFolder { folder in
+      let url = folder.appending(path: "store")
+      let store = try SnapshotStore(url: url)
+      try store.write { transaction throws in
+        try transaction.save(OldPoint(name: "o", x: 1, y: 1), as: "p")
+        try transaction.save([OldPoint(name: "o", x: 1, y: 1)], as: "q")
+        try transaction.save("text", as: "t")
+      }
+      #expect(try store.status().revisions == 3)
+      try Database.change(url) { try $0.execute("UPDATE counts SET \(damage)") }
+      storeError(.damaged) { try store.status() }
+      storeError(.damaged) { try store.upgradePlan([Point5.self]) }
+      #expect(try !store.check(.quick).isClean)
+      #expect(try store.read { try $0.value(String.self, for: "t") } == "text")
+    }
+  }
+
+  @Test("A row with a right checksum and a number that is never given is damage", arguments: [0, -1, Int64.min])
+  func numberNeverGiven(seq: Int64) throws {
+    try withFolder { folder in
+      let url = folder.appending(path: "store")
+      let store = try SnapshotStore(url: url)
+      try store.write { _ = try $0.save(Self.numbers(1), as: "n") }
+      try Database.change(url) { try $0.renumber(1, seq) }
+      storeError(.damaged) { try store.read { try $0.value([Int].self, for: "n") } }
+      storeError(.damaged) { try store.write { try $0.save(Self.numbers(2), as: "n") } }
+      #expect(try !store.check(.full).isClean)
+      #expect(try store.salvage(to: folder.appending(path: "copy")).revisions == 0)
+    }
+  }
 }

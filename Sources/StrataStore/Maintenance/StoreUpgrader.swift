@@ -25,6 +25,7 @@ struct StoreUpgrader {
     var plan = StoreUpgradePlan()
     var old: Set<Int64> = []
     let tables = transaction.tables
+    try tables.checkCounts(in: transaction.db)
     let counts = try Row.fetchAll(
       transaction.db,
       sql: "SELECT definition, revisions FROM \(tables.counts) WHERE revisions > 0 ORDER BY definition")
