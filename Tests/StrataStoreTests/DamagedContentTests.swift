@@ -124,4 +124,31 @@ struct DamagedContentTests {
       #expect(try store.salvage(to: folder.appending(path: "copy")).revisions == 0)
     }
   }
+
+  @Test("Neither a label nor a time gives the value of another key or time in silence")
+  func otherValues() throws {
+    try withFolder { folder in
+      let url = folder.appending(path: "store"), clock = Clock()
+      let store = try SnapshotStore(url: url, options: clock.options)
+      let start = clock.now
+      for number in 1...4 {
+        clock.now = start + Double(number) * 10
+        try store.write { transaction throws in
+          try transaction.save(number, as: "n")
+          try transaction.save(-number, as: "m")
+        }
+      }
+      try store.write { try $0.setLabel("l", of: "n", at: .revision(2)) }
+      #expect(try store.read { try $0.value(Int.self, for: "n", at: .label("l")) } == 2)
+      #expect(try store.read { try $0.value(Int.self, for: "n", at: .time(start + 25)) } == 2)
+      try Database.change(url) {
+        try $0.execute("UPDATE labels SET revision = (SELECT head FROM keys WHERE name = 'm')")
+        // The second revision would be the first one that is later.
+        try $0.execute("UPDATE revisions SET time = time + 1000000 WHERE seq = 2")
+      }
+      storeError(.damaged) { try store.read { try $0.value(Int.self, for: "n", at: .label("l")) } }
+      storeError(.damaged) { try store.read { try $0.value(Int.self, for: "n", at: .time(start + 25)) } }
+      #expect(try store.read { try $0.value(Int.self, for: "n") } == 4)
+    }
+  }
 }

@@ -69,14 +69,18 @@ extension StoreTransaction {
       }
       return row
     case .time(let time):
-      let later = try Int64.fetchOne(
-        statement("SELECT seq FROM \(tables.revisions) WHERE key = ? AND time > ? ORDER BY seq LIMIT 1"),
-        arguments: [head.key, time.milliseconds])
-      return try later.map { try revision(ofKey: head.key, before: $0) } ?? head.row
+      // Read whole, so that its checksum counts: the one before it would else be one of another time.
+      let later = try StoredRow.fetch(
+        statement("\(selectRow) WHERE key = ? AND time > ? ORDER BY seq LIMIT 1"), [head.key, time.milliseconds])
+      return try later.map { try revision(ofKey: head.key, before: $0.seq) } ?? head.row
     case .label(let name):
       let id = try Int64.fetchOne(
         statement("SELECT revision FROM \(tables.labels) WHERE key = ? AND name = ?"), arguments: [head.key, name])
       guard let id, let row = try revision(id) else { throw StoreError.notFound("label \(name)", key: key) }
+      guard row.key == head.key else {
+        throw StoreError(
+          .damaged, "label \(name) is of a revision of another key; check the store, then salvage it", key: key)
+      }
       return row
     }
   }
