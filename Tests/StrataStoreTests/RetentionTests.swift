@@ -201,6 +201,27 @@ struct RetentionTests {
     }
   }
 
+  @Test("Two prunes of a long history at once remove it together, and neither reports damage")
+  func together() async throws {
+    try await withFolder { folder in
+      let url = folder.appending(path: "store")
+      let store = try SnapshotStore(url: url), other = try SnapshotStore(url: url)
+      _ = try long(store, 1024)
+      let gate = Gate()
+      let pruning = Task.detached { try await store.prune([.keepLast(20)]) { if $0.removedCount > 0 { gate.pass() } } }
+      await gate.reached()
+      let second = try await other.prune([.keepLast(20)])
+      gate.open()
+      let first = try await pruning.value
+      #expect(first.skipped.map(\.description) == [] && second.skipped.map(\.description) == [])
+      #expect(first.removedCount > 0 && second.removedCount > 0)
+      #expect(first.removedCount + second.removedCount == 1004)
+      #expect(try await store.history(of: "long").map(\.number) == Array(1005...1024))
+      #expect(try await store.check(.full).findings.map(\.description) == [])
+      try Database.change(url) { try $0.checkInvariants() }
+    }
+  }
+
   @Test("Of a long history with a damaged revision nothing goes", arguments: [5, 300])
   func damagedLong(id: Int) throws {
     try withFolder { folder in

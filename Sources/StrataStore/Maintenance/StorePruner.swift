@@ -177,7 +177,8 @@ struct StorePruner {
           }
           // Somebody may have set a label since.
           let labelled = try transaction.labelledRevisions(ofKey: key.id)
-          let gone = part.filter { !labelled.contains($0.id) }
+          // Another prune may have removed some since.
+          let gone = try part.filter { try !labelled.contains($0.id) && transaction.isThere($0.id) }
           try transaction.removePart(gone.map(\.id), ofKey: key.id)
           return (part.count, gone.map { Int($0.seq) })
         }
@@ -342,6 +343,11 @@ extension StoreTransaction {
   /// An index has a revision that the table does not have.
   func missingRow(_ seq: Int64?) -> StoreError {
     StoreError(.damaged, "a revision is missing; check the store, then salvage it", revision: seq.map { Int($0) })
+  }
+
+  /// Whether there is a revision with a number, which is never given again.
+  func isThere(_ id: Int64) throws -> Bool {
+    try Int64.fetchOne(statement("SELECT id FROM \(tables.revisions) WHERE id = ?"), arguments: [id]) != nil
   }
 
   /// About the bytes that a revision takes, with the content that it may be the only one to refer to.
