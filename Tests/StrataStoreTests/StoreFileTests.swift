@@ -33,4 +33,17 @@ struct StoreFileTests {
       storeError(.fileSystem) { try SnapshotStore(url: circle) }
     }
   }
+
+  @Test("The journal of a file that is empty stays, whoever opens or salvages it")
+  func emptyFile() throws {
+    try withFolder { folder in
+      let url = folder.appending(path: "store"), journal = folder.appending(path: "store-wal")
+      try Data().write(to: url)
+      try Data(repeating: 7, count: 8192).write(to: journal)
+      storeError(.damaged) { try SnapshotStore(url: url) }
+      storeError(.notAStore) { try SnapshotStore.salvage(url, to: folder.appending(path: "copy")) }
+      #expect(try Data(contentsOf: journal) == Data(repeating: 7, count: 8192))
+      #expect(try Set(FileManager.default.contentsOfDirectory(atPath: folder.path)) == ["store", "store-wal"])
+    }
+  }
 }
