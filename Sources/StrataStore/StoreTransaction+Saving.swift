@@ -174,16 +174,21 @@ extension StoreTransaction {
       id: id, key: head?.key ?? id, seq: (head?.row.seq ?? 0) + 1, time: core.options.clock().milliseconds,
       form: .whole, action: .save, author: author, note: note)
     try fill(&row)
-    if head == nil {
-      try statement(.insertKey).execute(arguments: [key, id, id])
-    } else {
-      try statement(.setHead).execute(arguments: [id, key])
-    }
-    try insert(row)
-    try addPieces(contents(), to: id)
-    if let head {
-      count(head.row.definition, revisions: 0, heads: -1)
-      try shorten(head.row)
+    do {
+      if head == nil {
+        try statement(.insertKey).execute(arguments: [key, id, id])
+      } else {
+        try statement(.setHead).execute(arguments: [id, key])
+      }
+      try insert(row)
+      try addPieces(contents(), to: id)
+      if let head {
+        count(head.row.definition, revisions: 0, heads: -1)
+        try shorten(head.row)
+      }
+    } catch {
+      noteHalfSaved(error)
+      throw error
     }
     count(row.definition, revisions: 1, heads: 1)
     noteSaved()

@@ -24,6 +24,8 @@ public final class StoreTransaction {
   private var ownNewest: [DefinitionCache.Kind: Definition] = [:]
   /// What was added to the numbers of revisions and of last revisions, by definition.
   private var counted: [Int64: (revisions: Int, heads: Int)] = [:]
+  /// What ended a save after its first change of a table.
+  private var failure: (any Error)?
   /// The number that the next revision of the store gets.
   private var nextID: Int64?
   private(set) var hasSaved = false
@@ -129,6 +131,9 @@ public final class StoreTransaction {
   /// Notes that a revision was added.
   func noteSaved() { hasSaved = true }
 
+  /// Notes that a save ended after its first change: whoever catches its error cannot keep what there is of it.
+  func noteHalfSaved(_ error: any Error) { failure = failure ?? error }
+
   /// The number that the next revision of the store gets.
   func takeID() throws -> Int64 {
     let last = try nextID.map { $0 - 1 } ?? core.lastSequence(in: db)
@@ -140,7 +145,10 @@ public final class StoreTransaction {
   }
 
   /// Writes what was counted. Must be called at the end of a transaction that writes.
+  ///
+  /// - Throws: also the error of a save that was half done, so that nothing of the transaction is kept.
   func finish() throws {
+    if let failure { throw failure }
     for (definition, change) in counted where change != (0, 0) {
       try execute(
         """

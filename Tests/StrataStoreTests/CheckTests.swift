@@ -136,9 +136,6 @@ struct CheckTests {
         #expect(found.isSubset(of: states), "what is brought out is as it was, seed \(seed)")
         for state in states.dropLast() where !found.contains(state) { lost += 1 }
       }
-      print(
-        "DBG \(report.lost.first.map(\.description) ?? "") salvage: \(report.revisions) of \(before.values.reduce(0) { $0 + $1.count - 1 }) revisions, "
-          + "\(lost) lost, \(report.lost.count) listed, \(check.findings.count) findings, seed \(seed)")
       #expect(report.lost.count + report.omittedLosses >= lost, "every loss is listed, seed \(seed)")
       // What was salvaged is not to be salvaged.
       #expect(report.lost.allSatisfy { !$0.description.contains("salvage it") && !$0.advice.contains("salvage ") })

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import StrataCore
 import StrataTestSupport
 import Testing
 
@@ -16,6 +17,21 @@ struct Database {
   func execute(_ sql: String) throws { try db.execute(sql: sql) }
 
   func number(_ sql: String) throws -> Int { try Int.fetchOne(db, sql: sql) ?? 0 }
+
+  /// Gives a row that has a blob another number, and the checksum that belongs to it (Docs/StoreFormat.md).
+  func renumber(_ id: Int64, _ seq: Int64) throws {
+    let row = try Row.fetchOne(
+      db, sql: "SELECT id, key, time, definition, kind, blob FROM revisions WHERE id = ?", arguments: [id])
+    guard let row else { return }
+    var bytes = Data()
+    for number: Int64 in [row[0], row[1], seq, row[2], row[3], row[4], -1, row[5], -1] {
+      bytes.append(0)
+      withUnsafeBytes(of: number.bigEndian) { bytes.append(contentsOf: $0) }
+    }
+    bytes.append(contentsOf: [0, 0])
+    let crc = Int32(bitPattern: Checksum.crc32(of: bytes.bytes))
+    try db.execute(sql: "UPDATE revisions SET seq = ?, crc = ? WHERE id = ?", arguments: [seq, crc, id])
+  }
 
   /// The pages of a table without those of overflows.
   func pages(of table: String) throws -> [Int] {

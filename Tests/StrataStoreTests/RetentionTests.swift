@@ -201,6 +201,27 @@ struct RetentionTests {
     }
   }
 
+  @Test("Two prunes of a long history at once remove it together, and neither reports damage")
+  func together() async throws {
+    try await withFolder { folder in
+      let url = folder.appending(path: "store")
+      let store = try SnapshotStore(url: url), other = try SnapshotStore(url: url)
+      _ = try long(store, 1024)
+      let gate = Gate()
+      let pruning = Task.detached { try await store.prune([.keepLast(20)]) { if $0.removedCount > 0 { gate.pass() } } }
+      await gate.reached()
+      let second = try await other.prune([.keepLast(20)])
+      gate.open()
+      let first = try await pruning.value
+      #expect(first.skipped.map(\.description) == [] && second.skipped.map(\.description) == [])
+      #expect(first.removedCount > 0 && second.removedCount > 0)
+      #expect(first.removedCount + second.removedCount == 1004)
+      #expect(try await store.history(of: "long").map(\.number) == Array(1005...1024))
+      #expect(try await store.check(.full).findings.map(\.description) == [])
+      try Database.change(url) { try $0.checkInvariants() }
+    }
+  }
+
   @Test("Of a long history with a damaged revision nothing goes", arguments: [5, 300])
   func damagedLong(id: Int) throws {
     try withFolder { folder in
@@ -211,6 +232,32 @@ struct RetentionTests {
       let report = try store.prune([.keepLast(2)])
       #expect(report.skipped.map(\.key) == ["long"] && report.removed.isEmpty && report.kept == 400)
       #expect(try Database.change(url) { try $0.number("SELECT count(*) FROM revisions") } == 400)
+    }
+  }
+
+  @Test("Where what the last revision holds cannot be read nothing of its history goes", arguments: [6, 400])
+  func unreadableHead(count: Int) throws {
+    try withFolder { folder in
+      let url = folder.appending(path: "store")
+      let store = try SnapshotStore(url: url)
+      try store.write { transaction in
+        for number in 0..<count { try transaction.save((0..<1000).map { $0 * 7919 + number }, as: "n") }
+        for number in 0..<6 { try transaction.save(number, as: "other") }
+      }
+      try Database.change(url) {
+        try $0.execute(
+          """
+          UPDATE blobs SET bytes = x'0011'
+          WHERE id = (SELECT blob FROM revisions r JOIN keys k ON k.head = r.id WHERE name = 'n')
+          """)
+      }
+      storeError(.damaged) { try store.read { try $0.value([Int].self, for: "n") } }
+      let report = try store.prune([.keepLast(2)])
+      #expect(report.skipped.map(\.key) == ["n"] && report.removed == ["other": [1, 2, 3, 4]])
+      #expect(report.kept == count + 2)
+      #expect(try store.read { try $0.history(of: "n") }.count == count)
+      let intact = try store.read { try $0.value([Int].self, for: "n", at: .revision(count - 1)) }
+      #expect(intact?.first == count - 2)
     }
   }
 

@@ -160,6 +160,27 @@ struct UpgradeTests {
     }
   }
 
+  @Test("A key with a damaged row stays as it is and is told; the others are upgraded", arguments: [1, 2, 3])
+  func damagedRow(key: Int) async throws {
+    try await withFolder { folder in
+      let url = folder.appending(path: "store")
+      let store = try SnapshotStore(url: url)
+      try await store.write { transaction throws in
+        for name in ["k1", "k2", "k3"] {
+          for number in 0..<4 { try transaction.save(OldPoint(name: "n", x: number, y: 2), as: name) }
+        }
+      }
+      try Database.change(url) { try $0.execute("UPDATE revisions SET time = time + 1 WHERE id = \(key * 4 - 2)") }
+      let report = try await store.upgrade([Point5.self])
+      #expect(report.failures.map(\.key) == ["k\(key)"] && report.upgraded == 8)
+      #expect(try await store.upgradePlan([Point5.self]).pending == 4)
+      for name in ["k1", "k2", "k3"] where name != "k\(key)" {
+        #expect(try await store.value(Point5.self, for: name, at: .revision(2))?.x == 1)
+      }
+      #expect(try await store.value(Point5.self, for: "k\(key)")?.x == 3)
+    }
+  }
+
   @Test("A revision that cannot be upgraded stays as it is and is noted; the others are upgraded")
   func failures() async throws {
     let store = try SnapshotStore()

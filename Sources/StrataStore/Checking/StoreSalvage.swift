@@ -75,6 +75,7 @@ struct StoreSalvage {
     guard FileManager.default.fileExists(atPath: damaged.path) else {
       throw StoreError(.notAStore, "there is no file to salvage")
     }
+    let damaged = URL(fileURLWithPath: try StoreOpening.resolved(damaged.path))
     let opening = StoreOpening(options)
     let opened: (queue: any DatabaseWriter, tables: StoreTables)
     do { opened = try opening.openDamaged(damaged.path) } catch  where StoreError.isDamage(error) {

@@ -125,7 +125,7 @@ struct StorePruner {
             bytes += try transaction.remove(Set(leaving.entries.map(\.id)), ofKey: key.id, head: key.head)
             return .commit
           }
-        } catch let error as StoreError where error.code == .damaged {
+        } catch  where Self.isUnreadable(error) {
           skip(key.name, leaving.entries.count, error)
           continue
         }
@@ -135,6 +135,11 @@ struct StorePruner {
       if try removed >= Self.revisions || bytes >= mostBytes() { break }
     }
     return final.map { .upTo($0) } ?? .end
+  }
+
+  /// Whether an error is one of a key alone.
+  private static func isUnreadable(_ error: any Error) -> Bool {
+    error is ArchiveError || (error as? StoreError)?.code == .damaged
   }
 
   private mutating func skip(_ key: String, _ count: Int, _ error: any Error) {
@@ -172,7 +177,8 @@ struct StorePruner {
           }
           // Somebody may have set a label since.
           let labelled = try transaction.labelledRevisions(ofKey: key.id)
-          let gone = part.filter { !labelled.contains($0.id) }
+          // Another prune may have removed some since.
+          let gone = try part.filter { try !labelled.contains($0.id) && transaction.isThere($0.id) }
           try transaction.removePart(gone.map(\.id), ofKey: key.id)
           return (part.count, gone.map { Int($0.seq) })
         }
@@ -182,7 +188,7 @@ struct StorePruner {
         try shortenJournal()
         progress?(report)
       }
-    } catch let error as StoreError where error.code == .damaged {
+    } catch  where Self.isUnreadable(error) {
       skip(key.name, key.entries.count - removed.count, error)
     }
     report.kept += key.count - key.entries.count
@@ -204,6 +210,8 @@ struct StorePruner {
           // Also what goes is read: nothing of a key with a damaged revision goes.
           guard let row = try transaction.revision(id) else { throw transaction.missingRow(seq) }
           guard !leaving.contains(id) else { continue }
+          // What goes may be all that is left of a key whose other revisions cannot be read.
+          _ = try transaction.content(of: row)
           let stored = try transaction.kept(row, after: chain, head: key.head)
           if stored.base != row.base || stored.form != row.form { bytes += stored.content?.count ?? 4096 }
           chain.add(stored)
@@ -281,6 +289,8 @@ extension StoreTransaction {
     let outline = try outline(ofKey: key)
     for entry in outline where !leaving.contains(entry.id) {
       guard let row = try revision(entry.id) else { throw missingRow(entry.seq) }
+      // What goes may be all that is left of a key whose other revisions cannot be read.
+      _ = try content(of: row)
       chain.add(try kept(row, after: chain, head: head))
     }
     // The last one first: what is a delta goes before what it refers to.
@@ -333,6 +343,11 @@ extension StoreTransaction {
   /// An index has a revision that the table does not have.
   func missingRow(_ seq: Int64?) -> StoreError {
     StoreError(.damaged, "a revision is missing; check the store, then salvage it", revision: seq.map { Int($0) })
+  }
+
+  /// Whether there is a revision with a number, which is never given again.
+  func isThere(_ id: Int64) throws -> Bool {
+    try Int64.fetchOne(statement("SELECT id FROM \(tables.revisions) WHERE id = ?"), arguments: [id]) != nil
   }
 
   /// About the bytes that a revision takes, with the content that it may be the only one to refer to.

@@ -66,6 +66,7 @@ extension StoreStatus {
       guard let versions = try core.tables.versions(in: db) else {
         throw StoreError(.notAStore, "the tables of the store are gone")
       }
+      try core.tables.checkCounts(in: db)
       let types = try Row.fetchAll(
         db,
         sql: """

@@ -25,6 +25,7 @@ struct StoreUpgrader {
     var plan = StoreUpgradePlan()
     var old: Set<Int64> = []
     let tables = transaction.tables
+    try tables.checkCounts(in: transaction.db)
     let counts = try Row.fetchAll(
       transaction.db,
       sql: "SELECT definition, revisions FROM \(tables.counts) WHERE revisions > 0 ORDER BY definition")
@@ -63,6 +64,8 @@ struct StoreUpgrader {
     var rows: [StoredRow]
     /// Whether the history is too long to be held whole; the rows are then not read.
     var isLong = false
+    /// What kept the rows from being read.
+    var failure: (any Error)?
     /// What the rows hold; `nil` for a deletion, and what could not be read as an error.
     var contents: [Int64: Result<StoredContent?, any Error>] = [:]
     var upgraded: [Int64: Result<EncodedRow, any Error>] = [:]
@@ -170,8 +173,9 @@ struct StoreUpgrader {
         if keys.isEmpty { keys.append(KeyRows(name: name ?? "", id: id, rows: [], isLong: true)) }
         break
       }
-      let key = try read(id, name ?? "", transaction)
-      rows += key.rows.count
+      var key = KeyRows(name: name ?? "", id: id, rows: [])
+      do { key = try read(id, key.name, transaction) } catch  where StoreError.isDamage(error) { key.failure = error }
+      rows += max(1, key.rows.count)
       for case .success(let content?) in key.contents.values { bytes += content.bytes.count + content.contents.size }
       keys.append(key)
     }
@@ -230,7 +234,15 @@ struct StoreUpgrader {
     _ report: inout StoreUpgradeReport, _ transaction: StoreTransaction
   ) throws {
     var key = read
-    let now = try transaction.revisions(ofKey: key.id)
+    let now: [StoredRow]
+    do {
+      if let failure = key.failure { throw failure }
+      now = try transaction.revisions(ofKey: key.id)
+    } catch  where StoreError.isDamage(error) {
+      // Nothing of it was changed yet; the other keys are none of its concern.
+      return report.add(
+        StoreFinding(.revision, key: key.name, StoreFinding.problem(error), advice: StoreFinding.salvage))
+    }
     if now.map(\.id) != key.rows.map(\.id) || now.map(\.checksum) != key.rows.map(\.checksum) {
       guard !now.isEmpty else { return }
       key = try self.read(key.id, key.name, transaction)

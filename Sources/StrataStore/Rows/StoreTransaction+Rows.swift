@@ -69,14 +69,18 @@ extension StoreTransaction {
       }
       return row
     case .time(let time):
-      let later = try Int64.fetchOne(
-        statement("SELECT seq FROM \(tables.revisions) WHERE key = ? AND time > ? ORDER BY seq LIMIT 1"),
-        arguments: [head.key, time.milliseconds])
-      return try later.map { try revision(ofKey: head.key, before: $0) } ?? head.row
+      // Read whole, so that its checksum counts: the one before it would else be one of another time.
+      let later = try StoredRow.fetch(
+        statement("\(selectRow) WHERE key = ? AND time > ? ORDER BY seq LIMIT 1"), [head.key, time.milliseconds])
+      return try later.map { try revision(ofKey: head.key, before: $0.seq) } ?? head.row
     case .label(let name):
       let id = try Int64.fetchOne(
         statement("SELECT revision FROM \(tables.labels) WHERE key = ? AND name = ?"), arguments: [head.key, name])
       guard let id, let row = try revision(id) else { throw StoreError.notFound("label \(name)", key: key) }
+      guard row.key == head.key else {
+        throw StoreError(
+          .damaged, "label \(name) is of a revision of another key; check the store, then salvage it", key: key)
+      }
       return row
     }
   }
@@ -159,11 +163,15 @@ extension StoreTransaction {
     return row
   }
 
-  /// Makes a revision that is no longer the last one a delta, where that saves space.
+  /// Makes a revision that is no longer the last one a delta, where that saves space. One that cannot be read, or whose
+  /// base cannot, stays as it is.
   func shorten(_ row: StoredRow) throws {
-    guard row.form == .whole || row.form == .blob, let base = try base(of: row),
-      let shortened = try shortened(row, plainBytes(of: row), from: base)
-    else { return }
+    guard row.form == .whole || row.form == .blob else { return }
+    let shortened: StoredRow?
+    do {
+      shortened = try base(of: row).flatMap { try self.shortened(row, plainBytes(of: row), from: $0) }
+    } catch  where error is ArchiveError || StoreError.isDamage(error) { return }
+    guard let shortened else { return }
     try update(shortened)
     if let blob = row.blob { try removeUnused(blob) }
   }
@@ -238,19 +246,35 @@ extension StoreTransaction {
     try Int.fetchOne(statement("SELECT length(bytes) FROM \(tables.blobs) WHERE id = ?"), arguments: [id]) ?? 0
   }
 
-  /// The number of the blob with a content, which is made where there is none.
+  /// The number of the blob with a content, which is made where there is none. One whose bytes are damaged gets them anew,
+  /// and so all that refer to it.
   func makeBlob(_ content: Data, digest: [UInt8]) throws -> Int64 {
     let hash = Data(digest)
-    if let id = try Int64.fetchOne(statement("SELECT id FROM \(tables.blobs) WHERE hash = ?"), arguments: [hash]) {
-      return id
-    }
+    let row = try Row.fetchOne(
+      statement("SELECT id, size, crc, bytes FROM \(tables.blobs) WHERE hash = ?"), arguments: [hash])
+    let known: Int64? = try row?.column(0)
+    if let row, let known, try isWhole(row, size: content.count) { return known }
     var deflated: [UInt8] = []
     try PrimedDeflate.deflate(content.bytes, dictionary: RawSpan(), to: &deflated)
     let bytes = deflated.count < content.count - content.count / 16 ? Data(deflated) : content
+    if let known {
+      try execute(
+        "UPDATE \(tables.blobs) SET size = ?, crc = ?, bytes = ? WHERE id = ?",
+        [content.count, Self.checksum(of: bytes), bytes, known])
+      return known
+    }
     try execute(
       "INSERT INTO \(tables.blobs) (hash, size, crc, bytes) VALUES (?, ?, ?, ?)",
       [hash, content.count, Self.checksum(of: bytes), bytes])
     return db.lastInsertedRowID
+  }
+
+  /// Whether a blob has the bytes that were written, without inflating them.
+  private func isWhole(_ row: Row, size: Int) throws -> Bool {
+    do {
+      let bytes: Data = try row.column(3)
+      return try row.column(1) as Int == size && row.column(2) as Int64 == Int64(Self.checksum(of: bytes))
+    } catch let error as StoreError where error.code == .damaged { return false }
   }
 
   /// Notes which contents a revision refers to.

@@ -79,6 +79,10 @@ extension StoredRow {
       id: row.column(0), key: row.column(1), seq: row.column(2), time: row.column(3), definition: row.nullable(4),
       form: form, action: action, content: row.nullable(7), base: row.nullable(8), blob: row.nullable(9),
       origin: row.nullable(10), author: row.nullable(11), note: row.nullable(12))
+    // Numbers that are given begin with 1; what counts from them relies on it.
+    guard id > 0, seq > 0 else {
+      throw StoreError(.damaged, "a row has a number that is never given; check the store, then salvage it")
+    }
     guard try Int64(checksum) == row.column(6) as Int64 else {
       throw StoreError(.damaged, "the checksum of a row is wrong; check the store, then salvage it", revision: Int(seq))
     }

@@ -18,6 +18,7 @@ struct StoreOpening {
   }
 
   func open(_ path: String) throws -> StoreCore {
+    let path = try Self.resolved(path)
     let tables = try StoreTables(prefix: "", schema)
     let versions = try versions(ofFile: path, tables)
     try versions?.checkReadable()
@@ -64,6 +65,7 @@ struct StoreOpening {
   ///   where the tables cannot be found.
   func openDamaged(_ path: String, isReadOnly: Bool = true) throws -> (any DatabaseWriter, StoreTables) {
     let tables = try StoreTables(prefix: "", schema)
+    try checkJournal(ofFile: path, .notAStore)
     let queue = try DatabaseQueue(path: path, configuration: configuration(isReadOnly: isReadOnly))
     try queue.read { db in
       let missing = try tables.all.filter { try !db.tableExists($0) }
@@ -81,6 +83,19 @@ struct StoreOpening {
       }
     }
     return (queue, tables)
+  }
+
+  /// The path of a file itself, where it is one of a symbolic link: SQLite has the journal beside the file. A link may name a
+  /// file that is not there yet.
+  static func resolved(_ path: String) throws -> String {
+    var resolved = path
+    for _ in 0..<32 {
+      // What is no link, or cannot be looked at, is opened by its own name.
+      guard let target = try? FileManager.default.destinationOfSymbolicLink(atPath: resolved) else { return resolved }
+      let folder = resolved.lastIndex(of: "/").map { resolved[...$0] } ?? ""
+      resolved = target.hasPrefix("/") ? target : folder + target
+    }
+    throw StoreError(.fileSystem, "the path is one of a symbolic link that leads back to itself")
   }
 
   private func configuration(isReadOnly: Bool) -> Configuration {
@@ -104,11 +119,7 @@ struct StoreOpening {
     }
     let size = (attributes[.size] as? NSNumber)?.intValue ?? 0
     guard size > 0 else {
-      // SQLite would remove the journal of a file that is empty, and with it what was saved last.
-      guard try FileStatus(ofPath: path + "-wal")?.size ?? 0 == 0 else {
-        throw StoreError(
-          .damaged, "the file is empty, and has a journal beside it: salvage it, or remove the journal to begin anew")
-      }
+      try checkJournal(ofFile: path, .damaged)
       return nil
     }
     // SQLite takes so short a file for an empty one, and would write over it.
@@ -129,6 +140,15 @@ struct StoreOpening {
       }
       return nil
     }
+  }
+
+  /// Refuses a file that is empty and has a journal: SQLite would remove the journal, and with it what was saved last.
+  private func checkJournal(ofFile path: String, _ code: StoreError.Code) throws {
+    guard try FileStatus(ofPath: path)?.size == 0, try FileStatus(ofPath: path + "-wal")?.size ?? 0 > 0 else { return }
+    throw StoreError(
+      code,
+      "the file is empty, and has a journal beside it, which may hold what was saved last; it is left as it is: make a "
+        + "copy of both, and open a backup under another name")
   }
 
   private func closeQuietly(_ queue: DatabaseQueue) {

@@ -124,6 +124,23 @@ struct StoreTables: Sendable {
     }
   }
 
+  /// Checks that the counts, which have no checksum, are numbers that a store can have, so that their sums are, too.
+  ///
+  /// - Throws: ``StoreError`` with the code `damaged` where they are not.
+  func checkCounts(in db: Database) throws {
+    let most = 1 << 53
+    let isRight = try Bool.fetchOne(
+      db,
+      sql: """
+        SELECT ifnull(min(typeof(revisions) = 'integer' AND typeof(heads) = 'integer' AND revisions >= 0 AND heads >= 0), 1)
+        AND total(revisions) <= \(most) AND total(heads) <= \(most) FROM \(counts)
+        """)
+    guard isRight == true else {
+      throw StoreError(
+        .damaged, "the counts of revisions are none that a store can have; check the store, then salvage it")
+    }
+  }
+
   /// What the store says about its format; `nil` where there is no store.
   func versions(in db: Database) throws -> StoreVersions? {
     guard try db.tableExists(meta) else { return nil }

@@ -1,0 +1,154 @@
+import Foundation
+import StrataCore
+import StrataStore
+import StrataTestSupport
+import Testing
+
+@Suite("Saving beside damage")
+struct DamagedContentTests {
+  /// So long that a row has a blob of its own.
+  private static func numbers(_ number: Int) -> [Int] { (0..<1000).map { $0 * 7919 + number } }
+
+  @Test(
+    "What was acknowledged can be read, also where the store has the same content damaged",
+    arguments: ["bytes = x'0011'", "bytes = 'text'", "crc = crc + 1", "size = size + 1", "size = 'x'"])
+  func sharedContent(damage: String) throws {
+    try withFolder { folder in
+      let url = folder.appending(path: "store"), text = String(repeating: "some long text ", count: 100)
+      let store = try SnapshotStore(url: url)
+      try store.write { transaction throws in
+        try transaction.save(Self.numbers(1), as: "a")
+        try transaction.save(text, as: "b")
+      }
+      try Database.change(url) { try $0.execute("UPDATE blobs SET \(damage)") }
+      storeError(.damaged) { try store.read { try $0.value([Int].self, for: "a") } }
+      storeError(.damaged) { try store.read { try $0.value(String.self, for: "b") } }
+      try store.write { transaction throws in
+        try transaction.save(Self.numbers(1), as: "c")
+        try transaction.save(text, as: "d")
+      }
+      for key in ["a", "c"] {
+        #expect(try store.read { try $0.value([Int].self, for: key) } == Self.numbers(1))
+      }
+      for key in ["b", "d"] { #expect(try store.read { try $0.value(String.self, for: key) } == text) }
+      #expect(try store.check(.full).findings.map(\.description) == [])
+      #expect(try Database.change(url) { try $0.number("SELECT count(*) FROM blobs") } == 2)
+    }
+  }
+
+  @Test("A key whose last or first revision cannot be read is saved and restored", arguments: ["DESC", "ASC"])
+  func damagedHead(order: String) throws {
+    try withFolder { folder in
+      let url = folder.appending(path: "store")
+      let store = try SnapshotStore(url: url)
+      try store.write { transaction throws in
+        try transaction.save(Self.numbers(1), as: "n")
+        // So different from the first one that it is no delta.
+        try transaction.save((0..<1000).map { $0 &* 0x5DEE_CE66D ^ 0xBEEF }, as: "n")
+      }
+      try Database.change(url) {
+        try $0.execute("UPDATE blobs SET bytes = x'0011' WHERE id = (SELECT blob FROM revisions ORDER BY id \(order))")
+      }
+      let intact = order == "DESC" ? 1 : 2
+      let before = try store.read { try $0.value([Int].self, for: "n", at: .revision(intact)) }
+      try store.write { transaction throws in
+        #expect(try transaction.save(Self.numbers(3), as: "n").number == 3)
+        #expect(try transaction.restore("n", to: .revision(intact)).number == 4)
+        #expect(try transaction.save(Self.numbers(5), as: "n").number == 5)
+        storeError(.damaged) { try transaction.restore("n", to: .revision(3 - intact)) }
+      }
+      try store.read { transaction throws in
+        #expect(try transaction.value([Int].self, for: "n", at: .revision(3)) == Self.numbers(3))
+        #expect(try transaction.value([Int].self, for: "n", at: .revision(4)) == before)
+        #expect(try transaction.value([Int].self, for: "n") == Self.numbers(5))
+      }
+      try Database.change(url) { try $0.checkInvariants() }
+    }
+  }
+
+  @Test("Half a save is not kept, whoever catches its error")
+  func halfSave() throws {
+    try withFolder { folder in
+      let url = folder.appending(path: "store"), text = String(repeating: "some long text ", count: 100)
+      let store = try SnapshotStore(url: url)
+      try store.write { _ = try $0.save(1, as: "n") }
+      try Database.change(url) {
+        try $0.execute("CREATE TRIGGER t BEFORE INSERT ON pieces BEGIN SELECT RAISE(ABORT, 'no'); END")
+      }
+      storeError(.fileSystem) {
+        try store.write { transaction throws in
+          try transaction.save(1, as: "m")
+          #expect(throws: (any Error).self) { try transaction.save(text, as: "n") }
+        }
+      }
+      #expect(try store.read { try $0.value(Int.self, for: "n") } == 1)
+      #expect(try store.read { try $0.value(Int.self, for: "m") } == nil)
+      try Database.change(url) { try $0.checkInvariants() }
+    }
+  }
+
+  @Test(
+    "Counts that no store can have are damage",
+    arguments: [
+      "revisions = 9223372036854775807", "heads = 9223372036854775807", "revisions = -1", "heads = -1",
+      "revisions = 9007199254740993", "revisions = 'x'", "heads = 1e300",
+    ])
+  func counts(damage: String) throws {
+    try withFolder { folder in
+      let url = folder.appending(path: "store")
+      let store = try SnapshotStore(url: url)
+      try store.write { transaction throws in
+        try transaction.save(OldPoint(name: "o", x: 1, y: 1), as: "p")
+        try transaction.save([OldPoint(name: "o", x: 1, y: 1)], as: "q")
+        try transaction.save("text", as: "t")
+      }
+      #expect(try store.status().revisions == 3)
+      try Database.change(url) { try $0.execute("UPDATE counts SET \(damage)") }
+      storeError(.damaged) { try store.status() }
+      storeError(.damaged) { try store.upgradePlan([Point5.self]) }
+      #expect(try !store.check(.quick).isClean)
+      #expect(try store.read { try $0.value(String.self, for: "t") } == "text")
+    }
+  }
+
+  @Test("A row with a right checksum and a number that is never given is damage", arguments: [0, -1, Int64.min])
+  func numberNeverGiven(seq: Int64) throws {
+    try withFolder { folder in
+      let url = folder.appending(path: "store")
+      let store = try SnapshotStore(url: url)
+      try store.write { _ = try $0.save(Self.numbers(1), as: "n") }
+      try Database.change(url) { try $0.renumber(1, seq) }
+      storeError(.damaged) { try store.read { try $0.value([Int].self, for: "n") } }
+      storeError(.damaged) { try store.write { try $0.save(Self.numbers(2), as: "n") } }
+      #expect(try !store.check(.full).isClean)
+      #expect(try store.salvage(to: folder.appending(path: "copy")).revisions == 0)
+    }
+  }
+
+  @Test("Neither a label nor a time gives the value of another key or time in silence")
+  func otherValues() throws {
+    try withFolder { folder in
+      let url = folder.appending(path: "store"), clock = Clock()
+      let store = try SnapshotStore(url: url, options: clock.options)
+      let start = clock.now
+      for number in 1...4 {
+        clock.now = start + Double(number) * 10
+        try store.write { transaction throws in
+          try transaction.save(number, as: "n")
+          try transaction.save(-number, as: "m")
+        }
+      }
+      try store.write { try $0.setLabel("l", of: "n", at: .revision(2)) }
+      #expect(try store.read { try $0.value(Int.self, for: "n", at: .label("l")) } == 2)
+      #expect(try store.read { try $0.value(Int.self, for: "n", at: .time(start + 25)) } == 2)
+      try Database.change(url) {
+        try $0.execute("UPDATE labels SET revision = (SELECT head FROM keys WHERE name = 'm')")
+        // The second revision would be the first one that is later.
+        try $0.execute("UPDATE revisions SET time = time + 1000000 WHERE seq = 2")
+      }
+      storeError(.damaged) { try store.read { try $0.value(Int.self, for: "n", at: .label("l")) } }
+      storeError(.damaged) { try store.read { try $0.value(Int.self, for: "n", at: .time(start + 25)) } }
+      #expect(try store.read { try $0.value(Int.self, for: "n") } == 4)
+    }
+  }
+}
