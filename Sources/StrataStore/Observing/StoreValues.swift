@@ -44,8 +44,8 @@ public struct StoreValues<Value: Archivable>: AsyncSequence {
 
     /// The next state; `nil` where the task was cancelled.
     ///
-    /// - Throws: ``StoreError``, as reading the value does. After an error the next call waits for the next change, and reads
-    ///   again after ``StoreOptions/pollInterval`` at the latest where what the store has could not be read.
+    /// - Throws: ``StoreError``, as reading the value does. After an error the next call waits for the next change, and
+    ///   reads again after ``StoreOptions/pollInterval`` at the latest where what the store has could not be read.
     public mutating func next() async throws -> Value?? {
       if let seen = failed {
         // Whoever tries again at once would meet the same error.
