@@ -64,4 +64,22 @@ struct ObservingTests {
     observer.cancel()
     #expect(try await observer.value == 0)
   }
+
+  @Test("Whoever asks again after an error waits, and goes on after the next change")
+  func retrying() async throws {
+    try await withFolder { folder in
+      let url = folder.appending(path: "store")
+      var options = StoreOptions()
+      options.pollInterval = 0.1
+      let store = try SnapshotStore(url: url, options: options)
+      try await store.save((0..<1000).map { $0 * 7919 }, as: "n")
+      try Database.change(url) { try $0.execute("UPDATE blobs SET bytes = x'0011'") }
+      var values = store.values([Int].self, for: "n").makeAsyncIterator()
+      let start = ContinuousClock.now
+      for _ in 0..<4 { await storeErrorAsync(.damaged) { try await values.next() } }
+      #expect(ContinuousClock.now - start >= .milliseconds(290))
+      try await store.save([1], as: "n")
+      #expect(try await values.next() == .some([1]))
+    }
+  }
 }

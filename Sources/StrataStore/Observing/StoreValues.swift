@@ -34,6 +34,8 @@ public struct StoreValues<Value: Archivable>: AsyncSequence {
     let key: String
     /// The last revision that was given; `.some(nil)` where there was none.
     private var last: Int64??
+    /// How many saves there were when reading failed.
+    private var failed: UInt64?
 
     init(core: StoreCore, key: String) {
       self.core = core
@@ -42,8 +44,14 @@ public struct StoreValues<Value: Archivable>: AsyncSequence {
 
     /// The next state; `nil` where the task was cancelled.
     ///
-    /// - Throws: ``StoreError``, as reading the value does. After an error the next call waits for the next change.
+    /// - Throws: ``StoreError``, as reading the value does. After an error the next call waits for the next change, and
+    ///   reads again after ``StoreOptions/pollInterval`` at the latest where what the store has could not be read.
     public mutating func next() async throws -> Value?? {
+      if let seen = failed {
+        // Whoever tries again at once would meet the same error.
+        await core.signal.wait(after: seen, atMost: core.options.pollInterval)
+        failed = nil
+      }
       while !Task.isCancelled {
         let seen = core.signal.saves
         let found: (row: Int64?, content: KeyedContent?)
@@ -54,7 +62,10 @@ public struct StoreValues<Value: Archivable>: AsyncSequence {
               return (head.id, head.id == last ?? nil ? nil : try transaction.keyed(head, key))
             }
           }
-        } catch is CancellationError { return nil } catch { throw StoreError.ofDatabase(error) }
+        } catch is CancellationError { return nil } catch {
+          failed = seen
+          throw StoreError.ofDatabase(error)
+        }
         if last == nil || found.row != last ?? nil {
           last = .some(found.row)
           return .some(try found.content?.decode(Value.self, core.options))

@@ -246,8 +246,8 @@ extension StoreTransaction {
     try Int.fetchOne(statement("SELECT length(bytes) FROM \(tables.blobs) WHERE id = ?"), arguments: [id]) ?? 0
   }
 
-  /// The number of the blob with a content, which is made where there is none. One whose bytes are damaged gets them anew,
-  /// and so all that refer to it.
+  /// The number of the blob with a content, which is made where there is none. One whose bytes are damaged gets them
+  /// anew, and so all that refer to it.
   func makeBlob(_ content: Data, digest: [UInt8]) throws -> Int64 {
     let hash = Data(digest)
     let row = try Row.fetchOne(

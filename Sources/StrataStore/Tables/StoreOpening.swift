@@ -85,8 +85,8 @@ struct StoreOpening {
     return (queue, tables)
   }
 
-  /// The path of a file itself, where it is one of a symbolic link: SQLite has the journal beside the file. A link may name a
-  /// file that is not there yet.
+  /// The path of a file itself, where it is one of a symbolic link: SQLite has the journal beside the file. A link may name
+  /// a file that is not there yet.
   static func resolved(_ path: String) throws -> String {
     var resolved = path
     for _ in 0..<32 {

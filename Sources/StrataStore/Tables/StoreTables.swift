@@ -132,7 +132,8 @@ struct StoreTables: Sendable {
     let isRight = try Bool.fetchOne(
       db,
       sql: """
-        SELECT ifnull(min(typeof(revisions) = 'integer' AND typeof(heads) = 'integer' AND revisions >= 0 AND heads >= 0), 1)
+        SELECT ifnull(
+          min(typeof(revisions) = 'integer' AND typeof(heads) = 'integer' AND revisions >= 0 AND heads >= 0), 1)
         AND total(revisions) <= \(most) AND total(heads) <= \(most) FROM \(counts)
         """)
     guard isRight == true else {
