@@ -106,11 +106,12 @@ extension StoreProcessTests {
             savers.append("p\(kills)")
             saver = try Self.start("saver", url, savers[savers.count - 1], ["STRATA_SAVER": savers[savers.count - 1]])
           }
-          // The first one lives until it has done something, however slow the machine is.
-          while kills == 0, worker?.isRunning == true,
-            try String(contentsOfFile: url.path + "." + names[0], encoding: .utf8).isEmpty
-          {
-            Thread.sleep(forTimeInterval: 0.01)
+          // The first ones live until they have done something, however slow the machine is.
+          for (process, name) in [(worker, names.first), (saver, savers.first)] where kills == 0 {
+            guard let process, let name else { continue }
+            while process.isRunning, try Data(contentsOf: URL(fileURLWithPath: url.path + "." + name)).isEmpty {
+              Thread.sleep(forTimeInterval: 0.01)
+            }
           }
           Thread.sleep(forTimeInterval: 0.1 + Double(random.below(400)) / 1000)
           if random.isOnce(in: 4), let process = saver {
