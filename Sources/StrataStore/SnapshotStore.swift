@@ -149,6 +149,15 @@ extension SnapshotStore {
     do { self.init(try StoreOpening(options, schema).open(url.path)) } catch { throw StoreError.ofDatabase(error) }
   }
 
+  /// As ``init(in:prefix:options:)`` of a program with other steps.
+  package convenience init(
+    in writer: any DatabaseWriter, prefix: String, options: StoreOptions = StoreOptions(), schema: StoreSchema
+  ) throws {
+    do { self.init(try StoreOpening(options, schema).open(in: writer, prefix: prefix)) } catch {
+      throw StoreError.ofDatabase(error)
+    }
+  }
+
   /// What `PRAGMA synchronous` says on the connection that writes: 2 where each commit waits for the disk.
   package var synchronous: Int? {
     get throws { try core.writer.writeWithoutTransaction { try Int.fetchOne($0, sql: "PRAGMA synchronous") } }

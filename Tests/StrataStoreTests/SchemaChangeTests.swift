@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import StrataCore
 import StrataStore
 import StrataTestSupport
@@ -157,6 +158,96 @@ struct SchemaChangeTests {
           try Database.change(url) { try $0.number("SELECT count(*) FROM meta WHERE name = 'schemaChange'") } == 0)
         #expect(try CheckTests.dump(url) == before)
       }
+    }
+  }
+
+  /// A step after which programs of format 1 may save.
+  private static let open = StoreSchema.Step(minimumReader: 1, minimumWriter: 1, change: step.run)
+
+  @Test("Until the changed store was looked at nobody saves, so that putting the copy back loses nothing")
+  func nobodySaves() throws {
+    try withFolder { folder in
+      let url = folder.appending(path: "store")
+      let before = try fill(url)
+      let older = try SnapshotStore(url: url)
+      let schema = StoreSchema(steps: [Self.open]) {
+        // Another program is faster than the look, and then the disk is found to have written something else.
+        storeError(.busy) { try older.write { _ = try $0.save(1, as: "n") } }
+        try older.close()
+        try Database.overwrite(url, pages: [#require(try Database.change(url) { try $0.pages(of: "revisions") }.last)])
+      }
+      #expect(storeError(.schemaChangeFailed) { try SnapshotStore(url: url, schema: schema) } != nil)
+      #expect(try CheckTests.dump(url) == before)
+      let store = try SnapshotStore(url: url, schema: StoreSchema(steps: [Self.open]))
+      let other = try SnapshotStore(url: url)
+      try other.write { _ = try $0.save(1, as: "n") }
+      #expect(try store.read { try $0.value(Int.self, for: "n") } == 1)
+    }
+  }
+
+  @Test("What was cut off is finished by any program that opens the store, and once alone")
+  func finishedByOther() throws {
+    try withFolder { folder in
+      let url = folder.appending(path: "store")
+      _ = try fill(url)
+      let schema = StoreSchema(steps: [Self.open])
+      let older = try SnapshotStore(url: url)
+      #expect(throws: Stop.self) {
+        try SnapshotStore(url: url, schema: StoreSchema(steps: [Self.open]) { throw Stop() })
+      }
+      storeError(.busy) { try older.write { _ = try $0.save(1, as: "n") } }
+      // A program of the older format.
+      let again = try SnapshotStore(url: url)
+      for store in [older, again] { try store.write { _ = try $0.save(2, as: "n") } }
+      // Whatever happens to the file now, the copy is not put back any more.
+      let last = try older.read { try $0.revision(of: "n")?.number }
+      #expect(try SnapshotStore(url: url, schema: schema).read { try $0.revision(of: "n")?.number } == last)
+    }
+  }
+
+  @Test("Where the safety copy is gone, a damaged store stays as it is")
+  func withoutCopy() throws {
+    try withFolder { folder in
+      let url = folder.appending(path: "store"), copy = folder.appending(path: "store.before-schema-2")
+      _ = try fill(url)
+      let schema = StoreSchema(steps: [Self.open])
+      #expect(throws: Stop.self) {
+        try SnapshotStore(url: url, schema: StoreSchema(steps: [Self.open]) { throw Stop() })
+      }
+      try Database.overwrite(url, pages: [#require(try Database.change(url) { try $0.pages(of: "revisions") }.last)])
+      try FileManager.default.removeItem(at: copy)
+      let error = storeError(.schemaChangeFailed) { try SnapshotStore(url: url, schema: schema) }
+      #expect(error?.reason.contains("stays as it is") == true)
+      #expect(try versions(url) == [2, 1, 1] && !FileManager.default.fileExists(atPath: copy.path))
+    }
+  }
+
+  @Test("In a database of an app its own tables are its own concern")
+  func appTables() throws {
+    try withFolder { folder in
+      let url = folder.appending(path: "app")
+      let writer = try DatabaseQueue(path: url.path)
+      try writer.writeWithoutTransaction { db in
+        try db.execute(
+          sql: """
+            CREATE TABLE parents (id INTEGER PRIMARY KEY);
+            CREATE TABLE children (parent INTEGER REFERENCES parents (id));
+            PRAGMA foreign_keys = OFF;
+            INSERT INTO children VALUES (7);
+            PRAGMA foreign_keys = ON;
+            """)
+      }
+      var store = try SnapshotStore(in: writer, prefix: "s_")
+      try store.write { _ = try $0.save(1, as: "n") }
+      let failing = StoreSchema(steps: [
+        StoreSchema.Step(minimumReader: 1, minimumWriter: 1) { prefix, execute in
+          try execute("DELETE FROM \(prefix)keys")
+        }
+      ])
+      storeError(.schemaChangeFailed) { try SnapshotStore(in: writer, prefix: "s_", schema: failing) }
+      store = try SnapshotStore(in: writer, prefix: "s_", schema: StoreSchema(steps: [Self.open]))
+      #expect(try store.status().format == 2)
+      try store.write { _ = try $0.save(2, as: "n") }
     }
   }
 }

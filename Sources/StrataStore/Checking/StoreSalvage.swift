@@ -21,8 +21,9 @@ extension SnapshotStore {
   /// Brings all that is intact into a new store, and lists what is not.
   ///
   /// Revisions keep their key, number, sequence, time, author and note, and labels stay. What is damaged ends nothing but
-  /// itself: a revision is lost with those that are deltas of it. Where the last revision of a key is lost, the one before
-  /// is the last one of the new store. This store stays as it is.
+  /// itself: a revision is lost with those that are deltas of it. Where the last revision of a key is lost, or may be, the last one
+  /// that is left is saved again in the new store, under a number above all that the key can have had: a save on the condition
+  /// of a lost revision is then refused. This store stays as it is.
   ///
   /// - Parameter url: where the new store is made; there must be no file.
   /// - Throws: ``StoreError`` with the code `invalid` where there is a file, `full`, `busy`, `fileSystem`;
@@ -139,6 +140,7 @@ struct StoreSalvage {
       try salvage.listMissing(transaction)
       try salvage.setSequence(transaction)
     }
+    try LostHeads(source: source).repeatLast(in: target, work) { revisions += $0 }
     let keys = try target.writer.read { [target] in
       try Int.fetchOne($0, sql: "SELECT count(*) FROM \(target.tables.keys)") ?? 0
     }

@@ -5,7 +5,8 @@ internal import StrataCore
 /// so that what is a delta of a revision has been upgraded before it. Each revision is rewritten with all that are deltas of it, of
 /// which there are about as many as its number has digits in base two, so that after each transaction every one can be read.
 extension StoreUpgrader {
-  /// - Throws: also ``StoreError`` with the code `damaged` where a revision cannot be read: what comes before it stays as it is.
+  /// Upgrades one key. A revision that cannot be read is set aside, and so is what it is a delta of: it could not be opened after
+  /// that was rewritten, should it be repaired.
   func upgradeLong(
     _ key: (id: Int64, name: String), _ old: Set<Int64>, retryFailed: Bool,
     _ shapes: @escaping @Sendable (Stamp) -> [RecordShape], _ report: inout StoreUpgradeReport, _ work: StoreWork,
@@ -20,12 +21,19 @@ extension StoreUpgrader {
           try core.read(db) { try self.part(of: key, before: before, old, retryFailed, $0) }
         }
       ]
-      guard let first = part[0].rows.last?.seq else { return }
+      guard let first = [part[0].rows.last?.seq, part[0].unread.last?.seq].compactMap({ $0 }).min() else { return }
       decode(&part, old, shapes)
       try work.check()
       let read = part[0]
       report = try core.save { transaction in
         var report = report
+        for (id, seq, error) in read.unread {
+          report.add(
+            StoreFinding(
+              .revision, key: key.name, revision: Int(seq), sequence: id, StoreFinding.problem(error),
+              advice: StoreFinding.salvage))
+          try setAside("id = ?", id, error, transaction)
+        }
         for row in read.rows { try rewrite(row, read, shapes, &report, transaction) }
         return report
       }
@@ -41,16 +49,24 @@ extension StoreUpgrader {
   ) throws -> KeyRows {
     let tables = transaction.tables
     let failed = retryFailed ? "" : "AND id NOT IN (SELECT revision FROM \(tables.failures))"
-    let ids = try Int64.fetchAll(
+    let rows = try Row.fetchAll(
       transaction.db,
       sql: """
-        SELECT id FROM \(tables.revisions) WHERE key = ? AND seq < ? AND definition IN (\(Self.list(old))) \(failed)
+        SELECT id, seq FROM \(tables.revisions) WHERE key = ? AND seq < ? AND definition IN (\(Self.list(old))) \(failed)
         ORDER BY seq DESC LIMIT \(Self.rows)
         """, arguments: [key.id, seq])
     var part = KeyRows(name: key.name, id: key.id, rows: [])
     var bytes = 0
-    for id in ids where bytes < Self.bytes {
-      guard let row = try transaction.revision(id) else { throw transaction.missingRow(nil) }
+    for found in rows where bytes < Self.bytes {
+      let id: Int64 = try found.column(0), seq: Int64 = try found.column(1)
+      let row: StoredRow
+      do {
+        guard let found = try transaction.revision(id) else { throw transaction.missingRow(nil) }
+        row = found
+      } catch  where StoreError.isDamage(error) {
+        part.unread.append((id, seq, error))
+        continue
+      }
       let content = Result { try transaction.content(of: row) }
       if case .success(let content?) = content { bytes += content.bytes.count + content.contents.size }
       part.rows.append(row)
@@ -69,20 +85,29 @@ extension StoreUpgrader {
     else {
       return try note(part.only(row), &report, transaction)
     }
-    try note(part.only(row), &report, transaction)
     let today = Definition.Content(of: encoded, countsElements: encoded.stamp.hasCollectionName)
     let definition = try transaction.definition(with: today)
     guard definition.id != row.definition || encoded.bytes != content.bytes else {
       report.unchanged += 1
-      return
+      return try note(part.only(row), &report, transaction)
     }
     // All is read before anything is changed.
-    let dependants = try Int64.fetchAll(
-      transaction.statement("SELECT id FROM \(transaction.tables.revisions) WHERE base = ?"), arguments: [row.id]
-    ).map { id in
-      guard let dependant = try transaction.revision(id) else { throw transaction.missingRow(nil) }
-      return (row: dependant, bytes: try transaction.plainBytes(of: dependant))
+    let dependants: [(row: StoredRow, bytes: [UInt8])]
+    do {
+      dependants = try Int64.fetchAll(
+        transaction.statement("SELECT id FROM \(transaction.tables.revisions) WHERE base = ?"), arguments: [row.id]
+      ).map { id in
+        guard let dependant = try transaction.revision(id) else { throw transaction.missingRow(nil) }
+        return (row: dependant, bytes: try transaction.plainBytes(of: dependant))
+      }
+    } catch  where StoreError.isDamage(error) {
+      let reason = StoreError(
+        .damaged, "a later revision, which is stored as what differs from this one, cannot be read")
+      var part = part.only(row)
+      part.upgraded[row.id] = .failure(reason)
+      return try note(part, &report, transaction)
     }
+    try note(part.only(row), &report, transaction)
     let base = try row.form == .delta ? row.base.flatMap { try transaction.revision($0) } : nil
     let baseBytes = try base.map { try transaction.plainBytes(of: $0) }
 

@@ -74,6 +74,9 @@ struct StoreUpgrader {
     func only(_ row: StoredRow) -> KeyRows {
       KeyRows(name: name, id: id, rows: [row], contents: contents, upgraded: upgraded)
     }
+
+    /// The rows that could not be read, with what kept them from it: only of a part of a long history.
+    var unread: [(id: Int64, seq: Int64, error: any Error)] = []
   }
 
   /// Numbers as a list of SQL.
@@ -87,7 +90,8 @@ struct StoreUpgrader {
     let plan = try plan()
     report.total = plan.pending + (retryFailed ? plan.failed : 0)
     guard report.total > 0 else { return report }
-    let mark = types.mark
+    // What an upgrade to the same types went through is what this one would, if both try again what failed, or neither.
+    let mark = types.mark + (retryFailed ? "+failed" : "")
     var cursor: Int64 = try core.writer.read { db in try self.lastKey(db, mark) }
     while true {
       try work.check()
@@ -104,14 +108,8 @@ struct StoreUpgrader {
       guard let last = keys.last?.id else { break }
       let shapes = try shapes()
       if keys[0].isLong {
-        do {
-          let key = (keys[0].id, keys[0].name)
-          try upgradeLong(key, old, retryFailed: retryFailed, shapes, &report, work, progress)
-        } catch let error as StoreError where error.code == .damaged {
-          report.add(
-            StoreFinding(
-              .revision, key: keys[0].name, StoreFinding.problem(error), advice: StoreFinding.salvage))
-        }
+        let key = (keys[0].id, keys[0].name)
+        try upgradeLong(key, old, retryFailed: retryFailed, shapes, &report, work, progress)
         try core.save { try note("\(mark) \(last)", $0) }
         cursor = last
         continue
@@ -240,8 +238,8 @@ struct StoreUpgrader {
       now = try transaction.revisions(ofKey: key.id)
     } catch  where StoreError.isDamage(error) {
       // Nothing of it was changed yet; the other keys are none of its concern.
-      return report.add(
-        StoreFinding(.revision, key: key.name, StoreFinding.problem(error), advice: StoreFinding.salvage))
+      report.add(StoreFinding(.revision, key: key.name, StoreFinding.problem(error), advice: StoreFinding.salvage))
+      return try setAside("key = ? AND definition IN (\(Self.list(old)))", key.id, error, transaction)
     }
     if now.map(\.id) != key.rows.map(\.id) || now.map(\.checksum) != key.rows.map(\.checksum) {
       guard !now.isEmpty else { return }
@@ -270,14 +268,27 @@ struct StoreUpgrader {
       switch key.upgraded[row.id] {
       case .failure(let error)?:
         report.add(.ofRevision(row, key: key.name, error))
-        let code = (error as? StoreError)?.code.rawValue ?? "unknown"
-        let time = core.options.clock().milliseconds
-        try transaction.execute(
-          "INSERT OR REPLACE INTO \(failures) (revision, time, code, error) VALUES (?, ?, ?, ?)",
-          [row.id, time, code, StoreFinding.problem(error)])
+        try setAside("id = ?", row.id, error, transaction)
       case .success?: try transaction.execute("DELETE FROM \(failures) WHERE revision = ?", [row.id])
       case nil: break
       }
+    }
+  }
+
+  /// Notes revisions as ones that could not be upgraded.
+  ///
+  /// - Parameter condition: says which, with one argument.
+  func setAside(_ condition: String, _ argument: Int64, _ error: any Error, _ transaction: StoreTransaction) throws {
+    let tables = transaction.tables
+    let code = (StoreError.ofDatabase(error) as? StoreError)?.code.rawValue ?? "unknown"
+    do {
+      try transaction.execute(
+        """
+        INSERT OR REPLACE INTO \(tables.failures) (revision, time, code, error)
+        SELECT id, ?, ?, ? FROM \(tables.revisions) WHERE \(condition)
+        """, [core.options.clock().milliseconds, code, StoreFinding.problem(error), argument])
+    } catch  where StoreError.isDamage(error) {
+      // Rows on a damaged page cannot be named; they are tried and told again by the next upgrade.
     }
   }
 

@@ -6,16 +6,17 @@ internal import StrataCore
 ///
 /// All steps are one transaction, so that a failure or the end of the process leaves the old format. Before it, what the file holds
 /// goes to a safety copy, `NAME.before-schema-N`. After it, the file is read once more by a connection that did not write it; until
-/// that is done, a row of `meta` says so, which the next opening finds, and where the file is then not whole, the copy is put back.
+/// that is done, a row of `meta` says so, and while it is there no program saves (``StoreVersions/checkWritable()``). The next
+/// opening finds the row, and where the file is then not whole, the copy is put back: nothing was saved since.
 struct SchemaChange {
-  /// The row of `meta` that is there between the change's commit and the last look at it.
-  private static let mark = "schemaChange"
-
   let tables: StoreTables
   /// The file; `nil` for a store inside of a database of the app's own, or in memory, which gets no copy.
   let path: String?
+  /// How long another process that finishes a change is waited for, in seconds.
+  let busyTimeout: TimeInterval
 
-  private var copyPath: String? { path.map { "\($0).before-schema-\(tables.schema.format)" } }
+  /// The safety copy of a file before a change to a format.
+  private static func copyPath(_ path: String, format: Int) -> String { "\(path).before-schema-\(format)" }
 
   /// Does what is to be done, and nothing where the store has today's format.
   ///
@@ -57,10 +58,8 @@ struct SchemaChange {
         guard let found = try tables.versions(in: db), found.format < tables.schema.format else { return .commit }
         try copy(writer)
         try tables.apply(from: found.format, in: db)
-        try db.execute(
-          sql: "INSERT OR REPLACE INTO \(tables.meta) (name, value) VALUES (?, ?)",
-          arguments: [Self.mark, found.format])
-        if let problem = try Self.problem(db) {
+        if path != nil { try tables.setChanging(true, in: db) }
+        if let problem = try problem(db) {
           throw Self.failed("the store is as it was", StoreError(.damaged, problem))
         }
         return .commit
@@ -68,16 +67,27 @@ struct SchemaChange {
     }
   }
 
-  private static func problem(_ db: Database) throws -> String? {
-    let lines = try String.fetchAll(db, sql: "PRAGMA quick_check(1)")
-    if lines != ["ok"] { return lines.first ?? "quick_check says nothing" }
-    let broken = try Row.fetchOne(db, sql: "PRAGMA foreign_key_check")
-    return broken.map { "a row of \($0[0] as String? ?? "a table") refers to one that is not there" }
+  /// What is wrong with the tables of the store; those of an app, whose database it may be in, are not looked at.
+  private func problem(_ db: Database) throws -> String? {
+    let names = try String.fetchAll(
+      db, sql: "SELECT name FROM sqlite_master WHERE type = 'table' AND substr(name, 1, ?) = ?",
+      arguments: [tables.prefix.utf8.count, tables.prefix])
+    // What belongs to no table, the list of free pages, is looked at where the file is the store's own.
+    for name in tables.prefix.isEmpty ? [""] : names.map({ "(\($0.quotedDatabaseIdentifier))" }) {
+      let lines = try String.fetchAll(db, sql: "PRAGMA quick_check\(name.isEmpty ? "(1)" : name)")
+      if lines != ["ok"] { return lines.first ?? "quick_check says nothing" }
+    }
+    for name in names {
+      let broken = try Row.fetchOne(db, sql: "PRAGMA foreign_key_check(\(name.quotedDatabaseIdentifier))")
+      if broken != nil { return "a row of \(name) refers to one that is not there" }
+    }
+    return nil
   }
 
   /// Writes the store as it is to the safety copy, while nobody can save.
   private func copy(_ writer: any DatabaseWriter) throws {
-    guard let path, let copyPath else { return }
+    guard let path else { return }
+    let copyPath = Self.copyPath(path, format: tables.schema.format)
     let temporary = copyPath + ".tmp"
     // One that a killed process left is of no use, and where it cannot be removed, it cannot be written either.
     for suffix in ["", "-journal", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: temporary + suffix) }
@@ -103,27 +113,48 @@ struct SchemaChange {
 
   /// Looks at a store whose format was changed, and puts the safety copy back where it is not whole.
   private func finish(in writer: any DatabaseWriter) throws {
-    guard let path, let copyPath else {
-      return try writer.write { try $0.execute(sql: "DELETE FROM \(tables.meta) WHERE name = '\(Self.mark)'") }
+    // The change may be that of another program, to another format.
+    guard let path, let versions = try writer.read({ try tables.versions(in: $0) }), versions.isChanging else { return }
+    let copyPath = Self.copyPath(path, format: versions.format)
+    // Whoever finishes has the copy locked: what one process found and has ended, another one must not undo.
+    try withLock(onFile: copyPath) { isThere in
+      guard try writer.read({ try tables.versions(in: $0)?.isChanging }) == true else { return }
+      guard let problem = try problem(ofFile: path) else {
+        return try writer.write { try tables.setChanging(false, in: $0) }
+      }
+      let cause = StoreError(.damaged, problem)
+      guard isThere else { throw Self.failed("there is no safety copy any more, so that it stays as it is", cause) }
+      let copy = try DatabaseQueue(path: copyPath, configuration: readOnly)
+      try copy.backup(to: writer)
+      try copy.close()
+      throw Self.failed("the safety copy was put back", cause)
     }
-    func hasMark(_ db: Database) throws -> Bool {
-      try Int.fetchOne(db, sql: "SELECT value FROM \(tables.meta) WHERE name = '\(Self.mark)'") != nil
-    }
-    guard try writer.read(hasMark) else { return }
-    var problem: String?
+  }
+
+  private func problem(ofFile path: String) throws -> String? {
     do {
       let reader = try DatabaseQueue(path: path)
-      problem = try reader.read { try Self.problem($0) }
-      try reader.close()
-    } catch  where StoreError.isDamage(error) { problem = "SQLite cannot read it" }
-    guard let problem else {
-      return try writer.write { try $0.execute(sql: "DELETE FROM \(tables.meta) WHERE name = '\(Self.mark)'") }
+      defer {
+        // It only read; what keeps it from closing now closes it when nothing refers to it.
+        try? reader.close()
+      }
+      return try reader.read { try problem($0) }
+    } catch  where StoreError.isDamage(error) { return "SQLite cannot read it" }
+  }
+
+  /// Runs something while no other process does so with the same file, a database of SQLite, which others may read meanwhile.
+  private func withLock(onFile path: String, _ body: (_ isThere: Bool) throws -> Void) throws {
+    guard FileManager.default.fileExists(atPath: path) else { return try body(false) }
+    var configuration = Configuration()
+    configuration.busyMode = .timeout(busyTimeout)
+    let queue = try DatabaseQueue(path: path, configuration: configuration)
+    try queue.writeWithoutTransaction { db in
+      try db.inTransaction(.immediate) {
+        try body(true)
+        return .rollback
+      }
     }
-    let copy = try DatabaseQueue(path: copyPath, configuration: readOnly)
-    // Nobody has saved since: every program comes by here before it opens the store.
-    try copy.backup(to: writer)
-    try copy.close()
-    throw Self.failed("the safety copy was put back", StoreError(.damaged, problem))
+    try queue.close()
   }
 
   private var readOnly: Configuration {

@@ -5,6 +5,9 @@ struct StoreTables: Sendable {
   /// What `PRAGMA application_id` says in a file that is a store: "Stra".
   static let applicationID = 0x5374_7261
 
+  /// The row of `meta` that is there while a change of the format is not finished.
+  private static let change = "schemaChange"
+
   let schema: StoreSchema
   let prefix: String
   let meta, definitions, counts, keys, revisions, labels, blobs, pieces, failures: String
@@ -124,6 +127,14 @@ struct StoreTables: Sendable {
     }
   }
 
+  /// Says that the format was changed and the store is still to be looked at, or that this is done.
+  func setChanging(_ isChanging: Bool, in db: Database) throws {
+    try db.execute(
+      sql: isChanging
+        ? "INSERT OR REPLACE INTO \(meta) (name, value) VALUES (?, 1)" : "DELETE FROM \(meta) WHERE name = ?",
+      arguments: [Self.change])
+  }
+
   /// Checks that the counts, which have no checksum, are numbers that a store can have, so that their sums are, too.
   ///
   /// - Throws: ``StoreError`` with the code `damaged` where they are not.
@@ -146,13 +157,15 @@ struct StoreTables: Sendable {
   func versions(in db: Database) throws -> StoreVersions? {
     guard try db.tableExists(meta) else { return nil }
     let rows = try Row.fetchAll(
-      db, sql: "SELECT name, value FROM \(meta) WHERE name IN (?, ?, ?)",
-      arguments: ["format", "minimumReader", "minimumWriter"])
+      db, sql: "SELECT name, value FROM \(meta) WHERE name IN (?, ?, ?, ?)",
+      arguments: ["format", "minimumReader", "minimumWriter", Self.change])
     let values = try Dictionary(
       rows.map { (try $0.column(0) as String, try $0.column(1) as Int) }, uniquingKeysWith: { first, _ in first })
     guard let format = values["format"], let reader = values["minimumReader"], let writer = values["minimumWriter"]
     else { throw StoreError(.damaged, "the table \(meta) does not tell the format of the store") }
-    return StoreVersions(format: format, minimumReader: reader, minimumWriter: writer, known: schema.format)
+    return StoreVersions(
+      format: format, minimumReader: reader, minimumWriter: writer, isChanging: values[Self.change] != nil,
+      known: schema.format)
   }
 }
 
@@ -161,6 +174,8 @@ struct StoreVersions: Sendable {
   var format: Int
   var minimumReader: Int
   var minimumWriter: Int
+  /// Whether a program has changed the format and not yet looked whether the store is whole.
+  var isChanging = false
   /// The highest format that this program knows.
   var known: Int
 
@@ -176,7 +191,13 @@ struct StoreVersions: Sendable {
 
   func checkWritable() throws {
     try checkReadable()
-    guard !isWritable else { return }
+    guard !isWritable else {
+      guard isChanging else { return }
+      throw StoreError(
+        .busy,
+        "another program changes the tables of the store; save again when it is done, or open the store anew, which finishes what "
+          + "was cut off")
+    }
     throw StoreError(
       .readOnly, "a newer program changed this store so that this one may only read it; update this one",
       foundVersion: minimumWriter, supportedVersion: known)

@@ -1,0 +1,79 @@
+internal import GRDB
+internal import StrataCore
+
+/// The keys of a salvaged store whose last revision was lost.
+///
+/// Whoever has read such a revision has its number, and must not save on the condition that it is still the last one when it is
+/// not there at all. So the last revision that is left is saved again, under a number above all that the key can have had.
+struct LostHeads {
+  /// How many keys are looked at in one transaction.
+  private static let batch = 512
+
+  /// The damaged store.
+  let source: StoreTransaction
+
+  /// - Parameters:
+  ///   - target: the salvaged store, which has all that is intact, and the number that was given last.
+  ///   - count: gets the number of new revisions, transaction by transaction.
+  func repeatLast(in target: StoreCore, _ work: StoreWork, count: (Int) -> Void) throws {
+    var name: String?
+    repeat {
+      try work.check()
+      let after = name
+      try count(
+        target.save { transaction in
+          let keys = try Row.fetchAll(
+            transaction.db,
+            sql: "SELECT name, id FROM \(target.tables.keys) WHERE name > ? ORDER BY name LIMIT \(Self.batch)",
+            arguments: [after ?? ""])
+          name = try keys.last?.column(0)
+          let last = try target.lastSequence(in: transaction.db)
+          return try keys.count { try repeatLast(ofKey: $0.column(1), $0.column(0), last, transaction) }
+        })
+    } while name != nil
+  }
+
+  private func repeatLast(ofKey id: Int64, _ name: String, _ last: Int64, _ transaction: StoreTransaction) throws
+    -> Bool
+  {
+    guard let head = try transaction.head(of: name)?.row,
+      let number = try highestNumber(ofKey: id, head, last), number > head.seq, number < .max
+    else { return false }
+    var row = StoredRow(
+      id: try transaction.takeID(), key: id, seq: number + 1,
+      time: transaction.core.options.clock().milliseconds, form: .whole, action: .restore)
+    row.origin = head.seq
+    row.note = "salvage: later revisions of this key are lost, or may be"
+    return try transaction.adopt(row, as: name, transaction.content(of: head))
+  }
+
+  /// The highest number that a revision of a key can have had; `nil` where that is more than there are numbers.
+  ///
+  /// - Parameters:
+  ///   - head: the last revision that is left.
+  ///   - last: the sequence that was given last. Since each number of a key takes one of the store's, there were at most as many
+  ///     as lie between.
+  private func highestNumber(ofKey id: Int64, _ head: StoredRow, _ last: Int64) throws -> Int64? {
+    let (most, overflows) = head.seq.addingReportingOverflow(max(0, last - head.id))
+    let told = try intact {
+      try Int64.fetchOne(
+        source.statement("SELECT head FROM \(source.tables.keys) WHERE id = ?"), arguments: [id])
+    }
+    let indexed = try intact {
+      try Row.fetchOne(
+        source.statement(
+          "SELECT seq, id FROM \(source.tables.revisions) WHERE key = ? ORDER BY seq DESC LIMIT 1"), arguments: [id]
+      ).map { row in (seq: try row.column(0) as Int64, id: try row.column(1) as Int64) }
+    }
+    if let indexed, indexed.seq >= head.seq, indexed.seq <= most, told.map({ $0 <= indexed.id }) ?? true {
+      return indexed.seq
+    }
+    if told == head.id { return head.seq }
+    return overflows ? nil : most
+  }
+
+  /// What can be read; `nil` where it is damaged, so that it tells nothing.
+  private func intact<R>(_ body: () throws -> R?) throws -> R? {
+    do { return try body() } catch  where StoreError.isDamage(error) { return nil }
+  }
+}
