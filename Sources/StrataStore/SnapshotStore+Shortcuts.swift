@@ -19,7 +19,7 @@ extension SnapshotStore {
 
   /// The value of a key, upgraded in memory where an older version saved it; `nil` where there is none.
   ///
-  /// - Throws: as ``StoreTransaction/value(_:for:at:)``.
+  /// - Throws: as `StoreTransaction.value(_:for:at:)`.
   public func value<T: Archivable>(
     _ type: T.Type = T.self, for key: String, at point: StorePoint = .latest
   ) async throws -> T? {

@@ -42,6 +42,7 @@ public final class SnapshotStore: Sendable {
   /// - Parameters:
   ///   - writer: the database.
   ///   - prefix: what the names of the store's tables begin with.
+  ///   - options: how values are encoded and decoded, and the clock.
   /// - Throws: as ``init(url:options:)``; `invalid` for a prefix that is no beginning of a name.
   public convenience init(
     in writer: any DatabaseWriter, prefix: String = "strata_", options: StoreOptions = StoreOptions()
@@ -116,7 +117,9 @@ public final class SnapshotStore: Sendable {
   ///       try store.write(in: db) { try $0.save(receipt, as: "receipt/7") }
   ///     }
   ///
-  /// - Parameter db: a connection to the database that the store was opened in.
+  /// - Parameters:
+  ///   - db: a connection to the database that the store was opened in.
+  ///   - body: what saves; it must not keep the transaction.
   /// - Throws: what `body` throws, after which nothing of it is kept, and ``StoreError``.
   public func write<R>(in db: Database, _ body: (StoreTransaction) throws -> R) throws -> R {
     try core.checkCanWrite()
@@ -133,8 +136,10 @@ public final class SnapshotStore: Sendable {
 
   /// Reads within a transaction of the app's own.
   ///
-  /// - Parameter db: a connection to the database that the store was opened in.
-  /// - Throws: what `body` throws, and ``StoreError`` as ``read(_:)``.
+  /// - Parameters:
+  ///   - db: a connection to the database that the store was opened in.
+  ///   - body: what reads; it must not keep the transaction.
+  /// - Throws: what `body` throws, and ``StoreError`` as `read(_:)`.
   public func read<R>(in db: Database, _ body: (StoreTransaction) throws -> R) throws -> R {
     do {
       try core.checkReadable(db)

@@ -9,7 +9,7 @@ extension StoreTransaction {
   ///
   /// - Throws: as ``save(_:as:author:note:if:overNewer:)``, but for `newerModel`; what the type's own code throws is the
   ///   cause of `notEncodable`.
-  /// - Complexity: as that method, and of an ``ArchiveValue`` in between.
+  /// - Complexity: as that method, and of an `ArchiveValue` in between.
   @_disfavoredOverload
   @discardableResult
   public func save<T: Encodable>(

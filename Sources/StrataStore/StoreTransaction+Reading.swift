@@ -18,14 +18,14 @@ extension StoreTransaction {
 
   /// What a key holds, without its types.
   ///
-  /// - Throws: as ``value(_:for:at:)``.
+  /// - Throws: as `value(_:for:at:)`.
   public func untypedValue(for key: String, at point: StorePoint = .latest) throws -> ArchiveValue? {
     try content(for: key, at: point)?.value(core.options)
   }
 
   /// The archive of a value: the bytes that `ArchiveEncoder` makes of it, by the model's version that saved it.
   ///
-  /// - Throws: as ``value(_:for:at:)``; ``StoreError/Code/notFound`` where there is no value.
+  /// - Throws: as `value(_:for:at:)`; ``StoreError/Code/notFound`` where there is no value.
   public func archive(
     of key: String, at point: StorePoint = .latest, compression: CompressionLevel = .balanced
   ) throws -> Data {
@@ -56,9 +56,13 @@ extension StoreTransaction {
   /// Where the revisions hold different versions of a model, it is compared field by field: a field that only one version
   /// has was added or removed. ``difference(of:as:from:to:elementsBy:)`` upgrades both sides before.
   ///
-  /// - Parameter elements: the key that tells the elements of arrays apart.
+  /// - Parameters:
+  ///   - key: its name in the store.
+  ///   - old: the revision that is compared with the other one.
+  ///   - new: the other one; the last one unless given.
+  ///   - elements: the key that tells the elements of arrays apart.
   /// - Throws: ``StoreError`` with the code `notFound`, `damaged`, `notDecodable`.
-  /// - Complexity: that of opening both revisions, and of ``ValueDifference``.
+  /// - Complexity: that of opening both revisions, and of `ValueDifference`.
   public func difference(
     of key: String, from old: StorePoint, to new: StorePoint = .latest, elementsBy elements: String = "id"
   ) throws -> ValueDifference {
@@ -71,10 +75,13 @@ extension StoreTransaction {
   /// make of an older one is no difference.
   ///
   /// - Parameters:
+  ///   - key: its name in the store.
   ///   - type: the type that both are decoded as.
+  ///   - old: the revision that is compared with the other one.
+  ///   - new: the other one; the last one unless given.
   ///   - elements: the key that tells the elements of arrays apart.
-  /// - Throws: as ``value(_:for:at:)``; `notEncodable` where a value that was read cannot be encoded.
-  /// - Complexity: that of opening, decoding and encoding both revisions, and of ``ValueDifference``.
+  /// - Throws: as `value(_:for:at:)`; `notEncodable` where a value that was read cannot be encoded.
+  /// - Complexity: that of opening, decoding and encoding both revisions, and of `ValueDifference`.
   public func difference<T: Archivable>(
     of key: String, as type: T.Type, from old: StorePoint, to new: StorePoint = .latest,
     elementsBy elements: String = "id"

@@ -15,7 +15,7 @@ extension StoreTransaction {
   ///     fields are then only in the history.
   /// - Throws: ``StoreError`` with the code `conflict`, `newerModel`, `notEncodable`, `invalid` or `readOnly`, and those of
   ///   the database.
-  /// - Complexity: that of encoding the value, and of opening an earlier revision of the key, see ``value(_:for:at:)``.
+  /// - Complexity: that of encoding the value, and of opening an earlier revision of the key, see `value(_:for:at:)`.
   @discardableResult
   public func save<T: Archivable>(
     _ value: T, as key: String, author: String? = nil, note: String? = nil, if condition: SaveCondition = .always,
@@ -40,6 +40,10 @@ extension StoreTransaction {
   ///
   /// - Parameters:
   ///   - archive: an archive of one value, not a stream.
+  ///   - key: its name in the store, of 1 to 1,000 bytes.
+  ///   - author: who saves, for the history.
+  ///   - note: why.
+  ///   - condition: what must hold of the key; else nothing is saved.
   ///   - overNewer: saves also where the last revision holds models of newer versions than the archive does.
   /// - Throws: as ``save(_:as:author:note:if:overNewer:)``; `newerModel` where the last revision holds a newer version of one
   ///   of the archive's models; `notEncodable` where the bytes are no archive.

@@ -33,12 +33,12 @@ extension SnapshotStore {
     try await StoreWork.run { [core] in try StoreSalvage.run(core, url, $0) }
   }
 
-  /// As ``salvage(to:)-(URL)``, where there is no concurrency.
+  /// As `salvage(to:)`, where there is no concurrency.
   public func salvage(to url: URL) throws -> StoreSalvageReport {
     try StoreWork.runNow { try StoreSalvage.run(core, url, $0) }
   }
 
-  /// As ``salvage(to:)-(URL)``, of a file that is too damaged to be opened as a store.
+  /// As `salvage(to:)`, of a file that is too damaged to be opened as a store.
   ///
   /// Where its first page is damaged, or the file was cut, this works on a copy beside the new store, which takes as much room
   /// as the file until it is done.
@@ -51,7 +51,7 @@ extension SnapshotStore {
     try await StoreWork.run { try StoreSalvage.run(damaged, url, options, $0) }
   }
 
-  /// As ``salvage(_:to:options:)-(URL,_,_)``, where there is no concurrency.
+  /// As `salvage(_:to:options:)`, where there is no concurrency.
   public static func salvage(
     _ damaged: URL, to url: URL, options: StoreOptions = StoreOptions()
   ) throws -> StoreSalvageReport {

@@ -56,7 +56,7 @@ public struct StoreUpgradeReport: Sendable {
 }
 
 extension SnapshotStore {
-  /// What ``upgrade(_:retryFailed:progress:)-([any(Archivable&SendableMetatype).Type],_,_)`` would do. Reads counts alone.
+  /// What `upgrade(_:retryFailed:progress:)` would do. Reads counts alone.
   ///
   /// - Parameter types: the types of today's program. A model includes its optional, and arrays, sets and dictionaries of it.
   /// - Throws: ``StoreError`` with the code `newerStore`, `damaged`, `busy`, `fileSystem`.
@@ -96,7 +96,7 @@ extension SnapshotStore {
     }
   }
 
-  /// As ``upgrade(_:retryFailed:progress:)-([any(Archivable&SendableMetatype).Type],_,_)``, where there is no concurrency.
+  /// As `upgrade(_:retryFailed:progress:)`, where there is no concurrency.
   @discardableResult
   public func upgrade(
     _ types: [any (Archivable & SendableMetatype).Type], retryFailed: Bool = false,
