@@ -40,17 +40,19 @@ public struct StoreEntries<Value: Archivable>: AsyncSequence, Sendable {
   let prefix: String
   let after: String?
 
-  public func makeAsyncIterator() -> Iterator { Iterator(core: core, prefix: prefix, last: after) }
+  public func makeAsyncIterator() -> Iterator {
+    Iterator(core: core, prefix: prefix, last: after.map { Data($0.utf8) })
+  }
 
   /// Reads one value after the other.
   public struct Iterator: AsyncIteratorProtocol {
     let core: StoreCore
     let prefix: String
-    var last: String?
+    var last: Data?
     private var page: [StoreTransaction.PageEntry] = []
     private var isFinished = false
 
-    init(core: StoreCore, prefix: String, last: String?) {
+    init(core: StoreCore, prefix: String, last: Data?) {
       self.core = core
       self.prefix = prefix
       self.last = last
@@ -72,7 +74,7 @@ public struct StoreEntries<Value: Archivable>: AsyncSequence, Sendable {
             try core.read(db) { try $0.page(prefix: prefix, after: last) }
           }
           isFinished = found.isEmpty
-          last = found.last?.key ?? last
+          last = found.last?.key.bytes ?? last
           page = found.reversed()
         } catch { throw StoreError.ofDatabase(error) }
       }
@@ -82,7 +84,7 @@ public struct StoreEntries<Value: Archivable>: AsyncSequence, Sendable {
 
 extension StoreTransaction {
   /// What is under a key, or why it cannot be told.
-  typealias PageEntry = (key: String, result: Result<(StoreRevision, KeyedContent?), any Error>)
+  typealias PageEntry = (key: StoredKey, result: Result<(StoreRevision, KeyedContent?), any Error>)
 
   /// How many values are read at once.
   private static var page: Int { 128 }
@@ -94,7 +96,7 @@ extension StoreTransaction {
   public func forEach<T: Archivable>(
     _ type: T.Type = T.self, prefix: String = "", _ body: (StoreEntry<T>) throws -> Void
   ) throws {
-    var last: String?
+    var last: Data?
     while true {
       let found = try page(prefix: prefix, after: last)
       guard let final = found.last else { return }
@@ -103,18 +105,18 @@ extension StoreTransaction {
         guard let content, T.isStored(as: revision.typeName) else { continue }
         try body(StoreEntry(revision: revision, value: try content.decode(T.self, core.options)))
       }
-      last = final.key
+      last = final.key.bytes
     }
   }
 
-  func page(prefix: String, after last: String?) throws -> [PageEntry] {
+  func page(prefix: String, after last: Data?) throws -> [PageEntry] {
     try rows(prefix: prefix, after: last, limit: Self.page, deleted: false).map { key, row in
       (
         key,
         Result {
           let row = try row.get()
-          return (try described(row, key), try keyed(row, key))
-        }.mapError { StoreError.ofRow($0, key: key, revision: nil) }
+          return (try described(row, key.name), try keyed(row, key.name))
+        }.mapError { StoreError.ofRow($0, key: key.name, revision: nil) }
       )
     }
   }

@@ -98,8 +98,9 @@ extension StoreError: CustomStringConvertible, LocalizedError {
 
 extension StoreError {
   /// The error of a row, whose cause is an error of its archive.
-  static func ofRow(_ error: any Error, key: String, revision: Int?) -> any Error {
+  static func ofRow(_ error: any Error, key: String?, revision: Int?) -> any Error {
     guard let error = error as? ArchiveError else {
+      let error = ofDatabase(error)
       guard let known = error as? StoreError, known.key == nil else { return error }
       return StoreError(
         known.code, known.reason, key: key, revision: revision, typeName: known.typeName,

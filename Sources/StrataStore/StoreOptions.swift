@@ -24,6 +24,12 @@ public struct StoreOptions: Sendable {
   /// The default options.
   public init() {}
 
+  /// The times as SQLite and the clock take them; more is as good as for ever.
+  var boundedBusyTimeout: TimeInterval { Self.bounded(busyTimeout) }
+  var boundedPollInterval: TimeInterval { Self.bounded(pollInterval) }
+
+  private static func bounded(_ time: TimeInterval) -> TimeInterval { time.isNaN ? 0 : min(max(0, time), 1_000_000) }
+
   var decoder: ArchiveDecoder { ArchiveDecoder(limits: limits, validates: validates, subclasses: subclasses) }
   var encoder: ArchiveEncoder { ArchiveEncoder(limits: limits) }
 }

@@ -101,12 +101,20 @@ extension StoreTransaction {
   public func setLabel(_ name: String, of key: String, at point: StorePoint = .latest) throws {
     try checkCanWrite()
     guard !name.isEmpty, name.utf8.count <= 200 else { throw StoreError(.invalid, "a label has from 1 to 200 bytes") }
+    try Self.checkText(name, "a label", key: key)
     guard let row = try row(of: key, at: point) else { throw StoreError.notFound("revision to label", key: key) }
+    // Texts that differ in their bytes alone are one for Swift, and so for whoever reads the labels.
+    let known = try String.fetchAll(
+      statement("SELECT name FROM \(tables.labels) WHERE key = ?"), arguments: [row.key])
+    if let twin = known.first(where: { $0 == name }), !twin.utf8.elementsEqual(name.utf8) {
+      throw StoreError(
+        .invalid, "the key has this label in another Unicode normalization; use the same, or remove it first", key: key)
+    }
     try execute(
       """
-      INSERT INTO \(tables.labels) (key, name, revision) VALUES (?1, ?2, ?3)
-      ON CONFLICT (key, name) DO UPDATE SET revision = ?3
-      """, [row.key, name, row.id])
+      INSERT INTO \(tables.labels) (key, name, revision, crc) VALUES (?1, ?2, ?3, ?4)
+      ON CONFLICT (key, name) DO UPDATE SET revision = ?3, crc = ?4
+      """, [row.key, name, row.id, StoredKey.checksum(ofLabel: name, key: row.key, revision: row.id)])
   }
 
   /// Takes a label away. The revision stays.
@@ -114,6 +122,7 @@ extension StoreTransaction {
   /// - Throws: ``StoreError`` with the code `notFound`, `readOnly`.
   public func removeLabel(_ name: String, of key: String) throws {
     try checkCanWrite()
+    try Self.checkText(name, "a label", key: key)
     guard let head = try head(of: key) else { throw StoreError.notFound("such key", key: key) }
     try execute("DELETE FROM \(tables.labels) WHERE key = ? AND name = ?", [head.key, name])
     guard db.changesCount > 0 else { throw StoreError.notFound("label \(name)", key: key) }
@@ -124,12 +133,28 @@ extension StoreTransaction {
   /// - Throws: ``StoreError`` with the code `damaged`, `fileSystem`.
   public func labels(of key: String) throws -> [String: Int] {
     guard let head = try head(of: key) else { return [:] }
-    let rows = try Row.fetchAll(
-      statement(
-        """
-        SELECT l.name, r.seq FROM \(tables.labels) l JOIN \(tables.revisions) r ON r.id = l.revision WHERE l.key = ?
-        """), arguments: [head.key])
-    return try Dictionary(rows.map { (try $0.column(0), try $0.column(1)) }, uniquingKeysWith: { first, _ in first })
+    var labels: [String: Int] = [:]
+    for (name, revision) in try self.labels(ofKey: head.key) {
+      let seq = try Int.fetchOne(statement("SELECT seq FROM \(tables.revisions) WHERE id = ?"), arguments: [revision])
+      guard let seq else {
+        throw StoreError(.damaged, "label \(name) is on no revision; remove it, or set it anew", key: key)
+      }
+      labels[name] = seq
+    }
+    return labels
+  }
+
+  /// The labels of a key, with the sequences of their revisions.
+  ///
+  /// - Throws: ``StoreError`` with the code `damaged` where one of them is not as it was set.
+  func labels(ofKey key: Int64) throws -> [(name: String, revision: Int64)] {
+    try Row.fetchAll(
+      statement("SELECT name, revision, crc FROM \(tables.labels) WHERE key = ?"), arguments: [key]
+    ).map { row in
+      let name: String = try row.column(0), revision: Int64 = try row.column(1)
+      try StoredKey.check(label: name, key: key, revision: revision, row.column(2))
+      return (name, revision)
+    }
   }
 
   // MARK: Keys
@@ -146,7 +171,8 @@ extension StoreTransaction {
   public func revisions(
     prefix: String = "", after last: String? = nil, limit: Int = .max, deleted: Bool = false
   ) throws -> [StoreRevision] {
-    try rows(prefix: prefix, after: last, limit: limit, deleted: deleted).map { try described($0.row.get(), $0.key) }
+    try rows(prefix: prefix, after: last.map { Data($0.utf8) }, limit: limit, deleted: deleted)
+      .map { try described($0.row.get(), $0.key.name) }
   }
 
   /// All revisions of the store after one, in the order in which they were saved.
@@ -157,35 +183,93 @@ extension StoreTransaction {
   /// - Throws: ``StoreError`` with the code `damaged`, `fileSystem`.
   /// - Complexity: linear in the number of revisions that are given.
   public func revisions(since sequence: Int64, limit: Int = .max) throws -> [StoreRevision] {
-    let sql = """
-      SELECT \(StoredRow.qualifiedColumns), k.name FROM \(tables.revisions) r JOIN \(tables.keys) k ON k.id = r.key
-      WHERE r.id > ? ORDER BY r.id LIMIT ?
-      """
-    let rows = try Row.fetchCursor(statement(sql), arguments: [sequence, limit])
-      .map { (try StoredRow($0), try $0.column(13) as String) }
-    return try Array(rows).map { try described($0, $1) }
+    try rows(since: sequence, limit: limit).map { try $0.revision.get() }
   }
 
   // MARK: Inside
 
-  /// - Returns: the rows, and instead of those that are damaged the errors.
-  func rows(
-    prefix: String, after last: String?, limit: Int, deleted: Bool
-  ) throws -> [(key: String, row: Result<StoredRow, any Error>)] {
-    // Text is compared by its bytes, and any blob is more than any text.
+  /// All revisions after one, or what keeps each from being told.
+  func rows(since sequence: Int64, limit: Int) throws -> [(id: Int64, revision: Result<StoreRevision, any Error>)] {
     let sql = """
-      SELECT \(StoredRow.qualifiedColumns), k.name FROM \(tables.keys) k JOIN \(tables.revisions) r ON r.id = k.head
-      WHERE k.name >= ?1 AND k.name > ?2 AND k.name < ?3 AND (?4 OR r.definition IS NOT NULL)
-      ORDER BY k.name LIMIT ?5
+      SELECT \(StoredRow.qualifiedColumns), \(StoredKey.columns) FROM \(tables.revisions) r
+      LEFT JOIN \(tables.keys) k ON k.id = r.key WHERE r.id > ? ORDER BY r.id LIMIT ?
       """
-    var found: [(key: String, row: Result<StoredRow, any Error>)] = []
-    let cursor = try Row.fetchCursor(
-      statement(sql), arguments: [prefix, last ?? "", prefix.endOfPrefix ?? Data(), deleted, limit])
+    let cursor = try Row.fetchCursor(statement(sql), arguments: [sequence, limit])
+    var found: [(id: Int64, revision: Result<StoreRevision, any Error>)] = []
     while let row = try cursor.next() {
-      let key: String = try row.column(13)
-      found.append((key, Result { try StoredRow(row) }.mapError { StoreError.ofRow($0, key: key, revision: nil) }))
+      let id: Int64 = try row.column(0)
+      var name: String?
+      let revision = Result {
+        guard try (row.nullable(14) as Int64?) != nil else {
+          throw StoreError(.damaged, "the key of a revision is missing; check the store, then salvage it")
+        }
+        let key = try StoredKey(row, at: 13)
+        name = key.name
+        try key.check()
+        return try described(StoredRow(row), key.name)
+      }
+      found.append((id, revision.mapError { StoreError.ofRow($0, key: name, revision: nil) }))
     }
     return found
+  }
+
+  /// The last revisions of keys, in the order of the keys' bytes.
+  ///
+  /// - Returns: the rows, and instead of those that are damaged the errors.
+  /// - Throws: ``StoreError`` with the code `damaged` where the keys are in no order, so that nobody could go on after one.
+  func rows(
+    prefix: String, after last: Data?, limit: Int, deleted: Bool
+  ) throws -> [(key: StoredKey, row: Result<StoredRow, any Error>)] {
+    try keys(
+      prefix: prefix, after: last, limit: limit, columns: StoredRow.qualifiedColumns,
+      from: "\(tables.keys) k LEFT JOIN \(tables.revisions) r ON r.id = k.head",
+      where: deleted ? "TRUE" : "(r.id IS NULL OR r.definition IS NOT NULL)"
+    ).map { key, row in
+      (
+        key,
+        Result {
+          try key.check()
+          guard try (row.nullable(0) as Int64?) != nil else {
+            throw StoreError(.damaged, "the last revision of a key is missing; check the store, then salvage it")
+          }
+          let stored = try StoredRow(row)
+          guard stored.key == key.id else {
+            throw StoreError(.damaged, "the last revision of a key is of another one; check the store, then salvage it")
+          }
+          return stored
+        }.mapError { StoreError.ofRow($0, key: key.name, revision: nil) }
+      )
+    }
+  }
+
+  /// Keys that begin with a prefix, in the order of their bytes.
+  func keys(prefix: String, after last: Data?, limit: Int) throws -> [StoredKey] {
+    try keys(prefix: prefix, after: last, limit: limit, columns: "0", from: "\(tables.keys) k", where: "TRUE").map(
+      \.key)
+  }
+
+  /// - Parameter columns: what is selected before the columns of the key.
+  private func keys(
+    prefix: String, after last: Data?, limit: Int, columns: String, from: String, where condition: String
+  ) throws -> [(key: StoredKey, row: Row)] {
+    try Self.checkText(prefix, "a prefix")
+    let index = columns.split(separator: ",").count
+    // Text is compared by its bytes, and any blob is more than any text.
+    let sql = """
+      SELECT \(columns), \(StoredKey.columns) FROM \(from)
+      WHERE k.name >= ?1 AND k.name > CAST(?2 AS TEXT) AND k.name < ?3 AND \(condition) ORDER BY k.name LIMIT ?4
+      """
+    let rows = try Row.fetchAll(
+      statement(sql), arguments: [prefix, last ?? Data(), prefix.endOfPrefix ?? Data(), limit])
+    var before = last ?? Data()
+    return try rows.map { row in
+      let key = try StoredKey(row, at: index)
+      guard before.lexicographicallyPrecedes(key.bytes) else {
+        throw StoreError(.damaged, "the keys are not in the order of their names; check the store, then salvage it")
+      }
+      before = key.bytes
+      return (key, row)
+    }
   }
 
   func described(_ row: StoredRow, _ key: String) throws -> StoreRevision {

@@ -107,6 +107,7 @@ extension StoreTransaction {
     guard !key.isEmpty, key.utf8.count <= 1000 else {
       throw StoreError(.invalid, "a key has from 1 to 1,000 bytes; this one has \(key.utf8.count)")
     }
+    try Self.checkText(key, "a key")
     // Most keys that are not there are new, which one number tells sooner than a row.
     let isNew = try Int64.fetchOne(statement(.key), arguments: [key]) == nil
     let head = try isNew ? nil : head(of: key)
@@ -169,6 +170,8 @@ extension StoreTransaction {
     to key: String, _ head: (key: Int64, row: StoredRow)?, _ author: String?, _ note: String?,
     _ fill: (inout StoredRow) throws -> Void, contents: () -> [[UInt8]: Data] = { [:] }
   ) throws -> StoreRevision {
+    try Self.checkText(author, "an author", key: key)
+    try Self.checkText(note, "a note", key: key)
     let id = try takeID()
     guard head?.row.seq != .max else {
       throw StoreError(.damaged, "the number of the last revision is none that was given; salvage the store", key: key)
@@ -178,11 +181,12 @@ extension StoreTransaction {
       id: id, key: head?.key ?? id, seq: (head?.row.seq ?? 0) + 1, time: core.options.clock().milliseconds,
       form: .whole, action: .save, author: author, note: note)
     try fill(&row)
+    let crc = StoredKey.checksum(key, id: row.key, head: id)
     do {
       if head == nil {
-        try statement(.insertKey).execute(arguments: [key, id, id])
+        try statement(.insertKey).execute(arguments: [key, row.key, id, crc])
       } else {
-        try statement(.setHead).execute(arguments: [id, key])
+        try statement(.setHead).execute(arguments: [id, crc, key])
       }
       try insert(row)
       try addPieces(contents(), to: id)
@@ -190,13 +194,13 @@ extension StoreTransaction {
         count(head.row.definition, revisions: 0, heads: -1)
         try shorten(head.row)
       }
+      count(row.definition, revisions: 1, heads: 1)
+      noteSaved()
+      return StoreRevision(row, key: key, try row.definition.map { try definition($0) })
     } catch {
       noteHalfSaved(error)
       throw error
     }
-    count(row.definition, revisions: 1, heads: 1)
-    noteSaved()
-    return StoreRevision(row, key: key, try row.definition.map { try definition($0) })
   }
 
   /// Adds a revision with the state of another one.

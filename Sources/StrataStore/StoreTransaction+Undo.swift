@@ -6,7 +6,7 @@ extension StoreTransaction {
   /// Revisions that undo and redo are passed over: what is undone is always a save, a restore or a deletion.
   ///
   /// - Throws: ``StoreError`` with the code `nothingToUndo` where there is no earlier state, `notFound`, `readOnly`.
-  /// - Complexity: linear in the number of revisions of the key, whose content is not read.
+  /// - Complexity: linear in the number of revisions of the key, whose rows are read and not what they are deltas of.
   @discardableResult
   public func undo(_ key: String, author: String? = nil, note: String? = nil) throws -> StoreRevision {
     guard let head = try begin(key, .always) else { throw StoreError.notFound("such key", key: key) }
@@ -52,7 +52,11 @@ struct StoreTimeline {
     return found
   }
 
-  private func parent(_ place: Int) -> Int? { place == 0 ? nil : state(place - 1) }
+  /// The index of the state that the revision at an index was saved over. One that undid or redid what was pruned tells none: what
+  /// comes before it is what it undid.
+  private func parent(_ place: Int) -> Int? {
+    place == 0 || rows[place].action == .undo || rows[place].action == .redo ? nil : state(place - 1)
+  }
 
   /// The revision whose state the key has.
   var current: StoredRow? { rows.isEmpty ? nil : rows[state(rows.count - 1)] }

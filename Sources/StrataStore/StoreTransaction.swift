@@ -97,7 +97,13 @@ public final class StoreTransaction {
     let ids = try Int64.fetchAll(
       statement("SELECT id FROM \(tables.definitions) WHERE type = ? AND version IS ? ORDER BY id DESC LIMIT 16"),
       arguments: [kind.typeName, kind.modelVersion])
-    return try ids.lazy.map { try self.definition($0) }.first { DefinitionCache.Kind($0.content) == kind }
+    for id in ids {
+      let found: Definition
+      // One that is damaged is of no use for new rows, which can have another one.
+      do { found = try definition(id) } catch  where StoreError.isDamage(error) { continue }
+      if DefinitionCache.Kind(found.content) == kind { return found }
+    }
+    return nil
   }
 
   /// The definition with a content, which is made where there is none.
@@ -107,7 +113,14 @@ public final class StoreTransaction {
     if let id = try Int64.fetchOne(
       statement("SELECT id FROM \(tables.definitions) WHERE hash = ?"), arguments: [hash])
     {
-      let definition = try definition(id)
+      let definition: Definition
+      do { definition = try self.definition(id) } catch  where StoreError.isDamage(error) {
+        // By its digest it had these bytes, and gets them again, with all rows that refer to it.
+        try execute(
+          "UPDATE \(tables.definitions) SET type = ?, version = ?, content = ? WHERE id = ?",
+          [content.typeName, content.modelVersion, Data(bytes), id])
+        definition = try self.definition(id)
+      }
       ownNewest[DefinitionCache.Kind(content)] = definition
       return definition
     }

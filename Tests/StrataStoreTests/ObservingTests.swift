@@ -82,4 +82,37 @@ struct ObservingTests {
       #expect(try await values.next() == .some([1]))
     }
   }
+
+  @Test("A damaged revision stops nothing but itself, and the ones after it come")
+  func damagedRevision() async throws {
+    try await withFolder { folder in
+      let url = folder.appending(path: "store")
+      let store = try SnapshotStore(url: url)
+      try await store.write { transaction throws in
+        for number in 1...300 { try transaction.save(number, as: "k\(number)") }
+      }
+      try Database.change(url) { try $0.execute("UPDATE revisions SET time = time + 1 WHERE id = 50") }
+      var iterator = store.changes(since: 0).makeAsyncIterator()
+      var found: [Int64] = [], errors = 0
+      for _ in 0..<300 {
+        do { found.append(try await iterator.next()?.sequence ?? 0) } catch { errors += 1 }
+      }
+      #expect(errors == 1 && found == (1...300).filter { $0 != 50 })
+    }
+  }
+
+  @Test("Changes begin when they are asked for, and after a number that was given")
+  func beginning() async throws {
+    let store = try SnapshotStore()
+    try await store.save(1, as: "before")
+    let changes = store.changes()
+    try await store.save(2, as: "after")
+    var iterator = changes.makeAsyncIterator()
+    #expect(try await iterator.next()?.key == "after")
+    var ahead = store.changes(since: 500).makeAsyncIterator()
+    await storeErrorAsync(.notFound) { try await ahead.next() }
+    var last = store.changes(since: 2).makeAsyncIterator()
+    try await store.save(3, as: "last")
+    #expect(try await last.next()?.key == "last")
+  }
 }

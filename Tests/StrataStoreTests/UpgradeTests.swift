@@ -227,6 +227,23 @@ struct UpgradeTests {
     #expect(report.upgraded + report.failures.count == report.total, "\(report.upgraded) of \(report.total)")
   }
 
+  @Test("Empty collections get today's definition, too, and an upgrade has an end")
+  func emptyCollections() async throws {
+    let store = try SnapshotStore()
+    try await store.write { transaction throws in
+      try transaction.save([OldPoint](), as: "empty")
+      try transaction.save([String: OldPoint](), as: "none")
+    }
+    let total = try await store.upgradePlan(Self.types).pending
+    let report = try await store.upgrade(Self.types)
+    #expect(report.upgraded + report.unchanged == total && report.failures.isEmpty, "\(report)")
+    #expect(try await store.upgradePlan(Self.types).pending == 0)
+    #expect(try await store.upgrade(Self.types).total == 0)
+    #expect(try await store.value([Point5].self, for: "empty") == [])
+    try await store.save([OldPoint(name: "o", x: 1, y: 2)], as: "full")
+    #expect(try await store.upgrade(Self.types).upgraded == 1)
+  }
+
   @Test("A revision that cannot be upgraded stays as it is and is noted; the others are upgraded")
   func failures() async throws {
     let store = try SnapshotStore()

@@ -154,6 +154,33 @@ struct StoreChecker {
         )
       }
     }
+    try part("the names of keys") { checker in
+      var last: Data?
+      repeat {
+        try checker.work.check()
+        let keys = try checker.transaction.keys(prefix: "", after: last, limit: 512)
+        for key in keys {
+          do { try key.check() } catch {
+            checker.findings.add(
+              StoreFinding(.reference, key: key.name, StoreFinding.problem(error), advice: StoreFinding.salvage))
+          }
+        }
+        last = keys.last?.bytes
+      } while last != nil
+    }
+    try part("the checksums of labels") { checker in
+      let rows = try Row.fetchCursor(
+        checker.transaction.db, sql: "SELECT key, name, revision, crc FROM \(tables.labels) NOT INDEXED")
+      while let row = try rows.next() {
+        let key: Int64 = try row.column(0), name: String = try row.column(1), revision: Int64 = try row.column(2)
+        do { try StoredKey.check(label: name, key: key, revision: revision, row.column(3)) } catch {
+          checker.findings.add(
+            StoreFinding(
+              .label, key: checker.names.name(key, checker.transaction).name, StoreFinding.problem(error),
+              advice: "remove the label, or set it anew"))
+        }
+      }
+    }
     try part("the labels") { checker in
       let rows = try Row.fetchCursor(
         checker.transaction.db,

@@ -216,12 +216,13 @@ struct StoreSalvage {
         let rows = try Row.fetchCursor(
           source.db,
           sql: """
-            SELECT key, name, revision FROM \(source.tables.labels) NOT INDEXED
+            SELECT key, name, revision, crc FROM \(source.tables.labels) NOT INDEXED
             ORDER BY key \(order), name \(order)
             """)
         while let row = try rows.next() {
           do {
             let key: Int64 = try row.column(0), name: String = try row.column(1), revision: Int64 = try row.column(2)
+            try StoredKey.check(label: name, key: key, revision: revision, row.column(3))
             guard seen.insert("\(key) \(name)").inserted else { continue }
             try takeLabel(name, key, revision, transaction)
           } catch  where StoreError.isDamage(error) {
@@ -248,9 +249,9 @@ struct StoreSalvage {
     highest.note(revision)
     try transaction.execute(
       """
-      INSERT OR IGNORE INTO \(transaction.tables.labels) (key, name, revision)
-      SELECT r.key, ?1, r.id FROM \(transaction.tables.revisions) r WHERE r.id = ?2 AND r.key = ?3
-      """, [name, revision, key])
+      INSERT OR IGNORE INTO \(transaction.tables.labels) (key, name, revision, crc)
+      SELECT r.key, ?1, r.id, ?4 FROM \(transaction.tables.revisions) r WHERE r.id = ?2 AND r.key = ?3
+      """, [name, revision, key, StoredKey.checksum(ofLabel: name, key: key, revision: revision)])
     guard transaction.db.changesCount == 0 else { return }
     lost.add(
       StoreFinding(

@@ -56,10 +56,11 @@ extension StoreTransaction {
       row.definition = definition.id
       row = try storing(Array(content.bytes[definition.prefix.count...]), in: row)
     }
+    let crc = StoredKey.checksum(name, id: row.key, head: row.id)
     if head == nil {
-      try execute("INSERT INTO \(tables.keys) (name, id, head) VALUES (?, ?, ?)", [name, row.key, row.id])
+      try statement(.insertKey).execute(arguments: [name, row.key, row.id, crc])
     } else {
-      try execute("UPDATE \(tables.keys) SET head = ? WHERE name = ?", [row.id, name])
+      try statement(.setHead).execute(arguments: [row.id, crc, name])
     }
     try insert(row)
     if let content { try addPieces(content.contents.all, to: row.id) }

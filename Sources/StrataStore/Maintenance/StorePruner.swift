@@ -29,7 +29,7 @@ struct StorePruner {
   consuming func run(_ progress: ((StorePruneReport) -> Void)?) throws -> StorePruneReport {
     if !report.isDryRun { try core.checkCanWrite() }
     if !isForced { try checkRules() }
-    var last: String? = ""
+    var last: Data? = Data()
     while let after = last {
       try work.check()
       let page: Page
@@ -45,7 +45,7 @@ struct StorePruner {
       case .upTo(let name): last = name
       case .long(let key):
         try prune(key, progress)
-        last = key.name
+        last = key.key.bytes
       }
     }
     if !report.isDryRun { try giveBack() }
@@ -54,17 +54,17 @@ struct StorePruner {
 
   /// Refuses rules that name no revision of the whole store.
   private func checkRules() throws {
-    var last: String? = ""
+    var last: Data? = Data()
     var isEmpty = true
     while let after = last {
       try work.check()
-      let found: (last: String?, isEmpty: Bool, keeps: Bool) = try core.writer.read { db in
+      let found: (last: Data?, isEmpty: Bool, keeps: Bool) = try core.writer.read { db in
         try core.read(db) { transaction in
           let keys = try transaction.keys(prefix: prefix, after: after, limit: Self.keys)
           let keeps = try keys.contains { key in
             try !rules.kept(transaction.outline(ofKey: key.id).map(\.time), now: now).isEmpty
           }
-          return (keys.last?.name, keys.isEmpty, keeps)
+          return (keys.last?.bytes, keys.isEmpty, keeps)
         }
       }
       if found.keeps { return }
@@ -82,41 +82,50 @@ struct StorePruner {
   private enum Page {
     case end
     /// The last key that was dealt with.
-    case upTo(String)
+    case upTo(Data)
     /// The next key has a long history.
     case long(Leaving)
   }
 
   /// A key and what is to go of it.
   private struct Leaving {
-    var name: String
-    var id: Int64
-    var head: Int64
+    var key: StoredKey
     var entries: [(id: Int64, seq: Int64)]
     var count: Int
   }
 
-  private func leaving(_ key: (name: String, id: Int64, head: Int64), _ transaction: StoreTransaction) throws -> Leaving
-  {
+  /// - Throws: ``StoreError`` with the code `damaged` where the key does not name its last revision: which one may not go is then
+  ///   not known.
+  private func leaving(_ key: StoredKey, _ transaction: StoreTransaction) throws -> Leaving {
     let outline = try transaction.outline(ofKey: key.id)
+    try key.check()
+    guard outline.last?.id == key.head else {
+      throw StoreError(
+        .damaged, "the key does not name its last revision; check the store, then salvage it", key: key.name)
+    }
     let labelled = try transaction.labelledRevisions(ofKey: key.id)
     let kept = rules.kept(outline.map(\.time), now: now)
     let entries = outline.indices.filter { place in
       !kept.contains(place) && outline[place].id != key.head && !labelled.contains(outline[place].id)
     }.map { (outline[$0].id, outline[$0].seq) }
-    return Leaving(name: key.name, id: key.id, head: key.head, entries: entries, count: outline.count)
+    return Leaving(key: key, entries: entries, count: outline.count)
   }
 
-  private mutating func page(after last: String, _ transaction: StoreTransaction) throws -> Page {
-    var final: String?
+  private mutating func page(after last: Data, _ transaction: StoreTransaction) throws -> Page {
+    var final: Data?
     var removed = 0, bytes = 0
     for key in try transaction.keys(prefix: prefix, after: last, limit: Self.keys) {
-      let leaving = try leaving(key, transaction)
+      let leaving: Leaving
+      do { leaving = try self.leaving(key, transaction) } catch  where Self.isUnreadable(error) {
+        final = key.bytes
+        skip(key.name, try transaction.outline(ofKey: key.id).count, error)
+        continue
+      }
       if !report.isDryRun, !leaving.entries.isEmpty, leaving.count > Self.revisions {
         guard let final else { return .long(leaving) }
         return .upTo(final)
       }
-      final = key.name
+      final = key.bytes
       report.kept += leaving.count - leaving.entries.count
       guard !leaving.entries.isEmpty else { continue }
       if !report.isDryRun {
@@ -130,7 +139,7 @@ struct StorePruner {
           continue
         }
       }
-      report.removed[key.name] = leaving.entries.map { Int($0.seq) }
+      report.removed[key.name, default: []] += leaving.entries.map { Int($0.seq) }
       removed += leaving.entries.count
       if try removed >= Self.revisions || bytes >= mostBytes() { break }
     }
@@ -158,12 +167,14 @@ struct StorePruner {
 
   /// Prunes a key in several transactions. First what stays is stored anew where it is a delta of what goes; then that goes, the last
   /// one first, since what is a delta goes before what it refers to. After each of them every revision that is there can be read.
-  private mutating func prune(_ key: Leaving, _ progress: ((StorePruneReport) -> Void)?) throws {
-    let leaving = Set(key.entries.map(\.id))
+  private mutating func prune(_ leaving: Leaving, _ progress: ((StorePruneReport) -> Void)?) throws {
+    let key = leaving.key
+    // Keys are told apart by their bytes, and texts by more than that: there may be another one with this name.
+    let others = report.removed[key.name] ?? []
     var removed: [Int] = []
     do {
-      try restoreDeltas(key, leaving)
-      var left = key.entries
+      try restoreDeltas(key, Set(leaving.entries.map(\.id)))
+      var left = leaving.entries
       while !left.isEmpty {
         try work.check()
         let most = try mostBytes()
@@ -184,18 +195,18 @@ struct StorePruner {
         }
         left.removeLast(part)
         removed += seqs
-        report.removed[key.name] = removed.sorted()
+        report.removed[key.name] = others + removed.sorted()
         try shortenJournal()
         progress?(report)
       }
     } catch  where Self.isUnreadable(error) {
-      skip(key.name, key.entries.count - removed.count, error)
+      skip(key.name, leaving.entries.count - removed.count, error)
     }
-    report.kept += key.count - key.entries.count
-    if removed.isEmpty { report.removed[key.name] = nil }
+    report.kept += leaving.count - leaving.entries.count
+    if removed.isEmpty { report.removed[key.name] = others.isEmpty ? nil : others }
   }
 
-  private func restoreDeltas(_ key: Leaving, _ leaving: Set<Int64>) throws {
+  private func restoreDeltas(_ key: StoredKey, _ leaving: Set<Int64>) throws {
     var chain = StoreChain()
     var last: Int64? = 0
     while let after = last {
@@ -257,17 +268,6 @@ struct StorePruner {
 }
 
 extension StoreTransaction {
-  /// Keys that begin with a prefix, in the order of their bytes.
-  func keys(prefix: String, after last: String, limit: Int) throws -> [(name: String, id: Int64, head: Int64)] {
-    try Row.fetchAll(
-      statement(
-        """
-        SELECT name, id, head FROM \(tables.keys)
-        WHERE name >= ?1 AND name > ?2 AND name < ?3 ORDER BY name LIMIT ?4
-        """), arguments: [prefix, last, prefix.endOfPrefix ?? Data(), limit]
-    ).map { (try $0.column(0), try $0.column(1), try $0.column(2)) }
-  }
-
   /// The revisions of a key without their content, the first one first.
   func outline(ofKey key: Int64) throws -> [(id: Int64, seq: Int64, time: Int64)] {
     try Row.fetchAll(
@@ -275,9 +275,7 @@ extension StoreTransaction {
     ).map { (try $0.column(0), try $0.column(1), try $0.column(2)) }
   }
 
-  func labelledRevisions(ofKey key: Int64) throws -> Set<Int64> {
-    try Int64.fetchSet(statement("SELECT revision FROM \(tables.labels) WHERE key = ?"), arguments: [key])
-  }
+  func labelledRevisions(ofKey key: Int64) throws -> Set<Int64> { Set(try labels(ofKey: key).map(\.revision)) }
 
   /// Removes revisions of a key. What is a delta of one of them is stored anew before.
   ///

@@ -19,7 +19,7 @@ public enum RetentionRule: Sendable, Hashable {
 public struct StorePruneReport: Sendable {
   /// Whether nothing was removed, since only the report was asked for.
   public let isDryRun: Bool
-  /// The numbers of the revisions that were removed, by key.
+  /// The numbers of the revisions that were removed, by key. Keys that differ in their Unicode normalization alone share an entry.
   public internal(set) var removed: [String: [Int]] = [:]
   /// How many revisions there still are, of the keys that begin with the prefix; of a dry run, how many there would be.
   public internal(set) var kept = 0
@@ -51,7 +51,8 @@ extension SnapshotStore {
   /// - Throws: ``StoreError`` with the code `invalid` where the rules would keep nothing by themselves, unless forced;
   ///   `readOnly`, `busy`, `full`; `CancellationError` where the task was cancelled. A key with a damaged revision is no error:
   ///   it is left as it is and among those skipped.
-  /// - Complexity: linear in the number of revisions. Memory holds the history of one key without its content.
+  /// - Complexity: linear in the number of revisions. Memory holds the history of one key without its content,
+  ///   and the numbers of all removed revisions for the report.
   @discardableResult
   public func prune(
     _ rules: [RetentionRule], prefix: String = "", dryRun: Bool = false, force: Bool = false,

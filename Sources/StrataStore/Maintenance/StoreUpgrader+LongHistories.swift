@@ -85,8 +85,7 @@ extension StoreUpgrader {
     else {
       return try note(part.only(row), &report, transaction)
     }
-    let today = Definition.Content(of: encoded, countsElements: encoded.stamp.hasCollectionName)
-    let definition = try transaction.definition(with: today)
+    let definition = try transaction.definition(with: Self.definition(of: encoded))
     guard definition.id != row.definition || encoded.bytes != content.bytes else {
       report.unchanged += 1
       return try note(part.only(row), &report, transaction)

@@ -252,10 +252,12 @@ struct StoreUpgrader {
     let isChanged = key.rows.contains { row in
       guard case .success(let encoded)? = key.upgraded[row.id], case .success(let content?)? = key.contents[row.id]
       else { return false }
-      return encoded.bytes != content.bytes || encoded.parts.shapes != content.definition.content.shapes
+      return encoded.bytes != content.bytes || Self.definition(of: encoded) != content.definition.content
     }
     // What cannot be read cannot be stored anew.
-    guard isChanged, !key.contents.values.contains(where: { if case .failure = $0 { true } else { false } }) else {
+    guard !key.contents.values.contains(where: { if case .failure = $0 { true } else { false } }) else { return }
+    guard isChanged else {
+      report.unchanged += key.upgraded.values.count { if case .success = $0 { true } else { false } }
       return
     }
     try rewrite(key, &report, transaction)
@@ -292,6 +294,11 @@ struct StoreUpgrader {
     }
   }
 
+  /// What the definition of an upgraded row has to be.
+  static func definition(of row: EncodedRow) -> Definition.Content {
+    Definition.Content(of: row, countsElements: row.stamp.hasCollectionName)
+  }
+
   private func rewrite(_ key: KeyRows, _ report: inout StoreUpgradeReport, _ transaction: StoreTransaction) throws {
     var chain = StoreChain()
     var unused: Set<Int64> = []
@@ -304,8 +311,7 @@ struct StoreUpgrader {
       var row = old
       var bytes = Array(content.bytes[content.definition.prefix.count...])
       if case .success(let encoded)? = key.upgraded[old.id] {
-        let today = Definition.Content(of: encoded, countsElements: encoded.stamp.hasCollectionName)
-        let definition = try transaction.definition(with: today)
+        let definition = try transaction.definition(with: Self.definition(of: encoded))
         if definition.id == old.definition, encoded.bytes == content.bytes {
           report.unchanged += 1
         } else {

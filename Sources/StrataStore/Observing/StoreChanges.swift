@@ -10,9 +10,13 @@ extension SnapshotStore {
   /// program come at once, those of others within ``StoreOptions/pollInterval``. The sequence ends where its task is
   /// cancelled.
   ///
-  /// - Parameter sequence: the ``StoreRevision/sequence`` after which to begin; now where it is `nil`. A program that remembers
-  ///   the last one that it dealt with misses none, and must be prepared for prunes, which remove revisions.
-  public func changes(since sequence: Int64? = nil) -> StoreChanges { StoreChanges(core: core, since: sequence) }
+  /// - Parameter sequence: the ``StoreRevision/sequence`` after which to begin; the last one there is now where it is `nil`. A
+  ///   program that remembers the last one that it dealt with misses none, and must be prepared for prunes, which remove revisions.
+  public func changes(since sequence: Int64? = nil) -> StoreChanges {
+    // Where it cannot be read now, the first reading says why.
+    let last = try? sequence ?? core.writer.unsafeReentrantRead { try core.lastSequence(in: $0) }
+    return StoreChanges(core: core, since: last)
+  }
 }
 
 /// The revisions that are saved to a store, see ``SnapshotStore/changes(since:)``.
@@ -32,7 +36,9 @@ public struct StoreChanges: AsyncSequence, Sendable {
     let core: StoreCore
     /// The last one that was read.
     var last: Int64?
-    private var read: [StoreRevision] = []
+    private var read: [(id: Int64, revision: Result<StoreRevision, any Error>)] = []
+    /// How many saves there were when reading failed.
+    private var failed: UInt64?
 
     init(core: StoreCore, last: Int64?) {
       self.core = core
@@ -41,8 +47,15 @@ public struct StoreChanges: AsyncSequence, Sendable {
 
     /// The next revision; `nil` where the task was cancelled.
     ///
-    /// - Throws: ``StoreError``.
+    /// - Throws: ``StoreError`` with the code `damaged` for a revision that cannot be read, after which the next call goes on with
+    ///   the one after it; `notFound` where the store has not given the number after which to begin, as one that is older; those of
+    ///   the database, after which the next call waits for ``StoreOptions/pollInterval`` at most and reads again.
     public mutating func next() async throws -> StoreRevision? {
+      if let seen = failed {
+        // Whoever tries again at once would meet the same error.
+        await core.signal.wait(after: seen, atMost: core.options.boundedPollInterval)
+        failed = nil
+      }
       while read.isEmpty {
         if Task.isCancelled { return nil }
         let seen = core.signal.saves
@@ -50,16 +63,27 @@ public struct StoreChanges: AsyncSequence, Sendable {
         do {
           let (found, newest) = try await core.writer.read { [core] db in
             let newest = try core.lastSequence(in: db)
-            guard let last, newest > last else { return ([StoreRevision](), newest) }
-            return (try core.read(db) { try $0.revisions(since: last, limit: Self.page) }, newest)
+            guard let last, newest != last else {
+              return ([(id: Int64, revision: Result<StoreRevision, any Error>)](), newest)
+            }
+            guard newest > last else {
+              throw StoreError(
+                .notFound,
+                "the store has given no number above \(newest), and so not \(last) after which to begin; it is another one, or "
+                  + "an earlier state of it: read it anew, and go on after its last revision")
+            }
+            return (try core.read(db) { try $0.rows(since: last, limit: Self.page) }, newest)
           }
           // Beyond what was read there may be numbers that were pruned, or whose transaction failed.
-          self.last = found.count == Self.page ? found.last?.sequence : newest
+          self.last = found.count == Self.page ? found.last?.id : newest
           read = found.reversed()
-        } catch is CancellationError { return nil } catch { throw StoreError.ofDatabase(error) }
-        if read.isEmpty { await core.signal.wait(after: seen, atMost: core.options.pollInterval) }
+        } catch is CancellationError { return nil } catch {
+          failed = seen
+          throw StoreError.ofDatabase(error)
+        }
+        if read.isEmpty { await core.signal.wait(after: seen, atMost: core.options.boundedPollInterval) }
       }
-      return read.popLast()
+      return try read.popLast()?.revision.get()
     }
   }
 }

@@ -49,7 +49,7 @@ public struct StoreValues<Value: Archivable>: AsyncSequence {
     public mutating func next() async throws -> Value?? {
       if let seen = failed {
         // Whoever tries again at once would meet the same error.
-        await core.signal.wait(after: seen, atMost: core.options.pollInterval)
+        await core.signal.wait(after: seen, atMost: core.options.boundedPollInterval)
         failed = nil
       }
       while !Task.isCancelled {
@@ -70,7 +70,7 @@ public struct StoreValues<Value: Archivable>: AsyncSequence {
           last = .some(found.row)
           return .some(try found.content?.decode(Value.self, core.options))
         }
-        await core.signal.wait(after: seen, atMost: core.options.pollInterval)
+        await core.signal.wait(after: seen, atMost: core.options.boundedPollInterval)
       }
       return nil
     }

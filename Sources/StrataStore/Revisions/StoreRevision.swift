@@ -53,7 +53,8 @@ public enum StorePoint: Sendable, Hashable {
   /// The revision with this number.
   case revision(Int)
   /// What was there at a time: the last revision before the first one that is later. A clock that was set back thus
-  /// hides no revision and brings none forward.
+  /// hides no revision and brings none forward. Of revisions that were pruned, the last one before them that is left counts; where
+  /// there is none, the error is `notFound`, since what was there is not known.
   case time(Date)
   /// The revision that has a label.
   case label(String)

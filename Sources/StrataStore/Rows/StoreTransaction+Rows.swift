@@ -17,9 +17,13 @@ extension StoreTransaction {
 
   /// A key and its last revision; `nil` where there is no such key.
   func head(of key: String) throws -> (key: Int64, row: StoredRow)? {
+    try Self.checkText(key, "a key")
     let rows = try Row.fetchCursor(statement(.head), arguments: [key])
     guard let row = try rows.next() else { return nil }
     let id: Int64 = try row.column(13)
+    guard try Int64(StoredKey.checksum(key, id: id, head: row.column(14))) == row.column(15) as Int64 else {
+      throw StoreError(.damaged, StoredKey.damage, key: key)
+    }
     guard try (row.nullable(0) as Int64?) != nil else {
       throw StoreError(.damaged, "the last revision of a key is missing; check the store, then salvage it", key: key)
     }
@@ -72,10 +76,14 @@ extension StoreTransaction {
       // Read whole, so that its checksum counts: the one before it would else be one of another time.
       let later = try StoredRow.fetch(
         statement("\(selectRow) WHERE key = ? AND time > ? ORDER BY seq LIMIT 1"), [head.key, time.milliseconds])
-      return try later.map { try revision(ofKey: head.key, before: $0.seq) } ?? head.row
+      guard let later else { return head.row }
+      if let earlier = try revision(ofKey: head.key, before: later.seq) { return earlier }
+      guard later.seq == 1 else {
+        throw StoreError.notFound("revision of that time any more; those before \(later.seq) were pruned", key: key)
+      }
+      return nil
     case .label(let name):
-      let id = try Int64.fetchOne(
-        statement("SELECT revision FROM \(tables.labels) WHERE key = ? AND name = ?"), arguments: [head.key, name])
+      let id = try revision(ofLabel: name, key: head.key)
       guard let id, let row = try revision(id) else { throw StoreError.notFound("label \(name)", key: key) }
       guard row.key == head.key else {
         throw StoreError(
@@ -83,6 +91,17 @@ extension StoreTransaction {
       }
       return row
     }
+  }
+
+  /// The number of the revision that a label is on; `nil` where there is no such label.
+  private func revision(ofLabel name: String, key: Int64) throws -> Int64? {
+    try Self.checkText(name, "a label")
+    let row = try Row.fetchOne(
+      statement("SELECT revision, crc FROM \(tables.labels) WHERE key = ? AND name = ?"), arguments: [key, name])
+    guard let row else { return nil }
+    let revision: Int64 = try row.column(0)
+    try StoredKey.check(label: name, key: key, revision: revision, row.column(1))
+    return revision
   }
 
   // MARK: Content

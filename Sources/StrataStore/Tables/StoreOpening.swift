@@ -31,7 +31,7 @@ struct StoreOpening {
     let pool = try DatabasePool(path: path, configuration: configuration(isReadOnly: false))
     try prepare(pool)
     try makeTables(in: pool, tables)
-    try SchemaChange(tables: tables, path: path, busyTimeout: options.busyTimeout).run(in: pool)
+    try SchemaChange(tables: tables, path: path, busyTimeout: options.boundedBusyTimeout).run(in: pool)
     return StoreCore(pool, tables, options, isReadOnly: false, path: path)
   }
 
@@ -54,7 +54,7 @@ struct StoreOpening {
       guard versions != nil else { throw StoreError(.readOnly, "there is no store in this database to read") }
     } else {
       try makeTables(in: writer, tables)
-      try SchemaChange(tables: tables, path: nil, busyTimeout: options.busyTimeout).run(in: writer)
+      try SchemaChange(tables: tables, path: nil, busyTimeout: options.boundedBusyTimeout).run(in: writer)
     }
     return StoreCore(writer, tables, options, isReadOnly: isReadOnly)
   }
@@ -101,7 +101,7 @@ struct StoreOpening {
   private func configuration(isReadOnly: Bool) -> Configuration {
     var configuration = Configuration()
     configuration.readonly = isReadOnly
-    configuration.busyMode = .timeout(options.busyTimeout)
+    configuration.busyMode = .timeout(options.boundedBusyTimeout)
     configuration.label = "StrataStore"
     configuration.prepareDatabase { db in
       // Only before there is a table, and so also before the journal's mode is set.

@@ -45,7 +45,8 @@ struct StoreTables: Sendable {
       case .key: "SELECT id FROM \(keys) WHERE name = ?"
       case .head:
         """
-        SELECT \(StoredRow.qualifiedColumns), k.id FROM \(keys) k LEFT JOIN \(revisions) r ON r.id = k.head WHERE k.name = ?
+        SELECT \(StoredRow.qualifiedColumns), k.id, k.head, k.crc FROM \(keys) k LEFT JOIN \(revisions) r ON r.id = k.head
+        WHERE k.name = ?
         """
       case .insertWhole:
         """
@@ -54,8 +55,8 @@ struct StoreTables: Sendable {
         """
       case .insert:
         "INSERT INTO \(revisions) (\(StoredRow.columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-      case .insertKey: "INSERT INTO \(keys) (name, id, head) VALUES (?, ?, ?)"
-      case .setHead: "UPDATE \(keys) SET head = ? WHERE name = ?"
+      case .insertKey: "INSERT INTO \(keys) (name, id, head, crc) VALUES (?, ?, ?, ?)"
+      case .setHead: "UPDATE \(keys) SET head = ?, crc = ? WHERE name = ?"
       }
     }
   }
@@ -73,7 +74,8 @@ struct StoreTables: Sendable {
           definition INTEGER PRIMARY KEY REFERENCES \(definitions) (id) ON DELETE RESTRICT,
           revisions INTEGER NOT NULL, heads INTEGER NOT NULL);
         CREATE TABLE \(keys) (
-          name TEXT PRIMARY KEY NOT NULL, id INTEGER NOT NULL UNIQUE, head INTEGER NOT NULL) WITHOUT ROWID;
+          name TEXT PRIMARY KEY NOT NULL, id INTEGER NOT NULL UNIQUE, head INTEGER NOT NULL, crc INTEGER NOT NULL)
+          WITHOUT ROWID;
         CREATE TABLE \(blobs) (
           id INTEGER PRIMARY KEY, hash BLOB NOT NULL UNIQUE, size INTEGER NOT NULL, crc INTEGER NOT NULL,
           bytes BLOB NOT NULL);
@@ -90,7 +92,7 @@ struct StoreTables: Sendable {
         CREATE INDEX \(revisions)_blob ON \(revisions) (blob) WHERE blob IS NOT NULL;
         CREATE TABLE \(labels) (
           key INTEGER NOT NULL REFERENCES \(keys) (id) ON DELETE RESTRICT, name TEXT NOT NULL,
-          revision INTEGER NOT NULL REFERENCES \(revisions) (id) ON DELETE RESTRICT,
+          revision INTEGER NOT NULL REFERENCES \(revisions) (id) ON DELETE RESTRICT, crc INTEGER NOT NULL,
           PRIMARY KEY (key, name)) WITHOUT ROWID;
         CREATE INDEX \(labels)_revision ON \(labels) (revision);
         CREATE TABLE \(pieces) (

@@ -65,8 +65,8 @@ struct StoreImportBatch {
       }
       let revision = try transaction.saveArchive(archive, as: key, author: who.author, note: who.note)
       return .init(file: file, outcome: .saved, key: key, revision: revision.number)
-    } catch let error as StoreError where [.notEncodable, .invalid].contains(error.code) {
-      // Both are found before anything is written; what else fails may have left half of it in the transaction.
+    } catch let error as StoreError where [.notEncodable, .invalid, .newerModel, .damaged].contains(error.code) {
+      // They concern one key. Should one have left a half of it in the transaction, nothing of that is kept.
       return .init(file: file, outcome: .failed, key: key, message: ToolError.message(of: error))
     }
   }

@@ -19,6 +19,11 @@ extension Runner {
     for count in [100, 1000, 10_000] {
       try compareLegacy(Small.make(count), String(count), "legacy/unarchiver/small-\(count)") { .keyed($0) }
     }
+    for count in [100, 1000] {
+      try compareLegacy(
+        Small.make(count).map { SmallObject($0) }, String(count), "legacy/unarchiver/objects-\(count)"
+      ) { .keyed($0.map(\.value)) }
+    }
     try compareLegacyGrowth()
     try compareLegacyXML()
   }

@@ -1,0 +1,67 @@
+internal import Foundation
+internal import GRDB
+internal import StrataCore
+
+/// A key as the table holds it.
+struct StoredKey {
+  /// The bytes of its name, by which keys are ordered. They are those of no text where they are damaged.
+  let bytes: Data
+  let id: Int64
+  /// The number of its last revision.
+  let head: Int64
+  /// Whether its checksum is that of name, number and last revision.
+  private let isRight: Bool
+
+  static let damage = "the checksum of a key is wrong; check the store, then salvage it"
+
+  /// What it is read from, of the table `k`. As a blob, so that no byte of a name that is damaged is lost on the way.
+  static let columns = "CAST(k.name AS BLOB), k.id, k.head, k.crc"
+
+  /// Reads a key from the columns of a row that begin at an index.
+  init(_ row: Row, at index: Int) throws {
+    bytes = try row.column(index)
+    id = try row.column(index + 1)
+    head = try row.column(index + 2)
+    isRight = try Int64(Self.checksum(bytes, [id, head])) == row.column(index + 3) as Int64
+  }
+
+  /// Its name, in which bytes that belong to no text are replaced.
+  var name: String { String(decoding: bytes, as: UTF8.self) }
+
+  /// - Throws: ``StoreError`` with the code `damaged` where name, number or last revision are not those that were written.
+  func check() throws {
+    if !isRight { throw StoreError(.damaged, Self.damage, key: name) }
+  }
+
+  /// The checksum of a key, which no other row has part in.
+  static func checksum(_ name: String, id: Int64, head: Int64) -> Int32 { checksum(Data(name.utf8), [id, head]) }
+
+  /// The checksum of a label.
+  static func checksum(ofLabel name: String, key: Int64, revision: Int64) -> Int32 {
+    checksum(Data(name.utf8), [key, revision])
+  }
+
+  /// - Throws: ``StoreError`` with the code `damaged` where a label is not as it was set.
+  static func check(label name: String, key: Int64, revision: Int64, _ checksum: Int64) throws {
+    guard Int64(self.checksum(ofLabel: name, key: key, revision: revision)) == checksum else {
+      throw StoreError(.damaged, "the checksum of label \(name) is wrong; remove it, or set it anew")
+    }
+  }
+
+  private static func checksum(_ name: Data, _ numbers: [Int64]) -> Int32 {
+    var buffer = ByteBuffer(minimumCapacity: 32 + name.count)
+    for number in numbers { buffer.append(0, number) }
+    buffer.append(name.bytes)
+    return Int32(bitPattern: buffer.withBytes { Checksum.crc32(of: $0) })
+  }
+}
+
+extension StoreTransaction {
+  /// Checks what names something in the store, before it is saved or looked for.
+  ///
+  /// - Throws: ``StoreError`` with the code `invalid` for text with a NUL, which SQLite would take for its end.
+  static func checkText(_ text: String?, _ what: String, key: String? = nil) throws {
+    guard let text, text.utf8.contains(0) else { return }
+    throw StoreError(.invalid, "\(what) must not have a NUL (U+0000); SQLite would end it there", key: key)
+  }
+}
