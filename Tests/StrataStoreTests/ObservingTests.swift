@@ -54,15 +54,29 @@ struct ObservingTests {
   @Test("Cancelling ends a sequence that waits")
   func cancelling() async throws {
     let store = try SnapshotStore()
-    let observer = Task {
+    let (waiting, gate) = AsyncStream.makeStream(of: Void.self)
+    let changes = Task {
       var count = 0
+      gate.yield()
       for try await _ in store.changes() { count += 1 }
-      for try await _ in store.values(Int.self, for: "n") { count += 100 }
       return count
     }
-    try await Task.sleep(for: .milliseconds(50))
-    observer.cancel()
-    #expect(try await observer.value == 0)
+    let values = Task {
+      var count = 0
+      for try await _ in store.values(Int.self, for: "n") {
+        count += 1
+        gate.yield()
+      }
+      return count
+    }
+    var started = waiting.makeAsyncIterator()
+    for _ in 0..<2 { await started.next() }
+    try await Task.sleep(for: .milliseconds(20))
+    changes.cancel()
+    values.cancel()
+    #expect(try await changes.value == 0)
+    // That there is none was the first one.
+    #expect(try await values.value == 1)
   }
 
   @Test("Whoever asks again after an error waits, and goes on after the next change")

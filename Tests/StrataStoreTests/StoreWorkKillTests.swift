@@ -197,6 +197,12 @@ extension StoreProcessTests {
               {
                 let value = try transaction.value(String.self, for: key, at: .revision(revision.number))
                 #expect(value == text(note[0], note[1]))
+              } else if revision.action == .restore, let origin = revision.origin, numbers.contains(origin) {
+                let (value, source) = try (
+                  transaction.value(String.self, for: key, at: .revision(revision.number)),
+                  transaction.value(String.self, for: key, at: .revision(origin))
+                )
+                #expect(value != nil && value == source, "\(line)")
               }
             }
           }

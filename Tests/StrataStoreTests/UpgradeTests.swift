@@ -147,9 +147,10 @@ struct UpgradeTests {
       #expect(try await store.check(.full).findings.map(\.description) == [])
       try Database.change(url) { try $0.checkInvariants() }
       #expect(try Database.change(url) { try $0.contentSize() } < size * 13 / 10)
-      let changes = try Database.change(url) { try $0.number("PRAGMA data_version") }
+      // Whatever is written makes the journal longer or, where it was written back, changes its beginning.
+      let journal = try Data(contentsOf: URL(filePath: url.path + "-wal"))
       #expect(try await store.upgrade(Self.types).total == 0)
-      #expect(try Database.change(url) { try $0.number("PRAGMA data_version") } == changes)
+      #expect(try Data(contentsOf: URL(filePath: url.path + "-wal")) == journal)
       // The old program's models are those of an older version now.
       #expect(try await store.value(Point5.self, for: "k0", at: .revision(3))?.x == 2)
       await storeErrorAsync(.newerModel) { try await store.value(OldPoint.self, for: "k0") }

@@ -231,6 +231,22 @@ struct StoreCommandTests {
     #expect(scene.run("import", folder.path("empty")).code == 1)
   }
 
+  @Test("A file that cannot be saved over newer models keeps no other one from it")
+  func importingOverNewer() throws {
+    let folder = try Scratch()
+    try FileManager.default.createDirectory(atPath: folder.path("in"), withIntermediateDirectories: true)
+    let document = try folder.file("document.json", #"{"a": 1}"#)
+    #expect(scene.run("save", "old", document, "--type", "Document", "--model-version", "2").code == 0)
+    #expect(scene.run("export", "old", "-o", folder.path("in/a.strata")).code == 0)
+    #expect(scene.run("save", "a.strata", document, "--type", "Document", "--model-version", "3").code == 0)
+    _ = try folder.file("in/b.json", "5")
+    let report = try scene.json("import", folder.path("in"), code: 1)
+    #expect(report["counts"] == ["saved": 1, "same": 0, "other": 0, "failed": 1])
+    #expect(report["files"]?.arrayValue?.first?["message"]?.stringValue?.contains("newer program") == true)
+    scene.run("save", "a.strata", folder.path("in/a.strata")).expectFailure("newer program")
+    #expect(scene.run("save", "a.strata", folder.path("in/a.strata"), "--over-newer").code == 0)
+  }
+
   @Test("A check finds damage, salvage brings out the rest, and a backup has everything")
   func damage() throws {
     for number in 0..<5 { try scene.save("k\(number)", #"{"n": \#(number)}"#) }
