@@ -228,6 +228,28 @@ struct UpgradeTests {
     #expect(report.upgraded + report.failures.count == report.total, "\(report.upgraded) of \(report.total)")
   }
 
+  @Test("Where the content of one revision is damaged, all of its key are set aside, and an upgrade has an end")
+  func damagedContent() async throws {
+    try await withFolder { folder in
+      let url = folder.appending(path: "store")
+      let store = try SnapshotStore(url: url)
+      let text = String(repeating: "a long text ", count: 80)
+      try await store.write { transaction throws in
+        for number in 0..<3 {
+          try transaction.save(OldPoint(name: number == 1 ? text : "n", x: number, y: 2), as: "k")
+          try transaction.save(OldPoint(name: "n", x: number, y: 2), as: "other")
+        }
+      }
+      try Database.change(url) { try $0.execute("UPDATE blobs SET bytes = x'00'") }
+      let report = try await store.upgrade([Point5.self])
+      #expect(report.failures.map(\.revision) == [2] && report.upgraded == 3)
+      let plan = try await store.upgradePlan([Point5.self])
+      #expect(plan.pending == 0 && plan.failed == 3)
+      #expect(try await store.upgrade([Point5.self]).total == 0)
+      #expect(try await store.value(Point5.self, for: "k")?.x == 2)
+    }
+  }
+
   @Test("Empty collections get today's definition, too, and an upgrade has an end")
   func emptyCollections() async throws {
     let store = try SnapshotStore()

@@ -112,7 +112,9 @@ extension StoreUpgrader {
 
     var unused = Set(try transaction.removePieces(of: row.id))
     try transaction.addPieces(encoded.parts.contents, to: row.id)
-    let head = try transaction.head(of: part.name)?.row.id
+    let head = try Int64.fetchOne(
+      transaction.statement("SELECT id FROM \(transaction.tables.revisions) WHERE key = ? ORDER BY seq DESC LIMIT 1"),
+      arguments: [row.key])
     transaction.count(row.definition, revisions: -1, heads: row.id == head ? -1 : 0)
     transaction.count(definition.id, revisions: 1, heads: row.id == head ? 1 : 0)
     var changed = row

@@ -255,7 +255,11 @@ struct StoreUpgrader {
       return encoded.bytes != content.bytes || Self.definition(of: encoded) != content.definition.content
     }
     // What cannot be read cannot be stored anew.
-    guard !key.contents.values.contains(where: { if case .failure = $0 { true } else { false } }) else { return }
+    for case .failure(let error) in key.contents.values {
+      let others =
+        "key = ? AND definition IN (\(Self.list(old))) AND id NOT IN (SELECT revision FROM \(core.tables.failures))"
+      return try setAside(others, key.id, error, transaction)
+    }
     guard isChanged else {
       report.unchanged += key.upgraded.values.count { if case .success = $0 { true } else { false } }
       return
