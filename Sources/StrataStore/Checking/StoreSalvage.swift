@@ -109,10 +109,7 @@ struct StoreSalvage {
       try target.writer.close()
       return report
     } catch {
-      for suffix in ["", "-wal", "-shm"] {
-        // The error is what made this fail; a file that cannot be removed either stays.
-        try? FileManager.default.removeItem(atPath: url.path + suffix)
-      }
+      DatabaseFile.remove(url.path)
       throw error
     }
   }

@@ -45,12 +45,7 @@ extension StoreBackup {
         throw StoreError(.fileSystem, "the backup has no folder to be in: there is none at \(folder.path)")
       }
       let temporary = folder.appending(path: ".\(url.lastPathComponent)-\(UUID().uuidString).tmp")
-      defer {
-        for suffix in ["", "-journal", "-wal", "-shm"] {
-          // Mostly there is none: the file has got its name.
-          try? FileManager.default.removeItem(atPath: temporary.path + suffix)
-        }
-      }
+      defer { DatabaseFile.remove(temporary.path) }
       let sequence = try copy(core, to: temporary.path, work)
       try work.check()
       let size = try FileStatus(ofPath: temporary.path)?.size ?? 0
@@ -95,19 +90,10 @@ extension StoreBackup {
         try source.backup(to: target, pagesPerStep: 1024) { _ in try work.check() }
       }
     }
-    let sequence = try queue.writeWithoutTransaction { db in
-      // The copy says of itself that it has a journal like that of the store.
-      guard try String.fetchOne(db, sql: "PRAGMA journal_mode = DELETE") == "delete" else {
-        throw StoreError(.fileSystem, "the copy could not be made a single file")
-      }
-      let problems = try String.fetchAll(db, sql: "PRAGMA quick_check")
-      guard problems == ["ok"] else {
-        throw StoreError(
-          .damaged, "the store is damaged, and no backup was made: \(problems.first ?? ""); check it, then salvage it")
-      }
-      return try core.lastSequence(in: db)
+    let sequence = try queue.read { try core.lastSequence(in: $0) }
+    if let problem = try DatabaseFile.close(copy: queue) {
+      throw StoreError(.damaged, "the store is damaged, and no backup was made: \(problem); check it, then salvage it")
     }
-    try queue.close()
     return sequence
   }
 }

@@ -89,22 +89,16 @@ struct SchemaChange {
     guard let path else { return }
     let copyPath = Self.copyPath(path, format: tables.schema.format)
     let temporary = copyPath + ".tmp"
-    // One that a killed process left is of no use, and where it cannot be removed, it cannot be written either.
-    for suffix in ["", "-journal", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: temporary + suffix) }
+    // What a killed process left.
+    DatabaseFile.remove(temporary)
     let target = try DatabaseQueue(path: temporary)
     // A connection of its own, which sees what is committed.
     let source = try DatabaseQueue(path: path)
     try source.backup(to: target)
-    let lines = try target.writeWithoutTransaction { db in
-      guard try String.fetchOne(db, sql: "PRAGMA journal_mode = DELETE") == "delete" else { return ["no single file"] }
-      return try String.fetchAll(db, sql: "PRAGMA quick_check")
-    }
-    try target.close()
     try source.close()
-    guard lines == ["ok"] else {
+    if let problem = try DatabaseFile.close(copy: target) {
       throw StoreError(
-        .damaged,
-        "the store is damaged, and its tables stay as they are: \(lines.first ?? ""); check it, then salvage it")
+        .damaged, "the store is damaged, and its tables stay as they are: \(problem); check it, then salvage it")
     }
     do { try AtomicFile.place(URL(fileURLWithPath: temporary), at: URL(fileURLWithPath: copyPath)) } catch {
       throw StoreError(.fileSystem, "the safety copy could not be written; the store is as it was", underlying: error)
