@@ -8,16 +8,37 @@ struct KeyNumbers {
   /// The numbers by the objects of the property list; -1 where an object was not met as a key.
   private var numbers: [Int32]
   private var numbersByKey: [ExactKey: Int] = [:]
-  /// The keys that were met lately, each in one of a fixed number of slots.
-  private var slots = [Slot](repeating: Slot(), count: 64)
+  /// The keys that were met lately, each in one of two slots of a fixed number.
+  private var slots = [Slot](repeating: Slot(), count: 256)
 
-  /// The first and the last bytes of a key, which are all that one of up to 16 bytes has.
+  /// The first and the last bytes of a key, which are all that one of up to 16 bytes has, and where a longer one has the
+  /// others.
   private struct Slot {
     var first: UInt64 = 0
     var last: UInt64 = 0
-    var length = -1
-    var number = 0
+    var length: Int32 = -1
+    var number: Int32 = 0
+    var start = 0
+
+    /// Whether the key is the one of this length at an offset.
+    @inline(__always)
+    func holds(
+      _ first: UInt64, _ last: UInt64, _ length: Int, at start: Int, of list: borrowing BinaryPropertyList
+    ) -> Bool {
+      guard self.first == first, self.last == last, self.length == Int32(truncatingIfNeeded: length) else {
+        return false
+      }
+      var offset = 8
+      while offset &+ 8 < length {
+        guard list.word(at: start &+ offset) == list.word(at: self.start &+ offset) else { return false }
+        offset &+= 8
+      }
+      return true
+    }
   }
+
+  /// How long the keys in slots are at most.
+  private static let mostBytes = 64
 
   /// - Parameter count: how many objects the property list has.
   init(count: Int) { numbers = [Int32](repeating: -1, count: count) }
@@ -39,15 +60,18 @@ struct KeyNumbers {
       return findNumber(of: key)
     }
     let (start, length) = list.content(at: offset)
-    guard length > 0, length <= 16 else { return findNumber(of: list.string(at: offset)) }
+    guard length > 0, length <= Self.mostBytes else { return findNumber(of: list.string(at: offset)) }
     let first = list.unsigned(at: start, size: min(length, 8))
     let last = length <= 8 ? 0 : list.word(at: start &+ length &- 8)
     let mixed = (first ^ last &* 0xD6E8_FEB8_6659_FD93 ^ UInt64(length)) &* 0x9E37_79B9_7F4A_7C15
-    let slot = Int(mixed >> 58)
-    let known = slots[slot]
-    if known.first == first, known.last == last, known.length == length { return known.number }
+    let slot = Int(mixed >> 56)
+    if slots[slot].holds(first, last, length, at: start, of: list) { return Int(slots[slot].number) }
+    let other = slot ^ 1
+    if slots[other].holds(first, last, length, at: start, of: list) { return Int(slots[other].number) }
     let number = findNumber(of: list.string(at: offset))
-    slots[slot] = Slot(first: first, last: last, length: length, number: number)
+    slots[slots[slot].length < 0 ? slot : other] = Slot(
+      first: first, last: last, length: Int32(truncatingIfNeeded: length),
+      number: Int32(truncatingIfNeeded: number), start: start)
     return number
   }
 
@@ -79,11 +103,15 @@ final class KeyedLayout {
   private let largeIndices: [Int: Int32]
   // Only the reader that made a layout uses it, and checking that at each object would cost more than the rest.
   @exclusivity(unchecked) private var plans: [Plan] = []
+  @exclusivity(unchecked) private var lastPlan: Plan?
 
   /// What objects of one class with these keys become.
   final class Plan {
     fileprivate let identity: Int
     let type: KeyedClass
+    /// The keys of the layout.
+    let keys: [String]
+    let rawKeys: [String]
     /// How many bytes the name of the class has.
     let nameBytes: Int
     /// The class of Foundation whose objects are values.
@@ -95,8 +123,9 @@ final class KeyedLayout {
     /// The shape of the last record.
     @exclusivity(unchecked) var shape: RecordShape?
 
-    fileprivate init(_ type: KeyedClass, identity: Int, _ keys: [String]) {
+    fileprivate init(_ type: KeyedClass, identity: Int, _ layout: KeyedLayout) {
       self.type = type
+      (keys, rawKeys) = (layout.keys, layout.rawKeys)
       self.identity = identity
       nameBytes = type.name.utf8.count
       foundation = FoundationValue(type, keys: keys)
@@ -140,10 +169,19 @@ final class KeyedLayout {
     reservedKey = rawKeys.first(where: Self.isReserved)
   }
 
-  @inline(__always)
   private static func index(of number: Int, _ indices: [Int32], _ largeIndices: [Int: Int32]) -> Int32 {
-    indices.indices.contains(number) ? indices[number] : largeIndices.isEmpty ? -1 : largeIndices[number] ?? -1
+    indices.indices.contains(number) ? indices[number] : largeIndices[number] ?? -1
   }
+
+  /// The index in ``keys`` of a number: -1 for none, -2 for `$class`.
+  @inline(__always)
+  private func index(of number: Int32) -> Int32 {
+    if number >= 0, Int(number) < indices.count { return indices[Int(number)] }
+    return largeIndex(of: Int(number))
+  }
+
+  @inline(never)
+  private func largeIndex(of number: Int) -> Int32 { largeIndices[number] ?? -1 }
 
   /// Appends the indices of keys by their numbers.
   ///
@@ -152,26 +190,39 @@ final class KeyedLayout {
   @inline(__always)
   func append(_ numbers: [Int32], to found: inout [Int32]) -> Int? {
     guard numbers.count == count else { return nil }
-    let (indices, largeIndices) = (indices, largeIndices)
     let start = found.count
-    var classEntry = -1
-    var seen: UInt64 = 0
-    for (entry, number) in numbers.enumerated() {
-      let index = number < 0 ? -1 : Self.index(of: Int(number), indices, largeIndices)
-      found.append(index)
-      if index == -2, classEntry < 0 {
-        classEntry = entry
-      } else if index >= 0, index >= 64 || seen & 1 &<< UInt64(index) == 0 {
-        seen |= index < 64 ? 1 &<< UInt64(index) : 0
-      } else {
-        found.removeSubrange(start...)
-        return nil
-      }
+    found.append(contentsOf: numbers)
+    let classEntry = replace(&found, from: start)
+    guard let classEntry else {
+      found.removeLast(count)
+      return nil
     }
     // Of many keys, those with an index above may be duplicates.
     if count > 64, Set(found[start...]).count < count {
-      found.removeSubrange(start...)
+      found.removeLast(count)
       return nil
+    }
+    return classEntry
+  }
+
+  /// Puts indices in the places of the numbers of keys.
+  ///
+  /// - Returns: as ``append(_:to:)``, but duplicates among indices above 63 are not found.
+  @inline(__always)
+  private func replace(_ found: inout [Int32], from start: Int) -> Int? {
+    var entries = found.mutableSpan
+    var classEntry = -1
+    var seen: UInt64 = 0
+    for entry in start..<entries.count {
+      let index = index(of: entries[entry])
+      entries[entry] = index
+      if index == -2, classEntry < 0 {
+        classEntry = entry &- start
+      } else if index >= 0, index >= 64 || seen & 1 &<< UInt64(index) == 0 {
+        seen |= index < 64 ? 1 &<< UInt64(index) : 0
+      } else {
+        return nil
+      }
     }
     return classEntry
   }
@@ -179,11 +230,14 @@ final class KeyedLayout {
   /// What objects become whose class has an identity.
   @inline(__always)
   func plan(ofClass identity: Int, _ type: () throws -> KeyedClass) rethrows -> Plan {
-    for known in plans where known.identity == identity { return known }
-    let plan = Plan(try type(), identity: identity, keys)
-    // Data can hold classes without end.
-    if plans.count >= 8 { plans.removeFirst() }
-    plans.append(plan)
+    if let lastPlan, lastPlan.identity == identity { return lastPlan }
+    let plan = try plans.first { $0.identity == identity } ?? Plan(type(), identity: identity, self)
+    if !plans.contains(where: { $0 === plan }) {
+      // Data can hold classes without end.
+      if plans.count >= 8 { plans.removeFirst() }
+      plans.append(plan)
+    }
+    lastPlan = plan
     return plan
   }
 

@@ -20,7 +20,7 @@ struct KeyedReader: ~Escapable {
       case object(KeyedLayout)
       /// A value of a class of Foundation's.
       case foundation(FoundationValue, KeyedLayout)
-      case record(KeyedLayout, KeyedLayout.Plan)
+      case record(KeyedLayout.Plan)
     }
 
     let kind: Kind
@@ -83,6 +83,9 @@ struct KeyedReader: ~Escapable {
   private var openedKeys: [Int32] = []
   /// Layouts, each in one of a fixed number of slots.
   private var layouts = [KeyedLayout?](repeating: nil, count: 256)
+  /// The layout that was last met of dictionaries with so many keys.
+  private var recentLayouts = [KeyedLayout?](repeating: nil, count: recentCount)
+  private static let recentCount = 32
   var nested: KeyedNesting?
   let digests: ValueDigests
   /// Also for archives inside.
@@ -130,8 +133,8 @@ struct KeyedReader: ~Escapable {
     case .top: return .key(topKeys[frame.next])
     case .array, .set: return .index(frame.next)
     case .foundation: return nil
-    case .object(let layout), .record(let layout, _):
-      return .key(layout.keys[Int(indices[frame.indices + frame.next])])
+    case .object(let layout): return .key(layout.keys[Int(indices[frame.indices + frame.next])])
+    case .record(let plan): return .key(plan.keys[Int(indices[frame.indices + frame.next])])
     }
   }
 
@@ -323,7 +326,7 @@ struct KeyedReader: ~Escapable {
       if models == nil { _ = number(for: target.identity) }
       // Objects of the graph are in no other value, so their depth is their own.
       let depth = models == nil || frame.depth >= Self.mostInlined ? 1 : frame.depth + 1
-      return try opened(.record(layout, plan), depth: depth)
+      return try opened(.record(plan), depth: depth)
     }
     if foundation == .date, count == 2, frame.depth < depthLimit {
       // Most archives are full of dates, and the usual one is made without a frame.
@@ -346,20 +349,35 @@ struct KeyedReader: ~Escapable {
   /// The layout of a dictionary, and the entry that is the class. The indices of its keys follow those of open frames.
   private mutating func layout(_ start: Int, _ count: Int) throws -> (KeyedLayout, classEntry: Int) {
     openedKeys.removeAll(keepingCapacity: true)
-    var hash = UInt64(count)
     for entry in 0..<count {
       let object = table.list.reference(at: start &+ entry &* table.list.referenceSize)
-      let number = keyNumbers.number(of: object, in: table.list)
-      openedKeys.append(Int32(truncatingIfNeeded: number))
+      openedKeys.append(Int32(truncatingIfNeeded: keyNumbers.number(of: object, in: table.list)))
+    }
+    // Most dictionaries have the keys of the last one with as many.
+    let recent = count & (Self.recentCount - 1)
+    if let known = recentLayouts[recent], let classEntry = known.append(openedKeys, to: &indices) {
+      return (known, classEntry)
+    }
+    let slot = Self.slot(of: openedKeys)
+    if let known = layouts[slot], let classEntry = known.append(openedKeys, to: &indices) {
+      recentLayouts[recent] = known
+      return (known, classEntry)
+    }
+    let layout = try KeyedLayout(openedKeys, keys: keyNumbers.keys)
+    layouts[slot] = layout
+    recentLayouts[recent] = layout
+    return (layout, layout.append(openedKeys, to: &indices) ?? -1)
+  }
+
+  /// The slot for a layout of keys by their numbers, in whatever order.
+  private static func slot(of numbers: [Int32]) -> Int {
+    var hash = UInt64(numbers.count)
+    for number in numbers {
       // Sums do not depend on the order.
       let mixed = UInt64(truncatingIfNeeded: number &+ 2) &* 0x9E37_79B9_7F4A_7C15
       hash &+= mixed ^ mixed &>> 29
     }
-    let slot = Int((hash ^ hash &>> 23) & 0xFF)
-    if let known = layouts[slot], let classEntry = known.append(openedKeys, to: &indices) { return (known, classEntry) }
-    let layout = try KeyedLayout(openedKeys, keys: keyNumbers.keys)
-    layouts[slot] = layout
-    return (layout, layout.append(openedKeys, to: &indices) ?? -1)
+    return Int((hash ^ hash &>> 23) & 0xFF)
   }
 
   private mutating func readClass(_ target: KeyedTable.Target) throws -> KeyedClass {
