@@ -1,89 +1,5 @@
 internal import StrataCore
 
-/// Small numbers for the keys of a keyed archive, the same one for equal keys. Foundation writes a string for each key of
-/// each object, so they are found by their bytes.
-struct KeyNumbers {
-  /// The keys by their numbers.
-  private(set) var keys: [String] = []
-  /// The numbers by the objects of the property list; -1 where an object was not met as a key.
-  private var numbers: [Int32]
-  private var numbersByKey: [ExactKey: Int] = [:]
-  /// The keys that were met lately, each in one of two slots of a fixed number.
-  private var slots = [Slot](repeating: Slot(), count: 256)
-
-  /// The first and the last bytes of a key, which are all that one of up to 16 bytes has, and where a longer one has the
-  /// others.
-  private struct Slot {
-    var first: UInt64 = 0
-    var last: UInt64 = 0
-    var length: Int32 = -1
-    var number: Int32 = 0
-    var start = 0
-
-    /// Whether the key is the one of this length at an offset.
-    @inline(__always)
-    func holds(
-      _ first: UInt64, _ last: UInt64, _ length: Int, at start: Int, of list: borrowing BinaryPropertyList
-    ) -> Bool {
-      guard self.first == first, self.last == last, self.length == Int32(truncatingIfNeeded: length) else {
-        return false
-      }
-      var offset = 8
-      while offset &+ 8 < length {
-        guard list.word(at: start &+ offset) == list.word(at: self.start &+ offset) else { return false }
-        offset &+= 8
-      }
-      return true
-    }
-  }
-
-  /// How long the keys in slots are at most.
-  private static let mostBytes = 64
-
-  /// - Parameter count: how many objects the property list has.
-  init(count: Int) { numbers = [Int32](repeating: -1, count: count) }
-
-  /// The number of the key that an object is; -1 where it is no string.
-  @inline(__always)
-  mutating func number(of object: Int, in list: borrowing BinaryPropertyList) -> Int {
-    let known = numbers[object]
-    if known >= 0 { return Int(known) }
-    let number = findNumber(at: list.offset(of: object), in: list)
-    numbers[object] = Int32(truncatingIfNeeded: number)
-    return number
-  }
-
-  @inline(__always)
-  private mutating func findNumber(at offset: Int, in list: borrowing BinaryPropertyList) -> Int {
-    guard list.marker(at: offset) >> 4 == 0x5 else {
-      guard let key = KeyedTable.string(at: offset, of: list) else { return -1 }
-      return findNumber(of: key)
-    }
-    let (start, length) = list.content(at: offset)
-    guard length > 0, length <= Self.mostBytes else { return findNumber(of: list.string(at: offset)) }
-    let first = list.unsigned(at: start, size: min(length, 8))
-    let last = length <= 8 ? 0 : list.word(at: start &+ length &- 8)
-    let mixed = (first ^ last &* 0xD6E8_FEB8_6659_FD93 ^ UInt64(length)) &* 0x9E37_79B9_7F4A_7C15
-    let slot = Int(mixed >> 56)
-    if slots[slot].holds(first, last, length, at: start, of: list) { return Int(slots[slot].number) }
-    let other = slot ^ 1
-    if slots[other].holds(first, last, length, at: start, of: list) { return Int(slots[other].number) }
-    let number = findNumber(of: list.string(at: offset))
-    slots[slots[slot].length < 0 ? slot : other] = Slot(
-      first: first, last: last, length: Int32(truncatingIfNeeded: length),
-      number: Int32(truncatingIfNeeded: number), start: start)
-    return number
-  }
-
-  @inline(never)
-  private mutating func findNumber(of text: String) -> Int {
-    if let number = numbersByKey[ExactKey(text)] { return number }
-    numbersByKey[ExactKey(text)] = keys.count
-    keys.append(text)
-    return keys.count - 1
-  }
-}
-
 /// The keys of dictionaries that have the same ones, in whatever order: usually all objects of a class. What follows from
 /// them is found out once, in the order of the first dictionary.
 final class KeyedLayout {
@@ -183,46 +99,34 @@ final class KeyedLayout {
   @inline(never)
   private func largeIndex(of number: Int) -> Int32 { largeIndices[number] ?? -1 }
 
-  /// Appends the indices of keys by their numbers.
+  /// The indices of keys by their numbers.
   ///
-  /// - Returns: at which of them the class is, -1 where there is none; `nil` where the keys are not those of this layout,
-  ///   and then nothing is appended.
+  /// - Parameters:
+  ///   - count: how many keys there are; the array may have more room.
+  ///   - found: gets the indices, from `first` on. Where the keys are not those of this layout, they mean nothing.
+  /// - Returns: at which of them the class is, -1 where there is none; `nil` where the keys are not those of this layout.
   @inline(__always)
-  func append(_ numbers: [Int32], to found: inout [Int32]) -> Int? {
-    guard numbers.count == count else { return nil }
-    let start = found.count
-    found.append(contentsOf: numbers)
-    let classEntry = replace(&found, from: start)
-    guard let classEntry else {
-      found.removeLast(count)
-      return nil
-    }
-    // Of many keys, those with an index above may be duplicates.
-    if count > 64, Set(found[start...]).count < count {
-      found.removeLast(count)
-      return nil
-    }
-    return classEntry
-  }
-
-  /// Puts indices in the places of the numbers of keys.
-  ///
-  /// - Returns: as ``append(_:to:)``, but duplicates among indices above 63 are not found.
-  @inline(__always)
-  private func replace(_ found: inout [Int32], from start: Int) -> Int? {
-    var entries = found.mutableSpan
+  func find(_ numbers: [Int32], count: Int, in found: inout [Int32], from first: Int) -> Int? {
+    guard count == self.count else { return nil }
+    let numbers = numbers.span
+    var found = found.mutableSpan
     var classEntry = -1
     var seen: UInt64 = 0
-    for entry in start..<entries.count {
-      let index = index(of: entries[entry])
-      entries[entry] = index
+    for entry in 0..<count {
+      let index = index(of: numbers[entry])
+      found[first &+ entry] = index
       if index == -2, classEntry < 0 {
-        classEntry = entry &- start
+        classEntry = entry
       } else if index >= 0, index >= 64 || seen & 1 &<< UInt64(index) == 0 {
         seen |= index < 64 ? 1 &<< UInt64(index) : 0
       } else {
         return nil
       }
+    }
+    // Of many keys, those with an index above may be duplicates.
+    if count > 64 {
+      var others = Set<Int32>(minimumCapacity: count)
+      for entry in 0..<count where !others.insert(found[first &+ entry]).inserted { return nil }
     }
     return classEntry
   }

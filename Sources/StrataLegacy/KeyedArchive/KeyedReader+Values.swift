@@ -16,7 +16,7 @@ extension KeyedReader {
         made.hasRecords = true
         break
       }
-      indices.removeLast(indices.count - frame.indices)
+      indexCount = frame.indices
       let number = known >= 0 ? known : number(for: frame.identity)
       contents.objects[number] = .record(record)
       return Made(value: .reference(number))
@@ -30,7 +30,7 @@ extension KeyedReader {
       made.value = try foundation.make(KeyedFields(keys: layout.keys, values: frame.values), digests)
       if foundation.isCollection { made.height = frame.height } else { made.size = 1 }
     }
-    if frame.indices >= 0 { indices.removeLast(indices.count - frame.indices) }
+    if frame.indices >= 0 { indexCount = frame.indices }
     let number = Int(marks[frame.identity].number)
     if number >= 0 {
       contents.objects[number] = made.value
@@ -50,7 +50,7 @@ extension KeyedReader {
   /// The entries in their own order, which no class shares.
   private func object(_ frame: Frame, _ layout: KeyedLayout) -> ArchiveObject {
     ArchiveObject(
-      uniqueEntries: indices[frame.indices...].map { index in
+      uniqueEntries: indices[frame.indices..<frame.indices + frame.count].map { index in
         ArchiveObject.Entry(key: layout.keys[Int(index)], value: frame.values[Int(index)])
       })
   }

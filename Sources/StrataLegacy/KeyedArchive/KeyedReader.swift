@@ -73,13 +73,14 @@ struct KeyedReader: ~Escapable {
   }
 
   private var frames: [Frame] = []
-  /// The indices of the keys of all open frames.
+  /// The indices of the keys of all open frames, and how many there are: the rest is room for others.
   var indices: [Int32] = []
+  var indexCount = 0
   var marks: [Mark]
   private var made: [Made] = []
   private var classes: [Int: KeyedClass] = [:]
   private var keyNumbers: KeyNumbers
-  /// The numbers of the keys of the object that is being opened.
+  /// The numbers of the keys of the object that is being opened, and room for more.
   private var openedKeys: [Int32] = []
   /// Layouts, each in one of a fixed number of slots.
   private var layouts = [KeyedLayout?](repeating: nil, count: 256)
@@ -300,13 +301,13 @@ struct KeyedReader: ~Escapable {
   private mutating func openDictionary(_ target: KeyedTable.Target, in frame: inout Frame) throws -> Frame? {
     let (start, count) = table.list.content(at: target.offset)
     guard count <= limits.count else { throw KeyedTable.tooMany(limits.count) }
-    let firstIndex = indices.count
+    let firstIndex = indexCount
     let (layout, classEntry) = try layout(start, count)
     let values = start &+ count &* table.list.referenceSize
     func opened(_ kind: Frame.Kind, depth: Int) throws -> Frame {
       var opened = Frame(
         kind: kind, identity: target.identity, children: values, count: count, depth: depth, indices: firstIndex,
-        classEntry: classEntry, values: [ArchiveValue](repeating: .null, count: layout.keys.count),
+        classEntry: classEntry, values: Self.nulls(layout.keys.count),
         bytes: layout.keyBytes)
       opened.isCompared = isCompared(in: frame)
       try begin(opened)
@@ -333,7 +334,7 @@ struct KeyedReader: ~Escapable {
       let time = try table.target(table.list.reference(at: values &+ (1 &- classEntry) &* table.list.referenceSize))
       if time.marker == 0x23 {
         try spend(layout.keyBytes)
-        indices.removeLast(count)
+        indexCount = firstIndex
         let date = Date(timeIntervalSinceReferenceDate: table.list.double(at: time.offset))
         let made = Made(value: .date(date), height: 1, bytes: layout.keyBytes)
         // To make it again costs no more than to find it.
@@ -346,27 +347,37 @@ struct KeyedReader: ~Escapable {
     return try opened(.foundation(foundation, layout), depth: depth)
   }
 
+  @inline(__always)
+  private static func nulls(_ count: Int) -> [ArchiveValue] {
+    [ArchiveValue](capacity: count) { values in
+      for _ in 0..<count { values.append(.null) }
+    }
+  }
+
   /// The layout of a dictionary, and the entry that is the class. The indices of its keys follow those of open frames.
   private mutating func layout(_ start: Int, _ count: Int) throws -> (KeyedLayout, classEntry: Int) {
-    openedKeys.removeAll(keepingCapacity: true)
-    for entry in 0..<count {
-      let object = table.list.reference(at: start &+ entry &* table.list.referenceSize)
-      openedKeys.append(Int32(truncatingIfNeeded: keyNumbers.number(of: object, in: table.list)))
-    }
+    let first = indexCount
+    if indices.count < first + count { indices += repeatElement(0, count: indices.count + count) }
+    if openedKeys.count < count { openedKeys += repeatElement(0, count: count) }
+    keyNumbers.read(table.list, at: start, count: count, into: &openedKeys)
     // Most dictionaries have the keys of the last one with as many.
     let recent = count & (Self.recentCount - 1)
-    if let known = recentLayouts[recent], let classEntry = known.append(openedKeys, to: &indices) {
+    if let known = recentLayouts[recent], let classEntry = known.find(openedKeys, count: count, in: &indices, from: first) {
+      indexCount = first + count
       return (known, classEntry)
     }
-    let slot = Self.slot(of: openedKeys)
-    if let known = layouts[slot], let classEntry = known.append(openedKeys, to: &indices) {
+    let keys = Array(openedKeys[..<count])
+    let slot = Self.slot(of: keys)
+    if let known = layouts[slot], let classEntry = known.find(openedKeys, count: count, in: &indices, from: first) {
       recentLayouts[recent] = known
+      indexCount = first + count
       return (known, classEntry)
     }
-    let layout = try KeyedLayout(openedKeys, keys: keyNumbers.keys)
+    let layout = try KeyedLayout(keys, keys: keyNumbers.keys)
     layouts[slot] = layout
     recentLayouts[recent] = layout
-    return (layout, layout.append(openedKeys, to: &indices) ?? -1)
+    indexCount = first + count
+    return (layout, layout.find(openedKeys, count: count, in: &indices, from: first) ?? -1)
   }
 
   /// The slot for a layout of keys by their numbers, in whatever order.
