@@ -45,6 +45,8 @@ struct KeyedReader: ~Escapable {
     var size = 1
     var height = 0
     var bytes = 0
+
+    static var empty: Frame { Frame(kind: .top, identity: -1, children: 0, count: 0, depth: 0) }
   }
 
   /// A value that is made.
@@ -143,16 +145,19 @@ struct KeyedReader: ~Escapable {
 
   /// Makes the children of a frame, and those of the frames inside it.
   private mutating func fill(_ frame: inout Frame) throws {
+    // A frame is large, so what is opened is put where it stays instead of being returned.
+    var child = Frame.empty
+    var grandchild = Frame.empty
     while true {
-      if var child = try fillUntilFrame(&frame) {
+      if try fillUntilFrame(&frame, opening: &child) {
         // Most objects have nothing inside that needs a frame, and are made without being put among the open ones.
-        let grandchild: Frame?
-        do { grandchild = try fillUntilFrame(&child) } catch {
+        let hasGrandchild: Bool
+        do { hasGrandchild = try fillUntilFrame(&child, opening: &grandchild) } catch {
           frames.append(frame)
           frame = child
           throw error
         }
-        guard let grandchild else {
+        guard hasGrandchild else {
           let made = try finish(&child)
           add(made, to: &frame)
           continue
@@ -160,6 +165,8 @@ struct KeyedReader: ~Escapable {
         frames.append(frame)
         frames.append(child)
         frame = grandchild
+        // Values that two frames hold would be copied for the next one that is added.
+        (child, grandchild) = (.empty, .empty)
       } else {
         guard !frames.isEmpty else { return }
         let made = try finish(&frame)
@@ -171,9 +178,10 @@ struct KeyedReader: ~Escapable {
 
   /// Makes the children of a frame up to the first one that needs a frame itself.
   ///
-  /// - Returns: the frame of that child; `nil` where all are made.
+  /// - Parameter opened: gets the frame of that child.
+  /// - Returns: whether there is one; `false` where all are made.
   @inline(__always)
-  private mutating func fillUntilFrame(_ frame: inout Frame) throws -> Frame? {
+  private mutating func fillUntilFrame(_ frame: inout Frame, opening opened: inout Frame) throws -> Bool {
     let size = table.list.referenceSize
     while frame.next < frame.count {
       guard frame.next != frame.classEntry else {
@@ -182,9 +190,9 @@ struct KeyedReader: ~Escapable {
       }
       let target = try table.target(table.list.reference(at: frame.children &+ frame.next &* size))
       if try addScalar(target, to: &frame) { continue }
-      if let opened = try open(target, in: &frame) { return opened }
+      if try open(target, in: &frame, as: &opened) { return true }
     }
-    return nil
+    return false
   }
 
   @inline(__always)
@@ -262,28 +270,31 @@ struct KeyedReader: ~Escapable {
 
   /// Adds what has something inside: at once where it is known.
   ///
-  /// - Returns: the frame in which it is made, where it is not added.
-  private mutating func open(_ target: KeyedTable.Target, in frame: inout Frame) throws -> Frame? {
+  /// - Parameter opened: gets the frame in which it is made, where it is not added.
+  /// - Returns: whether it is made in a frame.
+  private mutating func open(
+    _ target: KeyedTable.Target, in frame: inout Frame, as opened: inout Frame
+  ) throws -> Bool {
     if let known = try known(target.identity, inside: frame.depth) {
       if known.hasRecords, isCompared(in: frame) { throw recordIsCompared() }
       add(known, to: &frame)
-      return nil
+      return false
     }
     switch target.marker >> 4 {
     case 0x4:
       add(try data(target, inside: frame.depth), to: &frame)
-      return nil
-    case 0xD: return try openDictionary(target, in: &frame)
+      return false
+    case 0xD: return try openDictionary(target, in: &frame, as: &opened)
     default:
       let (start, count) = table.list.content(at: target.offset)
-      var opened = Frame(
+      opened = Frame(
         kind: target.marker >> 4 == 0xC ? .set : .array, identity: target.identity, children: start, count: count,
         depth: frame.depth + 1)
       opened.isCompared = isCompared(in: frame)
       if case .set = opened.kind { opened.isCompared = true }
       try begin(opened)
       opened.values.reserveCapacity(count)
-      return opened
+      return true
     }
   }
 
@@ -298,27 +309,30 @@ struct KeyedReader: ~Escapable {
     }
   }
 
-  private mutating func openDictionary(_ target: KeyedTable.Target, in frame: inout Frame) throws -> Frame? {
+  private mutating func openDictionary(
+    _ target: KeyedTable.Target, in frame: inout Frame, as opened: inout Frame
+  ) throws -> Bool {
     let (start, count) = table.list.content(at: target.offset)
     guard count <= limits.count else { throw KeyedTable.tooMany(limits.count) }
     let firstIndex = indexCount
     let (layout, classEntry) = try layout(start, count)
     let values = start &+ count &* table.list.referenceSize
-    func opened(_ kind: Frame.Kind, depth: Int) throws -> Frame {
-      var opened = Frame(
+    @inline(__always)
+    func open(_ kind: Frame.Kind, depth: Int) throws -> Bool {
+      opened = Frame(
         kind: kind, identity: target.identity, children: values, count: count, depth: depth, indices: firstIndex,
         classEntry: classEntry, values: Self.nulls(layout.keys.count),
         bytes: layout.keyBytes)
       opened.isCompared = isCompared(in: frame)
       try begin(opened)
-      return opened
+      return true
     }
     guard classEntry >= 0 else {
       if let key = layout.reservedKey {
         throw ArchiveError(
           .damaged, "an object without a $class has the key \(key); keys of its own begin with $$", path: [.key(key)])
       }
-      return try opened(.object(layout), depth: frame.depth + 1)
+      return try open(.object(layout), depth: frame.depth + 1)
     }
     let type = try table.target(table.list.reference(at: values &+ classEntry &* table.list.referenceSize))
     let plan = try layout.plan(ofClass: type.identity) { try readClass(type) }
@@ -327,7 +341,7 @@ struct KeyedReader: ~Escapable {
       if models == nil { _ = number(for: target.identity) }
       // Objects of the graph are in no other value, so their depth is their own.
       let depth = models == nil || frame.depth >= Self.mostInlined ? 1 : frame.depth + 1
-      return try opened(.record(plan), depth: depth)
+      return try open(.record(plan), depth: depth)
     }
     if foundation == .date, count == 2, frame.depth < depthLimit {
       // Most archives are full of dates, and the usual one is made without a frame.
@@ -339,12 +353,12 @@ struct KeyedReader: ~Escapable {
         let made = Made(value: .date(date), height: 1, bytes: layout.keyBytes)
         // To make it again costs no more than to find it.
         add(made, to: &frame)
-        return nil
+        return false
       }
     }
     // A collection has its elements in an array of the property list, which is the level that counts.
     let depth = foundation.isCollection ? frame.depth : frame.depth + 1
-    return try opened(.foundation(foundation, layout), depth: depth)
+    return try open(.foundation(foundation, layout), depth: depth)
   }
 
   @inline(__always)
