@@ -376,7 +376,9 @@ struct KeyedReader: ~Escapable {
     keyNumbers.read(table.list, at: start, count: count, into: &openedKeys)
     // Most dictionaries have the keys of the last one with as many.
     let recent = count & (Self.recentCount - 1)
-    if let known = recentLayouts[recent], let classEntry = known.find(openedKeys, count: count, in: &indices, from: first) {
+    if let known = recentLayouts[recent],
+      let classEntry = known.find(openedKeys, count: count, in: &indices, from: first)
+    {
       indexCount = first + count
       return (known, classEntry)
     }
