@@ -190,6 +190,7 @@ extension VersionedModel {
     if case .reference(let number) = value, let objects = context.objects {
       return try objects.object(number, as: Self.self, in: context)
     }
+    let schema = Self.schema
     if schema.isEnumeration { return try makeCase(of: value, in: context) }
     if context.takesPlainObjects, case .object(let object) = value {
       return try make(
@@ -200,16 +201,24 @@ extension VersionedModel {
       if context.source == .json { return try make(fromJSON: value, in: context) }
       throw ArchiveError.mismatch(expected: "a record of \(schema.name)", found: value.kind).inType(schema.name)
     }
-    return try make(from: record, in: context)
+    return try make(from: record, schema, in: context)
   }
 
   /// Upgrades a record and makes the model of it.
   package static func make(
     from record: ModelRecord, in context: DecodingContext, isObjectFrame: Bool = false
   ) throws -> Self {
+    let schema = Self.schema
     if schema.isEnumeration { return try makeCase(of: .record(record), in: context) }
+    return try make(from: record, schema, in: context, isObjectFrame: isObjectFrame)
+  }
+
+  private static func make(
+    from record: ModelRecord, _ schema: ModelSchema, in context: DecodingContext, isObjectFrame: Bool = false
+  ) throws -> Self {
     let (values, unknown) = try schema.upgradedFields(of: record, in: context)
-    return try make(values, unknownFields: unknown, in: context, isObjectFrame: isObjectFrame)
+    var reader = ArchiveReader(values, unknownFields: unknown, context: context)
+    return try make(&reader, schema, isObjectFrame: isObjectFrame)
   }
 
   /// Makes the model of the values of its fields.
@@ -218,10 +227,16 @@ extension VersionedModel {
     isObjectFrame: Bool = false
   ) throws -> Self {
     var reader = ArchiveReader(values, unknownFields: unknownFields, context: context)
+    return try make(&reader, schema, isObjectFrame: isObjectFrame)
+  }
+
+  private static func make(
+    _ reader: inout ArchiveReader, _ schema: ModelSchema, isObjectFrame: Bool
+  ) throws -> Self {
     reader.isObjectFrame = isObjectFrame
     var model: Self
     do { model = try Self(fields: &reader) } catch { throw located(error, reader.failedField) }
-    if schema.finishesModels, !isObjectFrame { try finish(&model, in: context) }
+    if schema.finishesModels, !isObjectFrame { try finish(&model, in: reader.context) }
     return model
   }
 

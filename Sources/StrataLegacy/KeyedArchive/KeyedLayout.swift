@@ -1,65 +1,5 @@
 internal import StrataCore
 
-/// Small numbers for the keys of a keyed archive, the same one for equal keys. Foundation writes a string for each key of
-/// each object, so they are found by their bytes.
-struct KeyNumbers {
-  /// The keys by their numbers.
-  private(set) var keys: [String] = []
-  /// The numbers by the objects of the property list; -1 where an object was not met as a key.
-  private var numbers: [Int32]
-  private var numbersByKey: [ExactKey: Int] = [:]
-  /// The keys that were met lately, each in one of a fixed number of slots.
-  private var slots = [Slot](repeating: Slot(), count: 64)
-
-  /// The first and the last bytes of a key, which are all that one of up to 16 bytes has.
-  private struct Slot {
-    var first: UInt64 = 0
-    var last: UInt64 = 0
-    var length = -1
-    var number = 0
-  }
-
-  /// - Parameter count: how many objects the property list has.
-  init(count: Int) { numbers = [Int32](repeating: -1, count: count) }
-
-  /// The number of the key that an object is; -1 where it is no string.
-  @inline(__always)
-  mutating func number(of object: Int, in list: borrowing BinaryPropertyList) -> Int {
-    let known = numbers[object]
-    if known >= 0 { return Int(known) }
-    let number = findNumber(at: list.offset(of: object), in: list)
-    numbers[object] = Int32(truncatingIfNeeded: number)
-    return number
-  }
-
-  @inline(__always)
-  private mutating func findNumber(at offset: Int, in list: borrowing BinaryPropertyList) -> Int {
-    guard list.marker(at: offset) >> 4 == 0x5 else {
-      guard let key = KeyedTable.string(at: offset, of: list) else { return -1 }
-      return findNumber(of: key)
-    }
-    let (start, length) = list.content(at: offset)
-    guard length > 0, length <= 16 else { return findNumber(of: list.string(at: offset)) }
-    let first = list.unsigned(at: start, size: min(length, 8))
-    let last = length <= 8 ? 0 : list.word(at: start &+ length &- 8)
-    let mixed = (first ^ last &* 0xD6E8_FEB8_6659_FD93 ^ UInt64(length)) &* 0x9E37_79B9_7F4A_7C15
-    let slot = Int(mixed >> 58)
-    let known = slots[slot]
-    if known.first == first, known.last == last, known.length == length { return known.number }
-    let number = findNumber(of: list.string(at: offset))
-    slots[slot] = Slot(first: first, last: last, length: length, number: number)
-    return number
-  }
-
-  @inline(never)
-  private mutating func findNumber(of text: String) -> Int {
-    if let number = numbersByKey[ExactKey(text)] { return number }
-    numbersByKey[ExactKey(text)] = keys.count
-    keys.append(text)
-    return keys.count - 1
-  }
-}
-
 /// The keys of dictionaries that have the same ones, in whatever order: usually all objects of a class. What follows from
 /// them is found out once, in the order of the first dictionary.
 final class KeyedLayout {
@@ -79,11 +19,15 @@ final class KeyedLayout {
   private let largeIndices: [Int: Int32]
   // Only the reader that made a layout uses it, and checking that at each object would cost more than the rest.
   @exclusivity(unchecked) private var plans: [Plan] = []
+  @exclusivity(unchecked) private var lastPlan: Plan?
 
   /// What objects of one class with these keys become.
   final class Plan {
     fileprivate let identity: Int
     let type: KeyedClass
+    /// The keys of the layout.
+    let keys: [String]
+    let rawKeys: [String]
     /// How many bytes the name of the class has.
     let nameBytes: Int
     /// The class of Foundation whose objects are values.
@@ -95,8 +39,9 @@ final class KeyedLayout {
     /// The shape of the last record.
     @exclusivity(unchecked) var shape: RecordShape?
 
-    fileprivate init(_ type: KeyedClass, identity: Int, _ keys: [String]) {
+    fileprivate init(_ type: KeyedClass, identity: Int, _ layout: KeyedLayout) {
       self.type = type
+      (keys, rawKeys) = (layout.keys, layout.rawKeys)
       self.identity = identity
       nameBytes = type.name.utf8.count
       foundation = FoundationValue(type, keys: keys)
@@ -140,38 +85,48 @@ final class KeyedLayout {
     reservedKey = rawKeys.first(where: Self.isReserved)
   }
 
-  @inline(__always)
   private static func index(of number: Int, _ indices: [Int32], _ largeIndices: [Int: Int32]) -> Int32 {
-    indices.indices.contains(number) ? indices[number] : largeIndices.isEmpty ? -1 : largeIndices[number] ?? -1
+    indices.indices.contains(number) ? indices[number] : largeIndices[number] ?? -1
   }
 
-  /// Appends the indices of keys by their numbers.
-  ///
-  /// - Returns: at which of them the class is, -1 where there is none; `nil` where the keys are not those of this layout,
-  ///   and then nothing is appended.
+  /// The index in ``keys`` of a number: -1 for none, -2 for `$class`.
   @inline(__always)
-  func append(_ numbers: [Int32], to found: inout [Int32]) -> Int? {
-    guard numbers.count == count else { return nil }
-    let (indices, largeIndices) = (indices, largeIndices)
-    let start = found.count
+  private func index(of number: Int32) -> Int32 {
+    if number >= 0, Int(number) < indices.count { return indices[Int(number)] }
+    return largeIndex(of: Int(number))
+  }
+
+  @inline(never)
+  private func largeIndex(of number: Int) -> Int32 { largeIndices[number] ?? -1 }
+
+  /// The indices of keys by their numbers.
+  ///
+  /// - Parameters:
+  ///   - count: how many keys there are; the array may have more room.
+  ///   - found: gets the indices, from `first` on. Where the keys are not those of this layout, they mean nothing.
+  /// - Returns: at which of them the class is, -1 where there is none; `nil` where the keys are not those of this layout.
+  @inline(__always)
+  func find(_ numbers: [Int32], count: Int, in found: inout [Int32], from first: Int) -> Int? {
+    guard count == self.count else { return nil }
+    let numbers = numbers.span
+    var found = found.mutableSpan
     var classEntry = -1
     var seen: UInt64 = 0
-    for (entry, number) in numbers.enumerated() {
-      let index = number < 0 ? -1 : Self.index(of: Int(number), indices, largeIndices)
-      found.append(index)
+    for entry in 0..<count {
+      let index = index(of: numbers[entry])
+      found[first &+ entry] = index
       if index == -2, classEntry < 0 {
         classEntry = entry
       } else if index >= 0, index >= 64 || seen & 1 &<< UInt64(index) == 0 {
         seen |= index < 64 ? 1 &<< UInt64(index) : 0
       } else {
-        found.removeSubrange(start...)
         return nil
       }
     }
     // Of many keys, those with an index above may be duplicates.
-    if count > 64, Set(found[start...]).count < count {
-      found.removeSubrange(start...)
-      return nil
+    if count > 64 {
+      var others = Set<Int32>(minimumCapacity: count)
+      for entry in 0..<count where !others.insert(found[first &+ entry]).inserted { return nil }
     }
     return classEntry
   }
@@ -179,11 +134,14 @@ final class KeyedLayout {
   /// What objects become whose class has an identity.
   @inline(__always)
   func plan(ofClass identity: Int, _ type: () throws -> KeyedClass) rethrows -> Plan {
-    for known in plans where known.identity == identity { return known }
-    let plan = Plan(try type(), identity: identity, keys)
-    // Data can hold classes without end.
-    if plans.count >= 8 { plans.removeFirst() }
-    plans.append(plan)
+    if let lastPlan, lastPlan.identity == identity { return lastPlan }
+    let plan = try plans.first { $0.identity == identity } ?? Plan(type(), identity: identity, self)
+    if !plans.contains(where: { $0 === plan }) {
+      // Data can hold classes without end.
+      if plans.count >= 8 { plans.removeFirst() }
+      plans.append(plan)
+    }
+    lastPlan = plan
     return plan
   }
 

@@ -135,12 +135,16 @@ final class KeyedModels {
     return ArchiveError.newer(version, schema)
   }
 
-  /// The record of a model whose values have no identity, by its name and without its nulls; `nil` for an object of a
-  /// class model or of no model, and for one that only ``record(_:in:)`` can read.
+  /// Makes a record of a model whose values have no identity one by its name and without its nulls.
+  ///
+  /// - Returns: `false` for an object of a class model or of no model, and for one that only ``record(_:in:)`` can read;
+  ///   these are left as they are.
   @inline(__always)
-  func inlinedRecord(_ shape: RecordShape, _ values: [ArchiveValue]) -> ModelRecord? {
-    let plan = plan(of: shape)
-    return plan.isInlined ? plan.withoutNulls(values) : nil
+  func inline(_ record: inout ModelRecord) -> Bool {
+    let plan = plan(of: record.shape)
+    guard plan.isInlined else { return false }
+    plan.nameWithoutNulls(&record)
+    return true
   }
 
   /// A record by the name of its model, without its nulls: a key that holds nil leaves the field at its default.
@@ -152,7 +156,9 @@ final class KeyedModels {
         throw ArchiveError.at(.key(Self.representationKey), error).inType(schema.name)
       }
     }
-    return plan.withoutNulls(record.values)
+    var named = record
+    plan.nameWithoutNulls(&named)
+    return named
   }
 
   /// What records of a shape become.
@@ -212,7 +218,7 @@ private final class RecordPlan {
   /// The shape in the model's name.
   private let named: RecordShape
   /// The shapes that are left without nulls, by the indices of these.
-  private var others: [UInt64: RecordShape] = [:]
+  @exclusivity(unchecked) private var others: [UInt64: RecordShape] = [:]
 
   init(shape: RecordShape, schema: ModelSchema?, isExternal: Bool) {
     self.shape = shape
@@ -222,17 +228,28 @@ private final class RecordPlan {
     named = schema.map { shape.named($0.name, version: shape.modelVersion) } ?? shape
   }
 
-  func withoutNulls(_ values: [ArchiveValue]) -> ModelRecord {
-    guard values.contains(where: { $0.isNull }) else { return ModelRecord(shape: named, values: values) }
+  /// Gives a record the name of the model, and leaves its nulls out.
+  @inline(__always)
+  func nameWithoutNulls(_ record: inout ModelRecord) {
     var nulls: UInt64 = 0
-    for (index, value) in values.enumerated() where value.isNull { nulls |= 1 << UInt64(index & 63) }
-    let rest = values.filter { !$0.isNull }
+    for index in record.values.indices where record.values[index].isNull { nulls |= 1 << UInt64(index & 63) }
+    record.shape = nulls == 0 ? named : removeNulls(nulls, of: &record.values)
+  }
+
+  /// - Returns: the shape of what is left.
+  @inline(never)
+  private func removeNulls(_ nulls: UInt64, of values: inout [ArchiveValue]) -> RecordShape {
     // Wider records are rare, and their indices do not fit.
-    if values.count <= 64, let known = others[nulls] { return ModelRecord(shape: known, values: rest) }
+    let isKept = values.count <= 64
+    if isKept, let known = others[nulls] {
+      values.removeAll { $0.isNull }
+      return known
+    }
     let keys = zip(named.keys, values).compactMap { $1.isNull ? nil : $0 }
     let shape = RecordShape(
       typeName: named.typeName, modelVersion: named.modelVersion, keys: keys, levels: named.levels)
-    if values.count <= 64, others.count < 256 { others[nulls] = shape }
-    return ModelRecord(shape: shape, values: rest)
+    if isKept, others.count < 256 { others[nulls] = shape }
+    values.removeAll { $0.isNull }
+    return shape
   }
 }

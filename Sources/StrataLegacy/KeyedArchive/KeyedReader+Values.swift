@@ -7,16 +7,16 @@ extension KeyedReader {
     var made = Made(
       value: .null, size: frame.size, height: frame.height + 1, bytes: frame.bytes, hasRecords: frame.hasRecords)
     switch frame.kind {
-    case .record(let layout, let plan):
-      let record = try record(&frame, layout, plan)
+    case .record(let plan):
+      var record = try record(&frame, plan)
       let known = Int(marks[frame.identity].number)
-      if known < 0, frame.depth > 1, let inlined = models?.inlinedRecord(record.shape, record.values) {
+      if known < 0, frame.depth > 1, let models, models.inline(&record) {
         guard !frame.isCompared else { throw recordIsCompared() }
-        made.value = .record(inlined)
+        made.value = .record(record)
         made.hasRecords = true
         break
       }
-      indices.removeLast(indices.count - frame.indices)
+      indexCount = frame.indices
       let number = known >= 0 ? known : number(for: frame.identity)
       contents.objects[number] = .record(record)
       return Made(value: .reference(number))
@@ -30,7 +30,7 @@ extension KeyedReader {
       made.value = try foundation.make(KeyedFields(keys: layout.keys, values: frame.values), digests)
       if foundation.isCollection { made.height = frame.height } else { made.size = 1 }
     }
-    if frame.indices >= 0 { indices.removeLast(indices.count - frame.indices) }
+    if frame.indices >= 0 { indexCount = frame.indices }
     let number = Int(marks[frame.identity].number)
     if number >= 0 {
       contents.objects[number] = made.value
@@ -50,15 +50,27 @@ extension KeyedReader {
   /// The entries in their own order, which no class shares.
   private func object(_ frame: Frame, _ layout: KeyedLayout) -> ArchiveObject {
     ArchiveObject(
-      uniqueEntries: indices[frame.indices...].map { index in
+      uniqueEntries: indices[frame.indices..<frame.indices + frame.count].map { index in
         ArchiveObject.Entry(key: layout.keys[Int(index)], value: frame.values[Int(index)])
       })
   }
 
-  private mutating func record(
-    _ frame: inout Frame, _ layout: KeyedLayout, _ plan: KeyedLayout.Plan
-  ) throws -> ModelRecord {
-    var fields = KeyedFields(keys: layout.keys, values: [])
+  private mutating func record(_ frame: inout Frame, _ plan: KeyedLayout.Plan) throws -> ModelRecord {
+    if let shape = plan.shape, plan.keepsFields {
+      let version = plan.versionIndex.map { frame.values[$0].intValue }
+      if version == .none || version == .some(shape.modelVersion) {
+        if let index = plan.versionIndex { frame.values.remove(at: index) }
+        var record = ModelRecord(shape: shape, values: [])
+        swap(&record.values, &frame.values)
+        return record
+      }
+    }
+    return try recordOfNewShape(&frame, plan)
+  }
+
+  /// A record that is not like the last one of its class and keys.
+  private mutating func recordOfNewShape(_ frame: inout Frame, _ plan: KeyedLayout.Plan) throws -> ModelRecord {
+    var fields = KeyedFields(keys: plan.keys, values: [])
     swap(&fields.values, &frame.values)
     var versionIndex = plan.versionIndex
     if !plan.keepsFields {
@@ -75,9 +87,6 @@ extension KeyedReader {
       }
       version = found
     }
-    if plan.keepsFields, let shape = plan.shape, shape.modelVersion == version {
-      return ModelRecord(shape: shape, values: fields.values)
-    }
     let names = fields.keys
     if let index = versionIndex { fields.keys.remove(at: index) }
     if let shape = plan.shape, shape.modelVersion == version, shape.keys == fields.keys {
@@ -87,7 +96,7 @@ extension KeyedReader {
       frame.values = fields.values
       if let index = versionIndex { frame.values.insert(0, at: index) }
     }
-    note(plan.type.name, layout, frame, names)
+    note(plan, frame, names)
     let shape = RecordShape(typeName: plan.type.name, modelVersion: version, keys: fields.keys)
     plan.shape = shape
     return ModelRecord(shape: shape, values: fields.values)
@@ -96,10 +105,11 @@ extension KeyedReader {
   /// Notes how the fields of an object are encoded in the archive, which holds for all objects of its shape.
   ///
   /// - Parameter names: the names of all fields, that of the version included.
-  private mutating func note(_ typeName: String, _ layout: KeyedLayout, _ frame: Frame, _ names: [String]) {
+  private mutating func note(_ plan: KeyedLayout.Plan, _ frame: Frame, _ names: [String]) {
+    let typeName = plan.type.name
     // Data can hold classes without end.
     guard contents.encodings.count < 4096 || contents.encodings[typeName] != nil else { return }
-    var areInlined = [Bool?](repeating: nil, count: layout.keys.count)
+    var areInlined = [Bool?](repeating: nil, count: plan.keys.count)
     for entry in 0..<frame.count where entry != frame.classEntry {
       let index = Int(indices[frame.indices + entry])
       guard !frame.values[index].isNull else { continue }
@@ -107,7 +117,7 @@ extension KeyedReader {
         table.list.reference(at: frame.children + entry * table.list.referenceSize))
     }
     contents.encodings[typeName, default: KeyedEncoding()].note(
-      FoundationRecord.parts(of: typeName).contains(where: names.contains) ? layout.keys : names, layout.rawKeys,
+      FoundationRecord.parts(of: typeName).contains(where: names.contains) ? plan.keys : names, plan.rawKeys,
       areInlined: areInlined)
   }
 }

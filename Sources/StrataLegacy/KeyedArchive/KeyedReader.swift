@@ -10,7 +10,7 @@ struct KeyedReader: ~Escapable {
   /// What the records become, where that is known: then those of models that are no classes are values like any other,
   /// and the others are numbered in the order in which they are made, which is that in which models are made of them.
   let models: KeyedModels?
-  private let depthLimit: Int
+  let depthLimit: Int
   var contents = KeyedContents()
 
   /// A collection or an object that is being made of others.
@@ -20,7 +20,7 @@ struct KeyedReader: ~Escapable {
       case object(KeyedLayout)
       /// A value of a class of Foundation's.
       case foundation(FoundationValue, KeyedLayout)
-      case record(KeyedLayout, KeyedLayout.Plan)
+      case record(KeyedLayout.Plan)
     }
 
     let kind: Kind
@@ -45,6 +45,8 @@ struct KeyedReader: ~Escapable {
     var size = 1
     var height = 0
     var bytes = 0
+
+    static var empty: Frame { Frame(kind: .top, identity: -1, children: 0, count: 0, depth: 0) }
   }
 
   /// A value that is made.
@@ -73,16 +75,20 @@ struct KeyedReader: ~Escapable {
   }
 
   private var frames: [Frame] = []
-  /// The indices of the keys of all open frames.
+  /// The indices of the keys of all open frames, and how many there are: the rest is room for others.
   var indices: [Int32] = []
+  var indexCount = 0
   var marks: [Mark]
   private var made: [Made] = []
-  private var classes: [Int: KeyedClass] = [:]
-  private var keyNumbers: KeyNumbers
-  /// The numbers of the keys of the object that is being opened.
-  private var openedKeys: [Int32] = []
+  var classes: [Int: KeyedClass] = [:]
+  var keyNumbers: KeyNumbers
+  /// The numbers of the keys of the object that is being opened, and room for more.
+  var openedKeys: [Int32] = []
   /// Layouts, each in one of a fixed number of slots.
-  private var layouts = [KeyedLayout?](repeating: nil, count: 256)
+  var layouts = [KeyedLayout?](repeating: nil, count: 256)
+  /// The layout that was last met of dictionaries with so many keys.
+  var recentLayouts = [KeyedLayout?](repeating: nil, count: recentCount)
+  static let recentCount = 32
   var nested: KeyedNesting?
   let digests: ValueDigests
   /// Also for archives inside.
@@ -130,8 +136,8 @@ struct KeyedReader: ~Escapable {
     case .top: return .key(topKeys[frame.next])
     case .array, .set: return .index(frame.next)
     case .foundation: return nil
-    case .object(let layout), .record(let layout, _):
-      return .key(layout.keys[Int(indices[frame.indices + frame.next])])
+    case .object(let layout): return .key(layout.keys[Int(indices[frame.indices + frame.next])])
+    case .record(let plan): return .key(plan.keys[Int(indices[frame.indices + frame.next])])
     }
   }
 
@@ -139,16 +145,19 @@ struct KeyedReader: ~Escapable {
 
   /// Makes the children of a frame, and those of the frames inside it.
   private mutating func fill(_ frame: inout Frame) throws {
+    // A frame is large, so what is opened is put where it stays instead of being returned.
+    var child = Frame.empty
+    var grandchild = Frame.empty
     while true {
-      if var child = try fillUntilFrame(&frame) {
+      if try fillUntilFrame(&frame, opening: &child) {
         // Most objects have nothing inside that needs a frame, and are made without being put among the open ones.
-        let grandchild: Frame?
-        do { grandchild = try fillUntilFrame(&child) } catch {
+        let hasGrandchild: Bool
+        do { hasGrandchild = try fillUntilFrame(&child, opening: &grandchild) } catch {
           frames.append(frame)
           frame = child
           throw error
         }
-        guard let grandchild else {
+        guard hasGrandchild else {
           let made = try finish(&child)
           add(made, to: &frame)
           continue
@@ -156,6 +165,8 @@ struct KeyedReader: ~Escapable {
         frames.append(frame)
         frames.append(child)
         frame = grandchild
+        // Values that two frames hold would be copied for the next one that is added.
+        (child, grandchild) = (.empty, .empty)
       } else {
         guard !frames.isEmpty else { return }
         let made = try finish(&frame)
@@ -167,9 +178,10 @@ struct KeyedReader: ~Escapable {
 
   /// Makes the children of a frame up to the first one that needs a frame itself.
   ///
-  /// - Returns: the frame of that child; `nil` where all are made.
+  /// - Parameter opened: gets the frame of that child.
+  /// - Returns: whether there is one; `false` where all are made.
   @inline(__always)
-  private mutating func fillUntilFrame(_ frame: inout Frame) throws -> Frame? {
+  private mutating func fillUntilFrame(_ frame: inout Frame, opening opened: inout Frame) throws -> Bool {
     let size = table.list.referenceSize
     while frame.next < frame.count {
       guard frame.next != frame.classEntry else {
@@ -178,13 +190,13 @@ struct KeyedReader: ~Escapable {
       }
       let target = try table.target(table.list.reference(at: frame.children &+ frame.next &* size))
       if try addScalar(target, to: &frame) { continue }
-      if let opened = try open(target, in: &frame) { return opened }
+      if try open(target, in: &frame, as: &opened) { return true }
     }
-    return nil
+    return false
   }
 
   @inline(__always)
-  private func add(_ value: ArchiveValue, bytes: Int = 0, to frame: inout Frame) {
+  func add(_ value: ArchiveValue, bytes: Int = 0, to frame: inout Frame) {
     if frame.indices < 0 {
       frame.values.append(value)
     } else {
@@ -195,7 +207,7 @@ struct KeyedReader: ~Escapable {
     frame.bytes &+= bytes
   }
 
-  private func add(_ made: Made, to frame: inout Frame) {
+  func add(_ made: Made, to frame: inout Frame) {
     add(made.value, bytes: made.bytes, to: &frame)
     frame.size &+= made.size &- 1
     frame.height = max(frame.height, made.height)
@@ -256,127 +268,11 @@ struct KeyedReader: ~Escapable {
     return (.string(text), bytes)
   }
 
-  /// Adds what has something inside: at once where it is known.
-  ///
-  /// - Returns: the frame in which it is made, where it is not added.
-  private mutating func open(_ target: KeyedTable.Target, in frame: inout Frame) throws -> Frame? {
-    if let known = try known(target.identity, inside: frame.depth) {
-      if known.hasRecords, isCompared(in: frame) { throw recordIsCompared() }
-      add(known, to: &frame)
-      return nil
-    }
-    switch target.marker >> 4 {
-    case 0x4:
-      add(try data(target, inside: frame.depth), to: &frame)
-      return nil
-    case 0xD: return try openDictionary(target, in: &frame)
-    default:
-      let (start, count) = table.list.content(at: target.offset)
-      var opened = Frame(
-        kind: target.marker >> 4 == 0xC ? .set : .array, identity: target.identity, children: start, count: count,
-        depth: frame.depth + 1)
-      opened.isCompared = isCompared(in: frame)
-      if case .set = opened.kind { opened.isCompared = true }
-      try begin(opened)
-      opened.values.reserveCapacity(count)
-      return opened
-    }
-  }
-
-  private mutating func begin(_ opened: borrowing Frame) throws {
-    guard opened.count <= limits.count else { throw KeyedTable.tooMany(limits.count) }
-    guard opened.depth <= depthLimit else { throw ArchiveError.tooDeep(depthLimit) }
-    try spend(opened.bytes)
-    switch marks[opened.identity].made {
-    case Mark.new: marks[opened.identity].made = Mark.isMade
-    case Mark.wasMade: marks[opened.identity].made = Mark.isMadeAgain
-    default: break
-    }
-  }
-
-  private mutating func openDictionary(_ target: KeyedTable.Target, in frame: inout Frame) throws -> Frame? {
-    let (start, count) = table.list.content(at: target.offset)
-    guard count <= limits.count else { throw KeyedTable.tooMany(limits.count) }
-    let firstIndex = indices.count
-    let (layout, classEntry) = try layout(start, count)
-    let values = start &+ count &* table.list.referenceSize
-    func opened(_ kind: Frame.Kind, depth: Int) throws -> Frame {
-      var opened = Frame(
-        kind: kind, identity: target.identity, children: values, count: count, depth: depth, indices: firstIndex,
-        classEntry: classEntry, values: [ArchiveValue](repeating: .null, count: layout.keys.count),
-        bytes: layout.keyBytes)
-      opened.isCompared = isCompared(in: frame)
-      try begin(opened)
-      return opened
-    }
-    guard classEntry >= 0 else {
-      if let key = layout.reservedKey {
-        throw ArchiveError(
-          .damaged, "an object without a $class has the key \(key); keys of its own begin with $$", path: [.key(key)])
-      }
-      return try opened(.object(layout), depth: frame.depth + 1)
-    }
-    let type = try table.target(table.list.reference(at: values &+ classEntry &* table.list.referenceSize))
-    let plan = try layout.plan(ofClass: type.identity) { try readClass(type) }
-    guard let foundation = plan.foundation else {
-      try spend(plan.nameBytes)
-      if models == nil { _ = number(for: target.identity) }
-      // Objects of the graph are in no other value, so their depth is their own.
-      let depth = models == nil || frame.depth >= Self.mostInlined ? 1 : frame.depth + 1
-      return try opened(.record(layout, plan), depth: depth)
-    }
-    if foundation == .date, count == 2, frame.depth < depthLimit {
-      // Most archives are full of dates, and the usual one is made without a frame.
-      let time = try table.target(table.list.reference(at: values &+ (1 &- classEntry) &* table.list.referenceSize))
-      if time.marker == 0x23 {
-        try spend(layout.keyBytes)
-        indices.removeLast(count)
-        let date = Date(timeIntervalSinceReferenceDate: table.list.double(at: time.offset))
-        let made = Made(value: .date(date), height: 1, bytes: layout.keyBytes)
-        // To make it again costs no more than to find it.
-        add(made, to: &frame)
-        return nil
-      }
-    }
-    // A collection has its elements in an array of the property list, which is the level that counts.
-    let depth = foundation.isCollection ? frame.depth : frame.depth + 1
-    return try opened(.foundation(foundation, layout), depth: depth)
-  }
-
-  /// The layout of a dictionary, and the entry that is the class. The indices of its keys follow those of open frames.
-  private mutating func layout(_ start: Int, _ count: Int) throws -> (KeyedLayout, classEntry: Int) {
-    openedKeys.removeAll(keepingCapacity: true)
-    var hash = UInt64(count)
-    for entry in 0..<count {
-      let object = table.list.reference(at: start &+ entry &* table.list.referenceSize)
-      let number = keyNumbers.number(of: object, in: table.list)
-      openedKeys.append(Int32(truncatingIfNeeded: number))
-      // Sums do not depend on the order.
-      let mixed = UInt64(truncatingIfNeeded: number &+ 2) &* 0x9E37_79B9_7F4A_7C15
-      hash &+= mixed ^ mixed &>> 29
-    }
-    let slot = Int((hash ^ hash &>> 23) & 0xFF)
-    if let known = layouts[slot], let classEntry = known.append(openedKeys, to: &indices) { return (known, classEntry) }
-    let layout = try KeyedLayout(openedKeys, keys: keyNumbers.keys)
-    layouts[slot] = layout
-    return (layout, layout.append(openedKeys, to: &indices) ?? -1)
-  }
-
-  private mutating func readClass(_ target: KeyedTable.Target) throws -> KeyedClass {
-    if let known = classes[target.identity] { return known }
-    let found: KeyedClass
-    do { found = try table.readClass(target) } catch { throw ArchiveError.at(.key("$class"), error) }
-    classes[target.identity] = found
-    if let models, models.classes[found.name] == nil { models.classes[found.name] = found }
-    if contents.classes[found.name] == nil { contents.classes[found.name] = found }
-    return found
-  }
-
   // MARK: What was met before
 
   /// The value of an object that was met before.
   @inline(__always)
-  private mutating func known(_ identity: Int, inside depth: Int) throws -> Made? {
+  mutating func known(_ identity: Int, inside depth: Int) throws -> Made? {
     let mark = marks[identity]
     if mark.number >= 0 { return Made(value: .reference(Int(mark.number))) }
     guard mark.made != Mark.new, mark.made != Mark.wasMade else { return nil }
@@ -415,7 +311,7 @@ struct KeyedReader: ~Escapable {
 
   /// Whether the child of a frame that comes next is inside of what compares its elements.
   @inline(__always)
-  private func isCompared(in frame: borrowing Frame) -> Bool {
+  func isCompared(in frame: borrowing Frame) -> Bool {
     if frame.isCompared { return true }
     guard models != nil, case .foundation(let foundation, let layout) = frame.kind else { return false }
     switch foundation {
@@ -433,7 +329,7 @@ struct KeyedReader: ~Escapable {
 
   /// How many levels of values a record may be in to become one itself: those in more are objects of the graph, so that
   /// no archive is refused for its depth because models are known.
-  private static let mostInlined = 64
+  static let mostInlined = 64
 
   /// The number of a new object of the graph.
   mutating func number(for identity: Int) -> Int {

@@ -167,13 +167,19 @@ struct BinaryPropertyList: ~Escapable {
     }
   }
 
-  /// How many bytes an object has that is a reference to another or a short text, as most of an archive are; 0 for any
-  /// other, and where it is damaged.
+  /// How many bytes an object has that is a reference to another, a short text, a number or a boolean, as most of an
+  /// archive are; 0 for any other, and where it is damaged.
   @inline(__always)
   private mutating func checkShort(_ offset: Int, _ stringLength: Int) -> Int {
     let marker = marker(at: offset)
     let length = Int(marker & 0xF)
     if marker >> 4 == 0x8 { return length < 8 && length &+ 1 < table &- offset ? length &+ 2 : 0 }
+    if marker < 0x30 {
+      if marker == 0x08 || marker == 0x09 { return 1 }
+      guard marker >= 0x10, marker <= 0x13 || marker == 0x22 || marker == 0x23 else { return 0 }
+      let size = 1 &<< length
+      return size < table &- offset ? size &+ 1 : 0
+    }
     guard marker >> 4 == 0x5, length < 0xF, length > 0, length < table &- offset, length <= stringLength else {
       return 0
     }

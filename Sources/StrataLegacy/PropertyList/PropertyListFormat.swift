@@ -8,10 +8,12 @@ package enum PropertyListFormat {
   case other(String)
 
   package init(of bytes: RawSpan) {
-    let start = (0..<min(bytes.byteCount, 4096)).map { bytes.unsafeLoad(fromByteOffset: $0, as: UInt8.self) }
-    if start.starts(with: Array("bplist00".utf8)) {
+    if Self.isBinary(bytes) {
       self = .binary
-    } else if start.starts(with: Array("bplist".utf8)) {
+      return
+    }
+    let start = (0..<min(bytes.byteCount, 4096)).map { bytes.unsafeLoad(fromByteOffset: $0, as: UInt8.self) }
+    if start.starts(with: Array("bplist".utf8)) {
       self = .other("a binary property list of another version than 00")
     } else if start.starts(with: [0xFE, 0xFF]) || start.starts(with: [0, 0x3C, 0]) {
       self = .wideXML(isBigEndian: true)
@@ -20,6 +22,12 @@ package enum PropertyListFormat {
     } else {
       self = Self.text(start)
     }
+  }
+
+  /// Whether the bytes begin with `bplist00`.
+  private static func isBinary(_ bytes: RawSpan) -> Bool {
+    bytes.byteCount >= 8
+      && UInt64(bigEndian: bytes.unsafeLoadUnaligned(fromByteOffset: 0, as: UInt64.self)) == 0x6270_6C69_7374_3030
   }
 
   private static func text(_ bytes: [UInt8]) -> PropertyListFormat {

@@ -19,7 +19,8 @@ public final class DecodingContext {
   var options: (any AnyObject & Sendable)?
   /// Whether reading goes on after an error, to find the others.
   var collectsErrors = false
-  package var report = DecodingReport()
+  // Each record that is upgraded counts, and checking the access would cost more than counting.
+  @exclusivity(unchecked) package var report = DecodingReport()
   /// What stands beside the bytes where they are those of a row; `nil` for an archive.
   package var row: RowContents?
   /// The objects of the graph that is being read.
@@ -32,7 +33,7 @@ public final class DecodingContext {
   /// Every shape that was met, for tools.
   package var shapes: [RecordShape]?
   /// Where the fields of schemas stand in shapes that were met.
-  private var placements: [(schema: ModelSchema, shape: RecordShape, places: [Int])] = []
+  @exclusivity(unchecked) private var placements: [(schema: ModelSchema, shape: RecordShape, places: [Int])] = []
 
   /// Whether a model that was read remembers what a server had.
   var hasMergeBase = false

@@ -16,7 +16,7 @@ extension ModelSchema {
     guard version <= modelVersion else {
       throw ArchiveError.newer(version, self)
     }
-    var upgraded = try upgradedLevels(of: record, in: context)
+    var upgraded = superclasses.isEmpty ? record : try upgradedLevels(of: record, in: context)
     if version < modelVersion {
       context.report.addUpgrade(of: name, from: version, to: modelVersion)
       if let migration { upgraded = try migration.upgrade(upgraded) }
@@ -29,7 +29,6 @@ extension ModelSchema {
   /// Where a record does not name a superclass, its class had none when it was written: then the steps of the class
   /// itself lead to today's fields.
   private func upgradedLevels(of record: ModelRecord, in context: DecodingContext) throws -> ModelRecord {
-    guard !superclasses.isEmpty else { return record }
     var upgraded = record
     for schema in superclasses.reversed() {
       try schema.check()

@@ -1,0 +1,155 @@
+import Foundation
+internal import StrataCore
+
+// What needs a frame: collections and objects.
+
+extension KeyedReader {
+  /// Adds what has something inside: at once where it is known.
+  ///
+  /// - Parameter opened: gets the frame in which it is made, where it is not added.
+  /// - Returns: whether it is made in a frame.
+  mutating func open(
+    _ target: KeyedTable.Target, in frame: inout Frame, as opened: inout Frame
+  ) throws -> Bool {
+    if let known = try known(target.identity, inside: frame.depth) {
+      if known.hasRecords, isCompared(in: frame) { throw recordIsCompared() }
+      add(known, to: &frame)
+      return false
+    }
+    switch target.marker >> 4 {
+    case 0x4:
+      add(try data(target, inside: frame.depth), to: &frame)
+      return false
+    case 0xD: return try openDictionary(target, in: &frame, as: &opened)
+    default:
+      let (start, count) = table.list.content(at: target.offset)
+      opened = Frame(
+        kind: target.marker >> 4 == 0xC ? .set : .array, identity: target.identity, children: start, count: count,
+        depth: frame.depth + 1)
+      opened.isCompared = isCompared(in: frame)
+      if case .set = opened.kind { opened.isCompared = true }
+      try begin(opened)
+      opened.values.reserveCapacity(count)
+      return true
+    }
+  }
+
+  private mutating func begin(_ opened: borrowing Frame) throws {
+    guard opened.count <= limits.count else { throw KeyedTable.tooMany(limits.count) }
+    guard opened.depth <= depthLimit else { throw ArchiveError.tooDeep(depthLimit) }
+    try spend(opened.bytes)
+    switch marks[opened.identity].made {
+    case Mark.new: marks[opened.identity].made = Mark.isMade
+    case Mark.wasMade: marks[opened.identity].made = Mark.isMadeAgain
+    default: break
+    }
+  }
+
+  private mutating func openDictionary(
+    _ target: KeyedTable.Target, in frame: inout Frame, as opened: inout Frame
+  ) throws -> Bool {
+    let (start, count) = table.list.content(at: target.offset)
+    guard count <= limits.count else { throw KeyedTable.tooMany(limits.count) }
+    let firstIndex = indexCount
+    let (layout, classEntry) = try layout(start, count)
+    let values = start &+ count &* table.list.referenceSize
+    @inline(__always)
+    func open(_ kind: Frame.Kind, depth: Int) throws -> Bool {
+      opened = Frame(
+        kind: kind, identity: target.identity, children: values, count: count, depth: depth, indices: firstIndex,
+        classEntry: classEntry, values: Self.nulls(layout.keys.count),
+        bytes: layout.keyBytes)
+      opened.isCompared = isCompared(in: frame)
+      try begin(opened)
+      return true
+    }
+    guard classEntry >= 0 else {
+      if let key = layout.reservedKey {
+        throw ArchiveError(
+          .damaged, "an object without a $class has the key \(key); keys of its own begin with $$", path: [.key(key)])
+      }
+      return try open(.object(layout), depth: frame.depth + 1)
+    }
+    let type = try table.target(table.list.reference(at: values &+ classEntry &* table.list.referenceSize))
+    let plan = try layout.plan(ofClass: type.identity) { try readClass(type) }
+    guard let foundation = plan.foundation else {
+      try spend(plan.nameBytes)
+      if models == nil { _ = number(for: target.identity) }
+      // Objects of the graph are in no other value, so their depth is their own.
+      let depth = models == nil || frame.depth >= Self.mostInlined ? 1 : frame.depth + 1
+      return try open(.record(plan), depth: depth)
+    }
+    if foundation == .date, count == 2, frame.depth < depthLimit {
+      // Most archives are full of dates, and the usual one is made without a frame.
+      let time = try table.target(table.list.reference(at: values &+ (1 &- classEntry) &* table.list.referenceSize))
+      if time.marker == 0x23 {
+        try spend(layout.keyBytes)
+        indexCount = firstIndex
+        let date = Date(timeIntervalSinceReferenceDate: table.list.double(at: time.offset))
+        let made = Made(value: .date(date), height: 1, bytes: layout.keyBytes)
+        // To make it again costs no more than to find it.
+        add(made, to: &frame)
+        return false
+      }
+    }
+    // A collection has its elements in an array of the property list, which is the level that counts.
+    let depth = foundation.isCollection ? frame.depth : frame.depth + 1
+    return try open(.foundation(foundation, layout), depth: depth)
+  }
+
+  @inline(__always)
+  private static func nulls(_ count: Int) -> [ArchiveValue] {
+    [ArchiveValue](capacity: count) { values in
+      for _ in 0..<count { values.append(.null) }
+    }
+  }
+
+  /// The layout of a dictionary, and the entry that is the class. The indices of its keys follow those of open frames.
+  private mutating func layout(_ start: Int, _ count: Int) throws -> (KeyedLayout, classEntry: Int) {
+    let first = indexCount
+    if indices.count < first + count { indices += repeatElement(0, count: indices.count + count) }
+    if openedKeys.count < count { openedKeys += repeatElement(0, count: count) }
+    keyNumbers.read(table.list, at: start, count: count, into: &openedKeys)
+    // Most dictionaries have the keys of the last one with as many.
+    let recent = count & (Self.recentCount - 1)
+    if let known = recentLayouts[recent],
+      let classEntry = known.find(openedKeys, count: count, in: &indices, from: first)
+    {
+      indexCount = first + count
+      return (known, classEntry)
+    }
+    let keys = Array(openedKeys[..<count])
+    let slot = Self.slot(of: keys)
+    if let known = layouts[slot], let classEntry = known.find(openedKeys, count: count, in: &indices, from: first) {
+      recentLayouts[recent] = known
+      indexCount = first + count
+      return (known, classEntry)
+    }
+    let layout = try KeyedLayout(keys, keys: keyNumbers.keys)
+    layouts[slot] = layout
+    recentLayouts[recent] = layout
+    indexCount = first + count
+    return (layout, layout.find(openedKeys, count: count, in: &indices, from: first) ?? -1)
+  }
+
+  /// The slot for a layout of keys by their numbers, in whatever order.
+  private static func slot(of numbers: [Int32]) -> Int {
+    var hash = UInt64(numbers.count)
+    for number in numbers {
+      // Sums do not depend on the order.
+      let mixed = UInt64(truncatingIfNeeded: number &+ 2) &* 0x9E37_79B9_7F4A_7C15
+      hash &+= mixed ^ mixed &>> 29
+    }
+    return Int((hash ^ hash &>> 23) & 0xFF)
+  }
+
+  private mutating func readClass(_ target: KeyedTable.Target) throws -> KeyedClass {
+    if let known = classes[target.identity] { return known }
+    let found: KeyedClass
+    do { found = try table.readClass(target) } catch { throw ArchiveError.at(.key("$class"), error) }
+    classes[target.identity] = found
+    if let models, models.classes[found.name] == nil { models.classes[found.name] = found }
+    if contents.classes[found.name] == nil { contents.classes[found.name] = found }
+    return found
+  }
+}
