@@ -37,6 +37,8 @@ enum KeyedTrial {
         let value = try decode(&report)
         return try "\(Array(ArchiveEncoder().encodeBody(value))) \(report)"
       } catch let error as ArchiveError {
+        // Both refuse what is too deep; which of several such places they come to first is their own.
+        if error.limit == .depth { return "too deep" }
         // A model that is no class is a record among the values of one, and an object of the other's graph.
         return "\(error)".replacing("found reference", with: "found record")
       }
