@@ -123,7 +123,7 @@ struct SalvageTests {
   }
 
   @Test(
-    "A damaged page ends neither a check nor salvage, and all else is brought out", arguments: 0..<15 as Range<UInt64>)
+    "A damaged page ends neither a check nor salvage, and all else is brought out", arguments: 0..<10 as Range<UInt64>)
   func damagedPage(seed: UInt64) throws {
     try withFolder { folder in
       let url = folder.appending(path: "store"), copy = folder.appending(path: "copy")
