@@ -98,6 +98,62 @@ import Testing
     #expect(doc.scores == [1: "b"] && doc.mergeConflicts.isEmpty)
   }
 
+  // MARK: Lists
+
+  /// What an element remembers stays, whichever way a list is merged.
+  @Test func listsKeepWhatElementsRemember() throws {
+    var items = [try Item(fromJSON: Data(#"{"id":1,"title":"a"}"#.utf8))]
+    items[0].title = "mine"
+    try items[0].mergeValues(fromJSON: Data(#"{"id":1,"title":"theirs"}"#.utf8))
+    #expect(items[0].mergeConflicts.count == 1)
+    let before = items[0].merging
+    var box = ItemBox(items: items)
+    let server = [Item(id: 1, title: "newer", merging: MergeState())]
+    try items.mergeValues(from: server)
+    try box.mergeValues(from: ItemBox(items: server))
+    #expect(items[0].title == "newer" && items[0].merging == before)
+    #expect(box.items[0].title == "newer" && box.items[0].merging == before)
+  }
+
+  /// Elements without a value under the key are matched by content and by place.
+  @Test func refreshingAddsNoElements() throws {
+    let text = Data(#"{"all":[{"name":"y"}]}"#.utf8)
+    let things = try Things(fromJSON: text)
+    let other = Things([Thing(nil, "y")], MergeState())
+    for _ in 0..<3 {
+      try things.mergeValues(fromJSON: text)
+      try other.merge(
+        .model(Things([Thing(nil, "y")], MergeState())), base: Things([Thing(nil, "y")], MergeState()))
+    }
+    #expect(things.all.map(\.name) == ["y"] && other.all.map(\.name) == ["y"])
+  }
+
+  /// Some elements have an identity, and others have not.
+  @Test func elementsWithAndWithoutIdentities() throws {
+    let things = try Things(fromJSON: Data(#"{"all":[{"name":"x"},{"id":1,"name":"a"},{"name":"y"}]}"#.utf8))
+    let (x, one, y) = (things.all[0], things.all[1], things.all[2])
+    try things.mergeValues(
+      fromJSON: Data(#"{"all":[{"id":1,"name":"A"},{"name":"x"},{"name":"y"},{"name":"z"}]}"#.utf8))
+    #expect(things.all.map(\.name) == ["A", "x", "y", "z"])
+    #expect(things.all[0] === one && things.all[1] === x && things.all[2] === y)
+  }
+
+  /// A conflict about an element without an identity can be archived and resolved.
+  @Test(arguments: [MergeResolution.server, .local])
+  func conflictsAboutElementsWithoutIdentities(_ resolution: MergeResolution) throws {
+    let things = try Things(fromJSON: Data(#"{"all":[{"name":"x"},{"name":"y"}]}"#.utf8))
+    things.all.removeFirst()
+    let refresh = Data(#"{"all":[{"name":"x2"},{"name":"y"}]}"#.utf8)
+    try things.mergeValues(fromJSON: refresh)
+    #expect(things.all.map(\.name) == ["y"] && things.mergeConflicts.count == 1)
+    try things.mergeValues(fromJSON: refresh)
+    let opened = try ArchiveDecoder().decode(Things.self, from: ArchiveEncoder().encode(things))
+    #expect(opened.all.map(\.name) == ["y"] && opened.mergeConflicts == things.mergeConflicts)
+    try opened.resolve(#require(opened.mergeConflicts.first), with: resolution)
+    #expect(Set(opened.all.map(\.name)) == (resolution == .server ? ["x2", "y"] : ["y"]))
+    #expect(opened.mergeConflicts.isEmpty)
+  }
+
   // MARK: Objects
 
   private static func ship(_ id: Int, _ cabin: Int) -> Data {
