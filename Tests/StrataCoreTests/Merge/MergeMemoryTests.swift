@@ -186,6 +186,23 @@ import Testing
     #expect(ship.captain === bob && ship.mergeConflicts == [conflict])
   }
 
+  /// Values without objects do not ask what the server had, which may be unreadable.
+  @Test func resolvingValuesNeedsNoBase() throws {
+    func part(_ n: ArchiveValue) -> ArchiveValue {
+      .record(ModelRecord(typeName: "MemoryPart", modelVersion: 1, fields: [("id", 1), ("n", n)]))
+    }
+    let base = ModelRecord(typeName: "MemoryDoc", modelVersion: 1, fields: [("title", true)])
+    let conflict: ArchiveValue = ["path": ["parts", ["key": "id", "id": 1]], "rule": "r", "server": part("theirs")]
+    let old = ModelRecord(
+      typeName: "MemoryDoc", modelVersion: 1,
+      fields: [
+        ("title", "t"), ("parts", [part("mine")]), ("merging", ["base": .record(base), "conflicts": [conflict]]),
+      ])
+    var doc = try ArchiveDecoder().decode(Doc1.self, from: ArchiveEncoder().encode(old))
+    try doc.resolve(#require(doc.mergeConflicts.first), with: .server)
+    #expect(doc.parts.map(\.n) == ["theirs"] && doc.mergeConflicts.isEmpty)
+  }
+
   // MARK: Size
 
   /// The stack does not grow with the way to a conflict.

@@ -23,8 +23,13 @@ struct ResolvedValue {
     _ value: ArchiveValue, isServers: Bool, _ state: MergeState?, _ type: any VersionedModel.Type
   ) throws -> ArchiveValue {
     let found = local.located(value)
-    if found.holdsRecords, let state, let base = state.base { try remember(base, state, type) }
-    return try known(found, isWhole: !isServers, in: nil)
+    if found.holdsObjects(snapshot.catalog), let state, let base = state.base { try remember(base, state, type) }
+    let result = try known(found, isWhole: !isServers, in: nil)
+    var isRemembered = false
+    result.forEachReference { if $0 < 0 { isRemembered = true } }
+    // Where it links to none of the server's objects, nothing here is matched with them.
+    if !isRemembered { merger = nil }
+    return result
   }
 
   /// The fields of an object that is new here.
@@ -116,7 +121,9 @@ private struct IdentifiedObjects {
 }
 
 extension ArchiveValue {
-  fileprivate var holdsRecords: Bool {
-    if case .record = self { true } else { containsInside(where: \.holdsRecords) }
+  /// Whether objects stand in the value as records. One of a class that the catalog does not know may be one.
+  fileprivate func holdsObjects(_ catalog: SchemaCatalog) -> Bool {
+    if case .record(let record) = self, catalog[record.typeName]?.isObject ?? true { return true }
+    return containsInside { $0.holdsObjects(catalog) }
   }
 }
