@@ -55,7 +55,6 @@ extension Merge {
       result: try shown(note.result, merger, isResult: true))
   }
 
-  /// A value as a report holds it: objects stand in it as records, one level deep, with what tells further ones apart.
   private func shown(_ value: ArchiveValue?, _ merger: ValueMerger, isResult: Bool = false) throws -> ArchiveValue? {
     guard let value, value.hasReferences else { return value }
     func record(_ number: Int) throws -> ModelRecord {
@@ -68,13 +67,7 @@ extension Merge {
       if isResult, let update = merger.updates[number] { return update }
       return try graph.record(number)
     }
-    return try value.mapReferences { number in
-      try ArchiveValue.record(record(number)).mapReferences { inner in
-        let schema = graph.schema(inner)
-        guard let key = schema.identityKey, let id = try record(inner)[key], !id.isNull else { return .null }
-        return .record(ModelRecord(typeName: schema.name, modelVersion: schema.modelVersion, fields: [(key, id)]))
-      }
-    }
+    return try graph.shown(value, record)
   }
 
   /// What a model's own code changed after the merge.

@@ -239,7 +239,12 @@ struct ListMerge {
     for number in policies.indices {
       let mine = state.fields[number]..<state.fields[number + 1]
       let theirs = state.others[number]..<state.others[number + 1]
-      guard !reader.areEqual(mine, theirs), let policy = policies[number] else { continue }
+      guard !reader.areEqual(mine, theirs) else { continue }
+      guard let policy = policies[number] else {
+        // What merging does not touch stays, so the element is not the server's as it is.
+        isServer = false
+        continue
+      }
       let before = origin == nil ? nil : state.olds[number]..<state.olds[number + 1]
       if let taken = taken(number, identity, before, mine, theirs, reader) {
         state.notes.append(.taken(taken))

@@ -52,16 +52,27 @@ public struct MergeState: Sendable, Hashable {
   ) throws {
     if !conflicts.isEmpty {
       // What was decided about a value was decided about all that is in it.
-      let decided = Set(decided.map(\.components))
-      let rest = conflicts.filter { conflict in
-        let steps = conflict.path.components
-        return !(0...steps.count).contains { decided.contains(Array(steps.prefix($0))) }
-      }
+      let decided = PathTree(decided.map(\.components))
+      let rest = conflicts.filter { !decided.covers($0.path.components) }
       let ended = try server.ended(rest.map(\.path), with: result)
       conflicts = zip(rest, ended).filter { !$1 }.map(\.0)
     }
     conflicts += report.conflicts
     (base, objects) = try server.remembered()
+  }
+}
+
+extension MergeState {
+  /// Forgets a conflict that was decided: of several about one path, which elements with one identity have, the one
+  /// with the same values.
+  mutating func forget(_ conflict: MergeReport.Entry) {
+    let places = conflicts.indices.filter { conflicts[$0].path == conflict.path }
+    func isSame(_ other: MergeReport.Entry) -> Bool {
+      ArchiveValue.areSame(other.base, conflict.base) && ArchiveValue.areSame(other.local, conflict.local)
+        && ArchiveValue.areSame(other.server, conflict.server)
+    }
+    let place = places.count == 1 ? places.first : places.first { isSame(conflicts[$0]) }
+    if let place { conflicts.remove(at: place) }
   }
 }
 

@@ -89,21 +89,21 @@ struct ServerState {
     var copy = self
     let matching = merger.matching
     let rootEntity = rootEntity
-    let steps = paths.map { $0.components[...] }
+    let tree = PathTree(paths.map(\.components))
     var ambiguous = Set<Int>()
     func isRoot(_ number: Int) -> Bool { rootEntity != nil && matching?.entity(of: number) == rootEntity }
-    let own = try PathValues.find(steps, in: .record(result), ambiguous: &ambiguous) { number in
+    let own = try tree.values(in: .record(result), ambiguous: &ambiguous) { number in
       if isRoot(number) { return result }
       guard let entity = matching?.entity(of: number), let local = matching?.entities[entity][.local].first else {
         return try copy.merger.graph.record(number)
       }
       return try copy.merger.updates[local] ?? copy.merger.graph.record(local)
     }
-    let new = try PathValues.find(steps, in: .record(root), ambiguous: &ambiguous) { number in
+    let new = try tree.values(in: .record(root), ambiguous: &ambiguous) { number in
       isRoot(number) ? copy.root : try copy.record(number)
     }
     let old = try base.map { base in
-      try PathValues.find(steps, in: base, ambiguous: &ambiguous) { number in
+      try tree.values(in: base, ambiguous: &ambiguous) { number in
         guard let entity = matching?.entity(of: number), let old = matching?.entities[entity][.base].first else {
           return try copy.merger.graph.record(number)
         }

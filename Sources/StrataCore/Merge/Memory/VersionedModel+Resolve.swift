@@ -26,8 +26,9 @@ extension VersionedModel {
   ///   - conflict: one of ``mergeConflicts``, or of a report's ``MergeReport/conflicts``.
   ///   - resolution: the side that is right, or another value, in the type of the field. ``MergeResolution/local``
   ///     leaves what is here now.
-  /// - Throws: ``ArchiveError`` with the code `mergeFailed` where the path no longer leads anywhere or the value is not
-  ///   what the field holds, and `invalid` where the result breaks a rule. Every object is then as it was.
+  /// - Throws: ``ArchiveError`` with the code `mergeFailed` where the path no longer leads anywhere or to several
+  ///   elements with one identity, where the value is not what the field holds, or where it names an object of which
+  ///   nobody has the fields; and `invalid` where the result breaks a rule. Every object is then as it was.
   public mutating func resolve(_ conflict: MergeReport.Entry, with resolution: MergeResolution) throws {
     try decide(conflict, resolution)
   }
@@ -46,8 +47,11 @@ extension VersionedModel {
   private mutating func decide(_ conflict: MergeReport.Entry, _ resolution: MergeResolution) throws {
     let snapshot = try MergeSnapshot(self)
     let graph = snapshot.graph
-    var editor = PathEditor { try graph.record($0) }
-    var root = snapshot.root
+    let type = Swift.type(of: dynamicModel)
+    var state = try snapshot.state?.upgraded(for: type)
+    var resolved = try ResolvedValue(snapshot)
+    var paths: [[MergePath.Component]] = []
+    var values: [ArchiveValue?] = []
     if resolution != .local {
       let value: ArchiveValue? =
         switch resolution {
@@ -56,26 +60,35 @@ extension VersionedModel {
         case .server: conflict.server
         case .value(let value): value
         }
+      paths.append(conflict.path.components)
       do {
-        let located = try value.map(LocalObjects(graph, root).located)
-        guard let edited = try editor.set(located, at: conflict.path.components[...], in: root) else {
-          throw PathEditor.lost
-        }
-        root = edited
+        values.append(try value.map { try resolved.value($0, isServers: resolution == .server, state, type) })
       } catch { throw ArchiveError.wrap(error).inType(snapshot.schema.name) }
     }
-    if let key = snapshot.stateKey, var state = try snapshot.state?.upgraded(for: Swift.type(of: dynamicModel)) {
-      state.conflicts.removeAll { $0.path == conflict.path }
-      root = try editor.set(state.value, at: [.key(key)], in: root) ?? root
+    if let key = snapshot.stateKey, state != nil {
+      state?.forget(conflict)
+      paths.append([.key(key)])
+      values.append(state?.value)
+    }
+    var edit = try PathTree(paths).setting(values, in: snapshot.root) { try graph.record($0) }
+    guard edit.lost.isEmpty else { throw PathTree.lost.inType(snapshot.schema.name) }
+    guard edit.ambiguous.isEmpty else {
+      throw ArchiveError(
+        .mergeFailed,
+        "several elements have the identity that the path names (\(conflict.path.keysOnly)), so the value may be for "
+          + "another one; change the element itself, and resolve the conflict with .local",
+        typeName: snapshot.schema.name)
     }
     // Its own code runs on an object, too, of which nothing else changed.
-    if let number = snapshot.rootNumber, editor.updates[number] == nil {
-      editor.updates[number] = try graph.record(number)
+    if let number = snapshot.rootNumber, edit.updates[number] == nil {
+      edit.updates[number] = try graph.record(number)
     }
-    let updates = try editor.updates.sorted { $0.key < $1.key }.map { number, record in
+    let updates = try edit.updates.sorted { $0.key < $1.key }.map { number, record in
       ObjectLinking.Update(number: number, before: try graph.record(number), record: record)
     }
-    let linking = try ObjectLinking(graph, nil, root: root, updates: updates) { _ in throw PathEditor.lost }
+    let linking = try ObjectLinking(graph, resolved.merger?.matching, root: edit.root, updates: updates) {
+      try resolved.newRecord(of: $0)
+    }
     let commit = MergeCommit(
       graph: graph, linking: linking, root: snapshot.root, rootNumber: snapshot.rootNumber, validates: true,
       runsHooks: snapshot.catalog.finishesMerged, mustAdopt: true)
@@ -98,47 +111,5 @@ extension VersionedModel where Self: AnyObject {
   public func acceptedByServer() throws {
     var object = self
     try object.rememberAsBase()
-  }
-}
-
-/// Finds the objects here whose values a report has.
-private struct LocalObjects {
-  private struct Identity: Hashable {
-    let typeName: String
-    let value: ArchiveValue
-  }
-
-  private let graph: MergeGraph
-  private var numbers: [Identity: Int] = [:]
-  private var keys: [String: String] = [:]
-
-  init(_ graph: MergeGraph, _ root: ArchiveValue) throws {
-    self.graph = graph
-    var waiting: [Int] = []
-    var seen = Set<Int>()
-    func visit(_ value: ArchiveValue) { value.forEachReference { if seen.insert($0).inserted { waiting.append($0) } } }
-    visit(root)
-    while let number = waiting.popLast() {
-      let record = try graph.record(number)
-      let schema = graph.schema(number)
-      if let key = schema.identityKey, let id = record[key], !id.isNull {
-        for name in [schema.name] + schema.superclasses.map(\.name) {
-          keys[name] = key
-          numbers[Identity(typeName: name, value: id)] = number
-        }
-      }
-      visit(.record(record))
-    }
-  }
-
-  func located(_ value: ArchiveValue) -> ArchiveValue {
-    value.mapRecords { record in
-      if let key = keys[record.typeName], let id = record[key],
-        let number = numbers[Identity(typeName: record.typeName, value: id)]
-      {
-        return .reference(number)
-      }
-      return .record(ModelRecord(shape: record.shape, values: record.values.map(located)))
-    }
   }
 }

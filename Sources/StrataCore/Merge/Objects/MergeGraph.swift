@@ -65,6 +65,21 @@ final class MergeGraph {
     if case .reference(let number) = value { .record(try record(number)) } else { value }
   }
 
+  /// A value as a report holds it: objects stand in it as records, one level deep, and further ones as records of no
+  /// more than what tells them apart.
+  func shown(_ value: ArchiveValue, _ record: (Int) throws -> ModelRecord) throws -> ArchiveValue {
+    try value.mapReferences { number in
+      try ArchiveValue.record(record(number)).mapReferences { inner in
+        let schema = schema(inner)
+        let id = try schema.identityKey.flatMap { key in try record(inner)[key].map { (key, $0) } }
+        return .record(
+          ModelRecord(
+            typeName: schema.name, modelVersion: schema.modelVersion,
+            fields: id.map { $0.1.isNull ? [] : [$0] } ?? []))
+      }
+    }
+  }
+
   /// Adds an object of which a document says something.
   func add(_ record: ModelRecord, of type: any VersionedModel.Type) -> Int {
     parts.append(Part(record: record, type: type))

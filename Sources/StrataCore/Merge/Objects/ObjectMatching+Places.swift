@@ -61,8 +61,20 @@ extension ObjectMatching {
     let base = place.base?.arrayValue, local = place.local?.arrayValue, server = place.server?.arrayValue
     if let key {
       // Objects with an identity are matched wherever they are.
-      if case .reference(let number)? = (server ?? local)?.first, graph.schema(number).identityKey == key { return }
-      return try elements(place, key, base ?? [], local ?? [], server ?? [])
+      let isIdentity =
+        if case .reference(let number)? = (server ?? local)?.first {
+          graph.schema(number).identityKey == key
+        } else {
+          false
+        }
+      if !isIdentity { try elements(place, key, base ?? [], local ?? [], server ?? []) }
+      // What has nothing under the key is matched as in a list without one.
+      func unnamed(_ list: [ArchiveValue]?) throws -> ArchiveValue? {
+        try list.map { .array(try $0.filter { try graph.opened($0)[key]?.isNull ?? true }) }
+      }
+      var rest = place
+      (rest.base, rest.local, rest.server) = (try unnamed(base), try unnamed(local), try unnamed(server))
+      return try elements(rest, nil)
     }
     let fillsGaps = if case .set? = place.local ?? place.server { false } else { true }
     if let base, let server {

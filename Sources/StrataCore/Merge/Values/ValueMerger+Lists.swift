@@ -21,9 +21,10 @@ extension ValueMerger {
     /// - Parameters:
     ///   - open: the fields of an object that an element refers to.
     ///   - content: what tells an element without a key apart.
+    ///   - shown: what a path says of such an element.
     mutating func elements(
       _ values: [ArchiveValue], _ key: String?, unique: Bool, _ open: (ArchiveValue) throws -> ArchiveValue,
-      _ content: (ArchiveValue) -> ArchiveValue
+      _ content: (ArchiveValue) -> ArchiveValue, _ shown: (ArchiveValue) throws -> ArchiveValue
     ) throws -> Elements {
       var result = Elements()
       var keys = ElementKeys()
@@ -36,7 +37,8 @@ extension ValueMerger {
         let number = numbers[identity] ?? numbers.count
         if numbers.updateValue(number, forKey: identity) == nil {
           ids.append(identity.key.id)
-          components.append(id.flatMap { id in key.map { .element(key: $0, id: id) } } ?? .value(content))
+          components.append(
+            try id.flatMap { id in key.map { .element(key: $0, id: id) } } ?? .value(shown(element)))
         }
         result.numbers.append(number)
         result.values[number] = element
@@ -65,7 +67,11 @@ extension ValueMerger {
   ) throws -> IdentifiedLists {
     var identities = Identities()
     func elements(_ values: [ArchiveValue]) throws -> Elements {
-      try identities.elements(values, key, unique: key == nil, graph.opened) { Self.content($0, matching) }
+      try identities.elements(values, key, unique: key == nil, graph.opened) {
+        Self.content($0, matching)
+      } _: {
+        try shown($0)
+      }
     }
     // Identities have their numbers in this order.
     let (local, server) = (try elements(local), try elements(server))
@@ -76,6 +82,18 @@ extension ValueMerger {
   private static func content(_ value: ArchiveValue, _ matching: ObjectMatching?) -> ArchiveValue {
     guard let matching, value.hasReferences else { return value }
     return value.mapReferences { .reference(matching.canonical($0)) }
+  }
+
+  /// What a path says of an element that has no key: of an object the fields that it has here, or would have.
+  private func shown(_ element: ArchiveValue) throws -> ArchiveValue {
+    guard element.hasReferences, let matching else { return element }
+    var merger = self
+    return try graph.shown(element) { number in
+      guard let entity = matching.entity(of: number) else { return try graph.record(number) }
+      if let local = matching.entities[entity][.local].first { return try graph.record(local) }
+      // One that lacks a value which has no default is shown with what there is of it.
+      return try (try? merger.newRecord(of: entity)) ?? graph.record(number)
+    }
   }
 
   // MARK: By identity

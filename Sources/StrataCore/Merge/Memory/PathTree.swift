@@ -1,0 +1,234 @@
+/// Many paths as one tree: what they have in common is walked once, and a reference takes no stack.
+struct PathTree {
+  private struct Node {
+    var next: [MergePath.Component: Int] = [:]
+    /// The numbers of the paths that end here.
+    var ends: [Int] = []
+  }
+
+  /// The root comes first, and each node before those that it leads to.
+  private var nodes = [Node()]
+  private let count: Int
+
+  init(_ paths: [[MergePath.Component]]) {
+    count = paths.count
+    for (number, path) in paths.enumerated() {
+      var node = 0
+      for step in path {
+        if let known = nodes[node].next[step] {
+          node = known
+        } else {
+          nodes[node].next[step] = nodes.count
+          node = nodes.count
+          nodes.append(Node())
+        }
+      }
+      nodes[node].ends.append(number)
+    }
+  }
+
+  static var lost: ArchiveError {
+    ArchiveError(.mergeFailed, "the path of the conflict no longer leads to a value")
+  }
+
+  /// Whether one of the paths is this one, or leads to what holds it.
+  func covers(_ path: [MergePath.Component]) -> Bool {
+    var node = 0
+    for step in path {
+      guard nodes[node].ends.isEmpty else { return true }
+      guard let next = nodes[node].next[step] else { return false }
+      node = next
+    }
+    return !nodes[node].ends.isEmpty
+  }
+
+  /// The numbers of the paths that lead through a node.
+  private func paths(through node: Int) -> [Int] {
+    var result: [Int] = []
+    var waiting = [node]
+    while let node = waiting.popLast() {
+      result += nodes[node].ends
+      waiting += nodes[node].next.values
+    }
+    return result
+  }
+
+  /// The steps that lead on from a node, in the order of the paths.
+  private func steps(from node: Int) -> [(step: MergePath.Component, node: Int)] {
+    nodes[node].next.sorted { $0.value < $1.value }.map { ($0.key, $0.value) }
+  }
+
+  /// The places of the elements that the steps from a node name, and the steps that name several.
+  private func places(
+    _ node: Int, in elements: [ArchiveValue], _ open: (ArchiveValue) throws -> ArchiveValue
+  ) throws -> (places: [MergePath.Component: Int], ambiguous: Set<MergePath.Component>) {
+    let steps = nodes[node].next
+    var places: [MergePath.Component: Int] = [:]
+    var ambiguous = Set<MergePath.Component>()
+    func add(_ step: MergePath.Component, _ place: Int) {
+      guard steps[step] != nil else { return }
+      if places[step] == nil { places[step] = place } else { ambiguous.insert(step) }
+    }
+    let keys = Set(steps.keys.compactMap { if case .element(let key, _) = $0 { ExactKey(key) } else { nil } })
+    let hasContent = steps.keys.contains { if case .value = $0 { true } else { false } }
+    for (place, element) in elements.enumerated() {
+      add(.index(place), place)
+      guard !keys.isEmpty || hasContent else { continue }
+      let fields = try open(element)
+      for key in keys { if let id = fields[key.text] { add(.element(key: key.text, id: id), place) } }
+      if hasContent { add(.value(fields), place) }
+    }
+    return (places, ambiguous)
+  }
+
+  // MARK: Finding
+
+  /// Finds the values at all paths.
+  ///
+  /// - Parameters:
+  ///   - ambiguous: takes in the numbers of the paths that lead to one of several elements.
+  ///   - record: the fields of an object.
+  /// - Returns: the value at each path; `nil` where there is none.
+  func values(
+    in root: ArchiveValue, ambiguous: inout Set<Int>, _ record: (Int) throws -> ModelRecord
+  ) throws -> [ArchiveValue?] {
+    func opened(_ value: ArchiveValue) throws -> ArchiveValue {
+      if case .reference(let number) = value { .record(try record(number)) } else { value }
+    }
+    var result = [ArchiveValue?](repeating: nil, count: count)
+    var waiting = [(node: 0, value: root)]
+    while let (node, value) = waiting.popLast() {
+      for number in nodes[node].ends { result[number] = value }
+      guard !nodes[node].next.isEmpty else { continue }
+      let inside = try opened(value)
+      if let elements = inside.arrayValue {
+        let found = try places(node, in: elements, opened)
+        for (step, inner) in nodes[node].next {
+          if let place = found.places[step] { waiting.append((inner, elements[place])) }
+          if found.ambiguous.contains(step) { ambiguous.formUnion(paths(through: inner)) }
+        }
+      } else if case .map(let entries) = inside {
+        for entry in entries {
+          if let inner = nodes[node].next[.value(entry.key)] { waiting.append((inner, entry.value)) }
+        }
+      } else {
+        for (step, inner) in nodes[node].next {
+          if case .key(let key) = step, let next = inside[key] { waiting.append((inner, next)) }
+        }
+      }
+    }
+    return result
+  }
+
+  // MARK: Setting
+
+  /// What became of values that were set.
+  struct Edit {
+    var root: ArchiveValue
+    /// The new fields of objects on the way.
+    var updates: [Int: ModelRecord] = [:]
+    /// The numbers of the paths that lead nowhere, at which nothing was set.
+    var lost = Set<Int>()
+    /// The numbers of the paths that lead to one of several elements, of which the first was taken.
+    var ambiguous = Set<Int>()
+  }
+
+  /// Puts values in their places: one at the end of each path; `nil` takes away what is there.
+  ///
+  /// - Parameter record: the fields of an object.
+  func setting(
+    _ values: [ArchiveValue?], in root: ArchiveValue, _ record: (Int) throws -> ModelRecord
+  ) throws -> Edit {
+    var result = Edit(root: root)
+    var waiting: [(object: Int, node: Int)] = []
+    func lose(_ node: Int) { result.lost.formUnion(paths(through: node)) }
+    func edited(_ value: ArchiveValue?, _ node: Int) throws -> ArchiveValue? {
+      try inside(nodes[node].ends.last.map { values[$0] } ?? value, node)
+    }
+    func inside(_ value: ArchiveValue?, _ node: Int) throws -> ArchiveValue? {
+      guard !nodes[node].next.isEmpty else { return value }
+      switch value {
+      case .reference(let number)?:
+        waiting.append((number, node))
+        return value
+      case .record(var record)?:
+        for (step, inner) in steps(from: node) {
+          guard case .key(let key) = step else {
+            lose(inner)
+            continue
+          }
+          record[key] = try edited(record[key], inner)
+        }
+        return .record(record)
+      case .map(let entries)?: return .map(try self.entries(entries, node, edited, lose))
+      case .object(let object)? where object.isEmpty && hasContent(node):
+        // A dictionary whose keys are no strings looks like this while it is empty.
+        return .map(try self.entries([], node, edited, lose))
+      case .object(var object)?:
+        for (step, inner) in steps(from: node) {
+          guard case .key(let key) = step else {
+            lose(inner)
+            continue
+          }
+          object[key] = try edited(object[key], inner)
+        }
+        return .object(object)
+      case .array(let elements)?: return .array(try list(elements, node))
+      case .set(let elements)?: return .set(try list(elements, node))
+      default:
+        for inner in nodes[node].next.values { lose(inner) }
+        return value
+      }
+    }
+    func list(_ elements: [ArchiveValue], _ node: Int) throws -> [ArchiveValue] {
+      let found = try places(node, in: elements) { element in
+        guard case .reference(let number) = element else { return element }
+        return .record(try result.updates[number] ?? record(number))
+      }
+      var changed: [ArchiveValue?] = elements
+      for (step, inner) in steps(from: node) {
+        if found.ambiguous.contains(step) { result.ambiguous.formUnion(paths(through: inner)) }
+        if let place = found.places[step] {
+          changed[place] = try edited(elements[place], inner)
+          continue
+        }
+        switch step {
+        case .element, .value: changed.append(try edited(nil, inner))
+        case .key, .index: lose(inner)
+        }
+      }
+      return changed.compactMap(\.self)
+    }
+    result.root = try edited(root, 0) ?? .null
+    while let (number, node) = waiting.popLast() {
+      let fields = try result.updates[number] ?? record(number)
+      if case .record(let edited)? = try inside(.record(fields), node) { result.updates[number] = edited }
+    }
+    return result
+  }
+
+  private func hasContent(_ node: Int) -> Bool {
+    nodes[node].next.keys.contains { if case .value = $0 { true } else { false } }
+  }
+
+  private func entries(
+    _ entries: [ArchiveValue.MapEntry], _ node: Int, _ edited: (ArchiveValue?, Int) throws -> ArchiveValue?,
+    _ lose: (Int) -> Void
+  ) throws -> [ArchiveValue.MapEntry] {
+    var places: [MergePath.Component: Int] = [:]
+    for (place, entry) in entries.enumerated() where nodes[node].next[.value(entry.key)] != nil {
+      places[.value(entry.key)] = place
+    }
+    var changed: [ArchiveValue.MapEntry?] = entries
+    for (step, inner) in steps(from: node) {
+      guard case .value(let key) = step else {
+        lose(inner)
+        continue
+      }
+      let place = places[step]
+      let entry = try edited(place.map { entries[$0].value }, inner).map { ArchiveValue.MapEntry(key: key, value: $0) }
+      if let place { changed[place] = entry } else { changed.append(entry) }
+    }
+    return changed.compactMap(\.self)
+  }
+}

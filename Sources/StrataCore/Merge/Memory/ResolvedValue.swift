@@ -1,0 +1,129 @@
+/// The value that decides a conflict, with the objects that it means.
+///
+/// A report shows objects one level deep. The object itself is here, or among what the server had.
+struct ResolvedValue {
+  private let snapshot: MergeSnapshot
+  private let local: IdentifiedObjects
+  /// What links to the server's objects, which are matched with those here; `nil` where none is needed.
+  private(set) var merger: ValueMerger?
+  private var remembered: IdentifiedObjects?
+
+  init(_ snapshot: MergeSnapshot) throws {
+    self.snapshot = snapshot
+    local = try IdentifiedObjects(snapshot.graph, snapshot.root)
+  }
+
+  /// The value with references to the objects that it means.
+  ///
+  /// - Parameters:
+  ///   - isServers: whether the value is what the server had.
+  ///   - state: what the model remembers.
+  /// - Throws: ``ArchiveError`` with the code `mergeFailed` where nobody has the fields of an object in it.
+  mutating func value(
+    _ value: ArchiveValue, isServers: Bool, _ state: MergeState?, _ type: any VersionedModel.Type
+  ) throws -> ArchiveValue {
+    let found = local.located(value)
+    if found.holdsObjects(snapshot.catalog), let state, let base = state.base { try remember(base, state, type) }
+    let result = try known(found, isWhole: !isServers, in: nil)
+    var isRemembered = false
+    result.forEachReference { if $0 < 0 { isRemembered = true } }
+    // Where it links to none of the server's objects, nothing here is matched with them.
+    if !isRemembered { merger = nil }
+    return result
+  }
+
+  /// The fields of an object that is new here.
+  mutating func newRecord(of entity: Int) throws -> ModelRecord {
+    guard let record = try merger?.newRecord(of: entity) else { throw PathTree.lost }
+    return record
+  }
+
+  private mutating func remember(_ base: ModelRecord, _ state: MergeState, _ type: any VersionedModel.Type) throws {
+    let graph = snapshot.graph
+    let server = try state.read(base, type, PartReader(graph, .mergedArchive))
+    var catalog = snapshot.catalog
+    for part in graph.parts { part.type.collectSchemas(into: &catalog) }
+    guard !graph.parts.isEmpty else { return }
+    var matching = ObjectMatching(graph, catalog, rootStructure: snapshot.rootNumber == nil ? snapshot.schema : nil)
+    try matching.match(.init(base: nil, local: snapshot.root, server: server)) { _ in [] }
+    merger = ValueMerger(
+      catalog: catalog, graph: graph, options: MergeOptions(), isBaseKnown: false, incoming: .init(hasParts: true))
+    merger?.matching = matching
+    remembered = try IdentifiedObjects(graph, server)
+  }
+
+  /// - Parameters:
+  ///   - isWhole: whether the value has all that objects in it have, where it says more than what tells them apart.
+  ///   - owner: the object that holds the value.
+  private func known(_ value: ArchiveValue, isWhole: Bool, in owner: ModelRecord?) throws -> ArchiveValue {
+    try value.mapRecords { record in
+      let schema = (merger?.catalog ?? snapshot.catalog)[record.typeName]
+      guard let schema, schema.isObject else {
+        return .record(
+          ModelRecord(shape: record.shape, values: try record.values.map { try known($0, isWhole: isWhole, in: owner) })
+        )
+      }
+      let isShortened =
+        owner != nil && record.values.count < schema.fields.count && record.keys.allSatisfy { $0 == schema.identityKey }
+      if !isWhole || isShortened, let number = remembered?.number(of: record) { return .reference(number) }
+      guard !isShortened else {
+        throw ArchiveError(
+          .mergeFailed,
+          "the conflict names an object of \(schema.name) without its fields, and neither this object nor what the server "
+            + "had leads to one; resolve it with a value that has them")
+      }
+      return .record(
+        ModelRecord(shape: record.shape, values: try record.values.map { try known($0, isWhole: isWhole, in: record) }))
+    }
+  }
+}
+
+/// The objects that a value leads to, by what tells them apart.
+private struct IdentifiedObjects {
+  private struct Identity: Hashable {
+    let typeName: String
+    let value: ArchiveValue
+  }
+
+  private var numbers: [Identity: Int] = [:]
+  private var keys: [String: String] = [:]
+
+  init(_ graph: MergeGraph, _ root: ArchiveValue) throws {
+    var waiting: [Int] = []
+    var seen = Set<Int>()
+    func visit(_ value: ArchiveValue) { value.forEachReference { if seen.insert($0).inserted { waiting.append($0) } } }
+    visit(root)
+    while let number = waiting.popLast() {
+      let record = try graph.record(number)
+      let schema = graph.schema(number)
+      if let key = schema.identityKey, let id = record[key], !id.isNull {
+        for name in [schema.name] + schema.superclasses.map(\.name) {
+          keys[name] = key
+          numbers[Identity(typeName: name, value: id)] = number
+        }
+      }
+      visit(.record(record))
+    }
+  }
+
+  /// The number of the object that a record shows.
+  func number(of record: ModelRecord) -> Int? {
+    guard let key = keys[record.typeName], let id = record[key] else { return nil }
+    return numbers[Identity(typeName: record.typeName, value: id)]
+  }
+
+  func located(_ value: ArchiveValue) -> ArchiveValue {
+    value.mapRecords { record in
+      if let number = number(of: record) { return .reference(number) }
+      return .record(ModelRecord(shape: record.shape, values: record.values.map(located)))
+    }
+  }
+}
+
+extension ArchiveValue {
+  /// Whether objects stand in the value as records. One of a class that the catalog does not know may be one.
+  fileprivate func holdsObjects(_ catalog: SchemaCatalog) -> Bool {
+    if case .record(let record) = self, catalog[record.typeName]?.isObject ?? true { return true }
+    return containsInside { $0.holdsObjects(catalog) }
+  }
+}

@@ -1,0 +1,444 @@
+import Foundation
+import StrataCore
+import Testing
+
+@Suite("MergeMemory") struct MergeMemoryTests {
+  // MARK: Upgrading conflicts
+
+  /// Objects that lead to each other are no tree: each is upgraded once.
+  @Test(arguments: [2, 500])
+  func conflictsOfACycleAreUpgraded(_ count: Int) throws {
+    func crew(_ name: String) -> Crew1 {
+      let crew = Crew1("t", [], MergeState())
+      crew.sailors = (1...count).map { Sailor($0, name, crew) }
+      return crew
+    }
+    let crew1 = crew("a")
+    try crew1.acceptedByServer()
+    crew1.sailors[0].name = "mine"
+    let server = crew("theirs")
+    try crew1.merge(.model(server))
+    let data = try ArchiveEncoder().encode(crew1)
+    let opened = try ArchiveDecoder().decode(Crew2.self, from: data)
+    #expect(opened.name == "t")
+    let conflict = try #require(opened.mergeConflicts.first)
+    #expect(opened.mergeConflicts.map(\.path) == crew1.mergeConflicts.map(\.path))
+    #expect(conflict.local == "mine" && conflict.server == "theirs" && conflict.base == "a")
+    try opened.resolve(conflict, with: .server)
+    #expect(opened.sailors[0].name == "theirs" && opened.mergeConflicts.isEmpty)
+  }
+
+  /// However deep an object is, a conflict about it stays when the model has a new version.
+  @Test(arguments: [20, 40, 200])
+  func deepConflictsAreUpgraded(_ count: Int) throws {
+    let list = Chain1("t", .chain(count, "a"), MergeState())
+    try list.acceptedByServer()
+    try #require(list.first).last.name = "mine"
+    try list.merge(.model(Chain1("t", .chain(count, "theirs"), MergeState())))
+    #expect(list.mergeConflicts.count == 1)
+    let opened = try ArchiveDecoder().decode(Chain2.self, from: ArchiveEncoder().encode(list))
+    #expect(opened.mergeConflicts.map(\.path) == list.mergeConflicts.map(\.path))
+    #expect(opened.mergeConflicts.map(\.server) == ["theirs"])
+  }
+
+  /// A step that renames the field of a conflict takes the conflict with it, in an object as well.
+  @Test func movedConflictsAreUpgraded() throws {
+    let list = Chain1("t", .chain(2, "a"), MergeState())
+    try list.acceptedByServer()
+    list.title = "mine"
+    try #require(list.first).last.name = "mine"
+    try list.merge(.model(Chain1("theirs", .chain(2, "theirs"), MergeState())))
+    let opened = try ArchiveDecoder().decode(Chain2.self, from: ArchiveEncoder().encode(list))
+    #expect(Set(opened.mergeConflicts.map(\.path.description)) == ["name", "first.next.name"])
+    for conflict in opened.mergeConflicts { try opened.resolve(conflict, with: .server) }
+    #expect(opened.name == "theirs" && opened.first?.last.name == "theirs" && opened.mergeConflicts.isEmpty)
+  }
+
+  // MARK: Two elements with one identity
+
+  private static func conflicted() throws -> Doc1 {
+    func json(_ first: String, _ second: String) -> Data {
+      Data(#"{"title":"t","parts":[{"id":1,"n":"\#(first)"},{"id":1,"n":"\#(second)"}]}"#.utf8)
+    }
+    var doc = try Doc1(fromJSON: json("a", "b"))
+    (doc.parts[0].n, doc.parts[1].n) = ("mine a", "mine b")
+    try doc.mergeValues(fromJSON: json("A", "B"))
+    #expect(doc.mergeConflicts.map(\.path.description) == ["parts[id=1].n", "parts[id=1].n"])
+    return doc
+  }
+
+  /// Two conflicts that share a path keep their values.
+  @Test func conflictsOfOnePathAreUpgraded() throws {
+    let opened = try ArchiveDecoder().decode(Doc2.self, from: ArchiveEncoder().encode(Self.conflicted()))
+    #expect(opened.name == "t")
+    #expect(opened.mergeConflicts.map(\.local) == ["mine a", "mine b"])
+    #expect(opened.mergeConflicts.map(\.server) == ["A", "B"])
+  }
+
+  /// A path that several elements have sets none of them, and only the conflict that was meant is decided.
+  @Test func conflictsOfOnePathAreResolvedOneByOne() throws {
+    var doc = try Self.conflicted()
+    let conflicts = doc.mergeConflicts
+    for resolution in [MergeResolution.server, .base, .value("x")] {
+      let error = #expect(throws: ArchiveError.self) { try doc.resolve(conflicts[1], with: resolution) }
+      #expect(error?.code == .mergeFailed)
+    }
+    #expect(doc.parts.map(\.n) == ["mine a", "mine b"] && doc.mergeConflicts == conflicts)
+    doc.parts[1].n = "B"
+    try doc.resolve(conflicts[1], with: .local)
+    #expect(doc.parts.map(\.n) == ["mine a", "B"] && doc.mergeConflicts == [conflicts[0]])
+  }
+
+  /// A dictionary whose keys are no strings, emptied here.
+  @Test func conflictsOfAnEmptyMapAreResolved() throws {
+    var doc = try Doc1(fromJSON: Data(#"{"title":"t","scores":{"1":"a"}}"#.utf8))
+    doc.scores = [:]
+    try doc.mergeValues(fromJSON: Data(#"{"title":"t","scores":{"1":"b"}}"#.utf8))
+    try doc.resolve(#require(doc.mergeConflicts.first), with: .server)
+    #expect(doc.scores == [1: "b"] && doc.mergeConflicts.isEmpty)
+  }
+
+  // MARK: Lists
+
+  /// What an element remembers stays, whichever way a list is merged.
+  @Test func listsKeepWhatElementsRemember() throws {
+    var items = [try Item(fromJSON: Data(#"{"id":1,"title":"a"}"#.utf8))]
+    items[0].title = "mine"
+    try items[0].mergeValues(fromJSON: Data(#"{"id":1,"title":"theirs"}"#.utf8))
+    #expect(items[0].mergeConflicts.count == 1)
+    let before = items[0].merging
+    var box = ItemBox(items: items)
+    let server = [Item(id: 1, title: "newer", merging: MergeState())]
+    try items.mergeValues(from: server)
+    try box.mergeValues(from: ItemBox(items: server))
+    #expect(items[0].title == "newer" && items[0].merging == before)
+    #expect(box.items[0].title == "newer" && box.items[0].merging == before)
+  }
+
+  /// Elements without a value under the key are matched by content and by place.
+  @Test func refreshingAddsNoElements() throws {
+    let text = Data(#"{"all":[{"name":"y"}]}"#.utf8)
+    let things = try Things(fromJSON: text)
+    let other = Things([Thing(nil, "y")], MergeState())
+    for _ in 0..<3 {
+      try things.mergeValues(fromJSON: text)
+      try other.merge(
+        .model(Things([Thing(nil, "y")], MergeState())), base: Things([Thing(nil, "y")], MergeState()))
+    }
+    #expect(things.all.map(\.name) == ["y"] && other.all.map(\.name) == ["y"])
+  }
+
+  /// Some elements have an identity, and others have not.
+  @Test func elementsWithAndWithoutIdentities() throws {
+    let things = try Things(fromJSON: Data(#"{"all":[{"name":"x"},{"id":1,"name":"a"},{"name":"y"}]}"#.utf8))
+    let (x, one, y) = (things.all[0], things.all[1], things.all[2])
+    try things.mergeValues(
+      fromJSON: Data(#"{"all":[{"id":1,"name":"A"},{"name":"x"},{"name":"y"},{"name":"z"}]}"#.utf8))
+    #expect(things.all.map(\.name) == ["A", "x", "y", "z"])
+    #expect(things.all[0] === one && things.all[1] === x && things.all[2] === y)
+  }
+
+  /// A conflict about an element without an identity can be archived and resolved.
+  @Test(arguments: [MergeResolution.server, .local])
+  func conflictsAboutElementsWithoutIdentities(_ resolution: MergeResolution) throws {
+    let things = try Things(fromJSON: Data(#"{"all":[{"name":"x"},{"name":"y"}]}"#.utf8))
+    things.all.removeFirst()
+    let refresh = Data(#"{"all":[{"name":"x2"},{"name":"y"}]}"#.utf8)
+    try things.mergeValues(fromJSON: refresh)
+    #expect(things.all.map(\.name) == ["y"] && things.mergeConflicts.count == 1)
+    try things.mergeValues(fromJSON: refresh)
+    let opened = try ArchiveDecoder().decode(Things.self, from: ArchiveEncoder().encode(things))
+    #expect(opened.all.map(\.name) == ["y"] && opened.mergeConflicts == things.mergeConflicts)
+    try opened.resolve(#require(opened.mergeConflicts.first), with: resolution)
+    #expect(Set(opened.all.map(\.name)) == (resolution == .server ? ["x2", "y"] : ["y"]))
+    #expect(opened.mergeConflicts.isEmpty)
+  }
+
+  // MARK: Objects
+
+  private static func ship(_ id: Int, _ cabin: Int) -> Data {
+    Data(#"{"captain":{"id":\#(id),"name":"c\#(id)","cabin":{"no":\#(cabin)}}}"#.utf8)
+  }
+
+  /// The server's object comes with all that is in it.
+  @Test func resolvingTakesTheWholeObject() throws {
+    let ship = try Ship(fromJSON: Self.ship(1, 1))
+    ship.captain = Mate(2, "Bob", Cabin(2))
+    try ship.mergeValues(fromJSON: Self.ship(3, 3))
+    let opened = try ArchiveDecoder().decode(Ship.self, from: ArchiveEncoder().encode(ship))
+    for ship in [ship, opened] {
+      try ship.resolve(#require(ship.mergeConflicts.first), with: .server)
+      #expect(ship.captain?.id == 3 && ship.captain?.name == "c3" && ship.captain?.cabin?.no == 3)
+      let report = try ship.mergeValues(fromJSON: Self.ship(3, 3))
+      #expect(report.isEmpty && ship.captain?.cabin?.no == 3)
+    }
+  }
+
+  /// Nobody has all of what the base had, so it cannot come back without its inside.
+  @Test func resolvingMakesNoObjectWithoutItsInside() throws {
+    let ship = try Ship(fromJSON: Self.ship(1, 1))
+    let bob = Mate(2, "Bob", Cabin(2))
+    ship.captain = bob
+    try ship.mergeValues(fromJSON: Self.ship(3, 3))
+    let conflict = try #require(ship.mergeConflicts.first)
+    let error = #expect(throws: ArchiveError.self) { try ship.resolve(conflict, with: .base) }
+    #expect(error?.code == .mergeFailed)
+    #expect(ship.captain === bob && ship.mergeConflicts == [conflict])
+  }
+
+  /// Values without objects do not ask what the server had, which may be unreadable.
+  @Test func resolvingValuesNeedsNoBase() throws {
+    func part(_ n: ArchiveValue) -> ArchiveValue {
+      .record(ModelRecord(typeName: "MemoryPart", modelVersion: 1, fields: [("id", 1), ("n", n)]))
+    }
+    let base = ModelRecord(typeName: "MemoryDoc", modelVersion: 1, fields: [("title", true)])
+    let conflict: ArchiveValue = ["path": ["parts", ["key": "id", "id": 1]], "rule": "r", "server": part("theirs")]
+    let old = ModelRecord(
+      typeName: "MemoryDoc", modelVersion: 1,
+      fields: [
+        ("title", "t"), ("parts", [part("mine")]), ("merging", ["base": .record(base), "conflicts": [conflict]]),
+      ])
+    var doc = try ArchiveDecoder().decode(Doc1.self, from: ArchiveEncoder().encode(old))
+    try doc.resolve(#require(doc.mergeConflicts.first), with: .server)
+    #expect(doc.parts.map(\.n) == ["theirs"] && doc.mergeConflicts.isEmpty)
+  }
+
+  // MARK: Size
+
+  /// The stack does not grow with the way to a conflict.
+  @Test func conflictsAtTheEndOfAChain() throws {
+    let list = Chain1("t", .chain(3000, "a"), MergeState())
+    try list.acceptedByServer()
+    try #require(list.first).last.name = "mine"
+    try list.merge(.model(Chain1("t", .chain(3000, "theirs"), MergeState())))
+    try list.mergeValues(fromJSON: Data(#"{"title":"u"}"#.utf8))
+    let conflict = try #require(list.mergeConflicts.first)
+    #expect(conflict.path.components.count == 3001)
+    try list.resolve(conflict, with: .server)
+    #expect(list.first?.last.name == "theirs" && list.title == "u" && list.mergeConflicts.isEmpty)
+    list.first?.unlink()
+  }
+
+  /// Conflicts are upgraded together, not each with a copy of the base.
+  @Test func manyConflictsAreUpgraded() throws {
+    let count = 2000
+    let elements = ArchiveValue.array(
+      (0..<count).map { place in
+        .record(ModelRecord(typeName: "MemoryPart", modelVersion: 1, fields: [("id", .int(Int64(place))), ("n", "a")]))
+      })
+    let conflicts = ArchiveValue.array(
+      (0..<count).map { place in
+        [
+          "path": ["parts", ["key": "id", "id": .int(Int64(place))], "n"], "rule": "both changed it", "base": "a",
+          "local": "m", "server": "s",
+        ]
+      })
+    let base = ModelRecord(
+      typeName: "MemoryDoc", modelVersion: 1, fields: [("title", "t"), ("parts", elements), ("scores", [:])])
+    let old = ModelRecord(
+      typeName: "MemoryDoc", modelVersion: 1,
+      fields: [
+        ("title", "t"), ("parts", elements), ("scores", [:]),
+        ("merging", ["base": .record(base), "conflicts": conflicts]),
+      ])
+    let data = try ArchiveEncoder().encode(old)
+    var opened: Doc2?
+    let time = try ContinuousClock().measure { opened = try ArchiveDecoder().decode(Doc2.self, from: data) }
+    #expect(opened?.mergeConflicts.count == count && opened?.merging.base?["name"] == "t")
+    // A second or two; with a copy of the base for each it was 19.
+    #expect(time < .seconds(8))
+  }
+}
+
+// MARK: - Models
+
+private struct Part: DescribedModel {
+  var id: Int
+  var n: String
+  static let fields = Fields(
+    Part.self, name: "MemoryPart", version: 1, Field("id", \.id), Field("n", \.n), make: { Part(id: $0, n: $1) })
+}
+
+private struct Doc1: DescribedModel {
+  var title: String
+  var parts: [Part]
+  var scores: [Int: String]
+  var merging: MergeState
+  static let fields = Fields(
+    Doc1.self, name: "MemoryDoc", version: 1, Field("title", \.title),
+    Field("parts", \.parts, merge: .byID(), default: []), Field("scores", \.scores, default: [:]),
+    Field("merging", \.merging, default: MergeState()),
+    make: { Doc1(title: $0, parts: $1, scores: $2, merging: $3) })
+}
+
+private struct Doc2: DescribedModel, Migratable {
+  var name: String
+  var parts: [Part]
+  var scores: [Int: String]
+  var merging: MergeState
+  static let fields = Fields(
+    Doc2.self, name: "MemoryDoc", version: 2, Field("name", \.name),
+    Field("parts", \.parts, merge: .byID(), default: []), Field("scores", \.scores, default: [:]),
+    Field("merging", \.merging, default: MergeState()),
+    make: { Doc2(name: $0, parts: $1, scores: $2, merging: $3) })
+  static let migration = MigrationPlan(.step(from: 1, to: 2, .rename("title", to: "name")))
+}
+
+private struct Item: DescribedModel {
+  var id: Int
+  var title: String
+  var merging: MergeState
+  static let fields = Fields(
+    Item.self, name: "MemoryItem", version: 1, Field("id", \.id), Field("title", \.title),
+    Field("merging", \.merging, default: MergeState()), make: { Item(id: $0, title: $1, merging: $2) })
+}
+
+private struct ItemBox: DescribedModel {
+  var items: [Item]
+  static let fields = Fields(
+    ItemBox.self, name: "MemoryItemBox", version: 1, Field("items", \.items, merge: .byID(), default: []),
+    make: { ItemBox(items: $0) })
+}
+
+private final class Crew1: DescribedModel {
+  var title: String
+  var sailors: [Sailor]
+  var merging: MergeState
+  init(_ title: String, _ sailors: [Sailor], _ merging: MergeState) {
+    (self.title, self.sailors, self.merging) = (title, sailors, merging)
+  }
+  static let fields = Fields(
+    Crew1.self, name: "MemoryCrew", version: 1, Field("title", \.title),
+    Field("sailors", \.sailors, merge: .byID(), default: []), Field("merging", \.merging, default: MergeState()),
+    make: { Crew1($0, $1, $2) })
+}
+
+private final class Sailor: DescribedModel {
+  let id: Int
+  var name: String
+  weak var crew: Crew1?
+  init(_ id: Int, _ name: String, _ crew: Crew1?) { (self.id, self.name, self.crew) = (id, name, crew) }
+  static let fields = Fields(
+    Sailor.self, name: "MemorySailor", version: 1, Field("id", \.id), Field("name", \.name),
+    Field("crew", \.crew, archive: .conditional, json: .none), make: { Sailor($0, $1, $2) })
+}
+
+private final class Crew2: DescribedModel, Migratable {
+  var name: String
+  var sailors: [Sailor2]
+  var merging: MergeState
+  init(_ name: String, _ sailors: [Sailor2], _ merging: MergeState) {
+    (self.name, self.sailors, self.merging) = (name, sailors, merging)
+  }
+  static let fields = Fields(
+    Crew2.self, name: "MemoryCrew", version: 2, Field("name", \.name),
+    Field("sailors", \.sailors, merge: .byID(), default: []), Field("merging", \.merging, default: MergeState()),
+    make: { Crew2($0, $1, $2) })
+  static let migration = MigrationPlan(.step(from: 1, to: 2, .rename("title", to: "name")))
+}
+
+private final class Sailor2: DescribedModel {
+  let id: Int
+  var name: String
+  weak var crew: Crew2?
+  init(_ id: Int, _ name: String, _ crew: Crew2?) { (self.id, self.name, self.crew) = (id, name, crew) }
+  static let fields = Fields(
+    Sailor2.self, name: "MemorySailor", version: 1, Field("id", \.id), Field("name", \.name),
+    Field("crew", \.crew, archive: .conditional, json: .none), make: { Sailor2($0, $1, $2) })
+}
+
+private final class Link: DescribedModel {
+  let id: Int
+  var name: String
+  var next: Link?
+  init(_ id: Int, _ name: String, _ next: Link?) { (self.id, self.name, self.next) = (id, name, next) }
+  static let fields = Fields(
+    Link.self, name: "MemoryLink", version: 1, Field("id", \.id), Field("name", \.name), Field("next", \.next),
+    make: { Link($0, $1, $2) })
+
+  var last: Link {
+    var link = self
+    while let next = link.next { link = next }
+    return link
+  }
+
+  /// Lets go of the links one by one.
+  func unlink() {
+    var link = next
+    next = nil
+    while let current = link { (link, current.next) = (current.next, nil) }
+  }
+}
+
+extension Link? {
+  fileprivate static func chain(_ count: Int, _ last: String) -> Link? {
+    (1...count).reversed().reduce(nil as Link?) { next, id in Link(id, id == count ? last : "n", next) }
+  }
+}
+
+private final class Chain1: DescribedModel {
+  var title: String
+  var first: Link?
+  var merging: MergeState
+  init(_ title: String, _ first: Link?, _ merging: MergeState) {
+    (self.title, self.first, self.merging) = (title, first, merging)
+  }
+  static let fields = Fields(
+    Chain1.self, name: "MemoryChain", version: 1, Field("title", \.title), Field("first", \.first),
+    Field("merging", \.merging, default: MergeState()), make: { Chain1($0, $1, $2) })
+}
+
+private final class Chain2: DescribedModel, Migratable {
+  var name: String
+  var first: Link?
+  var merging: MergeState
+  init(_ name: String, _ first: Link?, _ merging: MergeState) {
+    (self.name, self.first, self.merging) = (name, first, merging)
+  }
+  static let fields = Fields(
+    Chain2.self, name: "MemoryChain", version: 2, Field("name", \.name), Field("first", \.first),
+    Field("merging", \.merging, default: MergeState()), make: { Chain2($0, $1, $2) })
+  static let migration = MigrationPlan(.step(from: 1, to: 2, .rename("title", to: "name")))
+}
+
+private final class Cabin: DescribedModel {
+  var no: Int
+  init(_ no: Int) { self.no = no }
+  static let fields = Fields(Cabin.self, name: "MemoryCabin", version: 1, Field("no", \.no), make: { Cabin($0) })
+}
+
+private final class Mate: DescribedModel {
+  let id: Int
+  var name: String
+  var cabin: Cabin?
+  init(_ id: Int, _ name: String, _ cabin: Cabin?) { (self.id, self.name, self.cabin) = (id, name, cabin) }
+  static let fields = Fields(
+    Mate.self, name: "MemoryMate", version: 1, Field("id", \.id), Field("name", \.name), Field("cabin", \.cabin),
+    make: { Mate($0, $1, $2) })
+}
+
+private final class Ship: DescribedModel {
+  var captain: Mate?
+  var merging: MergeState
+  init(_ captain: Mate?, _ merging: MergeState) { (self.captain, self.merging) = (captain, merging) }
+  static let fields = Fields(
+    Ship.self, name: "MemoryShip", version: 1, Field("captain", \.captain),
+    Field("merging", \.merging, default: MergeState()), make: { Ship($0, $1) })
+}
+
+private final class Thing: DescribedModel {
+  let id: Int?
+  var name: String
+  init(_ id: Int?, _ name: String) { (self.id, self.name) = (id, name) }
+  static let fields = Fields(
+    Thing.self, name: "MemoryThing", version: 1, Field("id", \.id), Field("name", \.name), make: { Thing($0, $1) })
+}
+
+private final class Things: DescribedModel {
+  var all: [Thing]
+  var merging: MergeState
+  init(_ all: [Thing], _ merging: MergeState) { (self.all, self.merging) = (all, merging) }
+  static let fields = Fields(
+    Things.self, name: "MemoryThings", version: 1, Field("all", \.all, merge: .byID(), default: []),
+    Field("merging", \.merging, default: MergeState()), make: { Things($0, $1) })
+}
