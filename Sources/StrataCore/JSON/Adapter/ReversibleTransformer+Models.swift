@@ -1,25 +1,29 @@
 extension ReversibleTransformer where Input == ArchiveValue, Output: Archivable {
   /// A JSON object and the model that an adapter makes of it.
   public static func model(_ adapter: JSONAdapter<Output>) -> Self {
-    Self({ try adapter.decode($0) }, reverse: { try adapter.encodeValue($0) })
+    Self(
+      Transformer({ try adapter.decode($0) }, unfinished: { try adapter.unfinished($0) }),
+      reverse: Transformer { try adapter.encodeValue($0) })
   }
 }
 
 extension ReversibleTransformer where Input == ArchiveValue {
   /// A JSON array and the models that an adapter makes of its elements. Nulls stay where they are, both ways.
   public static func models<Element>(_ adapter: JSONAdapter<Element>) -> Self where Output == [Element?] {
-    Self(
-      { value in
-        guard case .array(let elements) = value else {
-          throw ArchiveError.mismatch(expected: "an array", found: value.kind)
-        }
-        return try elements.enumerated().map { index, element in
-          do { return element.isNull ? nil : try adapter.decode(element) } catch {
-            throw ArchiveError.at(.index(index), error)
-          }
-        }
-      },
-      reverse: { models in
+    @Sendable func models(
+      _ value: ArchiveValue, _ decode: (ArchiveValue) throws -> Element
+    ) throws -> [Element?] {
+      guard case .array(let elements) = value else {
+        throw ArchiveError.mismatch(expected: "an array", found: value.kind)
+      }
+      return try elements.enumerated().map { index, element in
+        do { return element.isNull ? nil : try decode(element) } catch { throw ArchiveError.at(.index(index), error) }
+      }
+    }
+    return Self(
+      Transformer(
+        { try models($0) { try adapter.decode($0) } }, unfinished: { try models($0) { try adapter.unfinished($0) } }),
+      reverse: Transformer { models in
         .array(
           try models.enumerated().map { index, model in
             do { return try model.map { try adapter.encodeValue($0) } ?? .null } catch {
