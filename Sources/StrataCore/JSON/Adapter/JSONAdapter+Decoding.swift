@@ -104,9 +104,7 @@ extension JSONAdapter {
   }
 
   private func made(_ value: ArchiveValue, in context: DecodingContext) throws -> Root {
-    let root = try Root.make(from: value, in: context)
-    try context.checkFailures(of: root)
-    return root
+    try context.checked { try Root.make(from: value, in: context) }
   }
 
   /// The value at a path and the path of its errors.
