@@ -49,9 +49,10 @@ struct DifferenceApplyingTests {
   @Test("A value of another kind is an error, and does not stay as it is")
   func kinds() throws {
     for (old, new, third) in [
-      (elements([1, 2]), elements([2, 1]), [:]), (elements([1, 2]), elements([2, 1]), .set([])), ([1], [2], .set([1])),
+      (elements([1, 2]), elements([2, 1]), ["a": 1]), (elements([1, 2]), elements([2, 1]), .set([])),
+      ([1], [2], .set([1])),
       ([1, 2], [1, 2, 3], .set([1, 2])), (["a": 1], ["a": 1, "b": 2], .set([])), (.set([]), .set([1]), []),
-      (["a": [1]], ["a": [2]], ["a": .set([1])]), (1, 2, [:]),
+      (["a": [1]], ["a": [2]], ["a": .set([1])]), (1, 2, ["a": 1]),
     ] as [(ArchiveValue, ArchiveValue, ArchiveValue)] {
       let error = #expect(throws: ArchiveError.self) { try applied(old, new, to: third) }
       #expect(error?.code == .mergeFailed, "\(old) \(third)")
