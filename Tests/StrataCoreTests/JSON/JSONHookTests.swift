@@ -15,9 +15,12 @@ private struct Counted: DescribedModel, PostDecoding, Hashable {
 
 private struct Refusal: Error {}
 
-private let adapter = Result { try JSONAdapter<Counted>() }
-private var model: ReversibleTransformer<ArchiveValue, Counted> { get throws { .model(try adapter.get()) } }
-private var models: ReversibleTransformer<ArchiveValue, [Counted?]> { get throws { .models(try adapter.get()) } }
+private let adapter: JSONAdapter<Counted> = {
+  do { return try JSONAdapter() } catch { fatalError("\(error)") }
+}()
+private let model = ReversibleTransformer.model(adapter)
+private let models = ReversibleTransformer<ArchiveValue, [Counted?]>.models(adapter)
+private let chainedModel = ReversibleTransformer<ArchiveValue, ArchiveValue>(both: { $0 }).then(model)
 
 /// The same in every form in which a field may read models.
 private struct Forms: DescribedModel, Equatable {
@@ -31,13 +34,13 @@ private struct Forms: DescribedModel, Equatable {
   static let fields = Fields(
     Forms.self, name: "HookForms", version: 1, Field("plain", \.plain, default: []),
     Field("valid", \.valid, json: .path("valid").skippingInvalid, default: []),
-    Field("one", \.one, json: .path("one").by((try? model.optional)!)),
-    Field("many", \.many, json: .path("many").by((try? models)!), default: []),
-    Field("list", \.list, json: .path("list").by((try? model.array)!), default: []),
-    Field("table", \.table, json: .path("table").by((try? model.dictionaryValues)!), default: [:]),
+    Field("one", \.one, json: .path("one").by(model.optional)),
+    Field("many", \.many, json: .path("many").by(models), default: []),
+    Field("list", \.list, json: .path("list").by(model.array), default: []),
+    Field("table", \.table, json: .path("table").by(model.dictionaryValues), default: [:]),
     Field(
       "chained", \.chained,
-      json: .path("chained").by((try? ReversibleTransformer<ArchiveValue, ArchiveValue>(both: { $0 }).then(model))!)),
+      json: .path("chained").by(chainedModel)),
     make: { Forms(plain: $0, valid: $1, one: $2, many: $3, list: $4, table: $5, chained: $6) })
 }
 
