@@ -48,12 +48,14 @@ struct DifferenceApplyingTests {
 
   @Test("A value of another kind is an error, and does not stay as it is")
   func kinds() throws {
-    for (old, new, third) in [
-      (elements([1, 2]), elements([2, 1]), ["a": 1]), (elements([1, 2]), elements([2, 1]), .set([])),
-      ([1], [2], .set([1])),
-      ([1, 2], [1, 2, 3], .set([1, 2])), (["a": 1], ["a": 1, "b": 2], .set([])), (.set([]), .set([1]), []),
-      (["a": [1]], ["a": [2]], ["a": .set([1])]), (1, 2, ["a": 1]),
-    ] as [(ArchiveValue, ArchiveValue, ArchiveValue)] {
+    let (pair, swapped) = (elements([1, 2]), elements([2, 1]))
+    let object: ArchiveValue = ["a": 1]
+    let cases: [(ArchiveValue, ArchiveValue, ArchiveValue)] = [
+      (pair, swapped, object), (pair, swapped, .set([])), ([1], [2], .set([1])), ([1, 2], [1, 2, 3], .set([1, 2])),
+      (object, ["a": 1, "b": 2], .set([])), (.set([]), .set([1]), []), (["a": [1]], ["a": [2]], ["a": .set([1])]),
+      (1, 2, object),
+    ]
+    for (old, new, third) in cases {
       let error = #expect(throws: ArchiveError.self) { try applied(old, new, to: third) }
       #expect(error?.code == .mergeFailed, "\(old) \(third)")
     }

@@ -44,7 +44,7 @@ extension ValueDifference {
         return new
       }
       // Only an array has an order.
-      guard value.arrayValue != nil || !own.contains(where: { $0.kind == .reordered }) else { throw Self.mismatch }
+      if case .array = value {} else if own.contains(where: { $0.kind == .reordered }) { throw Self.mismatch }
       switch value {
       case .object(let object): return .object(ArchiveObject(uniqueEntries: try applied(to: object.entries)))
       case .record(let record): return .record(record.with(try applied(to: record.object.entries)))
