@@ -118,9 +118,7 @@ public struct ArchiveDecoder: Sendable {
     _ body: RawSpan, fileSize: Int, _ report: inout DecodingReport
   ) throws -> T {
     try decode(body, fileSize: fileSize, &report) { reader in
-      let value = try reader.readRoot(T.self)
-      try reader.context.checkFailures(of: value)
-      return value
+      try reader.context.checked { try reader.readRoot(T.self) }
     }
   }
 

@@ -130,12 +130,13 @@ public struct ArchiveSequence<Element: Archivable>: AsyncSequence {
           try schema?.check(stamp)
           guard stamp.kind == .member else { return [T]() }
           context.budget.begin(fileSize: size)
-          var archive = ArchiveReader(body.span.bytes, context: context)
-          try archive.beginBody()
-          let models = try archive.readRoots(T.self)
-          try archive.endBody()
-          try context.checkFailures(of: models)
-          return models
+          return try context.checked {
+            var archive = ArchiveReader(body.span.bytes, context: context)
+            try archive.beginBody()
+            let models = try archive.readRoots(T.self)
+            try archive.endBody()
+            return models
+          }
         } count: {
           $0.count
         }

@@ -79,9 +79,7 @@ extension ArchiveDecoder {
     report: inout DecodingReport
   ) throws -> T {
     try decodeRow(row, definitions, contents, &report) { reader in
-      let value = try reader.readRoot(T.self)
-      try reader.context.checkFailures(of: value)
-      return value
+      try reader.context.checked { try reader.readRoot(T.self) }
     }
   }
 

@@ -6,14 +6,25 @@ final class JSONNotes: SchemaNotes {
   let plan: JSONPlan
   /// How the cases of an enum are identified.
   let tagging: JSONTagging
+  let taggingProblem: ArchiveError?
 
   init(_ schema: ModelSchema) {
     plan = JSONPlan(typeName: schema.name, fields: schema.fields, keepsUnknownFields: schema.keepsUnknownFields)
     tagging = (schema.type as? any JSONTagged.Type)?.jsonTagging ?? .external
+    taggingProblem = tagging.problem(schema)
   }
 }
 
 extension ModelSchema {
   package var jsonPlan: JSONPlan { notes(JSONNotes.self).plan }
-  package var jsonTagging: JSONTagging { notes(JSONNotes.self).tagging }
+  package var jsonTaggingProblem: ArchiveError? { notes(JSONNotes.self).taggingProblem }
+
+  /// How the cases of an enum are identified.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `invalidMapping`.
+  func jsonTagging() throws -> JSONTagging {
+    let notes = notes(JSONNotes.self)
+    if let problem = notes.taggingProblem { throw problem }
+    return notes.tagging
+  }
 }

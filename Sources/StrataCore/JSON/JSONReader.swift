@@ -67,10 +67,7 @@ public struct JSONReader: Sendable {
   func read<T: Archivable>(_ type: T.Type, from data: Data, in context: DecodingContext) throws -> T {
     context.budget.begin(fileSize: data.count)
     return try withRoot(of: data, depthLimit: ArchiveLimits().depth) { root in
-      let value: T
-      do { value = try T.make(fromJSON: root, in: context) } catch { throw root.located(error) }
-      try context.checkFailures(of: value)
-      return value
+      try context.checked { do { return try T.make(fromJSON: root, in: context) } catch { throw root.located(error) } }
     }
   }
 

@@ -29,7 +29,7 @@ final class JSONWriting {
     if makeCatalog == nil, schemas.isEmpty { return nil }
     if let known = layouts[ObjectIdentifier(shape)] { return known.layout }
     let schema = try schema(of: shape)
-    let layout = schema.map { makeLayout(shape, $0) }
+    let layout = try schema.map { try makeLayout(shape, $0) }
     layouts[ObjectIdentifier(shape)] = (shape, layout)
     return layout
   }
@@ -48,9 +48,9 @@ final class JSONWriting {
     return schema
   }
 
-  private func makeLayout(_ shape: RecordShape, _ schema: ModelSchema) -> JSONLayout {
+  private func makeLayout(_ shape: RecordShape, _ schema: ModelSchema) throws -> JSONLayout {
     let plan = plans[ObjectIdentifier(schema)] ?? schema.jsonPlan
-    if schema.isEnumeration { return JSONLayout(shape, nil, tagging: schema.jsonTagging.ifNotPlain) }
+    if schema.isEnumeration { return try JSONLayout(shape, nil, tagging: schema.jsonTagging().ifNotPlain) }
     if shape == schema.fullShape { return plan.layout }
     return JSONLayout(shape, plan, writesUnknownKeys: writesUnknownKeys)
   }

@@ -18,9 +18,7 @@ extension VersionedModel {
   /// Makes the model of a JSON object that was read before.
   public init(fromJSON json: ArchiveValue, validates: Bool = true) throws {
     let context = DecodingContext(source: .json, finishing: .gathering(validates: validates))
-    let model = try Self.make(fromJSON: json, in: context)
-    try context.checkFailures(of: model)
-    self = model
+    self = try context.checked { try Self.make(fromJSON: json, in: context) }
   }
 
   /// The model as a JSON object, as ``JSONWriter`` writes it.

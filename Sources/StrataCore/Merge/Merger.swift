@@ -29,7 +29,8 @@ public struct Merger: Sendable {
   ///   - base: what both started from; `nil` where nobody knows.
   /// - Throws: ``ArchiveError`` with the code `mergeFailed` where a policy fails or conflicts are to fail,
   ///   `unsupportedVersion` where records of one type have different versions and its model is not among those given,
-  ///   `newerModel` and `migrationFailed` as upgrading does, `notEncodable` where objects are shared or in cycles, and
+  ///   `newerModel` and `migrationFailed` as upgrading does, `notEncodable` where objects are shared or in cycles and
+  ///   where a reference stands outside of a graph, and
   ///   `limitExceeded` for nesting beyond the limit.
   public func merge(_ server: ArchiveValue, into local: ArchiveValue, base: ArchiveValue? = nil) throws -> (
     value: ArchiveValue, report: MergeReport
@@ -77,9 +78,16 @@ public struct Merger: Sendable {
 extension ArchiveValue {
   /// The value with the objects of a graph in their places.
   ///
-  /// - Throws: ``ArchiveError`` with the code `notEncodable` where an object is referred to twice.
+  /// - Throws: ``ArchiveError`` with the code `notEncodable` where an object is referred to twice, and where a reference stands
+  ///   outside of a graph.
   package func asTree() throws -> ArchiveValue {
-    guard case .graph(let graph) = self else { return self }
+    guard case .graph(let graph) = self else {
+      guard !hasReferences else {
+        throw ArchiveError(
+          .notEncodable, "a reference names an object of a graph, and stands outside of one; merge the whole graph")
+      }
+      return self
+    }
     var seen = Set<Int>()
     var depth = 0
     func expanded(_ value: ArchiveValue) throws -> ArchiveValue {

@@ -14,9 +14,7 @@ extension VersionedModel {
   public init(dictionary: [String: ArchiveValue]?, validates: Bool = true) throws {
     let context = DecodingContext(
       source: .dictionary, includesExcluded: true, finishing: .gathering(validates: validates))
-    let model = try Self.make(dictionary: dictionary ?? [:], in: context)
-    try context.checkFailures(of: model)
-    self = model
+    self = try context.checked { try Self.make(dictionary: dictionary ?? [:], in: context) }
   }
 
   /// The values of all fields by key, those that archives leave out too; nil is `.null`.

@@ -1,7 +1,7 @@
 extension Transformer {
   /// The same for optionals: nil stays nil.
   public var optional: Transformer<Input?, Output?> {
-    Transformer<Input?, Output?> { input in try input.map { try transform($0) } }
+    lifted { one, input in try input.map { try one.transform($0) } }
   }
 
   /// The same for arrays, element by element: as many as before, in their order.
@@ -9,26 +9,28 @@ extension Transformer {
   /// An error has the index of the element in its path. For arrays with nulls in them use ``optional`` first, which
   /// keeps them, or ``arrayDroppingNulls``.
   public var array: Transformer<[Input], [Output]> {
-    Transformer<[Input], [Output]> { try Self.mapped($0) { (input) throws(TransformError) in try transform(input) } }
+    lifted { one, inputs in try Self.mapped(inputs) { (input) throws(TransformError) in try one.transform(input) } }
   }
 
   /// The same for arrays with nulls in them, which go.
   public var arrayDroppingNulls: Transformer<[Input?], [Output]> {
-    Transformer<[Input?], [Output]> { inputs in
+    lifted { one, inputs in
       try Self.mapped(inputs) { (input) throws(TransformError) in
         guard let input else { return Output?.none }
-        return try transform(input)
+        return try one.transform(input)
       }.compactMap(\.self)
     }
   }
 
   /// The same for the values of dictionaries; an error has the key in its path.
   public var dictionaryValues: Transformer<[String: Input], [String: Output]> {
-    Transformer<[String: Input], [String: Output]> { dictionary in
+    lifted { one, dictionary in
       // In the order of the keys, so that of several errors always the same one is thrown.
       var result: [String: Output] = [:]
       for (key, value) in dictionary.sorted(by: { $0.key < $1.key }) {
-        do throws(TransformError) { result[key] = try transform(value) } catch { throw error.prefixed(by: .key(key)) }
+        do throws(TransformError) { result[key] = try one.transform(value) } catch {
+          throw error.prefixed(by: .key(key))
+        }
       }
       return result
     }
@@ -51,7 +53,7 @@ extension Transformer {
 extension Transformer where Input: Hashable, Output: Hashable {
   /// The same for sets. Elements that become equal become one.
   public var set: Transformer<Set<Input>, Set<Output>> {
-    Transformer<Set<Input>, Set<Output>> { try Set($0.map { try transform($0) }) }
+    lifted { one, inputs in try Set(inputs.map { try one.transform($0) }) }
   }
 }
 

@@ -7,9 +7,28 @@
 /// be given one that is not.
 public struct Transformer<Input: Sendable, Output: Sendable>: Sendable {
   private let body: @Sendable (Input) throws -> Output
+  /// The same function with an output on which no hooks and rules of models ran; `nil` where it runs none.
+  private let unfinishedBody: (@Sendable (Input) throws -> Output)?
 
   /// A transformer of a function.
-  public init(_ transform: @escaping @Sendable (Input) throws -> Output) { body = transform }
+  public init(_ transform: @escaping @Sendable (Input) throws -> Output) { self.init(transform, unfinished: nil) }
+
+  init(
+    _ transform: @escaping @Sendable (Input) throws -> Output,
+    unfinished: (@Sendable (Input) throws -> Output)?
+  ) {
+    (body, unfinishedBody) = (transform, unfinished)
+  }
+
+  /// What a field reads with, which makes its own models of the output: their hooks and rules come then, once.
+  var unfinished: Transformer { unfinishedBody.map { Transformer($0) } ?? self }
+
+  /// A transformer that uses this one.
+  func lifted<In, Out>(_ body: @escaping @Sendable (Transformer, In) throws -> Out) -> Transformer<In, Out> {
+    guard let unfinishedBody else { return Transformer<In, Out> { try body(self, $0) } }
+    let unfinished = Transformer(unfinishedBody)
+    return Transformer<In, Out>({ try body(self, $0) }, unfinished: { try body(unfinished, $0) })
+  }
 
   /// The output for an input.
   ///
@@ -20,7 +39,8 @@ public struct Transformer<Input: Sendable, Output: Sendable>: Sendable {
 
   /// This transformer, and another one on what it yields.
   public func then<Next>(_ next: Transformer<Output, Next>) -> Transformer<Input, Next> {
-    Transformer<Input, Next> { try next.transform(transform($0)) }
+    // What the next one is given is finished: only what comes out in the end is made once more.
+    next.lifted { next, input in try next.transform(transform(input)) }
   }
 
   /// This transformer, and another one on what it yields.

@@ -136,6 +136,18 @@ struct JSONPatchTests {
     #expect(error?.codingPath == [.index(1)] && error?.description.contains("private") == false)
   }
 
+  @Test(
+    "An operation that says one thing twice is refused: what another program does with it is not known",
+    arguments: [
+      #"{"op": "remove", "op": "test", "path": "/a", "value": 1}"#, #"{"op": "remove", "path": "/a", "path": "/b"}"#,
+      #"{"op": "add", "path": "/a", "value": {"b": 1, "b": 2}}"#,
+      #"{"op": "remove", "path": "/a", "more": 1, "more": 1}"#,
+    ])
+  func duplicates(_ operation: String) {
+    let error = #expect(throws: ArchiveError.self) { try JSONPatch(parsing: Data("[\(operation)]".utf8)) }
+    #expect(error?.code == .invalidJSON && error?.codingPath.first == .index(0))
+  }
+
   @Test("The pointers of RFC 6901, section 5, lead to what stands there")
   func pointers() throws {
     let document = try value(

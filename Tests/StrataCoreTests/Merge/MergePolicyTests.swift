@@ -55,6 +55,26 @@ struct MergePolicyTests {
     }
   }
 
+  @Test("A counter that both sides clear is clear, and a sum beyond what its type holds is a conflict")
+  func clearedSums() throws {
+    let cleared = try merge(.sumOfDeltas, 10, .null, .null)
+    #expect(cleared.value == .null && cleared.outcome == nil)
+    let gone = try merge(.sumOfDeltas, 10, nil, nil)
+    #expect(gone.value == nil && gone.outcome == nil)
+    #expect(try merge(.sumOfDeltas, 10, .null, nil).value == .null)
+    // One that one side cleared counts from 0.
+    #expect(try merge(.sumOfDeltas, 10, .null, 15).value == 5)
+    for sum in [(3e38, 3e38), (-3e38, -3e38)] as [(Float, Float)] {
+      let merged = try merge(.sumOfDeltas, .float(0), .float(sum.0), .float(sum.1))
+      #expect(merged.value == .float(sum.0) && merged.outcome == .conflict)
+    }
+    let doubles = try merge(.sumOfDeltas, 0.5, 1.5e308, 1.5e308)
+    #expect(doubles.value == 1.5e308 && doubles.outcome == .conflict)
+    let integers = try merge(.sumOfDeltas, 0, .uint(.max), .uint(.max))
+    #expect(integers.outcome == .conflict)
+    #expect(try merge(.sumOfDeltas, .float(1), .float(2), .float(3)).value == .float(4))
+  }
+
   @Test("Of several policies the first merges as it does alone, and the second only where that finds a conflict")
   func several() throws {
     let (a, ab, ac): (ArchiveValue, ArchiveValue, ArchiveValue) = (["a"], ["a", "b"], ["a", "c"])

@@ -17,6 +17,27 @@ struct MergerTests {
     #expect(twoWays.value == ["a": 2, "b": 1, "gone": 1, "mine": 1])
   }
 
+  @Test("A reference outside of a graph names nothing, and is an error")
+  func bareReferences() {
+    let lists: [ArchiveValue] = [
+      .reference(0), ["l": [.reference(0)]], .map([.init(key: .reference(1), value: 1)]), .set([.reference(-1)]),
+      .record(ModelRecord(typeName: "R", modelVersion: 1, fields: [("a", .reference(7))])),
+      .graph(ObjectGraph(objects: [["a": 1]], root: .reference(1))),
+    ]
+    for value in lists {
+      for options in [MergeOptions(), MergeOptions(policies: ["l": .byID()]), MergeOptions(policy: .union)] {
+        for (server, local, base) in [(value, ["l": []], nil), (["l": []], value, nil), (["l": []], ["l": [1]], value)]
+          as [(ArchiveValue, ArchiveValue, ArchiveValue?)]
+        {
+          let error = #expect(throws: ArchiveError.self) {
+            try Merger(options: options).merge(server, into: local, base: base)
+          }
+          #expect(error?.code == .notEncodable, "\(value.kind)")
+        }
+      }
+    }
+  }
+
   @Test("Absence removes what the base has, or says nothing, at every depth")
   func absence() throws {
     let base: ArchiveValue = ["a": 1, "in": ["b": 1, "c": 1]]

@@ -6,7 +6,8 @@ public struct Discriminator: Sendable {
   let content: String?
 
   /// The text at a path: `type`, or `meta.kind`. Numbers and booleans count as their text. What is written has the tag
-  /// there, unless the variant's own mapping has put it.
+  /// there, first, unless the variant's own mapping has put it. Where that has put something else there, or on the way
+  /// there, a null too, writing is an error with the code `notEncodable`.
   public static func key(_ path: JSONPath) -> Discriminator {
     Discriminator(tag: { Self.text($0, path) }, path: path, content: nil)
   }

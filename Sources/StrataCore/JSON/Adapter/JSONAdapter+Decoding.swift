@@ -98,10 +98,13 @@ extension JSONAdapter {
     }
   }
 
+  /// What a document holds, before any hook or rule of a model.
+  func unfinished(_ json: ArchiveValue) throws -> Root {
+    try Root.make(from: json, in: context(.first, finishesModels: false))
+  }
+
   private func made(_ value: ArchiveValue, in context: DecodingContext) throws -> Root {
-    let root = try Root.make(from: value, in: context)
-    try context.checkFailures(of: root)
-    return root
+    try context.checked { try Root.make(from: value, in: context) }
   }
 
   /// The value at a path and the path of its errors.

@@ -30,8 +30,8 @@ public struct JSONCluster<Result>: Sendable {
 
   /// A cluster of variants.
   ///
-  /// - Throws: ``ArchiveError`` with the code `invalidMapping` where a tag is a duplicate, where there is no variant, or
-  ///   where the fallback is none of them.
+  /// - Throws: ``ArchiveError`` with the code `invalidMapping` where a tag is a duplicate, where there is no variant,
+  ///   where the fallback is none of them, or where the discriminator names no place of its own for a tag.
   public init(
     by discriminator: Discriminator, unknown: Unknown = .fail, _ variants: JSONVariant<Result>...
   ) throws {
@@ -47,6 +47,12 @@ public struct JSONCluster<Result>: Sendable {
     if case .fallback(let tag) = unknown, !tags.contains(tag) {
       errors.append(Self.invalid("the fallback \(tag) is none of the variants"))
     }
+    if let path = discriminator.path {
+      if path.readsEach { errors.append(Self.invalid("a tag is one text, and the path \(path) leads to several")) }
+      if discriminator.content.map({ JSONPath(key: $0) }) == path {
+        errors.append(Self.invalid("the tag and the content have one key, \(path); give them two"))
+      }
+    }
     if let error = ArchiveError.combined(errors) { throw error }
   }
 
@@ -54,15 +60,23 @@ public struct JSONCluster<Result>: Sendable {
 
   /// Reads a document with the variant that its tag names.
   ///
-  /// - Throws: ``ArchiveError`` with the code `missingValue` where there is no tag, `unknownCase` where no variant has
+  /// - Throws: ``ArchiveError`` with the code `invalidJSON` where the text is no JSON, or an object in it has a key twice;
+  ///   with the code `missingValue` where there is no tag, `unknownCase` where no variant has
   ///   it, `invalidMapping` where clusters send the document to each other without end, and what the variant throws.
-  public func decode(_ json: Data) throws -> Result { try decode(JSONReader().read(json)) }
+  public func decode(_ json: Data) throws -> Result { try decode(Self.parsed(json)) }
 
   /// Reads a document that was parsed before.
   public func decode(_ json: ArchiveValue) throws -> Result { try decode(json, seen: []) }
 
+  private static func parsed(_ json: Data) throws -> ArchiveValue {
+    var reader = JSONReader()
+    // As the models do: a tag that another reader takes from the other one of two is how checks are bypassed.
+    reader.duplicateKeys = .refuse
+    return try reader.read(json)
+  }
+
   /// Reads an array of documents of any kinds, in its order.
-  public func decodeArray(_ json: Data) throws -> [Result] { try decodeArray(JSONReader().read(json)) }
+  public func decodeArray(_ json: Data) throws -> [Result] { try decodeArray(Self.parsed(json)) }
 
   /// Reads an array that was parsed before. Unknown tags are left out where the cluster skips them; any other error is
   /// thrown.
@@ -183,20 +197,34 @@ public struct JSONCluster<Result>: Sendable {
       }
       return value
     }
-    guard case .object(let object) = value else {
-      throw ArchiveError(.notEncodable, "a variant is no object, so the tag has no place in it")
+    return try Self.tagged(value, tag, at: path.components[...], path)
+  }
+
+  /// An object with the tag in it, first among what is beside it and beside each container on the way. Nothing that the
+  /// variant has written is replaced.
+  private static func tagged(
+    _ value: ArchiveValue?, _ tag: String, at steps: ArraySlice<ArchiveError.PathComponent>, _ path: JSONPath
+  ) throws -> ArchiveValue {
+    guard let step = steps.first else {
+      guard value == nil else { throw noPlace("the variant has another value where the tag belongs", path) }
+      return .string(tag)
     }
-    var target = ArchiveValue.object(ArchiveObject())
-    try target.set(.string(tag), at: path.components[...])
-    for entry in object.entries {
-      // A container that the tag shares with fields.
-      if case .object? = target[entry.key], case .object(let shared) = entry.value {
-        for inner in shared.entries { try target.set(inner.value, at: [.key(entry.key), .key(inner.key)]) }
-      } else {
-        try target.set(entry.value, at: [.key(entry.key)])
-      }
+    if let value, !value.takes(step) {
+      throw noPlace("a variant has \(value.kind) on the way to its tag, which has no place in it", path)
     }
-    return target
+    var result = try value ?? ArchiveValue.container(.null, for: step)
+    let inner = try tagged(result[step], tag, at: steps.dropFirst(), path)
+    if case .key(let key) = step, case .object(let object) = result {
+      let others = object.entries.filter { !ExactKey.isSame($0.key, key) }
+      return .object(ArchiveObject(uniqueEntries: [.init(key: key, value: inner)] + others))
+    }
+    try result.set(inner, at: [step])
+    return result
+  }
+
+  private static func noPlace(_ reason: String, _ path: JSONPath) -> ArchiveError {
+    ArchiveError(.notEncodable, reason + "; map the field elsewhere, or choose another place for the tag").prefixed(
+      by: path.components)
   }
 
   private static func invalid(_ reason: String) -> ArchiveError { ArchiveError(.invalidMapping, reason) }

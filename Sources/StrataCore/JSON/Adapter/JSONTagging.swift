@@ -45,13 +45,24 @@ public struct JSONTagging: Sendable {
   private func name(_ tag: String) -> String { names.first { $0.tag == tag }?.name ?? tag }
   private func tag(_ name: String) -> String { names.first { $0.name == name }?.tag ?? name }
 
-  /// What is wrong with the names.
+  /// What is wrong with the names: cases that the enum does not have, and tags that two cases are written as.
   func problem(_ schema: ModelSchema) -> ArchiveError? {
-    ArchiveError.combined(
-      names.filter { schema.caseName($0.name) == nil }.map {
-        ArchiveError(
-          .invalidMapping, "the enum has no case \($0.name), which a tag of JSON names", typeName: schema.name)
-      })
+    var problems: [String] = []
+    for (tag, name) in names {
+      guard let named = schema.caseName(name) else {
+        problems.append("the enum has no case \(name), which a tag of JSON names")
+        continue
+      }
+      let meant = self.name(tag)
+      if schema.caseName(meant) != named {
+        problems.append("the tag \(tag) is given to two cases, \(meant) and \(name); give one of them another")
+      }
+      if let other = schema.cases.map(\.name).first(where: { $0 == tag && $0 != named && self.tag($0) == tag }) {
+        problems.append(
+          "the tag \(tag) of \(name) is what the case \(other) is written as; give \(other) a tag of its own")
+      }
+    }
+    return ArchiveError.combined(problems.map { ArchiveError(.invalidMapping, $0, typeName: schema.name) })
   }
 
   // MARK: Reading
@@ -144,6 +155,6 @@ public protocol JSONTagged: VersionedModel {
 extension ModelSchema {
   /// The case that a JSON object holds, as archives hold it.
   func caseRecord(ofJSON object: ArchiveObject) throws -> ModelRecord {
-    do { return try jsonTagging.record(object, self) } catch { throw ArchiveError.wrap(error).inType(name) }
+    do { return try jsonTagging().record(object, self) } catch { throw ArchiveError.wrap(error).inType(name) }
   }
 }

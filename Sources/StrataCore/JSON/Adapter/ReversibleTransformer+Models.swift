@@ -1,25 +1,29 @@
 extension ReversibleTransformer where Input == ArchiveValue, Output: Archivable {
   /// A JSON object and the model that an adapter makes of it.
   public static func model(_ adapter: JSONAdapter<Output>) -> Self {
-    Self({ try adapter.decode($0) }, reverse: { try adapter.encodeValue($0) })
+    Self(
+      Transformer({ try adapter.decode($0) }, unfinished: { try adapter.unfinished($0) }),
+      reverse: Transformer { try adapter.encodeValue($0) })
   }
 }
 
 extension ReversibleTransformer where Input == ArchiveValue {
   /// A JSON array and the models that an adapter makes of its elements. Nulls stay where they are, both ways.
   public static func models<Element>(_ adapter: JSONAdapter<Element>) -> Self where Output == [Element?] {
-    Self(
-      { value in
-        guard case .array(let elements) = value else {
-          throw ArchiveError.mismatch(expected: "an array", found: value.kind)
-        }
-        return try elements.enumerated().map { index, element in
-          do { return element.isNull ? nil : try adapter.decode(element) } catch {
-            throw ArchiveError.at(.index(index), error)
-          }
-        }
-      },
-      reverse: { models in
+    @Sendable func models(
+      _ value: ArchiveValue, _ decode: (ArchiveValue) throws -> Element
+    ) throws -> [Element?] {
+      guard case .array(let elements) = value else {
+        throw ArchiveError.mismatch(expected: "an array", found: value.kind)
+      }
+      return try elements.enumerated().map { index, element in
+        do { return element.isNull ? nil : try decode(element) } catch { throw ArchiveError.at(.index(index), error) }
+      }
+    }
+    return Self(
+      Transformer(
+        { try models($0) { try adapter.decode($0) } }, unfinished: { try models($0) { try adapter.unfinished($0) } }),
+      reverse: Transformer { models in
         .array(
           try models.enumerated().map { index, model in
             do { return try model.map { try adapter.encodeValue($0) } ?? .null } catch {
@@ -31,6 +35,9 @@ extension ReversibleTransformer where Input == ArchiveValue {
 
   /// A JSON object whose keys are identifiers, `{"7": {…}}`, and the array of what is under them, each with its
   /// identifier under a key of its own: `[{"id": "7", …}]`. In the order of the document.
+  ///
+  /// The way back throws ``ArchiveError`` with the code `notEncodable` for what is no array, for an element without a text
+  /// under the key, and for two with the same.
   public static func keyedElements(_ key: String) -> Self where Output == ArchiveValue {
     Self(
       { value in
@@ -48,16 +55,26 @@ extension ReversibleTransformer where Input == ArchiveValue {
           })
       },
       reverse: { value in
+        guard case .array(let elements) = value else {
+          throw ArchiveError(.notEncodable, "found \(value.kind) where an array of elements with keys is expected")
+        }
         var entries: [ArchiveObject.Entry] = []
-        for (index, element) in (value.arrayValue ?? []).enumerated() {
+        var ids = Set<ExactKey>()
+        for (index, element) in elements.enumerated() {
           guard case .object(var object) = element, let id = object[key]?.stringValue else {
             throw ArchiveError(
               .notEncodable, "an element has no text under the key that identifies it", path: [.index(index)])
           }
+          guard ids.insert(ExactKey(id)).inserted else {
+            throw ArchiveError(
+              .notEncodable,
+              "two elements have one text under the key that identifies them, and an object has one place",
+              path: [.index(index)])
+          }
           object[key] = nil
           entries.append(.init(key: id, value: .object(object)))
         }
-        return .object(ArchiveObject(entries))
+        return .object(ArchiveObject(uniqueEntries: entries))
       })
   }
 }

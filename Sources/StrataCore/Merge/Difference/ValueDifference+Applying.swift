@@ -1,7 +1,11 @@
 extension ValueDifference {
   /// The old value with the differences in it: the new one.
   ///
-  /// - Throws: ``ArchiveError`` with the code `mergeFailed` where the value does not have what was there before.
+  /// Of another value than the old one, what the difference does not name stays. Elements of an array that are told apart by
+  /// a key and that a new order does not name follow it.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `mergeFailed` where the value does not have what was there before, or has
+  ///   already what was added under a key or to a set.
   /// - Complexity: linear in the sizes of the value and of the difference, times the length of the paths; n log n in
   ///   the members of sets and maps.
   public func applied(to value: ArchiveValue) throws -> ArchiveValue {
@@ -39,6 +43,8 @@ extension ValueDifference {
         guard change.old.map(value.isSame) ?? false else { throw Self.mismatch }
         return new
       }
+      // Only an array has an order.
+      if case .array = value {} else if own.contains(where: { $0.kind == .reordered }) { throw Self.mismatch }
       switch value {
       case .object(let object): return .object(ArchiveObject(uniqueEntries: try applied(to: object.entries)))
       case .record(let record): return .record(record.with(try applied(to: record.object.entries)))
@@ -74,10 +80,18 @@ extension ValueDifference {
     }
 
     private func applied(toMembers members: [ArchiveValue]) throws -> [ArchiveValue] {
-      let changes = children.flatMap(\.node.own)
+      let changes = try children.flatMap { component, node in
+        guard case .value = component, node.children.isEmpty, node.own.allSatisfy({ $0.kind != .changed }) else {
+          throw Self.mismatch
+        }
+        return node.own
+      }
       let removed = Set(changes.compactMap { $0.kind == .removed ? $0.old.map { SameValue($0) } : nil })
       let added = changes.compactMap { $0.kind == .added ? $0.new : nil }
-      guard removed.isSubset(of: members.map { SameValue($0) }) else { throw Self.mismatch }
+      let known = Set(members.map { SameValue($0) })
+      guard removed.isSubset(of: known), known.isDisjoint(with: added.map { SameValue($0) }) else {
+        throw Self.mismatch
+      }
       let values = members.filter { !removed.contains(SameValue($0)) } + added
       return try CanonicalOrder.sorted(values) { try $0.write($1) }
     }
@@ -132,11 +146,13 @@ extension ValueDifference {
       }
       if let reordered = own.first(where: { $0.kind == .reordered })?.new?.arrayValue {
         let members = try byID(elements)
-        let known = Dictionary(members.map { ($0.id, $0.value) }, uniquingKeysWith: { first, _ in first })
-        return try reordered.map { id in
-          guard let element = known[SameValue(id)] else { throw Self.mismatch }
+        var rest = Dictionary(members.map { ($0.id, $0.value) }, uniquingKeysWith: { first, _ in first })
+        let ordered = try reordered.map { id in
+          guard let element = rest.removeValue(forKey: SameValue(id)) else { throw Self.mismatch }
           return element
         }
+        // What the order does not know follows it, as what was added does.
+        return ordered + members.filter { rest[$0.id] != nil }.map(\.value)
       }
       if isKeyed { return try byID(elements).map(\.value) }
       return try byPlace(elements, places)

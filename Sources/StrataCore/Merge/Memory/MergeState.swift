@@ -106,15 +106,28 @@ extension MergeState: Archivable {
     guard let object = value.objectValue else {
       throw ArchiveError.mismatch(expected: "what merging remembers", found: value.kind)
     }
-    var state = MergeState(base: object["base"]?.recordValue)
-    if state.base != nil { context.hasMergeBase = true }
-    state.objects = try (object["objects"]?.arrayValue ?? []).map { object in
+    var state = MergeState()
+    switch object["base"] {
+    case nil, .null?: break
+    case .record(let record)?:
+      state.base = record
+      context.hasMergeBase = true
+    default: throw ArchiveError(.damaged, "the base that merging remembers is a record", path: [.key("base")])
+    }
+    func list(_ key: String) throws -> [ArchiveValue] {
+      guard let value = object[key], !value.isNull else { return [] }
+      guard case .array(let elements) = value else {
+        throw ArchiveError(.damaged, "what merging remembers under this key is an array", path: [.key(key)])
+      }
+      return elements
+    }
+    state.objects = try list("objects").map { object in
       guard case .record(let record) = object else {
         throw ArchiveError(.damaged, "an object that merging remembers is a record")
       }
       return record
     }
-    state.conflicts = try (object["conflicts"]?.arrayValue ?? []).map { conflict in
+    state.conflicts = try list("conflicts").map { conflict in
       guard let path = conflict["path"]?.arrayValue, let rule = conflict["rule"]?.stringValue else {
         throw ArchiveError(.damaged, "a conflict has a path and a rule")
       }

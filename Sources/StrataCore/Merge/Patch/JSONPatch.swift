@@ -19,8 +19,13 @@ public struct JSONPatch: Sendable, Hashable {
 
   /// Reads a patch from JSON text.
   ///
-  /// - Throws: ``ArchiveError`` with the code `invalidJSON`.
-  public init(parsing data: Data) throws { try self.init(json: JSONReader().read(data)) }
+  /// - Throws: ``ArchiveError`` with the code `invalidJSON`, also where an object has a key twice: of two operations or
+  ///   paths in one, it is not known which another program takes.
+  public init(parsing data: Data) throws {
+    var reader = JSONReader()
+    reader.duplicateKeys = .refuse
+    try self.init(json: reader.read(data))
+  }
 
   /// Reads a patch from a JSON value: an array of objects with `op` and `path`. Other keys are passed over.
   ///

@@ -2,7 +2,8 @@ import Foundation
 
 /// Sums of what two sides added to a number.
 enum MergeArithmetic {
-  /// `local + server - base`; `nil` where the values are no numbers of one kind, or the sum is beyond 64 bits.
+  /// `local + server - base`, where what is absent or null counts as 0; `nil` where the values are no numbers of one kind,
+  /// or the sum is beyond 64 bits or what a floating-point number holds.
   static func sum(_ sides: MergeSides) -> ArchiveValue? {
     let values = [sides.base, sides.local, sides.server].map { $0.flatMap { $0.isNull ? nil : $0 } }
     let present = values.compactMap(\.self)
@@ -20,8 +21,9 @@ enum MergeArithmetic {
     // In this order both sides of an exchange round the same.
     let sum = (numbers[1] + numbers[2]) - numbers[0]
     guard sum.isFinite else { return nil }
-    if present.allSatisfy({ if case .float = $0 { true } else { false } }) { return .float(Float(sum)) }
-    return .double(sum)
+    guard present.allSatisfy({ if case .float = $0 { true } else { false } }) else { return .double(sum) }
+    let narrow = Float(sum)
+    return narrow.isFinite ? .float(narrow) : nil
   }
 
   private static func doubles(_ values: [ArchiveValue?]) -> [Double]? {

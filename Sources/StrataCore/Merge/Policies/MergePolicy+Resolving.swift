@@ -23,6 +23,8 @@ extension MergePolicy {
     case .minimum: return try greater(sides, -1)
     case .sumOfDeltas:
       guard sides.isBaseKnown else { return .value(server) }
+      // What both sides cleared is no amount that both took away.
+      if local?.isNull ?? true, server?.isNull ?? true { return .value(local ?? server) }
       return MergeArithmetic.sum(sides).map { .value($0) } ?? .conflict
     case .union, .addWins: return .conflict
     case .append: return append(sides)

@@ -60,28 +60,46 @@ extension ValueMerger {
     return try graph.make(M.self, realized(record), in: .unfinishedMerge)
   }
 
-  /// A record whose references lead to objects that exist: parts of a document are the objects that they correspond to.
+  /// A record whose references lead to objects that exist: parts of a document are the objects that they correspond to,
+  /// and those that are new are made, each once however many paths lead to it.
   private mutating func realized(_ record: ModelRecord) throws -> ModelRecord {
-    var inside: Set<Int> = []
-    return ModelRecord(shape: record.shape, values: try record.values.map { try realized($0, &inside) })
+    var parts: [Int: ModelRecord] = [:]
+    let numbers = try Postorder.numbers(from: newParts(of: record)) { number in
+      let part = try overlaid(graph.record(number), graph.schema(number), over: [], fillsIn: true)
+      parts[number] = part
+      return newParts(of: part)
+    }
+    let places = Dictionary(uniqueKeysWithValues: zip(numbers, graph.referenced.objects.count...))
+    func linked(_ record: ModelRecord) -> ModelRecord {
+      let values = record.values.map { value in
+        value.mapReferences { .reference(existing($0) ?? places[$0] ?? $0) }
+      }
+      return ModelRecord(shape: record.shape, values: values)
+    }
+    guard !numbers.isEmpty else { return linked(record) }
+    // Fields that lead to an object which is made later, as those of a cycle do, wait for it.
+    let table = ObjectTable(graph.referenced, adding: numbers.count)
+    let context = DecodingContext.unfinishedMerge
+    context.objects = table
+    var objects: [any VersionedModel] = []
+    for number in numbers {
+      guard let part = parts[number] else { continue }
+      let object = try graph.make(graph.type(number), linked(part), in: context, table, isObjectFrame: true)
+      table.append(object)
+      objects.append(object)
+    }
+    try table.setWaiting(in: context)
+    for object in objects { _ = graph.referenced.number(of: object) }
+    return linked(record)
   }
 
-  private mutating func realized(_ value: ArchiveValue, _ inside: inout Set<Int>) throws -> ArchiveValue {
-    guard value.hasReferences else { return value }
-    return try value.mapReferences { number in
-      guard number < 0 else { return .reference(number) }
-      if let known = matching?.entity(of: number).flatMap({ matching?.entities[$0][.local].first }) {
-        return .reference(known)
-      }
-      // One that is new, as the document has it; a cycle among new ones ends in null.
-      guard inside.insert(number).inserted, inside.count < depthLimit else { return .null }
-      defer { inside.remove(number) }
-      func made<M: VersionedModel>(_ type: M.Type) throws -> Int {
-        let record = try overlaid(graph.record(number), M.schema, over: [], fillsIn: true)
-        let whole = ModelRecord(shape: record.shape, values: try record.values.map { try realized($0, &inside) })
-        return graph.referenced.number(of: try graph.make(M.self, whole, in: .unfinishedMerge))
-      }
-      return .reference(try made(graph.type(number)))
-    }
+  /// The parts that a record refers to and that correspond to no object.
+  private func newParts(of record: ModelRecord) -> [Int] {
+    ArchiveValue.record(record).references.filter { existing($0) == nil }
+  }
+
+  /// The object that a reference leads to; `nil` for a part that corresponds to none.
+  private func existing(_ number: Int) -> Int? {
+    number < 0 ? matching?.entity(of: number).flatMap { matching?.entities[$0][.local].first } : number
   }
 }

@@ -29,7 +29,7 @@ package struct FieldTransform: Sendable {
       write: { value in
         // A nil has no values at any of the paths.
         if value.isNull, !(Output.self is any OptionalType.Type) { return .null }
-        let values = try Self.apply(backward, to: Output.make(from: value, in: DecodingContext(includesExcluded: true)))
+        let values = try Self.apply(backward, to: Self.made(value) as Output)
         let entries = values.map { ArchiveObject.Entry(key: $0.description, value: $1) }
         return .object(ArchiveObject(entries.sorted { $0.key < $1.key }))
       })
@@ -55,26 +55,31 @@ package struct FieldTransform: Sendable {
   private static func reading<Input: Archivable, Output: Archivable>(
     _ transformer: Transformer<Input, Output>
   ) -> @Sendable (ArchiveValue, DecodingContext) throws -> ArchiveValue {
-    { value, context in try archived(apply(transformer, to: Input.make(from: value, in: context))) }
+    let transformer = transformer.unfinished
+    return { value, context in try archived(apply(transformer, to: Input.make(from: value, in: context))) }
   }
 
   private static func writing<Output: Archivable, Input: Archivable>(
     _ transformer: Transformer<Output, Input>
   ) -> @Sendable (ArchiveValue) throws -> ArchiveValue {
-    { value in
-      try archived(apply(transformer, to: Output.make(from: value, in: DecodingContext(includesExcluded: true))))
-    }
+    { value in try archived(apply(transformer, to: made(value))) }
   }
 
   private static func reading<Output: Archivable>(
     paths transformer: Transformer<[JSONPath: ArchiveValue], Output>
   ) -> @Sendable (ArchiveValue, DecodingContext) throws -> ArchiveValue {
-    { value, _ in
+    let transformer = transformer.unfinished
+    return { value, _ in
       let entries = value.objectValue?.entries ?? []
       let values = Dictionary(
         entries.map { (JSONPath(parsing: $0.key), $0.value) }, uniquingKeysWith: { first, _ in first })
       return try archived(apply(transformer, to: values))
     }
+  }
+
+  /// What is to be written, as it is: nothing runs on its models.
+  private static func made<T: Archivable>(_ value: ArchiveValue) throws -> T {
+    try T.make(from: value, in: DecodingContext(includesExcluded: true, finishing: .never))
   }
 
   private static func apply<Input, Output>(

@@ -127,6 +127,8 @@ public struct JSONField: Sendable, ExpressibleByStringLiteral {
   public func lenient(_ forms: JSONLenience...) -> JSONField { with { $0.leniences.formUnion(forms) } }
 
   /// Leaves out elements of an array that are not what it holds, instead of failing.
+  ///
+  /// Hooks and rules run on what is left: an element that one of them refuses is an error.
   public var skippingInvalid: JSONField { with { $0.skipsInvalid = true } }
 
   /// Whether a null is written, whatever the adapter says.

@@ -90,10 +90,11 @@ extension Array: ArrayType {
   static var elementType: Any.Type { Element.self }
 
   /// The elements of which one of the array's can be made, as archives hold them: so they are not read as JSON again,
-  /// which would double the work with every level of nesting.
+  /// which would double the work with every level of nesting. Their hooks and rules come when the field is made of them.
   static func valid(_ elements: [ArchiveValue], in context: DecodingContext) -> [ArchiveValue] {
     guard let type = Element.self as? any Archivable.Type else { return elements }
+    let unfinished = context.unfinished
     // Leaving out what cannot be made is what was asked for.
-    return elements.compactMap { try? type.make(from: $0, in: context).archivedValue(includingExcluded: true) }
+    return elements.compactMap { try? type.make(from: $0, in: unfinished).archivedValue(includingExcluded: true) }
   }
 }

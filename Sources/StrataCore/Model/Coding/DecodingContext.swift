@@ -44,14 +44,25 @@ public final class DecodingContext {
 
   package init(
     limits: ArchiveLimits = ArchiveLimits(), source: DecodingSource = .archive, includesExcluded: Bool = false,
-    notesShapes: Bool = false, finishing: Finishing = .atOnce()
+    notesShapes: Bool = false, finishing: Finishing = .atOnce(), budget: WorkBudget? = nil
   ) {
     self.limits = limits
-    budget = WorkBudget(limits)
+    self.budget = budget ?? WorkBudget(limits)
     self.source = source
     self.includesExcluded = includesExcluded
     self.finishing = finishing
     if notesShapes { shapes = [] }
+  }
+
+  /// A context for models that are only made to be taken apart again: nothing runs on them, so that their hooks run
+  /// once, where they are made for good.
+  var unfinished: DecodingContext {
+    guard finishesModels else { return self }
+    let context = DecodingContext(
+      limits: limits, source: source, includesExcluded: includesExcluded, finishing: .never, budget: budget)
+    context.options = options
+    context.subclasses = subclasses
+    return context
   }
 
   /// The classes that the objects of a graph may have, by type name.

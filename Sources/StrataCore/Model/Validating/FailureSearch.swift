@@ -90,6 +90,17 @@ struct FailureSearch {
 }
 
 extension DecodingContext {
+  /// What `make` makes, where it breaks no rule. However that ends, nothing of it is held against the next value.
+  ///
+  /// - Throws: what `make` throws, and ``ArchiveError`` with the code `invalid` and every failure.
+  package func checked<T: Archivable>(_ make: () throws -> T) throws -> T {
+    // A value that could not be finished leaves what was noticed in it.
+    defer { firstFailure = nil }
+    let value = try make()
+    try checkFailures(of: value)
+    return value
+  }
+
   /// Throws what was noticed while a value was made, with every failure in it.
   package func checkFailures(of value: some Archivable) throws {
     guard let firstFailure else { return }

@@ -1,0 +1,93 @@
+import Foundation
+import StrataCore
+import StrataTestSupport
+import Testing
+
+@Suite("Differences applied to a third value")
+struct DifferenceApplyingTests {
+  private func applied(_ old: ArchiveValue, _ new: ArchiveValue, to third: ArchiveValue) throws -> ArchiveValue {
+    try ValueDifference(from: old, to: new).applied(to: third)
+  }
+
+  private func elements(_ ids: [Int]) -> ArchiveValue {
+    .array(ids.map { ["id": .integer($0), "n": .integer($0 * 10)] })
+  }
+
+  @Test(
+    "Elements that an order does not name follow it, in the order that they have",
+    arguments: [
+      ([1, 2], [2, 1], [1, 2, 9], [2, 1, 9]), ([1, 2], [2, 1], [9, 1, 2], [2, 1, 9]),
+      ([1, 2, 3], [3, 1, 4], [1, 8, 2, 3, 9], [3, 1, 4, 8, 9]), ([1, 2], [2, 1], [9, 2, 8, 1, 7], [2, 1, 9, 8, 7]),
+    ])
+  func order(_ old: [Int], _ new: [Int], _ third: [Int], _ result: [Int]) throws {
+    #expect(try applied(elements(old), elements(new), to: elements(third)) == elements(result))
+  }
+
+  @Test("An order of elements that are gone is an error")
+  func gone() {
+    for third in [[1], [2, 9], []] {
+      let error = #expect(throws: ArchiveError.self) {
+        try applied(elements([1, 2]), elements([2, 1]), to: elements(third))
+      }
+      #expect(error?.code == .mergeFailed)
+    }
+  }
+
+  @Test("A member that a set has already is an error, as it is under a key")
+  func members() throws {
+    for (old, new, third) in [
+      (.set([1]), .set([1, 2]), .set([1, 2])), (["a": 1], ["a": 1, "b": 2], ["a": 1, "b": 2]),
+      (.map([]), .map([.init(key: 1, value: 1)]), .map([.init(key: 1, value: 1)])),
+      (elements([1]), elements([1, 2]), elements([1, 2])), (.set([1]), .set([]), .set([2])),
+    ] as [(ArchiveValue, ArchiveValue, ArchiveValue)] {
+      let error = #expect(throws: ArchiveError.self) { try applied(old, new, to: third) }
+      #expect(error?.code == .mergeFailed, "\(new)")
+    }
+    #expect(try applied(.set([1]), .set([1, 2]), to: .set([1, 3])) == .set([1, 2, 3]))
+  }
+
+  @Test("A value of another kind is an error, and does not stay as it is")
+  func kinds() throws {
+    let (pair, swapped) = (elements([1, 2]), elements([2, 1]))
+    let object: ArchiveValue = ["a": 1]
+    let cases: [(ArchiveValue, ArchiveValue, ArchiveValue)] = [
+      (pair, swapped, object), (pair, swapped, .set([])), ([1], [2], .set([1])), ([1, 2], [1, 2, 3], .set([1, 2])),
+      (object, ["a": 1, "b": 2], .set([])), (.set([]), .set([1]), []), (["a": [1]], ["a": [2]], ["a": .set([1])]),
+      (1, 2, object),
+    ]
+    for (old, new, third) in cases {
+      let error = #expect(throws: ArchiveError.self) { try applied(old, new, to: third) }
+      #expect(error?.code == .mergeFailed, "\(old) \(third)")
+    }
+  }
+
+  private static func unique(_ random: inout SeededRandom) -> [Int] {
+    Array((0..<8).shuffled(using: &random).prefix(Int.random(in: 0...6, using: &random)))
+  }
+
+  /// An oracle by identifiers alone: what a third value has and nobody removed is there, once.
+  @Test("Nothing of a third value is lost or doubled", arguments: 0..<8)
+  func nothingLost(_ seed: Int) throws {
+    var random = SeededRandom(seed: UInt64(7_100 + seed))
+    for _ in 0..<200 {
+      let (old, new, third) = (Self.unique(&random), Self.unique(&random), Self.unique(&random))
+      let (before, after, there) = (Set(old), Set(new), Set(third))
+      let expected = there.subtracting(before.subtracting(after)).union(after.subtracting(before))
+      func check(_ make: ([Int]) -> ArchiveValue, _ ids: (ArchiveValue) -> [Int]) {
+        // What does not fit is an error, and never another value.
+        guard let result = try? applied(make(old), make(new), to: make(third)) else { return }
+        #expect(
+          ids(result).count == expected.count && Set(ids(result)) == expected, "seed \(seed): \(old) \(new) \(third)")
+      }
+      check(elements) { $0.arrayValue!.map { $0["id"]!.integer(as: Int.self)! } }
+      check({ .set($0.map { .integer($0) }) }) {
+        guard case .set(let members) = $0 else { return [] }
+        return members.map { $0.integer(as: Int.self)! }
+      }
+      check({ .map($0.map { .init(key: .integer($0), value: 0) }) }) {
+        guard case .map(let entries) = $0 else { return [] }
+        return entries.map { $0.key.integer(as: Int.self)! }
+      }
+    }
+  }
+}
