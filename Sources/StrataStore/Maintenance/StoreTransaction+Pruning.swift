@@ -1,0 +1,113 @@
+internal import Foundation
+internal import GRDB
+internal import StrataCore
+
+extension StoreTransaction {
+  /// The revisions of a key without their content, the first one first.
+  func outline(ofKey key: Int64) throws -> [(id: Int64, seq: Int64, time: Int64)] {
+    try Row.fetchAll(
+      statement("SELECT id, seq, time FROM \(tables.revisions) WHERE key = ? ORDER BY seq"), arguments: [key]
+    ).map { (try $0.column(0), try $0.column(1), try $0.column(2)) }
+  }
+
+  func labelledRevisions(ofKey key: Int64) throws -> Set<Int64> { Set(try labels(ofKey: key).map(\.revision)) }
+
+  /// Removes revisions of a key. What is a delta of one of them is stored anew before.
+  ///
+  /// - Returns: about how many bytes went.
+  /// - Throws: ``StoreError`` with the code `damaged` where something that stays cannot be read. The caller must then take
+  ///   back what was changed.
+  func remove(_ leaving: Set<Int64>, ofKey key: Int64, head: Int64) throws -> Int {
+    var chain = StoreChain()
+    let outline = try outline(ofKey: key)
+    for entry in outline where !leaving.contains(entry.id) {
+      guard let row = try revision(entry.id) else { throw missingRow(entry.seq) }
+      // What goes may be all that is left of a key whose other revisions cannot be read.
+      _ = try content(of: row)
+      chain.add(try kept(row, after: chain, head: head))
+    }
+    // The last one first: what is a delta goes before what it refers to.
+    return try removeRows(outline.reversed().map(\.id).filter { leaving.contains($0) })
+  }
+
+  /// A row that stays: it is stored anew where it is a delta of one that goes.
+  ///
+  /// - Parameter chain: what stays before it.
+  func kept(_ row: StoredRow, after chain: StoreChain, head: Int64) throws -> StoredRow {
+    guard !chain.holds(row) else { return row }
+    let stored = try storing(plainBytes(of: row), in: row, after: chain, isHead: row.id == head)
+    try update(stored)
+    return stored
+  }
+
+  /// Removes revisions of a key, the last one first. What others made a delta of them meanwhile is stored whole.
+  func removePart(_ leaving: [Int64], ofKey key: Int64) throws {
+    let gone = Set(leaving)
+    for id in leaving {
+      let dependants = try Int64.fetchAll(
+        statement("SELECT id FROM \(tables.revisions) WHERE base = ?"), arguments: [id])
+      for dependant in dependants where !gone.contains(dependant) {
+        guard let row = try revision(dependant) else { continue }
+        try update(storing(plainBytes(of: row), in: row))
+      }
+    }
+    _ = try removeRows(leaving)
+  }
+
+  private func removeRows(_ leaving: [Int64]) throws -> Int {
+    var unused: Set<Int64> = []
+    var definitions: [Int64?] = []
+    var bytes = 0
+    for id in leaving {
+      guard let row = try revision(id) else { throw missingRow(nil) }
+      bytes += try size(ofRevision: id)
+      unused.formUnion(try removePieces(of: row.id))
+      if let blob = row.blob { unused.insert(blob) }
+      try execute("DELETE FROM \(tables.failures) WHERE revision = ?", [row.id])
+      try execute("DELETE FROM \(tables.revisions) WHERE id = ?", [row.id])
+      definitions.append(row.definition)
+    }
+    for blob in unused.sorted() { try removeUnused(blob) }
+    // At last: what is taken back before would be counted nevertheless.
+    for definition in definitions { count(definition, revisions: -1, heads: 0) }
+    return bytes
+  }
+
+  /// An index has a revision that the table does not have.
+  func missingRow(_ seq: Int64?) -> StoreError {
+    StoreError(.damaged, "a revision is missing; check the store, then salvage it", revision: seq.map { Int($0) })
+  }
+
+  /// Whether there is a revision with a number, which is never given again.
+  func isThere(_ id: Int64) throws -> Bool {
+    try Int64.fetchOne(statement("SELECT id FROM \(tables.revisions) WHERE id = ?"), arguments: [id]) != nil
+  }
+
+  /// About the bytes that a revision takes, with the content that it may be the only one to refer to.
+  func size(ofRevision id: Int64) throws -> Int {
+    try Int.fetchOne(
+      statement(
+        """
+        SELECT 64 + ifnull(length(content), 0) + ifnull((SELECT length(bytes) FROM \(tables.blobs) WHERE id = r.blob), 0)
+        + (SELECT ifnull(sum(length(b.bytes)), 0) FROM \(tables.pieces) p JOIN \(tables.blobs) b ON b.id = p.blob
+          WHERE p.revision = r.id)
+        FROM \(tables.revisions) r WHERE r.id = ?
+        """), arguments: [id]) ?? 0
+  }
+
+  /// The numbers of some revisions of a key, the first one first.
+  func revisionIDs(ofKey key: Int64, after seq: Int64, limit: Int) throws -> [(id: Int64, seq: Int64)] {
+    try Row.fetchAll(
+      statement("SELECT id, seq FROM \(tables.revisions) WHERE key = ? AND seq > ? ORDER BY seq LIMIT ?"),
+      arguments: [key, seq, limit]
+    ).map { (try $0.column(0), try $0.column(1)) }
+  }
+
+  /// - Returns: the blobs that the revision referred to.
+  func removePieces(of revision: Int64) throws -> [Int64] {
+    let blobs = try Int64.fetchAll(
+      statement("SELECT blob FROM \(tables.pieces) WHERE revision = ?"), arguments: [revision])
+    if !blobs.isEmpty { try execute("DELETE FROM \(tables.pieces) WHERE revision = ?", [revision]) }
+    return blobs
+  }
+}

@@ -1,0 +1,133 @@
+internal import Foundation
+internal import GRDB
+
+extension StoreTransaction {
+  /// The last revisions of the keys that begin with a prefix, in the order of the keys' bytes.
+  ///
+  /// - Parameters:
+  ///   - prefix: what the keys begin with; all keys where it is empty.
+  ///   - last: the key after which to begin, which allows to go on page by page.
+  ///   - limit: how many at most.
+  ///   - deleted: whether keys without a value are among them.
+  /// - Throws: ``StoreError`` with the code `damaged`, `fileSystem`.
+  /// - Complexity: linear in the number of keys that are given, and of deleted ones between them.
+  public func revisions(
+    prefix: String = "", after last: String? = nil, limit: Int = .max, deleted: Bool = false
+  ) throws -> [StoreRevision] {
+    try rows(prefix: prefix, after: last.map { Data($0.utf8) }, limit: limit, deleted: deleted)
+      .map { try described($0.row.get(), $0.key.name) }
+  }
+
+  /// All revisions of the store after one, in the order in which they were saved.
+  ///
+  /// - Parameters:
+  ///   - sequence: the ``StoreRevision/sequence`` after which to begin.
+  ///   - limit: how many at most.
+  /// - Throws: ``StoreError`` with the code `damaged`, `fileSystem`.
+  /// - Complexity: linear in the number of revisions that are given.
+  public func revisions(since sequence: Int64, limit: Int = .max) throws -> [StoreRevision] {
+    try rows(since: sequence, limit: limit).map { try $0.revision.get() }
+  }
+
+  // MARK: Inside
+
+  /// All revisions after one, or what keeps each from being told.
+  func rows(since sequence: Int64, limit: Int) throws -> [(id: Int64, revision: Result<StoreRevision, any Error>)] {
+    let sql = """
+      SELECT \(StoredRow.qualifiedColumns), \(StoredKey.columns) FROM \(tables.revisions) r
+      LEFT JOIN \(tables.keys) k ON k.id = r.key WHERE r.id > ? ORDER BY r.id LIMIT ?
+      """
+    let cursor = try Row.fetchCursor(statement(sql), arguments: [sequence, limit])
+    var found: [(id: Int64, revision: Result<StoreRevision, any Error>)] = []
+    while let row = try cursor.next() {
+      let id: Int64 = try row.column(0)
+      var name: String?
+      let revision = Result {
+        guard try (row.nullable(14) as Int64?) != nil else {
+          throw StoreError(.damaged, "the key of a revision is missing; check the store, then salvage it")
+        }
+        let key = try StoredKey(row, at: 13)
+        name = key.name
+        try key.check()
+        return try described(StoredRow(row), key.name)
+      }
+      found.append((id, revision.mapError { StoreError.ofRow($0, key: name, revision: nil) }))
+    }
+    return found
+  }
+
+  /// The last revisions of keys, in the order of the keys' bytes.
+  ///
+  /// - Returns: the rows, and instead of those that are damaged the errors.
+  /// - Throws: ``StoreError`` with the code `damaged` where the keys are in no order, so that nobody could go on after one.
+  func rows(
+    prefix: String, after last: Data?, limit: Int, deleted: Bool
+  ) throws -> [(key: StoredKey, row: Result<StoredRow, any Error>)] {
+    try keys(
+      prefix: prefix, after: last, limit: limit, columns: StoredRow.qualifiedColumns,
+      from: "\(tables.keys) k LEFT JOIN \(tables.revisions) r ON r.id = k.head",
+      where: deleted ? "TRUE" : "(r.id IS NULL OR r.definition IS NOT NULL)"
+    ).map { key, row in
+      (
+        key,
+        Result {
+          try key.check()
+          guard try (row.nullable(0) as Int64?) != nil else {
+            throw StoreError(.damaged, "the last revision of a key is missing; check the store, then salvage it")
+          }
+          let stored = try StoredRow(row)
+          guard stored.key == key.id else {
+            throw StoreError(.damaged, "the last revision of a key is of another one; check the store, then salvage it")
+          }
+          return stored
+        }.mapError { StoreError.ofRow($0, key: key.name, revision: nil) }
+      )
+    }
+  }
+
+  /// Keys that begin with a prefix, in the order of their bytes.
+  func keys(prefix: String, after last: Data?, limit: Int) throws -> [StoredKey] {
+    try keys(prefix: prefix, after: last, limit: limit, columns: "0", from: "\(tables.keys) k", where: "TRUE").map(
+      \.key)
+  }
+
+  /// - Parameter columns: what is selected before the columns of the key.
+  private func keys(
+    prefix: String, after last: Data?, limit: Int, columns: String, from: String, where condition: String
+  ) throws -> [(key: StoredKey, row: Row)] {
+    try Self.checkText(prefix, "a prefix")
+    let index = columns.split(separator: ",").count
+    // Text is compared by its bytes, and any blob is more than any text.
+    let sql = """
+      SELECT \(columns), \(StoredKey.columns) FROM \(from)
+      WHERE k.name >= ?1 AND k.name > CAST(?2 AS TEXT) AND k.name < ?3 AND \(condition) ORDER BY k.name LIMIT ?4
+      """
+    let rows = try Row.fetchAll(
+      statement(sql), arguments: [prefix, last ?? Data(), prefix.endOfPrefix ?? Data(), limit])
+    var before = last ?? Data()
+    return try rows.map { row in
+      let key = try StoredKey(row, at: index)
+      guard before.lexicographicallyPrecedes(key.bytes) else {
+        throw StoreError(.damaged, "the keys are not in the order of their names; check the store, then salvage it")
+      }
+      before = key.bytes
+      return (key, row)
+    }
+  }
+}
+
+extension String {
+  /// The least text that is more than all that begin with this one; `nil` where there is none.
+  var endOfPrefix: (any DatabaseValueConvertible)? {
+    var scalars = Array(unicodeScalars)
+    while let last = scalars.popLast() {
+      // What follows D7FF are surrogates, which no text has.
+      let next = last.value == 0xD7FF ? 0xE000 : last.value + 1
+      guard let scalar = Unicode.Scalar(next) else { continue }
+      var end = String.UnicodeScalarView(scalars)
+      end.append(scalar)
+      return String(end)
+    }
+    return nil
+  }
+}
