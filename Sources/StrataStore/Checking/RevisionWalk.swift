@@ -99,7 +99,7 @@ struct RevisionWalk {
   private func highestGiven(_ first: Int64) -> Int64 {
     // What cannot be read says nothing; then so many are tried as a damaged page may have had.
     let last = (try? transaction.core.lastSequence(in: transaction.db)) ?? 0
-    // As above.
+    // A table of keys that cannot be read says nothing either.
     let head = (try? Int64.fetchOne(transaction.db, sql: "SELECT max(head) FROM \(transaction.tables.keys)")) ?? 0
     return max(last, head, first.addingReportingOverflow(1000).partialValue)
   }
