@@ -43,7 +43,8 @@ public struct ArchiveLimits: Sendable, Hashable {
   /// blocks: a member has at least one byte for 32 values and for 128 bytes that references stand for.
   public var workRatio: Int = 64
   /// Bytes of one text or body that is written, 16 GiB unless set. A value whose parts stand in it again and again is
-  /// refused before: beyond 64 MiB, at 64 times the parts that differ.
+  /// refused before: beyond 64 MiB, at 64 times the parts that differ. So are objects that many others refer to where
+  /// each reference writes them anew, as in JSON: beyond 256 KiB, at 64 times all else.
   public var outputSize: Int = 1 << 34
 
   /// The default limits.

@@ -246,7 +246,7 @@ extension VersionedModel {
   package func record(includingExcluded: Bool = false, role: ObjectRole? = nil) throws -> ModelRecord {
     var writer = ArchiveWriter(includesExcluded: includingExcluded, minimumCapacity: 512)
     writer.objects = role
-    if Self.schema.isObject { writer.openObjects.append(identity) }
+    if Self.schema.isObject { try writer.beginInPlace(self) }
     try writeRecord(to: &writer)
     guard case .record(let record) = try writer.value() else {
       throw ArchiveError(.notEncodable, "encodeFields(to:) did not write the fields of the schema")

@@ -46,8 +46,10 @@ public struct ArchiveWriter: ~Copyable {
   package var placeOffset = 0 {
     didSet { isPlain = objects == nil && placeOffset == 0 }
   }
-  /// The objects that are being written in place, each inside the one before.
-  var openObjects: [ObjectIdentifier] = []
+  /// The objects that are written in place; `nil` before the first.
+  var objectsInPlace: ObjectsInPlace?
+  /// How many of the bytes these know of.
+  var bytesInPlace = 0
   /// How many objects the body already holds.
   package var sharedCount = 0
   /// The number of the first object, of all and of the written ones of a graph without types that is being written.
@@ -94,7 +96,11 @@ public struct ArchiveWriter: ~Copyable {
   }
 
   /// Writes what was encoded elsewhere.
-  package mutating func append(encoded bytes: [UInt8]) { buffer.append(bytes.span.bytes) }
+  package mutating func append(encoded bytes: [UInt8]) {
+    buffer.append(bytes.span.bytes)
+    // The writer that encoded them counted them.
+    bytesInPlace += bytes.count
+  }
 
   private mutating func beginBody() {
     if usesReferences { buffer.appendHead(CBOR.Major.tag, CBOR.Tag.stringNamespace) }
@@ -112,7 +118,8 @@ public struct ArchiveWriter: ~Copyable {
     outermost = .null
     sharedCount = 0
     placeOffset = 0
-    openObjects.removeAll()
+    objectsInPlace = nil
+    bytesInPlace = 0
     beginBody()
   }
 

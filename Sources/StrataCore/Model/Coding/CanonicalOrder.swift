@@ -29,9 +29,9 @@ package enum CanonicalOrder {
 
   /// The elements in their order, each with the bytes that decide it.
   ///
-  /// - Parameter open: the objects that are being written in place, which must not be met again.
-  package static func encoded<T>(
-    _ elements: some Collection<T>, objects: ObjectRole? = nil, open: [ObjectIdentifier] = [],
+  /// - Parameter inPlace: the objects that are being written in place.
+  static func encoded<T>(
+    _ elements: some Collection<T>, objects: ObjectRole? = nil, inPlace: ObjectsInPlace? = nil,
     of graph: (first: Int, count: Int, written: Int)? = nil, in orders: CanonicalOrders? = nil,
     by write: (inout ArchiveWriter, T) throws -> Void
   ) throws -> [(bytes: [UInt8], element: T)] {
@@ -48,7 +48,7 @@ package enum CanonicalOrder {
     for element in elements {
       writer.reset()
       writer.graphObjects = graph
-      writer.openObjects = open
+      writer.objectsInPlace = inPlace
       try write(&writer, element)
       keyed.append((writer.buffer.array(), element))
     }

@@ -94,7 +94,7 @@ extension Set: Archivable where Element: Archivable {
     try writer.enter()
     writer.beginSet(count: count)
     let items = try CanonicalOrder.encoded(
-      self, objects: writer.objects, open: writer.openObjects, by: { try $1.write(to: &$0) })
+      self, objects: writer.objects, inPlace: writer.objectsInPlace, by: { try $1.write(to: &$0) })
     if !writer.includesExcluded, !(Element.rootSchema?.holdsObjects ?? false) {
       try CanonicalOrder.checkDifferent(items, "elements of a set") { $0 }
     }
@@ -139,7 +139,7 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
     writer.beginMap(count: count)
     // The pairs are sorted and not the keys: a key that is not equal to itself, as NaN, could not be looked up.
     let items = try CanonicalOrder.encoded(
-      self, objects: writer.objects, open: writer.openObjects, by: { try $1.key.write(to: &$0) })
+      self, objects: writer.objects, inPlace: writer.objectsInPlace, by: { try $1.key.write(to: &$0) })
     if !writer.includesExcluded, !(Key.rootSchema?.holdsObjects ?? false) {
       try CanonicalOrder.checkDifferent(items, "keys of a dictionary") { $0.key }
     }

@@ -106,15 +106,27 @@ extension ArchiveWriter {
   }
 
   /// Writes an object in place, where nobody cares for its identity.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `notEncodable` where it is inside of itself, and `limitExceeded` where objects are
+  ///   written again and again and too much is written.
   mutating func writeInPlace(_ object: some VersionedModel) throws {
-    let identity = object.identity
-    guard !openObjects.contains(identity) else {
-      throw ArchiveError(
-        .notEncodable, "the object refers back to itself, which only an archive can hold; leave a reference out",
-        typeName: type(of: object).schema.name)
-    }
-    openObjects.append(identity)
+    let inPlace = try beginInPlace(object)
+    defer { inPlace.end(after: passBytesInPlace()) }
     try object.writeRecord(to: &self)
-    openObjects.removeLast()
+  }
+
+  /// Begins an object whose record is written next.
+  @discardableResult
+  mutating func beginInPlace(_ object: some VersionedModel) throws(ArchiveError) -> ObjectsInPlace {
+    let inPlace = objectsInPlace ?? ObjectsInPlace()
+    objectsInPlace = inPlace
+    try inPlace.begin(object, after: passBytesInPlace())
+    return inPlace
+  }
+
+  /// How many bytes were written since this was asked last.
+  private mutating func passBytesInPlace() -> Int {
+    defer { bytesInPlace = buffer.count }
+    return max(0, buffer.count - bytesInPlace)
   }
 }
