@@ -169,47 +169,54 @@ extension StoreProcessTests {
       let store = try SnapshotStore(url: url)
       #expect(try store.check(.full).findings.map(\.description) == [])
       for name in names {
+        // The last number that was acknowledged of each key: its history holds all before it, or what is kept of them.
+        var last: [String: Int] = [:]
         for line in try lines(url, name) {
           let parts = line.split(separator: " ", maxSplits: 1)
-          let number = try #require(Int(parts[0])), key = String(parts[1])
+          last[String(parts[1]), default: 0] = max(last[String(parts[1])] ?? 0, try #require(Int(parts[0])))
+        }
+        for (key, number) in last {
           if work == .backup {
             // A later one that was cut off has left it.
             let backup = try SnapshotStore(url: URL(fileURLWithPath: url.path + ".backup-" + name))
             #expect(try backup.read { try $0.revisions(since: Int64(number) - 1, limit: 1) }.first?.key == key)
             #expect(try backup.check(.quick).isClean)
             try backup.close()
-            continue
-          }
-          try store.read { transaction throws in
-            let history = try transaction.history(of: key)
-            #expect(history.last.map { $0.number >= number } == true, "\(line)")
-            // What is kept at least, and all where nothing is removed.
-            let first = work == .prune ? max(1, number - kept + 1) : 1
-            let numbers = Set(history.map(\.number))
-            if work != .prune { #expect((first...number).allSatisfy { numbers.contains($0) }, "\(line)") }
-            #expect(numbers.count >= min(number, kept))
-            for revision in history.suffix(30) {
-              if work == .upgrade {
-                let point = try transaction.value(Point5.self, for: key, at: .revision(revision.number))
-                #expect(point?.y == Int(revision.note ?? "") && key.hasSuffix("/\(point?.x ?? -1)"))
-              } else if revision.action == .save,
-                let note = revision.note?.split(separator: " ").compactMap({ Int($0) })
-              {
-                let value = try transaction.value(String.self, for: key, at: .revision(revision.number))
-                #expect(value == text(note[0], note[1]))
-              } else if revision.action == .restore, let origin = revision.origin, numbers.contains(origin) {
-                let (value, source) = try (
-                  transaction.value(String.self, for: key, at: .revision(revision.number)),
-                  transaction.value(String.self, for: key, at: .revision(origin))
-                )
-                #expect(value != nil && value == source, "\(line)")
-              }
-            }
+          } else {
+            try store.read { try checkHistory(of: key, upTo: number, work, $0) }
           }
         }
       }
       try store.close()
       try Database.change(url) { try $0.checkInvariants() }
+    }
+
+    private static func checkHistory(
+      of key: String, upTo number: Int, _ work: Work, _ transaction: StoreTransaction
+    ) throws {
+      let history = try transaction.history(of: key)
+      #expect(history.last.map { $0.number >= number } == true, "\(key) \(number)")
+      let numbers = Set(history.map(\.number))
+      // All where nothing is removed, and else what is kept at least.
+      if work != .prune { #expect((1...number).allSatisfy { numbers.contains($0) }, "\(key) \(number)") }
+      #expect(numbers.count >= min(number, kept))
+      for revision in work == .prune ? history.suffix(30) : history {
+        if work == .upgrade {
+          let point = try transaction.value(Point5.self, for: key, at: .revision(revision.number))
+          #expect(point?.y == Int(revision.note ?? "") && key.hasSuffix("/\(point?.x ?? -1)"))
+        } else if revision.action == .save,
+          let note = revision.note?.split(separator: " ").compactMap({ Int($0) })
+        {
+          let value = try transaction.value(String.self, for: key, at: .revision(revision.number))
+          #expect(value == text(note[0], note[1]))
+        } else if revision.action == .restore, let origin = revision.origin, numbers.contains(origin) {
+          let (value, source) = try (
+            transaction.value(String.self, for: key, at: .revision(revision.number)),
+            transaction.value(String.self, for: key, at: .revision(origin))
+          )
+          #expect(value != nil && value == source, "\(key) \(number)")
+        }
+      }
     }
 
     /// Opens the copies that a process was at, the last of which it may have left in any state.

@@ -108,7 +108,7 @@ extension ArchiveDecoder {
         continue
       }
       let known = try located(number) { try models.record(record, in: context) }
-      if let type = table.type(named: known.typeName) {
+      if let type = table.type(of: known.shape) {
         table.append(try located(number) { try object(type, of: known, in: context) })
       } else {
         table.append(ArchiveValue.record(known))

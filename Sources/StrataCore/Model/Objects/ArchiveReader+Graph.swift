@@ -63,7 +63,7 @@ extension ArchiveReader {
     }
     if let place = try beginAnyRecord() {
       let shape = definitions[place].shape
-      let type = definitions[place].objectType ?? table.type(named: shape.typeName)
+      let type = definitions[place].objectType ?? table.type(of: shape)
       if let type {
         definitions[place].objectType = type
         table.append(try read(type, place))

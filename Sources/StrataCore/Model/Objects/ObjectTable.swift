@@ -22,6 +22,8 @@ package final class ObjectTable {
   /// The numbers that the objects have in the body.
   var numbers: Range<Int> { first..<first + count }
   private let types: [String: any VersionedModel.Type]
+  @exclusivity(unchecked) private var lastShape: RecordShape?
+  @exclusivity(unchecked) private var lastType: (any VersionedModel.Type)?
   /// The fields of the object that is being made which wait for others.
   private var waiting: [(place: Int, value: ArchiveValue)] = []
   private var unfinished: [Unfinished] = []
@@ -62,7 +64,12 @@ package final class ObjectTable {
     while entries.popLast() != nil {}
   }
 
-  package func type(named name: String) -> (any VersionedModel.Type)? { types[name] }
+  /// The class that records of a shape become; `nil` where there is none.
+  package func type(of shape: RecordShape) -> (any VersionedModel.Type)? {
+    // Many objects of one class follow each other.
+    if lastShape !== shape { (lastShape, lastType) = (shape, types[shape.typeName]) }
+    return lastType
+  }
 
   /// Adds an object, and remembers which of its fields wait for others.
   package func append(_ object: any VersionedModel) {
@@ -98,7 +105,7 @@ package final class ObjectTable {
     }
     switch entries[number] {
     case .object(let object):
-      if let object = object as? T { return object }
+      if let object = Self.cast(object, to: T.self) { return object }
       throw ArchiveError.mismatch(expected: "an object of \(T.self)", found: "an object of another type")
     case .value(let value):
       depth += 1
@@ -107,6 +114,12 @@ package final class ObjectTable {
       try expand(sizes[number])
       return try T.make(from: value, in: context)
     }
+  }
+
+  /// The object as another type; `nil` where it is of none such.
+  private static func cast<M: VersionedModel, T>(_ object: M, to type: T.Type) -> T? {
+    // Most objects are just what is asked for, which the cast of an existential finds out last.
+    object as? T
   }
 
   /// Counts values that stand in for a reference.
