@@ -111,12 +111,7 @@ extension ArchiveValue {
   }
 
   private static func areSameScalars(_ left: ArchiveValue, _ right: ArchiveValue) -> Bool {
-    switch (left, right) {
-    case (.double(let one), .double(let other)): one == other || one.isNaN && other.isNaN
-    case (.float(let one), .float(let other)): one == other || one.isNaN && other.isNaN
-    case (.decimal(let one), .decimal(let other)): one == other || one.isNaN && other.isNaN
-    default: left == right
-    }
+    left == right || left.isNotANumber && left.markingNaN == right.markingNaN
   }
 
   private var isNotANumber: Bool {
@@ -180,12 +175,11 @@ extension ArchiveValue {
     var waiting = [self]
     var hasNaN = false
     while let value = waiting.popLast(), !hasNaN {
-      switch value {
-      case .double(let number): hasNaN = number.isNaN
-      case .float(let number): hasNaN = number.isNaN
-      case .decimal(let number): hasNaN = number.isNaN
-      case .date(let date): hasNaN = date.timeIntervalSinceReferenceDate.isNaN
-      default: value.forEachInside { waiting.append($0) }
+      if case .date(let date) = value {
+        hasNaN = date.timeIntervalSinceReferenceDate.isNaN
+      } else {
+        hasNaN = value.isNotANumber
+        value.forEachInside { waiting.append($0) }
       }
     }
     return hasNaN
