@@ -39,7 +39,9 @@ struct MergeCommit {
   func run<Root: Archivable>(
     _ model: inout Root, make: Make<Root>, adopt: (inout Root, Root) throws -> Void
   ) throws -> [Finished] {
-    try makeAdditions()
+    if !linking.additions.isEmpty {
+      try graph.makeObjects(linking.additions.map { ($0.type, $0.record) }, failure: Self.failure)
+    }
     var undo: [(number: Int, record: ModelRecord)] = []
     var finished: [Finished] = []
     var result: Root?
@@ -94,24 +96,6 @@ struct MergeCommit {
     zip(linking.firstAddition..., linking.additions).map { number, addition in
       .init(number: number, before: addition.record, record: addition.record)
     }
-  }
-
-  /// Makes the objects that are new here; fields that refer to one made later wait for it.
-  private func makeAdditions() throws {
-    guard !linking.additions.isEmpty else { return }
-    let table = ObjectTable(graph.referenced, adding: linking.additions.count)
-    let context = DecodingContext.unfinishedMerge
-    context.objects = table
-    var objects: [any VersionedModel] = []
-    for addition in linking.additions {
-      do {
-        let object = try graph.make(addition.type, addition.record, in: context, table, isObjectFrame: true)
-        table.append(object)
-        objects.append(object)
-      } catch { throw Self.failure(error, addition.type.schema) }
-    }
-    try table.setWaiting(in: context)
-    for object in objects { _ = graph.referenced.number(of: object) }
   }
 
   private func isChanged(_ update: ObjectLinking.Update) -> Bool {

@@ -75,8 +75,8 @@ struct ObjectMatching {
   /// What tells an object from others of its type; `nil` where it has nothing that does.
   private func identity(of number: Int) throws -> Identity? {
     let schema = graph.schema(number)
-    guard let key = schema.identityKey, let value = try graph.record(number)[key], !value.isNull else { return nil }
-    return Identity(family: schema.superclasses.last?.name ?? schema.name, value: value)
+    guard let identity = try schema.identity(of: graph.record(number)) else { return nil }
+    return Identity(family: schema.superclasses.last?.name ?? schema.name, value: identity.value)
   }
 
   // MARK: Matching

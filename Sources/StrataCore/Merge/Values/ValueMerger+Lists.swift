@@ -197,7 +197,7 @@ extension ValueMerger {
   /// Merges the elements of arrays and sets as members of a set; `nil` where the values are neither.
   mutating func mergeMembers(
     _ sides: MergeSides, _ policy: MergePolicy, isGrowOnly: Bool
-  ) throws -> Merged? {
+  ) throws -> ArchiveValue? {
     func elements(_ value: ArchiveValue?) -> [ArchiveValue]? { value.flatMap { $0.isNull ? nil : $0.arrayValue } }
     guard let own = elements(sides.local) ?? elements(sides.server).map({ _ in [] }),
       let other = elements(sides.server) ?? elements(sides.local).map({ _ in [] })
@@ -219,10 +219,7 @@ extension ValueMerger {
     let isSorted = isSet && !values.contains(where: \.hasReferences)
     let sorted = isSorted ? try CanonicalOrder.sorted(values) { try $0.write($1) } : values
     let result: ArchiveValue = isSet ? .set(sorted) : .array(sorted)
-    if !same(sides.local, sides.server) || !same(sides.local, result) {
-      note(
-        sides, same(result, sides.server) ? .server : same(result, sides.local) ? .local : .merged, policy, result)
-    }
-    return Merged(value: result)
+    note(sides, decidedBy: policy, result)
+    return result
   }
 }
