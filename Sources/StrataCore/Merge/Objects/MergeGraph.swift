@@ -159,6 +159,11 @@ extension ArchiveValue {
     }
   }
 
+  /// What is under the keys of a dictionary; nothing for anything else.
+  var mapLookup: [SameValue: ArchiveValue] {
+    Dictionary((mapEntries ?? []).map { (SameValue($0.key), $0.value) }, uniquingKeysWith: { first, _ in first })
+  }
+
   /// The pairs of a dictionary; `nil` for anything else.
   var mapEntries: [MapEntry]? {
     switch self {

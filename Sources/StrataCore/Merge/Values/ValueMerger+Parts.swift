@@ -115,10 +115,7 @@ extension ValueMerger {
             } catch { throw ArchiveError.at(.key(entry.key), error) }
           }))
     case .map(let entries):
-      let lookups = known.map { value in
-        Dictionary(
-          (value?.mapEntries ?? []).map { (SameValue($0.key), $0.value) }, uniquingKeysWith: { first, _ in first })
-      }
+      let lookups = known.map { $0?.mapLookup ?? [:] }
       return .map(
         try entries.map { entry in
           .init(
