@@ -114,7 +114,7 @@ extension ArchiveValue {
     left == right || left.isNotANumber && left.markingNaN == right.markingNaN
   }
 
-  private var isNotANumber: Bool {
+  fileprivate var isNotANumber: Bool {
     switch self {
     case .double(let number): number.isNaN
     case .float(let number): number.isNaN
@@ -159,7 +159,7 @@ package struct SameValue: Hashable {
 
   package init(_ value: ArchiveValue) {
     self.value = value
-    marked = value.hasNaN ? value.markingNaN : nil
+    marked = (value.holdsValues ? value.hasNaN : value.isNotANumber) ? value.markingNaN : nil
   }
 
   package static func == (left: SameValue, right: SameValue) -> Bool {
