@@ -46,7 +46,8 @@ struct MergeCommit {
     var finished: [Finished] = []
     var result: Root?
     do {
-      for update in linking.updates where update.number != rootNumber || isChanged(update) {
+      for update in linking.updates
+      where update.number != rootNumber || mustAdopt || !update.record.isSame(as: update.before) {
         undo.append((update.number, update.before))
         do { try set(update, update.record, in: .unfinishedMerge) } catch {
           throw located(error, update.number, model)
@@ -96,10 +97,6 @@ struct MergeCommit {
     zip(linking.firstAddition..., linking.additions).map { number, addition in
       .init(number: number, before: addition.record, record: addition.record)
     }
-  }
-
-  private func isChanged(_ update: ObjectLinking.Update) -> Bool {
-    mustAdopt || !update.record.isSame(as: update.before)
   }
 
   private func set(_ update: ObjectLinking.Update, _ fields: ModelRecord, in context: DecodingContext) throws {

@@ -175,10 +175,6 @@ final class PartReader {
     return try jsonFields(value, of: type, before)
   }
 
-  private func added(_ record: ModelRecord, _ type: any VersionedModel.Type) -> ArchiveValue {
-    type.schema.isObject ? .reference(graph.add(record, of: type)) : .record(record)
-  }
-
   /// A record of some of the fields, in the order of the schema, with what no field took after them.
   private func record(
     _ schema: ModelSchema, _ values: [ArchiveValue?], _ unknown: UnknownFields = UnknownFields()
@@ -231,7 +227,8 @@ final class PartReader {
         values[place] = try field.makeDefault?() ?? .null
       } catch { throw plan.locate(error, place, input: new) }
     }
-    return added(record(schema, values, slots.unknownFields), type)
+    let record = record(schema, values, slots.unknownFields)
+    return schema.isObject ? .reference(graph.add(record, of: type)) : .record(record)
   }
 
   /// What a record holds of a model, of whichever version, or of another model.
