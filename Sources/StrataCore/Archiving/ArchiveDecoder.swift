@@ -77,10 +77,7 @@ public struct ArchiveDecoder: Sendable {
   ///
   /// - Throws: ``ArchiveError`` with the code `notAnArchive`, `newerFormat`, `truncated`, `damaged` or `limitExceeded`.
   public func decodeValue(from data: Data) throws -> ArchiveValue {
-    var report = DecodingReport()
-    return try withBody(of: data, newestVersion: nil) { _, body in
-      try decode(body, fileSize: data.count, &report) { try $0.readValue() }
-    }
+    try decodeStampedValue(from: data).value
   }
 
   /// The value of a body that ``ArchiveEncoder/encodeBody(_:)`` made.
@@ -97,10 +94,7 @@ public struct ArchiveDecoder: Sendable {
     of data: Data, newestVersion schema: ModelSchema?, _ body: (Stamp, RawSpan) throws -> R
   ) throws -> R {
     let bytes = data.bytes
-    guard !bytes.isEmpty else {
-      throw ArchiveError(.notAnArchive, "there are no bytes; an archive has at least a header", byteOffset: 0)
-    }
-    let (stamp, _) = try Gzip.readStamp(at: 0, in: bytes)
+    let stamp = try Stamp(of: data)
     // A root that is too new is refused before anything is inflated.
     try schema?.check(stamp)
     guard stamp.kind == .single else {
@@ -122,14 +116,18 @@ public struct ArchiveDecoder: Sendable {
     }
   }
 
+  /// - Parameter row: what stands beside the bytes where they are those of a row, which has no head.
   package func decode<R>(
-    _ body: RawSpan, fileSize: Int, _ report: inout DecodingReport, _ read: (inout ArchiveReader) throws -> R
+    _ body: RawSpan, fileSize: Int, _ report: inout DecodingReport,
+    row: (definitions: [ArchiveReader.Definition], contents: RowContents)? = nil,
+    _ read: (inout ArchiveReader) throws -> R
   ) throws -> R {
     let context = DecodingContext(limits: limits, finishing: .gathering(validates: validates))
     context.budget.begin(fileSize: fileSize)
     context.subclasses = subclasses
+    context.row = row?.contents
     var reader = ArchiveReader(body, context: context)
-    try reader.beginBody()
+    if let row { reader.beginRow(row.definitions) } else { try reader.beginBody() }
     let value = try read(&reader)
     try reader.endBody()
     report = context.report

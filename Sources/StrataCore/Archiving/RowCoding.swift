@@ -105,15 +105,6 @@ extension ArchiveDecoder {
     _ row: RawSpan, _ definitions: [ArchiveReader.Definition], _ contents: RowContents,
     _ report: inout DecodingReport, _ read: (inout ArchiveReader) throws -> R
   ) throws -> R {
-    let context = DecodingContext(limits: limits, finishing: .gathering(validates: validates))
-    context.budget.begin(fileSize: row.byteCount + contents.size)
-    context.subclasses = subclasses
-    context.row = contents
-    var reader = ArchiveReader(row, context: context)
-    reader.beginRow(definitions)
-    let value = try read(&reader)
-    try reader.endBody()
-    report = context.report
-    return value
+    try decode(row, fileSize: row.byteCount + contents.size, &report, row: (definitions, contents), read)
   }
 }

@@ -30,8 +30,7 @@ public struct ArchiveError: Error, Sendable {
     case index(Int)
   }
 
-  /// The fields, kept off the stack so that throwing functions stay cheap.
-  package final class Details: Sendable {
+  struct Details: Sendable {
     let code: Code
     let reason: String
     let path: [PathComponent]
@@ -43,27 +42,17 @@ public struct ArchiveError: Error, Sendable {
     let underlying: (any Error)?
     let failures: [ValidationFailure]
     let extra: Extra?
-
-    init(
-      code: Code, reason: String, path: [PathComponent], typeName: String?, foundVersion: Int?,
-      supportedVersion: Int?, limit: ArchiveLimits.Limit?, byteOffset: Int?, underlying: (any Error)?,
-      failures: [ValidationFailure], extra: Extra?
-    ) {
-      self.code = code
-      self.reason = reason
-      self.path = path
-      self.typeName = typeName
-      self.foundVersion = foundVersion
-      self.supportedVersion = supportedVersion
-      self.limit = limit
-      self.byteOffset = byteOffset
-      self.underlying = underlying
-      self.failures = failures
-      self.extra = extra
-    }
   }
 
-  package let details: Details
+  /// Keeps the fields off the stack, so that throwing functions stay cheap.
+  private final class Storage: Sendable {
+    let details: Details
+
+    init(_ details: Details) { self.details = details }
+  }
+
+  private let storage: Storage
+  var details: Details { storage.details }
 
   package init(
     _ code: Code, _ reason: String, path: [PathComponent] = [], typeName: String? = nil,
@@ -71,10 +60,11 @@ public struct ArchiveError: Error, Sendable {
     byteOffset: Int? = nil, underlying: (any Error)? = nil, failures: [ValidationFailure] = [],
     extra: Extra? = nil
   ) {
-    details = Details(
-      code: code, reason: reason, path: path, typeName: typeName, foundVersion: foundVersion,
-      supportedVersion: supportedVersion, limit: limit, byteOffset: byteOffset, underlying: underlying,
-      failures: failures, extra: extra)
+    storage = Storage(
+      Details(
+        code: code, reason: reason, path: path, typeName: typeName, foundVersion: foundVersion,
+        supportedVersion: supportedVersion, limit: limit, byteOffset: byteOffset, underlying: underlying,
+        failures: failures, extra: extra))
   }
 
   /// The kind of failure.

@@ -210,5 +210,4 @@ extension DecodingContext {
     urls[slot] = (text, url)
     return url
   }
-
 }

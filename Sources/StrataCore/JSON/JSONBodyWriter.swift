@@ -86,7 +86,7 @@ struct JSONBodyWriter: ~Copyable, ~Escapable {
       let seconds = Int64(clamping: argument)
       try output.write(secondsSince1970: isNegative ? ~seconds : seconds)
     case CBOR.Tag.inlineRecord:
-      let layout = try define(at: start)
+      let layout = try layout(ofDefinition: reader.readDefinition(at: start))
       try record(layout, at: start)
     case CBOR.Tag.firstRecord...CBOR.Tag.lastRecord:
       let number = Int(tag - CBOR.Tag.firstRecord)
@@ -157,11 +157,6 @@ struct JSONBodyWriter: ~Copyable, ~Escapable {
       do { try value() } catch { throw layout.located(error, leaf) }
     }
     output.close(isObject: true, isEmpty: nodes.isEmpty)
-  }
-
-  /// Reads the definition of a record, whose tag was passed. The values follow.
-  private mutating func define(at start: Int) throws -> JSONLayout {
-    try layout(ofDefinition: reader.readDefinition(at: start))
   }
 
   private mutating func layout(ofDefinition place: Int) throws -> JSONLayout {

@@ -37,6 +37,15 @@ public struct JSONReader: Sendable {
   /// A reader with the default limits.
   public init() {}
 
+  /// A reader that refuses duplicate keys, as the models do on whatever path they are read: a value that another reader
+  /// takes from the other one of two is how checks are bypassed.
+  static func refusingDuplicates(limits: ArchiveLimits = ArchiveLimits()) -> JSONReader {
+    var reader = JSONReader()
+    reader.limits = limits
+    reader.duplicateKeys = .refuse
+    return reader
+  }
+
   /// Reads a document: one value with white space around it, in UTF-8 without a byte order mark.
   ///
   /// - Throws: ``ArchiveError`` with code `invalidJSON` where the text is not JSON or has a duplicate key that must

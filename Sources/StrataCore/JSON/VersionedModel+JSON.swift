@@ -34,7 +34,12 @@ extension VersionedModel {
     try schema.check()
     let plan = context.json.plan(of: schema)
     let slots = try plan.read(json, in: context)
-    guard !context.collectsErrors else { return try make(collecting: slots, plan, in: context) }
+    guard context.collectsErrors else { return try make(of: slots, plan, in: context) }
+    // Each field is made first, to find all errors, and then the model.
+    if let error = schema.errors(of: slots, plan, in: context) { throw error }
+    // What was found to be right is made once more, but not level by level again.
+    context.collectsErrors = false
+    defer { context.collectsErrors = true }
     return try make(of: slots, plan, in: context)
   }
 
@@ -47,16 +52,5 @@ extension VersionedModel {
     }
     if schema.finishesModels { try finish(&model, in: context) }
     return model
-  }
-
-  /// Makes each field first, to find all errors, and then the model.
-  private static func make(
-    collecting slots: JSONSlots, _ plan: JSONPlan, in context: DecodingContext
-  ) throws -> Self {
-    if let error = schema.errors(of: slots, plan, in: context) { throw error }
-    // What was found to be right is made once more, but not level by level again.
-    context.collectsErrors = false
-    defer { context.collectsErrors = true }
-    return try make(of: slots, plan, in: context)
   }
 }

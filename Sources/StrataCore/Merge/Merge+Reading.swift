@@ -86,7 +86,11 @@ extension Merge {
       base = try known.map { try graph.value(of: $0) }
       return
     }
-    state = try rememberedState(type)
+    let remembered = try snapshot.state
+    do { state = try remembered?.upgraded(for: type) } catch {
+      throw ArchiveError(
+        .mergeFailed, "the conflicts of earlier merges cannot be read today", typeName: schema.name, underlying: error)
+    }
     if let known {
       base = try graph.value(of: known)
       return
@@ -100,14 +104,5 @@ extension Merge {
     isBaseRemembered = true
     guard let record = try base.flatMap(graph.fields) else { return }
     isBaseWhole = schema.archivedKeys.allSatisfy { record[$0] != nil || $0 == snapshot.stateKey }
-  }
-
-  /// What the model remembers, as today's models have it.
-  private func rememberedState(_ type: any VersionedModel.Type) throws -> MergeState? {
-    let state = try snapshot.state
-    do { return try state?.upgraded(for: type) } catch {
-      throw ArchiveError(
-        .mergeFailed, "the conflicts of earlier merges cannot be read today", typeName: schema.name, underlying: error)
-    }
   }
 }

@@ -8,10 +8,8 @@ extension Merge {
     }
     var known = Set<ValueMerger.Way>()
     let before = try merger.ways(from: snapshot.root, found: { known.insert($0) }, { try graph.record($0) })
-    var ways = try merger.ways(from: snapshot.rootNumber.map { .reference($0) } ?? result, known: known) { number in
-      guard let entity = matching.entity(of: number) else { return try graph.record(number) }
-      let own = matching.isMember(number, of: .local) ? number : matching.entities[entity][.local].first ?? number
-      return try merger.updates[own] ?? graph.record(own)
+    var ways = try merger.ways(from: snapshot.rootNumber.map { .reference($0) } ?? result, known: known) {
+      try merger.mergedRecord($0)
     }
     let reachable = Set(ways.map(\.object))
     for way in before where !reachable.contains(way.object) { ways.append(try lost(way, matching)) }
@@ -20,14 +18,12 @@ extension Merge {
 
   /// The path of an object that is no longer in the result: what tells it apart, since other objects stand where it
   /// stood.
-  private func lost(
-    _ way: (object: Int, owner: Int?, steps: [MergePath.Component]), _ matching: ObjectMatching
-  ) throws -> (object: Int, owner: Int?, steps: [MergePath.Component]) {
+  private func lost(_ way: ValueMerger.Way, _ matching: ObjectMatching) throws -> ValueMerger.Way {
     guard matching.entities.indices.contains(way.object), let number = matching.entities[way.object][.local].first
     else { return way }
     let schema = graph.schema(number)
-    guard let key = schema.identityKey, let id = try graph.record(number)[key], !id.isNull else { return way }
-    return (way.object, nil, [.key(schema.name), .element(key: key, id: id)])
+    guard let (key, id) = try schema.identity(of: graph.record(number)) else { return way }
+    return ValueMerger.Way(object: way.object, owner: nil, steps: [.key(schema.name), .element(key: key, id: id)])
   }
 
   /// Says which edited objects nothing refers to any more: the edits go with them.
@@ -57,17 +53,7 @@ extension Merge {
 
   private func shown(_ value: ArchiveValue?, _ merger: ValueMerger, isResult: Bool = false) throws -> ArchiveValue? {
     guard let value, value.hasReferences else { return value }
-    func record(_ number: Int) throws -> ModelRecord {
-      var number = number
-      if isResult, let matching = merger.matching, let entity = matching.entity(of: number),
-        !matching.isMember(number, of: .local)
-      {
-        number = matching.entities[entity][.local].first ?? number
-      }
-      if isResult, let update = merger.updates[number] { return update }
-      return try graph.record(number)
-    }
-    return try graph.shown(value, record)
+    return try graph.shown(value) { try isResult ? merger.mergedRecord($0) : graph.record($0) }
   }
 
   /// What a model's own code changed after the merge.

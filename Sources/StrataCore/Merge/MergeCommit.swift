@@ -39,12 +39,15 @@ struct MergeCommit {
   func run<Root: Archivable>(
     _ model: inout Root, make: Make<Root>, adopt: (inout Root, Root) throws -> Void
   ) throws -> [Finished] {
-    try makeAdditions()
+    if !linking.additions.isEmpty {
+      try graph.makeObjects(linking.additions.map { ($0.type, $0.record) }, failure: Self.failure)
+    }
     var undo: [(number: Int, record: ModelRecord)] = []
     var finished: [Finished] = []
     var result: Root?
     do {
-      for update in linking.updates where update.number != rootNumber || isChanged(update) {
+      for update in linking.updates
+      where update.number != rootNumber || mustAdopt || !update.record.isSame(as: update.before) {
         undo.append((update.number, update.before))
         do { try set(update, update.record, in: .unfinishedMerge) } catch {
           throw located(error, update.number, model)
@@ -94,28 +97,6 @@ struct MergeCommit {
     zip(linking.firstAddition..., linking.additions).map { number, addition in
       .init(number: number, before: addition.record, record: addition.record)
     }
-  }
-
-  /// Makes the objects that are new here; fields that refer to one made later wait for it.
-  private func makeAdditions() throws {
-    guard !linking.additions.isEmpty else { return }
-    let table = ObjectTable(graph.referenced, adding: linking.additions.count)
-    let context = DecodingContext.unfinishedMerge
-    context.objects = table
-    var objects: [any VersionedModel] = []
-    for addition in linking.additions {
-      do {
-        let object = try graph.make(addition.type, addition.record, in: context, table, isObjectFrame: true)
-        table.append(object)
-        objects.append(object)
-      } catch { throw Self.failure(error, addition.type.schema) }
-    }
-    try table.setWaiting(in: context)
-    for object in objects { _ = graph.referenced.number(of: object) }
-  }
-
-  private func isChanged(_ update: ObjectLinking.Update) -> Bool {
-    mustAdopt || !update.record.isSame(as: update.before)
   }
 
   private func set(_ update: ObjectLinking.Update, _ fields: ModelRecord, in context: DecodingContext) throws {

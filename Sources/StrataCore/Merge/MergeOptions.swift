@@ -44,9 +44,4 @@ public struct MergeOptions: Sendable {
     self.keys = keys
     self.validates = validates
   }
-
-  /// The policy for a path that this merge names.
-  func policy(at path: [MergePath.Component]) -> MergePolicy? {
-    policies.isEmpty ? nil : policies.last { $0.path.matches(path) }?.policy
-  }
 }

@@ -29,4 +29,10 @@ extension ModelSchema {
 
   /// The key by which models of the type are identified; `nil` where there is none.
   var identityKey: String? { mergeTraits.identityKey }
+
+  /// What tells a model from others of its type, and its key; `nil` where it has nothing that does.
+  func identity(of record: @autoclosure () throws -> ModelRecord) rethrows -> (key: String, value: ArchiveValue)? {
+    guard let key = identityKey, let value = try record()[key], !value.isNull else { return nil }
+    return (key, value)
+  }
 }

@@ -56,20 +56,16 @@ public struct Merger: Sendable {
     func entries(_ value: ArchiveValue?) -> [ArchiveObject.Entry] {
       (value?.recordValue?.object ?? value?.objectValue)?.entries ?? []
     }
-    func lookup(_ entries: [ArchiveObject.Entry]) -> [ExactKey: ArchiveValue] {
-      Dictionary(entries.map { (ExactKey($0.key), $0.value) }, uniquingKeysWith: { first, _ in first })
-    }
     let wanted = options.keys.map { Set($0.map { ExactKey($0) }) }
     report.mergedKeys = entries(sides.server).map(\.key).filter { wanted?.contains(ExactKey($0)) ?? true }
     let (olds, news) = (entries(sides.local), entries(result))
-    let (before, after) = (lookup(olds), lookup(news))
-    report.changes = news.compactMap { entry in
-      let old = before[ExactKey(entry.key)]
-      return old.map { $0.isSame(as: entry.value) } ?? false
-        ? nil : MergeReport.Change(key: entry.key, old: old, new: entry.value)
+    let pairs = KeyPairs(olds, news)
+    report.changes = zip(news, pairs.olds).compactMap { entry, place in
+      let old = place.map { olds[$0].value }
+      return ArchiveValue.areSame(old, entry.value) ? nil : .init(key: entry.key, old: old, new: entry.value)
     }
-    report.changes += olds.filter { after[ExactKey($0.key)] == nil }.map {
-      MergeReport.Change(key: $0.key, old: $0.value, new: nil)
+    for (entry, place) in zip(olds, pairs.news) where place == nil {
+      report.changes.append(.init(key: entry.key, old: entry.value, new: nil))
     }
     return (result, report)
   }

@@ -40,8 +40,6 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
     }
   }
 
-  package var isData: Bool { if case .custom = self { false } else { true } }
-
   func apply(to record: inout ModelRecord) throws {
     switch self {
     case .rename(let key, let newKey): record.rename(key, to: newKey)

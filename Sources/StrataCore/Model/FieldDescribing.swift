@@ -43,26 +43,22 @@ private struct ValueDescription {
 
   mutating func text<M: VersionedModel>(of model: M) -> String {
     let name = M.schema.name
-    guard M.schema.holdsObjects else {
-      // A description cannot throw.
-      guard let values = try? model.permanentValues() else { return "\(name)(not encodable)" }
-      return text(name, values.map { ($0.key, $0.value) }, ReferencedObjects())
-    }
-    let identity = model.identity
     if M.schema.isObject {
-      guard !open.contains(identity), open.count < Self.deepest else { return "\(name)(…)" }
-      open.append(identity)
+      guard !open.contains(model.identity), open.count < Self.deepest else { return "\(name)(…)" }
+      open.append(model.identity)
     }
     defer { if M.schema.isObject { open.removeLast() } }
     let referenced = ReferencedObjects()
-    // As above.
-    guard let values = try? model.permanentValues(referenced) else { return "\(name)(not encodable)" }
-    return text(name, values.map { ($0.key, $0.value) }, referenced)
+    // A description cannot throw.
+    guard let values = try? model.permanentValues(M.schema.holdsObjects ? referenced : nil) else {
+      return "\(name)(not encodable)"
+    }
+    return text(name, values, referenced)
   }
 
-  private mutating func text(_ name: String, _ fields: [(String, ArchiveValue)], _ referenced: ReferencedObjects)
-    -> String
-  {
+  private mutating func text(
+    _ name: String, _ fields: [(key: String, value: ArchiveValue)], _ referenced: ReferencedObjects
+  ) -> String {
     var texts: [String] = []
     for (key, value) in fields {
       texts.append("\(key): \(redactedKeys.contains(key) && !value.isNull ? "•••" : text(value, referenced))")
@@ -73,26 +69,17 @@ private struct ValueDescription {
   private mutating func text(_ value: ArchiveValue, _ referenced: ReferencedObjects) -> String {
     switch value {
     case .null: "nil"
-    case .bool(let value): "\(value)"
-    case .int(let value): "\(value)"
-    case .uint(let value): "\(value)"
-    case .wideInteger(let value): "\(value.isNegative ? "-" : "")\(value.magnitude)"
-    case .float(let value): "\(value)"
-    case .double(let value): "\(value)"
-    case .decimal(let value): "\(value)"
-    case .number(let value): value.text
+    case .bool, .int, .uint, .wideInteger, .float, .double, .decimal, .number, .url, .uuid: value.scalarText ?? ""
     case .string(let value): value.debugDescription
     case .data(let value): "\(value.count) bytes"
     case .date(let value): ISO8601.string(from: value) ?? "\(value.timeIntervalSinceReferenceDate)"
-    case .url(let value): value.absoluteString
-    case .uuid(let value): value.uuidString
     case .array(let elements), .set(let elements): list(elements) { $1.text($0, referenced) }
     case .object(let object): text("", object.entries.map { ($0.key, $0.value) }, referenced)
     case .map(let entries):
       list(entries) { "\($1.text($0.key, referenced)): \($1.text($0.value, referenced))" }
     case .reference(let number): text(of: referenced.objects[number])
     case .graph(let graph): "graph of \(graph.objects.count) objects"
-    case .record(let record): text(record.typeName, record.fields.map { ($0.key, $0.value) }, referenced)
+    case .record(let record): text(record.typeName, record.fields, referenced)
     }
   }
 

@@ -40,7 +40,7 @@ extension VersionedModel {
     for field in schema.fields {
       guard let value = values[field.key] else { continue }
       // Objects among the new values are finished here, and those that stay are not finished again.
-      do { record[field.key] = try field.typed(value, referenced, in: context) } catch {
+      do { record[field.key] = try ValueCoding.typed(value, as: field.type, referenced, in: context) } catch {
         throw ArchiveError.at(.key(field.key), error).inType(schema.name)
       }
     }
@@ -81,20 +81,5 @@ extension VersionedModel {
     let failures = (context.firstFailure?.failures ?? []) + search.failures
     guard failures.isEmpty else { throw ArchiveError.invalid(failures) }
     return result
-  }
-}
-
-extension FieldInfo {
-  /// A value made in the type of the field, and the value of that.
-  func typed(_ value: ArchiveValue, _ referenced: ReferencedObjects, in context: DecodingContext) throws -> ArchiveValue
-  {
-    if let type = type as? any Archivable.Type {
-      return try type.make(from: value, in: context).archivedValue(
-        includingExcluded: true, role: .referenced(referenced))
-    }
-    if let type = type as? any Decodable.Type {
-      return try ValueCoding.value(of: ValueCoding.make(type, from: value, in: context))
-    }
-    return value
   }
 }

@@ -23,20 +23,12 @@ private struct ValueText {
     guard begin(depth) else { return }
     switch value {
     case .null: text += "null"
-    case .bool(let value): text += "\(value)"
-    case .int(let value): text += "\(value)"
-    case .uint(let value): text += "\(value)"
-    case .wideInteger(let value): text += value.isNegative ? "-\(value.magnitude)" : "\(value.magnitude)"
-    case .float(let value): text += "\(value)"
-    case .double(let value): text += "\(value)"
-    case .decimal(let value): text += value.description
-    case .number(let value): text += value.text
+    case .bool, .int, .uint, .wideInteger, .float, .double, .decimal, .number, .uuid: text += value.scalarText ?? ""
     case .string(let value):
       text += value.utf8.count > Self.mostBytes ? "\(value.prefix(1000))…".debugDescription : value.debugDescription
     case .data(let value): add(value)
     case .date(let value): text += ISO8601.string(from: value) ?? "date(\(value.timeIntervalSinceReferenceDate))"
     case .url(let value): text += "<\(value.absoluteString)>"
-    case .uuid(let value): text += value.uuidString
     case .array(let elements): addAll(elements, "[", "]") { $0.add($1, depth + 1) }
     case .set(let elements): addAll(elements, "{", "}") { $0.add($1, depth + 1) }
     case .object(let object): add(object, depth)

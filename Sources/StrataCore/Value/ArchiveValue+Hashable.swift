@@ -62,13 +62,23 @@ extension ArchiveValue: Hashable {
   }
 }
 
+/// What a value is, as hashes and digests tell it from other kinds.
+enum ValueKind: UInt8 {
+  case null, bool, int, uint, wideInteger, float, double, decimal, number, string, data, date, url, uuid, array, set,
+    object, map, record, reference, graph
+}
+
+extension Hasher {
+  /// Combines what a value is and what it holds.
+  @inline(__always)
+  fileprivate mutating func combine(_ kind: ValueKind, _ content: some Hashable) {
+    combine(kind.rawValue)
+    combine(content)
+  }
+}
+
 /// The hashing of one value.
 private struct ValueHashing {
-  private enum Kind: UInt8 {
-    case null, bool, int, uint, wideInteger, float, double, decimal, number, string, data, date, url, uuid, array, set,
-      object, map, record, reference, graph
-  }
-
   /// Few values have so many parts that looking for those that were hashed before pays.
   private static let remembers = 256
 
@@ -86,87 +96,53 @@ private struct ValueHashing {
   private var known: [Place: Int] = [:]
 
   mutating func add(_ value: ArchiveValue, to hasher: inout Hasher) {
-    func kind(_ kind: Kind) { hasher.combine(kind.rawValue) }
     count += 1
     switch value {
-    case .null: kind(.null)
-    case .bool(let bool):
-      kind(.bool)
-      hasher.combine(bool)
-    case .int(let integer):
-      kind(.int)
-      hasher.combine(integer)
-    case .uint(let integer):
-      kind(.uint)
-      hasher.combine(integer)
-    case .wideInteger(let integer):
-      kind(.wideInteger)
-      hasher.combine(integer)
-    case .float(let number):
-      kind(.float)
-      hasher.combine(number)
-    case .double(let number):
-      kind(.double)
-      hasher.combine(number)
+    case .null: hasher.combine(ValueKind.null.rawValue)
+    case .bool(let bool): hasher.combine(.bool, bool)
+    case .int(let integer): hasher.combine(.int, integer)
+    case .uint(let integer): hasher.combine(.uint, integer)
+    case .wideInteger(let integer): hasher.combine(.wideInteger, integer)
+    case .float(let number): hasher.combine(.float, number)
+    case .double(let number): hasher.combine(.double, number)
     case .decimal(let number):
-      kind(.decimal)
-      hasher.combine(number)
+      hasher.combine(.decimal, number)
       // Decimals that are equal may have zeros at their ends in one and not in the other.
       if let parts = DecimalParts(number) {
         hasher.combine(parts.mantissa)
         hasher.combine(parts.exponent)
       }
-    case .number(let number):
-      kind(.number)
-      hasher.combine(number)
-    case .string(let text):
-      kind(.string)
-      hasher.combine(text)
+    case .number(let number): hasher.combine(.number, number)
+    case .string(let text): hasher.combine(.string, text)
     case .data(let data):
-      kind(.data)
-      hasher.combine(data.count)
+      hasher.combine(.data, data.count)
       data.withUnsafeBytes { hasher.combine(bytes: $0) }
-    case .date(let date):
-      kind(.date)
-      hasher.combine(date)
+    case .date(let date): hasher.combine(.date, date)
     case .url(let url):
-      kind(.url)
-      hasher.combine(url)
+      hasher.combine(.url, url)
       hasher.combine(url.baseURL?.absoluteString)
-    case .uuid(let uuid):
-      kind(.uuid)
-      hasher.combine(uuid)
-    case .reference(let number):
-      kind(.reference)
-      hasher.combine(number)
-    case .array(let elements):
-      kind(.array)
-      hasher.combine(hash(elements) { $0.add($1, to: &$2) })
-    case .set(let elements):
-      kind(.set)
-      hasher.combine(hash(elements) { $0.add($1, to: &$2) })
+    case .uuid(let uuid): hasher.combine(.uuid, uuid)
+    case .reference(let number): hasher.combine(.reference, number)
+    case .array(let elements): hasher.combine(.array, hash(elements) { $0.add($1, to: &$2) })
+    case .set(let elements): hasher.combine(.set, hash(elements) { $0.add($1, to: &$2) })
     case .map(let entries):
-      kind(.map)
-      hasher.combine(
-        hash(entries) {
-          $0.add($1.key, to: &$2)
-          $0.add($1.value, to: &$2)
-        })
+      let entries = hash(entries) {
+        $0.add($1.key, to: &$2)
+        $0.add($1.value, to: &$2)
+      }
+      hasher.combine(.map, entries)
     case .object(let object):
-      kind(.object)
-      hasher.combine(object.count)
+      hasher.combine(.object, object.count)
       hasher.combine(known(object.entries) { $0.sum(object.entries) { ($0.key, $0.value) } })
     case .record(let record):
-      kind(.record)
-      hasher.combine(record.typeName)
+      hasher.combine(.record, record.typeName)
       hasher.combine(record.modelVersion)
       hasher.combine(record.values.count)
       let keys = record.keys
       hasher.combine(
         known(record.values, record.shape) { $0.sum(zip(keys, record.values)) { ($0.0, $0.1) } })
     case .graph(let graph):
-      kind(.graph)
-      hasher.combine(hash(graph.objects) { $0.add($1, to: &$2) })
+      hasher.combine(.graph, hash(graph.objects) { $0.add($1, to: &$2) })
       add(graph.root, to: &hasher)
     }
   }

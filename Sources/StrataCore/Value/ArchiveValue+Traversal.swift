@@ -62,7 +62,7 @@ extension ArchiveValue {
     case .object(let object):
       .object(
         ArchiveObject(uniqueEntries: try object.entries.map { .init(key: $0.key, value: try replacement($0.value)) }))
-    case .record(let record): .record(ModelRecord(shape: record.shape, values: try record.values.map(replacement)))
+    case .record(let record): .record(try record.mapValues(replacement))
     case .map(let entries):
       .map(try entries.map { .init(key: try replacement($0.key), value: try replacement($0.value)) })
     case .graph(let graph):

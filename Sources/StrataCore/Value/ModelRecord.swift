@@ -105,6 +105,11 @@ public struct ModelRecord: Sendable {
 }
 
 extension ModelRecord {
+  /// The record with other values under the same keys.
+  func mapValues(_ replacement: (ArchiveValue) throws -> ArchiveValue) rethrows -> ModelRecord {
+    ModelRecord(shape: shape, values: try values.map(replacement))
+  }
+
   /// Whether two records are of one type in the same versions, those of its superclasses included.
   package func hasSameType(as other: ModelRecord) -> Bool {
     shape === other.shape || shape.hasSameType(as: other.shape)

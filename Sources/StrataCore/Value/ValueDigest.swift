@@ -12,21 +12,21 @@ struct ValueDigest: Hashable {
 /// Makes digests of values, and remembers those of sets and maps: where one is inside another, nothing inside is hashed
 /// anew at each level.
 package final class ValueDigests {
-  private enum Kind: UInt8 {
-    case null, bool, int, uint, wideInteger, float, double, decimal, number, string, data, date, url, uuid, array, set,
-      object, map, record, reference, graph
-  }
-
   /// A hash that grows. Two of one key, begun with different bytes, make the 128 bits.
   private struct State {
     var first = Hasher()
     var second = Hasher()
     var hasNaN = false
 
-    init(_ kind: Kind) {
+    init(_ kind: ValueKind) {
       first.combine(UInt8(0))
       second.combine(UInt8(1))
       combine(kind.rawValue)
+    }
+
+    init(_ kind: ValueKind, _ content: some Hashable & BitwiseCopyable) {
+      self.init(kind)
+      combine(content)
     }
 
     mutating func combine<T: Hashable>(_ value: T) {
@@ -180,29 +180,22 @@ package final class ValueDigests {
     var state: State
     switch value {
     case .null: state = State(.null)
-    case .bool(let bool):
-      state = State(.bool)
-      state.combine(bool)
+    case .bool(let bool): state = State(.bool, bool)
     case .int, .uint, .wideInteger:
       if let integer = value.integer(as: Int64.self) {
-        state = State(.int)
-        state.combine(integer)
+        state = State(.int, integer)
       } else if case .wideInteger(let integer) = value {
-        state = State(.wideInteger)
-        state.combine(integer.isNegative)
+        state = State(.wideInteger, integer.isNegative)
         state.combine(integer.magnitude)
       } else {
-        state = State(.wideInteger)
-        state.combine(false)
+        state = State(.wideInteger, false)
         state.combine(UInt128(value.integer(as: UInt64.self) ?? 0))
       }
     case .float(let number):
-      state = State(.float)
-      state.combine(number.bitPattern)
+      state = State(.float, number.bitPattern)
       state.hasNaN = number.isNaN
     case .double(let number):
-      state = State(.double)
-      state.combine(number.bitPattern)
+      state = State(.double, number.bitPattern)
       state.hasNaN = number.isNaN
     case .decimal(let number):
       state = State(.decimal)
@@ -224,8 +217,7 @@ package final class ValueDigests {
       data.withUnsafeBytes { state.combine($0) }
       steps += data.count / 16
     case .date(let date):
-      state = State(.date)
-      state.combine(date.timeIntervalSinceReferenceDate.bitPattern)
+      state = State(.date, date.timeIntervalSinceReferenceDate.bitPattern)
       state.hasNaN = date.timeIntervalSinceReferenceDate.isNaN
     case .url(let url):
       state = State(.url)
@@ -237,16 +229,12 @@ package final class ValueDigests {
     case .uuid(let uuid):
       state = State(.uuid)
       state.combine(uuid)
-    case .reference(let number):
-      state = State(.reference)
-      state.combine(number)
+    case .reference(let number): state = State(.reference, number)
     case .array(let elements):
-      state = State(.array)
-      state.combine(elements.count)
+      state = State(.array, elements.count)
       for element in elements { state.combine(make(element)) }
     case .object(let object):
-      state = State(.object)
-      state.combine(object.count)
+      state = State(.object, object.count)
       for entry in object.entries {
         state.combine(entry.key)
         state.combine(make(entry.value))
@@ -266,8 +254,7 @@ package final class ValueDigests {
       if let known = entries[StorageIdentity(pairs)] { return known.digest }
       return digest(ofMap: zip(pairs.map { make($0.key) }, pairs.map { make($0.value) }))
     case .graph(let graph):
-      state = State(.graph)
-      state.combine(graph.objects.count)
+      state = State(.graph, graph.objects.count)
       for object in graph.objects { state.combine(make(object)) }
       state.combine(make(graph.root))
     }
@@ -277,8 +264,7 @@ package final class ValueDigests {
   // The order of members and keys is that of their encodings, so any other order says the same.
 
   private func digest(ofSet members: [ValueDigest]) -> ValueDigest {
-    var state = State(.set)
-    state.combine(members.count)
+    var state = State(.set, members.count)
     for member in members.sorted(by: Self.areInOrder) { state.combine(member) }
     return state.finish()
   }

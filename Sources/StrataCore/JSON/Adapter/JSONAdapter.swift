@@ -89,13 +89,7 @@ public struct JSONAdapter<Root: Archivable>: Sendable {
     return context
   }
 
-  private var reader: JSONReader {
-    var reader = JSONReader()
-    reader.limits = limits
-    // A model refuses keys that are duplicates, on whatever path it is read.
-    reader.duplicateKeys = .refuse
-    return reader
-  }
+  private var reader: JSONReader { .refusingDuplicates(limits: limits) }
 
   func parsed(_ json: Data) throws -> ArchiveValue { try reader.read(json) }
 

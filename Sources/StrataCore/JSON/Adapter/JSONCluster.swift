@@ -63,20 +63,15 @@ public struct JSONCluster<Result>: Sendable {
   /// - Throws: ``ArchiveError`` with the code `invalidJSON` where the text is no JSON, or an object in it has a key twice;
   ///   with the code `missingValue` where there is no tag, `unknownCase` where no variant has
   ///   it, `invalidMapping` where clusters send the document to each other without end, and what the variant throws.
-  public func decode(_ json: Data) throws -> Result { try decode(Self.parsed(json)) }
+  public func decode(_ json: Data) throws -> Result { try decode(JSONReader.refusingDuplicates().read(json)) }
 
   /// Reads a document that was parsed before.
   public func decode(_ json: ArchiveValue) throws -> Result { try decode(json, seen: []) }
 
-  private static func parsed(_ json: Data) throws -> ArchiveValue {
-    var reader = JSONReader()
-    // As the models do: a tag that another reader takes from the other one of two is how checks are bypassed.
-    reader.duplicateKeys = .refuse
-    return try reader.read(json)
-  }
-
   /// Reads an array of documents of any kinds, in its order.
-  public func decodeArray(_ json: Data) throws -> [Result] { try decodeArray(Self.parsed(json)) }
+  public func decodeArray(_ json: Data) throws -> [Result] {
+    try decodeArray(JSONReader.refusingDuplicates().read(json))
+  }
 
   /// Reads an array that was parsed before. Unknown tags are left out where the cluster skips them; any other error is
   /// thrown.

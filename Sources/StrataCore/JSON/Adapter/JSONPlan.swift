@@ -96,33 +96,21 @@ package final class JSONPlan: Sendable {
     self.keepsUnknownFields = keepsUnknownFields
     var entries: [Entry] = []
     var table: [ExactKey: [Int]] = [:]
-    var knownKeys = Set<ExactKey>()
-    var needsObject = true
     for (place, field) in fields.enumerated() {
       let entry = Self.entry(place, field, mapping == nil ? field.json : mapping?[field.key] ?? .none)
       entries.append(entry)
-      guard entry.json.isRead else { continue }
-      if case .key(let key) = entry.source { table[ExactKey(key), default: []].append(place) }
-      for path in entry.paths {
-        if case .key(let key)? = path.steps.first { knownKeys.insert(ExactKey(key)) } else { needsObject = false }
-      }
-      if case .whole = entry.source { needsObject = false }
+      if entry.json.isRead, case .key(let key) = entry.source { table[ExactKey(key), default: []].append(place) }
     }
     self.entries = entries
     self.table = table
-    self.knownKeys = knownKeys
-    readsWhole = entries.contains { if case .whole = $0.source { $0.json.isRead } else { false } }
-    self.needsObject = needsObject
-    isPlain = entries.allSatisfy { entry in
-      guard entry.isPlain, entry.json.isRead, entry.json.isWritten, entry.json.nulls == nil else { return false }
-      switch entry.source {
-      case .key: return true
-      case .path(let path): return path.steps.allSatisfy { if case .key = $0 { true } else { false } }
-      default: return false
-      }
-    }
+    let read = entries.filter(\.json.isRead)
+    let firstKeys = Self.firstKeys(read)
+    needsObject = firstKeys != nil
+    knownKeys = firstKeys ?? Set(read.flatMap(\.paths).compactMap(\.firstKey))
+    readsWhole = read.contains { if case .whole = $0.source { true } else { false } }
+    isPlain = entries.allSatisfy { $0.keyPath != nil && $0.json.isWritten && $0.json.nulls == nil }
     keys = JSONKeys(entries.map(\.keyPath))
-    otherKeys = Self.firstKeys(entries.filter { $0.json.isRead && $0.keyPath == nil })
+    otherKeys = Self.firstKeys(read.filter { $0.keyPath == nil })
     problem = JSONPlanCheck.problem(typeName, entries, mapping, fields)
     layout = JSONLayout(fields.map(\.key), typeName, entries, problem)
   }
@@ -154,8 +142,8 @@ package final class JSONPlan: Sendable {
     for entry in entries {
       if case .whole = entry.source { return nil }
       for path in entry.paths {
-        guard case .key(let key)? = path.steps.first else { return nil }
-        keys.insert(ExactKey(key))
+        guard let key = path.firstKey else { return nil }
+        keys.insert(key)
       }
     }
     return keys

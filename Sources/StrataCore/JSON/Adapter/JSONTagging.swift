@@ -39,9 +39,6 @@ public struct JSONTagging: Sendable {
     JSONTagging(form: .adjacent(key, content), names: names.map { ($0, $1) })
   }
 
-  /// Whether cases are in JSON as they are archived.
-  private var isPlain: Bool { if case .external = form { names.isEmpty } else { false } }
-
   private func name(_ tag: String) -> String { names.first { $0.tag == tag }?.name ?? tag }
   private func tag(_ name: String) -> String { names.first { $0.name == name }?.tag ?? name }
 
@@ -80,12 +77,12 @@ public struct JSONTagging: Sendable {
       tag = try text(object[key], key)
       var rest = object
       rest[key] = nil
-      payload = .object(Self.withUnlabelled(rest, .object(rest)))
+      payload = .object(Self.withUnlabelled(rest))
     case .adjacent(let key, let content):
       tag = try text(object[key], key)
       switch object[content] {
       case nil: payload = .object(ArchiveObject())
-      case .object(let found)?: payload = .object(Self.withUnlabelled(found, .object(found)))
+      case .object(let found)?: payload = .object(Self.withUnlabelled(found))
       case let found?: payload = .object(ArchiveObject([.init(key: "_0", value: found)]))
       }
     }
@@ -105,10 +102,10 @@ public struct JSONTagging: Sendable {
     }
   }
 
-  private static func withUnlabelled(_ labelled: ArchiveObject, _ whole: ArchiveValue) -> ArchiveObject {
+  private static func withUnlabelled(_ labelled: ArchiveObject) -> ArchiveObject {
     guard labelled["_0"] == nil else { return labelled }
     var object = labelled
-    object["_0"] = whole
+    object["_0"] = .object(labelled)
     return object
   }
 
@@ -143,7 +140,7 @@ public struct JSONTagging: Sendable {
   }
 
   /// The same unless cases are in JSON as they are archived.
-  var ifNotPlain: JSONTagging? { isPlain ? nil : self }
+  var ifNotPlain: JSONTagging? { if case .external = form, names.isEmpty { nil } else { self } }
 }
 
 /// An enum that says how JSON identifies its cases.

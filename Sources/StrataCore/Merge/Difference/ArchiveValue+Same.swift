@@ -111,15 +111,10 @@ extension ArchiveValue {
   }
 
   private static func areSameScalars(_ left: ArchiveValue, _ right: ArchiveValue) -> Bool {
-    switch (left, right) {
-    case (.double(let one), .double(let other)): one == other || one.isNaN && other.isNaN
-    case (.float(let one), .float(let other)): one == other || one.isNaN && other.isNaN
-    case (.decimal(let one), .decimal(let other)): one == other || one.isNaN && other.isNaN
-    default: left == right
-    }
+    left == right || left.isNotANumber && left.markingNaN == right.markingNaN
   }
 
-  private var isNotANumber: Bool {
+  fileprivate var isNotANumber: Bool {
     switch self {
     case .double(let number): number.isNaN
     case .float(let number): number.isNaN
@@ -164,7 +159,7 @@ package struct SameValue: Hashable {
 
   package init(_ value: ArchiveValue) {
     self.value = value
-    marked = value.hasNaN ? value.markingNaN : nil
+    marked = (value.holdsValues ? value.hasNaN : value.isNotANumber) ? value.markingNaN : nil
   }
 
   package static func == (left: SameValue, right: SameValue) -> Bool {
@@ -180,12 +175,11 @@ extension ArchiveValue {
     var waiting = [self]
     var hasNaN = false
     while let value = waiting.popLast(), !hasNaN {
-      switch value {
-      case .double(let number): hasNaN = number.isNaN
-      case .float(let number): hasNaN = number.isNaN
-      case .decimal(let number): hasNaN = number.isNaN
-      case .date(let date): hasNaN = date.timeIntervalSinceReferenceDate.isNaN
-      default: value.forEachInside { waiting.append($0) }
+      if case .date(let date) = value {
+        hasNaN = date.timeIntervalSinceReferenceDate.isNaN
+      } else {
+        hasNaN = value.isNotANumber
+        value.forEachInside { waiting.append($0) }
       }
     }
     return hasNaN

@@ -23,7 +23,7 @@ extension ValueDifference {
 
     init(_ changes: [(path: ArraySlice<MergePath.Component>, change: Change)], _ key: String) {
       self.key = key
-      var groups: [Step: [(ArraySlice<MergePath.Component>, Change)]] = [:]
+      var groups: [MergePath.Component: [(ArraySlice<MergePath.Component>, Change)]] = [:]
       var order: [MergePath.Component] = []
       for (path, change) in changes {
         guard let first = path.first else {
@@ -31,11 +31,10 @@ extension ValueDifference {
           continue
         }
         // A place where something was removed and one where something was added are two.
-        let step = Step(first)
-        if groups[step] == nil { order.append(first) }
-        groups[step, default: []].append((path.dropFirst(), change))
+        if groups[first] == nil { order.append(first) }
+        groups[first, default: []].append((path.dropFirst(), change))
       }
-      children = order.map { ($0, Node(groups[Step($0)] ?? [], key)) }
+      children = order.map { ($0, Node(groups[$0] ?? [], key)) }
     }
 
     func applied(to value: ArchiveValue) throws -> ArchiveValue {
@@ -201,24 +200,6 @@ extension ValueDifference {
 
     private static var mismatch: ArchiveError {
       ArchiveError(.mergeFailed, "the value is another one than that which was compared")
-    }
-  }
-
-  /// A step of a path that is found again, also where it names what is not a number.
-  private enum Step: Hashable {
-    case key(ExactKey)
-    case index(Int)
-    case element(ExactKey, SameValue)
-    case value(SameValue)
-
-    init(_ component: MergePath.Component) {
-      self =
-        switch component {
-        case .key(let key): .key(ExactKey(key))
-        case .index(let place): .index(place)
-        case .element(let key, let id): .element(ExactKey(key), SameValue(id))
-        case .value(let value): .value(SameValue(value))
-        }
     }
   }
 }

@@ -48,16 +48,10 @@ public struct ValueDifference: Sendable, Hashable {
   /// Whether the values are the same.
   public var isEmpty: Bool { changes.isEmpty }
 
-  private mutating func note(_ kind: Kind, _ old: ArchiveValue?, _ new: ArchiveValue?) {
-    changes.append(Change(path: MergePath(path), kind: kind, old: old, new: new))
-  }
-
   private mutating func note(
-    _ kind: Kind, _ old: ArchiveValue?, _ new: ArchiveValue?, at component: MergePath.Component
+    _ kind: Kind, _ old: ArchiveValue?, _ new: ArchiveValue?, at steps: MergePath.Component...
   ) {
-    path.append(component)
-    note(kind, old, new)
-    path.removeLast()
+    changes.append(Change(path: MergePath(path + steps), kind: kind, old: old, new: new))
   }
 
   private mutating func compare(_ old: ArchiveValue, _ new: ArchiveValue, at component: MergePath.Component) {
@@ -69,8 +63,7 @@ public struct ValueDifference: Sendable, Hashable {
   private mutating func compare(_ old: ArchiveValue, _ new: ArchiveValue) {
     switch (old, new) {
     case (.object(let before), .object(let after)): compare(before.entries, after.entries)
-    case (.record(let before), .record(let after))
-    where before.hasSameType(as: after):
+    case (.record(let before), .record(let after)) where before.hasSameType(as: after):
       compare(before.object.entries, after.object.entries)
     case (.array(let before), .array(let after)): compare(before, after)
     case (.set(let before), .set(let after)): compareMembers(before, after)

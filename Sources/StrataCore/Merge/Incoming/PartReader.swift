@@ -78,8 +78,10 @@ final class PartReader {
     depth += 1
     defer { depth -= 1 }
     if let type = type as? any VersionedModel.Type { return try model(type, value, before) }
-    if let type = type as? any PartialList.Type, case .array(let elements) = value {
-      return try list(type.partType, elements, before)
+    if case .array(let elements) = value, let type = type as? any ArrayType.Type,
+      let element = type.elementType as? any Archivable.Type
+    {
+      return try list(element, elements, before)
     }
     if let type = type as? any PartialDictionary.Type, let part = try dictionary(type, value, before) { return part }
     return try whole(type, value)
@@ -87,15 +89,8 @@ final class PartReader {
 
   /// A value that is all there, in the type of its field.
   func whole(_ type: Any.Type, _ value: ArchiveValue) throws -> ArchiveValue {
-    if let type = type as? any Archivable.Type {
-      if context.source == .merge { context.objects = graph.table }
-      return try type.make(from: value, in: context).archivedValue(
-        includingExcluded: true, role: .referenced(graph.referenced))
-    }
-    if let type = type as? any Decodable.Type {
-      return try ValueCoding.value(of: ValueCoding.make(type, from: value, in: context))
-    }
-    return value
+    if context.source == .merge, type is any Archivable.Type { context.objects = graph.table }
+    return try ValueCoding.typed(value, as: type, graph.referenced, in: context)
   }
 
   private func list(_ type: any Archivable.Type, _ elements: [ArchiveValue], _ before: ArchiveValue?) throws
@@ -180,10 +175,6 @@ final class PartReader {
     return try jsonFields(value, of: type, before)
   }
 
-  private func added(_ record: ModelRecord, _ type: any VersionedModel.Type) -> ArchiveValue {
-    type.schema.isObject ? .reference(graph.add(record, of: type)) : .record(record)
-  }
-
   /// A record of some of the fields, in the order of the schema, with what no field took after them.
   private func record(
     _ schema: ModelSchema, _ values: [ArchiveValue?], _ unknown: UnknownFields = UnknownFields()
@@ -236,7 +227,8 @@ final class PartReader {
         values[place] = try field.makeDefault?() ?? .null
       } catch { throw plan.locate(error, place, input: new) }
     }
-    return added(record(schema, values, slots.unknownFields), type)
+    let record = record(schema, values, slots.unknownFields)
+    return schema.isObject ? .reference(graph.add(record, of: type)) : .record(record)
   }
 
   /// What a record holds of a model, of whichever version, or of another model.

@@ -20,8 +20,8 @@ struct PartText {
       if !element.isNull { try check(element, type.wrappedType) }
     } else if let type = type as? any VersionedModel.Type, !type.schema.isEnumeration, element.kind == .object {
       try checkFields(element, reading.plan(of: type.schema))
-    } else if let type = type as? any PartialList.Type, element.kind == .array {
-      try element.forEachElement { try check($0, type.partType) }
+    } else if element.kind == .array, let type = (type as? any ArrayType.Type)?.elementType as? any Archivable.Type {
+      try element.forEachElement { try check($0, type) }
     } else if let type = type as? any PartialDictionary.Type, element.kind == .object {
       var keys = Set<ExactKey>()
       try element.forEachMember { key, value in

@@ -40,7 +40,8 @@ struct ListMerge {
     let merger = ValueMerger(
       catalog: catalog, options: options, isBaseKnown: isBaseKnown, incoming: .init(isWhole: true))
     let policies = schema.fields.map { field in
-      field.type is MergeState.Type ? nil : merger.policy(of: field, schema, inherited: .recursive)
+      field.type is MergeState.Type
+        ? nil : merger.policy(field, schema.mergeTraits.rules?.policy, .recursive, isTyped: true)
     }
     self.policies = policies
     let all = policies.compactMap(\.self) + [options.policy].compactMap(\.self) + options.policies.map(\.policy)
@@ -50,7 +51,7 @@ struct ListMerge {
       let effective = options.policy ?? policy
       return isBaseKnown ? effective.claims.contains(.respectsBase) : effective.isAutomatic || effective.isServer
     }
-    guard !merger.countsEqualChanges, options.policy(at: []) == nil else { return nil }
+    guard !merger.countsEqualChanges, merger.selectedPolicy == nil else { return nil }
   }
 
   private struct List {

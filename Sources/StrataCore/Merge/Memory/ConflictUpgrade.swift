@@ -42,7 +42,9 @@ struct ConflictUpgrade {
       try reader.take(all.map { .record($0) }, for: type)
       return try reader.read(type, type.schema.isObject ? .reference(0) : .record(all[0]))
     }
-    let merger = try matched(roots)
+    let merger = try ValueMerger(
+      matching: .init(base: roots[0], local: roots[1], server: roots[2]), graph, catalog,
+      rootStructure: type.schema.isObject ? nil : type.schema)
     var result = try entries(tree, conflicts.map(\.path), roots, conflicts.map(\.rule), merger)
     guard result.contains(where: { $0 == nil }) else { return ([], result.compactMap(\.self)) }
     let moved = try moved(conflicts, result.compactMap { $0?.path.components }, roots, merger)
@@ -55,20 +57,10 @@ struct ConflictUpgrade {
   private func markingVersions(_ value: ArchiveValue) -> ArchiveValue {
     value.mapRecords { record in
       guard record.values.isEmpty, let schema = catalog[record.typeName], schema.isObject else {
-        return .record(ModelRecord(shape: record.shape, values: record.values.map(markingVersions)))
+        return .record(record.mapValues(markingVersions))
       }
       return .record(ModelRecord(typeName: schema.name, modelVersion: schema.modelVersion))
     }
-  }
-
-  private func matched(_ roots: [ArchiveValue]) throws -> ValueMerger {
-    var catalog = catalog
-    for part in graph.parts { part.type.collectSchemas(into: &catalog) }
-    var matching = ObjectMatching(graph, catalog, rootStructure: type.schema.isObject ? nil : type.schema)
-    try matching.match(.init(base: roots[0], local: roots[1], server: roots[2])) { _ in [] }
-    var merger = ValueMerger(catalog: catalog, graph: graph, options: MergeOptions(), isBaseKnown: true)
-    merger.matching = matching
-    return merger
   }
 
   /// The conflicts at paths; `nil` where the sides do not differ.
@@ -135,8 +127,8 @@ struct ConflictUpgrade {
     case .array(let elements):
       return .array(
         try elements.map { element in
-          guard case .reference(let number) = element, let key = graph.schema(number).identityKey,
-            let id = try graph.record(number)[key], !id.isNull
+          guard case .reference(let number) = element,
+            let (key, id) = try graph.schema(number).identity(of: graph.record(number))
           else { return try comparable(element, merger) }
           return .object(ArchiveObject([.init(key: key, value: id)]))
         })

@@ -10,8 +10,7 @@ extension MergeState {
     let context = DecodingContext.mergedArchive
     context.subclasses = decoding.subclasses
     let root = try read(base, type, PartReader(graph, context))
-    (state.base, state.objects) = try RememberedGraph(decoding.catalog(of: type), root) { try graph.record($0) }
-      .encoded()
+    (state.base, state.objects) = try RememberedGraph.encoded(decoding.catalog(of: type), root, record: graph.record)
     return state
   }
 
@@ -45,7 +44,7 @@ extension MergeState {
       rounds[round].append(conflict)
     }
     var state = self
-    let all = ([base] + objects).map(Self.withReferences)
+    let all = ([base] + objects).map { $0.mapValues(Self.withReferences) }
     let upgraded = try rounds.map { try ConflictUpgrade(type, catalog, all).upgraded($0) }
     state.conflicts = kept + upgraded.flatMap(\.kept) + upgraded.flatMap(\.upgraded)
     return state
@@ -54,15 +53,11 @@ extension MergeState {
   /// How many conflicts about one path are upgraded; any further ones stay as they were archived.
   private static let mostRounds = 8
 
-  /// A record with references instead of the records that were written for them.
-  private static func withReferences(_ record: ModelRecord) -> ModelRecord {
-    ModelRecord(shape: record.shape, values: record.values.map(withReferences))
-  }
-
+  /// A value with references instead of the records that were written for them.
   private static func withReferences(_ value: ArchiveValue) -> ArchiveValue {
     value.mapRecords { record in
       if record.typeName == referenceName, let number = record["number"]?.intValue { return .reference(number) }
-      return .record(withReferences(record))
+      return .record(record.mapValues(withReferences))
     }
   }
 }

@@ -163,7 +163,8 @@ extension VersionedModel {
     guard Swift.type(of: dynamicModel).schema.mergeStateKey != nil else { return }
     let snapshot = try MergeSnapshot(self)
     var state = MergeState()
-    (state.base, state.objects) = try RememberedGraph(snapshot.catalog, snapshot.root, snapshot.graph.record).encoded()
+    (state.base, state.objects) = try RememberedGraph.encoded(
+      snapshot.catalog, snapshot.root, record: snapshot.graph.record)
     try snapshot.set(state, of: &self)
   }
 }

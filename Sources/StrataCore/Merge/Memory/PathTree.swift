@@ -70,7 +70,7 @@ struct PathTree {
       if places[step] == nil { places[step] = place } else { ambiguous.insert(step) }
     }
     let keys = Set(steps.keys.compactMap { if case .element(let key, _) = $0 { ExactKey(key) } else { nil } })
-    let hasContent = steps.keys.contains { if case .value = $0 { true } else { false } }
+    let hasContent = hasContent(node)
     for (place, element) in elements.enumerated() {
       add(.index(place), place)
       guard !keys.isEmpty || hasContent else { continue }
@@ -92,17 +92,14 @@ struct PathTree {
   func values(
     in root: ArchiveValue, ambiguous: inout Set<Int>, _ record: (Int) throws -> ModelRecord
   ) throws -> [ArchiveValue?] {
-    func opened(_ value: ArchiveValue) throws -> ArchiveValue {
-      if case .reference(let number) = value { .record(try record(number)) } else { value }
-    }
     var result = [ArchiveValue?](repeating: nil, count: count)
     var waiting = [(node: 0, value: root)]
     while let (node, value) = waiting.popLast() {
       for number in nodes[node].ends { result[number] = value }
       guard !nodes[node].next.isEmpty else { continue }
-      let inside = try opened(value)
+      let inside = try value.opened(record)
       if let elements = inside.arrayValue {
-        let found = try places(node, in: elements, opened)
+        let found = try places(node, in: elements) { try $0.opened(record) }
         for (step, inner) in nodes[node].next {
           if let place = found.places[step] { waiting.append((inner, elements[place])) }
           if found.ambiguous.contains(step) { ambiguous.formUnion(paths(through: inner)) }
@@ -151,28 +148,20 @@ struct PathTree {
       case .reference(let number)?:
         waiting.append((number, node))
         return value
-      case .record(var record)?:
-        for (step, inner) in steps(from: node) {
-          guard case .key(let key) = step else {
-            lose(inner)
-            continue
-          }
-          record[key] = try edited(record[key], inner)
-        }
-        return .record(record)
       case .map(let entries)?: return .map(try self.entries(entries, node, edited, lose))
       case .object(let object)? where object.isEmpty && hasContent(node):
         // A dictionary whose keys are no strings looks like this while it is empty.
         return .map(try self.entries([], node, edited, lose))
-      case .object(var object)?:
+      case .record?, .object?:
+        var changed = value
         for (step, inner) in steps(from: node) {
           guard case .key(let key) = step else {
             lose(inner)
             continue
           }
-          object[key] = try edited(object[key], inner)
+          changed?[key] = try edited(value?[key], inner)
         }
-        return .object(object)
+        return changed
       case .array(let elements)?: return .array(try list(elements, node))
       case .set(let elements)?: return .set(try list(elements, node))
       default:
@@ -181,10 +170,7 @@ struct PathTree {
       }
     }
     func list(_ elements: [ArchiveValue], _ node: Int) throws -> [ArchiveValue] {
-      let found = try places(node, in: elements) { element in
-        guard case .reference(let number) = element else { return element }
-        return .record(try result.updates[number] ?? record(number))
-      }
+      let found = try places(node, in: elements) { try $0.opened { try result.updates[$0] ?? record($0) } }
       var changed: [ArchiveValue?] = elements
       for (step, inner) in steps(from: node) {
         if found.ambiguous.contains(step) { result.ambiguous.formUnion(paths(through: inner)) }

@@ -1,36 +1,25 @@
 /// What the server has as records that an archive can hold inside of a model: objects in their places where one thing
 /// refers to them, and apart where several do, or where they would be nested too deeply.
-struct RememberedGraph {
-  private let catalog: SchemaCatalog
-  private let root: ArchiveValue
-  private let canonical: (Int) -> Int
-  private let record: (Int) throws -> ModelRecord
+enum RememberedGraph {
   /// Objects deeper than this are kept apart.
   private static let deepest = 16
 
   /// - Parameters:
   ///   - canonical: the same number for all references to one object.
   ///   - record: the fields of an object.
-  init(
-    _ catalog: SchemaCatalog, _ root: ArchiveValue, canonical: @escaping (Int) -> Int = { $0 },
-    _ record: @escaping (Int) throws -> ModelRecord
-  ) {
-    self.catalog = catalog
-    self.root = root
-    self.canonical = canonical
-    self.record = record
-  }
-
-  func encoded() throws -> (base: ModelRecord, objects: [ModelRecord]) {
+  static func encoded(
+    _ catalog: SchemaCatalog, _ root: ArchiveValue, canonical: (Int) -> Int = { $0 },
+    record: (Int) throws -> ModelRecord
+  ) throws -> (base: ModelRecord, objects: [ModelRecord]) {
     var counts: [Int: Int] = [:]
     var order: [(number: Int, depth: Int)] = []
     var rootRecord = ModelRecord(typeName: "", modelVersion: nil)
     var rootObject: Int?
     switch root {
     case .reference(let number):
-      rootRecord = plain(try record(number))
+      rootRecord = plain(try record(number), catalog)
       rootObject = canonical(number)
-    case .record(let fields): rootRecord = plain(fields)
+    case .record(let fields): rootRecord = plain(fields, catalog)
     default: break
     }
     var depths: [Int: Int] = [:]
@@ -49,35 +38,33 @@ struct RememberedGraph {
     while next < order.count {
       let (number, depth) = order[next]
       next += 1
-      let found = plain(try record(number))
+      let found = plain(try record(number), catalog)
       fields[canonical(number)] = found
       visit(found, depth + 1)
     }
     // The objects that are kept apart have their numbers in the order in which they come up.
     var apart: [Int: Int] = [:]
     var numbers: [Int] = []
-    for (number, depth) in order where counts[canonical(number), default: 0] > 1 || depth % Self.deepest == 0 {
+    for (number, depth) in order where counts[canonical(number), default: 0] > 1 || depth % deepest == 0 {
       apart[canonical(number)] = apart.count + 1
       numbers.append(canonical(number))
     }
     func encoded(_ record: ModelRecord) -> ModelRecord {
-      ModelRecord(
-        shape: record.shape,
-        values: record.values.map { value in
-          value.mapReferences { number in
-            let object = canonical(number)
-            if object == rootObject { return MergeState.reference(0) }
-            if let place = apart[object] { return MergeState.reference(place) }
-            return fields[object].map { .record(encoded($0)) } ?? .null
-          }
-        })
+      record.mapValues { value in
+        value.mapReferences { number in
+          let object = canonical(number)
+          if object == rootObject { return MergeState.reference(0) }
+          if let place = apart[object] { return MergeState.reference(place) }
+          return fields[object].map { .record(encoded($0)) } ?? .null
+        }
+      }
     }
     return (encoded(rootRecord), numbers.compactMap { fields[$0].map(encoded) })
   }
 
   /// The fields that are remembered: not what archives leave out or what merging remembers itself, at any depth. A set
   /// of objects is left out: nothing tells its members apart.
-  private func plain(_ record: ModelRecord) -> ModelRecord {
+  private static func plain(_ record: ModelRecord, _ catalog: SchemaCatalog) -> ModelRecord {
     var result = record
     if let schema = catalog[record.typeName], !schema.isEnumeration {
       for field in schema.fields where field.archive == .excluded || field.type is MergeState.Type {
@@ -85,11 +72,10 @@ struct RememberedGraph {
       }
     }
     for (key, value) in zip(result.keys, result.values) {
-      if value.hasSetOfReferences { result[key] = nil } else { result[key] = value.mapRecords { .record(plain($0)) } }
+      result[key] = value.hasSetOfReferences ? nil : value.mapRecords { .record(plain($0, catalog)) }
     }
     return result
   }
-
 }
 
 extension ArchiveValue {

@@ -41,14 +41,10 @@ struct ResolvedValue {
   private mutating func remember(_ base: ModelRecord, _ state: MergeState, _ type: any VersionedModel.Type) throws {
     let graph = snapshot.graph
     let server = try state.read(base, type, PartReader(graph, .mergedArchive))
-    var catalog = snapshot.catalog
-    for part in graph.parts { part.type.collectSchemas(into: &catalog) }
     guard !graph.parts.isEmpty else { return }
-    var matching = ObjectMatching(graph, catalog, rootStructure: snapshot.rootNumber == nil ? snapshot.schema : nil)
-    try matching.match(.init(base: nil, local: snapshot.root, server: server)) { _ in [] }
-    merger = ValueMerger(
-      catalog: catalog, graph: graph, options: MergeOptions(), isBaseKnown: false, incoming: .init(hasParts: true))
-    merger?.matching = matching
+    merger = try ValueMerger(
+      matching: .init(local: snapshot.root, server: server), graph, snapshot.catalog,
+      rootStructure: snapshot.rootNumber == nil ? snapshot.schema : nil, incoming: .init(hasParts: true))
     remembered = try IdentifiedObjects(graph, server)
   }
 
@@ -59,9 +55,7 @@ struct ResolvedValue {
     try value.mapRecords { record in
       let schema = (merger?.catalog ?? snapshot.catalog)[record.typeName]
       guard let schema, schema.isObject else {
-        return .record(
-          ModelRecord(shape: record.shape, values: try record.values.map { try known($0, isWhole: isWhole, in: owner) })
-        )
+        return .record(try record.mapValues { try known($0, isWhole: isWhole, in: owner) })
       }
       let isShortened =
         owner != nil && record.values.count < schema.fields.count && record.keys.allSatisfy { $0 == schema.identityKey }
@@ -72,8 +66,7 @@ struct ResolvedValue {
           "the conflict names an object of \(schema.name) without its fields, and neither this object nor what the server "
             + "had leads to one; resolve it with a value that has them")
       }
-      return .record(
-        ModelRecord(shape: record.shape, values: try record.values.map { try known($0, isWhole: isWhole, in: record) }))
+      return .record(try record.mapValues { try known($0, isWhole: isWhole, in: record) })
     }
   }
 }
@@ -96,7 +89,7 @@ private struct IdentifiedObjects {
     while let number = waiting.popLast() {
       let record = try graph.record(number)
       let schema = graph.schema(number)
-      if let key = schema.identityKey, let id = record[key], !id.isNull {
+      if let (key, id) = schema.identity(of: record) {
         for name in [schema.name] + schema.superclasses.map(\.name) {
           keys[name] = key
           numbers[Identity(typeName: name, value: id)] = number
@@ -115,7 +108,7 @@ private struct IdentifiedObjects {
   func located(_ value: ArchiveValue) -> ArchiveValue {
     value.mapRecords { record in
       if let number = number(of: record) { return .reference(number) }
-      return .record(ModelRecord(shape: record.shape, values: record.values.map(located)))
+      return .record(record.mapValues(located))
     }
   }
 }

@@ -75,10 +75,10 @@ struct ServerState {
     let matching = merger.matching
     let rootEntity = rootEntity
     let root: ArchiveValue = if case .reference = server { server } else { .record(self.root) }
-    return try RememberedGraph(merger.catalog, root, canonical: { matching?.entity(of: $0) ?? $0 }) { number in
+    return try RememberedGraph.encoded(merger.catalog, root, canonical: { matching?.entity(of: $0) ?? $0 }) { number in
       if let rootEntity, matching?.entity(of: number) == rootEntity { return copy.root }
       return try copy.record(number)
-    }.encoded()
+    }
   }
 
   // MARK: Conflicts

@@ -61,9 +61,7 @@ final class MergeGraph {
   func fields(of value: ArchiveValue) throws -> ModelRecord? { try opened(value).recordValue }
 
   /// The fields of what a reference names; any other value as it is.
-  func opened(_ value: ArchiveValue) throws -> ArchiveValue {
-    if case .reference(let number) = value { .record(try record(number)) } else { value }
-  }
+  func opened(_ value: ArchiveValue) throws -> ArchiveValue { try value.opened(record) }
 
   /// A value as a report holds it: objects stand in it as records, one level deep, and further ones as records of no
   /// more than what tells them apart.
@@ -71,11 +69,9 @@ final class MergeGraph {
     try value.mapReferences { number in
       try ArchiveValue.record(record(number)).mapReferences { inner in
         let schema = schema(inner)
-        let id = try schema.identityKey.flatMap { key in try record(inner)[key].map { (key, $0) } }
+        let id = try schema.identity(of: record(inner))
         return .record(
-          ModelRecord(
-            typeName: schema.name, modelVersion: schema.modelVersion,
-            fields: id.map { $0.1.isNull ? [] : [$0] } ?? []))
+          ModelRecord(typeName: schema.name, modelVersion: schema.modelVersion, fields: id.map { [$0] } ?? []))
       }
     }
   }
@@ -88,6 +84,27 @@ final class MergeGraph {
 
   /// Sets what a document says about an object that was added before.
   func setPart(_ record: ModelRecord, of number: Int) { parts[-1 - number].record = record }
+
+  /// Makes objects of fields that may refer to each other, with numbers that follow those of the objects which exist.
+  ///
+  /// Fields that lead to an object which is made later, as those of a cycle do, wait for it.
+  func makeObjects(
+    _ objects: [(type: any VersionedModel.Type, record: ModelRecord)],
+    failure: (any Error, ModelSchema) -> any Error = { error, _ in error }
+  ) throws {
+    let table = ObjectTable(referenced, adding: objects.count)
+    let context = DecodingContext.unfinishedMerge
+    context.objects = table
+    var made: [any VersionedModel] = []
+    for (type, record) in objects {
+      do { made.append(try make(type, record, in: context, table, isObjectFrame: true)) } catch {
+        throw failure(error, type.schema)
+      }
+      table.append(made[made.count - 1])
+    }
+    try table.setWaiting(in: context)
+    for object in made { _ = referenced.number(of: object) }
+  }
 
   /// The objects that exist, for making models whose fields refer to them.
   var table: ObjectTable {
@@ -124,6 +141,13 @@ final class MergeGraph {
 }
 
 extension ArchiveValue {
+  /// The fields of what a reference names; any other value as it is.
+  ///
+  /// - Parameter record: the fields of an object.
+  func opened(_ record: (Int) throws -> ModelRecord) rethrows -> ArchiveValue {
+    if case .reference(let number) = self { .record(try record(number)) } else { self }
+  }
+
   /// The value with another one in place of each outermost record. Keys of maps and members of sets, which are
   /// identified by all that they have, stay.
   func mapRecords(_ replacement: (ModelRecord) throws -> ArchiveValue) rethrows -> ArchiveValue {
@@ -133,6 +157,11 @@ extension ArchiveValue {
     case .map(let entries): .map(try entries.map { .init(key: $0.key, value: try $0.value.mapRecords(replacement)) })
     default: self
     }
+  }
+
+  /// What is under the keys of a dictionary; nothing for anything else.
+  var mapLookup: [SameValue: ArchiveValue] {
+    Dictionary((mapEntries ?? []).map { (SameValue($0.key), $0.value) }, uniquingKeysWith: { first, _ in first })
   }
 
   /// The pairs of a dictionary; `nil` for anything else.

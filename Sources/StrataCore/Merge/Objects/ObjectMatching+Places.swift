@@ -36,19 +36,15 @@ extension ObjectMatching {
   }
 
   private mutating func entries(_ place: Place) throws {
-    func lookup(_ value: ArchiveValue?) -> [SameValue: ArchiveValue] {
-      Dictionary(
-        (value?.mapEntries ?? []).map { (SameValue($0.key), $0.value) }, uniquingKeysWith: { first, _ in first })
-    }
-    let (base, local, server) = (lookup(place.base), lookup(place.local), lookup(place.server))
+    let (base, local, server) = (place.base?.mapLookup, place.local?.mapLookup, place.server?.mapLookup)
     let others =
-      place.isKnownHere
-      ? [] : (place.local?.mapEntries ?? []).filter { server[SameValue($0.key)] == nil && place.server != nil }
+      place.isKnownHere || server == nil
+      ? [] : (place.local?.mapEntries ?? []).filter { server?[SameValue($0.key)] == nil }
     for entry in ((place.server ?? place.local)?.mapEntries ?? []) + others {
+      let key = SameValue(entry.key)
       places.append(
         Place(
-          base: base[SameValue(entry.key)], local: local[SameValue(entry.key)], server: server[SameValue(entry.key)],
-          isRepeated: place.isRepeated,
+          base: base?[key], local: local?[key], server: server?[key], isRepeated: place.isRepeated,
           isKnownHere: place.isKnownHere))
     }
   }

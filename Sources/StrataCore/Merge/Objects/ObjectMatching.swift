@@ -75,8 +75,8 @@ struct ObjectMatching {
   /// What tells an object from others of its type; `nil` where it has nothing that does.
   private func identity(of number: Int) throws -> Identity? {
     let schema = graph.schema(number)
-    guard let key = schema.identityKey, let value = try graph.record(number)[key], !value.isNull else { return nil }
-    return Identity(family: schema.superclasses.last?.name ?? schema.name, value: value)
+    guard let identity = try schema.identity(of: graph.record(number)) else { return nil }
+    return Identity(family: schema.superclasses.last?.name ?? schema.name, value: identity.value)
   }
 
   // MARK: Matching
@@ -128,16 +128,13 @@ struct ObjectMatching {
     var queue: [Int] = []
     var seen = Set<Int>()
     func visit(_ value: ArchiveValue, _ schema: ModelSchema?) {
-      if case .record(let record) = value, side == .server, let schema {
-        let skipped = skippedKeys(schema)
-        for (key, value) in zip(record.keys, record.values) where skipped.isEmpty || !skipped.contains(key) {
-          value.forEachReference { if seen.insert($0).inserted { queue.append($0) } }
-        }
-      } else {
-        value.forEachReference { if seen.insert($0).inserted { queue.append($0) } }
+      let skipped = side == .server ? schema.map(skippedKeys) ?? [] : []
+      guard case .record(let record) = value, !skipped.isEmpty else {
+        return value.forEachReference { if seen.insert($0).inserted { queue.append($0) } }
       }
+      for (key, value) in zip(record.keys, record.values) where !skipped.contains(key) { visit(value, nil) }
     }
-    visit(root, rootSchema(root))
+    visit(root, rootStructure)
     var next = 0
     while next < queue.count {
       let number = queue[next]
@@ -148,10 +145,6 @@ struct ObjectMatching {
       if isShared { continue }
       visit(.record(try graph.record(number)), graph.schema(number))
     }
-  }
-
-  private func rootSchema(_ root: ArchiveValue) -> ModelSchema? {
-    if case .reference(let number) = root { graph.schema(number) } else { rootStructure }
   }
 
   private mutating func add(_ number: Int, _ side: Side) throws {

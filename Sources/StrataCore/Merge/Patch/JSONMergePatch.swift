@@ -13,22 +13,24 @@ public enum JSONMergePatch {
   /// - Returns: `nil` where nothing needs to be said.
   private static func difference(from old: ArchiveValue, to new: ArchiveValue) -> ArchiveValue? {
     guard case .object(let new) = new else { return old.isSame(as: new) ? nil : new }
-    guard case .object(let old) = old else { return withoutNulls(.object(new)) }
-    guard !old.entries.isStored(like: new.entries) else { return nil }
-    let pairs = KeyPairs(old.entries, new.entries)
+    let known = old.objectValue?.entries
+    if let known, known.isStored(like: new.entries) { return nil }
+    let olds = known ?? []
+    let pairs = KeyPairs(olds, new.entries)
     var entries: [ArchiveObject.Entry] = []
     for (entry, place) in zip(new.entries, pairs.olds) {
-      let before = place.map { old.entries[$0].value }
+      let before = place.map { olds[$0].value }
       if entry.value.isNull {
         if before?.isNull == false { entries.append(.init(key: entry.key, value: .null)) }
       } else if let value = difference(from: before ?? .null, to: entry.value) {
         entries.append(.init(key: entry.key, value: value))
       }
     }
-    for (entry, place) in zip(old.entries, pairs.news) where place == nil {
+    for (entry, place) in zip(olds, pairs.news) where place == nil {
       entries.append(.init(key: entry.key, value: .null))
     }
-    return entries.isEmpty ? nil : .object(ArchiveObject(uniqueEntries: entries))
+    // What was no object becomes one, also an empty one.
+    return entries.isEmpty && known != nil ? nil : .object(ArchiveObject(uniqueEntries: entries))
   }
 
   /// What a document becomes by a patch (RFC 7396, section 2).
@@ -54,11 +56,5 @@ public enum JSONMergePatch {
       value.map { ArchiveObject.Entry(key: entry.key, value: $0) }
     }
     return .object(ArchiveObject(uniqueEntries: kept + added))
-  }
-
-  private static func withoutNulls(_ value: ArchiveValue) -> ArchiveValue {
-    guard case .object(let object) = value else { return value }
-    let entries = object.entries.filter { !$0.value.isNull }
-    return .object(ArchiveObject(uniqueEntries: entries.map { .init(key: $0.key, value: withoutNulls($0.value)) }))
   }
 }

@@ -22,9 +22,7 @@ public struct JSONPatch: Sendable, Hashable {
   /// - Throws: ``ArchiveError`` with the code `invalidJSON`, also where an object has a key twice: of two operations or
   ///   paths in one, it is not known which another program takes.
   public init(parsing data: Data) throws {
-    var reader = JSONReader()
-    reader.duplicateKeys = .refuse
-    try self.init(json: reader.read(data))
+    try self.init(json: JSONReader.refusingDuplicates().read(data))
   }
 
   /// Reads a patch from a JSON value: an array of objects with `op` and `path`. Other keys are passed over.

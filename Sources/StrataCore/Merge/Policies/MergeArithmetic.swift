@@ -17,26 +17,21 @@ enum MergeArithmetic {
       let sum = numbers[1] + numbers[2] - numbers[0]
       return sum.isFinite ? .decimal(sum) : nil
     }
-    guard let numbers = doubles(values) else { return nil }
+    let numbers = values.compactMap { value -> Double? in
+      switch value {
+      case nil: 0
+      case .double(let number)?: number
+      case .float(let number)?: Double(number)
+      case .int(let number)?: Double(number)
+      default: nil
+      }
+    }
+    guard numbers.count == values.count else { return nil }
     // In this order both sides of an exchange round the same.
     let sum = (numbers[1] + numbers[2]) - numbers[0]
     guard sum.isFinite else { return nil }
     guard present.allSatisfy({ if case .float = $0 { true } else { false } }) else { return .double(sum) }
     let narrow = Float(sum)
     return narrow.isFinite ? .float(narrow) : nil
-  }
-
-  private static func doubles(_ values: [ArchiveValue?]) -> [Double]? {
-    var numbers: [Double] = []
-    for value in values {
-      switch value {
-      case nil: numbers.append(0)
-      case .double(let number)?: numbers.append(number)
-      case .float(let number)?: numbers.append(Double(number))
-      case .int(let number)?: numbers.append(Double(number))
-      default: return nil
-      }
-    }
-    return numbers
   }
 }

@@ -99,13 +99,15 @@ extension MergePath {
 }
 
 extension MergePath.Component {
-  /// Keys count by their bytes: two spellings of one text are two keys of an object.
+  /// Keys count by their bytes: two spellings of one text are two keys of an object. What is not a number is the same as
+  /// itself, so that each step is found again.
   public static func == (left: Self, right: Self) -> Bool {
     switch (left, right) {
     case (.key(let one), .key(let other)): ExactKey.isSame(one, other)
     case (.index(let one), .index(let other)): one == other
-    case (.element(let one, let id), .element(let other, let otherID)): ExactKey.isSame(one, other) && id == otherID
-    case (.value(let one), .value(let other)): one == other
+    case (.element(let one, let id), .element(let other, let otherID)):
+      ExactKey.isSame(one, other) && SameValue(id) == SameValue(otherID)
+    case (.value(let one), .value(let other)): SameValue(one) == SameValue(other)
     default: false
     }
   }
@@ -116,8 +118,8 @@ extension MergePath.Component {
     case .index(let index): hasher.combine(index)
     case .element(let key, let id):
       hasher.combine(ExactKey(key))
-      hasher.combine(id)
-    case .value(let value): hasher.combine(value)
+      hasher.combine(SameValue(id))
+    case .value(let value): hasher.combine(SameValue(value))
     }
   }
 }
@@ -165,8 +167,6 @@ public struct MergeSelector: Sendable, Hashable, ExpressibleByStringLiteral, Cus
   }
 
   public init(stringLiteral value: String) { self.init(parsing: value) }
-
-  package func matches(_ path: [MergePath.Component]) -> Bool { Self.matches(components[...], path) }
 
   /// Whether the rest of a pattern is one of a path.
   static func matches(_ components: ArraySlice<Component>, _ path: [MergePath.Component]) -> Bool {

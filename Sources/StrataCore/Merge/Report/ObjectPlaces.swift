@@ -13,7 +13,7 @@ final class ObjectPlaces: Sendable {
   private let places: [Int: Place]
 
   /// - Parameter ways: the object before each one, which comes earlier, and the steps from there; none of the root.
-  init(_ ways: [(object: Int, owner: Int?, steps: [MergePath.Component])]) {
+  init(_ ways: [ValueMerger.Way]) {
     var places: [Int: Place] = [:]
     for way in ways where places[way.object] == nil {
       let owner = way.owner.flatMap { places[$0] }

@@ -71,25 +71,11 @@ extension ValueMerger {
     }
     let places = Dictionary(uniqueKeysWithValues: zip(numbers, graph.referenced.objects.count...))
     func linked(_ record: ModelRecord) -> ModelRecord {
-      let values = record.values.map { value in
-        value.mapReferences { .reference(existing($0) ?? places[$0] ?? $0) }
-      }
-      return ModelRecord(shape: record.shape, values: values)
+      record.mapValues { value in value.mapReferences { .reference(existing($0) ?? places[$0] ?? $0) } }
     }
-    guard !numbers.isEmpty else { return linked(record) }
-    // Fields that lead to an object which is made later, as those of a cycle do, wait for it.
-    let table = ObjectTable(graph.referenced, adding: numbers.count)
-    let context = DecodingContext.unfinishedMerge
-    context.objects = table
-    var objects: [any VersionedModel] = []
-    for number in numbers {
-      guard let part = parts[number] else { continue }
-      let object = try graph.make(graph.type(number), linked(part), in: context, table, isObjectFrame: true)
-      table.append(object)
-      objects.append(object)
+    if !numbers.isEmpty {
+      try graph.makeObjects(numbers.compactMap { number in parts[number].map { (graph.type(number), linked($0)) } })
     }
-    try table.setWaiting(in: context)
-    for object in objects { _ = graph.referenced.number(of: object) }
     return linked(record)
   }
 

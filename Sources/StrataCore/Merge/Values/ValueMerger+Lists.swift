@@ -1,58 +1,20 @@
 extension ValueMerger {
-  /// The elements of a list, each with what tells it from the others.
+  /// The elements of a list, by the numbers of what tells each from the others.
   private struct Elements {
     var numbers: [Int] = []
     var values: [Int: ArchiveValue] = [:]
   }
 
-  /// Gives what tells elements apart a number, the same in all lists.
-  private struct Identities {
-    private struct Identity: Hashable {
-      let key: ElementKey
-      let isKeyed: Bool
-    }
-
-    private var numbers: [Identity: Int] = [:]
-    /// The identities that several elements of one list have.
-    private(set) var duplicates = Set<SameValue>()
-    private(set) var ids: [SameValue] = []
-    private(set) var components: [MergePath.Component] = []
-
-    /// - Parameters:
-    ///   - open: the fields of an object that an element refers to.
-    ///   - content: what tells an element without a key apart.
-    ///   - shown: what a path says of such an element.
-    mutating func elements(
-      _ values: [ArchiveValue], _ key: String?, unique: Bool, _ open: (ArchiveValue) throws -> ArchiveValue,
-      _ content: (ArchiveValue) -> ArchiveValue, _ shown: (ArchiveValue) throws -> ArchiveValue
-    ) throws -> Elements {
-      var result = Elements()
-      var keys = ElementKeys()
-      for element in values {
-        let id = try key.flatMap { try open(element)[$0] }.flatMap { $0.isNull ? nil : $0 }
-        let content = id ?? content(element)
-        let identity = Identity(key: keys.key(for: content), isKeyed: id != nil)
-        if unique, identity.key.occurrence > 0 { continue }
-        if identity.key.occurrence > 0 { duplicates.insert(identity.key.id) }
-        let number = numbers[identity] ?? numbers.count
-        if numbers.updateValue(number, forKey: identity) == nil {
-          ids.append(identity.key.id)
-          components.append(
-            try id.flatMap { id in key.map { .element(key: $0, id: id) } } ?? .value(shown(element)))
-        }
-        result.numbers.append(number)
-        result.values[number] = element
-      }
-      return result
-    }
-  }
-
-  /// The lists of all sides with what tells their elements apart.
+  /// The lists of all sides with what tells their elements apart, which has one number in all of them.
   private struct IdentifiedLists {
-    let base: Elements
-    let local: Elements
-    let server: Elements
-    let identities: Identities
+    var base = Elements()
+    var local = Elements()
+    var server = Elements()
+    /// By number.
+    var ids: [SameValue] = []
+    var components: [MergePath.Component] = []
+    /// What several elements of one list have.
+    var duplicates = Set<SameValue>()
 
     var order: ListOrder { ListOrder(base: base.numbers, local: local.numbers, server: server.numbers) }
 
@@ -61,25 +23,48 @@ extension ValueMerger {
     }
   }
 
+  /// What tells an element from the others of its list.
+  private struct Identity: Hashable {
+    let key: ElementKey
+    let isKeyed: Bool
+  }
+
   /// - Parameter key: the key of the elements; `nil` for members of a set, of which each is there once.
   private func identified(
     _ base: [ArchiveValue], _ local: [ArchiveValue], _ server: [ArchiveValue], by key: String?
   ) throws -> IdentifiedLists {
-    var identities = Identities()
+    var lists = IdentifiedLists()
+    var numbers: [Identity: Int] = [:]
     func elements(_ values: [ArchiveValue]) throws -> Elements {
-      try identities.elements(values, key, unique: key == nil, graph.opened) {
-        Self.content($0, matching)
-      } _: {
-        try shown($0)
+      var result = Elements()
+      var keys = ElementKeys()
+      for element in values {
+        let id = try key.flatMap { try graph.opened(element)[$0] }.flatMap { $0.isNull ? nil : $0 }
+        let identity = Identity(key: keys.key(for: id ?? content(element)), isKeyed: id != nil)
+        if identity.key.occurrence > 0 {
+          if key == nil { continue }
+          lists.duplicates.insert(identity.key.id)
+        }
+        let number = numbers[identity] ?? numbers.count
+        if numbers.updateValue(number, forKey: identity) == nil {
+          lists.ids.append(identity.key.id)
+          lists.components.append(
+            try id.flatMap { id in key.map { .element(key: $0, id: id) } } ?? .value(shown(element)))
+        }
+        result.numbers.append(number)
+        result.values[number] = element
       }
+      return result
     }
     // Identities have their numbers in this order.
-    let (local, server) = (try elements(local), try elements(server))
-    return IdentifiedLists(base: try elements(base), local: local, server: server, identities: identities)
+    lists.local = try elements(local)
+    lists.server = try elements(server)
+    lists.base = try elements(base)
+    return lists
   }
 
   /// What tells an element from others that has no key: an object is itself.
-  private static func content(_ value: ArchiveValue, _ matching: ObjectMatching?) -> ArchiveValue {
+  private func content(_ value: ArchiveValue) -> ArchiveValue {
     guard let matching, value.hasReferences else { return value }
     return value.mapReferences { .reference(matching.canonical($0)) }
   }
@@ -117,12 +102,12 @@ extension ValueMerger {
       }
     }
     let lists = try identified(old, own, other, by: key)
-    let (identities, base, local, server) = (lists.identities, lists.base, lists.local, lists.server)
+    let (base, local, server) = (lists.base, lists.local, lists.server)
     var result: [Int: ArchiveValue] = [:]
     for number in local.numbers + server.numbers.filter({ local.values[$0] == nil }) {
-      path.append(identities.components[number])
+      path.append(lists.components[number])
       // A path does not tell which of several it is about, so what happens to one decides no conflict about another.
-      let isUnclear = identities.duplicates.contains(identities.ids[number])
+      let isUnclear = lists.duplicates.contains(lists.ids[number])
       if isUnclear { unclearDepth += 1 }
       defer {
         path.removeLast()
@@ -197,7 +182,7 @@ extension ValueMerger {
   /// Merges the elements of arrays and sets as members of a set; `nil` where the values are neither.
   mutating func mergeMembers(
     _ sides: MergeSides, _ policy: MergePolicy, isGrowOnly: Bool
-  ) throws -> Merged? {
+  ) throws -> ArchiveValue? {
     func elements(_ value: ArchiveValue?) -> [ArchiveValue]? { value.flatMap { $0.isNull ? nil : $0.arrayValue } }
     guard let own = elements(sides.local) ?? elements(sides.server).map({ _ in [] }),
       let other = elements(sides.server) ?? elements(sides.local).map({ _ in [] })
@@ -219,10 +204,7 @@ extension ValueMerger {
     let isSorted = isSet && !values.contains(where: \.hasReferences)
     let sorted = isSorted ? try CanonicalOrder.sorted(values) { try $0.write($1) } : values
     let result: ArchiveValue = isSet ? .set(sorted) : .array(sorted)
-    if !same(sides.local, sides.server) || !same(sides.local, result) {
-      note(
-        sides, same(result, sides.server) ? .server : same(result, sides.local) ? .local : .merged, policy, result)
-    }
-    return Merged(value: result)
+    note(sides, decidedBy: policy, result)
+    return result
   }
 }

@@ -67,11 +67,7 @@ extension ValueMerger {
       }
       return isPart(.record(server))
     }
-    if isMatched { return true }
-    guard let key = schema.identityKey, let own = local[key], let other = server[key], !own.isNull,
-      !other.isNull
-    else { return true }
-    return same(own, other)
+    return isMatched || isSameModel(local, server, schema)
   }
 
   /// Merges the fields of two records of one type; what the server's lacks is left alone.
@@ -167,14 +163,13 @@ extension ValueMerger {
       Dictionary(entries.map { (parts($0).key, parts($0).value) }, uniquingKeysWith: { first, _ in first })
     }
     let (bases, own, others) = (lookup(base), lookup(local), lookup(server))
-    let policy = inherited.handedOn
     var seen = Set<Key>()
     var merged: [(Key, ArchiveValue)] = []
     for (key, _, step) in (local + server + base).map(parts) where seen.insert(key).inserted {
       path.append(step)
       defer { path.removeLast() }
       let inner = self.sides(bases[key], own[key], others[key], isBaseKnown: sides.isBaseKnown)
-      do { if let value = try mergeEntry(inner, policy, inherited) { merged.append((key, value)) } } catch {
+      do { if let value = try mergeEntry(inner, inherited) { merged.append((key, value)) } } catch {
         if case .key(let key) = step { throw ArchiveError.at(.key(key), error) }
         if case .value(let key) = step { throw ArchiveError.at(.key(key.stringValue ?? "(key)"), error) }
         throw error
@@ -184,21 +179,15 @@ extension ValueMerger {
   }
 
   /// Merges what is under one key of a dictionary.
-  mutating func mergeEntry(_ sides: MergeSides, _ policy: MergePolicy, _ inherited: MergePolicy) throws -> ArchiveValue?
-  {
+  private mutating func mergeEntry(_ sides: MergeSides, _ policy: MergePolicy) throws -> ArchiveValue? {
     guard sides.server == nil else { return try merge(sides, policy) }
     if sides.isBaseKnown {
       return options.absence == .untouched && !incoming.removesAbsentKeys ? sides.local : try merge(sides, policy)
     }
     // Without a base, the server's keys are those that count, unless only what both have is merged.
-    guard sides.local != nil, inherited.isAutomatic || incoming.removesAbsentKeys, options.absence == .removed
+    guard sides.local != nil, policy.isAutomatic || incoming.removesAbsentKeys, options.absence == .removed
     else { return sides.local }
     note(sides, .server, "the server no longer has it", nil)
     return nil
   }
-}
-
-extension MergePolicy {
-  /// What a container hands on to what it holds.
-  var handedOn: MergePolicy { isRecursive || isAutomatic ? (isRecursive ? .recursive : .automatic) : self }
 }

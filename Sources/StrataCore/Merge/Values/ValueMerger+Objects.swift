@@ -106,6 +106,15 @@ extension ValueMerger {
     return result
   }
 
+  /// The fields that an object has in the result, as far as objects here were merged.
+  func mergedRecord(_ number: Int) throws -> ModelRecord {
+    var own = number
+    if let matching, !matching.isMember(number, of: .local), let entity = matching.entity(of: number) {
+      own = matching.entities[entity][.local].first ?? number
+    }
+    return try updates[own] ?? graph.record(own)
+  }
+
   // MARK: What changed
 
   /// Whether an element of a list is another than in the base: itself, or the object that it refers to.
@@ -229,9 +238,9 @@ extension ValueMerger {
   func ways(
     from root: ArchiveValue, known: Set<Way>? = nil, byPlace: Bool = false, found: (Way) -> Void = { _ in },
     _ record: (Int) throws -> ModelRecord
-  ) throws -> [(object: Int, owner: Int?, steps: [MergePath.Component])] {
+  ) throws -> [Way] {
     guard let matching else { return [] }
-    var ways: [(object: Int, owner: Int?, steps: [MergePath.Component])] = []
+    var ways: [Way] = []
     var seen = Set<Int>()
     var queue: [(number: Int, way: Way)] = []
     var later = queue
@@ -260,8 +269,7 @@ extension ValueMerger {
         }
       case .array(let elements), .set(let elements):
         for (index, element) in elements.enumerated() {
-          let inner: ArchiveValue
-          if case .reference(let number) = element { inner = .record(try record(number)) } else { inner = element }
+          let inner = try element.opened(record)
           var step = MergePath.Component.index(index)
           if !byPlace, let key, let id = inner[key], !id.isNull { step = .element(key: key, id: id) }
           try add(element, owner, steps + [step], nil, isBack: isBack)
@@ -284,7 +292,7 @@ extension ValueMerger {
       let (number, way) = queue[next]
       next += 1
       guard seen.insert(way.object).inserted else { continue }
-      ways.append((way.object, way.owner, way.steps))
+      ways.append(way)
       try add(.record(try record(number)), way.object, [], nil, isBack: false)
     }
     return ways

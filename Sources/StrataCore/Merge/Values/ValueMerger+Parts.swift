@@ -21,12 +21,11 @@ extension ValueMerger {
   }
 
   /// Merges a value of which only parts came in with what is here; `nil` where it is merged as one value.
-  mutating func mergePart(_ sides: MergeSides, _ server: ArchiveValue, _ policy: MergePolicy) throws -> Merged? {
+  mutating func mergePart(_ sides: MergeSides, _ server: ArchiveValue, _ policy: MergePolicy) throws -> ArchiveValue? {
     guard let local = sides.local else { return nil }
     switch (policy.leading.rule, server) {
     case (.custom, _), (.resolver, _): return nil
-    case (_, .record):
-      return try mergeNested(sides, local, server, policy.leading).map { Merged(value: $0) }
+    case (_, .record): return try mergeNested(sides, local, server, policy.leading)
     default: return try mergeInside(sides, policy.leading)
     }
   }
@@ -63,7 +62,7 @@ extension ValueMerger {
       guard let schema = catalog[record.typeName], !schema.isEnumeration else { return .record(record) }
       var record = record
       for field in schema.fields where field.json.isNowhere { record[field.key] = nil }
-      return .record(ModelRecord(shape: record.shape, values: record.values.map(saying)))
+      return .record(record.mapValues(saying))
     }
   }
 
@@ -116,10 +115,7 @@ extension ValueMerger {
             } catch { throw ArchiveError.at(.key(entry.key), error) }
           }))
     case .map(let entries):
-      let lookups = known.map { value in
-        Dictionary(
-          (value?.mapEntries ?? []).map { (SameValue($0.key), $0.value) }, uniquingKeysWith: { first, _ in first })
-      }
+      let lookups = known.map { $0?.mapLookup ?? [:] }
       return .map(
         try entries.map { entry in
           .init(
@@ -217,11 +213,10 @@ extension ValueMerger {
     return ModelRecord(shape: record.shape, values: [.object(ArchiveObject(uniqueEntries: entries))])
   }
 
-  private mutating func isSameModel(_ one: ModelRecord, _ other: ModelRecord, _ schema: ModelSchema) -> Bool {
+  /// Whether two records are of one type, and nothing tells them apart.
+  func isSameModel(_ one: ModelRecord, _ other: ModelRecord, _ schema: ModelSchema) -> Bool {
     guard one.typeName == other.typeName else { return false }
-    guard let key = schema.identityKey, let left = one[key], let right = other[key], !left.isNull,
-      !right.isNull
-    else { return true }
-    return same(left, right)
+    guard let left = schema.identity(of: one), let right = schema.identity(of: other) else { return true }
+    return same(left.value, right.value)
   }
 }

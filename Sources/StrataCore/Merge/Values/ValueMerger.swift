@@ -82,6 +82,20 @@ struct ValueMerger {
         || catalog.schemas.contains { $0.fields.contains { $0.merge.isSum } })
   }
 
+  /// A merger of objects that are matched by the roots of the sides, where the base is known if there is one.
+  init(
+    matching root: ObjectMatching.Place, _ graph: MergeGraph, _ known: SchemaCatalog, rootStructure: ModelSchema?,
+    incoming: Incoming = Incoming()
+  ) throws {
+    var catalog = known
+    for part in graph.parts { part.type.collectSchemas(into: &catalog) }
+    var matching = ObjectMatching(graph, catalog, rootStructure: rootStructure)
+    try matching.match(root) { _ in [] }
+    self.init(
+      catalog: catalog, graph: graph, options: MergeOptions(), isBaseKnown: root.base != nil, incoming: incoming)
+    self.matching = matching
+  }
+
   func sides(_ base: ArchiveValue?, _ local: ArchiveValue?, _ server: ArchiveValue?, isBaseKnown: Bool? = nil)
     -> MergeSides
   {
@@ -127,7 +141,7 @@ struct ValueMerger {
     // Of several policies the first says how the value is merged, and the others what to do with a conflict.
     switch policy.leading.rule {
     case .keepLocal:
-      if !same(local, server) { note(sides, .local, policy, local) }
+      if !same(local, server) { note(sides, .local, policy.description, local) }
       return local
     case .ifPresent(let inner):
       if server?.isNull ?? true {
@@ -138,7 +152,7 @@ struct ValueMerger {
     default: break
     }
     if incoming.hasParts, said == nil, let server, isPart(server) {
-      if let merged = try mergePart(sides, server, policy) { return merged.value }
+      if let merged = try mergePart(sides, server, policy) { return merged }
       return try merge(completed(sides), by: policy, said: server)
     }
     switch policy.leading.rule {
@@ -146,12 +160,12 @@ struct ValueMerger {
     case .sumOfDeltas where sides.isBaseKnown && !same(base, local) && !same(base, server):
       return try resolve(sides, policy)
     case .union where !same(local, server):
-      if let merged = try mergeMembers(sides, policy, isGrowOnly: true) { return merged.value }
+      if let merged = try mergeMembers(sides, policy, isGrowOnly: true) { return merged }
     default: break
     }
     let isSame = same(local, server)
     if isSame, !countsEqualChanges || !sides.isBaseKnown || same(base, local) { return local }
-    if let merged = try mergeInside(sides, policy) { return merged.value }
+    if let merged = try mergeInside(sides, policy) { return merged }
     if isSame { return local }
     if sides.isBaseKnown {
       if try !isNews(said ?? server, since: base) {
@@ -188,17 +202,12 @@ struct ValueMerger {
   private mutating func resolve(_ sides: MergeSides, _ policy: MergePolicy) throws -> ArchiveValue? {
     for alternative in policy.alternatives {
       switch alternative.rule {
-      case .union: if let merged = try mergeMembers(sides, policy, isGrowOnly: true) { return merged.value }
-      case .addWins:
-        if let merged = try mergeMembers(sides, policy, isGrowOnly: !sides.isBaseKnown) { return merged.value }
+      case .union: if let merged = try mergeMembers(sides, policy, isGrowOnly: true) { return merged }
+      case .addWins: if let merged = try mergeMembers(sides, policy, isGrowOnly: !sides.isBaseKnown) { return merged }
       default: break
       }
       guard case .value(let value) = try alternative.resolve(sides, times: times) else { continue }
-      if !same(sides.local, sides.server) || !same(sides.local, value) {
-        let outcome: MergeReport.Outcome =
-          same(value, sides.server) ? .server : same(value, sides.local) ? .local : .merged
-        note(sides, outcome, policy, value)
-      }
+      note(sides, decidedBy: policy, value)
       return value
     }
     return conflict(sides, policy)
@@ -220,23 +229,18 @@ struct ValueMerger {
     return value
   }
 
-  /// What a merge made of the inside of a value; the value in it may be absent.
-  struct Merged {
-    var value: ArchiveValue?
-  }
-
   /// Merges containers from within, where the policy does; `nil` where it does not.
-  mutating func mergeInside(_ sides: MergeSides, _ policy: MergePolicy) throws -> Merged? {
+  mutating func mergeInside(_ sides: MergeSides, _ policy: MergePolicy) throws -> ArchiveValue? {
     guard let local = sides.local, let server = sides.server else { return nil }
     switch policy.rule {
-    case .byID(let key, let missing): return try mergeElements(sides, key, missing, policy).map { Merged(value: $0) }
+    case .byID(let key, let missing): return try mergeElements(sides, key, missing, policy)
     case .recursive, .automatic, .conflict:
       let isRecursive = if case .recursive = policy.rule { true } else { false }
       if isRecursive || sides.isBaseKnown || holdsModels(local) || holdsModels(server) {
-        if let value = try mergeNested(sides, local, server, policy) { return Merged(value: value) }
+        if let merged = try mergeNested(sides, local, server, policy) { return merged }
       }
       if case .automatic = policy.rule, let key = identityKey(ofElements: local) ?? identityKey(ofElements: server) {
-        return try mergeElements(sides, key, .deleteUnlessEdited, .byID(key)).map { Merged(value: $0) }
+        return try mergeElements(sides, key, .deleteUnlessEdited, .byID(key))
       }
       return nil
     case .orElse(let policy, _): return try mergeInside(sides, policy)
@@ -262,10 +266,6 @@ struct ValueMerger {
     return graph.schema(of: first, in: catalog)?.identityKey
   }
 
-  func policy(of field: FieldInfo, _ schema: ModelSchema, inherited: MergePolicy) -> MergePolicy {
-    policy(field, schema.mergeTraits.rules?.policy, inherited, isTyped: true)
-  }
-
   /// The policy of a field: its own, else its type's, else what holds the record hands on.
   func policy(
     _ field: FieldInfo?, _ ofType: MergePolicy?, _ inherited: MergePolicy, isTyped: Bool
@@ -280,10 +280,11 @@ struct ValueMerger {
 
   // MARK: Account
 
-  mutating func note(
-    _ sides: MergeSides, _ outcome: MergeReport.Outcome, _ policy: MergePolicy, _ result: ArchiveValue?
-  ) {
-    note(sides, outcome, policy.description, result)
+  /// Accounts for what a policy made of the sides, unless all of them have it.
+  mutating func note(_ sides: MergeSides, decidedBy policy: MergePolicy, _ result: ArchiveValue?) {
+    guard !same(sides.local, sides.server) || !same(sides.local, result) else { return }
+    let isServers = same(result, sides.server)
+    note(sides, isServers ? .server : same(result, sides.local) ? .local : .merged, policy.description, result)
   }
 
   /// - Parameter decides: whether this decides the value at the path and all that is inside of it.

@@ -11,9 +11,10 @@ package struct FieldTransform: Sendable {
   let write: (@Sendable (ArchiveValue) throws -> ArchiveValue)?
 
   init<Input: Archivable, Output: Archivable>(_ transformer: ReversibleTransformer<Input, Output>) {
+    let backward = transformer.backward
     self.init(
       Output.self, takesNull: Input.self is any OptionalType.Type, problem: transformer.problem,
-      read: Self.reading(transformer.forward), write: Self.writing(transformer.backward))
+      read: Self.reading(transformer.forward), write: { try Self.archived(Self.apply(backward, to: Self.made($0))) })
   }
 
   init<Input: Archivable, Output: Archivable>(_ transformer: Transformer<Input, Output>) {
@@ -57,12 +58,6 @@ package struct FieldTransform: Sendable {
   ) -> @Sendable (ArchiveValue, DecodingContext) throws -> ArchiveValue {
     let transformer = transformer.unfinished
     return { value, context in try archived(apply(transformer, to: Input.make(from: value, in: context))) }
-  }
-
-  private static func writing<Output: Archivable, Input: Archivable>(
-    _ transformer: Transformer<Output, Input>
-  ) -> @Sendable (ArchiveValue) throws -> ArchiveValue {
-    { value in try archived(apply(transformer, to: made(value))) }
   }
 
   private static func reading<Output: Archivable>(

@@ -100,5 +100,8 @@ public struct JSONPath: Sendable, Hashable, ExpressibleByStringLiteral, CustomSt
     return components
   }
 
+  /// The key that the path begins with; `nil` where it begins in another way.
+  var firstKey: ExactKey? { if case .key(let key)? = steps.first { ExactKey(key) } else { nil } }
+
   var readsEach: Bool { steps.contains(.each) }
 }

@@ -64,22 +64,16 @@ extension MergePolicy: CustomStringConvertible, LosslessStringConvertible {
     "append", "lines", "policy.ifPresent", "(policy|policy).ifPresent", "policy|policy",
   ]
 
+  /// The policies that are named and nothing else.
+  private static let plain: [MergePolicy] = [
+    .automatic, .conflict, .serverWins, .localWins, .keepLocal, .recursive, .max, .min, .sumOfDeltas, .union, .addWins,
+    .append, .lines,
+  ]
+
   private static func named(_ name: String, _ arguments: [String]?) -> MergePolicy? {
     switch (name, arguments) {
-    case ("automatic", nil): .automatic
-    case ("conflict", nil): .conflict
-    case ("serverWins", nil): .serverWins
-    case ("localWins", nil): .localWins
-    case ("keepLocal", nil): .keepLocal
-    case ("recursive", nil): .recursive
-    case ("max", nil): .max
-    case ("min", nil): .min
-    case ("sumOfDeltas", nil): .sumOfDeltas
-    case ("union", nil): .union
-    case ("addWins", nil): .addWins
-    case ("append", nil): .append
-    case ("lines", nil): .lines
     case ("byID", nil): .byID()
+    case (_, nil): plain.first { $0.description == name }
     case ("byID", let arguments?) where arguments.count == 1 && !arguments[0].isEmpty: .byID(arguments[0])
     case ("byID", let arguments?) where arguments.count == 2 && !arguments[0].isEmpty:
       MissingElements(rawValue: arguments[1]).map { .byID(arguments[0], missing: $0) }

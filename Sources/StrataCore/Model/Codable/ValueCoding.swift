@@ -22,6 +22,18 @@ public enum ValueCoding {
       throw ArchiveError(decoding: error)
     }
   }
+
+  /// A value made in the type of a field, and the value of that: references to objects name those in `referenced`.
+  static func typed(
+    _ value: ArchiveValue, as type: Any.Type, _ referenced: ReferencedObjects, in context: DecodingContext
+  ) throws -> ArchiveValue {
+    if let type = type as? any Archivable.Type {
+      return try type.make(from: value, in: context).archivedValue(
+        includingExcluded: true, role: .referenced(referenced))
+    }
+    if let type = type as? any Decodable.Type { return try self.value(of: make(type, from: value, in: context)) }
+    return value
+  }
 }
 
 extension ArchiveError {

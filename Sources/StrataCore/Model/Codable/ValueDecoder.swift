@@ -10,9 +10,7 @@ struct ValueDecoder: Decoder {
       do {
         if let made = try type.make(from: value, in: context) as? T { return made }
       } catch let error as ArchiveError {
-        throw codingPath.reversed().reduce(error) { error, key in
-          error.prefixed(by: key.intValue.map { .index($0) } ?? .key(key.stringValue))
-        }
+        throw error.prefixed(by: ArchiveError.path(codingPath))
       }
     }
     return try T(from: self)
@@ -83,12 +81,6 @@ struct ValueDecoder: Decoder {
     var currentIndex = 0
     var count: Int? { elements.count }
     var isAtEnd: Bool { currentIndex >= elements.count }
-
-    init(elements: [ArchiveValue], codingPath: [any CodingKey], context: DecodingContext) {
-      self.elements = elements
-      self.codingPath = codingPath
-      self.context = context
-    }
 
     private func decoder() throws -> ValueDecoder {
       let path = codingPath + [AnyCodingKey(intValue: currentIndex)]

@@ -71,11 +71,6 @@ struct ValueEncoder: Encoder {
     }
   }
 
-  init(node: Node, codingPath: [any CodingKey]) {
-    self.node = node
-    self.codingPath = codingPath
-  }
-
   func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
     if case .empty = node.content { node.content = .keyed([]) }
     return KeyedEncodingContainer(Keyed<Key>(node: node, codingPath: codingPath))
@@ -98,23 +93,22 @@ struct ValueEncoder: Encoder {
       try ValueEncoder.encode(value, into: node.child(key.stringValue), codingPath + [key])
     }
 
+    private func encoder(_ key: some CodingKey) -> ValueEncoder {
+      ValueEncoder(node: node.child(key.stringValue), codingPath: codingPath + [key])
+    }
+
     mutating func nestedContainer<Nested: CodingKey>(
       keyedBy type: Nested.Type, forKey key: Key
     ) -> KeyedEncodingContainer<Nested> {
-      ValueEncoder(node: node.child(key.stringValue), codingPath: codingPath + [key]).container(keyedBy: type)
+      encoder(key).container(keyedBy: type)
     }
 
     mutating func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
-      ValueEncoder(node: node.child(key.stringValue), codingPath: codingPath + [key]).unkeyedContainer()
+      encoder(key).unkeyedContainer()
     }
 
-    mutating func superEncoder() -> any Encoder {
-      ValueEncoder(node: node.child("super"), codingPath: codingPath + [AnyCodingKey("super")])
-    }
-
-    mutating func superEncoder(forKey key: Key) -> any Encoder {
-      ValueEncoder(node: node.child(key.stringValue), codingPath: codingPath + [key])
-    }
+    mutating func superEncoder() -> any Encoder { encoder(AnyCodingKey("super")) }
+    mutating func superEncoder(forKey key: Key) -> any Encoder { encoder(key) }
   }
 
   struct Unkeyed: UnkeyedEncodingContainer {
@@ -122,37 +116,25 @@ struct ValueEncoder: Encoder {
     let codingPath: [any CodingKey]
     var count = 0
 
-    init(node: Node, codingPath: [any CodingKey]) {
-      self.node = node
-      self.codingPath = codingPath
-    }
-
-    private mutating func next() -> (Node, [any CodingKey]) {
+    private mutating func next() -> ValueEncoder {
       defer { count += 1 }
-      return (node.append(), codingPath + [AnyCodingKey(intValue: count)])
+      return ValueEncoder(node: node.append(), codingPath: codingPath + [AnyCodingKey(intValue: count)])
     }
 
-    mutating func encodeNil() throws { next().0.content = .value(.null) }
+    mutating func encodeNil() throws { next().node.content = .value(.null) }
 
     mutating func encode<T: Encodable>(_ value: T) throws {
-      let (node, path) = next()
-      try ValueEncoder.encode(value, into: node, path)
+      let encoder = next()
+      try ValueEncoder.encode(value, into: encoder.node, encoder.codingPath)
     }
 
     mutating func nestedContainer<Nested: CodingKey>(keyedBy type: Nested.Type) -> KeyedEncodingContainer<Nested> {
-      let (node, path) = next()
-      return ValueEncoder(node: node, codingPath: path).container(keyedBy: type)
+      next().container(keyedBy: type)
     }
 
-    mutating func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer {
-      let (node, path) = next()
-      return ValueEncoder(node: node, codingPath: path).unkeyedContainer()
-    }
+    mutating func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { next().unkeyedContainer() }
 
-    mutating func superEncoder() -> any Encoder {
-      let (node, path) = next()
-      return ValueEncoder(node: node, codingPath: path)
-    }
+    mutating func superEncoder() -> any Encoder { next() }
   }
 
   struct Single: SingleValueEncodingContainer {

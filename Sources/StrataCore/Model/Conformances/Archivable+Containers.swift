@@ -146,7 +146,8 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
     for item in items {
       let (key, value) = item.element
       if writer.sharesNothing { writer.append(encoded: item.bytes) } else { try key.write(to: &writer) }
-      do { try value.write(to: &writer) } catch { throw Self.error(error, key) }
+      // Keys of a dictionary are data, but without them nobody finds the place.
+      do { try value.write(to: &writer) } catch { throw ArchiveError.at(.key(key as? String ?? "(key)"), error) }
     }
     writer.leave()
   }
@@ -200,11 +201,6 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
     }
   }
 
-  private static func error(_ error: any Error, _ key: Key) -> ArchiveError {
-    // Keys of a dictionary are data, but without them nobody finds the place.
-    ArchiveError.at(.key(key as? String ?? "(key)"), error)
-  }
-
   public static func collectSchemas(into catalog: inout SchemaCatalog) {
     Key.collectSchemas(into: &catalog)
     Value.collectSchemas(into: &catalog)
@@ -217,11 +213,7 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
 extension ArchiveValue {
   /// The integer that a text is, as JSON writes integers.
   fileprivate init?(integerText text: String) {
-    guard
-      let integer = Int128(text).map({ ArchiveValue.integer($0) }) ?? UInt128(text).map({ ArchiveValue.integer($0) })
-    else {
-      return nil
-    }
+    guard let integer = Int128(text).map(Self.integer) ?? UInt128(text).map(Self.integer) else { return nil }
     self = integer
   }
 }

@@ -20,21 +20,16 @@ struct ValueUpgrader {
     }
     let (values, unknown) = try schema.upgradedFields(of: record, in: context)
     var result = ModelRecord(shape: schema.archivedShape, values: [])
-    var isComplete = true
-    var entries: [ArchiveObject.Entry] = []
     for (index, field) in schema.fields.enumerated() where field.archive != .excluded {
       if let value = try values[index] ?? field.makeDefault?() ?? (field.isOptional ? .null : nil) {
-        entries.append(ArchiveObject.Entry(key: field.key, value: value))
-      } else {
-        isComplete = false
+        result.values.append(value)
       }
     }
-    guard isComplete else {
+    guard result.values.count == schema.archivedKeys.count else {
       throw ArchiveError(
         .missingValue, "a key without a default is absent; give the field a default, or a step that sets it",
         typeName: schema.name)
     }
-    result.values = entries.map(\.value)
     for entry in unknown.object.entries { result[entry.key] = entry.value }
     return try nested(result, context)
   }

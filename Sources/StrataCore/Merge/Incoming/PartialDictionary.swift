@@ -1,12 +1,3 @@
-/// A list whose elements can come in parts.
-protocol PartialList {
-  static var partType: any Archivable.Type { get }
-}
-
-extension Array: PartialList where Element: Archivable {
-  static var partType: any Archivable.Type { Element.self }
-}
-
 /// A dictionary whose values can come in parts.
 protocol PartialDictionary {
   static var partType: any Archivable.Type { get }
