@@ -25,20 +25,28 @@ struct ReferenceOrder {
     var steps = found.reversed().map { (number: $0, origin: -1, isLeaving: false) }
     while let step = steps.popLast() {
       if step.isLeaving {
-        indices[step.number] = numbers.count
-        if step.number != numbers.count { isInOrder = false }
-        numbers.append(step.number)
+        append(step.number)
         continue
       }
       guard graph.objects.indices.contains(step.number), origins[step.number] == -2 else { continue }
       origins[step.number] = step.origin
-      steps.append((step.number, step.origin, true))
       found.removeAll(keepingCapacity: true)
       graph.objects[step.number].forEachReference { found.append($0) }
+      guard !found.isEmpty else {
+        append(step.number)
+        continue
+      }
+      steps.append((step.number, step.origin, true))
       for child in found.reversed() where !origins.indices.contains(child) || origins[child] == -2 {
         steps.append((child, step.number, false))
       }
     }
+  }
+
+  private mutating func append(_ number: Int) {
+    indices[number] = numbers.count
+    if number != numbers.count { isInOrder = false }
+    numbers.append(number)
   }
 
   /// A value whose references name the indices in the order.

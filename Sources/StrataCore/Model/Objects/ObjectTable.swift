@@ -25,8 +25,8 @@ package final class ObjectTable {
   @exclusivity(unchecked) private var lastShape: RecordShape?
   @exclusivity(unchecked) private var lastType: (any VersionedModel.Type)?
   /// The fields of the object that is being made which wait for others.
-  private var waiting: [(place: Int, value: ArchiveValue)] = []
-  private var unfinished: [Unfinished] = []
+  @exclusivity(unchecked) private var waiting: [(place: Int, value: ArchiveValue)] = []
+  @exclusivity(unchecked) private var unfinished: [Unfinished] = []
   /// How many values there are in each that is no object, and in all of them.
   @exclusivity(unchecked) private var sizes: [Int] = []
   @exclusivity(unchecked) private var totalSize = 0
@@ -105,8 +105,7 @@ package final class ObjectTable {
     }
     switch entries[number] {
     case .object(let object):
-      if let object = Self.cast(object, to: T.self) { return object }
-      throw ArchiveError.mismatch(expected: "an object of \(T.self)", found: "an object of another type")
+      return try Self.cast(object, to: T.self)
     case .value(let value):
       depth += 1
       defer { depth -= 1 }
@@ -116,10 +115,14 @@ package final class ObjectTable {
     }
   }
 
-  /// The object as another type; `nil` where it is of none such.
-  private static func cast<M: VersionedModel, T>(_ object: M, to type: T.Type) -> T? {
-    // Most objects are just what is asked for, which the cast of an existential finds out last.
-    object as? T
+  /// - Throws: ``ArchiveError`` with the code `typeMismatch` where the object is of another type.
+  private static func cast<M: VersionedModel, T>(_ object: M, to type: T.Type) throws -> T {
+    // Most objects are just what is asked for. A cast looks at everything else before, and needs the type of the optional.
+    if M.self == T.self { return unsafeBitCast(object, to: T.self) }
+    guard let object = object as? T else {
+      throw ArchiveError.mismatch(expected: "an object of \(T.self)", found: "an object of another type")
+    }
+    return object
   }
 
   /// Counts values that stand in for a reference.
