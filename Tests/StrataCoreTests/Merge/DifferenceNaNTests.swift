@@ -5,6 +5,7 @@ import Testing
 @Suite("Differences: what is not a number is the same as itself")
 struct DifferenceNaNTests {
   private static let nan = ArchiveValue.double(.nan)
+  private static let nanDate = ArchiveValue.date(Date(timeIntervalSinceReferenceDate: .nan))
 
   /// The value in everything that may hold others.
   private static func wrapped(_ value: ArchiveValue) -> [ArchiveValue] {
@@ -18,7 +19,9 @@ struct DifferenceNaNTests {
 
   @Test("Nothing with NaN inside differs from itself, at any depth")
   func same() throws {
-    for nan in [Self.nan, .float(.nan), .decimal(.nan), .double(-.nan), .double(Double(nan: 7, signaling: false))] {
+    for nan in [
+      Self.nan, .float(.nan), .decimal(.nan), .double(-.nan), .double(Double(nan: 7, signaling: false)), Self.nanDate,
+    ] {
       for (one, other) in zip(Self.wrapped(nan), Self.wrapped(nan)) {
         for (old, new) in zip(Self.wrapped(one), Self.wrapped(other)) {
           #expect(ValueDifference(from: old, to: new).isEmpty)

@@ -119,6 +119,7 @@ extension ArchiveValue {
     case .double(let number): number.isNaN
     case .float(let number): number.isNaN
     case .decimal(let number): number.isNaN
+    case .date(let date): date.timeIntervalSinceReferenceDate.isNaN
     default: false
     }
   }
@@ -173,16 +174,11 @@ extension ArchiveValue {
   /// Whether something in the value is not a number, so that it is not equal to itself.
   var hasNaN: Bool {
     var waiting = [self]
-    var hasNaN = false
-    while let value = waiting.popLast(), !hasNaN {
-      if case .date(let date) = value {
-        hasNaN = date.timeIntervalSinceReferenceDate.isNaN
-      } else {
-        hasNaN = value.isNotANumber
-        value.forEachInside { waiting.append($0) }
-      }
+    while let value = waiting.popLast() {
+      if value.isNotANumber { return true }
+      value.forEachInside { waiting.append($0) }
     }
-    return hasNaN
+    return false
   }
 
   /// The value with texts that no number has in place of what is not a number.
@@ -191,6 +187,7 @@ extension ArchiveValue {
     case .double(let number) where number.isNaN: .number(NumberText(checked: "NaN"))
     case .float(let number) where number.isNaN: .number(NumberText(checked: "float NaN"))
     case .decimal(let number) where number.isNaN: .number(NumberText(checked: "decimal NaN"))
+    case .date where isNotANumber: .number(NumberText(checked: "date NaN"))
     default: mapInside(\.markingNaN)
     }
   }
