@@ -32,6 +32,14 @@ struct DifferenceNaNTests {
     #expect(JSONMergePatch.patch(from: ["a": [Self.nan]], to: ["a": [Self.nan]]) == [:])
   }
 
+  @Test("A path that names an element by what is not a number is equal to itself")
+  func paths() {
+    for nan in [Self.nan, .float(.nan), .decimal(.nan), Self.nanDate] {
+      let paths = [MergePath([.key("a"), .element(key: "id", id: nan)]), MergePath([.value(nan)])]
+      #expect(paths == paths && Set(paths + paths).count == 2)
+    }
+  }
+
   @Test("Kinds of numbers that are none stay apart")
   func kinds() {
     for (one, other) in zip(Self.wrapped(Self.nan), Self.wrapped(.float(.nan))) {
