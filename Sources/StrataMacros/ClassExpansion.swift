@@ -1,6 +1,6 @@
 import SwiftSyntax
 
-// What a class of a hierarchy expands to. All of it stands in the body of the class, where subclasses can override it.
+// What a class of a hierarchy expands to. All of it is in the body of the class, where subclasses can override it.
 // The fields of a subclass come before those of its superclass, as an initializer sets them.
 extension ModelDeclaration {
   /// How a class takes part in a hierarchy.

@@ -1,7 +1,7 @@
 import SwiftSyntax
 
 // The text of what a model expands to. The type's own body sees every name that its properties use; an extension of a
-// nested type does not see what stands beside it, and so holds no names of types.
+// nested type does not see what is declared beside it, and so holds no names of types.
 extension ModelDeclaration {
   /// The static property with name, version, and fields or cases.
   var schema: String {
@@ -43,7 +43,7 @@ extension ModelDeclaration {
     return fields.isEmpty ? ["fields: []\(keeps))"] : ["fields: ["] + fields + ["]\(keeps))"]
   }
 
-  /// What stands in the extension.
+  /// What is in the extension.
   var extensionMembers: [String] {
     switch kind {
     case .structure(let properties):

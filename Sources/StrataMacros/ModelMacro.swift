@@ -59,7 +59,7 @@ struct SubmodelMacro: MemberMacro {
 }
 
 extension String {
-  /// The lines moved right by so many steps of two spaces.
+  /// The lines moved right by a number of steps of two spaces.
   func indented(_ steps: Int) -> String {
     let space = String(repeating: "  ", count: steps)
     return split(separator: "\n", omittingEmptySubsequences: false).map { space + $0 }.joined(separator: "\n")

@@ -33,7 +33,7 @@ struct PropertyReader {
     let stored = variable.bindings.filter(\.isStored)
     guard !stored.isEmpty else { return }
     let attribute = FieldAttribute(variable.attributes, &diagnostics)
-    // In 'var a, b: Int' the type stands after the last name.
+    // In 'var a, b: Int' the type is after the last name.
     var type: TypeSyntax?
     var read: [StoredProperty] = []
     for binding in variable.bindings.reversed() {

@@ -40,7 +40,7 @@ struct StoredProperty {
     return "nil"
   }
 
-  /// Whether a default means the same wherever it stands: other ones may name types that only the body of the model
+  /// Whether a default means the same wherever it is: other ones may name types that only the body of the model
   /// sees.
   var isDefaultPlain: Bool {
     guard let initialValue else { return true }
@@ -70,7 +70,7 @@ struct StoredProperty {
   /// The statements that read the field with this place.
   ///
   /// - Parameter readsInitialValue: whether the property already has its initial value and gives the default, since
-  ///   the code stands where its expression may not resolve.
+  ///   the code is where its expression may not resolve.
   func read(_ place: Int, readsInitialValue: Bool) -> [String] {
     guard var value = defaultText else { return ["\(access) = try reader.field(\(place))"] }
     var lines: [String] = []

@@ -1,6 +1,6 @@
 internal import ArgumentParser
 
-/// What stands before the name of a command.
+/// What precedes the name of a command.
 struct StrataCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "strata",

@@ -29,7 +29,7 @@ extension BinaryInteger {
   func counted(_ noun: String) -> String { "\(grouped) \(noun)\(self == 1 ? "" : "s")" }
 }
 
-/// The quotient with so many decimal places, whatever the locale; `–` where there is none.
+/// The quotient with a number of decimal places, whatever the locale; `–` where there is none.
 func ratio(_ dividend: UInt64, _ divisor: UInt64, places: Int = 2) -> String {
   guard divisor > 0 else { return "–" }
   let scale = (0..<places).reduce(UInt64(1)) { scale, _ in scale * 10 }

@@ -116,7 +116,7 @@ public struct ArchiveDecoder: Sendable {
     }
   }
 
-  /// - Parameter row: what stands beside the bytes where they are those of a row, which has no head.
+  /// - Parameter row: what is kept beside the bytes where they are those of a row, which has no head.
   package func decode<R>(
     _ body: RawSpan, fileSize: Int, _ report: inout DecodingReport,
     row: (definitions: [ArchiveReader.Definition], contents: RowContents)? = nil,

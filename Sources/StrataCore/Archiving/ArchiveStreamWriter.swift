@@ -11,7 +11,7 @@ public import Foundation
 /// for itself from its beginning to its end, among all processes that write with this type; readers beside it see what was
 /// there before.
 public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
-  /// A member is closed when its body has so many bytes: enough for deflate to find what repeats, and little enough
+  /// A member is closed when its body has this number of bytes: enough for deflate to find what repeats, and little enough
   /// to be held in memory and read alone.
   private static var memberSize: Int { 256 << 10 }
 

@@ -43,7 +43,7 @@ package struct ArchivedType {
     return inside(content[end...].dropFirst(2)).dictionary(keys: content[..<end])
   }
 
-  /// Where the name of a dictionary's keys ends: at a colon that stands in no brackets.
+  /// Where the name of a dictionary's keys ends: at a colon that is in no brackets.
   private static func endOfKey(_ name: Substring) -> Substring.Index? {
     var open = 0
     return name.indices.first { index in

@@ -30,12 +30,12 @@ public struct ArchiveLimits: Sendable, Hashable {
   /// Values made of one file, 1,073,741,824 unless set: elements, keys and fields, and one more for each collection.
   public var values: Int = 1 << 30
   /// Bytes of text and data that references in one file stand for, 16 GiB unless set. Keys count for each record that
-  /// has them. In memory what is referred to stands once; what writes the values writes it each time.
+  /// has them. In memory what is referred to exists once; what writes the values writes it each time.
   public var expandedBytes: Int = 1 << 34
   /// Steps of work beside reading itself, 4,294,967,296 unless set: values and words of 16 bytes that are hashed or
   /// compared to find duplicates in sets and keys.
   public var steps: Int = 1 << 32
-  /// How much work each byte of a file may cause, 64 unless set: so many ``values``, and four times as many
+  /// How much work each byte of a file may cause, 64 unless set: this many ``values``, and four times as many
   /// ``expandedBytes`` and ``steps``. 4,194,304 values, 64 MiB and 67,108,864 steps are free, once for a file and its
   /// members. `Int.max` turns it off.
   ///

@@ -24,7 +24,7 @@ package enum CBOR {
     package static let uuid: UInt64 = 37
     package static let stringNamespace: UInt64 = 256
     package static let set: UInt64 = 258
-    /// Only in the rows of a store, Docs/StoreFormat.md: content that stands beside the row.
+    /// Only in the rows of a store, Docs/StoreFormat.md: content that is kept beside the row.
     package static let rowContent: UInt64 = 57342
     package static let inlineRecord: UInt64 = 57343
     package static let firstRecord: UInt64 = 57344

@@ -27,7 +27,7 @@ extension MemberReader {
     return try endStamp(of: file, first, at: size)
   }
 
-  /// The stamp of the end that stands right before an offset; `nil` where none does.
+  /// The stamp of the end that is right before an offset; `nil` where none is.
   static func endStamp(of file: borrowing OpenFile, at size: Int) throws -> Stamp? {
     try endStamp(of: file, firstHeader(of: file), at: size)
   }

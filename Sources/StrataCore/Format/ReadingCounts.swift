@@ -28,7 +28,7 @@ struct ReadingCounts {
   @inline(__always)
   mutating func addReference(_ length: Int) { expandedBytes &+= length }
 
-  /// A definition that is written, and the record that it stands in.
+  /// A definition that is written, and the record that it is in.
   mutating func addDefinition(_ shape: RecordShape) {
     values &+= WorkBudget.values(ofDefinition: shape.keys.count)
     expandedBytes &+= shape.keyBytes

@@ -63,7 +63,7 @@ package struct StreamMembers: ~Copyable {
       } catch let error as ArchiveError {
         guard damage == .skips, error.isDamage, reader.isSeekable else { throw error }
         if open == nil { open = (start, error) }
-        // A member whose checksum is right and whose content is not: the next one stands after it.
+        // A member whose checksum is right and whose content is not: the next one is after it.
         if reader.offset > start { continue }
         waste += reader.reach - start
         guard waste / Self.mostReading <= reader.reach else {

@@ -1,5 +1,5 @@
 extension Merge {
-  /// Where the objects of the result stand; those that are no longer in it, where they stood before.
+  /// Where the objects of the result are; those that are no longer in it, where they were before.
   func places(
     _ merger: ValueMerger, _ result: ArchiveValue
   ) throws -> (all: ObjectPlaces, reachable: Set<Int>) {

@@ -30,7 +30,7 @@ public struct Merger: Sendable {
   /// - Throws: ``ArchiveError`` with the code `mergeFailed` where a policy fails or conflicts are to fail,
   ///   `unsupportedVersion` where records of one type have different versions and its model is not among those given,
   ///   `newerModel` and `migrationFailed` as upgrading does, `notEncodable` where objects are shared or in cycles and
-  ///   where a reference stands outside of a graph, and
+  ///   where a reference is outside of a graph, and
   ///   `limitExceeded` for nesting beyond the limit.
   public func merge(_ server: ArchiveValue, into local: ArchiveValue, base: ArchiveValue? = nil) throws -> (
     value: ArchiveValue, report: MergeReport

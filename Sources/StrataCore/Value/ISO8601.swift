@@ -74,7 +74,7 @@ package enum ISO8601 {
     return append(Int64(seconds + daysToReference * 86_400), fraction, places, to: &output)
   }
 
-  /// Writes seconds since 1970 as a date in UTC, with a fraction of so many decimal places; returns `false` outside the years
+  /// Writes seconds since 1970 as a date in UTC, with a fraction of a number of decimal places; returns `false` outside the years
   /// 0 to 9999.
   static func append(_ seconds: Int64, _ fraction: Int = 0, _ places: Int = 0, to output: inout ByteBuffer) -> Bool {
     guard seconds.magnitude < 1 << 48 else { return false }

@@ -1,6 +1,6 @@
 /// Objects with identity, and a value that refers to them: what an archive of class models holds, without its types.
 ///
-/// Wherever one of the objects is meant, ``ArchiveValue/reference(_:)`` stands with its number, so shared objects stand once
+/// Wherever one of the objects is meant, ``ArchiveValue/reference(_:)`` has its number, so shared objects are held once
 /// and cycles end.
 public struct ObjectGraph: Sendable, Hashable {
   /// The objects, each under its number. Usually records; anything that a reference may name.

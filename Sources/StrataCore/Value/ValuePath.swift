@@ -1,6 +1,6 @@
 /// A path of keys through nested records and objects: `user.login`.
 ///
-/// In text a dot stands between two keys; `\.` is a dot inside a key and `\\` a backslash.
+/// In text a dot separates two keys; `\.` is a dot inside a key and `\\` a backslash.
 public struct ValuePath: Sendable, Hashable, ExpressibleByStringLiteral, CustomStringConvertible {
   /// The keys, outermost first. Never empty.
   public let keys: [String]

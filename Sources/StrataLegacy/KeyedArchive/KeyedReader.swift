@@ -86,7 +86,7 @@ struct KeyedReader: ~Escapable {
   var openedKeys: [Int32] = []
   /// Layouts, each in one of a fixed number of slots.
   var layouts = [KeyedLayout?](repeating: nil, count: 256)
-  /// The layout that was last met of dictionaries with so many keys.
+  /// The layout that was last met of dictionaries with this number of keys.
   var recentLayouts = [KeyedLayout?](repeating: nil, count: recentCount)
   static let recentCount = 32
   var nested: KeyedNesting?

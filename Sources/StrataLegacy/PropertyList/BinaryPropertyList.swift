@@ -24,7 +24,7 @@ struct BinaryPropertyList: ~Escapable {
 
   static let headerSize = 8
   static let trailerSize = 32
-  /// Objects that overlap could claim any amount of memory, so together they may claim so many times the bytes of the
+  /// Objects that overlap could claim any amount of memory, so together they may claim this many times the bytes of the
   /// file. Programs write each object once.
   private static let overlap = 4
 
@@ -229,7 +229,7 @@ struct BinaryPropertyList: ~Escapable {
     }
   }
 
-  /// Where so many bytes after a marker end.
+  /// Where a number of bytes after a marker ends.
   private func end(_ size: Int, after offset: Int) throws -> Int {
     guard size < table - offset else { throw endOfObjects(offset + 1) }
     return offset + 1 + size

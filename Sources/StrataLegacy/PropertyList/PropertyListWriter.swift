@@ -93,7 +93,7 @@ public struct PropertyListWriter: Sendable {
     }
   }
 
-  /// A marker with a count, which stands after it as an integer where four bits are too few.
+  /// A marker with a count, which is after it as an integer where four bits are too few.
   private static func appendHead(_ marker: UInt8, _ count: Int, to buffer: inout ByteBuffer) {
     if count < 15 {
       buffer.append(marker | UInt8(count))

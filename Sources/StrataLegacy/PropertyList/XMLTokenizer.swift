@@ -94,7 +94,7 @@ struct XMLTokenizer: ~Escapable {
     throw endOfText()
   }
 
-  /// Passes a comment or a processing instruction; `false` where neither stands here.
+  /// Passes a comment or a processing instruction; `false` where neither is here.
   private mutating func skipComment() throws -> Bool {
     if starts("<!--") {
       let start = position
@@ -125,7 +125,7 @@ struct XMLTokenizer: ~Escapable {
     return try tag()
   }
 
-  /// The tag that stands here.
+  /// The tag at this position.
   private mutating func tag() throws -> Tag {
     var tag = Tag(kind: .start, name: .other, isEmpty: false, start: position)
     position += 1
@@ -273,7 +273,7 @@ struct XMLTokenizer: ~Escapable {
     }
   }
 
-  /// The bytes of a character or entity reference, which stands here (XML 1.0 §4.1, §4.6).
+  /// The bytes of the character or entity reference at this position (XML 1.0 §4.1, §4.6).
   private mutating func reference() throws -> [UInt8] {
     let start = position
     position += 1

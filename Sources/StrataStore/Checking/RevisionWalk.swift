@@ -97,7 +97,7 @@ struct RevisionWalk {
 
   /// The highest number that the store names without a look at the revisions, as far as it can be read.
   private func highestGiven(_ first: Int64) -> Int64 {
-    // What cannot be read says nothing; then so many are tried as a damaged page may have had.
+    // What cannot be read says nothing; then as many are tried as a damaged page may have had.
     let last = (try? transaction.core.lastSequence(in: transaction.db)) ?? 0
     // A table of keys that cannot be read says nothing either.
     let head = (try? Int64.fetchOne(transaction.db, sql: "SELECT max(head) FROM \(transaction.tables.keys)")) ?? 0

@@ -6,7 +6,7 @@ internal import StrataCore
 public enum StoreCheckLevel: Sendable, Hashable {
   /// The pages of the file (`PRAGMA quick_check`), all references, and the counts that the status tells.
   case quick
-  /// `quick`, and of so many percent of all revisions, chosen at random, the checksums and all that they are made of.
+  /// `quick`, and of a percentage of all revisions, chosen at random, the checksums and all that they are made of.
   case share(percent: Double)
   /// The pages and indexes of the file (`PRAGMA integrity_check`), all references and counts, and every revision, which is
   /// decoded to an `ArchiveValue`.

@@ -5,7 +5,7 @@ internal import StrataCore
 /// Removes revisions, page by page of keys, and of a key with a long history part by part.
 struct StorePruner {
   /// How many keys are pruned in one transaction; after how many removed revisions it ends; and above how many revisions a key is
-  /// pruned in transactions of its own, each of so many revisions.
+  /// pruned in transactions of its own, each of a limited number of revisions.
   private static let keys = 64, revisions = 250
   /// How many pages are given back in one transaction at most.
   private static let pages = 1024
@@ -169,7 +169,7 @@ struct StorePruner {
   /// one first, since what is a delta goes before what it refers to. After each of them every revision that is there can be read.
   private mutating func prune(_ leaving: Leaving, _ progress: ((StorePruneReport) -> Void)?) throws {
     let key = leaving.key
-    // Keys are told apart by their bytes, and texts by more than that: there may be another one with this name.
+    // Keys are identified by their bytes, and texts by more than that: there may be another one with this name.
     let others = report.removed[key.name] ?? []
     var removed: [Int] = []
     do {

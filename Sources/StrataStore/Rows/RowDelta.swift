@@ -1,7 +1,7 @@
 package import Foundation
 package import StrataCore
 
-/// What differs between the bytes of a row and those of an earlier one: what is copied from there, wherever it stands, and
+/// What differs between the bytes of a row and those of an earlier one: what is copied from there, wherever it is, and
 /// what is new.
 ///
 ///     size of the target, CRC-32 of the target (4 bytes), size of the script or 0, script
@@ -126,7 +126,7 @@ package enum RowDelta {
     return output.bytes
   }
 
-  /// What of the target stands in the base, found by words of eight bytes.
+  /// What of the target is in the base, found by words of eight bytes.
   ///
   /// - Complexity: linear in the size of both.
   private static func copies(of target: [UInt8], from base: [UInt8]) -> [Copy] {
@@ -181,7 +181,7 @@ private struct BaseWords {
     }
   }
 
-  /// Where the next word of the target stands; the place that is expected before any other.
+  /// Where the next word of the target is; the place that is expected before any other.
   func place(of target: [UInt8], at position: Int, expected: Int) -> Int? {
     let word = Self.word(target, position)
     if expected >= 0, expected <= base.count - Self.size, Self.word(base, expected) == word { return expected }

@@ -4,7 +4,7 @@ internal import StrataCore
 /// The revisions of a key that stay, each with what it takes to open it: where those which follow find what they are stored as
 /// differences from.
 ///
-/// Counted from 0, revision i stands on at most as many deltas as the sum of its hexadecimal digits. As long as this holds of
+/// Counted from 0, revision i needs at most as many deltas as the sum of its hexadecimal digits. As long as this holds of
 /// those before it, it holds of what a save makes a delta of; where no revision is missing, this rule chooses the same.
 struct StoreChain {
   /// What it takes to open a revision.

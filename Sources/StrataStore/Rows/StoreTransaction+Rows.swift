@@ -2,7 +2,7 @@ internal import Foundation
 internal import GRDB
 internal import StrataCore
 
-/// The content of a revision as bytes, and what stands beside them: all that decoding needs, without the database.
+/// The content of a revision as bytes, and what is kept beside them: all that decoding needs, without the database.
 struct StoredContent: Sendable {
   let definition: Definition
   /// The row with its head.

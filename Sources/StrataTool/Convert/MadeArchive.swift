@@ -1,7 +1,7 @@
 internal import Foundation
 internal import StrataCore
 
-/// What stands in the place where a folder's conversion puts an archive, and whether it may be replaced.
+/// What is at the path where a folder's conversion puts an archive, and whether it may be replaced.
 enum MadeArchive {
   case absent
   /// What the journal says that a run has written.

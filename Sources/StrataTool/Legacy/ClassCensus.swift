@@ -3,7 +3,7 @@ internal import StrataLegacy
 
 /// The classes of a keyed archive as it stores them, Foundation's own included, with the number of their objects.
 ///
-/// It counts what stands in the table of objects, reached or not. What has no class that can be read counts for none:
+/// It counts what is in the table of objects, reached or not. What has no class that can be read counts for none:
 /// `KeyedArchive` has refused the archive by then if anything refers to it.
 struct ClassCensus {
   struct Entry {

@@ -3,7 +3,7 @@ internal import StrataCore
 
 /// Writes values and the objects that they refer to as the JSON of Docs/Tool.md.
 ///
-/// What is open stands in a list and not on the stack, and what was written goes to the sink in pieces.
+/// What is open is in a list and not on the stack, and what was written goes to the sink in pieces.
 struct GraphJSON {
   /// What a member of the document is.
   enum Part {
@@ -19,7 +19,7 @@ struct GraphJSON {
     let isPairs: Bool
     let end: String
     var next = 0
-    /// Whether something stands before the first of the values.
+    /// Whether something is before the first of the values.
     var hasHead = false
   }
 

@@ -8,11 +8,11 @@ extension GraphOrder {
   }
 
   /// The tree, a line a value, cut in width, depth and number of elements. An object is shown where it is first met, with
-  /// its number; elsewhere stands an arrow with the number.
+  /// its number; elsewhere there is an arrow with the number.
   func lines(width: Int, depth: Int, elements: Int) -> [String] {
     var lines: [String] = []
     var shown = Array(repeating: false, count: objects.count)
-    // What comes next stands last.
+    // What comes next is last.
     var steps = top.reversed().map {
       Step(label: $0.key.isEmpty ? "" : $0.key.onOneLine + ": ", value: $0.value, level: 0)
     }

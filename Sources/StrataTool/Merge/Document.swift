@@ -60,7 +60,7 @@ struct Document {
     value = try archive.map { try ArchiveDecoder().decodeValue(from: $0) } ?? .null
   }
 
-  /// Whether text stands on several lines.
+  /// Whether text is on several lines.
   private static func hasLines(_ text: Data) -> Bool {
     let spaces = Set(" \t\r\n".utf8)
     guard let end = text.lastIndex(where: { !spaces.contains($0) }) else { return false }

@@ -25,7 +25,7 @@ struct JSONTyping {
 
   /// The JSON value with the types of the example.
   ///
-  /// - Throws: ``ArchiveError`` with the code `typeMismatch` for text that does not spell what stands there.
+  /// - Throws: ``ArchiveError`` with the code `typeMismatch` for text that does not spell what is there.
   func typed(_ json: ArchiveValue, like example: ArchiveValue?) throws -> ArchiveValue {
     try typed(json, like: example, isStrict)
   }

@@ -35,7 +35,7 @@ struct ObjectTree {
 extension ObjectGraph {
   fileprivate func asTree() throws -> ArchiveValue { try ArchiveValue.graph(self).asTree() }
 
-  /// The graph as a tree for comparing: where an object stands once more, the path of its first place stands for it.
+  /// The graph as a tree for comparing: where an object occurs again, the path of its first place stands for it.
   func unfolded() throws -> ArchiveValue {
     var places: [Int: MergePath] = [:]
     var level = 0

@@ -43,7 +43,7 @@ struct PolicyArgument {
 }
 
 extension MergeSelector {
-  /// Whether something stands in the value where this leads to.
+  /// Whether this leads to something in the value.
   func leadsSomewhere(in value: ArchiveValue, at path: [MergePath.Component] = []) -> Bool {
     if matches(path) { return true }
     switch value {

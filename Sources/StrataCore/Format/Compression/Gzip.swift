@@ -78,7 +78,7 @@ package enum Gzip {
     ArchiveError(.truncated, "the archive ends inside a member", byteOffset: fileOffset)
   }
 
-  /// Stored blocks without content (RFC 1951 §3.2.4), of so many bytes or few more.
+  /// Stored blocks without content (RFC 1951 §3.2.4), of at least this number of bytes and few more.
   private static func emptyBlocks(_ size: Int) -> [UInt8] {
     [[UInt8]](repeating: [0, 0, 0, 0xFF, 0xFF], count: (size + 4) / 5).flatMap(\.self)
   }

@@ -14,7 +14,7 @@ struct CutBytes {
 
   private let path: String
 
-  /// Copies what stands after an offset to `NAME.cut`, or to `NAME.cut-2` and so on where there is one, and returns once
+  /// Copies what is after an offset to `NAME.cut`, or to `NAME.cut-2` and so on where there is one, and returns once
   /// the copy is safe on the disk.
   ///
   /// - Throws: ``ArchiveError`` with the code `fileSystem`; there is no copy then.

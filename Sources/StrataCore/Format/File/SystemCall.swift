@@ -54,7 +54,7 @@ package enum SystemCall: String, Sendable, CaseIterable {
     }
   }
 
-  /// Makes a call that moves so many bytes at most.
+  /// Makes a call that moves no more than a number of bytes.
   static func make(_ call: SystemCall, count: Int, _ body: (Int) -> Int) -> Int {
     while true {
       let result: Int

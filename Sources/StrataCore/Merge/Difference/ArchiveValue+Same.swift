@@ -126,7 +126,7 @@ extension ArchiveValue {
 
   /// How many values there are, this one and those inside counted.
   ///
-  /// - Parameter depth: how many levels this one stands inside of.
+  /// - Parameter depth: how many levels there are around this one.
   /// - Throws: ``ArchiveError`` with the code `limitExceeded` where more levels than the limit are nested.
   /// - Complexity: linear in that number; does not use the stack.
   func size(atDepth depth: Int = 0, limit: Int = .max) throws -> Int {

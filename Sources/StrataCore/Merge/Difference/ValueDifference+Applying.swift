@@ -1,7 +1,7 @@
 extension ValueDifference {
   /// The old value with the differences in it: the new one.
   ///
-  /// Of another value than the old one, what the difference does not name stays. Elements of an array that are told apart by
+  /// Of another value than the old one, what the difference does not name stays. Elements of an array that are identified by
   /// a key and that a new order does not name follow it.
   ///
   /// - Throws: ``ArchiveError`` with the code `mergeFailed` where the value does not have what was there before, or has

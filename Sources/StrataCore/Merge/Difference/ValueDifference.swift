@@ -5,7 +5,7 @@
 ///
 /// Objects and records are compared key by key. Arrays whose elements all have a key that tells them apart are compared
 /// by it; those of equal length place by place; others by what was taken out and put in. Sets and maps are compared by
-/// members and keys. Everything else is one value. What is not a number is the same as itself, wherever it stands.
+/// members and keys. Everything else is one value. What is not a number is the same as itself, at any depth.
 public struct ValueDifference: Sendable, Hashable {
   /// What became of a value.
   public enum Kind: String, Sendable, Hashable, CaseIterable {
@@ -143,7 +143,7 @@ public struct ValueDifference: Sendable, Hashable {
     for (id, element) in zip(news, after) where !known.contains(id) {
       note(.added, nil, element, at: .element(key: key, id: id.value))
     }
-    // What was added stands after what stayed, unless this says otherwise.
+    // What was added is after what stayed, unless this says otherwise.
     let plain = olds.filter { kept[$0] != nil } + news.filter { !known.contains($0) }
     if plain != news { note(.reordered, .array(olds.map(\.value)), .array(news.map(\.value))) }
   }

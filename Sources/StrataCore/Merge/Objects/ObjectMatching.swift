@@ -239,7 +239,7 @@ struct ObjectMatching {
     guard counts != visited else { return }
     entities[entity].visited = counts
     guard counts.count(where: { $0 > 0 }) > 1 else { return }
-    // Each member stands beside one of each other side, the first where there are no more: a side that comes in stands
+    // Each member is next to one of each other side, the first where there are no more: a side that comes in is
     // beside all.
     let isNew = zip(visited, counts).contains { $0 == 0 && $1 > 0 }
     let news = isNew ? [0..<(counts.max() ?? 0)] : zip(visited, counts).map { $0..<$1 }

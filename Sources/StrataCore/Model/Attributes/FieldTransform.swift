@@ -4,7 +4,7 @@ package struct FieldTransform: Sendable {
   let output: Any.Type
   /// Whether the transformer also takes a null, and a nil on the way back.
   let takesNull: Bool
-  /// Whether it stands between two forms of JSON, so that the field reads what it yields as JSON.
+  /// Whether it is between two forms of JSON, so that the field reads what it yields as JSON.
   let isUntyped: Bool
   let problem: String?
   let read: @Sendable (ArchiveValue, DecodingContext) throws -> ArchiveValue

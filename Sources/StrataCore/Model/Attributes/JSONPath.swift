@@ -1,6 +1,6 @@
 /// A path into a JSON document: `user.login`, `coordinates[0]`, `labels[*].name`.
 ///
-/// In text a dot stands between two keys, `[2]` is the third element of an array, and `[*]` every element of one.
+/// In text a dot separates two keys, `[2]` is the third element of an array, and `[*]` every element of one.
 /// `\.` is a dot inside a key, `\[` a bracket, and `\\` a backslash. No character means anything else, so `@count` is
 /// a key like any other.
 public struct JSONPath: Sendable, Hashable, ExpressibleByStringLiteral, CustomStringConvertible {

@@ -3,7 +3,7 @@ extension ArchiveReader {
   package enum RecordStart {
     /// It has today's shape: the fields follow, in the order of the schema.
     case fields
-    /// It has another shape; so many values follow.
+    /// It has another shape, with this number of values.
     case values(RecordShape)
     /// There is no record here.
     case other

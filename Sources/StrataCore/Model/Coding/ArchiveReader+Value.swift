@@ -50,7 +50,7 @@ extension ArchiveReader {
     }
   }
 
-  /// - Parameter note: is told where each element stands, in which bytes.
+  /// - Parameter note: is told where each element is, in which bytes.
   @inline(__always)
   package mutating func readElements(
     _ count: Int, _ note: (Range<Int>, RawSpan) -> Void = { _, _ in }
@@ -107,7 +107,7 @@ extension ArchiveReader {
     return .map(pairs)
   }
 
-  /// Whether the key that stands here may hold others.
+  /// Whether the key at this position may hold others.
   private func keyIsCollection() throws -> Bool {
     let major = try peekByte() >> 5
     guard major == CBOR.Major.tag else { return major == CBOR.Major.array || major == CBOR.Major.map }
@@ -158,7 +158,7 @@ extension ArchiveReader {
     return .string(strings[number])
   }
 
-  /// The kind of the value that stands here, from its head alone: what is inside may be anything.
+  /// The kind of the value at this position, from its head alone: what is inside may be anything.
   package mutating func readKind() throws -> String {
     let start = position
     let initial = try readByte()
@@ -195,7 +195,7 @@ extension ArchiveReader {
 
   // Their content is never read with readValue() before its head is known: tags in tags would take the stack.
 
-  /// A number of 64 bits or less that stands here without a tag; `nil`, with nothing passed, where there is none.
+  /// The number of 64 bits or less at this position without a tag; `nil`, with nothing passed, where there is none.
   package mutating func readPlainNumber() throws -> ArchiveValue? {
     let initial = try peekByte()
     guard initial < 0x40 || initial == CBOR.floatByte || initial == CBOR.doubleByte else { return nil }

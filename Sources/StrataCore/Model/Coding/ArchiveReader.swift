@@ -2,7 +2,7 @@ package import Foundation
 
 /// Reads the CBOR body of an archive: what a model's `init(fields:)` is handed.
 ///
-/// A reader stands on bytes, where the archive has today's shape and fields follow each other, on the fields of an
+/// A reader reads bytes, where the archive has today's shape and fields follow each other, on the fields of an
 /// upgraded record, or on a JSON object, where each is looked up. Generated code is the same for all of them.
 public struct ArchiveReader: ~Copyable, ~Escapable {
   package let bytes: RawSpan
@@ -12,8 +12,8 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
   package var byteStrings: [Int: Data] = [:]
   package var definitions: [Definition] = []
   package var depth = 0
-  /// The values of the fields of an upgraded record; `nil` while the reader stands on bytes, and none of them while it
-  /// stands on a JSON object.
+  /// The values of the fields of an upgraded record; `nil` while the reader reads bytes, and none of them while it
+  /// reads a JSON object.
   package var values: FieldValues?
   /// The tokens of a JSON document, whose text are the bytes, and where the values of the fields stand among them.
   let jsonTokens: JSONTokens
@@ -185,7 +185,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     return value
   }
 
-  /// A string, whether it stands here or is a reference.
+  /// The string at this position, or the one that a reference there names.
   @inline(__always)
   package mutating func readString() throws -> String {
     let byte = try peekByte()
@@ -233,7 +233,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     return string
   }
 
-  /// The number of a string reference (tag 25), which stands here.
+  /// The number of the string reference (tag 25) at this position.
   package mutating func readReference(expected: String) throws -> Int {
     if bytes.byteCount &- position >= 2, try peekByte() == 0xD8,
       bytes.unsafeLoad(fromUncheckedByteOffset: position &+ 1, as: UInt8.self) == UInt8(CBOR.Tag.stringReference)
@@ -294,7 +294,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
 
   // MARK: Containers
 
-  /// The number of elements of an array that stands here.
+  /// The number of elements of the array at this position.
   package mutating func readArrayCount() throws -> Int {
     let byte = try peekByte()
     guard byte >> 5 == CBOR.Major.array else { throw try mismatch("an array") }

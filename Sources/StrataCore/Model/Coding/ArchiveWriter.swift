@@ -29,7 +29,7 @@ public struct ArchiveWriter: ~Copyable {
   private var openValues = 0
   /// The orders of the sets and keys that the one which is being written has inside.
   var orders: CanonicalOrders?
-  /// Where the count of an open array stands that is set at its end.
+  /// Where the count of an open array is, which is set at its end.
   var countPlace = 0
   package let depthLimit: Int
   /// Whether fields that archives leave out are written too, as merging needs.
@@ -54,7 +54,7 @@ public struct ArchiveWriter: ~Copyable {
   package var sharedCount = 0
   /// The number of the first object, of all and of the written ones of a graph without types that is being written.
   package var graphObjects: (first: Int, count: Int, written: Int)?
-  /// What stands beside the bytes where they are those of a row; `nil` in an archive.
+  /// What is kept beside the bytes where they are those of a row; `nil` in an archive.
   package var row: RowParts?
   /// Strings of more bytes stand beside a row.
   private var longestInPlace = Int.max
@@ -163,14 +163,14 @@ public struct ArchiveWriter: ~Copyable {
     value.withUnsafeBytes { writeUnique($0, major: CBOR.Major.bytes) }
   }
 
-  /// Writes a string that stands elsewhere in UTF-8.
+  /// Writes a string whose UTF-8 is elsewhere.
   @inline(__always)
   package mutating func write(text: RawSpan) { text.withUnsafeBytes { writeUnique($0, major: CBOR.Major.text) } }
 
   /// Writes a string in UTF-8.
   package mutating func write(text: [UInt8]) { text.withUnsafeBytes { writeUnique($0, major: CBOR.Major.text) } }
 
-  /// Writes data that stands elsewhere.
+  /// Writes data that is elsewhere.
   package mutating func write(bytes: RawSpan) { bytes.withUnsafeBytes { writeUnique($0, major: CBOR.Major.bytes) } }
 
   /// Writes a URL without a base by its text.
@@ -197,7 +197,7 @@ public struct ArchiveWriter: ~Copyable {
     buffer.append(contentsOf: bytes)
   }
 
-  /// Writes a reference to content that stands beside a row.
+  /// Writes a reference to content that is kept beside a row.
   @inline(never)
   private mutating func writeContent(_ bytes: UnsafeRawBufferPointer, major: UInt8) {
     counts.addText(bytes.count)
@@ -358,7 +358,7 @@ public struct ArchiveWriter: ~Copyable {
   /// Makes sure that they read the body alone, without a file around it.
   package borrowing func checkLimitsAlone() throws(ArchiveError) { try counts.checkAlone(bodySize: buffer.count) }
 
-  /// Makes sure that they read a row and what stands beside it.
+  /// Makes sure that they read a row and what is kept beside it.
   package borrowing func checkRowLimits() throws(ArchiveError) {
     try counts.checkAlone(bodySize: buffer.count + (row?.size ?? 0))
   }

@@ -21,7 +21,7 @@ public final class DecodingContext {
   var collectsErrors = false
   // Each record that is upgraded counts, and checking the access would cost more than counting.
   @exclusivity(unchecked) package var report = DecodingReport()
-  /// What stands beside the bytes where they are those of a row; `nil` for an archive.
+  /// What is kept beside the bytes where they are those of a row; `nil` for an archive.
   package var row: RowContents?
   /// The objects of the graph that is being read.
   package var objects: ObjectTable?

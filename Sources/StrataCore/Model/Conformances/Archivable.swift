@@ -12,7 +12,7 @@ public protocol Archivable {
   /// - Throws: ``ArchiveError``, or what the type's own code throws.
   func write(to writer: inout ArchiveWriter) throws
 
-  /// Reads a value that stands next in the bytes.
+  /// Reads a value that is next in the bytes.
   ///
   /// - Throws: ``ArchiveError`` where the bytes are damaged or hold something else.
   static func read(from reader: inout ArchiveReader) throws -> Self

@@ -82,7 +82,7 @@ extension ArchiveReader {
 }
 
 extension ArchiveWriter {
-  /// Starts a case; so many associated values must follow, each with a `payload` method, and then ``endCase()``.
+  /// Starts a case; exactly that many associated values must follow, each with a `payload` method, and then ``endCase()``.
   public mutating func beginCase(_ schema: ModelSchema, _ name: String, count: Int) throws {
     try schema.check()
     guard let shape = schema.caseShapes[name] else {

@@ -93,7 +93,7 @@ extension ArchiveReader {
     return try M.read(start, from: &self)
   }
 
-  /// The object that a reference names which stands here; `nil`, with nothing passed, where none stands.
+  /// The object that the reference at this position names; `nil`, with nothing passed, where there is none.
   package mutating func readReference<T: Archivable>(_ type: T.Type) throws -> T? {
     guard let objects = context.objects, try peekByte() == 0xD8, bytes.byteCount &- position >= 2 else { return nil }
     switch UInt64(bytes.unsafeLoad(fromUncheckedByteOffset: position &+ 1, as: UInt8.self)) {

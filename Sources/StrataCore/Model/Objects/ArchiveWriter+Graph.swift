@@ -6,7 +6,7 @@ package enum ObjectRole {
   case referenced(ReferencedObjects)
   /// All models, those of values too: for looking at each of them in turn.
   case models(ReferencedObjects)
-  /// What an object holds, so many levels deep: for the order of sets, which cannot follow cycles.
+  /// What an object holds, to a number of levels: for the order of sets, which cannot follow cycles.
   case content(levels: Int)
 }
 

@@ -3,7 +3,7 @@
 ///
 /// The writers that order the sets inside of what is written count with the one that writes it.
 final class ObjectsInPlace {
-  /// Up to this number of bytes nothing is looked at, and so many may always be written again.
+  /// Up to this number of bytes nothing is looked at, and as many may always be written again.
   private static let free = 1 << 18
   /// How many times more than all else objects may take that were written before.
   private static let ratio = 64
