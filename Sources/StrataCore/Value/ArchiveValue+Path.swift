@@ -72,7 +72,8 @@ extension ArchiveValue {
     making make: (ArchiveValue, Step) throws -> ArchiveValue = ArchiveValue.container
   ) throws {
     guard let step = steps.first else { return }
-    if !takes(step) {
+    let before = takes(step) ? nil : self
+    if before != nil {
       guard newValue != nil || !isNull else { return }
       let made = try make(self, step)
       guard made.takes(step) else { throw made.mismatch(step) }
@@ -80,8 +81,14 @@ extension ArchiveValue {
     }
     let rest = steps.dropFirst()
     guard !rest.isEmpty else { return self[existing: step] = newValue }
-    guard var inner = self[step] ?? (newValue == nil ? nil : .null) else { return }
-    do { try inner.set(newValue, at: rest, making: make) } catch { throw ArchiveError.at(step, error) }
+    let found = self[step]
+    guard var inner = found ?? (newValue == nil ? nil : .null) else { return }
+    // It is taken out while it is changed: what two hold would be copied.
+    if found?.holdsValues == true { self[existing: step] = .null }
+    do { try inner.set(newValue, at: rest, making: make) } catch {
+      if let before { self = before } else if found != nil { self[existing: step] = inner }
+      throw ArchiveError.at(step, error)
+    }
     self[existing: step] = inner
   }
 
@@ -152,7 +159,9 @@ extension ModelRecord {
     making make: (ArchiveValue, ArchiveValue.Step) throws -> ArchiveValue
   ) throws {
     var value = ArchiveValue.record(self)
+    // Values that two hold would be copied.
+    values = []
+    defer { if case .record(let record) = value { self = record } }
     try value.set(newValue, at: steps, making: make)
-    if case .record(let record) = value { self = record }
   }
 }

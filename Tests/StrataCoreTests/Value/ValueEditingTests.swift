@@ -67,6 +67,32 @@ import Testing
     #expect(empty == ["a": 1])
   }
 
+  @Test("What cannot be set leaves everything as it was, at any depth") func refused() throws {
+    let starts: [ArchiveValue] = [
+      .null, ["a": .null], ["a": ["b": .null]], ["a": ["b": ["c": 1]]], ["a": [1, 2]], ["a": ["b": [1, [2]]]],
+      .record(ModelRecord(typeName: "R", modelVersion: 1, fields: [("a", ["b": .null]), ("z", 1)])),
+    ]
+    let paths: [[ArchiveValue.Step]] = [
+      [.key("a"), .key("b"), .index(0)], [.key("a"), .key("b"), .key("c"), .key("d")],
+      [.key("a"), .key("b"), .index(1), .index(0), .key("x"), .index(2)], [.key("a"), .index(0), .key("b")],
+    ]
+    for start in starts {
+      for path in paths {
+        // Makes an object of what is in the way this many times, then refuses.
+        for made in 0..<4 {
+          var (value, left) = (start, made)
+          do {
+            try value.set(7, at: path[...]) { found, step in
+              left -= 1
+              return left < 0 ? try ArchiveValue.container(1, for: step) : .object(ArchiveObject())
+            }
+            #expect(try value.value(at: path) == 7)
+          } catch { #expect(value == start, "\(path) of \(start)") }
+        }
+      }
+    }
+  }
+
   @Test("An object is a collection of its entries") func collection() {
     let object: ArchiveObject = ["b": 1, "a": 2, "b": 3]
     #expect(object.map(\.key) == ["b", "a"] && object.first?.value == 3 && object.count == 2 && !object.isEmpty)
