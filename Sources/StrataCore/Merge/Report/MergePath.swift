@@ -168,6 +168,9 @@ public struct MergeSelector: Sendable, Hashable, ExpressibleByStringLiteral, Cus
 
   public init(stringLiteral value: String) { self.init(parsing: value) }
 
+  /// Whether a path is one that this names.
+  package func matches(_ path: [MergePath.Component]) -> Bool { Self.matches(components[...], path) }
+
   /// Whether the rest of a pattern is one of a path.
   static func matches(_ components: ArraySlice<Component>, _ path: [MergePath.Component]) -> Bool {
     path.count == components.count
