@@ -2,8 +2,8 @@ package import Foundation
 
 /// Reads the CBOR body of an archive: what a model's `init(fields:)` is handed.
 ///
-/// A reader reads bytes, where the archive has today's shape and fields follow each other, on the fields of an
-/// upgraded record, or on a JSON object, where each is looked up. Generated code is the same for all of them.
+/// A reader reads bytes, where the archive has today's shape and fields follow each other, the fields of an
+/// upgraded record, or a JSON object, where each is looked up. Generated code is the same for all of them.
 public struct ArchiveReader: ~Copyable, ~Escapable {
   package let bytes: RawSpan
   package var position: Int
