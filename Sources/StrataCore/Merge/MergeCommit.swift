@@ -189,7 +189,7 @@ extension ModelRecord {
 
 extension ArchiveValue {
   /// Whether two values are the same that may be absent.
-  static func areSame(_ one: ArchiveValue?, _ other: ArchiveValue?) -> Bool {
+  package static func areSame(_ one: ArchiveValue?, _ other: ArchiveValue?) -> Bool {
     guard let one, let other else { return one == nil && other == nil }
     return one.isSame(as: other)
   }

@@ -21,6 +21,9 @@ public struct MergeSource {
   /// model that is here, and the others are left alone. The same holds for models inside.
   public static func model(_ model: any VersionedModel) -> MergeSource { MergeSource(form: .model(model)) }
 
+  /// A whole list of models.
+  package static func models(_ list: any Archivable) -> MergeSource { MergeSource(form: .list(list)) }
+
   /// A JSON document: only the keys that it holds are touched, with a base and without one.
   ///
   /// Merging throws `invalidJSON` where the text is no JSON or an object has a duplicate key, `typeMismatch` where a

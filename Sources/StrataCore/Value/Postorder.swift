@@ -1,8 +1,8 @@
 /// Numbers that lead to others, each after those that it leads to, as far as cycles allow. The stack does not grow with them.
-struct Postorder {
+package struct Postorder {
   private var seen = Set<Int>()
 
-  static func numbers(from starts: [Int], _ next: (Int) throws -> [Int]) rethrows -> [Int] {
+  package static func numbers(from starts: [Int], _ next: (Int) throws -> [Int]) rethrows -> [Int] {
     var order = Postorder()
     return try order.numbers(from: starts, next)
   }

@@ -4,7 +4,7 @@ extension ArchiveValue {
   /// Whether two values are the same: equal, but that what is not a number is the same as itself.
   ///
   /// - Complexity: linear in the size of the smaller one; does not use the stack.
-  func isSame(as other: ArchiveValue) -> Bool { Self.areEqual(self, other, Self.areSameScalars) }
+  package func isSame(as other: ArchiveValue) -> Bool { Self.areEqual(self, other, Self.areSameScalars) }
 
   /// Whether two values are the same where they refer to objects. What is not a number is the same as any other
   /// that is none: sides of a merge may spell it in types of their own.

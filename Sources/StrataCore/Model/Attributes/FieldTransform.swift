@@ -1,23 +1,23 @@
 /// A transformer between JSON and a field, without its types.
 package struct FieldTransform: Sendable {
   /// What the transformer yields, which must be what the field holds.
-  let output: Any.Type
+  package let output: Any.Type
   /// Whether the transformer also takes a null, and a nil on the way back.
-  let takesNull: Bool
+  package let takesNull: Bool
   /// Whether it is between two forms of JSON, so that the field reads what it yields as JSON.
   let isUntyped: Bool
-  let problem: String?
-  let read: @Sendable (ArchiveValue, DecodingContext) throws -> ArchiveValue
-  let write: (@Sendable (ArchiveValue) throws -> ArchiveValue)?
+  package let problem: String?
+  package let read: @Sendable (ArchiveValue, DecodingContext) throws -> ArchiveValue
+  package let write: (@Sendable (ArchiveValue) throws -> ArchiveValue)?
 
-  init<Input: Archivable, Output: Archivable>(_ transformer: ReversibleTransformer<Input, Output>) {
+  package init<Input: Archivable, Output: Archivable>(_ transformer: ReversibleTransformer<Input, Output>) {
     let backward = transformer.backward
     self.init(
       Output.self, takesNull: Input.self is any OptionalType.Type, problem: transformer.problem,
       read: Self.reading(transformer.forward), write: { try Self.archived(Self.apply(backward, to: Self.made($0))) })
   }
 
-  init<Input: Archivable, Output: Archivable>(_ transformer: Transformer<Input, Output>) {
+  package init<Input: Archivable, Output: Archivable>(_ transformer: Transformer<Input, Output>) {
     self.init(
       Output.self, takesNull: Input.self is any OptionalType.Type, problem: nil, read: Self.reading(transformer),
       write: nil)

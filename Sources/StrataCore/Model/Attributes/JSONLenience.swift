@@ -82,16 +82,16 @@ extension JSONLenience {
 }
 
 /// Tells arrays apart at run time.
-protocol ArrayType {
+package protocol ArrayType {
   static var elementType: Any.Type { get }
   static func valid(_ elements: [ArchiveValue], in context: DecodingContext) -> [ArchiveValue]
 }
 extension Array: ArrayType {
-  static var elementType: Any.Type { Element.self }
+  package static var elementType: Any.Type { Element.self }
 
   /// The elements of which one of the array's can be made, as archives hold them: so they are not read as JSON again,
   /// which would double the work with every level of nesting. Their hooks and rules come when the field is made of them.
-  static func valid(_ elements: [ArchiveValue], in context: DecodingContext) -> [ArchiveValue] {
+  package static func valid(_ elements: [ArchiveValue], in context: DecodingContext) -> [ArchiveValue] {
     guard let type = Element.self as? any Archivable.Type else { return elements }
     let unfinished = context.unfinished
     // Leaving out what cannot be made is what was asked for.

@@ -198,8 +198,8 @@ extension MergePolicy {
 }
 
 /// Tells sets apart at run time.
-private protocol SetType { static var elementType: Any.Type { get } }
-extension Set: SetType { fileprivate static var elementType: Any.Type { Element.self } }
+package protocol SetType { static var elementType: Any.Type { get } }
+extension Set: SetType { package static var elementType: Any.Type { Element.self } }
 
 /// Tells dictionaries apart at run time.
 private protocol DictionaryType { static var keyType: Any.Type { get } }

@@ -5,7 +5,7 @@ extension VersionedModel {
   /// The object as one of its own class, where the type at hand is a superclass of it.
   ///
   /// Inside a method, `Self` is the type that the caller knew. Opening the result makes it the object's own.
-  var dynamicModel: any VersionedModel {
+  package var dynamicModel: any VersionedModel {
     guard Self.schema.isObject else { return self }
     func own<M: VersionedModel>(_ type: M.Type) -> (any VersionedModel)? { self as? M }
     let type: any VersionedModel.Type = Swift.type(of: self as any VersionedModel)
@@ -16,7 +16,7 @@ extension VersionedModel {
   var isOfSubclass: Bool { Self.schema.isObject && Swift.type(of: self as any VersionedModel) != Self.self }
 
   /// The values of the fields, with the objects that it refers to by number.
-  func shallowRecord(_ referenced: ReferencedObjects) throws -> ModelRecord {
+  package func shallowRecord(_ referenced: ReferencedObjects) throws -> ModelRecord {
     try record(includingExcluded: true, role: .referenced(referenced))
   }
 

@@ -1,0 +1,63 @@
+internal import Foundation
+internal import GRDB
+internal import StrataCore
+
+/// What a column makes of the values that are put into it (SQLite, "Datatypes In SQLite", section 3).
+enum ColumnAffinity: Sendable {
+  case text, numeric, integer, real, none
+
+  /// - Parameter declared: the type that the table declares for the column (section 3.1).
+  init(declared: String) {
+    let name = declared.uppercased()
+    func has(_ parts: String...) -> Bool { parts.contains { name.contains($0) } }
+    if has("INT") {
+      self = .integer
+    } else if has("CHAR", "CLOB", "TEXT") {
+      self = .text
+    } else if name.isEmpty || has("BLOB") || name == "ANY" {
+      self = .none
+    } else if has("REAL", "FLOA", "DOUB") {
+      self = .real
+    } else {
+      self = .numeric
+    }
+  }
+
+  var isNumber: Bool { self == .numeric || self == .integer || self == .real }
+
+  /// The value that the column has after this one was put into it.
+  ///
+  /// - Throws: ``EntityError`` with the code `notStorable` where that is another value.
+  func stored(_ value: DatabaseValue) throws -> DatabaseValue {
+    switch (self, value.storage) {
+    case (.text, .int64(let number)): return String(number).databaseValue
+    // SQLite's own text of a number has 15 digits.
+    case (.text, .double(let number)): return String(number).databaseValue
+    case (.real, .int64(let number)):
+      guard let double = Double(exactly: number) else {
+        throw EntityError(.notStorable, "the column holds floating-point numbers, and none is this integer")
+      }
+      return double.databaseValue
+    case (.integer, .double(let number)), (.numeric, .double(let number)):
+      guard let integer = Int64(exactly: number), integer > .min, integer < .max else { return value }
+      return integer.databaseValue
+    case (.integer, .string(let text)), (.numeric, .string(let text)), (.real, .string(let text)):
+      guard !Self.looksLikeNumber(text) else {
+        throw EntityError(
+          .notStorable,
+          "the text looks like a number, and the column would make one of it; declare the column as TEXT")
+      }
+      return value
+    default: return value
+    }
+  }
+
+  /// Whether SQLite might take the text for a number.
+  private static func looksLikeNumber(_ text: String) -> Bool {
+    let inner = text.utf8.drop { [9, 10, 11, 12, 13, 32].contains($0) }
+    guard let first = inner.first, 48...57 ~= first || [43, 45, 46].contains(first) else { return false }
+    let characters = Set("0123456789+-.eE \t\n\u{B}\u{C}\r".utf8)
+    return inner.allSatisfy(characters.contains) && inner.contains { 48...57 ~= $0 }
+      && Double(text.trimmingCharacters(in: .whitespacesAndNewlines)) != nil
+  }
+}

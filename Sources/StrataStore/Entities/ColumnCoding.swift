@@ -1,0 +1,325 @@
+internal import Foundation
+internal import GRDB
+internal import StrataCore
+
+/// Turns the value of a field into what a column holds, and back.
+///
+/// What comes back is what was put in, or putting it in is an error.
+struct ColumnCoding: Sendable {
+  indirect enum Kind: Sendable {
+    case bool, integer, float, double, string, data, url, uuid, decimal
+    case date(EntityColumn.DateForm)
+    case archive(Any.Type)
+    case json(Any.Type)
+    case transform(FieldTransform, Kind)
+  }
+
+  let kind: Kind
+  let affinity: ColumnAffinity
+
+  /// - Parameters:
+  ///   - type: the type of the field.
+  ///   - declared: the type that the table declares for the column.
+  /// - Throws: ``EntityError`` with the code `invalidMapping` for a form that the type cannot have.
+  init(_ type: Any.Type, _ form: EntityColumn.Form, declared: String) throws {
+    let affinity = ColumnAffinity(declared: declared)
+    self.affinity = affinity
+    kind = try Self.kind(type, form, affinity)
+  }
+
+  private static func kind(_ type: Any.Type, _ form: EntityColumn.Form, _ affinity: ColumnAffinity) throws -> Kind {
+    let type = (type as? any OptionalType.Type)?.wrappedType ?? type
+    func invalid(_ reason: String) -> EntityError { EntityError(.invalidMapping, reason) }
+    switch form {
+    case .automatic: return scalar(type, affinity) ?? .archive(type)
+    case .archive: return .archive(type)
+    case .date(let form):
+      guard type is Date.Type else { throw invalid("a form of dates is for a field that is a date") }
+      return .date(form)
+    case .json:
+      guard type is any Archivable.Type else {
+        throw invalid("a column of JSON is for a model or another archivable type; use .archive")
+      }
+      return .json(type)
+    case .transform(let transform, let input):
+      if let problem = transform.problem { throw invalid(problem) }
+      let output = (transform.output as? any OptionalType.Type)?.wrappedType ?? transform.output
+      guard output == type else {
+        throw invalid("the transformer makes \(transform.output), and the field is \(type)")
+      }
+      return .transform(transform, try kind(input, .automatic, affinity))
+    }
+  }
+
+  private static func scalar(_ type: Any.Type, _ affinity: ColumnAffinity) -> Kind? {
+    switch type {
+    case is Bool.Type: return .bool
+    case is Float.Type: return .float
+    case is Double.Type: return .double
+    case is String.Type: return .string
+    case is Data.Type: return .data
+    case is Date.Type:
+      return .date(affinity == .real || affinity == .integer ? .secondsSince1970 : .text)
+    case is URL.Type: return .url
+    case is UUID.Type: return .uuid
+    case is Decimal.Type: return .decimal
+    case is any FixedWidthInteger.Type: return .integer
+    default: break
+    }
+    guard type is any Archivable.Type, (type as? any Archivable.Type)?.rootSchema == nil,
+      let type = type as? any RawRepresentable.Type
+    else { return nil }
+    func raw<R: RawRepresentable>(_ type: R.Type) -> Kind? { scalar(R.RawValue.self, affinity) }
+    return raw(type)
+  }
+
+  /// Whether equal values have equal columns and the other way round, so that columns need not be read to be compared.
+  var isExact: Bool {
+    switch kind {
+    case .bool, .integer, .float, .double, .string, .data, .url: true
+    default: false
+    }
+  }
+
+  // MARK: Into a column
+
+  /// What the column holds of a value.
+  ///
+  /// - Throws: ``EntityError`` with the code `notStorable`, and what a transformer or the type's own code throws.
+  func stored(_ value: ArchiveValue) throws -> DatabaseValue {
+    if case .transform(let transform, let inner) = kind {
+      guard let write = transform.write else {
+        throw EntityError(.notStorable, "the transformer has no way back; make the column .readOnly")
+      }
+      if value.isNull, !transform.takesNull { return .null }
+      return try Self.stored(write(value), inner, affinity)
+    }
+    return try Self.stored(value, kind, affinity)
+  }
+
+  private static func stored(_ value: ArchiveValue, _ kind: Kind, _ affinity: ColumnAffinity) throws -> DatabaseValue {
+    func refused(_ reason: String) -> EntityError { EntityError(.notStorable, reason) }
+    func text(_ text: String) throws -> DatabaseValue {
+      // SQLite's functions end a text there, and so does GRDB when it binds one.
+      guard !text.utf8.contains(0) else { throw refused("a text with a NUL would be cut off there") }
+      return try affinity.stored(text.databaseValue)
+    }
+    if value.isNull { return .null }
+    switch (kind, value) {
+    case (.archive(let type), _): return try archive(value, type).databaseValue
+    case (.json(let type), _): return try text(json(value, type))
+    case (.bool, .bool(let flag)): return try affinity.stored((flag ? 1 : 0 as Int64).databaseValue)
+    case (.integer, .int(let number)): return try affinity.stored(number.databaseValue)
+    case (.integer, .uint), (.integer, .wideInteger):
+      guard affinity == .text, let digits = digits(of: value) else {
+        throw refused("SQLite holds integers of 64 bits with a sign; this one needs a column of type TEXT")
+      }
+      return digits.databaseValue
+    case (.float, .float(let number)):
+      guard !number.isNaN else { throw notANumber }
+      return try affinity.stored(Double(number).databaseValue)
+    case (.double, .double(let number)):
+      guard !number.isNaN else { throw notANumber }
+      return try affinity.stored(number.databaseValue)
+    case (.string, .string(let string)): return try text(string)
+    case (.url, .url(let url)): return try text(url.absoluteString)
+    case (.data, .data(let data)): return data.databaseValue
+    case (.uuid, .uuid(let uuid)):
+      return affinity == .text ? uuid.uuidString.databaseValue : uuid.databaseValue
+    case (.decimal, .decimal(let decimal)): return try stored(decimal, affinity)
+    case (.date(let form), .date(let date)): return try stored(date, form, affinity)
+    default: throw refused("found \(value.kind), which is not what the column is for")
+    }
+  }
+
+  private static var notANumber: EntityError {
+    EntityError(
+      .notStorable, "SQLite makes null of what is not a number; make the property an optional, and nil in that case")
+  }
+
+  private static func digits(of value: ArchiveValue) -> String? {
+    switch value {
+    case .uint(let number): String(number)
+    case .wideInteger(let number): (number.isNegative ? "-" : "") + String(number.magnitude)
+    default: nil
+    }
+  }
+
+  private static func stored(_ decimal: Decimal, _ affinity: ColumnAffinity) throws -> DatabaseValue {
+    guard decimal.isFinite else { throw notANumber }
+    guard affinity.isNumber else { return decimal.description.databaseValue }
+    if let integer = Int64(decimal.description) { return try affinity.stored(integer.databaseValue) }
+    guard let double = Double(decimal.description), Self.decimal("\(double)") == decimal else {
+      throw EntityError(
+        .notStorable, "the column is one of numbers, which would round the decimal; declare the column as TEXT")
+    }
+    return try affinity.stored(double.databaseValue)
+  }
+
+  private static func decimal(_ text: String) -> Decimal? {
+    Decimal(string: text, locale: Locale(identifier: "en_US_POSIX"))
+  }
+
+  private static func stored(_ date: Date, _ form: EntityColumn.DateForm, _ affinity: ColumnAffinity) throws
+    -> DatabaseValue
+  {
+    guard date.timeIntervalSinceReferenceDate.isFinite else { throw notANumber }
+    switch form {
+    case .secondsSince1970: return try affinity.stored(date.timeIntervalSince1970.databaseValue)
+    case .millisecondsSince1970:
+      guard let milliseconds = Int64(exactly: (date.timeIntervalSince1970 * 1000).rounded()) else {
+        throw EntityError(.notStorable, "the date is out of the range of 64 bits of milliseconds")
+      }
+      return try affinity.stored(milliseconds.databaseValue)
+    case .text, .iso8601:
+      guard var text = ISO8601.string(from: date) else {
+        throw EntityError(.notStorable, "the date is out of the years 0 to 9999, which have a spelling")
+      }
+      if form == .iso8601 { return text.databaseValue }
+      text.removeLast()
+      text.replace("T", with: " ")
+      guard let point = text.firstIndex(of: ".") else { return (text + ".000").databaseValue }
+      let decimals = text.distance(from: point, to: text.endIndex) - 1
+      return (text + String(repeating: "0", count: max(0, 3 - decimals))).databaseValue
+    }
+  }
+
+  private static func archive(_ value: ArchiveValue, _ type: Any.Type) throws -> Data {
+    func archive<T: Archivable>(_ type: T.Type) throws -> Data {
+      try ArchiveEncoder().encode(T.make(from: value, in: unfinished()))
+    }
+    if let type = type as? any Archivable.Type { return try archive(type) }
+    func encode<T: Codable>(_ type: T.Type) throws -> Data {
+      try ArchiveEncoder().encode(ValueCoding.make(T.self, from: value, in: unfinished()))
+    }
+    guard let type = type as? any Codable.Type else {
+      throw EntityError(.notStorable, "the type \(type) is neither Archivable nor Codable")
+    }
+    return try encode(type)
+  }
+
+  private static func json(_ value: ArchiveValue, _ type: Any.Type) throws -> String {
+    func json<T: Archivable>(_ type: T.Type) throws -> Data {
+      try JSONWriter(sortsKeys: true).write(T.make(from: value, in: unfinished()))
+    }
+    guard let type = type as? any Archivable.Type else {
+      throw EntityError(.notStorable, "the type \(type) is not Archivable")
+    }
+    return String(decoding: try json(type), as: UTF8.self)
+  }
+
+  /// For what is only taken apart again: no code of a model runs.
+  private static func unfinished() -> DecodingContext { DecodingContext(includesExcluded: true, finishing: .never) }
+
+  // MARK: Out of a column
+
+  /// The value of the field that the column holds.
+  ///
+  /// - Throws: ``EntityError`` with the code `notReadable`, and what a transformer or the type's own code throws.
+  func value(of stored: DatabaseValue) throws -> ArchiveValue {
+    if case .transform(let transform, let inner) = kind {
+      if stored.isNull, !transform.takesNull { return .null }
+      return try transform.read(Self.value(of: stored, inner), Self.unfinished())
+    }
+    return try Self.value(of: stored, kind)
+  }
+
+  private static func value(of stored: DatabaseValue, _ kind: Kind) throws -> ArchiveValue {
+    func refused(_ expected: String) -> EntityError {
+      EntityError(.notReadable, "the column holds something else than \(expected)")
+    }
+    switch (kind, stored.storage) {
+    case (_, .null): return .null
+    case (.bool, .int64(let number)) where number == 0 || number == 1: return .bool(number == 1)
+    case (.bool, .string(let text)) where text == "0" || text == "1": return .bool(text == "1")
+    case (.bool, .double(let number)) where number == 0 || number == 1: return .bool(number == 1)
+    case (.bool, _): throw refused("0 or 1")
+    case (.integer, .int64(let number)): return .int(number)
+    case (.integer, .double(let number)):
+      guard let integer = Int64(exactly: number) else { throw refused("an integer") }
+      return .int(integer)
+    case (.integer, .string(let text)):
+      guard let integer = Int128(text) else { throw refused("an integer") }
+      return .integer(integer)
+    case (.integer, _): throw refused("an integer")
+    case (.float, _), (.double, _):
+      guard let number = double(stored) else { throw refused("a number") }
+      guard case .float = kind else { return .double(number) }
+      guard let single = Float(exactly: number) else { throw refused("a number that a Float can be") }
+      return .float(single)
+    case (.string, .string(let text)): return .string(text)
+    case (.string, _): throw refused("text")
+    case (.url, .string(let text)):
+      guard let url = URL(string: text) else { throw refused("a URL") }
+      return .url(url)
+    case (.url, _): throw refused("a URL")
+    case (.data, .blob(let data)): return .data(data)
+    case (.data, .string(let text)): return .data(Data(text.utf8))
+    case (.data, _): throw refused("bytes")
+    case (.uuid, _):
+      guard let uuid = UUID.fromDatabaseValue(stored) else { throw refused("a UUID") }
+      return .uuid(uuid)
+    case (.decimal, .string(let text)):
+      guard let decimal = decimal(text), decimal.isFinite else { throw refused("a decimal") }
+      return .decimal(decimal)
+    case (.decimal, .int64(let number)): return .decimal(Decimal(number))
+    case (.decimal, .double(let number)):
+      guard let decimal = decimal("\(number)"), decimal.isFinite else { throw refused("a decimal") }
+      return .decimal(decimal)
+    case (.decimal, _): throw refused("a decimal")
+    case (.date(let form), _):
+      guard let date = date(stored, form) else { throw refused("a date") }
+      return .date(date)
+    case (.archive(let type), .blob(let data)): return try unarchived(data, type)
+    case (.archive, _): throw refused("an archive")
+    case (.json(let type), .string(let text)): return try read(json: Data(text.utf8), type)
+    case (.json(let type), .blob(let data)): return try read(json: data, type)
+    case (.json, _): throw refused("JSON")
+    case (.transform, _): throw refused("a value")
+    }
+  }
+
+  private static func double(_ stored: DatabaseValue) -> Double? {
+    switch stored.storage {
+    case .double(let number): number
+    case .int64(let number): Double(exactly: number)
+    case .string(let text): Double(text)
+    default: nil
+    }
+  }
+
+  private static func date(_ stored: DatabaseValue, _ form: EntityColumn.DateForm) -> Date? {
+    if case .string(let text) = stored.storage {
+      // GRDB's parser has three decimals; ours has all, and wants the zone.
+      if let date = ISO8601.date(from: text) { return date }
+      if let date = ISO8601.date(from: text.replacingOccurrences(of: " ", with: "T") + "Z") { return date }
+      if let date = Date.fromDatabaseValue(stored) { return date }
+    }
+    guard let number = double(stored) else { return nil }
+    return Date(timeIntervalSince1970: form == .millisecondsSince1970 ? number / 1000 : number)
+  }
+
+  private static func unarchived(_ data: Data, _ type: Any.Type) throws -> ArchiveValue {
+    func decode<T: Archivable>(_ type: T.Type) throws -> ArchiveValue {
+      try ArchiveDecoder().decode(T.self, from: data).archivedValue(includingExcluded: true)
+    }
+    if let type = type as? any Archivable.Type { return try decode(type) }
+    func decode<T: Codable>(codable type: T.Type) throws -> ArchiveValue {
+      try ValueCoding.value(of: ArchiveDecoder().decode(T.self, from: data))
+    }
+    guard let type = type as? any Codable.Type else {
+      throw EntityError(.notReadable, "the type \(type) is neither Archivable nor Codable")
+    }
+    return try decode(codable: type)
+  }
+
+  private static func read(json: Data, _ type: Any.Type) throws -> ArchiveValue {
+    func read<T: Archivable>(_ type: T.Type) throws -> ArchiveValue {
+      try JSONReader().read(T.self, from: json).archivedValue(includingExcluded: true)
+    }
+    guard let type = type as? any Archivable.Type else {
+      throw EntityError(.notReadable, "the type \(type) is not Archivable")
+    }
+    return try read(type)
+  }
+}

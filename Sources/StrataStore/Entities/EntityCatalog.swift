@@ -1,0 +1,369 @@
+internal import GRDB
+internal import StrataCore
+
+/// The entities of a store and their tables, compared with each other when the store is made.
+final class EntityCatalog: Sendable {
+  let tables: [EntityTable]
+  let types: [EntityType]
+  private let numbers: [ObjectIdentifier: Int]
+
+  /// - Throws: ``EntityErrors`` with all that is wrong.
+  init(_ types: [any Entity.Type], _ db: Database) throws {
+    var builder = EntityCatalogBuilder(db)
+    for type in types { builder.add(type) }
+    builder.finish()
+    if let error = builder.error { throw error }
+    (tables, self.types, numbers) = (builder.tables, builder.types, builder.numbers)
+  }
+
+  /// The number of an entity; `nil` where the store does not know it.
+  func number(of type: any VersionedModel.Type) -> Int? { numbers[ObjectIdentifier(type)] }
+
+  func table(of type: Int) -> EntityTable { tables[types[type].table] }
+
+  /// - Throws: ``EntityError`` with the code `invalidMapping` where the store does not know it.
+  func known(_ type: any VersionedModel.Type) throws -> Int {
+    guard let number = number(of: type) else {
+      throw EntityError(
+        .invalidMapping, "the store does not know this entity; name it where the EntityStore is made",
+        entity: type.schema.name)
+    }
+    return number
+  }
+}
+
+/// Compares mappings with models and tables, and gathers what is wrong.
+struct EntityCatalogBuilder {
+  private let db: Database
+  private(set) var tables: [EntityTable] = []
+  private(set) var types: [EntityType] = []
+  private(set) var numbers: [ObjectIdentifier: Int] = [:]
+  private var problems: [EntityError] = []
+  /// What sets a slot, by table and slot.
+  private var writers: [[Int]: String] = [:]
+  private var waiting: [any Entity.Type] = []
+
+  init(_ db: Database) { self.db = db }
+
+  /// All that is wrong as one error, whose cause is the first.
+  var error: EntityError? {
+    guard let first = problems.first else { return nil }
+    guard problems.count > 1 else { return first }
+    let lines = problems.map { "\n- \($0)" }.joined()
+    return EntityError(.invalidMapping, "\(problems.count) mistakes in the mappings:\(lines)")
+  }
+
+  mutating func add(_ type: any Entity.Type) {
+    waiting.append(type)
+    while let next = waiting.popLast() { addOne(next) }
+  }
+
+  private mutating func note(_ error: any Error, _ type: any Entity.Type, _ key: String? = nil) {
+    let path: [ArchiveError.PathComponent] = key.map { [.key($0)] } ?? []
+    let known =
+      (error as? EntityError)
+      ?? EntityError(.invalidMapping, "the model or the database refuses", underlying: error)
+    problems.append(known.located(entity: type.schema.name, path: path))
+  }
+
+  private mutating func addOne(_ type: any Entity.Type) {
+    guard numbers[ObjectIdentifier(type)] == nil else { return }
+    let (schema, mapping) = (type.schema, type.entityMapping)
+    do {
+      try schema.check()
+      let table = try table(named: mapping.table)
+      numbers[ObjectIdentifier(type)] = types.count
+      types.append(EntityType(type, table: table))
+    } catch { return note(error, type) }
+    func invalid(_ reason: String) -> EntityError { EntityError(.invalidMapping, reason) }
+    if schema.isEnumeration { note(invalid("an enum is no entity; keep it in a column"), type) }
+    if schema.keepsUnknownFields, !mapping.dropsUnknownFields {
+      note(
+        invalid(
+          "the model keeps keys that it does not declare, and rows have no place for them; say dropsUnknownFields: true"
+        ),
+        type)
+    }
+    for key in (Array(mapping.columns.keys) + Array(mapping.relations.keys)).sorted()
+    where !schema.allKeys.contains(key) {
+      note(invalid("the model has no such property"), type, key)
+    }
+    for key in mapping.columns.keys.sorted() where mapping.relations[key] != nil {
+      note(invalid("the property is a relation and has a column too"), type, key)
+    }
+    // What relations lead to has to be known before it is looked at.
+    for field in schema.fields where mapping.relations[field.key] != nil {
+      if let target = Self.shape(of: field.type).element as? any Entity.Type { waiting.append(target) }
+    }
+  }
+
+  private mutating func table(named name: String) throws -> Int {
+    if let known = tables.firstIndex(where: { $0.name.lowercased() == name.lowercased() }) { return known }
+    tables.append(try EntityTable(name, db))
+    return tables.count - 1
+  }
+
+  // MARK: Fields
+
+  mutating func finish() {
+    for number in types.indices { addAttributes(number) }
+    for number in types.indices { addRelations(number) }
+    for number in types.indices { addKeys(number) }
+    for number in types.indices {
+      let missing = tables[types[number].table].missingColumns
+      guard !missing.isEmpty else { continue }
+      note(
+        EntityError(
+          .invalidMapping,
+          "the columns must have a value, and no property has one for them; map them, or give them defaults",
+          table: tables[types[number].table].name, columns: missing), types[number].type)
+    }
+  }
+
+  private mutating func addAttributes(_ number: Int) {
+    let (type, table) = (types[number].type, types[number].table)
+    let (schema, mapping) = (type.schema, type.entityMapping)
+    for (place, field) in schema.fields.enumerated() where mapping.relations[field.key] == nil {
+      let column = mapping.columns[field.key]
+      guard let name = column?.name ?? (column == nil && field.archive != .excluded ? field.key : nil) else {
+        if !field.isOptional {
+          note(
+            EntityError(.invalidMapping, "the property has no column, so it needs a default or must be an optional"),
+            type, field.key)
+        }
+        continue
+      }
+      do {
+        let slot = try tables[table].slot(of: name)
+        let form = column?.form ?? .automatic
+        let coding = try ColumnCoding(field.type, form, declared: tables[table].columns[slot].declared)
+        if case .archive(let inner) = coding.kind { try checkValue(inner) }
+        types[number].attributes.append(
+          .init(
+            place: place, slot: slot, coding: coding, isWritten: column?.isWritten ?? true,
+            isPlain: types[number].merging.part.isPlain[place]))
+        if column?.isWritten ?? true { try claim(table, slot, by: "\(schema.name).\(field.key)", isAttribute: true) }
+      } catch { note(error, type, field.key) }
+    }
+    let keys = types[number].attributes.map { schema.fields[$0.place].key }
+    if keys.count != schema.fields.count {
+      types[number].shape = RecordShape(
+        typeName: schema.name, modelVersion: schema.modelVersion, keys: keys, levels: schema.fullShape.levels)
+    }
+  }
+
+  /// Refuses what loses its identity in a column.
+  private func checkValue(_ type: Any.Type) throws {
+    var catalog = SchemaCatalog()
+    (type as? any Archivable.Type)?.collectSchemas(into: &catalog)
+    guard catalog.objectTypes.isEmpty else {
+      let names = catalog.objectTypes.keys.sorted().joined(separator: ", ")
+      throw EntityError(
+        .invalidMapping,
+        "objects of \(names) would lose their identity in a column; make them an entity and the property a relation, or make them structures"
+      )
+    }
+  }
+
+  /// Notes what sets a column.
+  private mutating func claim(_ table: Int, _ slot: Int, by writer: String, isAttribute: Bool) throws {
+    // An attribute and a list of the other side may share a foreign key: they are compared when they are saved.
+    let place = [table, slot, isAttribute ? 0 : 1]
+    if let other = writers[place], other != writer, !isAttribute {
+      throw EntityError(
+        .invalidMapping, "\(other) sets the same column; make one of the two .readOnly, or leave it out",
+        table: tables[table].name, columns: [tables[table].columns[slot].name])
+    }
+    writers[place] = writer
+  }
+
+  static func shape(of type: Any.Type) -> (element: Any.Type, shape: EntityType.Relation.Shape, isOptional: Bool) {
+    let wrapped = (type as? any OptionalType.Type)?.wrappedType
+    let base = wrapped ?? type
+    if let array = base as? any ArrayType.Type { return (array.elementType, .array, wrapped != nil) }
+    if let set = base as? any SetType.Type { return (set.elementType, .set, wrapped != nil) }
+    return (base, .one, wrapped != nil)
+  }
+
+  // MARK: Relations
+
+  private mutating func addRelations(_ number: Int) {
+    let type = types[number].type
+    for (place, field) in type.schema.fields.enumerated() {
+      guard let relation = type.entityMapping.relations[field.key] else { continue }
+      do {
+        let (element, shape, isOptional) = Self.shape(of: field.type)
+        guard let entity = element as? any Entity.Type, let target = numbers[ObjectIdentifier(entity)] else {
+          throw EntityError(
+            .invalidMapping, "\(element) is no entity, so that nothing can lead to it; conform it to Entity")
+        }
+        let kind = try kind(of: relation, field, number, target, shape, isOptional)
+        types[number].relations.append(
+          .init(
+            place: place, key: field.key, target: target, kind: kind, shape: shape, isOptional: isOptional,
+            keepsLocal: types[number].merging.part.keepsLocal(field)))
+      } catch { note(error, type, field.key) }
+    }
+  }
+
+  private mutating func kind(
+    of relation: EntityRelation, _ field: FieldInfo, _ own: Int, _ target: Int, _ shape: EntityType.Relation.Shape,
+    _ isOptional: Bool
+  ) throws -> EntityType.Relation.Kind {
+    func invalid(_ reason: String) -> EntityError { EntityError(.invalidMapping, reason) }
+    let (ownTable, targetTable) = (types[own].table, types[target].table)
+    let name = "\(types[own].name).\(field.key)"
+    if shape != .one, isOptional {
+      throw invalid("a list in rows is never nil, only empty; make the property an array or a set that is no optional")
+    }
+    switch relation.kind {
+    case .toOne(let column, let references):
+      guard shape == .one else { throw invalid("a relation to one is for a property that is no list; use .toMany") }
+      let slot = try tables[ownTable].slot(of: column)
+      let referenced = try referenced(
+        references ?? tables[ownTable].reference(of: column, to: tables[targetTable].name), in: targetTable)
+      try claim(ownTable, slot, by: name, isAttribute: true)
+      if types[own].attributes.contains(where: { $0.slot == slot && $0.isWritten }) {
+        throw EntityError(
+          .invalidMapping, "another property sets the same column; make it .readOnly, or leave it out",
+          table: tables[ownTable].name, columns: [column])
+      }
+      return .toOne(slot: slot, referenced: referenced)
+    case .toMany(let column, let references, let order, let removed):
+      if shape == .one, !isOptional {
+        throw invalid("there may be no row with the foreign key; make the property an optional")
+      }
+      let slot = try tables[targetTable].slot(of: column)
+      let referenced = try referenced(
+        references ?? tables[targetTable].reference(of: column, to: tables[ownTable].name), in: ownTable)
+      try claim(targetTable, slot, by: name, isAttribute: false)
+      if removed == .nullify, tables[targetTable].columns[slot].isNotNull {
+        throw EntityError(
+          .invalidMapping,
+          "the foreign key must have a value, so that what leaves the list cannot stay without one; say removed: .delete or .keep",
+          table: tables[targetTable].name, columns: [column])
+      }
+      return .toMany(
+        slot: slot, referenced: referenced,
+        order: try self.order(order, shape, holder: targetTable, target: target, by: name), removed: removed)
+    case .through(let pairs, let from, let to, let order, let removed):
+      guard shape != .one else { throw invalid("a table of pairs is for an array or a set") }
+      let table = try table(named: pairs)
+      let (fromSlot, toSlot) = (try tables[table].slot(of: from), try tables[table].slot(of: to))
+      guard tables[table].uniqueKeys.contains([from.lowercased(), to.lowercased()].sorted()) else {
+        throw EntityError(
+          .invalidMapping, "the two columns need a unique index, so that no pair is there twice",
+          table: tables[table].name, columns: [from, to])
+      }
+      let kept = try self.order(order, shape, holder: table, target: target, by: name)
+      let missing = tables[table].missingColumns
+      guard missing.isEmpty else {
+        throw EntityError(
+          .invalidMapping,
+          "the columns of the pairs must have a value, and nothing has one for them; give them defaults",
+          table: tables[table].name, columns: missing)
+      }
+      return .through(
+        .init(
+          table: table, from: fromSlot, to: toSlot,
+          fromReferenced: try referenced(
+            tables[table].reference(of: from, to: tables[ownTable].name), in: ownTable),
+          toReferenced: try referenced(tables[table].reference(of: to, to: tables[targetTable].name), in: targetTable)),
+        order: kept, removed: removed)
+    }
+  }
+
+  /// The slot that a foreign key holds: the column named, else the primary key.
+  private mutating func referenced(_ column: String?, in table: Int) throws -> Int {
+    if let column { return try tables[table].slot(of: column) }
+    guard tables[table].primaryKey.count == 1 else {
+      throw EntityError(
+        .invalidMapping,
+        "the primary key has several columns, of which one foreign key holds one; name it with references:",
+        table: tables[table].name)
+    }
+    return tables[table].primaryKey[0]
+  }
+
+  private mutating func order(
+    _ order: EntityRelation.Order?, _ shape: EntityType.Relation.Shape, holder: Int, target: Int, by name: String
+  ) throws -> EntityType.Relation.Order? {
+    func invalid(_ reason: String) -> EntityError { EntityError(.invalidMapping, reason) }
+    guard shape == .array else {
+      if order != nil { throw invalid("only an array has an order; leave it out, or make the property an array") }
+      return nil
+    }
+    switch order {
+    case nil:
+      throw invalid(
+        "an array has an order, and rows have none; name the column that keeps it with order: .column(…), or one to sort by with order: .by(…), or make the property a set"
+      )
+    case .column(let column):
+      let slot = try tables[holder].slot(of: column)
+      try claim(holder, slot, by: "the order of \(name)", isAttribute: false)
+      if let type = types.first(where: { $0.table == holder }),
+        let attribute = type.attributes.first(where: { $0.slot == slot && $0.isWritten })
+      {
+        throw EntityError(
+          .invalidMapping,
+          "\(type.name).\(type.schema.fields[attribute.place].key) sets the same column; make it .readOnly, or say order: .by(…)",
+          table: tables[holder].name, columns: [column])
+      }
+      return .kept(slot)
+    case .by(let column): return .sorted(try tables[types[target].table].slot(of: column), isDescending: false)
+    case .byDescending(let column):
+      return .sorted(try tables[types[target].table].slot(of: column), isDescending: true)
+    }
+  }
+
+  // MARK: Keys
+
+  private mutating func addKeys(_ number: Int) {
+    let type = types[number].type
+    let table = types[number].table
+    var names = Set<String>()
+    var keys: [EntityType.Key] = []
+    for key in type.entityMapping.keys {
+      do {
+        guard names.insert(key.name).inserted else {
+          throw EntityError(.invalidMapping, "two keys are called \(key.name)")
+        }
+        guard !key.fields.isEmpty else { throw EntityError(.invalidMapping, "the key \(key.name) names no property") }
+        let slots = try key.fields.map { field in
+          guard let slot = slot(of: field, number) else {
+            throw EntityError(
+              .invalidMapping,
+              "the key \(key.name) names \(field), which is neither a property in a column nor a relation to one")
+          }
+          return slot
+        }
+        let columns = slots.map { tables[table].columns[$0].name }
+        guard tables[table].uniqueKeys.contains(columns.map { $0.lowercased() }.sorted()) else {
+          throw EntityError(
+            .invalidMapping,
+            "the columns of the key \(key.name) have no unique index, which finds rows at once and keeps them apart; make one",
+            table: tables[table].name, columns: columns)
+        }
+        keys.append(.init(name: key.name, slots: slots))
+      } catch { note(error, type) }
+    }
+    let primary = tables[table].primaryKey
+    let isHeld = primary.allSatisfy { slot in
+      types[number].attributes.contains { $0.slot == slot }
+        || types[number].relations.contains { if case .toOne(slot, _) = $0.kind { true } else { false } }
+    }
+    if isHeld, !keys.contains(where: { Set($0.slots) == Set(primary) }) {
+      keys.insert(.init(name: "primaryKey", slots: primary), at: 0)
+    }
+    types[number].keys = keys
+  }
+
+  private func slot(of key: String, _ number: Int) -> Int? {
+    let type = types[number]
+    for attribute in type.attributes where type.schema.fields[attribute.place].key == key { return attribute.slot }
+    for relation in type.relations where relation.key == key {
+      if case .toOne(let slot, _) = relation.kind { return slot }
+    }
+    return nil
+  }
+}

@@ -1,0 +1,262 @@
+internal import GRDB
+internal import StrataCore
+
+/// Writes the rows that changed.
+///
+/// An order in which every foreign key leads to a row, and no unique value is there twice on the way, is found by trying: what
+/// SQLite refuses waits for the others.
+struct EntityChanges {
+  private let writer: EntityWriter
+  private var db: Database { writer.db }
+  private var waiting: [Operation] = []
+
+  private struct Operation {
+    enum Kind { case update, delete, insert }
+
+    let kind: Kind
+    let row: Int
+    /// What SQLite said about it last.
+    var error: DatabaseError?
+  }
+
+  init(_ writer: EntityWriter) { self.writer = writer }
+
+  mutating func run() throws {
+    let rows = writer.rows.indices
+    waiting += rows.filter { !writer.rows[$0].isNew && !writer.rows[$0].isDeleted && isChanged($0) }
+      .map { .init(kind: .update, row: $0) }
+    waiting += rows.filter {
+      !writer.rows[$0].isNew && writer.rows[$0].isDeleted && writer.rows[$0].outcome != .deleted
+    }
+    .map { .init(kind: .delete, row: $0) }
+    let new = rows.filter { writer.rows[$0].isNew && !writer.rows[$0].isDeleted }
+    let ordered = Postorder.numbers(from: new) { row in
+      writer.rows[row].references.sorted { $0.key < $1.key }.map(\.value.row).filter { writer.rows[$0].isNew }
+    }
+    waiting += ordered.map { .init(kind: .insert, row: $0) }
+    var isRelaxed = false
+    var parked = Set<Int>()
+    while !waiting.isEmpty {
+      var left: [Operation] = []
+      var hasMoved = false
+      for var operation in waiting {
+        do {
+          if try perform(operation, isRelaxed: isRelaxed) {
+            hasMoved = true
+          } else if operation.kind == .insert, writer.rows[operation.row].isWritten {
+            // Its other foreign keys come when their rows are there.
+            left.append(.init(kind: .update, row: operation.row))
+            hasMoved = true
+          } else {
+            left.append(operation)
+          }
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
+          operation.error = error
+          left.append(operation)
+        }
+      }
+      waiting = left
+      guard !hasMoved else {
+        isRelaxed = false
+        continue
+      }
+      if try park(&parked) { continue }
+      guard isRelaxed else {
+        isRelaxed = true
+        continue
+      }
+      throw failure(left)
+    }
+    count()
+  }
+
+  // MARK: Rows
+
+  private func resolved(_ row: Int, _ slot: Int) -> DatabaseValue? {
+    guard let reference = writer.rows[row].references[slot] else { return writer.rows[row].values[slot] }
+    let target = writer.rows[reference.row]
+    return target.isWritten || reference.row == row ? target.values[reference.slot] : nil
+  }
+
+  private func isChanged(_ row: Int) -> Bool {
+    writer.table(of: row).columns.indices.contains { slot in
+      let value = resolved(row, slot)
+      return writer.rows[row].references[slot] != nil && value == nil
+        || value != nil && value != writer.rows[row].original?[slot]
+    }
+  }
+
+  /// - Returns: whether it was done; `false` where it waits for another row.
+  private mutating func perform(_ operation: Operation, isRelaxed: Bool) throws -> Bool {
+    switch operation.kind {
+    case .update: return try update(operation.row)
+    case .delete:
+      try delete(operation.row)
+      return true
+    case .insert: return try insert(operation.row, isRelaxed: isRelaxed)
+    }
+  }
+
+  private func update(_ row: Int) throws -> Bool {
+    let table = writer.table(of: row)
+    let references = writer.rows[row].references
+    guard references.allSatisfy({ resolved(row, $0.key) != nil }) else { return false }
+    var slots: [Int] = []
+    for slot in table.columns.indices {
+      guard let value = resolved(row, slot) else { continue }
+      writer.rows[row].values[slot] = value
+      if value != writer.rows[row].original?[slot] { slots.append(slot) }
+    }
+    if !slots.isEmpty { try write(slots.map { ($0, writer.rows[row].values[$0] ?? .null) }, row) }
+    for slot in references.keys { writer.rows[row].references[slot] = nil }
+    writer.rows[row].note(slots, .updated)
+    return true
+  }
+
+  /// Sets columns of a row that is there.
+  private func write(_ values: [(slot: Int, value: DatabaseValue)], _ row: Int) throws {
+    let table = writer.table(of: row)
+    let settings = values.map { "\(table.quoted($0.slot)) = ?" }.joined(separator: ", ")
+    let key = table.primaryKey.map { "\(table.quoted($0)) = ?" }.joined(separator: " AND ")
+    let statement = try db.cachedStatement(
+      sql: "UPDATE \(table.name.quotedDatabaseIdentifier) SET \(settings) WHERE \(key)")
+    let original = writer.rows[row].original ?? []
+    try statement.execute(arguments: StatementArguments(values.map(\.value) + table.primaryKey.map { original[$0] }))
+    guard db.changesCount == 1 else {
+      throw EntityError(
+        .constraint, "a trigger or a rule of the database keeps the row as it is", table: table.name)
+    }
+    for (slot, value) in values { writer.rows[row].original?[slot] = value }
+  }
+
+  private func delete(_ row: Int) throws {
+    let table = writer.table(of: row)
+    let key = table.primaryKey.map { "\(table.quoted($0)) = ?" }.joined(separator: " AND ")
+    let statement = try db.cachedStatement(sql: "DELETE FROM \(table.name.quotedDatabaseIdentifier) WHERE \(key)")
+    let original = writer.rows[row].original ?? []
+    // One that a rule of the database deleted along with another is gone as well.
+    try statement.execute(arguments: StatementArguments(table.primaryKey.map { original[$0] }))
+    writer.rows[row].outcome = .deleted
+  }
+
+  private func insert(_ row: Int, isRelaxed: Bool) throws -> Bool {
+    let table = writer.table(of: row)
+    var slots: [Int] = []
+    var later: [Int] = []
+    for slot in table.columns.indices {
+      if let value = resolved(row, slot) {
+        writer.rows[row].values[slot] = value
+        slots.append(slot)
+      } else if writer.rows[row].references[slot] != nil {
+        guard isRelaxed, !table.columns[slot].isNotNull else { return false }
+        later.append(slot)
+      }
+    }
+    let name = table.name.quotedDatabaseIdentifier
+    let columns = slots.map(table.quoted).joined(separator: ", ")
+    let marks = Array(repeating: "?", count: slots.count).joined(separator: ", ")
+    let sql =
+      slots.isEmpty ? "INSERT INTO \(name) DEFAULT VALUES" : "INSERT INTO \(name) (\(columns)) VALUES (\(marks))"
+    try db.cachedStatement(sql: sql).execute(
+      arguments: StatementArguments(slots.map { writer.rows[row].values[$0] ?? .null }))
+    try readBack(row)
+    for slot in writer.rows[row].references.keys where !later.contains(slot) { writer.rows[row].references[slot] = nil }
+    writer.rows[row].note(slots, .inserted)
+    return later.isEmpty
+  }
+
+  /// Takes over what the table itself supplied.
+  private func readBack(_ row: Int) throws {
+    let table = writer.table(of: row)
+    var values = writer.rows[row].values
+    if let slot = table.rowID, values[slot]?.isNull ?? true { values[slot] = db.lastInsertedRowID.databaseValue }
+    if table.columns.indices.contains(where: {
+      values[$0] == nil && writer.rows[row].references[$0] == nil && table.columns[$0].hasDefault
+    }) {
+      let key = table.rowID.map { _ in "rowid = \(db.lastInsertedRowID)" }
+      let known = table.primaryKey.map { values[$0] }
+      let condition = key ?? table.primaryKey.map { "t.\(table.quoted($0)) = ?" }.joined(separator: " AND ")
+      let sql = "SELECT \(table.selection(of: "t")) FROM \(table.name.quotedDatabaseIdentifier) AS t WHERE \(condition)"
+      let arguments = key == nil ? StatementArguments(known.map { $0 ?? .null }) : StatementArguments()
+      if let found = try Row.fetchOne(db, sql: sql, arguments: arguments) {
+        for (slot, value) in table.values(found).enumerated() where values[slot] == nil { values[slot] = value }
+      }
+    }
+    writer.rows[row].values = values
+    writer.rows[row].original = values.map { $0 ?? .null }
+    writer.rows[row].isWritten = true
+  }
+
+  /// Gives way where rows exchange unique values: sets those of one row to null, or to a number that no other row has.
+  ///
+  /// - Returns: whether anything was set.
+  private mutating func park(_ parked: inout Set<Int>) throws -> Bool {
+    var isDone = false
+    for operation in waiting where operation.kind == .update {
+      guard let error = operation.error, error.extendedResultCode == .SQLITE_CONSTRAINT_UNIQUE,
+        parked.insert(operation.row).inserted
+      else { continue }
+      let (row, table) = (operation.row, writer.table(of: operation.row))
+      let unique = table.uniqueSlots.subtracting(table.primaryKey)
+      let settings: [(slot: Int, value: DatabaseValue)] = unique.sorted().compactMap { slot in
+        guard let value = writer.rows[row].values[slot], value != writer.rows[row].original?[slot] else { return nil }
+        if !table.columns[slot].isNotNull { return (slot, .null) }
+        guard case .int64? = writer.rows[row].original?[slot].storage else { return nil }
+        return (slot, (Int64.min + Int64(row)).databaseValue)
+      }
+      guard !settings.isEmpty else { continue }
+      do { try write(settings, row) } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
+        continue
+      }
+      isDone = true
+    }
+    return isDone
+  }
+
+  // MARK: Account
+
+  private func failure(_ left: [Operation]) -> any Error {
+    guard let first = left.first(where: { $0.error != nil }), let error = first.error else {
+      return writer.located(
+        EntityError(
+          .constraint,
+          "new rows refer to each other in a circle, and none of the foreign keys may be null; let one be"), left[0].row
+      )
+    }
+    guard let failure = EntityError.ofDatabase(error) as? EntityError else { return error }
+    let table = writer.table(of: first.row)
+    let key = failure.columns.first.flatMap { name in
+      table.columns.firstIndex { $0.name.lowercased() == name.lowercased() }.flatMap { writer.key(of: $0, first.row) }
+    }
+    return writer.located(failure, first.row, key: key)
+  }
+
+  private func count() {
+    writer.report.changes = []
+    for table in writer.report.tables { writer.report[table] = .init() }
+    for row in writer.rows.indices {
+      let state = writer.rows[row]
+      let table = writer.table(of: row)
+      let kind: EntityReport.Change.Kind
+      switch state.outcome {
+      case .inserted:
+        kind = .inserted
+        writer.report[table.name].inserted += 1
+      case .updated:
+        kind = .updated
+        writer.report[table.name].updated += 1
+      case .deleted:
+        kind = .deleted
+        writer.report[table.name].deleted += 1
+      case nil:
+        if state.node != nil, !state.isNew { writer.report[table.name].unchanged += 1 }
+        continue
+      }
+      writer.report.changes.append(
+        .init(
+          table: table.name, entity: state.type.map { writer.catalog.types[$0].name },
+          primaryKey: table.primaryKey.map { state.values[$0] ?? .null }, kind: kind,
+          columns: kind == .deleted ? [] : state.changed.sorted().map { table.columns[$0].name }))
+    }
+  }
+}

@@ -1,0 +1,162 @@
+public import Foundation
+internal import GRDB
+public import StrataCore
+
+/// What went wrong between models and rows, and where.
+///
+/// Messages name entities, key paths, tables and columns, and never values.
+public struct EntityError: Error, Sendable {
+  /// The kind of failure. ``description`` words it; only the code is part of the interface.
+  public enum Code: String, Sendable, Hashable, CaseIterable {
+    /// Mappings, models and tables do not fit together.
+    case invalidMapping
+    /// What came in cannot be read as the entity; the cause says why.
+    case invalidSource
+    /// A column must have a value, and nothing supplies one.
+    case missingValue
+    /// A value that the column would not give back as it was.
+    case notStorable
+    /// A column holds what its property cannot be.
+    case notReadable
+    /// Keys, a unique index or two sides of a relation name different rows.
+    case clash
+    /// A rule of the table, a foreign key or a trigger of the database refuses the row.
+    case constraint
+    /// A rule of the model is broken, or a hook failed; the cause says which.
+    case invalid
+    /// Another connection kept the database locked.
+    case busy
+    /// There is no room.
+    case full
+    /// The database refused; the cause says why.
+    case database
+  }
+
+  /// The kind of failure.
+  public let code: Code
+  /// What is wrong, and then what would be right, without entity, path, column and cause, which ``description`` adds.
+  public let reason: String
+  /// The registered name of the model; `nil` where the error is of none.
+  public let entity: String?
+  /// Where in what was saved: keys and places in arrays from the root on. Empty where the error is of the root or of none.
+  public let path: [ArchiveError.PathComponent]
+  /// The table; `nil` where the error is of none.
+  public let table: String?
+  /// The columns concerned.
+  public let columns: [String]
+  /// The `ArchiveError`, or the `DatabaseError` of GRDB, that caused it.
+  public let underlyingError: (any Error)?
+
+  init(
+    _ code: Code, _ reason: String, entity: String? = nil, path: [ArchiveError.PathComponent] = [],
+    table: String? = nil, columns: [String] = [], underlying: (any Error)? = nil
+  ) {
+    self.code = code
+    self.reason = reason
+    self.entity = entity
+    self.path = path
+    self.table = table
+    self.columns = columns
+    underlyingError = underlying
+  }
+}
+
+extension EntityError: CustomStringConvertible, LocalizedError {
+  /// One line: what is wrong, where, and what would be right. The wording may change between releases.
+  public var description: String {
+    var text = reason
+    var place: [String] = []
+    if let entity { place.append(entity) }
+    if !path.isEmpty { place.append("at " + Self.text(of: path)) }
+    if let table {
+      let names = columns.map { "\(table).\($0)" }
+      place.append(names.isEmpty ? "table \(table)" : "column \(names.joined(separator: ", "))")
+    }
+    if !place.isEmpty { text += " (\(place.joined(separator: ", ")))" }
+    if let underlyingError { text += ": \(StoreError.wording(of: underlyingError))" }
+    return text
+  }
+
+  public var errorDescription: String? { description }
+
+  private static func text(of path: [ArchiveError.PathComponent]) -> String {
+    var text = ""
+    for component in path {
+      switch component {
+      case .key(let key): text += text.isEmpty ? key : ".\(key)"
+      case .index(let index): text += "[\(index)]"
+      }
+    }
+    return text
+  }
+}
+
+extension EntityError {
+  /// The same error with what it lacks.
+  func located(
+    entity: String? = nil, path: [ArchiveError.PathComponent] = [], table: String? = nil, columns: [String] = []
+  ) -> EntityError {
+    EntityError(
+      code, reason, entity: self.entity ?? entity, path: path + self.path, table: self.table ?? table,
+      columns: self.columns.isEmpty ? columns : self.columns, underlying: underlyingError)
+  }
+
+  /// An error of an archive as one of an entity; any other error as it is.
+  static func of(
+    _ error: any Error, _ code: Code, _ reason: String, entity: String?, path: [ArchiveError.PathComponent] = [],
+    table: String? = nil, columns: [String] = []
+  ) -> any Error {
+    guard let error = error as? ArchiveError else { return error }
+    return EntityError(
+      code, reason, entity: entity ?? error.typeName, path: path + error.codingPath, table: table, columns: columns,
+      underlying: error)
+  }
+
+  /// An error of SQLite as one of entities; any other error as it is.
+  static func ofDatabase(_ error: any Error) -> any Error {
+    guard let error = error as? DatabaseError else { return error }
+    switch error.resultCode {
+    case .SQLITE_BUSY, .SQLITE_LOCKED:
+      return EntityError(
+        .busy, "another connection keeps the database locked; end its transaction, or set the busyMode of the database",
+        underlying: error)
+    case .SQLITE_FULL:
+      return EntityError(
+        .full, "there is no room for what is saved; nothing of it was saved; make room", underlying: error)
+    case .SQLITE_CONSTRAINT: return ofConstraint(error)
+    default: return EntityError(.database, "the database refused the operation", underlying: error)
+    }
+  }
+
+  /// What a constraint says about a row that is written.
+  ///
+  /// SQLite names the columns in its message, as in `UNIQUE constraint failed: user.email, user.team`.
+  private static func ofConstraint(_ error: DatabaseError) -> EntityError {
+    var table: String?
+    var columns: [String] = []
+    let parts = error.message?.components(separatedBy: "constraint failed: ") ?? []
+    if parts.count == 2,
+      [.SQLITE_CONSTRAINT_UNIQUE, .SQLITE_CONSTRAINT_PRIMARYKEY, .SQLITE_CONSTRAINT_NOTNULL]
+        .contains(error.extendedResultCode)
+    {
+      for name in parts[1].components(separatedBy: ", ") {
+        guard let dot = name.firstIndex(of: ".") else { continue }
+        table = String(name[..<dot])
+        columns.append(String(name[name.index(after: dot)...]))
+      }
+    }
+    let (code, reason): (Code, String) =
+      switch error.extendedResultCode {
+      case .SQLITE_CONSTRAINT_UNIQUE, .SQLITE_CONSTRAINT_PRIMARYKEY, .SQLITE_CONSTRAINT_ROWID:
+        (.clash, "another row has the same value in a unique index; nothing was saved")
+      case .SQLITE_CONSTRAINT_NOTNULL: (.missingValue, "the column must have a value; nothing was saved")
+      case .SQLITE_CONSTRAINT_FOREIGNKEY:
+        (
+          .constraint,
+          "a foreign key would lead to no row; save what it refers to along, or say what becomes of the rows that refer to one which is deleted; nothing was saved"
+        )
+      default: (.constraint, "the database refuses the row; nothing was saved")
+      }
+    return EntityError(code, reason, table: table, columns: columns, underlying: error)
+  }
+}

@@ -1,0 +1,82 @@
+internal import GRDB
+internal import StrataCore
+
+/// Rows as the values of models, before any model is made: so they can be sent from a transaction to whoever wants the models.
+struct EntityGraph: Sendable {
+  struct Object: Sendable, Hashable {
+    let type: Int
+    /// The values of the fields, with references to other objects by number.
+    let record: ModelRecord
+  }
+
+  /// Each after those that it refers to, as far as cycles allow.
+  let objects: [Object]
+  /// The numbers of the objects that were asked for.
+  let roots: [Int]
+  let catalog: EntityCatalog
+
+  /// The models of the roots, each object of a class made once.
+  ///
+  /// - Throws: ``EntityError`` with the code `notReadable` where a value is not what a property holds, and `invalid` where the rules of a
+  ///   model are broken.
+  func make<E: Entity>(_ type: E.Type) throws -> [E] {
+    do {
+      let (table, context) = try table(source: .archive)
+      return try roots.enumerated().map { place, number in
+        do { return try table.object(number, as: E.self, in: context) } catch {
+          throw ArchiveError.at(.index(place), error)
+        }
+      }
+    } catch { throw Self.failure(error, E.schema.name) }
+  }
+
+  /// The models of the roots, whichever types they are.
+  ///
+  /// - Throws: ``ArchiveError``, whose path begins with the place of the root.
+  func models(source: DecodingSource) throws -> [any VersionedModel] {
+    let (table, context) = try table(source: source)
+    return try roots.enumerated().map { place, number in
+      func make<E: Entity>(_ type: E.Type) throws -> any VersionedModel {
+        try table.object(number, as: E.self, in: context)
+      }
+      do { return try make(catalog.types[objects[number].type].type) } catch {
+        throw ArchiveError.at(.index(place), error)
+      }
+    }
+  }
+
+  private static func failure(_ error: any Error, _ entity: String) -> any Error {
+    guard let known = error as? ArchiveError else { return error }
+    let isInvalid = known.code == .invalid
+    return EntityError.of(
+      known, isInvalid ? .invalid : .notReadable,
+      isInvalid ? "the rules of the model refuse what the row is" : "the row cannot be read as the model",
+      entity: known.typeName ?? entity)
+  }
+
+  private func table(source: DecodingSource) throws -> (ObjectTable, DecodingContext) {
+    let context = DecodingContext(source: source, includesExcluded: true)
+    let table = ObjectTable(types: [:], first: 0, count: objects.count)
+    context.objects = table
+    var places: [ObjectIdentifier: Int] = [:]
+    let rootPlaces = Dictionary(zip(roots, roots.indices), uniquingKeysWith: { first, _ in first })
+    for (number, object) in objects.enumerated() {
+      let type = catalog.types[object.type].type
+      guard type.schema.isObject else {
+        table.append(.record(object.record))
+        continue
+      }
+      func make<E: Entity>(_ type: E.Type) throws {
+        let object = try E.make(from: object.record, in: context, isObjectFrame: true)
+        if let identity = object.objectIdentity { places[identity] = rootPlaces[number] }
+        table.append(object)
+      }
+      do { try make(type) } catch { throw rootPlaces[number].map { ArchiveError.at(.index($0), error) } ?? error }
+    }
+    try table.setWaiting(in: context)
+    try table.finish(in: context) { object in
+      object.objectIdentity.flatMap { places[$0] }.map { [.index($0)] } ?? []
+    }
+    return (table, context)
+  }
+}

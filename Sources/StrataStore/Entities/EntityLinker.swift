@@ -1,0 +1,329 @@
+internal import GRDB
+internal import StrataCore
+
+/// Sets the foreign keys that relations are kept in, and finds the rows that leave lists.
+///
+/// Both sides of a relation are one column. What a list says and what a reference says must agree, but that a reference which is
+/// null says less than a list.
+struct EntityLinker {
+  private let writer: EntityWriter
+  private let targets: EntityTargets
+  private var catalog: EntityCatalog { writer.catalog }
+  /// What references say of foreign keys: the row, `nil` for null.
+  private var claims: [Place: (target: Int?, node: Int)] = [:]
+  /// The row whose list has a row, by the foreign key.
+  private var listed: [Place: Int] = [:]
+  /// The lists that are whole, by their row and the foreign key of the elements.
+  private var wholeLists = Set<Place>()
+
+  /// A foreign key of a row.
+  private struct Place: Hashable {
+    let row: Int
+    let table: Int
+    let slot: Int
+  }
+
+  /// A list that is saved.
+  private struct List {
+    let row: Int
+    let node: Int
+    let type: Int
+    let relation: Int
+    var elements: [Int]
+  }
+
+  init(_ writer: EntityWriter, _ targets: EntityTargets) {
+    self.writer = writer
+    self.targets = targets
+  }
+
+  mutating func run() throws {
+    var lists: [List] = []
+    for (number, node) in writer.nodes.nodes.enumerated() {
+      guard let row = writer.rowOfNode[number] else { continue }
+      for (place, relation) in catalog.types[node.type].relations.enumerated() {
+        guard case .nodes(let found) = node.links[place] else { continue }
+        // What is there stays by the policy of the field.
+        if relation.keepsLocal, !writer.rows[row].isNew { continue }
+        let elements = found.compactMap { writer.rowOfNode[$0] }
+        if case .toOne(let slot, let referenced) = relation.kind {
+          try claim(row, slot, referenced, elements.first, number, relation)
+        } else {
+          lists.append(.init(row: row, node: number, type: node.type, relation: place, elements: elements))
+        }
+      }
+    }
+    try join(&lists)
+    try targets.load(lists.map { .init(row: $0.row, type: $0.type, relation: $0.relation) })
+    for list in lists { try add(list) }
+    try checkClaims()
+    for list in lists { try order(list) }
+    try removeUnlisted(lists)
+  }
+
+  private func failure(_ reason: String, node: Int, _ relation: EntityType.Relation) -> any Error {
+    writer.located(EntityError(.clash, reason, path: [.key(relation.key)]), node: node)
+  }
+
+  // MARK: References
+
+  private mutating func claim(
+    _ row: Int, _ slot: Int, _ referenced: Int, _ target: Int?, _ node: Int, _ relation: EntityType.Relation
+  ) throws {
+    let place = Place(row: row, table: writer.rows[row].table, slot: slot)
+    if writer.nodes.isWhole, let other = claims[place], other.target != target {
+      throw failure("two objects are of one row, and their relations lead to different rows", node: node, relation)
+    }
+    claims[place] = (target, node)
+    set(row, slot, target, referenced)
+  }
+
+  /// Sets a foreign key.
+  private func set(_ row: Int, _ slot: Int, _ target: Int?, _ referenced: Int) {
+    guard let target else {
+      writer.rows[row].references[slot] = nil
+      writer.rows[row].values[slot] = .null
+      return
+    }
+    writer.rows[row].references[slot] = .init(row: target, slot: referenced)
+  }
+
+  /// The value that a foreign key to a row has; `nil` where that is not known yet.
+  private func value(_ row: Int, _ referenced: Int) -> DatabaseValue? { writer.rows[row].values[referenced] }
+
+  // MARK: Lists
+
+  /// Makes one list of those that several objects of one row have.
+  private func join(_ lists: inout [List]) throws {
+    var places: [EntityTargets.Place: Int] = [:]
+    var joined: [List] = []
+    for list in lists {
+      let place = EntityTargets.Place(row: list.row, type: list.type, relation: list.relation)
+      guard let known = places[place] else {
+        places[place] = joined.count
+        joined.append(list)
+        continue
+      }
+      if writer.nodes.isWhole, joined[known].elements != list.elements {
+        throw failure(
+          "two objects are of one row, and their lists differ", node: list.node,
+          catalog.types[list.type].relations[list.relation])
+      }
+      joined[known].elements = list.elements
+    }
+    lists = joined
+    for list in lists where Set(list.elements).count < list.elements.count {
+      throw failure(
+        "two elements of the list are one row, which can stand in it once; their keys are the same", node: list.node,
+        catalog.types[list.type].relations[list.relation])
+    }
+  }
+
+  private mutating func add(_ list: List) throws {
+    let relation = catalog.types[list.type].relations[list.relation]
+    guard case .toMany(let slot, let referenced, _, let removed) = relation.kind else {
+      return try addPairs(list, relation)
+    }
+    let table = catalog.types[relation.target].table
+    if removed != .keep { wholeLists.insert(Place(row: list.row, table: table, slot: slot)) }
+    for element in list.elements {
+      let place = Place(row: element, table: table, slot: slot)
+      if let claim = claims[place], let target = claim.target, target != list.row {
+        throw failure(
+          "an element of the list refers to another row than the one that has the list; make both sides agree",
+          node: list.node, relation)
+      }
+      if claims[place] == nil, let node = writer.rows[element].node, says(node, slot),
+        let known = writer.rows[element].values[slot], !known.isNull, known != value(list.row, referenced)
+      {
+        throw failure(
+          "an element of the list has a foreign key to another row than the one that has the list; make both sides agree",
+          node: list.node, relation)
+      }
+      if let other = listed.updateValue(list.row, forKey: place), other != list.row {
+        throw failure("an element of the list is in the list of another row too", node: list.node, relation)
+      }
+      set(element, slot, list.row, referenced)
+    }
+  }
+
+  /// Whether a node has a value of its own for a column.
+  private func says(_ number: Int, _ slot: Int) -> Bool {
+    let node = writer.nodes.nodes[number]
+    return zip(catalog.types[node.type].attributes, node.values).contains { $0.slot == slot && $1 != nil }
+  }
+
+  /// Refuses references to rows whose list lacks the row.
+  private func checkClaims() throws {
+    for (place, claim) in claims.sorted(by: { $0.value.node < $1.value.node }) {
+      guard let target = claim.target, listed[place] == nil,
+        wholeLists.contains(Place(row: target, table: place.table, slot: place.slot))
+      else { continue }
+      let type = catalog.types[writer.nodes.nodes[claim.node].type]
+      let relation = type.relations.first { if case .toOne(place.slot, _) = $0.kind { true } else { false } }
+      throw writer.located(
+        EntityError(
+          .clash, "the object refers to one whose list lacks it; put it into the list, or let go of the reference",
+          path: relation.map { [.key($0.key)] } ?? []), node: claim.node)
+    }
+  }
+
+  // MARK: Order
+
+  private mutating func order(_ list: List) throws {
+    let relation = catalog.types[list.type].relations[list.relation]
+    guard case .toMany(let slot, let referenced, .kept(let order)?, let removed) = relation.kind else { return }
+    let parent = value(list.row, referenced)
+    let place = EntityTargets.Place(row: list.row, type: list.type, relation: list.relation)
+    setPositions(list.elements, order, existing: targets.rows(of: place), removed) { row in
+      !writer.rows[row].isNew && parent != nil && writer.rows[row].original?[slot] == parent
+    }
+  }
+
+  /// Gives rows positions that ascend. Those that stood in the list keep theirs as far as they do.
+  private func setPositions(
+    _ rows: [Int], _ slot: Int, existing: [Int], _ removed: EntityRelation.Removal, _ stood: (Int) -> Bool
+  ) {
+    func position(_ row: Int) -> Int64? { stood(row) ? writer.rows[row].original?[slot].integer : nil }
+    var last: Int64 = -1
+    // A list that only adds has its new elements after all that are there.
+    if removed == .keep {
+      last = existing.compactMap { writer.rows[$0].original?[slot].integer }.max() ?? -1
+      for row in rows where position(row) == nil {
+        last += 1
+        writer.rows[row].values[slot] = last.databaseValue
+      }
+      return
+    }
+    for row in rows {
+      if let known = position(row), known > last {
+        last = known
+      } else {
+        last += 1
+        writer.rows[row].values[slot] = last.databaseValue
+      }
+    }
+  }
+
+  // MARK: Removal
+
+  private mutating func removeUnlisted(_ lists: [List]) throws {
+    var deleted: [Int] = []
+    for list in lists {
+      let relation = catalog.types[list.type].relations[list.relation]
+      guard case .toMany(let slot, _, let order, let removed) = relation.kind, removed != .keep else { continue }
+      let table = catalog.types[relation.target].table
+      let elements = Set(list.elements)
+      for row in targets.rows(of: .init(row: list.row, type: list.type, relation: list.relation))
+      where !elements.contains(row) {
+        let place = Place(row: row, table: table, slot: slot)
+        guard listed[place] == nil, claims[place]?.target == nil, writer.rows[row].references[slot] == nil else {
+          continue
+        }
+        if removed == .delete, writer.rows[row].node == nil {
+          deleted.append(row)
+        } else {
+          try unlink(row, slot, order, list, relation)
+        }
+      }
+    }
+    try delete(deleted)
+  }
+
+  private func unlink(
+    _ row: Int, _ slot: Int, _ order: EntityType.Relation.Order?, _ list: List, _ relation: EntityType.Relation
+  ) throws {
+    let table = writer.table(of: row)
+    guard !table.columns[slot].isNotNull else {
+      throw failure(
+        "an object that the list no longer has is saved along, and its foreign key must have a value; leave it out, or put it into a list",
+        node: list.node, relation)
+    }
+    writer.rows[row].values[slot] = .null
+    if case .kept(let position)? = order, !table.columns[position].isNotNull {
+      writer.rows[row].values[position] = .null
+    }
+  }
+
+  /// Deletes rows, and what their lists hold by the rules of these.
+  private func delete(_ first: [Int]) throws {
+    var waiting = first
+    while !waiting.isEmpty {
+      let rows = waiting.filter { !writer.rows[$0].isDeleted }
+      waiting = []
+      for row in rows { writer.rows[row].isDeleted = true }
+      var places: [EntityTargets.Place] = []
+      for row in rows {
+        guard let type = writer.rows[row].type else { continue }
+        for (relation, declared) in catalog.types[type].relations.enumerated() {
+          if case .toOne = declared.kind { continue }
+          places.append(.init(row: row, type: type, relation: relation))
+        }
+      }
+      try targets.load(places)
+      for place in places {
+        let relation = catalog.types[place.type].relations[place.relation]
+        switch relation.kind {
+        case .toOne: break
+        case .toMany(let slot, _, let order, let removed):
+          for row in targets.rows(of: place)
+          where writer.rows[row].references[slot] == nil && !writer.rows[row].isDeleted {
+            switch removed {
+            case .keep: break
+            case .delete where writer.rows[row].node == nil: waiting.append(row)
+            default:
+              let table = writer.table(of: row)
+              // A foreign key that must have a value is for the database to refuse.
+              guard !table.columns[slot].isNotNull else { continue }
+              writer.rows[row].values[slot] = .null
+              if case .kept(let position)? = order, !table.columns[position].isNotNull {
+                writer.rows[row].values[position] = .null
+              }
+            }
+          }
+        case .through(_, _, let removed):
+          for pair in targets.pairs(of: place) { writer.rows[pair].isDeleted = true }
+          if removed == .delete { waiting += targets.rows(of: place).filter { writer.rows[$0].node == nil } }
+        }
+      }
+    }
+  }
+
+  // MARK: Pairs
+
+  private mutating func addPairs(_ list: List, _ relation: EntityType.Relation) throws {
+    guard case .through(let pairs, let order, let removed) = relation.kind else { return }
+    let place = EntityTargets.Place(row: list.row, type: list.type, relation: list.relation)
+    let existing = Dictionary(
+      zip(targets.rows(of: place), targets.pairs(of: place)), uniquingKeysWith: { first, _ in first })
+    var listed: [Int] = []
+    for element in list.elements {
+      if let pair = existing[element] {
+        listed.append(pair)
+        continue
+      }
+      let pair = writer.newRow(table: pairs.table, type: nil)
+      writer.rows[pair].node = list.node
+      writer.rows[pair].references[pairs.from] = .init(row: list.row, slot: pairs.fromReferenced)
+      writer.rows[pair].references[pairs.to] = .init(row: element, slot: pairs.toReferenced)
+      listed.append(pair)
+    }
+    if case .kept(let slot)? = order {
+      let stood = Set(targets.pairs(of: place))
+      setPositions(listed, slot, existing: targets.pairs(of: place), removed) { stood.contains($0) }
+    }
+    guard removed != .keep else { return }
+    let kept = Set(list.elements)
+    var deleted: [Int] = []
+    for (row, pair) in zip(targets.rows(of: place), targets.pairs(of: place)) where !kept.contains(row) {
+      writer.rows[pair].isDeleted = true
+      if removed == .delete, writer.rows[row].node == nil { deleted.append(row) }
+    }
+    try delete(deleted)
+  }
+}
+
+extension DatabaseValue {
+  /// The integer; `nil` for anything else.
+  fileprivate var integer: Int64? { if case .int64(let number) = storage { number } else { nil } }
+}

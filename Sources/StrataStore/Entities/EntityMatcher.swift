@@ -1,0 +1,286 @@
+internal import GRDB
+internal import StrataCore
+
+/// Finds the row of each node: by keys, one query for each key and entity, level by level where keys lead from one entity to the
+/// next; what has no complete key, by content among the rows that its parent leads to.
+struct EntityMatcher {
+  private let writer: EntityWriter
+  private var catalog: EntityCatalog { writer.catalog }
+  /// What rows lead to.
+  let targets: EntityTargets
+  /// The nodes that lead to each through a foreign key of its own, and the slot of that; `nil` where none of its keys needs it.
+  private var owners: [Int: [(slot: Int, owner: EntityRowState.Reference)]] = [:]
+  private var drafts: [DraftKey: Int] = [:]
+  /// Rows that a node has taken.
+  private var taken = Set<Int>()
+  /// The relation that leads to each node without a complete key.
+  private var wayTo: [Int: (owner: Int, relation: Int)] = [:]
+
+  /// A part of a key.
+  private enum Part: Hashable {
+    case value(DatabaseValue)
+    /// The value of a row that has none yet, so that no row in the table can have it.
+    case new(EntityRowState.Reference)
+  }
+
+  /// A key of a new row.
+  private struct DraftKey: Hashable {
+    let table: Int
+    let slots: [Int]
+    let parts: [Part]
+  }
+
+  /// What a node says of one of its keys.
+  private enum Candidate {
+    case complete([Part])
+    case incomplete
+    /// It depends on the row of another node, which is not known yet.
+    case waits
+  }
+
+  init(_ writer: EntityWriter) {
+    self.writer = writer
+    targets = EntityTargets(writer)
+  }
+
+  mutating func run() throws {
+    noteOwners()
+    var pending = Array(writer.nodes.nodes.indices)
+    while !pending.isEmpty {
+      var (ready, later, keyless): ([Int], [Int], [Int]) = ([], [], [])
+      var candidates: [Int: [Candidate]] = [:]
+      for node in pending {
+        let found = try keys(of: node).map { try candidate(node, $0) }
+        if found.contains(where: { if case .waits = $0 { true } else { false } }) {
+          later.append(node)
+        } else if found.contains(where: { if case .complete = $0 { true } else { false } }) {
+          ready.append(node)
+          candidates[node] = found
+        } else if let way = wayTo[node], writer.rowOfNode[way.owner] == nil {
+          later.append(node)
+        } else {
+          keyless.append(node)
+        }
+      }
+      guard ready.count + keyless.count > 0 else {
+        throw writer.located(
+          EntityError(.clash, "the keys of the objects lead in a circle, so that none can be looked up first"),
+          node: later[0])
+      }
+      try matchByKey(ready, candidates)
+      try matchByContent(keyless)
+      pending = later
+    }
+  }
+
+  private func keys(of node: Int) -> [EntityType.Key] { catalog.types[writer.nodes.nodes[node].type].keys }
+
+  // MARK: Keys
+
+  private mutating func noteOwners() {
+    let nodes = writer.nodes.nodes
+    for (number, node) in nodes.enumerated() {
+      for (place, relation) in catalog.types[node.type].relations.enumerated() {
+        guard case .nodes(let children) = node.links[place] else { continue }
+        for child in children where wayTo[child] == nil { wayTo[child] = (number, place) }
+        guard case .toMany(let slot, let referenced, _, _) = relation.kind else { continue }
+        for child in children where catalog.types[nodes[child].type].keys.contains(where: { $0.slots.contains(slot) }) {
+          owners[child, default: []].append((slot, .init(row: number, slot: referenced)))
+        }
+      }
+    }
+  }
+
+  private func candidate(_ node: Int, _ key: EntityType.Key) throws -> Candidate {
+    var parts: [Part] = []
+    for slot in key.slots {
+      switch try part(node, slot) {
+      case .complete(let part): parts += part
+      case .incomplete: return .incomplete
+      case .waits: return .waits
+      }
+    }
+    return .complete(parts)
+  }
+
+  private func part(_ number: Int, _ slot: Int) throws -> Candidate {
+    let node = writer.nodes.nodes[number]
+    let type = catalog.types[node.type]
+    let table = catalog.tables[type.table]
+    func reference(_ owner: Int, _ referenced: Int) -> Candidate {
+      guard let row = writer.rowOfNode[owner] else { return .waits }
+      guard let value = writer.rows[row].values[referenced] else {
+        return writer.rows[row].isNew ? .complete([.new(.init(row: row, slot: referenced))]) : .incomplete
+      }
+      return value.isNull ? .incomplete : .complete([.value(value)])
+    }
+    for (place, relation) in type.relations.enumerated() {
+      guard case .toOne(slot, let referenced) = relation.kind, case .nodes(let found) = node.links[place] else {
+        continue
+      }
+      if let target = found.first { return reference(target, referenced) }
+    }
+    for (place, attribute) in type.attributes.enumerated() where attribute.slot == slot {
+      guard let value = node.values[place], !value.isNull else { break }
+      do { return .complete([.value(table.folded(try type.stored(value, attribute, in: table), slot))]) } catch {
+        throw writer.located(error, node: number)
+      }
+    }
+    if let owner = owners[number]?.first(where: { $0.slot == slot })?.owner { return reference(owner.row, owner.slot) }
+    return .incomplete
+  }
+
+  private mutating func matchByKey(_ numbers: [Int], _ candidates: [Int: [Candidate]]) throws {
+    // A row for each node and key.
+    var hits: [Int: [Int?]] = [:]
+    for (number, nodes) in Dictionary(grouping: numbers, by: { writer.nodes.nodes[$0].type })
+      .sorted(by: { $0.key < $1.key })
+    {
+      let (type, table) = (catalog.types[number], catalog.table(of: number))
+      for node in nodes { hits[node] = [Int?](repeating: nil, count: type.keys.count) }
+      for (place, key) in type.keys.enumerated() where counts(key) {
+        var (asking, tuples): ([Int], [[DatabaseValue]]) = ([], [])
+        for node in nodes {
+          guard case .complete(let parts)? = candidates[node]?[place] else { continue }
+          let values = parts.compactMap { if case .value(let value) = $0 { value } else { nil } }
+          guard values.count == parts.count else { continue }
+          asking.append(node)
+          tuples.append(values)
+        }
+        try table.forEachRow(where: key.slots, in: tuples, writer.db) { index, values in
+          hits[asking[index]]?[place] = writer.row(values, table: type.table, type: number)
+        }
+      }
+    }
+    for node in numbers { try choose(node, candidates[node] ?? [], hits[node] ?? []) }
+  }
+
+  private func counts(_ key: EntityType.Key) -> Bool { writer.matching?.contains(key.name) ?? true }
+
+  /// Decides which row a node is, of those that its keys find.
+  private mutating func choose(_ node: Int, _ candidates: [Candidate], _ hits: [Int?]) throws {
+    let number = writer.nodes.nodes[node].type
+    let type = catalog.types[number]
+    func clash(_ reason: String, _ key: EntityType.Key) -> any Error {
+      let table = catalog.tables[type.table]
+      return writer.located(
+        EntityError(.clash, reason, table: table.name, columns: key.slots.map { table.columns[$0].name }), node: node)
+    }
+    var found: Int?
+    if let first = hits.indices.first(where: { hits[$0] != nil }), let row = hits[first] {
+      for place in hits.indices.dropFirst(first + 1) {
+        guard let other = hits[place], other != row else { continue }
+        throw clash(
+          "the keys \(type.keys[first].name) and \(type.keys[place].name) find two different rows; name one with matching:",
+          type.keys[place])
+      }
+      for place in 0..<first where counts(type.keys[place]) {
+        guard case .complete = candidates[place] else { continue }
+        let isSet = type.keys[place].slots.allSatisfy { !(writer.rows[row].values[$0]?.isNull ?? true) }
+        guard !isSet else {
+          throw clash(
+            "the row that the key \(type.keys[first].name) finds has another value for the key \(type.keys[place].name)",
+            type.keys[place])
+        }
+      }
+      found = row
+    }
+    for (place, key) in type.keys.enumerated() where counts(key) {
+      guard case .complete(let parts) = candidates[place] else { continue }
+      guard let draft = drafts[DraftKey(table: type.table, slots: key.slots, parts: parts)] else { continue }
+      guard found == nil || found == draft else {
+        throw clash(
+          "two objects of this save have the same \(key.name), and other keys find different rows for them", key)
+      }
+      found = draft
+    }
+    let row = found ?? writer.newRow(table: type.table, type: number)
+    for (place, key) in type.keys.enumerated() where counts(key) {
+      guard case .complete(let parts) = candidates[place] else { continue }
+      drafts[DraftKey(table: type.table, slots: key.slots, parts: parts)] = row
+    }
+    take(row, node, number)
+    guard writer.rows[row].isNew else { return }
+    // The keys of other nodes may need what a new row has.
+    for slot in Set(type.keys.flatMap(\.slots)) where writer.rows[row].values[slot] == nil {
+      do { writer.rows[row].values[slot] = try storedValue(node, slot) } catch {
+        throw writer.located(error, node: node)
+      }
+    }
+  }
+
+  /// What a node has for the column of an attribute.
+  private func storedValue(_ number: Int, _ slot: Int) throws -> DatabaseValue? {
+    let node = writer.nodes.nodes[number]
+    let type = catalog.types[node.type]
+    guard let place = type.attributes.firstIndex(where: { $0.slot == slot }), let value = node.values[place],
+      !value.isNull
+    else { return nil }
+    return try type.stored(value, type.attributes[place], in: catalog.tables[type.table])
+  }
+
+  private mutating func take(_ row: Int, _ node: Int, _ type: Int) {
+    writer.rowOfNode[node] = row
+    if writer.rows[row].node == nil {
+      writer.rows[row].node = node
+      writer.rows[row].type = type
+    }
+    taken.insert(row)
+  }
+
+  // MARK: Content
+
+  private mutating func matchByContent(_ numbers: [Int]) throws {
+    var groups: [[Int]: [Int]] = [:]
+    var order: [[Int]] = []
+    for node in numbers {
+      let way = wayTo[node].flatMap { way in
+        writer.rowOfNode[way.owner].map { [$0, writer.nodes.nodes[way.owner].type, way.relation] }
+      }
+      let key = way ?? []
+      if groups.updateValue((groups[key] ?? []) + [node], forKey: key) == nil { order.append(key) }
+    }
+    try targets.load(order.filter { !$0.isEmpty }.map { .init(row: $0[0], type: $0[1], relation: $0[2]) })
+    for key in order {
+      var free: [Int] = []
+      if !key.isEmpty {
+        free = targets.rows(of: .init(row: key[0], type: key[1], relation: key[2])).filter { !taken.contains($0) }
+      }
+      // Rows by what they have in the columns that a node says something about, the last one first.
+      var byContent: [[Int]: [[DatabaseValue]: [Int]]] = [:]
+      for node in groups[key] ?? [] {
+        let number = writer.nodes.nodes[node].type
+        let (slots, values) = try content(of: node)
+        if byContent[slots] == nil {
+          let rows = free.reversed().filter { writer.rows[$0].table == catalog.types[number].table }
+          byContent[slots] = Dictionary(grouping: rows) { row in slots.map { writer.rows[row].values[$0] ?? .null } }
+        }
+        while let row = byContent[slots]?[values]?.popLast() {
+          guard !taken.contains(row) else { continue }
+          take(row, node, number)
+          break
+        }
+        if writer.rowOfNode[node] == nil {
+          take(writer.newRow(table: catalog.types[number].table, type: number), node, number)
+        }
+      }
+    }
+  }
+
+  /// The columns that a node says something about, and what it says.
+  private func content(of number: Int) throws -> (slots: [Int], values: [DatabaseValue]) {
+    let node = writer.nodes.nodes[number]
+    let type = catalog.types[node.type]
+    let (table, merging) = (catalog.tables[type.table], type.merging(isWhole: writer.nodes.isWhole))
+    var (slots, values): ([Int], [DatabaseValue]) = ([], [])
+    for (attribute, value) in zip(type.attributes, node.values) {
+      guard let value, !(value.isNull && table.primaryKey.contains(attribute.slot)) else { continue }
+      do {
+        let whole = attribute.isPlain ? value : try merging.completed(value)
+        slots.append(attribute.slot)
+        values.append(try type.stored(whole, attribute, in: table))
+      } catch { throw writer.located(error, node: number) }
+    }
+    return (slots, values)
+  }
+}

@@ -1,0 +1,186 @@
+internal import GRDB
+internal import StrataCore
+
+/// What is to be saved: a node for each object that comes in, and what each says about the others.
+///
+/// It is made before a transaction begins, so that no code of a model runs within, and can be sent there.
+struct EntityNodes: Sendable {
+  /// What a node says about a relation.
+  enum Link: Sendable {
+    /// Nothing.
+    case absent
+    /// The nodes that it leads to; none for null.
+    case nodes([Int])
+  }
+
+  struct Node: Sendable {
+    /// The entity.
+    let type: Int
+    /// The values of the attributes, in their order; `nil` for what is absent.
+    let values: [ArchiveValue?]
+    /// In the order of the relations of the entity.
+    var links: [Link]
+    /// The node that leads to it; `nil` for a root.
+    let parent: Int?
+    /// The way to it from there.
+    let steps: [ArchiveError.PathComponent]
+  }
+
+  private(set) var nodes: [Node] = []
+  private(set) var roots: [Int] = []
+  let isWhole: Bool
+  /// What the mapping of a source supplies for what is absent in a new row, by entity and attribute.
+  private(set) var defaults: [Int: [ArchiveValue?]] = [:]
+
+  /// - Parameter trace: told of each field that was read.
+  init<E: Entity>(
+    _ source: MergeSource, of type: E.Type, in catalog: EntityCatalog, by adapter: JSONAdapter<E>? = nil,
+    at path: JSONPath? = nil, trace: ((Trace) -> Void)? = nil
+  ) throws {
+    let parts: FieldParts
+    do { parts = try FieldParts(source, of: type, by: adapter, at: path) } catch {
+      throw Self.failure(error, type.schema.name, [])
+    }
+    isWhole = parts.isWhole
+    var walk = Walk(catalog: catalog, parts: parts, trace: trace)
+    let values: [(ArchiveValue, [ArchiveError.PathComponent])] =
+      switch parts.root {
+      case .array(let elements), .set(let elements): elements.enumerated().map { ($1, [.index($0)]) }
+      default: [(parts.root, [])]
+      }
+    let known = try catalog.known(type)
+    for (value, steps) in values { roots.append(try walk.add(value, known, parent: nil, steps)) }
+    try walk.run()
+    nodes = walk.nodes
+    for type in Set(nodes.map(\.type)) {
+      let (schema, attributes) = (catalog.types[type].schema, catalog.types[type].attributes)
+      do { defaults[type] = try attributes.map { try parts.missingValue(of: $0.place, in: schema) } } catch {
+        throw Self.failure(error, schema.name, [])
+      }
+    }
+  }
+
+  /// The way to a node from the root.
+  func path(of number: Int) -> [ArchiveError.PathComponent] {
+    var path: [ArchiveError.PathComponent] = []
+    var next: Int? = number
+    while let number = next {
+      path = nodes[number].steps + path
+      next = nodes[number].parent
+    }
+    return path
+  }
+
+  static func failure(_ error: any Error, _ entity: String, _ path: [ArchiveError.PathComponent]) -> any Error {
+    if let error = error as? EntityError { return error.located(entity: entity, path: path) }
+    return EntityError.of(
+      error, .invalidSource, "what came in cannot be read as the entity", entity: entity, path: path)
+  }
+
+  /// A field as it was read.
+  struct Trace {
+    let node: Int
+    let type: Int
+    let place: Int
+    let path: [ArchiveError.PathComponent]
+    let source: String?
+    let raw: ArchiveValue?
+    let value: ArchiveValue?
+  }
+
+  /// Takes what comes in apart, without using the stack for depth.
+  private struct Walk {
+    let catalog: EntityCatalog
+    let parts: FieldParts
+    let trace: ((Trace) -> Void)?
+    var nodes: [Node] = []
+    private var waiting: [(node: Int, part: FieldParts.Part?)] = []
+    private var known: [Int: Int] = [:]
+
+    init(catalog: EntityCatalog, parts: FieldParts, trace: ((Trace) -> Void)?) {
+      self.catalog = catalog
+      self.parts = parts
+      self.trace = trace
+    }
+
+    private func path(_ parent: Int?, _ steps: [ArchiveError.PathComponent]) -> [ArchiveError.PathComponent] {
+      var path = steps
+      var next = parent
+      while let number = next {
+        path = nodes[number].steps + path
+        next = nodes[number].parent
+      }
+      return path
+    }
+
+    /// The node of a value.
+    mutating func add(
+      _ value: ArchiveValue, _ type: Int, parent: Int?, _ steps: [ArchiveError.PathComponent]
+    ) throws -> Int {
+      if case .reference(let number) = value, let node = known[number] { return node }
+      let declared = catalog.types[type]
+      do {
+        let part = try parts.part(declared.type, value)
+        let own = try catalog.known(part.type)
+        let values = try catalog.types[own].attributes.map { attribute -> ArchiveValue? in
+          guard attribute.isWritten, let slot = part.slots[attribute.place] else { return nil }
+          return try parts.value(of: slot, part.type.schema.fields[attribute.place], in: part.type.schema)
+        }
+        nodes.append(Node(type: own, values: values, links: [], parent: parent, steps: steps))
+        if let number = part.number { known[number] = nodes.count - 1 }
+        waiting.append((nodes.count - 1, part))
+        return nodes.count - 1
+      } catch { throw EntityNodes.failure(error, declared.name, path(parent, steps)) }
+    }
+
+    mutating func run() throws {
+      var next = 0
+      // In the order in which they were met, so that paths are the shortest.
+      while next < waiting.count {
+        guard let part = waiting[next].part else { break }
+        let node = waiting[next].node
+        waiting[next].part = nil
+        next += 1
+        if let trace { report(node, part, trace) }
+        nodes[node].links = try catalog.types[nodes[node].type].relations.map { relation in
+          guard let slot = part.slots[relation.place] else { return .absent }
+          return .nodes(try elements(of: slot, relation, node))
+        }
+      }
+    }
+
+    private mutating func elements(of value: ArchiveValue, _ relation: EntityType.Relation, _ node: Int) throws -> [Int]
+    {
+      switch (relation.shape, value) {
+      case (.one, .null):
+        guard relation.isOptional else {
+          throw EntityNodes.failure(
+            EntityError(.invalidSource, "found null, and the relation is no optional"),
+            catalog.types[nodes[node].type].name, path(node, [.key(relation.key)]))
+        }
+        return []
+      case (.one, _): return [try add(value, relation.target, parent: node, [.key(relation.key)])]
+      case (_, .array(let elements)), (_, .set(let elements)):
+        return try elements.enumerated().map { place, element in
+          try add(element, relation.target, parent: node, [.key(relation.key), .index(place)])
+        }
+      default:
+        throw EntityNodes.failure(
+          EntityError(.invalidSource, "found \(value.kind) where a list is expected"),
+          catalog.types[nodes[node].type].name, path(node, [.key(relation.key)]))
+      }
+    }
+
+    private func report(_ node: Int, _ part: FieldParts.Part, _ trace: (Trace) -> Void) {
+      let type = nodes[node].type
+      for place in part.type.schema.fields.indices {
+        let attribute = catalog.types[type].attributes.firstIndex { $0.place == place }
+        trace(
+          Trace(
+            node: node, type: type, place: place, path: path(node, []),
+            source: parts.path(of: place, in: part.type.schema), raw: part.raw[place],
+            value: attribute.map { nodes[node].values[$0] } ?? part.slots[place]))
+      }
+    }
+  }
+}

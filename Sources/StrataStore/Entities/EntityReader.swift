@@ -1,0 +1,233 @@
+internal import GRDB
+internal import StrataCore
+
+/// Reads rows and all that they lead to: one query for each relation and level.
+final class EntityReader {
+  private let db: Database
+  private let catalog: EntityCatalog
+  private var nodes: [Node] = []
+  private var known: [EntityWriter.PlainKey: Int] = [:]
+  /// How many nodes have their links.
+  private var linked = 0
+
+  private struct Node {
+    let type: Int
+    let values: [DatabaseValue]
+    /// In the order of the relations of the entity.
+    var links: [[Int]]
+  }
+
+  init(_ catalog: EntityCatalog, _ db: Database) {
+    self.catalog = catalog
+    self.db = db
+  }
+
+  // MARK: Rows
+
+  /// The nodes of rows by primary key; `nil` where there is no row.
+  func read(type: Int, primaryKeys: [[DatabaseValue]]) throws -> [Int?] {
+    let table = catalog.table(of: type)
+    var found = [Int?](repeating: nil, count: primaryKeys.count)
+    try table.forEachRow(where: table.primaryKey, in: primaryKeys, db) { index, values in
+      found[index] = try node(values, type)
+    }
+    return found
+  }
+
+  /// The nodes of the rows of a request.
+  func read<E: Entity>(_ request: QueryInterfaceRequest<E>) throws -> [Int] {
+    let type = try catalog.known(E.self)
+    let table = catalog.table(of: type)
+    let cursor = try Row.fetchCursor(db, request.select(table.columns.map { Column($0.name) }))
+    var found: [Int] = []
+    while let row = try cursor.next() { found.append(try node(table.values(row), type)) }
+    return found
+  }
+
+  private func node(_ values: [DatabaseValue], _ declared: Int) throws -> Int {
+    let table = catalog.table(of: declared)
+    let key = EntityWriter.PlainKey(table: catalog.types[declared].table, values: table.primaryKey.map { values[$0] })
+    if let known = known[key] { return known }
+    let type = try type(of: values, declared)
+    known[key] = nodes.count
+    nodes.append(Node(type: type, values: values, links: []))
+    return nodes.count - 1
+  }
+
+  /// The entity that a row is, where its table has several classes.
+  private func type(of values: [DatabaseValue], _ declared: Int) throws -> Int {
+    let mapping = catalog.types[declared].type.entityMapping
+    guard let choose = mapping.subclass else { return declared }
+    let table = catalog.table(of: declared)
+    let row = EntityRow(
+      table: table.name,
+      values: Dictionary(
+        zip(table.columns.map { $0.name.lowercased() }, values), uniquingKeysWith: { first, _ in first }))
+    let type = try choose(row)
+    let number = try catalog.known(type)
+    guard catalog.types[number].table == catalog.types[declared].table else {
+      throw EntityError(
+        .invalidMapping, "the class that a row is to be has another table", entity: type.schema.name, table: table.name)
+    }
+    return number
+  }
+
+  // MARK: Relations
+
+  private func readLinks() throws {
+    while linked < nodes.count {
+      let wave = linked..<nodes.count
+      linked = nodes.count
+      for (type, numbers) in Dictionary(grouping: wave, by: { nodes[$0].type }).sorted(by: { $0.key < $1.key }) {
+        for number in numbers {
+          nodes[number].links = Array(repeating: [], count: catalog.types[type].relations.count)
+        }
+        for (place, relation) in catalog.types[type].relations.enumerated() {
+          try readLinks(place, relation, numbers)
+        }
+      }
+    }
+  }
+
+  private func readLinks(_ place: Int, _ relation: EntityType.Relation, _ numbers: [Int]) throws {
+    let target = relation.target
+    let table = catalog.table(of: target)
+    func asking(_ slot: Int) -> (numbers: [Int], tuples: [[DatabaseValue]]) {
+      let asking = numbers.filter { !nodes[$0].values[slot].isNull }
+      return (asking, asking.map { [nodes[$0].values[slot]] })
+    }
+    switch relation.kind {
+    case .toOne(let slot, let referenced):
+      let (asking, tuples) = asking(slot)
+      // Many rows have the same foreign key.
+      var places: [DatabaseValue: Int] = [:]
+      var distinct: [[DatabaseValue]] = []
+      for tuple in tuples where places[tuple[0]] == nil {
+        places[tuple[0]] = distinct.count
+        distinct.append(tuple)
+      }
+      var found = [Int?](repeating: nil, count: distinct.count)
+      try table.forEachRow(where: [referenced], in: distinct, db) { index, values in
+        found[index] = try node(values, target)
+      }
+      for (number, tuple) in zip(asking, tuples) {
+        nodes[number].links[place] = (places[tuple[0]].flatMap { found[$0] }).map { [$0] } ?? []
+      }
+    case .toMany(let slot, let referenced, let order, _):
+      let (asking, tuples) = asking(referenced)
+      try table.forEachRow(where: [slot], in: tuples, order: table.order(order), db) { index, values in
+        nodes[asking[index]].links[place].append(try node(values, target))
+      }
+    case .through(let pairs, let order, _):
+      let (asking, tuples) = asking(pairs.fromReferenced)
+      try forEachPair(pairs, order, target, tuples) { index, values in
+        nodes[asking[index]].links[place].append(try node(values, target))
+      }
+    }
+  }
+
+  /// The rows that pairs lead to.
+  private func forEachPair(
+    _ pairs: EntityType.Relation.Pairs, _ order: EntityType.Relation.Order?, _ target: Int, _ tuples: [[DatabaseValue]],
+    _ body: (Int, [DatabaseValue]) throws -> Void
+  ) throws {
+    let (table, pairTable) = (catalog.table(of: target), catalog.tables[pairs.table])
+    var sorting = table.order(order)
+    if case .kept(let slot)? = order { sorting = "p.\(pairTable.quoted(slot)), \(table.order(nil))" }
+    try table.forEachTuple(tuples, db) { values, arguments in
+      let sql = """
+        SELECT v.column1, \(table.selection(of: "t")) FROM \(values) AS v \
+        CROSS JOIN \(pairTable.name.quotedDatabaseIdentifier) AS p ON p.\(pairTable.quoted(pairs.from)) = v.column2 \
+        CROSS JOIN \(table.name.quotedDatabaseIdentifier) AS t ON t.\(table.quoted(pairs.toReferenced)) = p.\(pairTable.quoted(pairs.to)) \
+        ORDER BY v.column1, \(sorting)
+        """
+      let cursor = try Row.fetchCursor(db, sql: sql, arguments: arguments)
+      while let row = try cursor.next() { try body(row[0], table.values(row, from: 1)) }
+    }
+  }
+
+  // MARK: Objects
+
+  /// The values of the models of nodes, and of all that they lead to.
+  ///
+  /// - Throws: ``EntityError`` with the code `notReadable`.
+  func graph(roots: [Int]) throws -> EntityGraph {
+    try readLinks()
+    let order = Postorder.numbers(from: roots) { nodes[$0].links.flatMap(\.self) }
+    var numbers: [Int: Int] = [:]
+    for (place, number) in order.enumerated() { numbers[number] = place }
+    let objects = try order.map { number in
+      EntityGraph.Object(type: nodes[number].type, record: try record(nodes[number], numbers))
+    }
+    return EntityGraph(objects: objects, roots: roots.compactMap { numbers[$0] }, catalog: catalog)
+  }
+
+  private func record(_ node: Node, _ numbers: [Int: Int]) throws -> ModelRecord {
+    let type = catalog.types[node.type]
+    let attributes = try type.record(of: node.values, in: catalog.tables[type.table])
+    guard !type.relations.isEmpty else { return attributes }
+    var values = [ArchiveValue?](repeating: nil, count: type.schema.fields.count)
+    for (attribute, value) in zip(type.attributes, attributes.values) { values[attribute.place] = value }
+    for (relation, links) in zip(type.relations, node.links) {
+      let references = links.compactMap { numbers[$0] }.map { ArchiveValue.reference($0) }
+      values[relation.place] =
+        switch relation.shape {
+        case .one: references.first ?? .null
+        case .array: .array(references)
+        case .set: .set(references)
+        }
+      if relation.shape == .one, references.count > 1 {
+        throw EntityError(
+          .notReadable, "several rows have the foreign key, and the property holds one; make it an array",
+          entity: type.name, path: [.key(relation.key)])
+      }
+    }
+    let keys = zip(type.schema.allKeys, values).compactMap { $1 == nil ? nil : $0 }
+    let shape =
+      keys.count == values.count
+      ? type.schema.fullShape
+      : RecordShape(
+        typeName: type.name, modelVersion: type.schema.modelVersion, keys: keys, levels: type.schema.fullShape.levels)
+    return ModelRecord(shape: shape, values: values.compactMap(\.self))
+  }
+}
+
+/// Makes a model of a row alone, for GRDB's own fetching.
+enum EntityRowCoding {
+  static func model<E: Entity>(_ type: E.Type, of row: Row) throws -> E {
+    let (schema, mapping) = (E.schema, E.entityMapping)
+    guard mapping.relations.isEmpty else {
+      throw EntityError(
+        .invalidMapping,
+        "a row alone does not have the relations of the entity, and a model without them would lose them when it is saved; fetch it with an EntityStore",
+        entity: schema.name, table: mapping.table)
+    }
+    var slots = [ArchiveValue?](repeating: nil, count: schema.fields.count)
+    for (place, field) in schema.fields.enumerated() {
+      let column = mapping.columns[field.key]
+      guard let name = column?.name ?? (column == nil && field.archive != .excluded ? field.key : nil) else { continue }
+      func located(_ error: EntityError) -> EntityError {
+        error.located(entity: schema.name, path: [.key(field.key)], table: mapping.table, columns: [name])
+      }
+      guard let stored = row[name] as DatabaseValue? else {
+        throw located(EntityError(.notReadable, "the row has no such column; select it"))
+      }
+      do {
+        slots[place] = try ColumnCoding(field.type, column?.form ?? .automatic, declared: "").value(of: stored)
+      } catch let error as EntityError {
+        throw located(error)
+      } catch {
+        throw located(EntityError(.notReadable, "the column holds what the property cannot be", underlying: error))
+      }
+    }
+    let keys = zip(schema.allKeys, slots).compactMap { $1 == nil ? nil : $0 }
+    let record = ModelRecord(
+      shape: RecordShape(
+        typeName: schema.name, modelVersion: schema.modelVersion, keys: keys, levels: schema.fullShape.levels),
+      values: slots.compactMap(\.self))
+    do { return try E.make(from: .record(record), in: DecodingContext(includesExcluded: true)) } catch {
+      throw EntityError.of(
+        error, .notReadable, "the row cannot be read as the model", entity: schema.name, table: mapping.table)
+    }
+  }
+}

@@ -1,0 +1,78 @@
+public import GRDB
+
+/// What a save did, row by row.
+public struct EntityReport: Sendable {
+  /// The numbers of rows of one table.
+  public struct Counts: Sendable, Hashable {
+    public var inserted = 0
+    public var updated = 0
+    /// Rows that what was saved said nothing new about.
+    public var unchanged = 0
+    public var deleted = 0
+
+    public init(inserted: Int = 0, updated: Int = 0, unchanged: Int = 0, deleted: Int = 0) {
+      self.inserted = inserted
+      self.updated = updated
+      self.unchanged = unchanged
+      self.deleted = deleted
+    }
+  }
+
+  /// A row that was written.
+  public struct Change: Sendable, Hashable {
+    public enum Kind: String, Sendable, Hashable { case inserted, updated, deleted }
+
+    public let table: String
+    /// The registered name of the model; `nil` for a table of pairs.
+    public let entity: String?
+    public let primaryKey: [DatabaseValue]
+    public let kind: Kind
+    /// The columns that were set; empty for a row that was deleted.
+    public let columns: [String]
+  }
+
+  private var counts: [String: Counts] = [:]
+  /// The rows that were written.
+  public internal(set) var changes: [Change] = []
+  /// The primary keys of the rows that the roots have, in their order.
+  public internal(set) var roots: [[DatabaseValue]] = []
+
+  public init() {}
+
+  /// The tables that a row was saved in, in alphabetical order.
+  public var tables: [String] { counts.keys.sorted() }
+
+  /// The numbers of a table.
+  public subscript(table: String) -> Counts {
+    get { counts[table] ?? Counts() }
+    set { counts[table] = newValue }
+  }
+
+  /// The numbers of all tables.
+  public var total: Counts {
+    counts.values.reduce(into: Counts()) { sum, counts in
+      sum.inserted += counts.inserted
+      sum.updated += counts.updated
+      sum.unchanged += counts.unchanged
+      sum.deleted += counts.deleted
+    }
+  }
+
+  /// Whether nothing was written.
+  public var isEmpty: Bool { changes.isEmpty }
+}
+
+extension EntityReport: CustomStringConvertible {
+  /// A line a table: `blog: 2 inserted, 1 unchanged`.
+  public var description: String {
+    guard !counts.isEmpty else { return "nothing to save" }
+    return tables.map { table in
+      let counts = self[table]
+      let parts = [
+        (counts.inserted, "inserted"), (counts.updated, "updated"), (counts.unchanged, "unchanged"),
+        (counts.deleted, "deleted"),
+      ].filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
+      return "\(table): \(parts.isEmpty ? "nothing" : parts.joined(separator: ", "))"
+    }.joined(separator: "\n")
+  }
+}

@@ -1,0 +1,219 @@
+public import GRDB
+public import StrataCore
+
+/// Saves models, JSON and archives in tables of the app, and makes models of their rows, with all relations.
+///
+///     let entities = try EntityStore(pool, Blog.self)
+///     try await entities.apply(.json(feed), to: Blog.self)
+///     let blogs = try await entities.fetchAll(Blog.order(Column("pubDate")))
+///
+/// It keeps nothing but how the entities are kept, and can be used by any number of tasks at once. Docs/Entities.md is the guide.
+public struct EntityStore: Sendable {
+  /// The database.
+  public let writer: any DatabaseWriter
+  let catalog: EntityCatalog
+
+  /// Compares the mappings of entities with their models and tables.
+  ///
+  /// - Parameters:
+  ///   - writer: the database, whose tables are there.
+  ///   - entities: the entities; what they lead to is found. Subclasses have to be named.
+  /// - Throws: ``EntityError`` with the code `invalidMapping`, whose reason has all that is wrong.
+  public init(_ writer: any DatabaseWriter, _ entities: any Entity.Type...) throws {
+    self.writer = writer
+    do { catalog = try writer.read { db in try EntityCatalog(entities, db) } } catch {
+      throw EntityError.ofDatabase(error)
+    }
+  }
+
+  // MARK: Saving
+
+  /// Saves an object and all that it leads to.
+  ///
+  /// - Parameters:
+  ///   - model: the object; it stays as it is.
+  ///   - keys: the names of the keys that find rows (``EntityMapping/keys``); all unless given.
+  /// - Returns: what was written.
+  /// - Throws: ``EntityError``, after which nothing was written: `clash` where keys, unique indexes or both sides of a relation name different rows, `notStorable`
+  ///   where a column cannot hold a value, `missingValue`, `constraint` where the database refuses a row, `invalid` where a rule of the model is
+  ///   broken, `busy`, `full`, `database`.
+  /// - Complexity: linear in the number of objects; one query for each key and type, and one for each relation and level.
+  @discardableResult
+  public func save<E: Entity>(_ model: E, matching keys: [String]? = nil) async throws -> EntityReport {
+    try await write(.model(model), E.self, nil, nil, keys)
+  }
+
+  /// Saves objects and all that they lead to, as one: all are written, or none.
+  @discardableResult
+  public func save<E: Entity>(_ models: [E], matching keys: [String]? = nil) async throws -> EntityReport {
+    try await write(.models(models), E.self, nil, nil, keys)
+  }
+
+  /// As ``save(_:matching:)-(E,_)``, within a transaction of the app's own: where it throws, that goes on as if it had not been called.
+  @discardableResult
+  public func save<E: Entity>(_ model: E, matching keys: [String]? = nil, in db: Database) throws -> EntityReport {
+    try write(.model(model), E.self, nil, nil, keys, db)
+  }
+
+  /// As ``save(_:matching:)-([E],_)``, within a transaction of the app's own.
+  @discardableResult
+  public func save<E: Entity>(_ models: [E], matching keys: [String]? = nil, in db: Database) throws -> EntityReport {
+    try write(.models(models), E.self, nil, nil, keys, db)
+  }
+
+  /// Writes what a source says straight into rows: what it does not hold is left alone.
+  ///
+  /// - Parameters:
+  ///   - source: JSON, an archive of any version, a record or models; a list of objects or one. A patch is not, since it is one of a model.
+  ///   - type: the entity.
+  ///   - path: where the objects are in a JSON document.
+  ///   - adapter: how JSON holds them; what the model declares unless given.
+  ///   - keys: the names of the keys that find rows; all unless given.
+  /// - Returns: what was written.
+  /// - Throws: as ``save(_:matching:)-(E,_)``; `invalidSource` where the source cannot be read as the entity.
+  @discardableResult
+  public func apply<E: Entity>(
+    _ source: MergeSource, to type: E.Type, at path: JSONPath? = nil, by adapter: JSONAdapter<E>? = nil,
+    matching keys: [String]? = nil
+  ) async throws -> EntityReport {
+    try await write(source, type, path, adapter, keys)
+  }
+
+  /// As ``apply(_:to:at:by:matching:)``, within a transaction of the app's own.
+  @discardableResult
+  public func apply<E: Entity>(
+    _ source: MergeSource, to type: E.Type, at path: JSONPath? = nil, by adapter: JSONAdapter<E>? = nil,
+    matching keys: [String]? = nil, in db: Database
+  ) throws -> EntityReport {
+    try write(source, type, path, adapter, keys, db)
+  }
+
+  /// What becomes of each field of a source, without looking at rows or writing anything.
+  ///
+  /// - Throws: ``EntityError`` as ``apply(_:to:at:by:matching:)`` does before it looks at rows.
+  public func trace<E: Entity>(
+    _ source: MergeSource, to type: E.Type, at path: JSONPath? = nil, by adapter: JSONAdapter<E>? = nil
+  ) throws -> [EntityTrace] {
+    var found: [EntityNodes.Trace] = []
+    _ = try EntityNodes(source, of: type, in: catalog, by: adapter, at: path) { found.append($0) }
+    return try found.map { field in
+      let type = catalog.types[field.type]
+      let table = catalog.tables[type.table]
+      let attribute = type.attributes.first { $0.place == field.place && $0.isWritten }
+      let merging = type.merging(isWhole: false)
+      let value = attribute == nil ? field.value : try field.value.map { try merging.completed($0) }
+      return EntityTrace(
+        entity: type.name, path: field.path, key: type.schema.fields[field.place].key, source: field.source,
+        raw: field.raw, value: value, column: attribute.map { table.columns[$0.slot].name },
+        stored: try attribute.flatMap { attribute in
+          try value.map { try type.stored($0, attribute, in: table) }
+        })
+    }
+  }
+
+  private func write<E: Entity>(
+    _ source: MergeSource, _ type: E.Type, _ path: JSONPath?, _ adapter: JSONAdapter<E>?, _ keys: [String]?
+  ) async throws -> EntityReport {
+    let nodes = try EntityNodes(source, of: type, in: catalog, by: adapter, at: path)
+    try check(keys, type)
+    do { return try await writer.write { [catalog] db in try Self.write(nodes, catalog, keys, db) } } catch {
+      throw EntityError.ofDatabase(error)
+    }
+  }
+
+  private func write<E: Entity>(
+    _ source: MergeSource, _ type: E.Type, _ path: JSONPath?, _ adapter: JSONAdapter<E>?, _ keys: [String]?,
+    _ db: Database
+  ) throws -> EntityReport {
+    let nodes = try EntityNodes(source, of: type, in: catalog, by: adapter, at: path)
+    try check(keys, type)
+    do { return try Self.write(nodes, catalog, keys, db) } catch { throw EntityError.ofDatabase(error) }
+  }
+
+  private static func write(_ nodes: EntityNodes, _ catalog: EntityCatalog, _ keys: [String]?, _ db: Database) throws
+    -> EntityReport
+  {
+    var report = EntityReport()
+    try db.inSavepoint {
+      report = try EntityWriter(nodes, catalog, matching: keys.map(Set.init), db).run()
+      return .commit
+    }
+    return report
+  }
+
+  private func check<E: Entity>(_ keys: [String]?, _ type: E.Type) throws {
+    guard let keys else { return }
+    let known = Set(catalog.types.flatMap { $0.keys.map(\.name) })
+    for key in keys where !known.contains(key) {
+      throw EntityError(
+        .invalidMapping, "there is no key \(key); there are \(known.sorted().joined(separator: ", "))",
+        entity: type.schema.name)
+    }
+  }
+
+  // MARK: Reading
+
+  /// The entities of a request, with all that they lead to.
+  ///
+  ///     try await entities.fetchAll(Blog.filter(Column("userID") == "ann").order(Column("pubDate")))
+  ///
+  /// - Throws: ``EntityError`` with the code `notReadable` where a column holds what its property cannot be, `invalid` where the rules of a
+  ///   model refuse what the row is, `busy`, `database`.
+  /// - Complexity: linear in the rows that they lead to; one query for each relation and level.
+  public func fetchAll<E: Entity>(_ request: QueryInterfaceRequest<E>) async throws -> [E] {
+    do {
+      let graph = try await writer.read { [catalog] db in try Self.graph(request, catalog, db) }
+      return try graph.make(E.self)
+    } catch { throw EntityError.ofDatabase(error) }
+  }
+
+  /// As ``fetchAll(_:)``, within a transaction of the app's own.
+  public func fetchAll<E: Entity>(_ request: QueryInterfaceRequest<E>, in db: Database) throws -> [E] {
+    do { return try Self.graph(request, catalog, db).make(E.self) } catch { throw EntityError.ofDatabase(error) }
+  }
+
+  /// The first entity of a request, with all that it leads to; `nil` where there is none.
+  public func fetchOne<E: Entity>(_ request: QueryInterfaceRequest<E>) async throws -> E? {
+    try await fetchAll(request.limit(1)).first
+  }
+
+  /// As ``fetchOne(_:)``, within a transaction of the app's own.
+  public func fetchOne<E: Entity>(_ request: QueryInterfaceRequest<E>, in db: Database) throws -> E? {
+    try fetchAll(request.limit(1), in: db).first
+  }
+
+  /// Calls `body` with entities of a request, as many at a time as `count` says: a million need the memory of as many as these lead to.
+  ///
+  /// An object that entities of two parts lead to is one in each part.
+  ///
+  /// - Throws: as ``fetchAll(_:)``, and what `body` throws.
+  public func forEach<E: Entity>(
+    _ request: QueryInterfaceRequest<E>, atATime count: Int = 1000, in db: Database, _ body: ([E]) throws -> Void
+  ) throws {
+    do {
+      let type = try catalog.known(E.self)
+      let table = catalog.table(of: type)
+      let cursor = try Row.fetchCursor(db, request.select(table.primaryKey.map { Column(table.columns[$0].name) }))
+      var keys: [[DatabaseValue]] = []
+      func flush() throws {
+        guard !keys.isEmpty else { return }
+        let reader = EntityReader(catalog, db)
+        let roots = try reader.read(type: type, primaryKeys: keys).compactMap(\.self)
+        keys.removeAll(keepingCapacity: true)
+        try body(reader.graph(roots: roots).make(E.self))
+      }
+      while let row = try cursor.next() {
+        keys.append(table.primaryKey.indices.map { row[$0] as DatabaseValue })
+        if keys.count >= max(1, count) { try flush() }
+      }
+      try flush()
+    } catch { throw EntityError.ofDatabase(error) }
+  }
+
+  private static func graph<E: Entity>(_ request: QueryInterfaceRequest<E>, _ catalog: EntityCatalog, _ db: Database)
+    throws -> EntityGraph
+  {
+    let reader = EntityReader(catalog, db)
+    return try reader.graph(roots: reader.read(request))
+  }
+}

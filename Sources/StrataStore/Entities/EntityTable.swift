@@ -1,0 +1,138 @@
+internal import GRDB
+internal import StrataCore
+
+/// The columns of a table that mappings name, each with a slot.
+struct EntityTable: Sendable {
+  struct Column: Sendable {
+    /// As the table spells it.
+    let name: String
+    let declared: String
+    let isNotNull: Bool
+    let hasDefault: Bool
+    /// How SQLite compares it in its primary key or unique index.
+    var collation = "BINARY"
+  }
+
+  let name: String
+  private(set) var columns: [Column] = []
+  /// The slots of the primary key; of a table without one, that of the hidden `rowid`.
+  private(set) var primaryKey: [Int] = []
+  /// The slot that is the rowid, whose value SQLite chooses where a new row has none.
+  private(set) var rowID: Int?
+  /// Columns of unique indexes that hold for all rows, each in lower case and sorted.
+  private(set) var uniqueKeys: Set<[String]> = []
+  /// The slots in a unique index.
+  var uniqueSlots: Set<Int> { Set(columns.indices.filter { uniqueNames.contains(columns[$0].name.lowercased()) }) }
+  private var uniqueNames: Set<String> = []
+  private var slots: [String: Int] = [:]
+  private let known: [String: Column]
+  /// What each column of the table refers to, by its name in lower case.
+  private let references: [String: (table: String, column: String)]
+
+  /// - Throws: ``EntityError`` with the code `invalidMapping` where there is no such table.
+  init(_ name: String, _ db: Database) throws {
+    guard try db.tableExists(name) else {
+      throw EntityError(.invalidMapping, "there is no such table; make it with the app's migrations first", table: name)
+    }
+    self.name = name
+    var known: [String: Column] = [:]
+    let sql = "SELECT name, type, \"notnull\", dflt_value, hidden FROM pragma_table_xinfo(?)"
+    for column in try Row.fetchAll(db, sql: sql, arguments: [name]) {
+      // Generated columns are hidden ones, of the kinds 2 and 3.
+      known[(column["name"] as String).lowercased()] = Column(
+        name: column["name"], declared: column["type"] ?? "", isNotNull: column["notnull"],
+        hasDefault: !(column["dflt_value"] as DatabaseValue).isNull || (column["hidden"] as Int) >= 2)
+    }
+    let key = try db.primaryKey(name)
+    let indexes = "SELECT name, partial FROM pragma_index_list(?) WHERE \"unique\""
+    for index in try Row.fetchAll(db, sql: indexes, arguments: [name]) {
+      let parts = try Row.fetchAll(
+        db, sql: "SELECT name, coll FROM pragma_index_xinfo(?) WHERE key", arguments: [index["name"] as String])
+      let names = parts.map { ($0["name"] as String?)?.lowercased() }
+      for (name, part) in zip(names, parts) {
+        if let name {
+          known[name]?.collation = part["coll"]
+          uniqueNames.insert(name)
+        }
+      }
+      // An index of an expression has no names.
+      if index["partial"] == 0, !names.contains(nil) { uniqueKeys.insert(names.compactMap(\.self).sorted()) }
+    }
+    uniqueKeys.insert(key.columns.map { $0.lowercased() }.sorted())
+    uniqueNames.formUnion(key.columns.map { $0.lowercased() })
+    // The hidden column of a table without a primary key.
+    for column in key.columns where known[column.lowercased()] == nil {
+      known[column.lowercased()] = Column(name: column, declared: "INTEGER", isNotNull: false, hasDefault: true)
+    }
+    self.known = known
+    var references: [String: (table: String, column: String)] = [:]
+    for foreignKey in try db.foreignKeys(on: name) where foreignKey.mapping.count == 1 {
+      references[foreignKey.mapping[0].origin.lowercased()] = (
+        foreignKey.destinationTable, foreignKey.mapping[0].destination
+      )
+    }
+    self.references = references
+    primaryKey = try key.columns.map { try slot(of: $0) }
+    rowID = try key.rowIDColumn.map { try slot(of: $0) } ?? (key.columns == ["rowid"] ? primaryKey[0] : nil)
+  }
+
+  /// The slot of a column, which has one from now on.
+  ///
+  /// - Throws: ``EntityError`` with the code `invalidMapping` where the table has no such column.
+  mutating func slot(of name: String) throws -> Int {
+    if let slot = slots[name.lowercased()] { return slot }
+    guard let column = known[name.lowercased()] else {
+      let names = known.values.map(\.name).sorted().joined(separator: ", ")
+      throw EntityError(
+        .invalidMapping, "the table has no such column; it has \(names)", table: self.name, columns: [name])
+    }
+    slots[name.lowercased()] = columns.count
+    columns.append(column)
+    return columns.count - 1
+  }
+
+  /// The names of columns that need a value and have no slot.
+  var missingColumns: [String] {
+    known.filter { $0.value.isNotNull && !$0.value.hasDefault && slots[$0.key] == nil }.map(\.value.name).sorted()
+  }
+
+  /// The column of another table that one of this table holds, as the table declares it.
+  func reference(of column: String, to table: String) -> String? {
+    guard let found = references[column.lowercased()], found.table.lowercased() == table.lowercased() else {
+      return nil
+    }
+    return found.column
+  }
+
+  /// Whether SQLite chooses a value for the row where this slot has none.
+  func suppliesValue(of slot: Int) -> Bool { columns[slot].hasDefault || slot == rowID }
+
+  // MARK: SQL
+
+  /// The name of a column, quoted.
+  func quoted(_ slot: Int) -> String { columns[slot].name.quotedDatabaseIdentifier }
+
+  /// All columns that have a slot, in the order of the slots.
+  func selection(of alias: String) -> String {
+    columns.indices.map { "\(alias).\(quoted($0))" }.joined(separator: ", ")
+  }
+
+  /// The values of a row whose first columns are those of ``selection(of:)``, from a place on.
+  func values(_ row: Row, from start: Int = 0) -> [DatabaseValue] {
+    columns.indices.map { row[start + $0] as DatabaseValue }
+  }
+
+  /// A value as the column's collation compares it.
+  func folded(_ value: DatabaseValue, _ slot: Int) -> DatabaseValue {
+    guard case .string(let text) = value.storage else { return value }
+    switch columns[slot].collation.uppercased() {
+    case "NOCASE":
+      let bytes = text.utf8.map { 65...90 ~= $0 ? $0 + 32 : $0 }
+      return String(decoding: bytes, as: UTF8.self).databaseValue
+    case "RTRIM":
+      let end = text.utf8.lastIndex { $0 != 32 }.map { text.utf8.index(after: $0) } ?? text.utf8.startIndex
+      return String(text[..<end]).databaseValue
+    default: return value
+    }
+  }
+}

@@ -1,0 +1,95 @@
+internal import GRDB
+internal import StrataCore
+
+/// The rows that rows of the database lead to before a save, read once for each relation.
+final class EntityTargets {
+  /// A relation of a row.
+  struct Place: Hashable {
+    let row: Int
+    /// The entity that declares the relation.
+    let type: Int
+    /// The relation, by its place among those of the entity.
+    let relation: Int
+  }
+
+  private let writer: EntityWriter
+  private var known: [Place: [Int]] = [:]
+  /// The rows of the table of pairs, next to those that they lead to.
+  private var knownPairs: [Place: [Int]] = [:]
+  private var catalog: EntityCatalog { writer.catalog }
+
+  init(_ writer: EntityWriter) { self.writer = writer }
+
+  /// The rows of a place that was loaded, in their order.
+  func rows(of place: Place) -> [Int] { known[place] ?? [] }
+
+  /// The pairs of a place that was loaded, as many as there are rows.
+  func pairs(of place: Place) -> [Int] { knownPairs[place] ?? [] }
+
+  /// Reads the rows of places that were not read: one query for each relation.
+  func load(_ places: [Place]) throws {
+    var groups: [[Int]: [Place]] = [:]
+    for place in places where known[place] == nil {
+      known[place] = []
+      // Nothing leads from a row that is not in the table.
+      if !writer.rows[place.row].isNew { groups[[place.type, place.relation], default: []].append(place) }
+    }
+    for (key, places) in groups.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
+      try load(places, catalog.types[key[0]].relations[key[1]])
+    }
+  }
+
+  private func load(_ places: [Place], _ relation: EntityType.Relation) throws {
+    let target = catalog.types[relation.target]
+    let table = catalog.tables[target.table]
+    /// The places whose row has a value in a slot, and the values.
+    func tuples(_ slot: Int) -> (places: [Place], values: [[DatabaseValue]]) {
+      let asking = places.filter { !(writer.rows[$0.row].original?[slot].isNull ?? true) }
+      return (asking, asking.map { [writer.rows[$0.row].original?[slot] ?? .null] })
+    }
+    switch relation.kind {
+    case .toOne(let slot, let referenced):
+      let (asking, values) = tuples(slot)
+      try table.forEachRow(where: [referenced], in: values, writer.db) { index, values in
+        known[asking[index]]?.append(writer.row(values, table: target.table, type: relation.target))
+      }
+    case .toMany(let slot, let referenced, let order, _):
+      let (asking, values) = tuples(referenced)
+      try table.forEachRow(where: [slot], in: values, order: table.order(order), writer.db) { index, values in
+        known[asking[index]]?.append(writer.row(values, table: target.table, type: relation.target))
+      }
+    case .through(let pairs, let order, _):
+      let (asking, values) = tuples(pairs.fromReferenced)
+      let pairTable = catalog.tables[pairs.table]
+      var found: [(place: Place, pair: Int, value: DatabaseValue)] = []
+      var pairOrder: EntityType.Relation.Order?
+      if case .kept? = order { pairOrder = order }
+      try pairTable.forEachRow(where: [pairs.from], in: values, order: pairTable.order(pairOrder), writer.db) {
+        index, values in
+        found.append((asking[index], writer.row(values, table: pairs.table, type: nil), values[pairs.to]))
+      }
+      var targets: [Int?] = found.map { _ in nil }
+      try table.forEachRow(where: [pairs.toReferenced], in: found.map { [$0.value] }, writer.db) { index, values in
+        targets[index] = writer.row(values, table: target.table, type: relation.target)
+      }
+      for (pair, target) in zip(found, targets) {
+        guard let target else { continue }
+        known[pair.place]?.append(target)
+        knownPairs[pair.place, default: []].append(pair.pair)
+      }
+    }
+  }
+}
+
+extension EntityTable {
+  /// SQL over the table `t` that orders the rows of a list: by what keeps the order, then by primary key.
+  func order(_ order: EntityType.Relation.Order?) -> String {
+    let key = primaryKey.map { "t.\(quoted($0))" }
+    switch order {
+    case nil: return key.joined(separator: ", ")
+    case .kept(let slot): return (["t.\(quoted(slot))"] + key).joined(separator: ", ")
+    case .sorted(let slot, let isDescending):
+      return (["t.\(quoted(slot))\(isDescending ? " DESC" : "")"] + key).joined(separator: ", ")
+    }
+  }
+}

@@ -1,0 +1,119 @@
+internal import GRDB
+internal import StrataCore
+
+/// How one entity is kept, compared with its table.
+struct EntityType: Sendable {
+  /// A field in a column.
+  struct Attribute: Sendable {
+    /// The field, by its place in the schema.
+    let place: Int
+    let slot: Int
+    let coding: ColumnCoding
+    let isWritten: Bool
+    /// Whether what comes in counts, whatever is there.
+    let isPlain: Bool
+  }
+
+  /// A field that leads to other entities.
+  struct Relation: Sendable {
+    enum Kind: Sendable {
+      /// - Parameter referenced: the slot of the other table that the foreign key holds.
+      case toOne(slot: Int, referenced: Int)
+      /// - Parameter slot: the foreign key, in the other table.
+      case toMany(slot: Int, referenced: Int, order: Order?, removed: EntityRelation.Removal)
+      case through(Pairs, order: Order?, removed: EntityRelation.Removal)
+    }
+
+    struct Pairs: Sendable {
+      let table: Int
+      let from: Int
+      let to: Int
+      /// The slots that the two columns hold, in the tables of the two entities.
+      let fromReferenced: Int
+      let toReferenced: Int
+    }
+
+    enum Order: Sendable {
+      /// A slot of the table that holds the foreign key.
+      case kept(Int)
+      /// A slot of the other entity's table.
+      case sorted(Int, isDescending: Bool)
+    }
+
+    /// What the field holds.
+    enum Shape: Sendable { case one, array, set }
+
+    let place: Int
+    let key: String
+    /// The other entity.
+    let target: Int
+    let kind: Kind
+    let shape: Shape
+    let isOptional: Bool
+    /// Whether what is there stays.
+    let keepsLocal: Bool
+  }
+
+  struct Key: Sendable {
+    let name: String
+    let slots: [Int]
+  }
+
+  let type: any Entity.Type
+  let table: Int
+  var attributes: [Attribute] = []
+  var relations: [Relation] = []
+  var keys: [Key] = []
+  /// Merges fields that are not plain; for sources of whole models, and of parts.
+  let merging: (whole: FieldMerging, part: FieldMerging)
+  var schema: ModelSchema { type.schema }
+  var name: String { type.schema.name }
+  /// Whether rules or hooks run on its objects.
+  var finishes: Bool { schema.finishesModels && (schema.decodingHook != nil || schema.validationHook != nil) }
+  /// The shape of records of the attributes.
+  var shape: RecordShape
+
+  init(_ type: any Entity.Type, table: Int) {
+    self.type = type
+    self.table = table
+    merging = (FieldMerging(type, isWhole: true), FieldMerging(type, isWhole: false))
+    shape = type.schema.fullShape
+  }
+
+  func merging(isWhole: Bool) -> FieldMerging { isWhole ? merging.whole : merging.part }
+
+  /// The attribute of a field; `nil` where the field is a relation or in no column.
+  func attribute(of slot: Int) -> Attribute? { attributes.first { $0.slot == slot } }
+
+  /// The record of what a row has in the columns of the attributes.
+  ///
+  /// - Throws: ``EntityError`` with the code `notReadable`.
+  func record(of values: [DatabaseValue], in table: EntityTable) throws -> ModelRecord {
+    ModelRecord(shape: shape, values: try attributes.map { try value(of: $0, values[$0.slot], in: table) })
+  }
+
+  func value(of attribute: Attribute, _ stored: DatabaseValue, in table: EntityTable) throws -> ArchiveValue {
+    do { return try attribute.coding.value(of: stored) } catch {
+      let (column, key) = (table.columns[attribute.slot].name, schema.fields[attribute.place].key)
+      if let error = error as? EntityError {
+        throw error.located(entity: name, path: [.key(key)], table: table.name, columns: [column])
+      }
+      throw EntityError(
+        .notReadable, "the column holds what the property cannot be", entity: name, path: [.key(key)],
+        table: table.name, columns: [column], underlying: error)
+    }
+  }
+
+  func stored(_ value: ArchiveValue, _ attribute: Attribute, in table: EntityTable) throws -> DatabaseValue {
+    do { return try attribute.coding.stored(value) } catch {
+      let column = table.columns[attribute.slot].name
+      if let error = error as? EntityError {
+        throw error.located(
+          entity: name, path: [.key(schema.fields[attribute.place].key)], table: table.name, columns: [column])
+      }
+      throw EntityError(
+        .notStorable, "the column cannot hold the value", entity: name,
+        path: [.key(schema.fields[attribute.place].key)], table: table.name, columns: [column], underlying: error)
+    }
+  }
+}

@@ -1,0 +1,242 @@
+internal import GRDB
+internal import StrataCore
+
+/// Saves nodes in rows, in one transaction:
+///
+///     nodes → rows found by key → attributes merged → relations linked → rows written → rules of models
+///
+/// Nothing is written before it is known what every row will be.
+final class EntityWriter {
+  let db: Database
+  let catalog: EntityCatalog
+  let nodes: EntityNodes
+  /// The names of the keys that find rows; all unless given.
+  let matching: Set<String>?
+  var rows: [EntityRowState] = []
+  /// The row of each node.
+  var rowOfNode: [Int?]
+  var report = EntityReport()
+  private var rowsByKey: [PlainKey: Int] = [:]
+
+  /// What tells rows of a table apart.
+  struct PlainKey: Hashable {
+    let table: Int
+    let values: [DatabaseValue]
+  }
+
+  init(_ nodes: EntityNodes, _ catalog: EntityCatalog, matching: Set<String>?, _ db: Database) {
+    self.db = db
+    self.catalog = catalog
+    self.nodes = nodes
+    self.matching = matching
+    rowOfNode = [Int?](repeating: nil, count: nodes.nodes.count)
+  }
+
+  /// - Throws: ``EntityError``. The caller undoes what was written then.
+  func run() throws -> EntityReport {
+    var matcher = EntityMatcher(self)
+    try matcher.run()
+    try mergeAttributes()
+    var linker = EntityLinker(self, matcher.targets)
+    try linker.run()
+    try completeNewRows()
+    var changes = EntityChanges(self)
+    try changes.run()
+    try finishModels()
+    for root in nodes.roots { report.roots.append(primaryKey(rowOfNode[root] ?? 0)) }
+    return report
+  }
+
+  func table(of row: Int) -> EntityTable { catalog.tables[rows[row].table] }
+
+  func primaryKey(_ row: Int) -> [DatabaseValue] {
+    table(of: row).primaryKey.map { rows[row].values[$0] ?? .null }
+  }
+
+  /// The row of the table that has these values; the same one each time.
+  func row(_ values: [DatabaseValue], table: Int, type: Int?) -> Int {
+    let key = PlainKey(table: table, values: catalog.tables[table].primaryKey.map { values[$0] })
+    if let known = rowsByKey[key] {
+      if rows[known].type == nil { rows[known].type = type }
+      return known
+    }
+    rowsByKey[key] = rows.count
+    rows.append(EntityRowState(table: table, type: type, values))
+    return rows.count - 1
+  }
+
+  func newRow(table: Int, type: Int?) -> Int {
+    rows.append(EntityRowState(table: table, type: type, new: catalog.tables[table].columns.count))
+    return rows.count - 1
+  }
+
+  /// An error about a row.
+  func located(_ error: EntityError, _ row: Int, key: String? = nil) -> EntityError {
+    let path = (rows[row].node.map { nodes.path(of: $0) } ?? []) + (key.map { [.key($0)] } ?? [])
+    return error.located(
+      entity: rows[row].type.map { catalog.types[$0].name }, path: path, table: table(of: row).name)
+  }
+
+  func located(_ error: any Error, node: Int) -> any Error {
+    let (path, name) = (nodes.path(of: node), catalog.types[nodes.nodes[node].type].name)
+    if let error = error as? EntityError { return error.located(entity: name, path: path) }
+    return EntityError.of(error, .invalid, "the values cannot be merged", entity: name, path: path)
+  }
+
+  // MARK: Attributes
+
+  private func mergeAttributes() throws {
+    for number in nodes.nodes.indices {
+      guard let row = rowOfNode[number] else { continue }
+      do { try mergeAttributes(number, row) } catch { throw located(error, node: number) }
+    }
+  }
+
+  private func mergeAttributes(_ number: Int, _ row: Int) throws {
+    let node = nodes.nodes[number]
+    let (type, table) = (catalog.types[node.type], table(of: row))
+    let isFirst = rows[row].node == number
+    let merging = type.merging(isWhole: nodes.isWhole)
+    if rows[row].isNew && isFirst {
+      for (attribute, value) in zip(type.attributes, node.values) {
+        guard let value else { continue }
+        let whole = attribute.isPlain ? value : try merging.completed(value)
+        rows[row].values[attribute.slot] = try type.stored(whole, attribute, in: table)
+      }
+      return
+    }
+    let needsMerging =
+      merging.hasHooks || zip(type.attributes, node.values).contains { !$0.isPlain && $1 != nil }
+    guard needsMerging else {
+      for (attribute, value) in zip(type.attributes, node.values) {
+        guard let value else { continue }
+        try set(type.stored(value, attribute, in: table), attribute, type, row, isFirst)
+      }
+      return
+    }
+    let known = rows[row].values.map { $0 ?? .null }
+    let local = try type.record(of: known, in: table)
+    let keys = zip(type.attributes, node.values).filter { $1 != nil }.map { type.schema.fields[$0.0.place].key }
+    let shape = RecordShape(
+      typeName: type.schema.name, modelVersion: type.schema.modelVersion, keys: keys,
+      levels: type.schema.fullShape.levels)
+    let server = ModelRecord(shape: shape, values: node.values.compactMap(\.self))
+    let merged = try merging.merged(server, into: local)
+    for (attribute, before) in zip(type.attributes, local.values) {
+      guard let value = merged[type.schema.fields[attribute.place].key], attribute.isWritten,
+        !ArchiveValue.areSame(before, value)
+      else { continue }
+      try set(type.stored(value, attribute, in: table), attribute, type, row, isFirst)
+    }
+  }
+
+  private func set(
+    _ value: DatabaseValue, _ attribute: EntityType.Attribute, _ type: EntityType, _ row: Int, _ isFirst: Bool
+  ) throws {
+    let known = rows[row].values[attribute.slot]
+    guard known != value else { return }
+    let table = table(of: row)
+    // What has several forms, as a date in text, is the same in each.
+    if let known, !attribute.coding.isExact, !known.isNull, !value.isNull,
+      // A column that cannot be read is written anew.
+      let old = try? attribute.coding.value(of: known), old.isSame(as: try attribute.coding.value(of: value))
+    {
+      return
+    }
+    let key = type.schema.fields[attribute.place].key
+    func clash(_ reason: String) -> EntityError {
+      EntityError(
+        .clash, reason, entity: type.name, path: [.key(key)], table: table.name,
+        columns: [table.columns[attribute.slot].name])
+    }
+    if nodes.isWhole, !isFirst, known != nil {
+      throw clash("two objects are of one row, and differ; save one of them, or make them agree")
+    }
+    if !rows[row].isNew, table.primaryKey.contains(attribute.slot) {
+      throw clash("the row that a key finds has another primary key, which cannot change")
+    }
+    rows[row].values[attribute.slot] = value
+  }
+
+  // MARK: New rows
+
+  /// Supplies what is absent in new rows, and finds what nothing supplies.
+  private func completeNewRows() throws {
+    for row in rows.indices where rows[row].isNew && !rows[row].isDeleted {
+      if let number = rows[row].type { try supplyDefaults(row, number) }
+      let table = table(of: row)
+      for (slot, column) in table.columns.enumerated()
+      where column.isNotNull && rows[row].references[slot] == nil && rows[row].values[slot]?.isNull ?? true {
+        guard rows[row].values[slot] != nil || !table.suppliesValue(of: slot) else { continue }
+        if slot == table.rowID { continue }
+        throw located(
+          EntityError(
+            .missingValue, "the column must have a value, and what is saved has none for it", columns: [column.name]),
+          row, key: key(of: slot, row))
+      }
+    }
+  }
+
+  private func supplyDefaults(_ row: Int, _ number: Int) throws {
+    let (type, table) = (catalog.types[number], table(of: row))
+    for (place, attribute) in type.attributes.enumerated()
+    where attribute.isWritten && rows[row].values[attribute.slot] == nil && rows[row].references[attribute.slot] == nil
+    {
+      let field = type.schema.fields[attribute.place]
+      do {
+        if let value = try nodes.defaults[number]?[place] ?? field.makeDefault?() {
+          rows[row].values[attribute.slot] = try type.stored(value, attribute, in: table)
+        } else if !field.isOptional, !table.suppliesValue(of: attribute.slot) {
+          throw EntityError(
+            .missingValue, "the row is new, and the property is absent; give it a default, or name a row that is there",
+            columns: [table.columns[attribute.slot].name])
+        }
+      } catch {
+        guard let error = error as? EntityError else { throw error }
+        throw located(error, row, key: error.path.isEmpty ? field.key : nil)
+      }
+    }
+  }
+
+  /// The property that is in a column of a row.
+  func key(of slot: Int, _ row: Int) -> String? {
+    guard let type = rows[row].type.map({ catalog.types[$0] }) else { return nil }
+    if let attribute = type.attribute(of: slot) { return type.schema.fields[attribute.place].key }
+    return type.relations.first { if case .toOne(slot, _) = $0.kind { true } else { false } }?.key
+  }
+
+  // MARK: Rules and hooks
+
+  /// Makes the models with rules or hooks whose rows were written, and keeps what these replaced.
+  private func finishModels() throws {
+    var numbers: [Int: [Int]] = [:]
+    for row in rows.indices where !rows[row].isDeleted {
+      guard let type = rows[row].type, catalog.types[type].finishes, rows[row].isChanged else { continue }
+      numbers[type, default: []].append(row)
+    }
+    for (number, changed) in numbers.sorted(by: { $0.key < $1.key }) {
+      let type = catalog.types[number]
+      let reader = EntityReader(catalog, db)
+      let found = try reader.read(type: number, primaryKeys: changed.map { primaryKey($0) })
+      let models: [any VersionedModel]
+      do { models = try reader.graph(roots: found.map { $0 ?? 0 }).models(source: .merge) } catch {
+        let place = (error as? ArchiveError)?.codingPath.first
+        let row = if case .index(let index)? = place { changed[index] } else { changed[0] }
+        throw located(
+          EntityError(
+            .invalid, "the rules of the model, or its code, refuse what the row would be; nothing was saved",
+            underlying: error), row)
+      }
+      for (row, model) in zip(changed, models) {
+        let record = try model.shallowRecord(ReferencedObjects())
+        for attribute in type.attributes where attribute.isWritten {
+          guard let value = record[type.schema.fields[attribute.place].key] else { continue }
+          try set(type.stored(value, attribute, in: table(of: row)), attribute, type, row, true)
+        }
+      }
+    }
+    guard !numbers.isEmpty else { return }
+    var changes = EntityChanges(self)
+    try changes.run()
+  }
+}

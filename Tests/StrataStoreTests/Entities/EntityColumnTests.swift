@@ -1,0 +1,213 @@
+import Foundation
+import GRDB
+import StrataCore
+import StrataStore
+import Testing
+
+@Suite("Entities: what columns hold")
+struct EntityColumnTests {
+  /// A model of one value, in a column of one type.
+  struct Box<T: Archivable & Sendable & Equatable>: VersionedModel, Entity {
+    let id: Int
+    var value: T
+    static var schema: ModelSchema {
+      .cached(Box<T>.self) {
+        ModelSchema(
+          Box<T>.self, name: "Box<\(T.self)>", version: 1,
+          fields: [FieldInfo("id", Int.self), FieldInfo("value", T.self)])
+      }
+    }
+    init(_ value: T) { (id, self.value) = (1, value) }
+    init(fields reader: inout ArchiveReader) throws {
+      id = try reader.field(0)
+      value = try reader.field(1)
+    }
+    func encodeFields(to writer: inout ArchiveWriter) throws {
+      try writer.field(0, id)
+      try writer.field(1, value)
+    }
+    static var entityMapping: EntityMapping { EntityMapping(table: "box") }
+  }
+
+  static let declarations = [
+    "", "TEXT", "VARCHAR(10)", "INTEGER", "BIGINT", "REAL", "DOUBLE", "NUMERIC", "DATETIME", "BOOLEAN", "BLOB",
+    "STRING", "DECIMAL(10,5)",
+  ]
+
+  /// What comes back of a value, and what a second save wrote; `nil` where it was refused.
+  static func saved<T: Archivable & Sendable & Equatable>(_ value: T, _ declared: String) throws -> (T, EntityReport)? {
+    let queue = try database { db in try db.execute(sql: "CREATE TABLE box (id INTEGER PRIMARY KEY, value \(declared))")
+    }
+    let entities = try EntityStore(queue, Box<T>.self)
+    do { try entities.saveNow(Box(value)) } catch let error as EntityError {
+      #expect(error.code == .notStorable, "\(error)")
+      #expect(try queue.lines("SELECT * FROM box").isEmpty)
+      return nil
+    }
+    let found = try queue.read { db in try entities.fetchAll(Box<T>.all(), in: db) }
+    return (try #require(found.first).value, try entities.saveNow(Box(value)))
+  }
+
+  /// Every value comes back as it was from a column of every type, or is refused; a second save writes nothing.
+  static func check<T: Archivable & Sendable & Equatable>(
+    _ values: [T], refused: Set<String> = [], _ line: Int = #line, same: (T, T) -> Bool = { $0 == $1 }
+  ) throws {
+    for declared in declarations {
+      for value in values {
+        guard let (back, again) = try saved(value, declared) else {
+          #expect(refused.contains(declared) || refused.contains("any"), "\(value) in \(declared), line \(line)")
+          continue
+        }
+        #expect(same(back, value), "\(value) became \(back) in \(declared), line \(line)")
+        #expect(again.isEmpty, "\(value) was written again in \(declared), line \(line)")
+      }
+    }
+  }
+
+  @Test("K-5: numbers and booleans come back exactly, whatever the column is")
+  func numbers() throws {
+    try Self.check([true, false])
+    try Self.check([0, 1, -1, Int.max, Int.min, 1 << 53, (1 << 53) + 1], refused: ["REAL", "DOUBLE"])
+    try Self.check([UInt8.min, .max])
+    try Self.check([UInt64.max, 7], refused: ["any"])
+    try Self.check([Int128.max, 3], refused: ["any"])
+    try Self.check([
+      0.0, 1, -1.5, 0.1, 1e300, .infinity, -.infinity, .leastNonzeroMagnitude, 9_007_199_254_740_992, 1e18, 1e19,
+    ])
+    try Self.check([Float(0.1), 3, .greatestFiniteMagnitude])
+    #expect(try Self.saved(Double.nan, "REAL") == nil)
+    #expect(try Self.saved(Float.nan, "") == nil)
+    try Self.check([Optional(5), nil])
+  }
+
+  @Test("texts come back exactly or are refused: SQLite makes numbers of some, and cuts others off")
+  func texts() throws {
+    let numbers: Set = [
+      "INTEGER", "BIGINT", "REAL", "DOUBLE", "NUMERIC", "DATETIME", "BOOLEAN", "STRING", "DECIMAL(10,5)",
+    ]
+    try Self.check(["", "a", "é", "e\u{301}", "7a", "1-2", "--1", "inf", "nan", "0x10", " ", "."], refused: [])
+    for text in ["007", "7", " 7", "7 ", "1e5", "-.5", "+3", "3.", "1.0", "\t1\n", "9223372036854775808"] {
+      try Self.check([text], refused: numbers)
+    }
+    #expect(try Self.saved("a\u{0}b", "TEXT") == nil)
+    try Self.check([URL(string: "https://example.com/ä?b=c#d")!, URL(string: "a")!])
+  }
+
+  @Test("dates, UUIDs, decimals, data and enums come back")
+  func others() throws {
+    let dates = [0, 1, 0.5, 0.123, 1_000_000.123456, 812_345_678.123_456_7, -5e9].map {
+      Date(timeIntervalSinceReferenceDate: $0)
+    }
+    for declared in ["", "TEXT", "DATETIME", "NUMERIC", "BLOB", "STRING"] {
+      for date in dates {
+        let (back, again) = try #require(try Self.saved(date, declared))
+        #expect(back == date, "\(date.timeIntervalSinceReferenceDate) in \(declared)")
+        #expect(again.isEmpty)
+      }
+    }
+    for declared in ["REAL", "INTEGER", "DOUBLE", "BIGINT"] {
+      for date in dates {
+        let (back, again) = try #require(try Self.saved(date, declared))
+        #expect(abs(back.timeIntervalSince(date)) < 2.5e-7)
+        #expect(again.isEmpty)
+      }
+    }
+    #expect(try Self.saved(Date(timeIntervalSinceReferenceDate: .nan), "TEXT") == nil)
+    #expect(try Self.saved(Date(timeIntervalSinceReferenceDate: 1e14), "TEXT") == nil)
+    try Self.check([UUID(), UUID(uuidString: "00000000-0000-0000-0000-000000000000")!])
+    try Self.check(
+      [Decimal(string: "0.1")!, Decimal(string: "12345678901234567890.123456789")!, 0, -7],
+      refused: Set(Self.declarations))
+    #expect(try Self.saved(Decimal(string: "0.1")!, "NUMERIC")?.0 == Decimal(string: "0.1"))
+    #expect(try Self.saved(Decimal.nan, "TEXT") == nil)
+    try Self.check([Data(), Data([0, 255, 7])])
+    try Self.check([Stage.draft, .closed])
+  }
+
+  @Test("lists, dictionaries and models that are no relation are archives, which later versions open")
+  func archives() throws {
+    try Self.check([[1, 2], []], refused: [])
+    try Self.check([["a": 1], [:]])
+    try Self.check([Part(name: "a", weight: 1.5), Part(name: "b", weight: nil)])
+    try Self.check([Optional(Reminder.at(Date(timeIntervalSince1970: 5), repeats: nil)), nil])
+    let queue = try database { db in try db.execute(sql: "CREATE TABLE box (id INTEGER PRIMARY KEY, value BLOB)") }
+    let old = try ArchiveEncoder().encode(ModelRecord(typeName: "Part", modelVersion: 1, fields: [("name", "old")]))
+    try queue.write { db in try db.execute(sql: "INSERT INTO box VALUES (1, ?)", arguments: [old]) }
+    let entities = try EntityStore(queue, Box<Part>.self)
+    let found = try queue.read { db in try entities.fetchAll(Box<Part>.all(), in: db) }
+    #expect(found.first?.value == Part(name: "old", weight: nil))
+    let newer = try ArchiveEncoder().encode(ModelRecord(typeName: "Part", modelVersion: 9, fields: [("name", "new")]))
+    try queue.write { db in try db.execute(sql: "UPDATE box SET value = ?", arguments: [newer]) }
+    let error = entityError(.notReadable) { try queue.read { db in try entities.fetchAll(Box<Part>.all(), in: db) } }
+    #expect(error?.columns == ["value"])
+    #expect((error?.underlyingError as? ArchiveError)?.code == .newerModel)
+  }
+
+  @Test("a column that holds something else is an error that names it, and never a default")
+  func unreadable() throws {
+    let queue = try database { db in try db.execute(sql: "CREATE TABLE box (id INTEGER PRIMARY KEY, value)") }
+    func check<T: Archivable & Sendable & Equatable>(_ type: T.Type, _ values: [any DatabaseValueConvertible]) throws {
+      let entities = try EntityStore(queue, Box<T>.self)
+      for value in values {
+        try queue.write { db in
+          try db.execute(sql: "INSERT OR REPLACE INTO box VALUES (1, ?)", arguments: [value])
+          let error = entityError(.notReadable) { try entities.fetchAll(Box<T>.all(), in: db) }
+          #expect(
+            error?.path.last == .key("value") && error?.entity == "Box<\(T.self)>",
+            "\(T.self) \(value) \(String(describing: error))")
+        }
+      }
+    }
+    let null = DatabaseValue.null
+    try check(Bool.self, [2, "yes", 0.5, Data(), null])
+    try check(Int.self, ["x", 1.5, Data(), null, "1.0"])
+    try check(UInt8.self, [256, -1])
+    try check(Double.self, ["x", Data(), null])
+    try check(Float.self, [0.1, 1e300])
+    try check(String.self, [1, 1.5, Data(), null])
+    try check(Date.self, ["yesterday", Data(), null])
+    try check(UUID.self, ["x", 1, Data([1]), null])
+    try check(Decimal.self, ["x", Data(), null])
+    try check(Data.self, [1, null])
+    try check(Stage.self, ["gone", 1, null])
+    try check([Int].self, [Data([1]), "x", null])
+  }
+
+  @Test("O-3, O-4: forms of columns of their own")
+  func forms() throws {
+    struct Forms: DescribedModel, Entity, Equatable {
+      let id: Int
+      var flag: Bool
+      var tags: [String]
+      var seen: Date
+      var made: Int
+      var cache: Int
+
+      static let fields = Fields(
+        Forms.self, version: 1, Field("id", \.id), Field("flag", \.flag), Field("tags", \.tags), Field("seen", \.seen),
+        Field("made", \.made, default: 0), Field("cache", \.cache, default: 3),
+        make: { Forms(id: $0, flag: $1, tags: $2, seen: $3, made: $4, cache: $5) })
+      static let entityMapping = EntityMapping(
+        table: "forms",
+        columns: [
+          "flag": .column("flag", by: ReversibleTransformer<String, Bool>({ $0 == "Y" }, reverse: { $0 ? "Y" : "N" })),
+          "tags": .json("tags"), "seen": .date("seen", .millisecondsSince1970), "made": .readOnly("made"),
+          "cache": .none,
+        ])
+    }
+    let queue = try database { db in
+      try db.execute(
+        sql: """
+          CREATE TABLE forms (id INTEGER PRIMARY KEY, flag TEXT NOT NULL, tags TEXT NOT NULL, seen INTEGER NOT NULL,
+          made INTEGER NOT NULL GENERATED ALWAYS AS (id * 2) STORED)
+          """)
+    }
+    let entities = try EntityStore(queue, Forms.self)
+    let forms = Forms(id: 4, flag: true, tags: ["a", "b"], seen: Date(timeIntervalSince1970: 5.25), made: 77, cache: 9)
+    try entities.saveNow(forms)
+    #expect(try queue.lines("SELECT * FROM forms") == [#"4|Y|["a","b"]|5250|8"#])
+    let back = try queue.read { db in try #require(try entities.fetchOne(Forms.all(), in: db)) }
+    #expect(back == Forms(id: 4, flag: true, tags: ["a", "b"], seen: forms.seen, made: 8, cache: 3))
+    #expect(try entities.saveNow(forms).isEmpty)
+  }
+}

@@ -1,0 +1,124 @@
+import Foundation
+import GRDB
+import StrataCore
+import StrataStore
+import Testing
+
+@Suite("Contract: models as rows (O)")
+struct EntityContractTests {
+  let queue: DatabaseQueue
+  let entities: EntityStore
+
+  init() throws {
+    queue = try database(familyTables)
+    entities = try EntityStore(queue, Parent.self)
+  }
+
+  private func family(_ number: String = "1") -> Parent {
+    let ordered = (3..<6).map { Child($0) }
+    let unordered = (0..<3).map { Child($0) }
+    return Parent(
+      date: Date(timeIntervalSince1970: 1_000_000_000.25), numberString: number, requiredString: "required",
+      orderedChildren: ordered, unorderedChildren: Set(unordered))
+  }
+
+  @Test("O-10, O-11, O-13, O-17: a parent with children goes into rows and comes back, with its cycles")
+  func roundTrip() async throws {
+    let report = try await entities.save(family())
+    #expect(report["parent"] == .init(inserted: 1))
+    #expect(report["child"] == .init(inserted: 6))
+    let parents = try await entities.fetchAll(Parent.all())
+    let parent = try #require(parents.first)
+    #expect(parents.count == 1)
+    #expect(parent.date == Date(timeIntervalSince1970: 1_000_000_000.25))
+    #expect(parent.numberString == "1")
+    #expect(parent.requiredString == "required")
+    #expect(parent.orderedChildren.map(\.childID) == [3, 4, 5])
+    #expect(parent.unorderedChildren.map(\.childID).sorted() == [0, 1, 2])
+    for child in parent.orderedChildren {
+      #expect(child.parent2 === parent)
+      #expect(child.parent1 == nil)
+    }
+    for child in parent.unorderedChildren { #expect(child.parent1 === parent) }
+  }
+
+  @Test("O-23: saving the same again writes nothing")
+  func savedTwice() async throws {
+    try await entities.save(family())
+    let again = try await entities.save(family())
+    #expect(again.isEmpty)
+    #expect(again["parent"] == .init(unchanged: 1))
+    #expect(again["child"] == .init(unchanged: 6))
+    // And what was read.
+    let parents = try await entities.fetchAll(Parent.all())
+    #expect(try await entities.save(parents).isEmpty)
+  }
+
+  @Test("O-18: uniquing by key finds the row, also of what the same transaction wrote")
+  func uniquing() throws {
+    try queue.write { db in
+      let first = try entities.save(family(), in: db)
+      let second = try entities.save(Parent(numberString: "1", requiredString: "other"), in: db)
+      #expect(first.roots == second.roots)
+      #expect(second["parent"] == .init(updated: 1))
+    }
+    #expect(try queue.lines("SELECT string FROM parent") == ["other"])
+  }
+
+  @Test("O-16, O-19: children that a list lost leave it, the others are the same rows in their order")
+  func removed() async throws {
+    try await entities.save(family())
+    let ids = try queue.lines("SELECT id, childID FROM child WHERE childID IN (3, 5) ORDER BY id")
+    let parents = try await entities.fetchAll(Parent.all())
+    parents[0].orderedChildren.remove(at: 1)
+    parents[0].unorderedChildren = parents[0].unorderedChildren.filter { $0.childID != 2 }
+    let report = try await entities.save(parents)
+    #expect(report["child"] == .init(updated: 2, unchanged: 4))
+    let again = try await entities.fetchAll(Parent.all())
+    #expect(again[0].orderedChildren.map(\.childID) == [3, 5])
+    #expect(again[0].unorderedChildren.map(\.childID).sorted() == [0, 1])
+    #expect(try queue.lines("SELECT id, childID FROM child WHERE childID IN (3, 5) ORDER BY id") == ids)
+    // O-25: the other side has let go, and the rows are still there.
+    #expect(try queue.lines("SELECT parent1, parent2, place FROM child WHERE childID IN (2, 4)") == ["-|-|-", "-|-|-"])
+  }
+
+  @Test("O-15: a required value that is missing fails the save, and names entity, path and column")
+  func required() throws {
+    let error = entityError(.missingValue) { try entities.saveNow(Parent(numberString: "1", requiredString: nil)) }
+    #expect(error?.entity == "Parent")
+    #expect(error?.path == [.key("requiredString")])
+    #expect(error?.columns == ["string"])
+    #expect(try queue.lines("SELECT * FROM parent").isEmpty)
+  }
+
+  @Test("O-14, O-21, O-22: what fails in a child leaves every row as it was")
+  func allOrNothing() throws {
+    let family = family()
+    try queue.write { db in _ = try entities.save(family, in: db) }
+    let before = try queue.lines("SELECT * FROM parent") + queue.lines("SELECT * FROM child")
+    family.requiredString = "changed"
+    let bad = Parent(numberString: "no number", requiredString: "x")
+    defer { withExtendedLifetime(bad) {} }
+    family.orderedChildren.append(Child(7, parent2: bad))
+    let error = entityError(.notStorable) { try entities.saveNow(family) }
+    #expect(error?.entity == "Parent")
+    #expect(error?.path == [.key("orderedChildren"), .index(3), .key("parent2"), .key("numberString")])
+    #expect(error?.columns == ["number"])
+    #expect(error?.underlyingError is TransformError || error?.underlyingError is ArchiveError)
+    #expect(try queue.lines("SELECT * FROM parent") + queue.lines("SELECT * FROM child") == before)
+    // The transaction goes on.
+    try queue.write { db in
+      entityError(.notStorable) { try entities.save(family, in: db) }
+      try entities.save(Parent(numberString: "2", requiredString: "fine"), in: db)
+    }
+    #expect(try queue.lines("SELECT number FROM parent ORDER BY number") == ["1", "2"])
+  }
+}
+
+extension EntityStore {
+  /// Saves in a transaction of its own.
+  @discardableResult
+  func saveNow<E: Entity>(_ model: E, matching keys: [String]? = nil) throws -> EntityReport {
+    try writer.write { db in try save(model, matching: keys, in: db) }
+  }
+}
