@@ -190,27 +190,33 @@ struct EntityChanges {
   /// Gives way where rows exchange unique values: sets those of one row to null, or to a number that no other row has.
   ///
   /// - Returns: whether anything was set.
-  private mutating func park(_ parked: inout Set<Int>) throws -> Bool {
-    var isDone = false
-    for operation in waiting where operation.kind == .update {
-      guard let error = operation.error, error.extendedResultCode == .SQLITE_CONSTRAINT_UNIQUE,
-        parked.insert(operation.row).inserted
-      else { continue }
-      let (row, table) = (operation.row, writer.table(of: operation.row))
-      let unique = table.uniqueSlots.subtracting(table.primaryKey)
-      let settings: [(slot: Int, value: DatabaseValue)] = unique.sorted().compactMap { slot in
-        guard let value = writer.rows[row].values[slot], value != writer.rows[row].original?[slot] else { return nil }
+  private func park(_ parked: inout Set<Int>) throws -> Bool {
+    guard waiting.contains(where: { $0.error?.extendedResultCode == .SQLITE_CONSTRAINT_UNIQUE }) else { return false }
+    // Those that SQLite refused first; then those that have not been tried, because they wait for other rows.
+    let updates = waiting.filter { $0.kind == .update && !parked.contains($0.row) }
+    for group in [updates.filter { $0.error != nil }, updates.filter { $0.error == nil }] {
+      var isDone = false
+      for operation in group where try parked.insert(operation.row).inserted && park(operation.row) { isDone = true }
+      if isDone { return true }
+    }
+    return false
+  }
+
+  private func park(_ row: Int) throws -> Bool {
+    let table = writer.table(of: row)
+    let settings: [(slot: Int, value: DatabaseValue)] = table.uniqueSlots.subtracting(table.primaryKey).sorted()
+      .compactMap { slot in
+        let state = writer.rows[row]
+        guard state.references[slot] != nil || state.values[slot] != state.original?[slot] else { return nil }
         if !table.columns[slot].isNotNull { return (slot, .null) }
-        guard case .int64? = writer.rows[row].original?[slot].storage else { return nil }
+        guard case .int64? = state.original?[slot].storage, state.references[slot] == nil else { return nil }
         return (slot, (Int64.min + Int64(row)).databaseValue)
       }
-      guard !settings.isEmpty else { continue }
-      do { try write(settings, row) } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
-        continue
-      }
-      isDone = true
+    guard !settings.isEmpty else { return false }
+    do { try write(settings, row) } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
+      return false
     }
-    return isDone
+    return true
   }
 
   // MARK: Account
