@@ -14,13 +14,22 @@ extension EntityTable {
     where slots: [Int], in tuples: [[DatabaseValue]], order: String? = nil, _ db: Database,
     _ body: (Int, [DatabaseValue]) throws -> Void
   ) throws {
-    let match = slots.enumerated().map { "t.\(quoted($1)) = v.column\($0 + 2)" }.joined(separator: " AND ")
-    try forEachTuple(tuples, db) { values, arguments in
-      var sql =
-        "SELECT v.column1, \(selection(of: "t")) FROM \(values) AS v CROSS JOIN \(name.quotedDatabaseIdentifier) AS t ON \(match)"
-      if let order { sql += " ORDER BY v.column1, \(order)" }
-      let cursor = try Row.fetchCursor(db, sql: sql, arguments: arguments)
-      while let row = try cursor.next() { try body(row[0], self.values(row, from: 1)) }
+    // A null is looked for apart: SQLite finds other values faster by equality.
+    for (nulls, places) in Dictionary(grouping: tuples.indices, by: { tuples[$0].map(\.isNull) })
+      .sorted(by: { $0.value[0] < $1.value[0] })
+    {
+      let match = slots.indices.map { place in
+        "t.\(quoted(slots[place])) \(nulls[place] ? "IS" : "=") v.column\(place + 2)"
+      }
+      try forEachTuple(places.map { tuples[$0] }, db) { values, arguments in
+        var sql = """
+          SELECT v.column1, \(selection(of: "t")) FROM \(values) AS v \
+          CROSS JOIN \(name.quotedDatabaseIdentifier) AS t ON \(match.joined(separator: " AND "))
+          """
+        if let order { sql += " ORDER BY v.column1, \(order)" }
+        let cursor = try Row.fetchCursor(db, sql: sql, arguments: arguments)
+        while let row = try cursor.next() { try body(places[row[0] as Int], self.values(row, from: 1)) }
+      }
     }
   }
 

@@ -50,7 +50,7 @@ struct EntityMatcher {
       var (ready, later, keyless): ([Int], [Int], [Int]) = ([], [], [])
       var candidates: [Int: [Candidate]] = [:]
       for node in pending {
-        let found = try keys(of: node).map { try candidate(node, $0) }
+        let found = try keys(of: node).map { counts($0, node) ? try candidate(node, $0) : .incomplete }
         if found.contains(where: { if case .waits = $0 { true } else { false } }) {
           later.append(node)
         } else if found.contains(where: { if case .complete = $0 { true } else { false } }) {
@@ -100,7 +100,8 @@ struct EntityMatcher {
       case .waits: return .waits
       }
     }
-    return .complete(parts)
+    // A null stands for itself, as the parent of a root does, next to a value.
+    return parts.allSatisfy { $0 == .value(.null) } ? .incomplete : .complete(parts)
   }
 
   private func part(_ number: Int, _ slot: Int) throws -> Candidate {
@@ -119,15 +120,21 @@ struct EntityMatcher {
         continue
       }
       if let target = found.first { return reference(target, referenced) }
+      if owner(of: number, slot) == nil { return .complete([.value(.null)]) }
     }
     for (place, attribute) in type.attributes.enumerated() where attribute.slot == slot {
-      guard let value = node.values[place], !value.isNull else { break }
+      guard let value = node.values[place], !value.isNull || owner(of: number, slot) == nil else { break }
       do { return .complete([.value(table.folded(try type.stored(value, attribute, in: table), slot))]) } catch {
         throw writer.located(error, node: number)
       }
     }
-    if let owner = owners[number]?.first(where: { $0.slot == slot })?.owner { return reference(owner.row, owner.slot) }
+    if let owner = owner(of: number, slot) { return reference(owner.row, owner.slot) }
     return .incomplete
+  }
+
+  /// The node whose list gives a node a foreign key.
+  private func owner(of number: Int, _ slot: Int) -> EntityRowState.Reference? {
+    owners[number]?.first { $0.slot == slot }?.owner
   }
 
   private mutating func matchByKey(_ numbers: [Int], _ candidates: [Int: [Candidate]]) throws {
@@ -138,7 +145,7 @@ struct EntityMatcher {
     {
       let (type, table) = (catalog.types[number], catalog.table(of: number))
       for node in nodes { hits[node] = [Int?](repeating: nil, count: type.keys.count) }
-      for (place, key) in type.keys.enumerated() where counts(key) {
+      for (place, key) in type.keys.enumerated() {
         var (asking, tuples): ([Int], [[DatabaseValue]]) = ([], [])
         for node in nodes {
           guard case .complete(let parts)? = candidates[node]?[place] else { continue }
@@ -148,14 +155,27 @@ struct EntityMatcher {
           tuples.append(values)
         }
         try table.forEachRow(where: key.slots, in: tuples, writer.db) { index, values in
-          hits[asking[index]]?[place] = writer.row(values, table: type.table, type: number)
+          let (node, row) = (asking[index], writer.row(values, table: type.table, type: number))
+          guard hits[node]?[place] == nil else {
+            throw writer.located(
+              EntityError(
+                .clash, "several rows have the values of the key \(key.name), one of which is null; make them differ",
+                table: table.name, columns: key.slots.map { table.columns[$0].name }), node: node)
+          }
+          hits[node]?[place] = row
         }
       }
     }
     for node in numbers { try choose(node, candidates[node] ?? [], hits[node] ?? []) }
   }
 
-  private func counts(_ key: EntityType.Key) -> Bool { writer.matching?.contains(key.name) ?? true }
+  /// Whether a key finds rows: those that a call names are of the roots.
+  private func counts(_ key: EntityType.Key, _ node: Int) -> Bool {
+    let nodes = writer.nodes
+    guard let matching = writer.matching, let root = nodes.roots.first, nodes.nodes[root].type == nodes.nodes[node].type
+    else { return true }
+    return matching.contains(key.name)
+  }
 
   /// Decides which row a node is, of those that its keys find.
   private mutating func choose(_ node: Int, _ candidates: [Candidate], _ hits: [Int?]) throws {
@@ -174,7 +194,7 @@ struct EntityMatcher {
           "the keys \(type.keys[first].name) and \(type.keys[place].name) find two different rows; name one with matching:",
           type.keys[place])
       }
-      for place in 0..<first where counts(type.keys[place]) {
+      for place in 0..<first {
         guard case .complete = candidates[place] else { continue }
         let isSet = type.keys[place].slots.allSatisfy { !(writer.rows[row].values[$0]?.isNull ?? true) }
         guard !isSet else {
@@ -185,7 +205,7 @@ struct EntityMatcher {
       }
       found = row
     }
-    for (place, key) in type.keys.enumerated() where counts(key) {
+    for (place, key) in type.keys.enumerated() {
       guard case .complete(let parts) = candidates[place] else { continue }
       guard let draft = drafts[DraftKey(table: type.table, slots: key.slots, parts: parts)] else { continue }
       guard found == nil || found == draft else {
@@ -195,7 +215,7 @@ struct EntityMatcher {
       found = draft
     }
     let row = found ?? writer.newRow(table: type.table, type: number)
-    for (place, key) in type.keys.enumerated() where counts(key) {
+    for (place, key) in type.keys.enumerated() {
       guard case .complete(let parts) = candidates[place] else { continue }
       drafts[DraftKey(table: type.table, slots: key.slots, parts: parts)] = row
     }

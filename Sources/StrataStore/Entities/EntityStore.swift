@@ -143,7 +143,7 @@ public struct EntityStore: Sendable {
 
   private func check<E: Entity>(_ keys: [String]?, _ type: E.Type) throws {
     guard let keys else { return }
-    let known = Set(catalog.types.flatMap { $0.keys.map(\.name) })
+    let known = Set(catalog.types[try catalog.known(type)].keys.map(\.name))
     for key in keys where !known.contains(key) {
       throw EntityError(
         .invalidMapping, "there is no key \(key); there are \(known.sorted().joined(separator: ", "))",

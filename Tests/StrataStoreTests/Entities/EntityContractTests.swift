@@ -121,4 +121,9 @@ extension EntityStore {
   func saveNow<E: Entity>(_ model: E, matching keys: [String]? = nil) throws -> EntityReport {
     try writer.write { db in try save(model, matching: keys, in: db) }
   }
+
+  @discardableResult
+  func saveNow<E: Entity>(_ models: [E], matching keys: [String]? = nil) throws -> EntityReport {
+    try writer.write { db in try save(models, matching: keys, in: db) }
+  }
 }
