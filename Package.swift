@@ -88,7 +88,11 @@ let package = Package(
     // Names that other libraries declare: a test uses both.
     .target(name: "NeighbourNames", path: "Tests/NeighbourNames", swiftSettings: features),
     .testTarget(
-      name: "StrataTests", dependencies: ["Strata", "StrataTestSupport", "NeighbourNames"], swiftSettings: features),
+      name: "StrataTests",
+      dependencies: [
+        "Strata", "StrataStore", "StrataTestSupport", "NeighbourNames", .product(name: "GRDB", package: "GRDB.swift"),
+      ],
+      swiftSettings: features),
     .target(
       name: "StrataTool",
       dependencies: [

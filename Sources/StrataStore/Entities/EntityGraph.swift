@@ -2,7 +2,7 @@ internal import GRDB
 internal import StrataCore
 
 /// Rows as the values of models, before any model is made: so they can be sent from a transaction to whoever wants the models.
-struct EntityGraph: Sendable {
+struct EntityGraph: Sendable, Equatable {
   struct Object: Sendable, Hashable {
     let type: Int
     /// The values of the fields, with references to other objects by number.
@@ -14,6 +14,10 @@ struct EntityGraph: Sendable {
   /// The numbers of the objects that were asked for.
   let roots: [Int]
   let catalog: EntityCatalog
+
+  static func == (left: EntityGraph, right: EntityGraph) -> Bool {
+    left.roots == right.roots && left.objects == right.objects
+  }
 
   /// The models of the roots, each object of a class made once.
   ///

@@ -210,7 +210,7 @@ public struct EntityStore: Sendable {
     } catch { throw EntityError.ofDatabase(error) }
   }
 
-  private static func graph<E: Entity>(_ request: QueryInterfaceRequest<E>, _ catalog: EntityCatalog, _ db: Database)
+  static func graph<E: Entity>(_ request: QueryInterfaceRequest<E>, _ catalog: EntityCatalog, _ db: Database)
     throws -> EntityGraph
   {
     let reader = EntityReader(catalog, db)

@@ -1,0 +1,52 @@
+internal import Foundation
+public import GRDB
+internal import StrataCore
+
+/// The entities of a request: now, and after each change of a row that they lead to.
+///
+/// Changes are those made through the same database: what another process writes is not seen. Whoever is slow misses values that
+/// were replaced meanwhile, and never the last one.
+public struct EntityValues<E: Entity>: AsyncSequence {
+  public typealias Failure = any Error
+
+  let graphs: AsyncThrowingStream<EntityGraph, any Error>
+
+  /// Goes through the values.
+  public struct AsyncIterator: AsyncIteratorProtocol {
+    var iterator: AsyncThrowingStream<EntityGraph, any Error>.Iterator
+
+    /// The next value.
+    ///
+    /// - Throws: as ``EntityStore/fetchAll(_:)``. The sequence has then ended.
+    public mutating func next() async throws -> [E]? { try await next(isolation: #isolation) }
+
+    /// As ``next()``.
+    public mutating func next(isolation actor: isolated (any Actor)?) async throws -> [E]? {
+      try await iterator.next(isolation: actor)?.make(E.self)
+    }
+  }
+
+  public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(iterator: graphs.makeAsyncIterator()) }
+}
+
+extension EntityStore {
+  /// The entities of a request, now and after each change of a row that they lead to.
+  ///
+  ///     for try await blogs in entities.values(of: Blog.order(Column("pubDate"))) { … }
+  ///
+  /// Each call makes a sequence of its own, for one reader.
+  public func values<E: Entity>(of request: QueryInterfaceRequest<E>) -> EntityValues<E> {
+    let observation = ValueObservation.tracking { [catalog] db in try Self.graph(request, catalog, db) }
+      .removeDuplicates()
+    let graphs = AsyncThrowingStream<EntityGraph, any Error>(bufferingPolicy: .bufferingNewest(1)) { continuation in
+      let queue = DispatchQueue(label: "EntityValues")
+      let observer = observation.start(in: writer, scheduling: .async(onQueue: queue)) { error in
+        continuation.finish(throwing: EntityError.ofDatabase(error))
+      } onChange: { graph in
+        continuation.yield(graph)
+      }
+      continuation.onTermination = { _ in observer.cancel() }
+    }
+    return EntityValues(graphs: graphs)
+  }
+}
