@@ -102,17 +102,21 @@ private func first(_ queue: DatabaseQueue) async throws {
 // Entities:begin
 @Model(version: 1)
 final class Album {
-  var id: Int
+  let id: Int
   var name: String
   var tracks: [Track] = []
   var genres: [Genre] = []
+
+  init(id: Int, name: String) { (self.id, self.name) = (id, name) }
 }
 
 @Model(version: 1)
 final class Track {
-  var id: Int
+  let id: Int
   var title: String
   weak var album: Album?
+
+  init(id: Int, title: String) { (self.id, self.title) = (id, title) }
 }
 
 @Model(version: 1)
@@ -181,8 +185,9 @@ extension Track {
 
 private func besideGRDB(_ queue: DatabaseQueue) async throws {
   let entities = try EntityStore(queue, Album.self)
-  let album = Album(id: 1, name: "A", genres: [Genre(name: "rock"), Genre(name: "folk")])
-  album.tracks = [Track(id: 1, title: "Song", album: album), Track(id: 2, title: "Song Reprise", album: album)]
+  let album = Album(id: 1, name: "A")
+  album.genres = [Genre(name: "rock"), Genre(name: "folk")]
+  album.tracks = [Track(id: 1, title: "Song"), Track(id: 2, title: "Song Reprise")]
   try await entities.save(album)
   // Entities:begin
   let long = Track.filter(Column("title").like("%Reprise")).including(required: Track.albums)

@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import StrataCore
 import StrataStore
+import StrataTestSupport
 import Testing
 
 @Suite("Contract: models as rows (O)")
@@ -112,6 +113,75 @@ struct EntityContractTests {
       try entities.save(Parent(numberString: "2", requiredString: "fine"), in: db)
     }
     #expect(try queue.lines("SELECT number FROM parent ORDER BY number") == ["1", "2"])
+  }
+
+  @Test("O-16: a relation that is nil lets go, and one that says nothing stays")
+  func nilRelations() throws {
+    final class Node: DescribedModel, Entity {
+      let id: Int
+      var next: Node?
+      init(_ id: Int, _ next: Node?) { (self.id, self.next) = (id, next) }
+      static let fields = Fields(
+        Node.self, name: "LinkedNode", version: 1, Field("id", \.id), Field("next", \.next), make: { Node($0, $1) })
+      static let entityMapping = EntityMapping(table: "node", relations: ["next": .toOne("nextID")])
+    }
+    let queue = try database { db in
+      try db.execute(sql: "CREATE TABLE node (id INTEGER PRIMARY KEY, nextID INTEGER REFERENCES node(id))")
+    }
+    let entities = try EntityStore(queue, Node.self)
+    // O-17: a cycle, whose rows are made before their foreign keys.
+    let (one, two) = (Node(1, nil), Node(2, nil))
+    (one.next, two.next) = (two, one)
+    defer { (one.next, two.next) = (nil, nil) }
+    try entities.saveNow(one)
+    #expect(try queue.lines("SELECT * FROM node ORDER BY id") == ["1|2", "2|1"])
+    try queue.write { db in
+      let back = try entities.fetchAll(Node.order(Column("id")), in: db)
+      #expect(back[0].next === back[1] && back[1].next === back[0])
+      defer { back.forEach { $0.next = nil } }
+      #expect(try entities.save(back, in: db).isEmpty)
+      try entities.apply(.json(["id": 1]), to: Node.self, in: db)
+      #expect(try Int.fetchOne(db, sql: "SELECT nextID FROM node WHERE id = 1") == 2)
+      try entities.apply(.json(["id": 1, "next": .null]), to: Node.self, in: db)
+      #expect(try Int.fetchOne(db, sql: "SELECT nextID FROM node WHERE id = 1") == nil)
+      // A chain that is long does not take the stack.
+      var chain: Node?
+      for id in (3..<20_000).reversed() { chain = Node(id, chain) }
+      try entities.save(#require(chain), in: db)
+      var read = try entities.fetchOne(Node.filter(Column("id") == 3), in: db)
+      var count = 0
+      while let node = read {
+        read = node.next
+        node.next = nil
+        count += 1
+      }
+      #expect(count == 19_997)
+      while let node = chain {
+        chain = node.next
+        node.next = nil
+      }
+    }
+  }
+
+  @Test("O-24: saves and reads of many tasks at once")
+  func tasks() async throws {
+    try await withFolder { folder in
+      let pool = try DatabasePool(path: folder.appending(path: "app").path)
+      try await pool.write(familyTables)
+      let entities = try EntityStore(pool, Parent.self)
+      try await withThrowingTaskGroup(of: Int.self) { group in
+        for number in 0..<40 {
+          group.addTask {
+            let children = (0..<3).map { Child(number * 10 + $0) }
+            try await entities.save(Parent(numberString: "\(number)", requiredString: "r", orderedChildren: children))
+            let all = try await entities.fetchAll(Parent.all())
+            return all.filter { $0.orderedChildren.count != 3 }.count
+          }
+        }
+        for try await broken in group { #expect(broken == 0) }
+      }
+      #expect(try await entities.fetchAll(Parent.all()).count == 40)
+    }
   }
 }
 
