@@ -89,7 +89,7 @@ private func first(_ queue: DatabaseQueue) async throws {
   let body = Data(#"{"rss": {"items": [{"link": "https://example.com/2", "title": "Two and a half"}]}}"#.utf8)
   let archive = try ArchiveEncoder().encode(blogs[0])
   let record = ModelRecord(
-    typeName: "Blog", modelVersion: 1, fields: [("webURL", "https://example.com/1"), ("title", "First")])
+    typeName: "Blog", modelVersion: 1, fields: [("webURL", .url(blogs[0].webURL)), ("title", "First")])
   // Entities:begin
   try await entities.apply(.json(body), to: Blog.self, at: "rss.items")  // where the objects are
   try await entities.apply(.archive(archive), to: Blog.self)  // of whatever version

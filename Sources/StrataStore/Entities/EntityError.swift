@@ -73,7 +73,12 @@ extension EntityError: CustomStringConvertible, LocalizedError {
       place.append(names.isEmpty ? "table \(table)" : "column \(names.joined(separator: ", "))")
     }
     if !place.isEmpty { text += " (\(place.joined(separator: ", ")))" }
-    if let underlyingError { text += ": \(StoreError.wording(of: underlyingError))" }
+    // Path and type of an ArchiveError are said already.
+    if let error = underlyingError as? ArchiveError {
+      text += ": \(error.reason)" + (error.underlyingError.map { ": \(StoreError.wording(of: $0))" } ?? "")
+    } else if let underlyingError {
+      text += ": \(StoreError.wording(of: underlyingError))"
+    }
     return text
   }
 

@@ -218,8 +218,12 @@ final class EntityWriter {
       let type = catalog.types[number]
       let reader = EntityReader(catalog, db)
       let found = try reader.read(type: number, primaryKeys: changed.map { primaryKey($0) })
+      if let lost = found.firstIndex(of: nil) {
+        throw located(
+          EntityError(.constraint, "a trigger of the database took the row away that was just written"), changed[lost])
+      }
       let models: [any VersionedModel]
-      do { models = try reader.graph(roots: found.map { $0 ?? 0 }).models(source: .merge) } catch {
+      do { models = try reader.graph(roots: found.compactMap(\.self)).models(source: .merge) } catch {
         let place = (error as? ArchiveError)?.codingPath.first
         let row = if case .index(let index)? = place { changed[index] } else { changed[0] }
         throw located(
