@@ -132,8 +132,9 @@ final class EntityReader {
     _ body: (Int, [DatabaseValue]) throws -> Void
   ) throws {
     let (table, pairTable) = (catalog.table(of: target), catalog.tables[pairs.table])
-    var sorting = table.order(order)
-    if case .kept(let slot)? = order { sorting = "p.\(pairTable.quoted(slot)), \(table.order(nil))" }
+    // What keeps the order is a column of the pairs; any other is one of the entities.
+    let sorting =
+      if case .kept(let slot)? = order { "p.\(pairTable.quoted(slot)), \(table.order(nil))" } else { table.order(order) }
     try table.forEachTuple(tuples, db) { values, arguments in
       let sql = """
         SELECT v.column1, \(table.selection(of: "t")) FROM \(values) AS v \

@@ -60,7 +60,7 @@ struct EntityKeymapTests {
      "created_at": "2013-01-02T03:04:05Z", "stars": 5, "other": [1]}
     """
 
-  @Test("K-1, K-3, K-4, K-9, K-10: the keymap leads from JSON to columns, with paths and conversions")
+  @Test("K-1, K-2, K-3, K-4, K-9, U-24: the keymap leads from JSON to columns, with paths and conversions")
   func sample() throws {
     let report = try apply(Self.whole)
     #expect(report["bookmark"] == .init(inserted: 1))

@@ -126,7 +126,7 @@ struct EntityMappingTests {
     #expect(error?.entity == "Child")
   }
 
-  @Test("GRDB itself fetches an entity without relations, and is refused one with relations")
+  @Test("O-9: GRDB itself fetches an entity without relations, and is refused one with relations")
   func besideGRDB() throws {
     let queue = try database { db in
       try Self.tables(db)

@@ -40,7 +40,7 @@ struct EntityRelationTests {
     return team
   }
 
-  @Test("queries are as many for ten objects as for ten thousand", arguments: [10, 1000, 10_000])
+  @Test("O-18, U-23: queries are as many for ten objects as for ten thousand", arguments: [10, 1000, 10_000])
   func constantQueries(count: Int) throws {
     let (queue, entities, statements) = try world()
     let teams = (0..<count / 10).map { team($0, players: $0 * 10..<$0 * 10 + 9) }
@@ -63,7 +63,7 @@ struct EntityRelationTests {
     #expect(statements.taken().count <= 12)
   }
 
-  @Test("an object that moves from one list to another is one row, whichever list is saved first")
+  @Test("O-25: an object that moves from one list to another is one row, whichever list is saved first")
   func move() throws {
     for order in [[0, 1], [1, 0]] {
       let (queue, entities, _) = try world()
@@ -78,7 +78,7 @@ struct EntityRelationTests {
     }
   }
 
-  @Test("sides that contradict each other are refused, and named")
+  @Test("O-25: sides that contradict each other are refused, and named")
   func contradictions() throws {
     let (queue, entities, _) = try world()
     let (one, two) = (team(0, players: 0..<2), team(1, players: 2..<4))
@@ -129,7 +129,7 @@ struct EntityRelationTests {
     }
   }
 
-  @Test("two rows exchange unique values; a clash with a third row fails, and leaves every row as it was")
+  @Test("O-21, U-23: two rows exchange unique values; a clash with a third row fails, and leaves every row as it was")
   func unique() throws {
     struct User: DescribedModel, Entity, Equatable {
       let id: Int
@@ -176,7 +176,7 @@ struct EntityRelationTests {
     }
   }
 
-  @Test("a key may name a relation, and a tree of them is found level by level")
+  @Test("O-18: a key may name a relation, and a tree of them is found level by level")
   func keysOfRelations() throws {
     final class Folder: DescribedModel, Entity {
       var name: String
