@@ -134,7 +134,7 @@ extension ArchiveValue {
   }
 
   /// The numbers of the objects that a value refers to, in its order, each as often as it does.
-  var references: [Int] {
+  package var references: [Int] {
     var numbers: [Int] = []
     forEachReference { numbers.append($0) }
     return numbers

@@ -6,15 +6,17 @@ internal import StrataCore
 enum ColumnAffinity: Sendable {
   case text, numeric, integer, real, none
 
-  /// - Parameter declared: the type that the table declares for the column (section 3.1).
-  init(declared: String) {
+  /// - Parameters:
+  ///   - declared: the type that the table declares for the column (section 3.1).
+  ///   - isStrict: whether the table is `STRICT`, where `ANY` takes every value as it is.
+  init(declared: String, isStrict: Bool = false) {
     let name = declared.uppercased()
     func has(_ parts: String...) -> Bool { parts.contains { name.contains($0) } }
     if has("INT") {
       self = .integer
     } else if has("CHAR", "CLOB", "TEXT") {
       self = .text
-    } else if name.isEmpty || has("BLOB") || name == "ANY" {
+    } else if name.isEmpty || has("BLOB") || isStrict && name == "ANY" {
       self = .none
     } else if has("REAL", "FLOA", "DOUB") {
       self = .real

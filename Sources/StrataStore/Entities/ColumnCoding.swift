@@ -19,10 +19,9 @@ struct ColumnCoding: Sendable {
 
   /// - Parameters:
   ///   - type: the type of the field.
-  ///   - declared: the type that the table declares for the column.
+  ///   - affinity: what the column makes of values.
   /// - Throws: ``EntityError`` with the code `invalidMapping` for a form that the type cannot have.
-  init(_ type: Any.Type, _ form: EntityColumn.Form, declared: String) throws {
-    let affinity = ColumnAffinity(declared: declared)
+  init(_ type: Any.Type, _ form: EntityColumn.Form, _ affinity: ColumnAffinity) throws {
     self.affinity = affinity
     kind = try Self.kind(type, form, affinity)
   }
@@ -250,7 +249,7 @@ struct ColumnCoding: Sendable {
     case (.string, .string(let text)): return .string(text)
     case (.string, _): throw refused("text")
     case (.url, .string(let text)):
-      guard let url = URL(string: text) else { throw refused("a URL") }
+      guard let url = URL(exactly: text) else { throw refused("a URL") }
       return .url(url)
     case (.url, _): throw refused("a URL")
     case (.data, .blob(let data)): return .data(data)

@@ -21,6 +21,23 @@ final class EntityCatalog: Sendable {
 
   func table(of type: Int) -> EntityTable { tables[types[type].table] }
 
+  /// The entity that a row is, where its table has several classes.
+  func type(of values: [DatabaseValue], _ declared: Int) throws -> Int {
+    guard let choose = types[declared].type.entityMapping.subclass else { return declared }
+    let table = table(of: declared)
+    let row = EntityRow(
+      table: table.name,
+      values: Dictionary(
+        zip(table.columns.map { $0.name.lowercased() }, values), uniquingKeysWith: { first, _ in first }))
+    let type = try choose(row)
+    let number = try known(type)
+    guard types[number].table == types[declared].table else {
+      throw EntityError(
+        .invalidMapping, "the class that a row is to be has another table", entity: type.schema.name, table: table.name)
+    }
+    return number
+  }
+
   /// - Throws: ``EntityError`` with the code `invalidMapping` where the store does not know it.
   func known(_ type: any VersionedModel.Type) throws -> Int {
     guard let number = number(of: type) else {
@@ -136,13 +153,19 @@ struct EntityCatalogBuilder {
       do {
         let slot = try tables[table].slot(of: name)
         let form = column?.form ?? .automatic
-        let coding = try ColumnCoding(field.type, form, declared: tables[table].columns[slot].declared)
+        let coding = try ColumnCoding(field.type, form, tables[table].columns[slot].affinity)
         if case .archive(let inner) = coding.kind { try checkValue(inner) }
+        if column?.isWritten ?? true {
+          if let other = types[number].attributes.first(where: { $0.slot == slot && $0.isWritten }) {
+            throw EntityError(
+              .invalidMapping, "\(schema.fields[other.place].key) is in the same column; make one of the two .readOnly",
+              table: tables[table].name, columns: [name])
+          }
+        }
         types[number].attributes.append(
           .init(
             place: place, slot: slot, coding: coding, isWritten: column?.isWritten ?? true,
             isPlain: types[number].merging.part.isPlain[place]))
-        if column?.isWritten ?? true { try claim(table, slot, by: "\(schema.name).\(field.key)", isAttribute: true) }
       } catch { note(error, type, field.key) }
     }
     let keys = types[number].attributes.map { schema.fields[$0.place].key }
@@ -166,10 +189,12 @@ struct EntityCatalogBuilder {
   }
 
   /// Notes what sets a column.
-  private mutating func claim(_ table: Int, _ slot: Int, by writer: String, isAttribute: Bool) throws {
-    // An attribute and a list of the other side may share a foreign key: they are compared when they are saved.
-    let place = [table, slot, isAttribute ? 0 : 1]
-    if let other = writers[place], other != writer, !isAttribute {
+  ///
+  /// An attribute, a reference and a list of the other side may share a foreign key: they are compared when they are saved. Classes
+  /// of one table share what they inherit.
+  private mutating func claim(_ table: Int, _ slot: Int, by writer: String) throws {
+    let place = [table, slot]
+    if let other = writers[place], other != writer {
       throw EntityError(
         .invalidMapping, "\(other) sets the same column; make one of the two .readOnly, or leave it out",
         table: tables[table].name, columns: [tables[table].columns[slot].name])
@@ -197,12 +222,32 @@ struct EntityCatalogBuilder {
           throw EntityError(
             .invalidMapping, "\(element) is no entity, so that nothing can lead to it; conform it to Entity")
         }
+        try checkPolicy(of: field, number, shape, isOptional)
         let kind = try kind(of: relation, field, number, target, shape, isOptional)
         types[number].relations.append(
           .init(
             place: place, key: field.key, target: target, kind: kind, shape: shape, isOptional: isOptional,
-            keepsLocal: types[number].merging.part.keepsLocal(field)))
+            keepsLocal: types[number].merging.part.keepsRelation(field)))
       } catch { note(error, type, field.key) }
+    }
+  }
+
+  /// Refuses what merging can do for values, and not for rows.
+  private func checkPolicy(
+    of field: FieldInfo, _ number: Int, _ shape: EntityType.Relation.Shape, _ isOptional: Bool
+  ) throws {
+    let merging = types[number].merging.part
+    guard merging.keepsRelation(field) || merging.takesRelation(field) else {
+      throw EntityError(
+        .invalidMapping,
+        "the policy \(field.merge) is for values; a relation takes what comes in, or keeps what is there (keepLocal), and what leaves a list follows removed:"
+      )
+    }
+    if merging.hasHooks, shape == .one, !isOptional {
+      throw EntityError(
+        .invalidMapping,
+        "a model with mergeValue(forKey:from:) is made without its relations to be asked, so each must be an optional or a list"
+      )
     }
   }
 
@@ -212,7 +257,7 @@ struct EntityCatalogBuilder {
   ) throws -> EntityType.Relation.Kind {
     func invalid(_ reason: String) -> EntityError { EntityError(.invalidMapping, reason) }
     let (ownTable, targetTable) = (types[own].table, types[target].table)
-    let name = "\(types[own].name).\(field.key)"
+    let name = "\(tables[ownTable].name).\(field.key)"
     if shape != .one, isOptional {
       throw invalid("a list in rows is never nil, only empty; make the property an array or a set that is no optional")
     }
@@ -222,8 +267,8 @@ struct EntityCatalogBuilder {
       let slot = try tables[ownTable].slot(of: column)
       let referenced = try referenced(
         references ?? tables[ownTable].reference(of: column, to: tables[targetTable].name), in: targetTable)
-      try claim(ownTable, slot, by: name, isAttribute: true)
-      if types[own].attributes.contains(where: { $0.slot == slot && $0.isWritten }) {
+      let isTaken = types[own].relations.contains { if case .toOne(slot, _) = $0.kind { true } else { false } }
+      if isTaken || types[own].attributes.contains(where: { $0.slot == slot && $0.isWritten }) {
         throw EntityError(
           .invalidMapping, "another property sets the same column; make it .readOnly, or leave it out",
           table: tables[ownTable].name, columns: [column])
@@ -236,12 +281,23 @@ struct EntityCatalogBuilder {
       let slot = try tables[targetTable].slot(of: column)
       let referenced = try referenced(
         references ?? tables[targetTable].reference(of: column, to: tables[ownTable].name), in: ownTable)
-      try claim(targetTable, slot, by: name, isAttribute: false)
+      try claim(targetTable, slot, by: name)
       if removed == .nullify, tables[targetTable].columns[slot].isNotNull {
         throw EntityError(
           .invalidMapping,
           "the foreign key must have a value, so that what leaves the list cannot stay without one; say removed: .delete or .keep",
           table: tables[targetTable].name, columns: [column])
+      }
+      let isRequired = types[target].type.schema.fields.contains { other in
+        guard case .toOne(let back, _)? = types[target].type.entityMapping.relations[other.key]?.kind else {
+          return false
+        }
+        return back.lowercased() == column.lowercased() && !(other.type is any OptionalType.Type)
+      }
+      if removed == .nullify, isRequired {
+        throw invalid(
+          "the other side of the relation is no optional, so that what leaves the list could not be read; say removed: .delete or .keep"
+        )
       }
       return .toMany(
         slot: slot, referenced: referenced,
@@ -250,7 +306,7 @@ struct EntityCatalogBuilder {
       guard shape != .one else { throw invalid("a table of pairs is for an array or a set") }
       let table = try table(named: pairs)
       let (fromSlot, toSlot) = (try tables[table].slot(of: from), try tables[table].slot(of: to))
-      guard tables[table].uniqueKeys.contains([from.lowercased(), to.lowercased()].sorted()) else {
+      guard tables[table].uniqueKeys[[from.lowercased(), to.lowercased()].sorted()] != nil else {
         throw EntityError(
           .invalidMapping, "the two columns need a unique index, so that no pair is there twice",
           table: tables[table].name, columns: [from, to])
@@ -300,7 +356,7 @@ struct EntityCatalogBuilder {
       )
     case .column(let column):
       let slot = try tables[holder].slot(of: column)
-      try claim(holder, slot, by: "the order of \(name)", isAttribute: false)
+      try claim(holder, slot, by: "the order of \(name)")
       if let type = types.first(where: { $0.table == holder }),
         let attribute = type.attributes.first(where: { $0.slot == slot && $0.isWritten })
       {
@@ -338,13 +394,13 @@ struct EntityCatalogBuilder {
           return slot
         }
         let columns = slots.map { tables[table].columns[$0].name }
-        guard tables[table].uniqueKeys.contains(columns.map { $0.lowercased() }.sorted()) else {
+        guard let collations = tables[table].uniqueKeys[columns.map { $0.lowercased() }.sorted()] else {
           throw EntityError(
             .invalidMapping,
             "the columns of the key \(key.name) have no unique index, which finds rows at once and keeps them apart; make one",
             table: tables[table].name, columns: columns)
         }
-        keys.append(.init(name: key.name, slots: slots))
+        keys.append(.init(name: key.name, slots: slots, collations: columns.map { collations[$0.lowercased()] }))
       } catch { note(error, type) }
     }
     let primary = tables[table].primaryKey
@@ -353,7 +409,9 @@ struct EntityCatalogBuilder {
         || types[number].relations.contains { if case .toOne(slot, _) = $0.kind { true } else { false } }
     }
     if isHeld, !keys.contains(where: { Set($0.slots) == Set(primary) }) {
-      keys.insert(.init(name: "primaryKey", slots: primary), at: 0)
+      let names = primary.map { tables[table].columns[$0].name.lowercased() }
+      let collations = tables[table].uniqueKeys[names.sorted()] ?? [:]
+      keys.insert(.init(name: "primaryKey", slots: primary, collations: names.map { collations[$0] }), at: 0)
     }
     types[number].keys = keys
   }

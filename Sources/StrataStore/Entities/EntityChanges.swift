@@ -35,11 +35,13 @@ struct EntityChanges {
     }
     waiting += ordered.map { .init(kind: .insert, row: $0) }
     var isRelaxed = false
+    var deletes = false
     var parked = Set<Int>()
     while !waiting.isEmpty {
       var left: [Operation] = []
       var hasMoved = false
-      for var operation in waiting {
+      // What is deleted may be what others are to leave first, so that it waits until nothing else can be done.
+      for var operation in waiting where operation.kind != .delete || deletes {
         do {
           if try perform(operation, isRelaxed: isRelaxed) {
             hasMoved = true
@@ -55,9 +57,15 @@ struct EntityChanges {
           left.append(operation)
         }
       }
-      waiting = left
+      if !deletes { left += waiting.filter { $0.kind == .delete } }
+      // What waited for a row often waits for the one behind it.
+      waiting = left.reversed()
       guard !hasMoved else {
-        isRelaxed = false
+        (isRelaxed, deletes) = (false, false)
+        continue
+      }
+      guard deletes || !waiting.contains(where: { $0.kind == .delete }) else {
+        deletes = true
         continue
       }
       if try park(&parked) { continue }
@@ -65,7 +73,7 @@ struct EntityChanges {
         isRelaxed = true
         continue
       }
-      throw failure(left)
+      throw failure(waiting)
     }
     count()
   }
@@ -78,11 +86,22 @@ struct EntityChanges {
     return target.isWritten || reference.row == row ? target.values[reference.slot] : nil
   }
 
+  /// Refuses a foreign key to a row that has no value in the column that it would hold.
+  private func checkReferences(_ row: Int) throws {
+    for (slot, reference) in writer.rows[row].references where resolved(row, slot)?.isNull ?? false {
+      let table = writer.table(of: reference.row)
+      throw writer.located(
+        EntityError(
+          .missingValue, "a relation leads to a row that has no value in the column which the foreign key holds",
+          table: table.name, columns: [table.columns[reference.slot].name]), row, key: writer.key(of: slot, row))
+    }
+  }
+
   private func isChanged(_ row: Int) -> Bool {
     writer.table(of: row).columns.indices.contains { slot in
       let value = resolved(row, slot)
       return writer.rows[row].references[slot] != nil && value == nil
-        || value != nil && value != writer.rows[row].original?[slot]
+        || value != nil && !(value?.isExactly(writer.rows[row].original?[slot]) ?? true)
     }
   }
 
@@ -101,11 +120,12 @@ struct EntityChanges {
     let table = writer.table(of: row)
     let references = writer.rows[row].references
     guard references.allSatisfy({ resolved(row, $0.key) != nil }) else { return false }
+    try checkReferences(row)
     var slots: [Int] = []
     for slot in table.columns.indices {
       guard let value = resolved(row, slot) else { continue }
       writer.rows[row].values[slot] = value
-      if value != writer.rows[row].original?[slot] { slots.append(slot) }
+      if !value.isExactly(writer.rows[row].original?[slot]) { slots.append(slot) }
     }
     if !slots.isEmpty { try write(slots.map { ($0, writer.rows[row].values[$0] ?? .null) }, row) }
     for slot in references.keys { writer.rows[row].references[slot] = nil }
@@ -134,13 +154,22 @@ struct EntityChanges {
     let key = table.primaryKey.map { "\(table.quoted($0)) = ?" }.joined(separator: " AND ")
     let statement = try db.cachedStatement(sql: "DELETE FROM \(table.name.quotedDatabaseIdentifier) WHERE \(key)")
     let original = writer.rows[row].original ?? []
+    let arguments = StatementArguments(table.primaryKey.map { original[$0] })
+    try statement.execute(arguments: arguments)
     // One that a rule of the database deleted along with another is gone as well.
-    try statement.execute(arguments: StatementArguments(table.primaryKey.map { original[$0] }))
+    if db.changesCount == 0 {
+      let sql = "SELECT 1 FROM \(table.name.quotedDatabaseIdentifier) WHERE \(key)"
+      guard try Row.fetchOne(db, sql: sql, arguments: arguments) == nil else {
+        throw EntityError(
+          .constraint, "a trigger of the database keeps the row that is to be deleted", table: table.name)
+      }
+    }
     writer.rows[row].outcome = .deleted
   }
 
   private func insert(_ row: Int, isRelaxed: Bool) throws -> Bool {
     let table = writer.table(of: row)
+    try checkReferences(row)
     var slots: [Int] = []
     var later: [Int] = []
     for slot in table.columns.indices {
@@ -155,32 +184,50 @@ struct EntityChanges {
     let name = table.name.quotedDatabaseIdentifier
     let columns = slots.map(table.quoted).joined(separator: ", ")
     let marks = Array(repeating: "?", count: slots.count).joined(separator: ", ")
-    let sql =
-      slots.isEmpty ? "INSERT INTO \(name) DEFAULT VALUES" : "INSERT INTO \(name) (\(columns)) VALUES (\(marks))"
-    try db.cachedStatement(sql: sql).execute(
-      arguments: StatementArguments(slots.map { writer.rows[row].values[$0] ?? .null }))
-    try readBack(row)
+    var sql = "INSERT INTO \(name) DEFAULT VALUES"
+    if !slots.isEmpty { sql = "INSERT INTO \(name) (\(columns)) VALUES (\(marks))" }
+    let isSupplied = isSupplied(row)
+    // Only a table with rowids says afterwards which row it was.
+    if isSupplied, !table.hasRowID {
+      sql += " RETURNING \(table.columns.indices.map(table.quoted).joined(separator: ", "))"
+    }
+    let statement = try db.cachedStatement(sql: sql)
+    let arguments = StatementArguments(slots.map { writer.rows[row].values[$0] ?? .null })
+    var supplied: Row?
+    if isSupplied, !table.hasRowID {
+      supplied = try Row.fetchOne(statement, arguments: arguments)
+    } else {
+      try statement.execute(arguments: arguments)
+    }
+    guard db.changesCount == 1 else {
+      throw EntityError(.constraint, "a trigger or a rule of the database ignores the row", table: table.name)
+    }
+    if isSupplied, table.hasRowID {
+      supplied = try Row.fetchOne(
+        db, sql: "SELECT \(table.selection(of: "t")) FROM \(name) AS t WHERE t.rowid = \(db.lastInsertedRowID)")
+    }
+    readBack(row, supplied)
     for slot in writer.rows[row].references.keys where !later.contains(slot) { writer.rows[row].references[slot] = nil }
     writer.rows[row].note(slots, .inserted)
     return later.isEmpty
   }
 
+  /// Whether the table itself supplies a value of a new row.
+  private func isSupplied(_ row: Int) -> Bool {
+    let (table, state) = (writer.table(of: row), writer.rows[row])
+    return table.columns.indices.contains { slot in
+      guard slot != table.rowID, table.columns[slot].hasDefault else { return false }
+      return state.values[slot] == nil && state.references[slot] == nil
+    }
+  }
+
   /// Takes over what the table itself supplied.
-  private func readBack(_ row: Int) throws {
+  private func readBack(_ row: Int, _ supplied: Row?) {
     let table = writer.table(of: row)
     var values = writer.rows[row].values
     if let slot = table.rowID, values[slot]?.isNull ?? true { values[slot] = db.lastInsertedRowID.databaseValue }
-    if table.columns.indices.contains(where: {
-      values[$0] == nil && writer.rows[row].references[$0] == nil && table.columns[$0].hasDefault
-    }) {
-      let key = table.rowID.map { _ in "rowid = \(db.lastInsertedRowID)" }
-      let known = table.primaryKey.map { values[$0] }
-      let condition = key ?? table.primaryKey.map { "t.\(table.quoted($0)) = ?" }.joined(separator: " AND ")
-      let sql = "SELECT \(table.selection(of: "t")) FROM \(table.name.quotedDatabaseIdentifier) AS t WHERE \(condition)"
-      let arguments = key == nil ? StatementArguments(known.map { $0 ?? .null }) : StatementArguments()
-      if let found = try Row.fetchOne(db, sql: sql, arguments: arguments) {
-        for (slot, value) in table.values(found).enumerated() where values[slot] == nil { values[slot] = value }
-      }
+    if let supplied {
+      for (slot, value) in table.values(supplied).enumerated() where values[slot] == nil { values[slot] = value }
     }
     writer.rows[row].values = values
     writer.rows[row].original = values.map { $0 ?? .null }
@@ -207,7 +254,9 @@ struct EntityChanges {
     let settings: [(slot: Int, value: DatabaseValue)] = table.uniqueSlots.subtracting(table.primaryKey).sorted()
       .compactMap { slot in
         let state = writer.rows[row]
-        guard state.references[slot] != nil || state.values[slot] != state.original?[slot] else { return nil }
+        guard state.references[slot] != nil || !(state.values[slot]?.isExactly(state.original?[slot]) ?? true) else {
+          return nil
+        }
         if !table.columns[slot].isNotNull { return (slot, .null) }
         guard case .int64? = state.original?[slot].storage, state.references[slot] == nil else { return nil }
         return (slot, (Int64.min + Int64(row)).databaseValue)

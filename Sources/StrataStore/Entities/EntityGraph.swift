@@ -25,7 +25,7 @@ struct EntityGraph: Sendable, Equatable {
   ///   model are broken.
   func make<E: Entity>(_ type: E.Type) throws -> [E] {
     do {
-      let (table, context) = try table(source: .archive)
+      let (table, context) = try table(finishing: .atOnce())
       return try roots.enumerated().map { place, number in
         do { return try table.object(number, as: E.self, in: context) } catch {
           throw ArchiveError.at(.index(place), error)
@@ -34,18 +34,19 @@ struct EntityGraph: Sendable, Equatable {
     } catch { throw Self.failure(error, E.schema.name) }
   }
 
-  /// The models of the roots, whichever types they are.
+  /// Runs the rules and hooks of the roots, and of nothing that they lead to.
   ///
-  /// - Throws: ``ArchiveError``, whose path begins with the place of the root.
-  func models(source: DecodingSource) throws -> [any VersionedModel] {
-    let (table, context) = try table(source: source)
-    return try roots.enumerated().map { place, number in
-      func make<E: Entity>(_ type: E.Type) throws -> any VersionedModel {
-        try table.object(number, as: E.self, in: context)
+  /// - Parameter body: called for each root with its place and the values of its fields afterwards, or what its rules or hooks said.
+  func finishRoots(_ body: (Int, Result<ModelRecord, any Error>) throws -> Void) throws {
+    let (table, context) = try table(finishing: .never)
+    for (place, number) in roots.enumerated() {
+      func finished<E: Entity>(_ type: E.Type) throws -> ModelRecord {
+        var model = try table.object(number, as: E.self, in: context)
+        try E.finish(&model, in: DecodingContext(source: .merge, includesExcluded: true))
+        return try model.shallowRecord(ReferencedObjects())
       }
-      do { return try make(catalog.types[objects[number].type].type) } catch {
-        throw ArchiveError.at(.index(place), error)
-      }
+      let type = catalog.types[objects[number].type].type
+      try body(place, Result { try finished(type) })
     }
   }
 
@@ -58,9 +59,13 @@ struct EntityGraph: Sendable, Equatable {
       entity: known.typeName ?? entity)
   }
 
-  private func table(source: DecodingSource) throws -> (ObjectTable, DecodingContext) {
-    let context = DecodingContext(source: source, includesExcluded: true)
+  private func table(finishing: Finishing) throws -> (ObjectTable, DecodingContext) {
+    let context = DecodingContext(includesExcluded: true, finishing: finishing)
     let table = ObjectTable(types: [:], first: 0, count: objects.count)
+    // Each foreign key may lead to the same structure.
+    table.allowance = objects.lazy.flatMap { ArchiveValue.record($0.record).references }.reduce(0) { sum, number in
+      sum + (isObject(number) ? 0 : objects[number].record.keys.count + 1)
+    }
     context.objects = table
     var places: [ObjectIdentifier: Int] = [:]
     let rootPlaces = Dictionary(zip(roots, roots.indices), uniquingKeysWith: { first, _ in first })
@@ -78,9 +83,13 @@ struct EntityGraph: Sendable, Equatable {
       do { try make(type) } catch { throw rootPlaces[number].map { ArchiveError.at(.index($0), error) } ?? error }
     }
     try table.setWaiting(in: context)
-    try table.finish(in: context) { object in
-      object.objectIdentity.flatMap { places[$0] }.map { [.index($0)] } ?? []
+    if context.finishesModels {
+      try table.finish(in: context) { object in
+        object.objectIdentity.flatMap { places[$0] }.map { [.index($0)] } ?? []
+      }
     }
     return (table, context)
   }
+
+  private func isObject(_ number: Int) -> Bool { catalog.types[objects[number].type].schema.isObject }
 }

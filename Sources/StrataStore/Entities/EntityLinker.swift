@@ -15,6 +15,23 @@ struct EntityLinker {
   private var listed: [Place: Int] = [:]
   /// The lists that are whole, by their row and the foreign key of the elements.
   private var wholeLists = Set<Place>()
+  /// The pairs that lists have, and the relation and node that say so.
+  private var pairs: [Pair: (row: Int, node: Int, relation: EntityType.Relation, isListed: Bool)] = [:]
+  /// The other rows of whole lists of pairs, by their row and its column.
+  private var wholePairs: [Place: Set<Int>] = [:]
+  /// Pairs that left a list, and the rows that they led to where these go along.
+  private var lostPairs: [(pair: Pair, element: Int?)] = []
+
+  /// A pair of rows, whichever side it is looked at from.
+  private struct Pair: Hashable {
+    /// One end, whose column is the first of the two.
+    let first: Place
+    let second: Place
+
+    init(_ one: Place, _ other: Place) {
+      (first, second) = one.slot < other.slot ? (one, other) : (other, one)
+    }
+  }
 
   /// A foreign key of a row.
   private struct Place: Hashable {
@@ -44,7 +61,7 @@ struct EntityLinker {
       for (place, relation) in catalog.types[node.type].relations.enumerated() {
         guard case .nodes(let found) = node.links[place] else { continue }
         // What is there stays by the policy of the field.
-        if relation.keepsLocal, !writer.rows[row].isNew { continue }
+        if writer.nodes.merges, relation.keepsLocal, !writer.rows[row].isNew { continue }
         let elements = found.compactMap { writer.rowOfNode[$0] }
         if case .toOne(let slot, let referenced) = relation.kind {
           try claim(row, slot, referenced, elements.first, number, relation)
@@ -57,7 +74,9 @@ struct EntityLinker {
     try targets.load(lists.map { .init(row: $0.row, type: $0.type, relation: $0.relation) })
     for list in lists { try add(list) }
     try checkClaims()
+    try checkPairs()
     for list in lists { try order(list) }
+    try placeClaimed()
     try removeUnlisted(lists)
   }
 
@@ -184,17 +203,20 @@ struct EntityLinker {
   private func setPositions(
     _ rows: [Int], _ slot: Int, existing: [Int], _ removed: EntityRelation.Removal, _ stood: (Int) -> Bool
   ) {
-    func position(_ row: Int) -> Int64? { stood(row) ? writer.rows[row].original?[slot].integer : nil }
-    var last: Int64 = -1
+    // One at the end of the range leaves no room behind it.
+    func position(_ row: Int) -> Int64? {
+      stood(row) ? writer.rows[row].original?[slot].integer.flatMap { $0 < .max / 2 ? $0 : nil } : nil
+    }
     // A list that only adds has its new elements after all that are there.
-    if removed == .keep {
-      last = existing.compactMap { writer.rows[$0].original?[slot].integer }.max() ?? -1
-      for row in rows where position(row) == nil {
+    guard removed != .keep else {
+      var last = existing.compactMap { writer.rows[$0].original?[slot].integer }.filter { $0 < .max / 2 }.max() ?? -1
+      for row in rows where !stood(row) {
         last += 1
         writer.rows[row].values[slot] = last.databaseValue
       }
       return
     }
+    var last: Int64 = -1
     for row in rows {
       if let known = position(row), known > last {
         last = known
@@ -203,6 +225,71 @@ struct EntityLinker {
         writer.rows[row].values[slot] = last.databaseValue
       }
     }
+  }
+
+  /// Puts rows that came into a list by their own reference at its end.
+  private func placeClaimed() throws {
+    var coming: [(list: Place, row: Int, referenced: Int, order: Int)] = []
+    for (place, claim) in claims.sorted(by: { $0.value.node < $1.value.node }) where listed[place] == nil {
+      guard let (referenced, order) = orderedList(of: place) else { continue }
+      let state = writer.rows[place.row]
+      guard let target = claim.target else {
+        if !writer.table(of: place.row).columns[order].isNotNull, !state.isNew {
+          writer.rows[place.row].values[order] = .null
+        }
+        continue
+      }
+      if value(target, referenced)?.isExactly(state.original?[place.slot]) ?? false { continue }
+      coming.append((Place(row: target, table: place.table, slot: place.slot), place.row, referenced, order))
+    }
+    guard !coming.isEmpty else { return }
+    var ends: [Place: Int64] = [:]
+    for (place, row) in listed {
+      guard let (_, order) = orderedList(of: place), let position = writer.rows[place.row].values[order]?.integer else {
+        continue
+      }
+      ends[Place(row: row, table: place.table, slot: place.slot), default: -1].raise(to: position)
+    }
+    for (key, group) in Dictionary(grouping: coming, by: { [$0.list.table, $0.list.slot, $0.order] })
+      .sorted(by: { $0.key.lexicographicallyPrecedes($1.key) })
+    {
+      let table = catalog.tables[key[0]]
+      var lists: [(list: Place, value: DatabaseValue)] = []
+      var seen = Set<Place>()
+      for (list, _, referenced, _) in group where seen.insert(list).inserted {
+        if let parent = value(list.row, referenced), !parent.isNull { lists.append((list, parent)) }
+      }
+      try table.forEachTuple(lists.map { [$0.value] }, writer.db) { values, arguments in
+        let sql = """
+          SELECT v.column1, max(t.\(table.quoted(key[2]))) FROM \(values) AS v \
+          CROSS JOIN \(table.name.quotedDatabaseIdentifier) AS t ON t.\(table.quoted(key[1])) = v.column2 GROUP BY v.column1
+          """
+        for row in try Row.fetchAll(writer.db, sql: sql, arguments: arguments) {
+          if let last = (row[1] as DatabaseValue).integer {
+            ends[lists[row[0] as Int].list, default: -1].raise(to: last)
+          }
+        }
+      }
+    }
+    for (list, row, _, order) in coming {
+      let last = ends[list] ?? -1
+      // A position at the end of the range leaves no room behind it.
+      ends[list] = last < .max / 2 ? last + 1 : 0
+      writer.rows[row].values[order] = (ends[list] ?? 0).databaseValue
+    }
+  }
+
+  /// The ordered list that a foreign key is in.
+  private func orderedList(of place: Place) -> (referenced: Int, order: Int)? {
+    for type in catalog.types {
+      for relation in type.relations {
+        guard case .toMany(place.slot, let referenced, .kept(let order)?, _) = relation.kind,
+          catalog.types[relation.target].table == place.table
+        else { continue }
+        return (referenced, order)
+      }
+    }
+    return nil
   }
 
   // MARK: Removal
@@ -216,10 +303,12 @@ struct EntityLinker {
       let elements = Set(list.elements)
       for row in targets.rows(of: .init(row: list.row, type: list.type, relation: list.relation))
       where !elements.contains(row) {
+        writer.touched.insert(list.row)
         let place = Place(row: row, table: table, slot: slot)
-        guard listed[place] == nil, claims[place]?.target == nil, writer.rows[row].references[slot] == nil else {
-          continue
-        }
+        guard listed[place] == nil, claims[place]?.target == nil, writer.rows[row].references[slot] == nil,
+          // What came in for the foreign key itself stays.
+          claims[place] != nil || writer.rows[row].values[slot]?.isExactly(writer.rows[row].original?[slot]) ?? false
+        else { continue }
         if removed == .delete, writer.rows[row].node == nil {
           deleted.append(row)
         } else {
@@ -292,35 +381,62 @@ struct EntityLinker {
   // MARK: Pairs
 
   private mutating func addPairs(_ list: List, _ relation: EntityType.Relation) throws {
-    guard case .through(let pairs, let order, let removed) = relation.kind else { return }
+    guard case .through(let table, let order, let removed) = relation.kind else { return }
     let place = EntityTargets.Place(row: list.row, type: list.type, relation: list.relation)
-    let existing = Dictionary(
-      zip(targets.rows(of: place), targets.pairs(of: place)), uniquingKeysWith: { first, _ in first })
-    var listed: [Int] = []
+    let own = Place(row: list.row, table: table.table, slot: table.from)
+    func pair(_ element: Int) -> Pair { Pair(own, Place(row: element, table: table.table, slot: table.to)) }
+    for (row, known) in zip(targets.rows(of: place), targets.pairs(of: place)) where pairs[pair(row)] == nil {
+      pairs[pair(row)] = (known, list.node, relation, false)
+    }
+    var rows: [Int] = []
     for element in list.elements {
-      if let pair = existing[element] {
-        listed.append(pair)
-        continue
+      var known = pairs[pair(element)]
+      if known == nil {
+        let row = writer.newRow(table: table.table, type: nil)
+        writer.rows[row].node = list.node
+        writer.rows[row].references[table.from] = .init(row: list.row, slot: table.fromReferenced)
+        writer.rows[row].references[table.to] = .init(row: element, slot: table.toReferenced)
+        known = (row, list.node, relation, true)
+        writer.touched.insert(list.row)
       }
-      let pair = writer.newRow(table: pairs.table, type: nil)
-      writer.rows[pair].node = list.node
-      writer.rows[pair].references[pairs.from] = .init(row: list.row, slot: pairs.fromReferenced)
-      writer.rows[pair].references[pairs.to] = .init(row: element, slot: pairs.toReferenced)
-      listed.append(pair)
+      known?.isListed = true
+      pairs[pair(element)] = known
+      if let row = known?.row { rows.append(row) }
     }
     if case .kept(let slot)? = order {
       let stood = Set(targets.pairs(of: place))
-      setPositions(listed, slot, existing: targets.pairs(of: place), removed) { stood.contains($0) }
+      setPositions(rows, slot, existing: targets.pairs(of: place), removed) { stood.contains($0) }
     }
     guard removed != .keep else { return }
-    let kept = Set(list.elements)
+    wholePairs[own] = Set(list.elements)
+    for row in targets.rows(of: place) where !(wholePairs[own]?.contains(row) ?? false) {
+      writer.touched.insert(list.row)
+      lostPairs.append((pair(row), removed == .delete ? row : nil))
+    }
+  }
+
+  /// Refuses pairs that only one of two lists has, and removes those that no list has any more.
+  private func checkPairs() throws {
+    func lacks(_ end: Place, _ other: Place) -> Bool { wholePairs[end].map { !$0.contains(other.row) } ?? false }
+    for (pair, known) in pairs.sorted(by: { $0.value.row < $1.value.row }) where known.isListed {
+      guard !lacks(pair.first, pair.second), !lacks(pair.second, pair.first) else {
+        throw failure(
+          "the list has an object whose own list lacks this one; make both sides agree", node: known.node,
+          known.relation)
+      }
+    }
     var deleted: [Int] = []
-    for (row, pair) in zip(targets.rows(of: place), targets.pairs(of: place)) where !kept.contains(row) {
-      writer.rows[pair].isDeleted = true
-      if removed == .delete, writer.rows[row].node == nil { deleted.append(row) }
+    for (pair, element) in lostPairs {
+      if let row = pairs[pair]?.row { writer.rows[row].isDeleted = true }
+      if let element, writer.rows[element].node == nil { deleted.append(element) }
     }
     try delete(deleted)
   }
+}
+
+extension Int64 {
+  /// Makes it at least another one.
+  fileprivate mutating func raise(to other: Int64) { self = Swift.max(self, other) }
 }
 
 extension DatabaseValue {

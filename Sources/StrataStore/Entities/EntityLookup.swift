@@ -8,10 +8,11 @@ extension EntityTable {
   /// - Parameters:
   ///   - slots: the columns.
   ///   - tuples: the values, as many in each as there are columns.
+  ///   - collations: how texts are compared in each column; as the column says where that is `nil`.
   ///   - order: what the rows of one tuple are ordered by, as SQL over the table `t`.
   ///   - body: called with the place of the tuple and the values of the row by slot.
   func forEachRow(
-    where slots: [Int], in tuples: [[DatabaseValue]], order: String? = nil, _ db: Database,
+    where slots: [Int], in tuples: [[DatabaseValue]], collations: [String?] = [], order: String? = nil, _ db: Database,
     _ body: (Int, [DatabaseValue]) throws -> Void
   ) throws {
     // A null is looked for apart: SQLite finds other values faster by equality.
@@ -19,7 +20,9 @@ extension EntityTable {
       .sorted(by: { $0.value[0] < $1.value[0] })
     {
       let match = slots.indices.map { place in
-        "t.\(quoted(slots[place])) \(nulls[place] ? "IS" : "=") v.column\(place + 2)"
+        let collation = collations.indices.contains(place) ? collations[place] : nil
+        let column = "t.\(quoted(slots[place]))" + (collation.map { " COLLATE \($0.quotedDatabaseIdentifier)" } ?? "")
+        return "\(column) \(nulls[place] ? "IS" : "=") v.column\(place + 2)"
       }
       try forEachTuple(places.map { tuples[$0] }, db) { values, arguments in
         var sql = """

@@ -11,6 +11,8 @@ struct EntityMatcher {
   /// The nodes that lead to each through a foreign key of its own, and the slot of that; `nil` where none of its keys needs it.
   private var owners: [Int: [(slot: Int, owner: EntityRowState.Reference)]] = [:]
   private var drafts: [DraftKey: Int] = [:]
+  /// What new rows have for the keys of their entity.
+  private var newKeys: [Int: [Int: [Part]]] = [:]
   /// Rows that a node has taken.
   private var taken = Set<Int>()
   /// The relation that leads to each node without a complete key.
@@ -18,9 +20,11 @@ struct EntityMatcher {
 
   /// A part of a key.
   private enum Part: Hashable {
-    case value(DatabaseValue)
+    case value(ExactValue)
     /// The value of a row that has none yet, so that no row in the table can have it.
     case new(EntityRowState.Reference)
+
+    var isNull: Bool { if case .value(let value) = self { value.value.isNull } else { false } }
   }
 
   /// A key of a new row.
@@ -35,7 +39,10 @@ struct EntityMatcher {
     case complete([Part])
     case incomplete
     /// It depends on the row of another node, which is not known yet.
-    case waits
+    case waits(Int)
+
+    var parts: [Part]? { if case .complete(let parts) = self { parts } else { nil } }
+    var node: Int? { if case .waits(let node) = self { node } else { nil } }
   }
 
   init(_ writer: EntityWriter) {
@@ -46,34 +53,43 @@ struct EntityMatcher {
   mutating func run() throws {
     noteOwners()
     var pending = Array(writer.nodes.nodes.indices)
+    /// The nodes that wait for each.
+    var waiting: [Int: [Int]] = [:]
     while !pending.isEmpty {
-      var (ready, later, keyless): ([Int], [Int], [Int]) = ([], [], [])
+      var (ready, keyless): ([Int], [Int]) = ([], [])
       var candidates: [Int: [Candidate]] = [:]
       for node in pending {
-        let found = try keys(of: node).map { counts($0, node) ? try candidate(node, $0) : .incomplete }
-        if found.contains(where: { if case .waits = $0 { true } else { false } }) {
-          later.append(node)
-        } else if found.contains(where: { if case .complete = $0 { true } else { false } }) {
+        let found = try self.candidates(of: node)
+        if let other = found.lazy.compactMap(\.node).first {
+          waiting[other, default: []].append(node)
+        } else if found.contains(where: { $0.parts != nil }) {
           ready.append(node)
           candidates[node] = found
         } else if let way = wayTo[node], writer.rowOfNode[way.owner] == nil {
-          later.append(node)
+          waiting[way.owner, default: []].append(node)
         } else {
           keyless.append(node)
         }
       }
-      guard ready.count + keyless.count > 0 else {
-        throw writer.located(
-          EntityError(.clash, "the keys of the objects lead in a circle, so that none can be looked up first"),
-          node: later[0])
-      }
       try matchByKey(ready, candidates)
       try matchByContent(keyless)
-      pending = later
+      pending = (ready + keyless).flatMap { waiting.removeValue(forKey: $0) ?? [] }.sorted()
+    }
+    if let node = waiting.values.joined().min() {
+      throw writer.located(
+        EntityError(.clash, "the keys of the objects lead in a circle, so that none can be looked up first"), node: node
+      )
     }
   }
 
-  private func keys(of node: Int) -> [EntityType.Key] { catalog.types[writer.nodes.nodes[node].type].keys }
+  /// What a node says of each of its keys.
+  private func candidates(of node: Int) throws -> [Candidate] {
+    let keys = catalog.types[writer.nodes.nodes[node].type].keys
+    let found = try keys.map { counts($0, node) ? try candidate(node, $0) : .incomplete }
+    // SQLite tells nulls apart, so that a key with one of them finds a row only where there is no better one.
+    guard found.contains(where: { $0.parts.map { !$0.contains(where: \.isNull) } ?? false }) else { return found }
+    return found.map { $0.parts?.contains(where: \.isNull) ?? false ? .incomplete : $0 }
+  }
 
   // MARK: Keys
 
@@ -82,7 +98,10 @@ struct EntityMatcher {
     for (number, node) in nodes.enumerated() {
       for (place, relation) in catalog.types[node.type].relations.enumerated() {
         guard case .nodes(let children) = node.links[place] else { continue }
-        for child in children where wayTo[child] == nil { wayTo[child] = (number, place) }
+        // The first way, so that no ways lead in a circle.
+        for child in children where wayTo[child] == nil && nodes[child].parent == number {
+          wayTo[child] = (number, place)
+        }
         guard case .toMany(let slot, let referenced, _, _) = relation.kind else { continue }
         for child in children where catalog.types[nodes[child].type].keys.contains(where: { $0.slots.contains(slot) }) {
           owners[child, default: []].append((slot, .init(row: number, slot: referenced)))
@@ -93,40 +112,41 @@ struct EntityMatcher {
 
   private func candidate(_ node: Int, _ key: EntityType.Key) throws -> Candidate {
     var parts: [Part] = []
-    for slot in key.slots {
-      switch try part(node, slot) {
+    for (slot, collation) in zip(key.slots, key.collations) {
+      switch try part(node, slot, collation) {
       case .complete(let part): parts += part
       case .incomplete: return .incomplete
-      case .waits: return .waits
+      case .waits(let other): return .waits(other)
       }
     }
     // A null stands for itself, as the parent of a root does, next to a value.
-    return parts.allSatisfy { $0 == .value(.null) } ? .incomplete : .complete(parts)
+    return parts.allSatisfy(\.isNull) ? .incomplete : .complete(parts)
   }
 
-  private func part(_ number: Int, _ slot: Int) throws -> Candidate {
+  private func part(_ number: Int, _ slot: Int, _ collation: String?) throws -> Candidate {
     let node = writer.nodes.nodes[number]
     let type = catalog.types[node.type]
     let table = catalog.tables[type.table]
     func reference(_ owner: Int, _ referenced: Int) -> Candidate {
-      guard let row = writer.rowOfNode[owner] else { return .waits }
+      guard let row = writer.rowOfNode[owner] else { return .waits(owner) }
       guard let value = writer.rows[row].values[referenced] else {
         return writer.rows[row].isNew ? .complete([.new(.init(row: row, slot: referenced))]) : .incomplete
       }
-      return value.isNull ? .incomplete : .complete([.value(value)])
+      return value.isNull ? .incomplete : .complete([.value(ExactValue(value))])
     }
     for (place, relation) in type.relations.enumerated() {
       guard case .toOne(slot, let referenced) = relation.kind, case .nodes(let found) = node.links[place] else {
         continue
       }
       if let target = found.first { return reference(target, referenced) }
-      if owner(of: number, slot) == nil { return .complete([.value(.null)]) }
+      if owner(of: number, slot) == nil { return .complete([.value(ExactValue(.null))]) }
     }
     for (place, attribute) in type.attributes.enumerated() where attribute.slot == slot {
       guard let value = node.values[place], !value.isNull || owner(of: number, slot) == nil else { break }
-      do { return .complete([.value(table.folded(try type.stored(value, attribute, in: table), slot))]) } catch {
-        throw writer.located(error, node: number)
-      }
+      do {
+        let stored = try type.stored(value, attribute, in: table)
+        return .complete([.value(ExactValue(EntityTable.folded(stored, collation)))])
+      } catch { throw writer.located(error, node: number) }
     }
     if let owner = owner(of: number, slot) { return reference(owner.row, owner.slot) }
     return .incomplete
@@ -148,18 +168,18 @@ struct EntityMatcher {
       for (place, key) in type.keys.enumerated() {
         var (asking, tuples): ([Int], [[DatabaseValue]]) = ([], [])
         for node in nodes {
-          guard case .complete(let parts)? = candidates[node]?[place] else { continue }
-          let values = parts.compactMap { if case .value(let value) = $0 { value } else { nil } }
+          guard let parts = candidates[node]?[place].parts else { continue }
+          let values = parts.compactMap { if case .value(let value) = $0 { value.value } else { nil } }
           guard values.count == parts.count else { continue }
           asking.append(node)
           tuples.append(values)
         }
-        try table.forEachRow(where: key.slots, in: tuples, writer.db) { index, values in
-          let (node, row) = (asking[index], writer.row(values, table: type.table, type: number))
+        try table.forEachRow(where: key.slots, in: tuples, collations: key.collations, writer.db) { index, values in
+          let (node, row) = (asking[index], try writer.row(values, table: type.table, type: number))
           guard hits[node]?[place] == nil else {
             throw writer.located(
               EntityError(
-                .clash, "several rows have the values of the key \(key.name), one of which is null; make them differ",
+                .clash, "several rows have the values of the key \(key.name), one of which is null; name another key",
                 table: table.name, columns: key.slots.map { table.columns[$0].name }), node: node)
           }
           hits[node]?[place] = row
@@ -186,6 +206,21 @@ struct EntityMatcher {
       return writer.located(
         EntityError(.clash, reason, table: table.name, columns: key.slots.map { table.columns[$0].name }), node: node)
     }
+    /// Refuses a row that a key before the one that found it tells from the node.
+    func checkEarlier(_ found: Int, _ row: Int) throws {
+      for place in 0..<found {
+        guard let parts = candidates[place].parts, !parts.contains(where: \.isNull) else { continue }
+        let isSet =
+          writer.rows[row].isNew
+          ? newKeys[row]?[place].map { $0 != parts } ?? false
+          : type.keys[place].slots.allSatisfy { !(writer.rows[row].values[$0]?.isNull ?? true) }
+        guard !isSet else {
+          throw clash(
+            "the row that the key \(type.keys[found].name) finds has another value for the key \(type.keys[place].name)",
+            type.keys[place])
+        }
+      }
+    }
     var found: Int?
     if let first = hits.indices.first(where: { hits[$0] != nil }), let row = hits[first] {
       for place in hits.indices.dropFirst(first + 1) {
@@ -194,30 +229,25 @@ struct EntityMatcher {
           "the keys \(type.keys[first].name) and \(type.keys[place].name) find two different rows; name one with matching:",
           type.keys[place])
       }
-      for place in 0..<first {
-        guard case .complete = candidates[place] else { continue }
-        let isSet = type.keys[place].slots.allSatisfy { !(writer.rows[row].values[$0]?.isNull ?? true) }
-        guard !isSet else {
-          throw clash(
-            "the row that the key \(type.keys[first].name) finds has another value for the key \(type.keys[place].name)",
-            type.keys[place])
-        }
-      }
+      try checkEarlier(first, row)
       found = row
     }
     for (place, key) in type.keys.enumerated() {
-      guard case .complete(let parts) = candidates[place] else { continue }
-      guard let draft = drafts[DraftKey(table: type.table, slots: key.slots, parts: parts)] else { continue }
+      guard let parts = candidates[place].parts,
+        let draft = drafts[DraftKey(table: type.table, slots: key.slots, parts: parts)]
+      else { continue }
       guard found == nil || found == draft else {
         throw clash(
           "two objects of this save have the same \(key.name), and other keys find different rows for them", key)
       }
+      try checkEarlier(place, draft)
       found = draft
     }
     let row = found ?? writer.newRow(table: type.table, type: number)
     for (place, key) in type.keys.enumerated() {
-      guard case .complete(let parts) = candidates[place] else { continue }
+      guard let parts = candidates[place].parts else { continue }
       drafts[DraftKey(table: type.table, slots: key.slots, parts: parts)] = row
+      if writer.rows[row].isNew { newKeys[row, default: [:]][place] = parts }
     }
     take(row, node, number)
     guard writer.rows[row].isNew else { return }
@@ -267,18 +297,26 @@ struct EntityMatcher {
         free = targets.rows(of: .init(row: key[0], type: key[1], relation: key[2])).filter { !taken.contains($0) }
       }
       // Rows by what they have in the columns that a node says something about, the last one first.
-      var byContent: [[Int]: [[DatabaseValue]: [Int]]] = [:]
+      var byContent: [[Int]: [[ExactValue]: [Int]]] = [:]
       for node in groups[key] ?? [] {
         let number = writer.nodes.nodes[node].type
         let (slots, values) = try content(of: node)
         if byContent[slots] == nil {
           let rows = free.reversed().filter { writer.rows[$0].table == catalog.types[number].table }
-          byContent[slots] = Dictionary(grouping: rows) { row in slots.map { writer.rows[row].values[$0] ?? .null } }
+          byContent[slots] = Dictionary(grouping: rows) { row in
+            slots.map { ExactValue(writer.rows[row].values[$0] ?? .null) }
+          }
         }
         while let row = byContent[slots]?[values]?.popLast() {
           guard !taken.contains(row) else { continue }
           take(row, node, number)
           break
+        }
+        // The one row that a relation to one leads to is that one, whatever it has.
+        if writer.rowOfNode[node] == nil, !key.isEmpty, catalog.types[key[1]].relations[key[2]].shape == .one,
+          let row = free.first(where: { !taken.contains($0) }), writer.rows[row].table == catalog.types[number].table
+        {
+          take(row, node, number)
         }
         if writer.rowOfNode[node] == nil {
           take(writer.newRow(table: catalog.types[number].table, type: number), node, number)
@@ -288,17 +326,19 @@ struct EntityMatcher {
   }
 
   /// The columns that a node says something about, and what it says.
-  private func content(of number: Int) throws -> (slots: [Int], values: [DatabaseValue]) {
+  private func content(of number: Int) throws -> (slots: [Int], values: [ExactValue]) {
     let node = writer.nodes.nodes[number]
     let type = catalog.types[node.type]
     let (table, merging) = (catalog.tables[type.table], type.merging(isWhole: writer.nodes.isWhole))
-    var (slots, values): ([Int], [DatabaseValue]) = ([], [])
+    var (slots, values): ([Int], [ExactValue]) = ([], [])
     for (attribute, value) in zip(type.attributes, node.values) {
-      guard let value, !(value.isNull && table.primaryKey.contains(attribute.slot)) else { continue }
+      guard let value, attribute.isWritten, !(value.isNull && table.primaryKey.contains(attribute.slot)) else {
+        continue
+      }
       do {
         let whole = attribute.isPlain ? value : try merging.completed(value)
         slots.append(attribute.slot)
-        values.append(try type.stored(whole, attribute, in: table))
+        values.append(ExactValue(try type.stored(whole, attribute, in: table)))
       } catch { throw writer.located(error, node: number) }
     }
     return (slots, values)

@@ -29,14 +29,17 @@ struct EntityNodes: Sendable {
   private(set) var nodes: [Node] = []
   private(set) var roots: [Int] = []
   let isWhole: Bool
+  /// Whether the policies of fields decide where a row is there; else what is saved counts.
+  let merges: Bool
   /// What the mapping of a source supplies for what is absent in a new row, by entity and attribute.
   private(set) var defaults: [Int: [ArchiveValue?]] = [:]
 
   /// - Parameter trace: told of each field that was read.
   init<E: Entity>(
     _ source: MergeSource, of type: E.Type, in catalog: EntityCatalog, by adapter: JSONAdapter<E>? = nil,
-    at path: JSONPath? = nil, trace: ((Trace) -> Void)? = nil
+    at path: JSONPath? = nil, merges: Bool = true, trace: ((Trace) -> Void)? = nil
   ) throws {
+    self.merges = merges
     let parts: FieldParts
     do { parts = try FieldParts(source, of: type, by: adapter, at: path) } catch {
       throw Self.failure(error, type.schema.name, [])
@@ -117,13 +120,20 @@ struct EntityNodes: Sendable {
     mutating func add(
       _ value: ArchiveValue, _ type: Int, parent: Int?, _ steps: [ArchiveError.PathComponent]
     ) throws -> Int {
-      if case .reference(let number) = value, let node = known[number] { return node }
       let declared = catalog.types[type]
+      if case .reference(let number) = value, let node = known[number] {
+        guard catalog.types[nodes[node].type].type.isSubtype(of: declared.type) else {
+          throw EntityNodes.failure(
+            ArchiveError.mismatch(expected: "an object of \(declared.name)", found: "an object of another type"),
+            declared.name, path(parent, steps))
+        }
+        return node
+      }
       do {
         let part = try parts.part(declared.type, value)
         let own = try catalog.known(part.type)
         let values = try catalog.types[own].attributes.map { attribute -> ArchiveValue? in
-          guard attribute.isWritten, let slot = part.slots[attribute.place] else { return nil }
+          guard let slot = part.slots[attribute.place] else { return nil }
           return try parts.value(of: slot, part.type.schema.fields[attribute.place], in: part.type.schema)
         }
         nodes.append(Node(type: own, values: values, links: [], parent: parent, steps: steps))
@@ -161,6 +171,7 @@ struct EntityNodes: Sendable {
         return []
       case (.one, _): return [try add(value, relation.target, parent: node, [.key(relation.key)])]
       case (_, .array(let elements)), (_, .set(let elements)):
+        if relation.shape == .set { try checkSet(elements, relation, node) }
         return try elements.enumerated().map { place, element in
           try add(element, relation.target, parent: node, [.key(relation.key), .index(place)])
         }
@@ -168,6 +179,16 @@ struct EntityNodes: Sendable {
         throw EntityNodes.failure(
           EntityError(.invalidSource, "found \(value.kind) where a list is expected"),
           catalog.types[nodes[node].type].name, path(node, [.key(relation.key)]))
+      }
+    }
+
+    /// Refuses an element that a set has twice: two rows of it could not be read as a set again.
+    private func checkSet(_ elements: [ArchiveValue], _ relation: EntityType.Relation, _ node: Int) throws {
+      var seen = Set<ArchiveValue>()
+      for (place, element) in elements.enumerated() where !seen.insert(element).inserted {
+        throw EntityNodes.failure(
+          EntityError(.invalidSource, "a duplicate element of a set"), catalog.types[nodes[node].type].name,
+          path(node, [.key(relation.key), .index(place)]))
       }
     }
 

@@ -35,41 +35,23 @@ final class EntityReader {
   }
 
   /// The nodes of the rows of a request.
-  func read<E: Entity>(_ request: QueryInterfaceRequest<E>) throws -> [Int] {
+  func read<E: Entity>(_ request: QueryInterfaceRequest<E>, atMost count: Int) throws -> [Int] {
     let type = try catalog.known(E.self)
     let table = catalog.table(of: type)
     let cursor = try Row.fetchCursor(db, request.select(table.columns.map { Column($0.name) }))
     var found: [Int] = []
-    while let row = try cursor.next() { found.append(try node(table.values(row), type)) }
+    while found.count < count, let row = try cursor.next() { found.append(try node(table.values(row), type)) }
     return found
   }
 
   private func node(_ values: [DatabaseValue], _ declared: Int) throws -> Int {
     let table = catalog.table(of: declared)
-    let key = EntityWriter.PlainKey(table: catalog.types[declared].table, values: table.primaryKey.map { values[$0] })
+    let key = try EntityWriter.PlainKey(values, table, catalog.types[declared].table)
     if let known = known[key] { return known }
-    let type = try type(of: values, declared)
+    let type = try catalog.type(of: values, declared)
     known[key] = nodes.count
     nodes.append(Node(type: type, values: values, links: []))
     return nodes.count - 1
-  }
-
-  /// The entity that a row is, where its table has several classes.
-  private func type(of values: [DatabaseValue], _ declared: Int) throws -> Int {
-    let mapping = catalog.types[declared].type.entityMapping
-    guard let choose = mapping.subclass else { return declared }
-    let table = catalog.table(of: declared)
-    let row = EntityRow(
-      table: table.name,
-      values: Dictionary(
-        zip(table.columns.map { $0.name.lowercased() }, values), uniquingKeysWith: { first, _ in first }))
-    let type = try choose(row)
-    let number = try catalog.known(type)
-    guard catalog.types[number].table == catalog.types[declared].table else {
-      throw EntityError(
-        .invalidMapping, "the class that a row is to be has another table", entity: type.schema.name, table: table.name)
-    }
-    return number
   }
 
   // MARK: Relations
@@ -100,10 +82,10 @@ final class EntityReader {
     case .toOne(let slot, let referenced):
       let (asking, tuples) = asking(slot)
       // Many rows have the same foreign key.
-      var places: [DatabaseValue: Int] = [:]
+      var places: [ExactValue: Int] = [:]
       var distinct: [[DatabaseValue]] = []
-      for tuple in tuples where places[tuple[0]] == nil {
-        places[tuple[0]] = distinct.count
+      for tuple in tuples where places[ExactValue(tuple[0])] == nil {
+        places[ExactValue(tuple[0])] = distinct.count
         distinct.append(tuple)
       }
       var found = [Int?](repeating: nil, count: distinct.count)
@@ -111,7 +93,7 @@ final class EntityReader {
         found[index] = try node(values, target)
       }
       for (number, tuple) in zip(asking, tuples) {
-        nodes[number].links[place] = (places[tuple[0]].flatMap { found[$0] }).map { [$0] } ?? []
+        nodes[number].links[place] = (places[ExactValue(tuple[0])].flatMap { found[$0] }).map { [$0] } ?? []
       }
     case .toMany(let slot, let referenced, let order, _):
       let (asking, tuples) = asking(referenced)
@@ -134,7 +116,9 @@ final class EntityReader {
     let (table, pairTable) = (catalog.table(of: target), catalog.tables[pairs.table])
     // What keeps the order is a column of the pairs; any other is one of the entities.
     let sorting =
-      if case .kept(let slot)? = order { "p.\(pairTable.quoted(slot)), \(table.order(nil))" } else { table.order(order) }
+      if case .kept(let slot)? = order { "p.\(pairTable.quoted(slot)), \(table.order(nil))" } else {
+        table.order(order)
+      }
     try table.forEachTuple(tuples, db) { values, arguments in
       let sql = """
         SELECT v.column1, \(table.selection(of: "t")) FROM \(values) AS v \
@@ -214,7 +198,7 @@ enum EntityRowCoding {
         throw located(EntityError(.notReadable, "the row has no such column; select it"))
       }
       do {
-        slots[place] = try ColumnCoding(field.type, column?.form ?? .automatic, declared: "").value(of: stored)
+        slots[place] = try ColumnCoding(field.type, column?.form ?? .automatic, .none).value(of: stored)
       } catch let error as EntityError {
         throw located(error)
       } catch {

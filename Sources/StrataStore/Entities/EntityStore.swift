@@ -40,25 +40,25 @@ public struct EntityStore: Sendable {
   /// - Complexity: linear in the number of objects; one query for each key and type, and one for each relation and level.
   @discardableResult
   public func save<E: Entity>(_ model: E, matching keys: [String]? = nil) async throws -> EntityReport {
-    try await write(.model(model), E.self, nil, nil, keys)
+    try await write(EntityNodes(.model(model), of: E.self, in: catalog, merges: false), E.self, keys)
   }
 
   /// Saves objects and all that they lead to, as one: all are written, or none.
   @discardableResult
   public func save<E: Entity>(_ models: [E], matching keys: [String]? = nil) async throws -> EntityReport {
-    try await write(.models(models), E.self, nil, nil, keys)
+    try await write(EntityNodes(.models(models), of: E.self, in: catalog, merges: false), E.self, keys)
   }
 
   /// As ``save(_:matching:)-(E,_)``, within a transaction of the app's own: where it throws, that goes on as if it had not been called.
   @discardableResult
   public func save<E: Entity>(_ model: E, matching keys: [String]? = nil, in db: Database) throws -> EntityReport {
-    try write(.model(model), E.self, nil, nil, keys, db)
+    try write(EntityNodes(.model(model), of: E.self, in: catalog, merges: false), E.self, keys, db)
   }
 
   /// As ``save(_:matching:)-([E],_)``, within a transaction of the app's own.
   @discardableResult
   public func save<E: Entity>(_ models: [E], matching keys: [String]? = nil, in db: Database) throws -> EntityReport {
-    try write(.models(models), E.self, nil, nil, keys, db)
+    try write(EntityNodes(.models(models), of: E.self, in: catalog, merges: false), E.self, keys, db)
   }
 
   /// Writes what a source says straight into rows: what it does not hold is left alone.
@@ -76,7 +76,7 @@ public struct EntityStore: Sendable {
     _ source: MergeSource, to type: E.Type, at path: JSONPath? = nil, by adapter: JSONAdapter<E>? = nil,
     matching keys: [String]? = nil
   ) async throws -> EntityReport {
-    try await write(source, type, path, adapter, keys)
+    try await write(EntityNodes(source, of: type, in: catalog, by: adapter, at: path), type, keys)
   }
 
   /// As ``apply(_:to:at:by:matching:)``, within a transaction of the app's own.
@@ -85,7 +85,7 @@ public struct EntityStore: Sendable {
     _ source: MergeSource, to type: E.Type, at path: JSONPath? = nil, by adapter: JSONAdapter<E>? = nil,
     matching keys: [String]? = nil, in db: Database
   ) throws -> EntityReport {
-    try write(source, type, path, adapter, keys, db)
+    try write(EntityNodes(source, of: type, in: catalog, by: adapter, at: path), type, keys, db)
   }
 
   /// What becomes of each field of a source, without looking at rows or writing anything.
@@ -96,36 +96,31 @@ public struct EntityStore: Sendable {
   ) throws -> [EntityTrace] {
     var found: [EntityNodes.Trace] = []
     _ = try EntityNodes(source, of: type, in: catalog, by: adapter, at: path) { found.append($0) }
-    return try found.map { field in
+    return found.map { field in
       let type = catalog.types[field.type]
       let table = catalog.tables[type.table]
       let attribute = type.attributes.first { $0.place == field.place && $0.isWritten }
       let merging = type.merging(isWhole: false)
-      let value = attribute == nil ? field.value : try field.value.map { try merging.completed($0) }
+      // What only a row can complete is shown as it came in.
+      let value = attribute == nil ? field.value : field.value.map { (try? merging.completed($0)) ?? $0 }
       return EntityTrace(
         entity: type.name, path: field.path, key: type.schema.fields[field.place].key, source: field.source,
         raw: field.raw, value: value, column: attribute.map { table.columns[$0.slot].name },
-        stored: try attribute.flatMap { attribute in
-          try value.map { try type.stored($0, attribute, in: table) }
-        })
+        // As above: then nobody knows yet what is stored.
+        stored: attribute.flatMap { attribute in value.flatMap { try? type.stored($0, attribute, in: table) } })
     }
   }
 
-  private func write<E: Entity>(
-    _ source: MergeSource, _ type: E.Type, _ path: JSONPath?, _ adapter: JSONAdapter<E>?, _ keys: [String]?
-  ) async throws -> EntityReport {
-    let nodes = try EntityNodes(source, of: type, in: catalog, by: adapter, at: path)
+  private func write<E: Entity>(_ nodes: EntityNodes, _ type: E.Type, _ keys: [String]?) async throws -> EntityReport {
     try check(keys, type)
     do { return try await writer.write { [catalog] db in try Self.write(nodes, catalog, keys, db) } } catch {
       throw EntityError.ofDatabase(error)
     }
   }
 
-  private func write<E: Entity>(
-    _ source: MergeSource, _ type: E.Type, _ path: JSONPath?, _ adapter: JSONAdapter<E>?, _ keys: [String]?,
-    _ db: Database
-  ) throws -> EntityReport {
-    let nodes = try EntityNodes(source, of: type, in: catalog, by: adapter, at: path)
+  private func write<E: Entity>(_ nodes: EntityNodes, _ type: E.Type, _ keys: [String]?, _ db: Database) throws
+    -> EntityReport
+  {
     try check(keys, type)
     do { return try Self.write(nodes, catalog, keys, db) } catch { throw EntityError.ofDatabase(error) }
   }
@@ -174,12 +169,17 @@ public struct EntityStore: Sendable {
 
   /// The first entity of a request, with all that it leads to; `nil` where there is none.
   public func fetchOne<E: Entity>(_ request: QueryInterfaceRequest<E>) async throws -> E? {
-    try await fetchAll(request.limit(1)).first
+    do {
+      let graph = try await writer.read { [catalog] db in try Self.graph(request, catalog, db, atMost: 1) }
+      return try graph.make(E.self).first
+    } catch { throw EntityError.ofDatabase(error) }
   }
 
   /// As ``fetchOne(_:)``, within a transaction of the app's own.
   public func fetchOne<E: Entity>(_ request: QueryInterfaceRequest<E>, in db: Database) throws -> E? {
-    try fetchAll(request.limit(1), in: db).first
+    do { return try Self.graph(request, catalog, db, atMost: 1).make(E.self).first } catch {
+      throw EntityError.ofDatabase(error)
+    }
   }
 
   /// Calls `body` with entities of a request, as many at a time as `count` says: a million need the memory of as many as these lead to.
@@ -210,10 +210,10 @@ public struct EntityStore: Sendable {
     } catch { throw EntityError.ofDatabase(error) }
   }
 
-  static func graph<E: Entity>(_ request: QueryInterfaceRequest<E>, _ catalog: EntityCatalog, _ db: Database)
-    throws -> EntityGraph
-  {
+  static func graph<E: Entity>(
+    _ request: QueryInterfaceRequest<E>, _ catalog: EntityCatalog, _ db: Database, atMost count: Int = .max
+  ) throws -> EntityGraph {
     let reader = EntityReader(catalog, db)
-    return try reader.graph(roots: reader.read(request))
+    return try reader.graph(roots: reader.read(request, atMost: count))
   }
 }

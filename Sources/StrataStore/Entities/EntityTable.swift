@@ -6,11 +6,9 @@ struct EntityTable: Sendable {
   struct Column: Sendable {
     /// As the table spells it.
     let name: String
-    let declared: String
+    let affinity: ColumnAffinity
     let isNotNull: Bool
     let hasDefault: Bool
-    /// How SQLite compares it in its primary key or unique index.
-    var collation = "BINARY"
   }
 
   let name: String
@@ -19,8 +17,10 @@ struct EntityTable: Sendable {
   private(set) var primaryKey: [Int] = []
   /// The slot that is the rowid, whose value SQLite chooses where a new row has none.
   private(set) var rowID: Int?
-  /// Columns of unique indexes that hold for all rows, each in lower case and sorted.
-  private(set) var uniqueKeys: Set<[String]> = []
+  /// Whether rows have a rowid.
+  let hasRowID: Bool
+  /// Columns of unique indexes that hold for all rows, each in lower case and sorted, and how SQLite compares them there.
+  private(set) var uniqueKeys: [[String]: [String: String]] = [:]
   /// The slots in a unique index.
   var uniqueSlots: Set<Int> { Set(columns.indices.filter { uniqueNames.contains(columns[$0].name.lowercased()) }) }
   private var uniqueNames: Set<String> = []
@@ -35,12 +35,16 @@ struct EntityTable: Sendable {
       throw EntityError(.invalidMapping, "there is no such table; make it with the app's migrations first", table: name)
     }
     self.name = name
+    let options = try Row.fetchOne(db, sql: "SELECT wr, strict FROM pragma_table_list(?)", arguments: [name])
+    let isStrict = options?["strict"] == true
+    hasRowID = options?["wr"] != true
     var known: [String: Column] = [:]
     let sql = "SELECT name, type, \"notnull\", dflt_value, hidden FROM pragma_table_xinfo(?)"
     for column in try Row.fetchAll(db, sql: sql, arguments: [name]) {
       // Generated columns are hidden ones, of the kinds 2 and 3.
       known[(column["name"] as String).lowercased()] = Column(
-        name: column["name"], declared: column["type"] ?? "", isNotNull: column["notnull"],
+        name: column["name"], affinity: ColumnAffinity(declared: column["type"] ?? "", isStrict: isStrict),
+        isNotNull: column["notnull"],
         hasDefault: !(column["dflt_value"] as DatabaseValue).isNull || (column["hidden"] as Int) >= 2)
     }
     let key = try db.primaryKey(name)
@@ -49,20 +53,18 @@ struct EntityTable: Sendable {
       let parts = try Row.fetchAll(
         db, sql: "SELECT name, coll FROM pragma_index_xinfo(?) WHERE key", arguments: [index["name"] as String])
       let names = parts.map { ($0["name"] as String?)?.lowercased() }
-      for (name, part) in zip(names, parts) {
-        if let name {
-          known[name]?.collation = part["coll"]
-          uniqueNames.insert(name)
-        }
-      }
+      uniqueNames.formUnion(names.compactMap(\.self))
       // An index of an expression has no names.
-      if index["partial"] == 0, !names.contains(nil) { uniqueKeys.insert(names.compactMap(\.self).sorted()) }
+      guard index["partial"] == 0, !names.contains(nil) else { continue }
+      let collations = zip(names, parts).map { ($0 ?? "", $1["coll"] as String? ?? "BINARY") }
+      uniqueKeys[names.compactMap(\.self).sorted()] = Dictionary(collations, uniquingKeysWith: { first, _ in first })
     }
-    uniqueKeys.insert(key.columns.map { $0.lowercased() }.sorted())
+    let primary = key.columns.map { $0.lowercased() }.sorted()
+    if uniqueKeys[primary] == nil { uniqueKeys[primary] = [:] }
     uniqueNames.formUnion(key.columns.map { $0.lowercased() })
     // The hidden column of a table without a primary key.
     for column in key.columns where known[column.lowercased()] == nil {
-      known[column.lowercased()] = Column(name: column, declared: "INTEGER", isNotNull: false, hasDefault: true)
+      known[column.lowercased()] = Column(name: column, affinity: .integer, isNotNull: false, hasDefault: true)
     }
     self.known = known
     var references: [String: (table: String, column: String)] = [:]
@@ -122,10 +124,10 @@ struct EntityTable: Sendable {
     columns.indices.map { row[start + $0] as DatabaseValue }
   }
 
-  /// A value as the column's collation compares it.
-  func folded(_ value: DatabaseValue, _ slot: Int) -> DatabaseValue {
+  /// A value as a collation compares it.
+  static func folded(_ value: DatabaseValue, _ collation: String?) -> DatabaseValue {
     guard case .string(let text) = value.storage else { return value }
-    switch columns[slot].collation.uppercased() {
+    switch collation?.uppercased() {
     case "NOCASE":
       let bytes = text.utf8.map { 65...90 ~= $0 ? $0 + 32 : $0 }
       return String(decoding: bytes, as: UTF8.self).databaseValue

@@ -51,12 +51,12 @@ final class EntityTargets {
     case .toOne(let slot, let referenced):
       let (asking, values) = tuples(slot)
       try table.forEachRow(where: [referenced], in: values, writer.db) { index, values in
-        known[asking[index]]?.append(writer.row(values, table: target.table, type: relation.target))
+        known[asking[index]]?.append(try writer.row(values, table: target.table, type: relation.target))
       }
     case .toMany(let slot, let referenced, let order, _):
       let (asking, values) = tuples(referenced)
       try table.forEachRow(where: [slot], in: values, order: table.order(order), writer.db) { index, values in
-        known[asking[index]]?.append(writer.row(values, table: target.table, type: relation.target))
+        known[asking[index]]?.append(try writer.row(values, table: target.table, type: relation.target))
       }
     case .through(let pairs, let order, _):
       let (asking, values) = tuples(pairs.fromReferenced)
@@ -66,11 +66,11 @@ final class EntityTargets {
       if case .kept? = order { pairOrder = order }
       try pairTable.forEachRow(where: [pairs.from], in: values, order: pairTable.order(pairOrder), writer.db) {
         index, values in
-        found.append((asking[index], writer.row(values, table: pairs.table, type: nil), values[pairs.to]))
+        found.append((asking[index], try writer.row(values, table: pairs.table, type: nil), values[pairs.to]))
       }
       var targets: [Int?] = found.map { _ in nil }
       try table.forEachRow(where: [pairs.toReferenced], in: found.map { [$0.value] }, writer.db) { index, values in
-        targets[index] = writer.row(values, table: target.table, type: relation.target)
+        targets[index] = try writer.row(values, table: target.table, type: relation.target)
       }
       for (pair, target) in zip(found, targets) {
         guard let target else { continue }

@@ -57,6 +57,8 @@ struct EntityType: Sendable {
   struct Key: Sendable {
     let name: String
     let slots: [Int]
+    /// How SQLite compares texts in its unique index, by column; `nil` for the columns' own way.
+    let collations: [String?]
   }
 
   let type: any Entity.Type

@@ -16,12 +16,27 @@ final class EntityWriter {
   /// The row of each node.
   var rowOfNode: [Int?]
   var report = EntityReport()
+  /// Rows whose lists changed.
+  var touched = Set<Int>()
   private var rowsByKey: [PlainKey: Int] = [:]
 
   /// What tells rows of a table apart.
   struct PlainKey: Hashable {
     let table: Int
-    let values: [DatabaseValue]
+    let values: [ExactValue]
+
+    init(_ values: [DatabaseValue], _ table: EntityTable, _ number: Int) throws {
+      self.table = number
+      self.values = try table.primaryKey.map { slot in
+        guard !values[slot].isNull else {
+          throw EntityError(
+            .notReadable, "the row has no primary key, so that nothing tells it from others; give it one",
+            table: table.name,
+            columns: [table.columns[slot].name])
+        }
+        return ExactValue(values[slot])
+      }
+    }
   }
 
   init(_ nodes: EntityNodes, _ catalog: EntityCatalog, matching: Set<String>?, _ db: Database) {
@@ -36,6 +51,7 @@ final class EntityWriter {
   func run() throws -> EntityReport {
     var matcher = EntityMatcher(self)
     try matcher.run()
+    dropUnlinked()
     try mergeAttributes()
     var linker = EntityLinker(self, matcher.targets)
     try linker.run()
@@ -54,8 +70,9 @@ final class EntityWriter {
   }
 
   /// The row of the table that has these values; the same one each time.
-  func row(_ values: [DatabaseValue], table: Int, type: Int?) -> Int {
-    let key = PlainKey(table: table, values: catalog.tables[table].primaryKey.map { values[$0] })
+  func row(_ values: [DatabaseValue], table: Int, type declared: Int?) throws -> Int {
+    let key = try PlainKey(values, catalog.tables[table], table)
+    let type = try declared.map { try catalog.type(of: values, $0) }
     if let known = rowsByKey[key] {
       if rows[known].type == nil { rows[known].type = type }
       return known
@@ -83,6 +100,30 @@ final class EntityWriter {
     return EntityError.of(error, .invalid, "the values cannot be merged", entity: name, path: path)
   }
 
+  /// Lets go of nodes that only relations lead to which stay as they are.
+  private func dropUnlinked() {
+    let all = nodes.nodes
+    guard nodes.merges, catalog.types.contains(where: { $0.relations.contains(where: \.keepsLocal) }) else { return }
+    var reached = Set<Int>()
+    var waiting = nodes.roots
+    while let number = waiting.popLast() {
+      guard reached.insert(number).inserted, let row = rowOfNode[number] else { continue }
+      for (relation, link) in zip(catalog.types[all[number].type].relations, all[number].links) {
+        guard case .nodes(let found) = link, !relation.keepsLocal || rows[row].isNew else { continue }
+        waiting += found
+      }
+    }
+    let kept = Set(reached.compactMap { rowOfNode[$0] })
+    for number in all.indices where !reached.contains(number) {
+      guard let row = rowOfNode[number] else { continue }
+      rowOfNode[number] = nil
+      if !kept.contains(row) {
+        rows[row].node = nil
+        if rows[row].isNew { rows[row].isDeleted = true }
+      }
+    }
+  }
+
   // MARK: Attributes
 
   private func mergeAttributes() throws {
@@ -99,17 +140,17 @@ final class EntityWriter {
     let merging = type.merging(isWhole: nodes.isWhole)
     if rows[row].isNew && isFirst {
       for (attribute, value) in zip(type.attributes, node.values) {
-        guard let value else { continue }
+        guard let value, attribute.isWritten else { continue }
         let whole = attribute.isPlain ? value : try merging.completed(value)
         rows[row].values[attribute.slot] = try type.stored(whole, attribute, in: table)
       }
       return
     }
     let needsMerging =
-      merging.hasHooks || zip(type.attributes, node.values).contains { !$0.isPlain && $1 != nil }
+      nodes.merges && (merging.hasHooks || zip(type.attributes, node.values).contains { !$0.isPlain && $1 != nil })
     guard needsMerging else {
       for (attribute, value) in zip(type.attributes, node.values) {
-        guard let value else { continue }
+        guard let value, attribute.isWritten else { continue }
         try set(type.stored(value, attribute, in: table), attribute, type, row, isFirst)
       }
       return
@@ -134,8 +175,10 @@ final class EntityWriter {
     _ value: DatabaseValue, _ attribute: EntityType.Attribute, _ type: EntityType, _ row: Int, _ isFirst: Bool
   ) throws {
     let known = rows[row].values[attribute.slot]
-    guard known != value else { return }
+    guard !value.isExactly(known) else { return }
     let table = table(of: row)
+    // The database chose it, and the object does not know it.
+    if value.isNull, !rows[row].isNew, table.primaryKey.contains(attribute.slot) { return }
     // What has several forms, as a date in text, is the same in each.
     if let known, !attribute.coding.isExact, !known.isNull, !value.isNull,
       // A column that cannot be read is written anew.
@@ -164,6 +207,16 @@ final class EntityWriter {
   private func completeNewRows() throws {
     for row in rows.indices where rows[row].isNew && !rows[row].isDeleted {
       if let number = rows[row].type { try supplyDefaults(row, number) }
+      for relation in rows[row].type.map({ catalog.types[$0].relations }) ?? [] where !relation.isOptional {
+        guard case .toOne(let slot, _) = relation.kind, rows[row].references[slot] == nil else { continue }
+        guard rows[row].values[slot] == nil, table(of: row).suppliesValue(of: slot) else {
+          throw located(
+            EntityError(
+              .missingValue,
+              "the row is new, and nothing says which row the relation leads to; make it an optional, or name one",
+              columns: [table(of: row).columns[slot].name]), row, key: relation.key)
+        }
+      }
       let table = table(of: row)
       for (slot, column) in table.columns.enumerated()
       where column.isNotNull && rows[row].references[slot] == nil && rows[row].values[slot]?.isNull ?? true {
@@ -207,13 +260,14 @@ final class EntityWriter {
 
   // MARK: Rules and hooks
 
-  /// Makes the models with rules or hooks whose rows were written, and keeps what these replaced.
+  /// Makes the models with rules or hooks whose rows were written, or what they lead to, and keeps what these replaced.
   private func finishModels() throws {
     var numbers: [Int: [Int]] = [:]
-    for row in rows.indices where !rows[row].isDeleted {
-      guard let type = rows[row].type, catalog.types[type].finishes, rows[row].isChanged else { continue }
+    for row in changedRows().sorted() {
+      guard let type = rows[row].type, catalog.types[type].finishes else { continue }
       numbers[type, default: []].append(row)
     }
+    guard !numbers.isEmpty else { return }
     for (number, changed) in numbers.sorted(by: { $0.key < $1.key }) {
       let type = catalog.types[number]
       let reader = EntityReader(catalog, db)
@@ -222,25 +276,41 @@ final class EntityWriter {
         throw located(
           EntityError(.constraint, "a trigger of the database took the row away that was just written"), changed[lost])
       }
-      let models: [any VersionedModel]
-      do { models = try reader.graph(roots: found.compactMap(\.self)).models(source: .merge) } catch {
-        let place = (error as? ArchiveError)?.codingPath.first
-        let row = if case .index(let index)? = place { changed[index] } else { changed[0] }
-        throw located(
-          EntityError(
-            .invalid, "the rules of the model, or its code, refuse what the row would be; nothing was saved",
-            underlying: error), row)
-      }
-      for (row, model) in zip(changed, models) {
-        let record = try model.shallowRecord(ReferencedObjects())
+      let graph = try reader.graph(roots: found.compactMap(\.self))
+      try graph.finishRoots { place, result in
+        let row = changed[place]
+        let record: ModelRecord
+        do { record = try result.get() } catch {
+          throw located(
+            EntityError(
+              .invalid, "the rules of the model, or its code, refuse what the row would be; nothing was saved",
+              underlying: error), row)
+        }
         for attribute in type.attributes where attribute.isWritten {
           guard let value = record[type.schema.fields[attribute.place].key] else { continue }
           try set(type.stored(value, attribute, in: table(of: row)), attribute, type, row, true)
         }
       }
     }
-    guard !numbers.isEmpty else { return }
     var changes = EntityChanges(self)
     try changes.run()
+  }
+
+  /// The rows that were written, and those of this save that lead to one of them.
+  private func changedRows() -> Set<Int> {
+    var owners: [Int: [Int]] = [:]
+    for (number, node) in nodes.nodes.enumerated() {
+      guard let owner = rowOfNode[number] else { continue }
+      for case .nodes(let found) in node.links {
+        for row in found.compactMap({ rowOfNode[$0] }) { owners[row, default: []].append(owner) }
+      }
+    }
+    var found = Set<Int>()
+    var waiting = rows.indices.filter { rows[$0].isChanged } + touched
+    while let row = waiting.popLast() {
+      guard found.insert(row).inserted else { continue }
+      waiting += owners[row] ?? []
+    }
+    return found.filter { !rows[$0].isDeleted }
   }
 }

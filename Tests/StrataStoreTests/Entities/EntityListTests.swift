@@ -99,7 +99,7 @@ struct EntityListTests {
     try entities.saveNow(Shop(1, Address(street: "a")))
     #expect(try fetched(1).address == Address(street: "a"))
     #expect(try entities.saveNow(Shop(1, Address(street: "a"))).isEmpty)
-    #expect(try entities.saveNow(Shop(1, Address(street: "b")))["address"] == .init(inserted: 1, deleted: 1))
+    #expect(try entities.saveNow(Shop(1, Address(street: "b")))["address"] == .init(updated: 1))
     #expect(try fetched(1).address == Address(street: "b"))
     #expect(try entities.saveNow(Shop(1))["address"] == .init(deleted: 1))
     #expect(try fetched(1).address == nil)
@@ -124,6 +124,19 @@ struct EntityListTests {
     // What only leaves the list moves nothing.
     try entities.saveNow(Shop(1, nil, rooms("abcd")))
     #expect(try entities.saveNow(Shop(1, nil, rooms("acd")))["room"] == .init(unchanged: 3, deleted: 1))
+  }
+
+  @Test("a list that moves as a whole takes one statement a row, also where places are unique", arguments: [10, 1000])
+  func growth(count: Int) throws {
+    func rooms(_ numbers: some Sequence<Int>) -> [Room] { numbers.map { Room(name: "\($0)", shopID: nil) } }
+    try entities.saveNow(Shop(1, nil, rooms(1...count)))
+    let statements = EntityRelationTests.Statements()
+    try queue.write { db in db.trace { statements.add("\($0)") } }
+    try entities.saveNow(Shop(1, nil, rooms(0...count)))
+    #expect(statements.taken().count { $0.hasPrefix("UPDATE") } < 3 * count)
+    try entities.saveNow(Shop(1, nil, rooms((0...count).reversed())))
+    #expect(statements.taken().count { $0.hasPrefix("UPDATE") } < 6 * count)
+    #expect(try fetched(1).rooms.map(\.name) == (0...count).reversed().map { "\($0)" })
   }
 
   @Test("a foreign key that the model has as a property agrees with the list, or is refused")

@@ -80,7 +80,8 @@ package final class FieldParts {
   /// - Throws: ``ArchiveError`` where it is no such model.
   package func part(_ type: any VersionedModel.Type, _ value: ArchiveValue) throws -> Part {
     if isWhole { return try modelPart(type, value) }
-    if reader.context.source == .json {
+    // A record in JSON is what a transformer made.
+    if reader.context.source == .json, value.recordValue == nil {
       let plan = reader.context.json.plan(of: type.schema)
       let slots = try plan.read(value, in: reader.context, suppliesMissing: false)
       return Part(type: type, slots: slots.values, raw: plan.found(in: value), number: nil)
@@ -220,10 +221,25 @@ package struct FieldMerging {
     return try merger.completed(value, over: [])
   }
 
-  /// Whether merging leaves a field of what is there alone.
-  package func keepsLocal(_ field: FieldInfo) -> Bool {
-    switch field.merge.rule {
+  /// The rule of a field that leads to other models: its own, or the one of its type.
+  private func relationRule(_ field: FieldInfo) -> MergePolicy.Rule {
+    if case .automatic = field.merge.rule { return schema.mergeTraits.rules?.policy.rule ?? .automatic }
+    return field.merge.rule
+  }
+
+  /// Whether merging leaves a field alone that leads to other models, where there is something.
+  package func keepsRelation(_ field: FieldInfo) -> Bool {
+    switch relationRule(field) {
     case .keepLocal, .local: true
+    default: false
+    }
+  }
+
+  /// Whether merging takes what comes in for a field that leads to other models, which are merged each by itself.
+  package func takesRelation(_ field: FieldInfo) -> Bool {
+    switch relationRule(field) {
+    case .automatic, .server, .recursive: true
+    case .byID(_, let missing): missing != .keep
     default: false
     }
   }

@@ -176,7 +176,7 @@ extension ArchiveValue {
 
 extension VersionedModel {
   /// Whether objects of this type are of another one, too.
-  static func isSubtype(of other: any VersionedModel.Type) -> Bool {
+  package static func isSubtype(of other: any VersionedModel.Type) -> Bool {
     func isKind<M: VersionedModel>(_ other: M.Type) -> Bool { Self.self is M.Type }
     return isKind(other)
   }

@@ -30,6 +30,8 @@ package final class ObjectTable {
   /// How many values there are in each that is no object, and in all of them.
   @exclusivity(unchecked) private var sizes: [Int] = []
   @exclusivity(unchecked) private var totalSize = 0
+  /// How many values may stand in for references besides, where whoever fills the table knows how many references there are.
+  package var allowance = 0
   /// How many values stood in for references, and how many references do so inside each other.
   @exclusivity(unchecked) private var expansions = 0
   @exclusivity(unchecked) private var depth = 0
@@ -131,7 +133,7 @@ package final class ObjectTable {
   ///   each stands for every reference to it, which could multiply without end.
   private func expand(_ size: Int) throws {
     expansions += size
-    let limit = max(1 << 20, 16 * totalSize)
+    let limit = max(1 << 20, 16 * (totalSize + allowance))
     guard expansions <= limit else {
       throw ArchiveError(
         .limitExceeded, "shared values stand for more than \(limit) values; make their type a class", limit: .count)

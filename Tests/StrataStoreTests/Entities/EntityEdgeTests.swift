@@ -1,0 +1,520 @@
+import Foundation
+import GRDB
+import StrataCore
+import StrataStore
+import Testing
+
+/// What is absent, null, shared or there twice, and what the database does by itself.
+@Suite("Entities: edges")
+struct EntityEdgeTests {
+  struct User: DescribedModel, Entity, Equatable {
+    var id: Int?
+    var email: String
+    var name: String?
+    static let fields = Fields(
+      User.self, name: "EdgeUser", version: 1, Field("id", \.id), Field("email", \.email), Field("name", \.name),
+      make: { User(id: $0, email: $1, name: $2) })
+    static let entityMapping = EntityMapping(table: "user", keys: ["email": ["email"]])
+  }
+
+  final class Folder: DescribedModel, Entity {
+    let id: Int?
+    var name: String
+    var files: [File]
+    var pinned: File?
+    var tags: Set<Tag>
+    init(_ id: Int?, _ name: String, _ files: [File] = [], _ pinned: File? = nil, _ tags: Set<Tag> = []) {
+      (self.id, self.name, self.files, self.pinned, self.tags) = (id, name, files, pinned, tags)
+    }
+    static let fields = Fields(
+      Folder.self, name: "EdgeFolder", version: 1, Field("id", \.id), Field("name", \.name),
+      Field("files", \.files, default: []), Field("pinned", \.pinned), Field("tags", \.tags, default: []),
+      make: { Folder($0, $1, $2, $3, $4) })
+    static let entityMapping = EntityMapping(
+      table: "folder", keys: ["name": ["name"]],
+      relations: [
+        "files": .toMany(foreignKey: "folderID", order: .column("place")), "pinned": .toOne("pinnedID"),
+        "tags": .through("folderTag", from: "folderID", to: "tagID"),
+      ])
+  }
+
+  final class File: DescribedModel, Entity {
+    let id: Int?
+    var name: String
+    weak var folder: Folder?
+    init(_ id: Int?, _ name: String, _ folder: Folder? = nil) { (self.id, self.name, self.folder) = (id, name, folder) }
+    static let fields = Fields(
+      File.self, name: "EdgeFile", version: 1, Field("id", \.id), Field("name", \.name),
+      Field("folder", \.folder, archive: .conditional), make: { File($0, $1, $2) })
+    static let entityMapping = EntityMapping(table: "file", relations: ["folder": .toOne("folderID")])
+  }
+
+  final class Tag: DescribedModel, Entity, Hashable {
+    let name: String
+    var folders: [Folder]
+    init(_ name: String, _ folders: [Folder] = []) { (self.name, self.folders) = (name, folders) }
+    static let fields = Fields(
+      Tag.self, name: "EdgeTag", version: 1, Field("name", \.name), Field("folders", \.folders, default: []),
+      make: { Tag($0, $1) })
+    static let entityMapping = EntityMapping(
+      table: "tag", keys: ["name": ["name"]],
+      relations: ["folders": .through("folderTag", from: "tagID", to: "folderID", order: .by("name"))])
+    static func == (left: Tag, right: Tag) -> Bool { left === right }
+    func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+  }
+
+  static func folders(_ db: GRDB.Database) throws {
+    try db.execute(
+      sql: """
+        CREATE TABLE folder (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, pinnedID INTEGER REFERENCES file(id));
+        CREATE TABLE file (
+          id INTEGER PRIMARY KEY, name TEXT NOT NULL, folderID INTEGER REFERENCES folder(id), place INTEGER,
+          UNIQUE (folderID, place));
+        CREATE TABLE tag (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+        CREATE TABLE folderTag (
+          folderID INTEGER NOT NULL REFERENCES folder(id), tagID INTEGER NOT NULL REFERENCES tag(id),
+          PRIMARY KEY (folderID, tagID));
+        """)
+  }
+
+  private func users(_ declaration: String = "email TEXT NOT NULL UNIQUE") throws -> (DatabaseQueue, EntityStore) {
+    let queue = try database { db in
+      try db.execute(sql: "CREATE TABLE user (id INTEGER PRIMARY KEY, \(declaration), name TEXT)")
+    }
+    return (queue, try EntityStore(queue, User.self))
+  }
+
+  @Test("two objects of one save that a key before tells apart are no one row")
+  func drafts() throws {
+    let (queue, entities) = try users()
+    let error = entityError(.clash) {
+      try queue.write { db in
+        try entities.apply(.json([["id": 1, "email": "x"], ["id": 2, "email": "x"]]), to: User.self, in: db)
+      }
+    }
+    #expect(error?.path == [.index(1)])
+    #expect(try queue.lines("SELECT * FROM user").isEmpty)
+  }
+
+  @Test("a primary key that is nil is the database's to choose, and stays")
+  func nilPrimaryKey() throws {
+    let (queue, entities) = try users()
+    try entities.saveNow(User(id: nil, email: "x", name: "a"))
+    #expect(try entities.saveNow(User(id: nil, email: "x", name: "a")).isEmpty)
+    #expect(try entities.saveNow(User(id: nil, email: "x", name: "b"))["user"] == .init(updated: 1))
+    #expect(try queue.lines("SELECT * FROM user") == ["1|x|b"])
+  }
+
+  @Test("new objects that lead to each other, whose keys the database chooses")
+  func newCycle() throws {
+    let queue = try database(Self.folders)
+    let entities = try EntityStore(queue, Folder.self)
+    let folder = Folder(nil, "a")
+    folder.files = [File(nil, "x", folder), File(nil, "y", folder)]
+    folder.pinned = folder.files[1]
+    try entities.saveNow(folder)
+    #expect(try queue.lines("SELECT name, folderID, place FROM file ORDER BY id") == ["x|1|0", "y|1|1"])
+    #expect(try queue.lines("SELECT f.name FROM folder JOIN file f ON f.id = pinnedID") == ["y"])
+    #expect(try entities.saveNow(folder).isEmpty)
+  }
+
+  @Test("pairs that both sides have in lists are one row each, and sides that disagree are refused")
+  func bothSides() throws {
+    let queue = try database(Self.folders)
+    let entities = try EntityStore(queue, Folder.self)
+    let (a, b, x, y) = (Folder(1, "a"), Folder(2, "b"), Tag("x"), Tag("y"))
+    (a.tags, b.tags, x.folders, y.folders) = ([x, y], [x], [a, b], [a])
+    defer { [a, b].forEach { $0.tags = [] } }
+    #expect(try entities.saveNow([a, b])["folderTag"] == .init(inserted: 3))
+    #expect(try entities.saveNow([a, b]).isEmpty)
+    x.folders = [a]
+    let error = entityError(.clash) { try entities.saveNow([a, b]) }
+    #expect(error?.description.contains("both sides") ?? false)
+    b.tags = []
+    #expect(try entities.saveNow([a, b])["folderTag"].deleted == 1)
+    let back = try queue.read { db in try entities.fetchAll(Folder.order(Column("name")), in: db) }
+    #expect(back[0].tags.map(\.name).sorted() == ["x", "y"] && back[1].tags.isEmpty)
+    back.forEach { $0.tags = [] }
+  }
+
+  @Test("a row that comes into an ordered list by its own reference stands at its end")
+  func endOfList() throws {
+    let queue = try database(Self.folders)
+    let entities = try EntityStore(queue, Folder.self)
+    try entities.saveNow([Folder(1, "a", [File(1, "x"), File(2, "y")]), Folder(2, "b", [File(3, "z")])])
+    try queue.write { db in
+      let report = try entities.apply(
+        .json([["id": 1, "folder": ["id": 2]], ["id": 4, "name": "new", "folder": ["id": 2]]]), to: File.self, in: db)
+      #expect(report["file"] == .init(inserted: 1, updated: 1))
+      try entities.apply(.json(["id": 2, "folder": .null]), to: File.self, in: db)
+    }
+    #expect(
+      try queue.lines("SELECT id, folderID, place FROM file ORDER BY id") == ["1|2|1", "2|-|-", "3|2|0", "4|2|2"])
+    // A position at the end of the range.
+    try queue.write { db in try db.execute(sql: "UPDATE file SET place = \(Int64.max) WHERE id = 4") }
+    try entities.saveNow(Folder(2, "b", [File(4, "new"), File(1, "x"), File(3, "z")]))
+    #expect(
+      try queue.lines("SELECT id, place FROM file WHERE folderID = 2 ORDER BY place").map { $0.prefix(1) } == [
+        "4", "1", "3",
+      ])
+  }
+
+  @Test("texts that only look the same are two, and one that changed only so is written")
+  func normalization() throws {
+    struct Word: DescribedModel, Entity, Equatable {
+      let text: String
+      var note: String
+      static let fields = Fields(
+        Word.self, name: "EdgeWord", version: 1, Field("text", \.text), Field("note", \.note),
+        make: { Word(text: $0, note: $1) })
+      static let entityMapping = EntityMapping(table: "word")
+    }
+    let queue = try database { db in
+      try db.execute(sql: "CREATE TABLE word (text TEXT PRIMARY KEY, note TEXT NOT NULL)")
+    }
+    let entities = try EntityStore(queue, Word.self)
+    let words = [Word(text: "\u{E9}", note: "\u{E9}"), Word(text: "e\u{301}", note: "b")]
+    #expect(try entities.saveNow(words)["word"].inserted == 2)
+    let back = try queue.read { db in try entities.fetchAll(Word.order(Column("note")), in: db) }
+    #expect(back.map { Array($0.text.utf8) } == [words[1], words[0]].map { Array($0.text.utf8) })
+    #expect(try entities.saveNow([Word(text: "\u{E9}", note: "e\u{301}")])["word"].updated == 1)
+    try queue.write { db in
+      try db.execute(sql: "INSERT INTO word VALUES (NULL, 'x')")
+      entityError(.notReadable) { try entities.fetchAll(Word.all(), in: db) }
+    }
+  }
+
+  @Test("a key with a null finds a row only where there is no better one")
+  func nullsInKeys() throws {
+    struct Seat: DescribedModel, Entity, Equatable {
+      let id: Int
+      var team: Int?
+      var seat: Int
+      static let fields = Fields(
+        Seat.self, name: "EdgeSeat", version: 1, Field("id", \.id), Field("team", \.team), Field("seat", \.seat),
+        make: { Seat(id: $0, team: $1, seat: $2) })
+      static let entityMapping = EntityMapping(table: "seat", keys: ["seat": ["team", "seat"]])
+    }
+    let queue = try database { db in
+      try db.execute(sql: "CREATE TABLE seat (id INTEGER PRIMARY KEY, team INTEGER, seat INTEGER, UNIQUE (team, seat))")
+    }
+    let entities = try EntityStore(queue, Seat.self)
+    let seats = [Seat(id: 1, team: nil, seat: 1), Seat(id: 2, team: nil, seat: 1)]
+    #expect(try entities.saveNow(seats)["seat"].inserted == 2)
+    #expect(try entities.saveNow(seats).isEmpty)
+  }
+
+  @Test("keys find rows as their unique index compares, not as the column does")
+  func collations() throws {
+    let other = try database { db in
+      try db.execute(
+        sql: """
+          CREATE TABLE user (id INTEGER PRIMARY KEY, email TEXT NOT NULL, name TEXT);
+          CREATE UNIQUE INDEX emails ON user (email COLLATE NOCASE);
+          INSERT INTO user VALUES (1, 'Ann', NULL)
+          """)
+    }
+    let store = try EntityStore(other, User.self)
+    #expect(try store.saveNow(User(id: nil, email: "ANN", name: "x"))["user"] == .init(updated: 1))
+  }
+
+  @Test("what the database ignores, takes back or supplies is noticed")
+  func databaseRules() throws {
+    let (queue, entities) = try users("email TEXT NOT NULL UNIQUE ON CONFLICT IGNORE")
+    try queue.write { db in
+      try db.execute(
+        sql: "CREATE TRIGGER soft BEFORE UPDATE ON user WHEN new.name = 'no' BEGIN SELECT RAISE(IGNORE); END")
+    }
+    try entities.saveNow(User(id: 1, email: "x", name: nil))
+    entityError(.constraint) { try entities.saveNow(User(id: 2, email: "x", name: nil), matching: ["primaryKey"]) }
+    entityError(.constraint) { try entities.saveNow(User(id: 1, email: "x", name: "no")) }
+    #expect(try queue.lines("SELECT * FROM user") == ["1|x|-"])
+
+    struct Node: DescribedModel, Entity, Equatable {
+      var name: String
+      var parts: [Leaf]
+      static let fields = Fields(
+        Node.self, name: "EdgeNode", version: 1, Field("name", \.name), Field("parts", \.parts, default: []),
+        make: { Node(name: $0, parts: $1) })
+      static let entityMapping = EntityMapping(
+        table: "node", keys: ["name": ["name"]],
+        relations: ["parts": .toMany(foreignKey: "nodeID", order: .by("text"), removed: .delete)])
+    }
+    struct Leaf: DescribedModel, Entity, Equatable {
+      var text: String
+      static let fields = Fields(
+        Leaf.self, name: "EdgeLeaf", version: 1, Field("text", \.text), make: { Leaf(text: $0) })
+      static let entityMapping = EntityMapping(table: "leaf")
+    }
+    for suffix in ["", " WITHOUT ROWID"] {
+      let other = try database { db in
+        try db.execute(
+          sql: """
+            CREATE TABLE node (id TEXT PRIMARY KEY DEFAULT (lower(hex(randomblob(16)))), name TEXT NOT NULL UNIQUE)\(suffix);
+            CREATE TABLE leaf (id INTEGER PRIMARY KEY, text TEXT NOT NULL, nodeID TEXT NOT NULL REFERENCES node(id));
+            """)
+      }
+      let store = try EntityStore(other, Node.self)
+      let nodes = [
+        Node(name: "a", parts: [Leaf(text: "x")]), Node(name: "b", parts: [Leaf(text: "y"), Leaf(text: "z")]),
+      ]
+      let report = try store.saveNow(nodes)
+      #expect(report.roots.allSatisfy { $0.count == 1 && !$0[0].isNull } && Set(report.roots).count == 2)
+      #expect(try other.read { db in try store.fetchAll(Node.order(Column("name")), in: db) } == nodes)
+      #expect(try store.saveNow(nodes).isEmpty)
+    }
+  }
+
+  @Test("a row that goes to a new parent is not deleted with its old one")
+  func cascade() throws {
+    final class Root: DescribedModel, Entity {
+      let id: Int
+      var boxes: [Box]
+      init(_ id: Int, _ boxes: [Box]) { (self.id, self.boxes) = (id, boxes) }
+      static let fields = Fields(
+        Root.self, name: "EdgeRoot", version: 1, Field("id", \.id), Field("boxes", \.boxes, default: []),
+        make: { Root($0, $1) })
+      static let entityMapping = EntityMapping(
+        table: "root", relations: ["boxes": .toMany(foreignKey: "rootID", order: .by("name"), removed: .delete)])
+    }
+    final class Box: DescribedModel, Entity {
+      let name: String
+      var items: [Item]
+      init(_ name: String, _ items: [Item]) { (self.name, self.items) = (name, items) }
+      static let fields = Fields(
+        Box.self, name: "EdgeBox", version: 1, Field("name", \.name), Field("items", \.items, default: []),
+        make: { Box($0, $1) })
+      static let entityMapping = EntityMapping(
+        table: "box", keys: ["name": ["name"]],
+        relations: ["items": .toMany(foreignKey: "boxID", order: .by("id"), removed: .delete)])
+    }
+    struct Item: DescribedModel, Entity {
+      let id: Int
+      static let fields = Fields(Item.self, name: "EdgeItem", version: 1, Field("id", \.id), make: { Item(id: $0) })
+      static let entityMapping = EntityMapping(table: "item")
+    }
+    let queue = try database { db in
+      try db.execute(
+        sql: """
+          CREATE TABLE root (id INTEGER PRIMARY KEY);
+          CREATE TABLE box (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, rootID INTEGER REFERENCES root(id));
+          CREATE TABLE item (id INTEGER PRIMARY KEY, boxID INTEGER NOT NULL REFERENCES box(id) ON DELETE CASCADE);
+          """)
+    }
+    let entities = try EntityStore(queue, Root.self)
+    try entities.saveNow(Root(1, [Box("a", [Item(id: 7)])]))
+    try entities.saveNow(Root(1, [Box("b", [Item(id: 7)])]))
+    #expect(try queue.lines("SELECT item.id, box.name FROM item JOIN box ON box.id = boxID") == ["7|b"])
+    #expect(try queue.lines("SELECT name FROM box") == ["b"])
+  }
+
+  @Test("rules over a list run where only elements of it change, and rows that nobody saved are not asked")
+  func rulesOfLists() throws {
+    final class Album: DescribedModel, Entity, Validating {
+      let id: Int
+      var tracks: [Track]
+      init(_ id: Int, _ tracks: [Track]) { (self.id, self.tracks) = (id, tracks) }
+      static let fields = Fields(
+        Album.self, name: "EdgeAlbum", version: 1, Field("id", \.id), Field("tracks", \.tracks, default: []),
+        make: { Album($0, $1) })
+      static let entityMapping = EntityMapping(
+        table: "album", relations: ["tracks": .toMany(foreignKey: "albumID", order: .by("id"))])
+      static let validation = Validation<Album>(
+        .model("an album has at most two tracks", at: "tracks") { $0.tracks.count <= 2 })
+    }
+    struct Track: DescribedModel, Entity {
+      let id: Int
+      static let fields = Fields(Track.self, name: "EdgeTrack", version: 1, Field("id", \.id), make: { Track(id: $0) })
+      static let entityMapping = EntityMapping(table: "track")
+    }
+    let queue = try database { db in
+      try db.execute(
+        sql: """
+          CREATE TABLE album (id INTEGER PRIMARY KEY);
+          CREATE TABLE track (id INTEGER PRIMARY KEY, albumID INTEGER REFERENCES album(id));
+          """)
+    }
+    let entities = try EntityStore(queue, Album.self)
+    try entities.saveNow(Album(1, [Track(id: 1), Track(id: 2)]))
+    let error = entityError(.invalid) { try entities.saveNow([Album(2, []), Album(1, (1...3).map { Track(id: $0) })]) }
+    #expect(error?.path == [.index(1)])
+    #expect(try queue.lines("SELECT id FROM track") == ["1", "2"])
+    // An album that broke the rule before is not in the way of others.
+    try queue.write { db in
+      try db.execute(sql: "INSERT INTO album VALUES (9); INSERT INTO track VALUES (7, 9), (8, 9), (9, 9)")
+    }
+    try entities.saveNow(Album(3, [Track(id: 20)]))
+  }
+
+  @Test("policies that a relation cannot keep are refused, and one that keeps what is there saves nothing for it")
+  func relationPolicies() throws {
+    struct Shelf: DescribedModel, Entity {
+      let id: Int
+      var books: [Book]
+      static let fields = Fields(
+        Shelf.self, name: "EdgeShelf", version: 1, Field("id", \.id),
+        Field("books", \.books, merge: .keepLocal, default: []),
+        make: { Shelf(id: $0, books: $1) })
+      static let entityMapping = EntityMapping(
+        table: "shelf", relations: ["books": .toMany(foreignKey: "shelfID", order: .by("id"), removed: .delete)])
+    }
+    struct Union: DescribedModel, Entity {
+      let id: Int
+      var books: [Book]
+      static let fields = Fields(
+        Union.self, name: "EdgeUnion", version: 1, Field("id", \.id),
+        Field("books", \.books, merge: .union, default: []),
+        make: { Union(id: $0, books: $1) })
+      static let entityMapping = EntityMapping(table: "shelf", relations: Shelf.entityMapping.relations)
+    }
+    struct Book: DescribedModel, Entity {
+      let id: Int
+      static let fields = Fields(Book.self, name: "EdgeBook", version: 1, Field("id", \.id), make: { Book(id: $0) })
+      static let entityMapping = EntityMapping(table: "book")
+    }
+    let queue = try database { db in
+      try db.execute(
+        sql: """
+          CREATE TABLE shelf (id INTEGER PRIMARY KEY);
+          CREATE TABLE book (id INTEGER PRIMARY KEY, shelfID INTEGER NOT NULL REFERENCES shelf(id));
+          """)
+    }
+    let error = entityError(.invalidMapping) { try EntityStore(queue, Union.self) }
+    #expect(error?.description.contains("the policy union") ?? false)
+    let entities = try EntityStore(queue, Shelf.self)
+    try entities.saveNow(Shelf(id: 1, books: [Book(id: 1)]))
+    try queue.write { db in
+      let report = try entities.apply(.json(["id": 1, "books": [["id": 5]]]), to: Shelf.self, in: db)
+      #expect(report.isEmpty)
+      // Saving is the app's own.
+      try entities.save(Shelf(id: 1, books: [Book(id: 5)]), in: db)
+    }
+    #expect(try queue.lines("SELECT id FROM book") == ["5"])
+  }
+
+  @Test("a part of what a relation to one leads to leaves the rest of it alone")
+  func partOfOne() throws {
+    struct Holder: DescribedModel, Entity, Equatable {
+      let id: Int
+      var box: Content?
+      static let fields = Fields(
+        Holder.self, name: "EdgeHolder", version: 1, Field("id", \.id), Field("box", \.box),
+        make: { Holder(id: $0, box: $1) })
+      static let entityMapping = EntityMapping(table: "holder", relations: ["box": .toOne("boxID")])
+    }
+    struct Content: DescribedModel, Entity, Equatable {
+      var weight: Int
+      var note: String?
+      static let fields = Fields(
+        Content.self, name: "EdgeContent", version: 1, Field("weight", \.weight), Field("note", \.note),
+        make: { Content(weight: $0, note: $1) })
+      static let entityMapping = EntityMapping(table: "content")
+    }
+    let queue = try database { db in
+      try db.execute(
+        sql: """
+          CREATE TABLE content (id INTEGER PRIMARY KEY, weight INTEGER NOT NULL, note TEXT);
+          CREATE TABLE holder (id INTEGER PRIMARY KEY, boxID INTEGER REFERENCES content(id));
+          """)
+    }
+    let entities = try EntityStore(queue, Holder.self)
+    try entities.saveNow(Holder(id: 1, box: Content(weight: 1, note: "n")))
+    try queue.write { db in _ = try entities.apply(.json(["id": 1, "box": ["weight": 2]]), to: Holder.self, in: db) }
+    #expect(try queue.lines("SELECT * FROM content") == ["1|2|n"])
+  }
+
+  @Test("a reference to a row that has no value to refer by, and a required one that is absent, are errors")
+  func emptyReferences() throws {
+    struct Member: DescribedModel, Entity {
+      let id: Int
+      var club: Club
+      static let fields = Fields(
+        Member.self, name: "EdgeMember", version: 1, Field("id", \.id), Field("club", \.club),
+        make: { Member(id: $0, club: $1) })
+      static let entityMapping = EntityMapping(
+        table: "member", relations: ["club": .toOne("clubCode", references: "code")])
+    }
+    struct Club: DescribedModel, Entity {
+      let id: Int
+      var code: String?
+      static let fields = Fields(
+        Club.self, name: "EdgeClub", version: 1, Field("id", \.id), Field("code", \.code),
+        make: { Club(id: $0, code: $1) })
+      static let entityMapping = EntityMapping(table: "club")
+    }
+    let queue = try database { db in
+      try db.execute(
+        sql: """
+          CREATE TABLE club (id INTEGER PRIMARY KEY, code TEXT UNIQUE);
+          CREATE TABLE member (id INTEGER PRIMARY KEY, clubCode TEXT REFERENCES club(code));
+          """)
+    }
+    let entities = try EntityStore(queue, Member.self)
+    let error = entityError(.missingValue) { try entities.saveNow(Member(id: 1, club: Club(id: 1, code: nil))) }
+    #expect(error?.path == [.key("club")], "\(String(describing: error))")
+    let absent = entityError(.missingValue) {
+      try queue.write { db in try entities.apply(.json(["id": 1]), to: Member.self, in: db) }
+    }
+    #expect(absent?.path == [.key("club")], "\(String(describing: absent))")
+    #expect(try queue.lines("SELECT * FROM member").isEmpty)
+  }
+
+  @Test("an archive whose references lead to objects of other types is refused")
+  func craftedArchive() throws {
+    let queue = try database(Self.folders)
+    let entities = try EntityStore(queue, Folder.self)
+    let record = ModelRecord(
+      typeName: "EdgeFolder", modelVersion: 1, fields: [("name", "a"), ("files", .array([.reference(0)]))])
+    let archive = try ArchiveEncoder().encode(
+      ObjectGraph(objects: [.record(record)], root: .reference(0)), typeName: "EdgeFolder", modelVersion: 1)
+    let error = entityError(.invalidSource) {
+      try queue.write { db in try entities.apply(.archive(archive), to: Folder.self, in: db) }
+    }
+    #expect(error?.path == [.key("files"), .index(0)], "\(String(describing: error))")
+  }
+
+  @Test("read-only columns find rows, two properties in one column are refused, and a set has no element twice")
+  func mappings() throws {
+    struct Entry: DescribedModel, Entity, Equatable {
+      var id: Int?
+      var text: String
+      static let fields = Fields(
+        Entry.self, name: "EdgeEntry", version: 1, Field("id", \.id), Field("text", \.text),
+        make: { Entry(id: $0, text: $1) })
+      static let entityMapping = EntityMapping(table: "entry", columns: ["id": .readOnly("id")])
+    }
+    struct Twice: DescribedModel, Entity {
+      var a: String
+      var b: String
+      static let fields = Fields(
+        Twice.self, name: "EdgeTwice", version: 1, Field("a", \.a), Field("b", \.b), make: { Twice(a: $0, b: $1) })
+      static let entityMapping = EntityMapping(table: "entry", columns: ["a": "text", "b": "TEXT"])
+    }
+    let queue = try database { db in
+      try db.execute(sql: "CREATE TABLE entry (id INTEGER PRIMARY KEY, text TEXT NOT NULL)")
+    }
+    let entities = try EntityStore(queue, Entry.self)
+    try entities.saveNow(Entry(id: nil, text: "a"))
+    var entry = try queue.read { db in try #require(try entities.fetchOne(Entry.all(), in: db)) }
+    entry.text = "b"
+    #expect(try entities.saveNow(entry)["entry"] == .init(updated: 1))
+    let error = entityError(.invalidMapping) { try EntityStore(queue, Twice.self) }
+    #expect(error?.columns == ["TEXT"])
+    let shops = try EntityListTests()
+    let twice = entityError(.invalidSource) {
+      try shops.queue.write { db in
+        try shops.entities.apply(
+          .json(["id": 1, "notes": [["text": "x"], ["text": "x"]]]), to: EntityListTests.Shop.self, in: db)
+      }
+    }
+    #expect(twice?.path == [.key("notes"), .index(1)])
+  }
+
+  @Test("fetchOne keeps the offset of a request")
+  func offset() throws {
+    let (queue, entities) = try users()
+    try entities.saveNow((1...5).map { (number: Int) in User(id: number, email: "u\(number)", name: nil) })
+    let found = try queue.read { db in try entities.fetchOne(User.order(Column("id")).limit(2, offset: 3), in: db) }
+    #expect(found?.id == 4)
+  }
+}
