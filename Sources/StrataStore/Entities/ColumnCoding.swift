@@ -291,7 +291,12 @@ struct ColumnCoding: Sendable {
     if case .string(let text) = stored.storage {
       // GRDB's parser has three decimals; ours has all, and wants the zone.
       if let date = ISO8601.date(from: text) { return date }
-      if let date = ISO8601.date(from: text.replacingOccurrences(of: " ", with: "T") + "Z") { return date }
+      var bytes = Array(text.utf8)
+      if bytes.count >= 19, bytes[10] == UInt8(ascii: " ") {
+        bytes[10] = UInt8(ascii: "T")
+        bytes.append(UInt8(ascii: "Z"))
+        if let date = ISO8601.date(from: String(decoding: bytes, as: UTF8.self)) { return date }
+      }
       if let date = Date.fromDatabaseValue(stored) { return date }
     }
     guard let number = double(stored) else { return nil }

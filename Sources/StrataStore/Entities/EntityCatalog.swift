@@ -125,7 +125,10 @@ struct EntityCatalogBuilder {
   mutating func finish() {
     for number in types.indices { addAttributes(number) }
     for number in types.indices { addRelations(number) }
-    for number in types.indices { addKeys(number) }
+    for number in types.indices {
+      types[number].setShapes()
+      addKeys(number)
+    }
     for number in types.indices {
       let missing = tables[types[number].table].missingColumns
       guard !missing.isEmpty else { continue }
@@ -167,11 +170,6 @@ struct EntityCatalogBuilder {
             place: place, slot: slot, coding: coding, isWritten: column?.isWritten ?? true,
             isPlain: types[number].merging.part.isPlain[place]))
       } catch { note(error, type, field.key) }
-    }
-    let keys = types[number].attributes.map { schema.fields[$0.place].key }
-    if keys.count != schema.fields.count {
-      types[number].shape = RecordShape(
-        typeName: schema.name, modelVersion: schema.modelVersion, keys: keys, levels: schema.fullShape.levels)
     }
   }
 

@@ -13,6 +13,8 @@ struct EntityGraph: Sendable, Equatable {
   let objects: [Object]
   /// The numbers of the objects that were asked for.
   let roots: [Int]
+  /// How many values structures would have, each made anew for each reference.
+  let allowance: Int
   let catalog: EntityCatalog
 
   static func == (left: EntityGraph, right: EntityGraph) -> Bool {
@@ -62,10 +64,7 @@ struct EntityGraph: Sendable, Equatable {
   private func table(finishing: Finishing) throws -> (ObjectTable, DecodingContext) {
     let context = DecodingContext(includesExcluded: true, finishing: finishing)
     let table = ObjectTable(types: [:], first: 0, count: objects.count)
-    // Each foreign key may lead to the same structure.
-    table.allowance = objects.lazy.flatMap { ArchiveValue.record($0.record).references }.reduce(0) { sum, number in
-      sum + (isObject(number) ? 0 : objects[number].record.keys.count + 1)
-    }
+    table.allowance = allowance
     context.objects = table
     var places: [ObjectIdentifier: Int] = [:]
     let rootPlaces = Dictionary(zip(roots, roots.indices), uniquingKeysWith: { first, _ in first })
@@ -90,6 +89,4 @@ struct EntityGraph: Sendable, Equatable {
     }
     return (table, context)
   }
-
-  private func isObject(_ number: Int) -> Bool { catalog.types[objects[number].type].schema.isObject }
 }

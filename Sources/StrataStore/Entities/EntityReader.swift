@@ -139,41 +139,42 @@ final class EntityReader {
   func graph(roots: [Int]) throws -> EntityGraph {
     try readLinks()
     let order = Postorder.numbers(from: roots) { nodes[$0].links.flatMap(\.self) }
-    var numbers: [Int: Int] = [:]
+    var numbers = [Int](repeating: 0, count: nodes.count)
     for (place, number) in order.enumerated() { numbers[number] = place }
+    // Each foreign key may lead to the same structure.
+    var allowance = 0
+    for number in order {
+      for target in nodes[number].links.joined() where !catalog.types[nodes[target].type].schema.isObject {
+        allowance += catalog.types[nodes[target].type].schema.fields.count + 1
+      }
+    }
     let objects = try order.map { number in
       EntityGraph.Object(type: nodes[number].type, record: try record(nodes[number], numbers))
     }
-    return EntityGraph(objects: objects, roots: roots.compactMap { numbers[$0] }, catalog: catalog)
+    return EntityGraph(objects: objects, roots: roots.map { numbers[$0] }, allowance: allowance, catalog: catalog)
   }
 
-  private func record(_ node: Node, _ numbers: [Int: Int]) throws -> ModelRecord {
+  private func record(_ node: Node, _ numbers: [Int]) throws -> ModelRecord {
     let type = catalog.types[node.type]
-    let attributes = try type.record(of: node.values, in: catalog.tables[type.table])
-    guard !type.relations.isEmpty else { return attributes }
-    var values = [ArchiveValue?](repeating: nil, count: type.schema.fields.count)
-    for (attribute, value) in zip(type.attributes, attributes.values) { values[attribute.place] = value }
-    for (relation, links) in zip(type.relations, node.links) {
-      let references = links.compactMap { numbers[$0] }.map { ArchiveValue.reference($0) }
-      values[relation.place] =
-        switch relation.shape {
-        case .one: references.first ?? .null
-        case .array: .array(references)
-        case .set: .set(references)
-        }
-      if relation.shape == .one, references.count > 1 {
+    let table = catalog.tables[type.table]
+    var values = [ArchiveValue](repeating: .null, count: type.attributes.count + type.relations.count)
+    for (attribute, place) in zip(type.attributes, type.recordPlaces.attributes) {
+      values[place] = try type.value(of: attribute, node.values[attribute.slot], in: table)
+    }
+    for (place, index) in zip(type.relations.indices, type.recordPlaces.relations) {
+      let (relation, links) = (type.relations[place], node.links[place])
+      switch relation.shape {
+      case .one: values[index] = links.first.map { .reference(numbers[$0]) } ?? .null
+      case .array: values[index] = .array(links.map { .reference(numbers[$0]) })
+      case .set: values[index] = .set(links.map { .reference(numbers[$0]) })
+      }
+      if relation.shape == .one, links.count > 1 {
         throw EntityError(
           .notReadable, "several rows have the foreign key, and the property holds one; make it an array",
           entity: type.name, path: [.key(relation.key)])
       }
     }
-    let keys = zip(type.schema.allKeys, values).compactMap { $1 == nil ? nil : $0 }
-    let shape =
-      keys.count == values.count
-      ? type.schema.fullShape
-      : RecordShape(
-        typeName: type.name, modelVersion: type.schema.modelVersion, keys: keys, levels: type.schema.fullShape.levels)
-    return ModelRecord(shape: shape, values: values.compactMap(\.self))
+    return ModelRecord(shape: type.recordShape, values: values)
   }
 }
 

@@ -74,12 +74,34 @@ struct EntityType: Sendable {
   var finishes: Bool { schema.finishesModels && (schema.decodingHook != nil || schema.validationHook != nil) }
   /// The shape of records of the attributes.
   var shape: RecordShape
+  /// The shape of records of the attributes and relations, in the order of the schema, and where each value of theirs stands in it.
+  private(set) var recordShape: RecordShape
+  private(set) var recordPlaces: (attributes: [Int], relations: [Int]) = ([], [])
 
   init(_ type: any Entity.Type, table: Int) {
     self.type = type
     self.table = table
     merging = (FieldMerging(type, isWhole: true), FieldMerging(type, isWhole: false))
     shape = type.schema.fullShape
+    recordShape = type.schema.fullShape
+  }
+
+  /// Works out the shapes of records, once attributes and relations are known.
+  mutating func setShapes() {
+    let full = schema.fullShape
+    func made(of places: [Int]) -> RecordShape {
+      guard places.count < schema.fields.count else { return full }
+      return RecordShape(
+        typeName: schema.name, modelVersion: schema.modelVersion, keys: places.map { schema.allKeys[$0] },
+        levels: full.levels)
+    }
+    shape = made(of: attributes.map(\.place))
+    let places = (attributes.map(\.place) + relations.map(\.place)).sorted()
+    recordShape = made(of: places)
+    let indices = Dictionary(uniqueKeysWithValues: zip(places, places.indices))
+    recordPlaces = (
+      attributes.map { indices[$0.place] ?? 0 }, relations.map { indices[$0.place] ?? 0 }
+    )
   }
 
   func merging(isWhole: Bool) -> FieldMerging { isWhole ? merging.whole : merging.part }
