@@ -116,7 +116,8 @@ extension Runner {
       ourRound += 1
     }
     func upsert(_ blogs: [BlogPage], _ db: Database) throws {
-      for author in Dictionary(blogs.map { ($0.author.id, $0.author) }, uniquingKeysWith: { first, _ in first }).values {
+      for author in Dictionary(blogs.map { ($0.author.id, $0.author) }, uniquingKeysWith: { first, _ in first }).values
+      {
         try AuthorRow(author: author).upsert(db)
       }
       for blog in blogs {
