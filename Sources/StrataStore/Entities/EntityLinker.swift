@@ -205,7 +205,9 @@ struct EntityLinker {
   ) {
     // One at the end of the range leaves no room behind it.
     func position(_ row: Int) -> Int64? {
-      stood(row) ? writer.rows[row].original?[slot].integer.flatMap { $0 < .max / 2 ? $0 : nil } : nil
+      guard stood(row), let original = writer.rows[row].original, let known = original[slot].integer, known < .max / 2
+      else { return nil }
+      return known
     }
     // A list that only adds has its new elements after all that are there.
     guard removed != .keep else {
