@@ -133,7 +133,7 @@ struct ColumnCoding: Sendable {
 
   private static var notANumber: EntityError {
     EntityError(
-      .notStorable, "SQLite makes null of what is not a number; make the property an optional, and nil in that case")
+      .notStorable, "SQLite makes null of what is not a number; save nil in an optional instead")
   }
 
   private static func digits(of value: ArchiveValue) -> String? {
