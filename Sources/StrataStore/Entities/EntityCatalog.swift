@@ -276,6 +276,10 @@ struct EntityCatalogBuilder {
       if shape == .one, !isOptional {
         throw invalid("there may be no row with the foreign key; make the property an optional")
       }
+      if shape == .one, removed == .keep {
+        throw invalid(
+          "the property holds one, so that another row cannot stay beside it; say removed: .nullify or .delete")
+      }
       let slot = try tables[targetTable].slot(of: column)
       let referenced = try referenced(
         references ?? tables[targetTable].reference(of: column, to: tables[ownTable].name), in: ownTable)

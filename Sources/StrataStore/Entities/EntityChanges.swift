@@ -36,12 +36,20 @@ struct EntityChanges {
     waiting += ordered.map { .init(kind: .insert, row: $0) }
     var isRelaxed = false
     var deletes = false
+    var forces = false
     var parked = Set<Int>()
     while !waiting.isEmpty {
       var left: [Operation] = []
       var hasMoved = false
       // What is deleted may be what others are to leave first, so that it waits until nothing else can be done.
+      let moving = Set(waiting.lazy.filter { $0.kind == .update }.map(\.row))
       for var operation in waiting where operation.kind != .delete || deletes {
+        // The database may delete along what refers to it.
+        if operation.kind == .delete, !forces, writer.leaving[operation.row]?.contains(where: moving.contains) ?? false
+        {
+          left.append(operation)
+          continue
+        }
         do {
           if try perform(operation, isRelaxed: isRelaxed) {
             hasMoved = true
@@ -61,7 +69,7 @@ struct EntityChanges {
       // What waited for a row often waits for the one behind it.
       waiting = left.reversed()
       guard !hasMoved else {
-        (isRelaxed, deletes) = (false, false)
+        (isRelaxed, deletes, forces) = (false, false, false)
         continue
       }
       guard deletes || !waiting.contains(where: { $0.kind == .delete }) else {
@@ -71,6 +79,10 @@ struct EntityChanges {
       if try park(&parked) { continue }
       guard isRelaxed else {
         isRelaxed = true
+        continue
+      }
+      guard forces || !waiting.contains(where: { $0.kind == .delete }) else {
+        forces = true
         continue
       }
       throw failure(waiting)
@@ -204,7 +216,8 @@ struct EntityChanges {
     }
     if isSupplied, table.hasRowID {
       supplied = try Row.fetchOne(
-        db, sql: "SELECT \(table.selection(of: "t")) FROM \(name) AS t WHERE t.rowid = \(db.lastInsertedRowID)")
+        db.cachedStatement(sql: "SELECT \(table.selection(of: "t")) FROM \(name) AS t WHERE t.rowid = ?"),
+        arguments: [db.lastInsertedRowID])
     }
     readBack(row, supplied)
     for slot in writer.rows[row].references.keys where !later.contains(slot) { writer.rows[row].references[slot] = nil }

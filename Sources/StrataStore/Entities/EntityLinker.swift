@@ -70,7 +70,7 @@ struct EntityLinker {
         }
       }
     }
-    try join(&lists)
+    let superseded = try join(&lists)
     try targets.load(lists.map { .init(row: $0.row, type: $0.type, relation: $0.relation) })
     for list in lists { try add(list) }
     try checkClaims()
@@ -78,6 +78,20 @@ struct EntityLinker {
     for list in lists { try order(list) }
     try placeClaimed()
     try removeUnlisted(lists)
+    drop(superseded)
+  }
+
+  /// Lets go of new rows that only a list led to which a later one replaced.
+  private func drop(_ superseded: Set<Int>) {
+    guard !superseded.isEmpty else { return }
+    var linked = Set(writer.nodes.roots.compactMap { writer.rowOfNode[$0] })
+    for row in writer.rows.indices where !writer.rows[row].isDeleted {
+      linked.formUnion(writer.rows[row].references.values.map(\.row))
+    }
+    let listed = Set(listed.keys.map(\.row))
+    for row in superseded where writer.rows[row].isNew && !linked.contains(row) && !listed.contains(row) {
+      writer.rows[row].isDeleted = true
+    }
   }
 
   private func failure(_ reason: String, node: Int, _ relation: EntityType.Relation) -> any Error {
@@ -113,7 +127,10 @@ struct EntityLinker {
   // MARK: Lists
 
   /// Makes one list of those that several objects of one row have.
-  private func join(_ lists: inout [List]) throws {
+  ///
+  /// - Returns: the rows of lists that later ones replaced.
+  private func join(_ lists: inout [List]) throws -> Set<Int> {
+    var superseded = Set<Int>()
     var places: [EntityTargets.Place: Int] = [:]
     var joined: [List] = []
     for list in lists {
@@ -123,11 +140,16 @@ struct EntityLinker {
         joined.append(list)
         continue
       }
-      if writer.nodes.isWhole, joined[known].elements != list.elements {
-        throw failure(
-          "two objects are of one row, and their lists differ", node: list.node,
-          catalog.types[list.type].relations[list.relation])
+      let relation = catalog.types[list.type].relations[list.relation]
+      if relation.removed == .keep {
+        let there = Set(joined[known].elements)
+        joined[known].elements += list.elements.filter { !there.contains($0) }
+        continue
       }
+      if writer.nodes.isWhole, joined[known].elements != list.elements {
+        throw failure("two objects are of one row, and their lists differ", node: list.node, relation)
+      }
+      superseded.formUnion(joined[known].elements)
       joined[known].elements = list.elements
     }
     lists = joined
@@ -136,6 +158,7 @@ struct EntityLinker {
         "two elements of the list are one row, which can stand in it once; their keys are the same", node: list.node,
         catalog.types[list.type].relations[list.relation])
     }
+    return superseded
   }
 
   private mutating func add(_ list: List) throws {
@@ -169,7 +192,9 @@ struct EntityLinker {
   /// Whether a node has a value of its own for a column.
   private func says(_ number: Int, _ slot: Int) -> Bool {
     let node = writer.nodes.nodes[number]
-    return zip(catalog.types[node.type].attributes, node.values).contains { $0.slot == slot && $1 != nil }
+    return zip(catalog.types[node.type].attributes, node.values).contains {
+      $0.slot == slot && $0.isWritten && $1 != nil
+    }
   }
 
   /// Refuses references to rows whose list lacks the row.
@@ -241,8 +266,17 @@ struct EntityLinker {
         }
         continue
       }
-      if value(target, referenced)?.isExactly(state.original?[place.slot]) ?? false { continue }
+      if let parent = value(target, referenced), !parent.isNull, parent.isExactly(state.original?[place.slot]) {
+        continue
+      }
+      writer.touched.insert(target)
       coming.append((Place(row: target, table: place.table, slot: place.slot), place.row, referenced, order))
+    }
+    for (pair, known) in pairs.sorted(by: { $0.value.row < $1.value.row }) where writer.rows[known.row].isNew {
+      guard let (owner, referenced, order) = orderedPairs(of: pair), writer.rows[known.row].values[order] == nil else {
+        continue
+      }
+      coming.append((owner, known.row, referenced, order))
     }
     guard !coming.isEmpty else { return }
     var ends: [Place: Int64] = [:]
@@ -290,6 +324,18 @@ struct EntityLinker {
         else { continue }
         return (referenced, order)
       }
+    }
+    return nil
+  }
+
+  /// The end of a pair whose list is ordered.
+  private func orderedPairs(of pair: Pair) -> (owner: Place, referenced: Int, order: Int)? {
+    for relation in catalog.types.lazy.flatMap(\.relations) {
+      guard case .through(let table, .kept(let order)?, _) = relation.kind, table.table == pair.first.table else {
+        continue
+      }
+      let owner = table.from == pair.first.slot ? pair.first : pair.second
+      return (owner, table.fromReferenced, order)
     }
     return nil
   }
@@ -357,8 +403,9 @@ struct EntityLinker {
         switch relation.kind {
         case .toOne: break
         case .toMany(let slot, _, let order, let removed):
-          for row in targets.rows(of: place)
-          where writer.rows[row].references[slot] == nil && !writer.rows[row].isDeleted {
+          let rows = targets.rows(of: place)
+          writer.leaving[place.row, default: []] += rows.filter { writer.rows[$0].references[slot] != nil }
+          for row in rows where writer.rows[row].references[slot] == nil && !writer.rows[row].isDeleted {
             switch removed {
             case .keep: break
             case .delete where writer.rows[row].node == nil: waiting.append(row)

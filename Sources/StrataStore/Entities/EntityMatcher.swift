@@ -11,6 +11,12 @@ struct EntityMatcher {
   /// The nodes that lead to each through a foreign key of its own, and the slot of that; `nil` where none of its keys needs it.
   private var owners: [Int: [(slot: Int, owner: EntityRowState.Reference)]] = [:]
   private var drafts: [DraftKey: Int] = [:]
+  /// The rows at a place that objects without a key may be, those that are new included.
+  private var pools: [EntityTargets.Place: [Int]] = [:]
+  /// What new rows of objects without a key were made for, by slot.
+  private var made: [Int: [Int: DatabaseValue]] = [:]
+  /// Nodes that no longer wait for the rows of others.
+  private var impatient = Set<Int>()
   /// What new rows have for the keys of their entity.
   private var newKeys: [Int: [Int: [Part]]] = [:]
   /// Rows that a node has taken.
@@ -74,18 +80,33 @@ struct EntityMatcher {
       try matchByKey(ready, candidates)
       try matchByContent(keyless)
       pending = (ready + keyless).flatMap { waiting.removeValue(forKey: $0) ?? [] }.sorted()
-    }
-    if let node = waiting.values.joined().min() {
-      throw writer.located(
-        EntityError(.clash, "the keys of the objects lead in a circle, so that none can be looked up first"), node: node
-      )
+      guard pending.isEmpty, let first = waiting.values.joined().min() else { continue }
+      // Keys that lead in a circle do not count where there are others.
+      let stuck = waiting.values.joined().sorted()
+      pending = try stuck.filter { node in
+        try !impatient.contains(node) && self.candidates(of: node).contains { $0.parts != nil }
+      }
+      impatient.formUnion(pending)
+      if pending.isEmpty {
+        // What waits for its owner alone is new: the owner is found by it.
+        pending = try stuck.filter { node in try self.candidates(of: node).allSatisfy { $0.node == nil } }
+        for node in pending { wayTo[node] = nil }
+      }
+      let released = Set(pending)
+      for (other, nodes) in waiting { waiting[other] = nodes.filter { !released.contains($0) } }
+      guard !pending.isEmpty else {
+        throw writer.located(
+          EntityError(.clash, "the keys of the objects lead in a circle, so that none can be looked up first"),
+          node: first)
+      }
     }
   }
 
   /// What a node says of each of its keys.
   private func candidates(of node: Int) throws -> [Candidate] {
     let keys = catalog.types[writer.nodes.nodes[node].type].keys
-    let found = try keys.map { counts($0, node) ? try candidate(node, $0) : .incomplete }
+    var found = try keys.map { counts($0, node) ? try candidate(node, $0) : .incomplete }
+    if impatient.contains(node) { found = found.map { $0.node == nil ? $0 : .incomplete } }
     // SQLite tells nulls apart, so that a key with one of them finds a row only where there is no better one.
     guard found.contains(where: { $0.parts.map { !$0.contains(where: \.isNull) } ?? false }) else { return found }
     return found.map { $0.parts?.contains(where: \.isNull) ?? false ? .incomplete : $0 }
@@ -263,7 +284,8 @@ struct EntityMatcher {
   private func storedValue(_ number: Int, _ slot: Int) throws -> DatabaseValue? {
     let node = writer.nodes.nodes[number]
     let type = catalog.types[node.type]
-    guard let place = type.attributes.firstIndex(where: { $0.slot == slot }), let value = node.values[place],
+    guard let place = type.attributes.firstIndex(where: { $0.slot == slot && $0.isWritten }),
+      let value = node.values[place],
       !value.isNull
     else { return nil }
     return try type.stored(value, type.attributes[place], in: catalog.tables[type.table])
@@ -273,7 +295,8 @@ struct EntityMatcher {
     writer.rowOfNode[node] = row
     if writer.rows[row].node == nil {
       writer.rows[row].node = node
-      writer.rows[row].type = type
+      // A row that is there may be of a subclass.
+      if writer.rows[row].isNew || writer.rows[row].type == nil { writer.rows[row].type = type }
     }
     taken.insert(row)
   }
@@ -281,47 +304,59 @@ struct EntityMatcher {
   // MARK: Content
 
   private mutating func matchByContent(_ numbers: [Int]) throws {
-    var groups: [[Int]: [Int]] = [:]
-    var order: [[Int]] = []
+    var groups: [EntityTargets.Place: [Int: [Int]]] = [:]
+    var order: [EntityTargets.Place] = []
     for node in numbers {
-      let way = wayTo[node].flatMap { way in
-        writer.rowOfNode[way.owner].map { [$0, writer.nodes.nodes[way.owner].type, way.relation] }
+      let number = writer.nodes.nodes[node].type
+      guard let way = wayTo[node], let row = writer.rowOfNode[way.owner] else {
+        take(writer.newRow(table: catalog.types[number].table, type: number), node, number)
+        continue
       }
-      let key = way ?? []
-      if groups.updateValue((groups[key] ?? []) + [node], forKey: key) == nil { order.append(key) }
+      let place = EntityTargets.Place(row: row, type: writer.nodes.nodes[way.owner].type, relation: way.relation)
+      if groups[place] == nil { order.append(place) }
+      groups[place, default: [:]][way.owner, default: []].append(node)
     }
-    try targets.load(order.filter { !$0.isEmpty }.map { .init(row: $0[0], type: $0[1], relation: $0[2]) })
-    for key in order {
-      var free: [Int] = []
-      if !key.isEmpty {
-        free = targets.rows(of: .init(row: key[0], type: key[1], relation: key[2])).filter { !taken.contains($0) }
+    try targets.load(order)
+    for place in order {
+      if pools[place] == nil {
+        // A row of a foreign key of its own is in one list; others may lead to one row.
+        let isOwned = if case .toMany = catalog.types[place.type].relations[place.relation].kind { true } else { false }
+        pools[place] = targets.rows(of: place).filter { !isOwned || !taken.contains($0) }
       }
-      // Rows by what they have in the columns that a node says something about, the last one first.
-      var byContent: [[Int]: [[ExactValue]: [Int]]] = [:]
-      for node in groups[key] ?? [] {
-        let number = writer.nodes.nodes[node].type
-        let (slots, values) = try content(of: node)
-        if byContent[slots] == nil {
-          let rows = free.reversed().filter { writer.rows[$0].table == catalog.types[number].table }
-          byContent[slots] = Dictionary(grouping: rows) { row in
-            slots.map { ExactValue(writer.rows[row].values[$0] ?? .null) }
-          }
-        }
-        while let row = byContent[slots]?[values]?.popLast() {
-          guard !taken.contains(row) else { continue }
-          take(row, node, number)
-          break
-        }
-        // The one row that a relation to one leads to is that one, whatever it has.
-        if writer.rowOfNode[node] == nil, !key.isEmpty, catalog.types[key[1]].relations[key[2]].shape == .one,
-          let row = free.first(where: { !taken.contains($0) }), writer.rows[row].table == catalog.types[number].table
-        {
-          take(row, node, number)
-        }
-        if writer.rowOfNode[node] == nil {
-          take(writer.newRow(table: catalog.types[number].table, type: number), node, number)
+      for (_, nodes) in (groups[place] ?? [:]).sorted(by: { $0.key < $1.key }) { try match(nodes, place) }
+    }
+  }
+
+  /// Finds the rows of what one object has at a place. Another object of the same row finds the same ones.
+  private mutating func match(_ nodes: [Int], _ place: EntityTargets.Place) throws {
+    let free = pools[place] ?? []
+    var used = Set<Int>()
+    // Rows by what they have in the columns that a node says something about, the last one first.
+    var byContent: [[Int]: [[ExactValue]: [Int]]] = [:]
+    for node in nodes {
+      let number = writer.nodes.nodes[node].type
+      let (slots, values) = try content(of: node)
+      if byContent[slots] == nil {
+        let rows = free.reversed().filter { writer.rows[$0].table == catalog.types[number].table }
+        byContent[slots] = Dictionary(grouping: rows) { row in
+          slots.map { ExactValue(made[row]?[$0] ?? writer.rows[row].values[$0] ?? .null) }
         }
       }
+      var found: Int?
+      while found == nil, let row = byContent[slots]?[values]?.popLast() {
+        if !used.contains(row) { found = row }
+      }
+      // The one row that a relation to one leads to is that one, whatever it has.
+      if found == nil, catalog.types[place.type].relations[place.relation].shape == .one {
+        found = free.first { !taken.contains($0) && writer.rows[$0].table == catalog.types[number].table }
+      }
+      let row = found ?? writer.newRow(table: catalog.types[number].table, type: number)
+      if found == nil {
+        pools[place, default: []].append(row)
+        made[row] = Dictionary(zip(slots, values.map(\.value)), uniquingKeysWith: { first, _ in first })
+      }
+      used.insert(row)
+      take(row, node, number)
     }
   }
 

@@ -52,6 +52,13 @@ struct EntityType: Sendable {
     let isOptional: Bool
     /// Whether what is there stays.
     let keepsLocal: Bool
+    /// What becomes of elements that leave a list; `nil` for a relation that is no list.
+    var removed: EntityRelation.Removal? {
+      switch kind {
+      case .toOne: nil
+      case .toMany(_, _, _, let removed), .through(_, _, let removed): removed
+      }
+    }
   }
 
   struct Key: Sendable {
@@ -88,20 +95,21 @@ struct EntityType: Sendable {
 
   /// Works out the shapes of records, once attributes and relations are known.
   mutating func setShapes() {
-    let full = schema.fullShape
-    func made(of places: [Int]) -> RecordShape {
-      guard places.count < schema.fields.count else { return full }
-      return RecordShape(
-        typeName: schema.name, modelVersion: schema.modelVersion, keys: places.map { schema.allKeys[$0] },
-        levels: full.levels)
-    }
-    shape = made(of: attributes.map(\.place))
+    shape = shape(of: attributes.map(\.place))
     let places = (attributes.map(\.place) + relations.map(\.place)).sorted()
-    recordShape = made(of: places)
+    recordShape = shape(of: places)
     let indices = Dictionary(uniqueKeysWithValues: zip(places, places.indices))
     recordPlaces = (
       attributes.map { indices[$0.place] ?? 0 }, relations.map { indices[$0.place] ?? 0 }
     )
+  }
+
+  /// The shape of records of some fields.
+  func shape(of places: [Int]) -> RecordShape {
+    guard places.count < schema.fields.count else { return schema.fullShape }
+    return RecordShape(
+      typeName: schema.name, modelVersion: schema.modelVersion, keys: places.map { schema.allKeys[$0] },
+      levels: schema.fullShape.levels)
   }
 
   func merging(isWhole: Bool) -> FieldMerging { isWhole ? merging.whole : merging.part }

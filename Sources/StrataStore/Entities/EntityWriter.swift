@@ -18,6 +18,8 @@ final class EntityWriter {
   var report = EntityReport()
   /// Rows whose lists changed.
   var touched = Set<Int>()
+  /// Rows that leave the lists of one that is deleted, and have to be gone before.
+  var leaving: [Int: [Int]] = [:]
   private var rowsByKey: [PlainKey: Int] = [:]
 
   /// What tells rows of a table apart.
@@ -113,14 +115,15 @@ final class EntityWriter {
         waiting += found
       }
     }
-    let kept = Set(reached.compactMap { rowOfNode[$0] })
+    var first: [Int: Int] = [:]
+    for number in reached.sorted().reversed() {
+      if let row = rowOfNode[number] { first[row] = number }
+    }
     for number in all.indices where !reached.contains(number) {
       guard let row = rowOfNode[number] else { continue }
       rowOfNode[number] = nil
-      if !kept.contains(row) {
-        rows[row].node = nil
-        if rows[row].isNew { rows[row].isDeleted = true }
-      }
+      rows[row].node = first[row]
+      if first[row] == nil, rows[row].isNew { rows[row].isDeleted = true }
     }
   }
 
@@ -138,35 +141,35 @@ final class EntityWriter {
     let (type, table) = (catalog.types[node.type], table(of: row))
     let isFirst = rows[row].node == number
     let merging = type.merging(isWhole: nodes.isWhole)
-    if rows[row].isNew && isFirst {
-      for (attribute, value) in zip(type.attributes, node.values) {
-        guard let value, attribute.isWritten else { continue }
+    var said = zip(type.attributes, node.values).compactMap { attribute, value in
+      attribute.isWritten ? value.map { (attribute: attribute, value: $0) } : nil
+    }
+    if rows[row].isNew {
+      // What nobody has said anything about before is as it comes in.
+      for (attribute, value) in said where rows[row].values[attribute.slot] == nil {
+        // The database chooses a primary key that is nil.
+        if value.isNull, table.primaryKey.contains(attribute.slot) { continue }
         let whole = attribute.isPlain ? value : try merging.completed(value)
         rows[row].values[attribute.slot] = try type.stored(whole, attribute, in: table)
       }
-      return
+      if isFirst { return }
+      said.removeAll { $0.value.isNull && rows[row].values[$0.attribute.slot] == nil }
     }
-    let needsMerging =
-      nodes.merges && (merging.hasHooks || zip(type.attributes, node.values).contains { !$0.isPlain && $1 != nil })
-    guard needsMerging else {
-      for (attribute, value) in zip(type.attributes, node.values) {
-        guard let value, attribute.isWritten else { continue }
+    guard nodes.merges, merging.hasHooks || said.contains(where: { !$0.attribute.isPlain }) else {
+      for (attribute, value) in said {
         try set(type.stored(value, attribute, in: table), attribute, type, row, isFirst)
       }
       return
     }
-    let known = rows[row].values.map { $0 ?? .null }
-    let local = try type.record(of: known, in: table)
-    let keys = zip(type.attributes, node.values).filter { $1 != nil }.map { type.schema.fields[$0.0.place].key }
-    let shape = RecordShape(
-      typeName: type.schema.name, modelVersion: type.schema.modelVersion, keys: keys,
-      levels: type.schema.fullShape.levels)
-    let server = ModelRecord(shape: shape, values: node.values.compactMap(\.self))
+    let known = type.attributes.filter { rows[row].values[$0.slot] != nil }
+    let local = ModelRecord(
+      shape: type.shape(of: known.map(\.place)),
+      values: try known.map { try type.value(of: $0, rows[row].values[$0.slot] ?? .null, in: table) })
+    let server = ModelRecord(shape: type.shape(of: said.map(\.attribute.place)), values: said.map(\.value))
     let merged = try merging.merged(server, into: local)
-    for (attribute, before) in zip(type.attributes, local.values) {
-      guard let value = merged[type.schema.fields[attribute.place].key], attribute.isWritten,
-        !ArchiveValue.areSame(before, value)
-      else { continue }
+    for attribute in type.attributes where attribute.isWritten {
+      let key = type.schema.fields[attribute.place].key
+      guard let value = merged[key], !ArchiveValue.areSame(local[key], value) else { continue }
       try set(type.stored(value, attribute, in: table), attribute, type, row, isFirst)
     }
   }
@@ -178,7 +181,7 @@ final class EntityWriter {
     guard !value.isExactly(known) else { return }
     let table = table(of: row)
     // The database chose it, and the object does not know it.
-    if value.isNull, !rows[row].isNew, table.primaryKey.contains(attribute.slot) { return }
+    if value.isNull, table.primaryKey.contains(attribute.slot) { return }
     // What has several forms, as a date in text, is the same in each.
     if let known, !attribute.coding.isExact, !known.isNull, !value.isNull,
       // A column that cannot be read is written anew.
@@ -196,6 +199,12 @@ final class EntityWriter {
       throw clash("two objects are of one row, and differ; save one of them, or make them agree")
     }
     if !rows[row].isNew, table.primaryKey.contains(attribute.slot) {
+      // In another spelling, as the index compares, it is the same.
+      for key in type.keys {
+        guard let place = key.slots.firstIndex(of: attribute.slot), let known else { continue }
+        let collation = key.collations[place]
+        if EntityTable.folded(known, collation).isExactly(EntityTable.folded(value, collation)) { return }
+      }
       throw clash("the row that a key finds has another primary key, which cannot change")
     }
     rows[row].values[attribute.slot] = value
@@ -218,6 +227,14 @@ final class EntityWriter {
         }
       }
       let table = table(of: row)
+      for slot in table.primaryKey
+      where rows[row].values[slot] == nil && rows[row].references[slot] == nil && !table.suppliesValue(of: slot) {
+        throw located(
+          EntityError(
+            .missingValue, "the row is new, and nothing has a value for its primary key",
+            columns: [table.columns[slot].name]),
+          row, key: key(of: slot, row))
+      }
       for (slot, column) in table.columns.enumerated()
       where column.isNotNull && rows[row].references[slot] == nil && rows[row].values[slot]?.isNull ?? true {
         guard rows[row].values[slot] != nil || !table.suppliesValue(of: slot) else { continue }
@@ -237,7 +254,8 @@ final class EntityWriter {
     {
       let field = type.schema.fields[attribute.place]
       do {
-        if let value = try nodes.defaults[number]?[place] ?? field.makeDefault?() {
+        let supplied = try nodes.defaults[number]?[place] ?? field.makeDefault?()
+        if let value = supplied, !(value.isNull && table.primaryKey.contains(attribute.slot)) {
           rows[row].values[attribute.slot] = try type.stored(value, attribute, in: table)
         } else if !field.isOptional, !table.suppliesValue(of: attribute.slot) {
           throw EntityError(
@@ -262,6 +280,7 @@ final class EntityWriter {
 
   /// Makes the models with rules or hooks whose rows were written, or what they lead to, and keeps what these replaced.
   private func finishModels() throws {
+    guard catalog.types.contains(where: \.finishes) else { return }
     var numbers: [Int: [Int]] = [:]
     for row in changedRows().sorted() {
       guard let type = rows[row].type, catalog.types[type].finishes else { continue }

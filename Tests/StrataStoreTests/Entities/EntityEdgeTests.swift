@@ -204,6 +204,39 @@ struct EntityEdgeTests {
     #expect(try entities.saveNow(seats).isEmpty)
   }
 
+  @Test("keys that lead in a circle do not count where there are others")
+  func circleOfKeys() throws {
+    final class Clerk: DescribedModel, Entity {
+      let id: Int?
+      let name: String
+      var boss: Clerk?
+      init(_ id: Int?, _ name: String, _ boss: Clerk? = nil) { (self.id, self.name, self.boss) = (id, name, boss) }
+      static let fields = Fields(
+        Clerk.self, name: "EdgeClerk", version: 1, Field("id", \.id), Field("name", \.name), Field("boss", \.boss),
+        make: { Clerk($0, $1, $2) })
+      static let entityMapping = EntityMapping(
+        table: "clerk", keys: ["place": ["boss", "name"]], relations: ["boss": .toOne("bossID")])
+    }
+    let queue = try database { db in
+      try db.execute(
+        sql: """
+          CREATE TABLE clerk (
+            id INTEGER PRIMARY KEY, name TEXT NOT NULL, bossID INTEGER REFERENCES clerk(id), UNIQUE (bossID, name))
+          """)
+    }
+    let entities = try EntityStore(queue, Clerk.self)
+    let (a, b) = (Clerk(1, "a"), Clerk(2, "b"))
+    (a.boss, b.boss) = (b, a)
+    defer { (a.boss, b.boss) = (nil, nil) }
+    try entities.saveNow(a)
+    #expect(try entities.saveNow([b, a]).isEmpty)
+    #expect(try queue.lines("SELECT id, bossID FROM clerk ORDER BY id") == ["1|2", "2|1"])
+    let (x, y) = (Clerk(nil, "x"), Clerk(nil, "y"))
+    (x.boss, y.boss) = (y, x)
+    defer { (x.boss, y.boss) = (nil, nil) }
+    entityError(.clash) { try entities.saveNow(x) }
+  }
+
   @Test("keys find rows as their unique index compares, not as the column does")
   func collations() throws {
     let other = try database { db in
@@ -346,6 +379,49 @@ struct EntityEdgeTests {
     try entities.saveNow(Album(3, [Track(id: 20)]))
   }
 
+  @Test("deleting an old parent waits for rows that move away, also past unique places")
+  func cascadePastUnique() throws {
+    struct Depot: DescribedModel, Entity {
+      let id: Int
+      var crates: [Crate]
+      static let fields = Fields(
+        Depot.self, name: "EdgeDepot", version: 1, Field("id", \.id), Field("crates", \.crates, default: []),
+        make: { Depot(id: $0, crates: $1) })
+      static let entityMapping = EntityMapping(
+        table: "depot", relations: ["crates": .toMany(foreignKey: "depotID", order: .by("name"), removed: .delete)])
+    }
+    struct Crate: DescribedModel, Entity {
+      let name: String
+      var goods: [Good]
+      static let fields = Fields(
+        Crate.self, name: "EdgeCrate", version: 1, Field("name", \.name), Field("goods", \.goods, default: []),
+        make: { Crate(name: $0, goods: $1) })
+      static let entityMapping = EntityMapping(
+        table: "crate", keys: ["name": ["name"]],
+        relations: ["goods": .toMany(foreignKey: "crateID", order: .column("place"), removed: .delete)])
+    }
+    struct Good: DescribedModel, Entity {
+      let id: Int
+      static let fields = Fields(Good.self, name: "EdgeGood", version: 1, Field("id", \.id), make: { Good(id: $0) })
+      static let entityMapping = EntityMapping(table: "good")
+    }
+    let queue = try database { db in
+      try db.execute(
+        sql: """
+          CREATE TABLE depot (id INTEGER PRIMARY KEY);
+          CREATE TABLE crate (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, depotID INTEGER REFERENCES depot(id));
+          CREATE TABLE good (
+            id INTEGER PRIMARY KEY, crateID INTEGER NOT NULL REFERENCES crate(id) ON DELETE CASCADE, place INTEGER NOT NULL,
+            UNIQUE (crateID, place));
+          """)
+    }
+    let entities = try EntityStore(queue, Depot.self)
+    let (a, b) = (Crate(name: "a", goods: [Good(id: 7)]), Crate(name: "b", goods: [Good(id: 8)]))
+    try entities.saveNow(Depot(id: 1, crates: [a, b]))
+    try entities.saveNow(Depot(id: 1, crates: [Crate(name: "b", goods: [Good(id: 7)])]))
+    #expect(try queue.lines("SELECT good.id, name FROM good JOIN crate ON crate.id = crateID") == ["7|b"])
+  }
+
   @Test("policies that a relation cannot keep are refused, and one that keeps what is there saves nothing for it")
   func relationPolicies() throws {
     struct Shelf: DescribedModel, Entity {
@@ -421,6 +497,12 @@ struct EntityEdgeTests {
     try entities.saveNow(Holder(id: 1, box: Content(weight: 1, note: "n")))
     try queue.write { db in _ = try entities.apply(.json(["id": 1, "box": ["weight": 2]]), to: Holder.self, in: db) }
     #expect(try queue.lines("SELECT * FROM content") == ["1|2|n"])
+    // A row that two lead to is one for both, in what was read and is saved again.
+    try queue.write { db in
+      try db.execute(sql: "INSERT INTO holder VALUES (2, 1)")
+      let both = try entities.fetchAll(Holder.all(), in: db)
+      #expect(try entities.save(both, in: db).isEmpty)
+    }
   }
 
   @Test("a reference to a row that has no value to refer by, and a required one that is absent, are errors")
@@ -508,6 +590,163 @@ struct EntityEdgeTests {
       }
     }
     #expect(twice?.path == [.key("notes"), .index(1)])
+  }
+
+  @Test("the same object twice in a source is applied in order, also where its lists have no keys")
+  func repeatedObjects() throws {
+    let shops = try EntityListTests()
+    func apply(_ json: String) throws -> EntityReport {
+      try shops.queue.write { db in
+        try shops.entities.apply(.json(Data(json.utf8)), to: EntityListTests.Shop.self, in: db)
+      }
+    }
+    let shop = #"{"id": 1, "address": {"street": "a"}, "rooms": [{"name": "x", "chairs": [{"id": 1}]}]}"#
+    _ = try apply("[\(shop), \(shop)]")
+    #expect(try shops.queue.lines("SELECT count(*) FROM address").first == "1")
+    #expect(try apply("[\(shop), \(shop)]").isEmpty)
+    // The last list counts, and what only the first one has is not there.
+    _ = try apply(#"[{"id": 2, "notes": [{"text": "p"}]}, {"id": 2, "notes": [{"text": "q"}, {"text": "r"}]}]"#)
+    #expect(try shops.queue.lines("SELECT text FROM note ORDER BY text") == ["q", "r"])
+  }
+
+  @Test("a new object is what its parts say together, also where the first is only a stub")
+  func stub() throws {
+    struct Row: DescribedModel, Entity, Equatable {
+      let id: Int
+      var note: String?
+      var high: Int
+      static let fields = Fields(
+        Row.self, name: "EdgeRow", version: 1, Field("id", \.id), Field("note", \.note, merge: .keepLocal),
+        Field("high", \.high, merge: .max), make: { Row(id: $0, note: $1, high: $2) })
+      static let entityMapping = EntityMapping(table: "row")
+    }
+    let queue = try database { db in
+      try db.execute(sql: "CREATE TABLE row (id INTEGER PRIMARY KEY, note TEXT, high INTEGER NOT NULL)")
+    }
+    let entities = try EntityStore(queue, Row.self)
+    try queue.write { db in
+      let json: ArchiveValue = [["id": 1], ["id": 1, "note": "n", "high": 3], ["id": 1, "note": "m", "high": 2]]
+      try entities.apply(.json(json), to: Row.self, in: db)
+      #expect(try entities.fetchAll(Row.all(), in: db) == [Row(id: 1, note: "n", high: 3)])
+    }
+  }
+
+  @Test(
+    "a primary key of text that is nil has the table's default, in another spelling it is the same, and without one it is missing"
+  )
+  func textPrimaryKeys() throws {
+    struct Doc: DescribedModel, Entity, Equatable {
+      var id: String?
+      var name: String
+      static let fields = Fields(
+        Doc.self, name: "EdgeDoc", version: 1, Field("id", \.id), Field("name", \.name), make: { Doc(id: $0, name: $1) }
+      )
+      static let entityMapping = EntityMapping(table: "doc")
+    }
+    for suffix in ["", " WITHOUT ROWID"] {
+      let queue = try database { db in
+        try db.execute(
+          sql: """
+            CREATE TABLE doc (id TEXT COLLATE NOCASE PRIMARY KEY DEFAULT (lower(hex(randomblob(8)))), name TEXT NOT NULL)\(suffix)
+            """)
+      }
+      let entities = try EntityStore(queue, Doc.self)
+      try entities.saveNow([Doc(id: nil, name: "x"), Doc(id: "Ann", name: "y")])
+      #expect(try queue.lines("SELECT length(id), name FROM doc ORDER BY name") == ["16|x", "3|y"])
+      #expect(try entities.saveNow(Doc(id: "ANN", name: "z"))["doc"] == .init(updated: 1))
+      #expect(try queue.lines("SELECT id FROM doc WHERE name = 'z'") == ["Ann"])
+    }
+    let queue = try database { db in try db.execute(sql: "CREATE TABLE doc (id TEXT PRIMARY KEY, name TEXT NOT NULL)") }
+    let entities = try EntityStore(queue, Doc.self)
+    let error = entityError(.missingValue) { try entities.saveNow(Doc(id: nil, name: "x")) }
+    #expect(error?.columns == ["id"])
+  }
+
+  @Test(
+    "lists that only add take the parts of all objects of one row; a pair that the other side adds stands at the end")
+  func partsOfLists() throws {
+    final class Disc: DescribedModel, Entity {
+      let id: Int
+      var songs: [Song]
+      var styles: [Style]
+      init(_ id: Int, _ songs: [Song], _ styles: [Style]) { (self.id, self.songs, self.styles) = (id, songs, styles) }
+      static let fields = Fields(
+        Disc.self, name: "EdgeDisc", version: 1, Field("id", \.id), Field("songs", \.songs, default: []),
+        Field("styles", \.styles, default: []), make: { Disc($0, $1, $2) })
+      static let entityMapping = EntityMapping(
+        table: "disc",
+        relations: [
+          "songs": .toMany(foreignKey: "discID", order: .column("place"), removed: .keep),
+          "styles": .through("discStyle", from: "discID", to: "styleID", order: .column("place")),
+        ])
+    }
+    struct Song: DescribedModel, Entity {
+      let id: Int
+      static let fields = Fields(Song.self, name: "EdgeSong", version: 1, Field("id", \.id), make: { Song(id: $0) })
+      static let entityMapping = EntityMapping(table: "song")
+    }
+    final class Style: DescribedModel, Entity {
+      let id: Int
+      var discs: [Disc]
+      init(_ id: Int, _ discs: [Disc]) { (self.id, self.discs) = (id, discs) }
+      static let fields = Fields(
+        Style.self, name: "EdgeStyle", version: 1, Field("id", \.id), Field("discs", \.discs, default: []),
+        make: { Style($0, $1) })
+      static let entityMapping = EntityMapping(
+        table: "style", relations: ["discs": .through("discStyle", from: "styleID", to: "discID", order: .by("id"))])
+    }
+    let queue = try database { db in
+      try db.execute(
+        sql: """
+          CREATE TABLE disc (id INTEGER PRIMARY KEY);
+          CREATE TABLE song (id INTEGER PRIMARY KEY, discID INTEGER NOT NULL REFERENCES disc(id), place INTEGER NOT NULL);
+          CREATE TABLE style (id INTEGER PRIMARY KEY);
+          CREATE TABLE discStyle (
+            discID INTEGER NOT NULL REFERENCES disc(id), styleID INTEGER NOT NULL REFERENCES style(id),
+            place INTEGER NOT NULL, PRIMARY KEY (discID, styleID));
+          """)
+    }
+    let entities = try EntityStore(queue, Disc.self)
+    try queue.write { db in
+      try entities.apply(
+        .json([
+          ["id": 1, "songs": [["id": 1]], "styles": [["id": 1], ["id": 2]]],
+          ["id": 1, "songs": [["id": 2], ["id": 1]]],
+        ]), to: Disc.self, in: db)
+      try entities.apply(.json(["id": 3, "discs": [["id": 1]]]), to: Style.self, in: db)
+    }
+    #expect(try queue.lines("SELECT id, place FROM song ORDER BY id") == ["1|0", "2|1"])
+    #expect(try queue.lines("SELECT styleID, place FROM discStyle ORDER BY place") == ["1|0", "2|1", "3|2"])
+  }
+
+  @Test("a key that names a relation to what is new and has no key is a new row's")
+  func keyOfNew() throws {
+    struct Page: DescribedModel, Entity {
+      var id: Int?
+      var site: Site
+      var name: String
+      static let fields = Fields(
+        Page.self, name: "EdgePage", version: 1, Field("id", \.id), Field("site", \.site), Field("name", \.name),
+        make: { Page(id: $0, site: $1, name: $2) })
+      static let entityMapping = EntityMapping(
+        table: "page", keys: ["path": ["site", "name"]], relations: ["site": .toOne("siteID")])
+    }
+    struct Site: DescribedModel, Entity {
+      var id: Int?
+      static let fields = Fields(Site.self, name: "EdgeSite", version: 1, Field("id", \.id), make: { Site(id: $0) })
+      static let entityMapping = EntityMapping(table: "site")
+    }
+    let queue = try database { db in
+      try db.execute(
+        sql: """
+          CREATE TABLE site (id INTEGER PRIMARY KEY);
+          CREATE TABLE page (
+            id INTEGER PRIMARY KEY, siteID INTEGER NOT NULL REFERENCES site(id), name TEXT NOT NULL, UNIQUE (siteID, name));
+          """)
+    }
+    let entities = try EntityStore(queue, Page.self)
+    try entities.saveNow(Page(id: nil, site: Site(id: nil), name: "a"))
+    #expect(try queue.lines("SELECT siteID, name FROM page") == ["1|a"])
   }
 
   @Test("fetchOne keeps the offset of a request")

@@ -137,13 +137,18 @@ struct EntityKeymapTests {
       let value: ArchiveValue = [["id": 4, "title": "D"], ["id": 3, "title": "E"]]
       try entities.apply(.json(value), to: Bookmark.self, by: keymap, in: db)
       try entities.apply(.model(bookmark), to: Bookmark.self, in: db)
+      // As a property list has them.
+      let typed: ArchiveValue = [
+        "identifier": 4, "createdDate": .date(Date(timeIntervalSince1970: 2)), "imageURL": "x:z",
+      ]
+      try entities.apply(.json(typed), to: Bookmark.self, in: db)
       try entities.apply(.archive(ArchiveEncoder().encode([bookmark])), to: Bookmark.self, in: db)
       let patch = entityError(.invalidSource) {
         try entities.apply(.mergePatch(Data("{}".utf8)), to: Bookmark.self, in: db)
       }
       #expect(patch?.description.contains("patch") ?? false)
     }
-    #expect(try rows == ["3|C|-|x:y|1970-01-01 00:00:01.000|1", "4|D|nobody|-|-|3"])
+    #expect(try rows == ["3|C|-|x:y|1970-01-01 00:00:01.000|1", "4|D|nobody|x:z|1970-01-01 00:00:02.000|3"])
   }
 
   @Test("K-10: a trace tells key, raw, transformed and stored value of each field, and writes nothing")
