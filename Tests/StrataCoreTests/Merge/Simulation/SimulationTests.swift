@@ -15,7 +15,7 @@ struct SimulationTests {
     "MG-9, MG-10, MG-15, MG-16, MG-17: whatever is edited, sent, archived and resolved, the library says what the oracle says"
   )
   func rounds() throws {
-    let seeds = SimulationSettings.seeds(300)
+    let seeds = SimulationSettings.seeds(120)
     var failures: [String: [(seed: UInt64, failure: SimulationFailure)]] = [:]
     for seed in seeds {
       guard let failure = SimulationRound(seed: seed).failure() else { continue }
