@@ -288,7 +288,7 @@ struct EntityChanges {
       return writer.located(
         EntityError(
           .constraint,
-          "new rows refer to each other in a circle, and none of the foreign keys may be null; let one be"), left[0].row
+          "new rows refer to each other in a cycle, and none of the foreign keys may be null; let one be"), left[0].row
       )
     }
     guard let failure = EntityError.ofDatabase(error) as? EntityError else { return error }

@@ -176,7 +176,7 @@ struct EntityLinker {
           node: list.node, relation)
       }
       if claims[place] == nil, let node = writer.rows[element].node, says(node, slot),
-        let known = writer.rows[element].values[slot], !known.isNull, known != value(list.row, referenced)
+        let known = writer.rows[element].values[slot], !known.isNull, !known.isExactly(value(list.row, referenced))
       {
         throw failure(
           "an element of the list has a foreign key to another row than the one that has the list; make both sides agree",
@@ -220,7 +220,7 @@ struct EntityLinker {
     let parent = value(list.row, referenced)
     let place = EntityTargets.Place(row: list.row, type: list.type, relation: list.relation)
     setPositions(list.elements, order, existing: targets.rows(of: place), removed) { row in
-      !writer.rows[row].isNew && parent != nil && writer.rows[row].original?[slot] == parent
+      writer.rows[row].original?[slot].isExactly(parent) ?? false
     }
   }
 
@@ -376,8 +376,13 @@ struct EntityLinker {
         "an object that the list no longer has is saved along, and its foreign key must have a value; leave it out, or put it into a list",
         node: list.node, relation)
     }
+    release(row, slot, order)
+  }
+
+  /// Takes a row out of a list.
+  private func release(_ row: Int, _ slot: Int, _ order: EntityType.Relation.Order?) {
     writer.rows[row].values[slot] = .null
-    if case .kept(let position)? = order, !table.columns[position].isNotNull {
+    if case .kept(let position)? = order, !writer.table(of: row).columns[position].isNotNull {
       writer.rows[row].values[position] = .null
     }
   }
@@ -410,13 +415,8 @@ struct EntityLinker {
             case .keep: break
             case .delete where writer.rows[row].node == nil: waiting.append(row)
             default:
-              let table = writer.table(of: row)
               // A foreign key that must have a value is for the database to refuse.
-              guard !table.columns[slot].isNotNull else { continue }
-              writer.rows[row].values[slot] = .null
-              if case .kept(let position)? = order, !table.columns[position].isNotNull {
-                writer.rows[row].values[position] = .null
-              }
+              if !writer.table(of: row).columns[slot].isNotNull { release(row, slot, order) }
             }
           }
         case .through(_, _, let removed):

@@ -81,7 +81,7 @@ struct EntityMatcher {
       try matchByContent(keyless)
       pending = (ready + keyless).flatMap { waiting.removeValue(forKey: $0) ?? [] }.sorted()
       guard pending.isEmpty, let first = waiting.values.joined().min() else { continue }
-      // Keys that lead in a circle do not count where there are others.
+      // Keys that lead in a cycle do not count where there are others.
       let stuck = waiting.values.joined().sorted()
       pending = try stuck.filter { node in
         try !impatient.contains(node) && self.candidates(of: node).contains { $0.parts != nil }
@@ -96,7 +96,7 @@ struct EntityMatcher {
       for (other, nodes) in waiting { waiting[other] = nodes.filter { !released.contains($0) } }
       guard !pending.isEmpty else {
         throw writer.located(
-          EntityError(.clash, "the keys of the objects lead in a circle, so that none can be looked up first"),
+          EntityError(.clash, "the keys of the objects lead in a cycle, so that none can be looked up first"),
           node: first)
       }
     }
@@ -119,7 +119,7 @@ struct EntityMatcher {
     for (number, node) in nodes.enumerated() {
       for (place, relation) in catalog.types[node.type].relations.enumerated() {
         guard case .nodes(let children) = node.links[place] else { continue }
-        // The first way, so that no ways lead in a circle.
+        // The first way, so that no ways lead in a cycle.
         for child in children where wayTo[child] == nil && nodes[child].parent == number {
           wayTo[child] = (number, place)
         }
