@@ -16,8 +16,10 @@ let lifetimes: [SwiftSetting] = [.enableExperimentalFeature("Lifetimes")]
 
 let argumentParser = Package.Dependency.package(
   url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")
-// Of StrataStore alone.
+// Of StrataStore and StrataRemote.
 let grdb = Package.Dependency.package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0")
+// The small server of the tool, and of the tests of StrataRemote.
+let flyingFox = Package.Dependency.package(url: "https://github.com/swhitty/FlyingFox", from: "0.27.1")
 
 let package = Package(
   name: "Strata",
@@ -29,6 +31,8 @@ let package = Package(
     .library(name: "StrataLegacy", targets: ["StrataLegacy"]),
     // Snapshots of models in SQLite. Needs GRDB, and the library of SQLite.
     .library(name: "StrataStore", targets: ["StrataStore"]),
+    // What a server says, folded into the store; what is changed here, sent to it. Needs GRDB as well.
+    .library(name: "StrataRemote", targets: ["StrataRemote"]),
     // The command line tool.
     .executable(name: "strata", targets: ["strata-cli"]),
   ],
@@ -37,6 +41,7 @@ let package = Package(
     .package(url: "https://github.com/swiftlang/swift-syntax", from: "603.0.1"),
     argumentParser,
     grdb,
+    flyingFox,
   ],
   targets: [
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
@@ -48,6 +53,10 @@ let package = Package(
         "StrataCore", .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ],
+      swiftSettings: features),
+    .target(
+      name: "StrataRemote",
+      dependencies: ["StrataCore", "StrataStore", .product(name: "GRDB", package: "GRDB.swift")],
       swiftSettings: features),
     .macro(
       name: "StrataMacros",
@@ -70,6 +79,14 @@ let package = Package(
     .testTarget(
       name: "StrataStoreTests",
       dependencies: ["StrataStore", "StrataCore", "StrataTestSupport", .product(name: "GRDB", package: "GRDB.swift")],
+      swiftSettings: features),
+    .testTarget(
+      name: "StrataRemoteTests",
+      dependencies: [
+        "StrataRemote", "StrataStore", "StrataCore", "StrataTestSupport",
+        .product(name: "GRDB", package: "GRDB.swift"), .product(name: "FlyingFox", package: "FlyingFox"),
+        .product(name: "FlyingSocks", package: "FlyingFox"),
+      ],
       swiftSettings: features),
     .testTarget(
       name: "StrataMacrosTests",
@@ -96,7 +113,9 @@ let package = Package(
     .target(
       name: "StrataTool",
       dependencies: [
-        "StrataCore", "StrataLegacy", "StrataStore", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        "StrataCore", "StrataLegacy", "StrataStore", "StrataRemote",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "FlyingFox", package: "FlyingFox"),
       ],
       swiftSettings: features),
     .executableTarget(name: "strata-cli", dependencies: ["StrataTool"], swiftSettings: features),
@@ -111,7 +130,7 @@ let package = Package(
 // sanitizer (see `.ci/run`), and for the simulation of merges (see `Tests/merge-simulation.sh`).
 let isSanitized = Context.environment["STRATA_THREAD_SANITIZER"] != nil
 let isStore = Context.environment["STRATA_STORE"] != nil
-if isSanitized && !isStore || Context.environment["STRATA_CORE"] != nil {
+if isSanitized && !isStore && Context.environment["STRATA_REMOTE"] == nil || Context.environment["STRATA_CORE"] != nil {
   package.products = []
   package.dependencies = []
   package.targets.removeAll {
@@ -126,20 +145,31 @@ if isStore {
     !["CZlib", "StrataCore", "StrataStore", "StrataTestSupport", "StrataStoreTests"].contains($0.name)
   }
 }
+// Refreshing and its tests without the macro, for a quick build.
+let isRemote = Context.environment["STRATA_REMOTE"] != nil
+if isRemote {
+  package.products = []
+  package.dependencies = [grdb, flyingFox]
+  package.targets.removeAll {
+    !["CZlib", "StrataCore", "StrataStore", "StrataRemote", "StrataTestSupport", "StrataRemoteTests"].contains($0.name)
+  }
+}
 // The command line tool, the store and their tests without the macro, for a quick build.
 if Context.environment["STRATA_TOOL"] != nil {
   package.products.removeAll { $0.name == "Strata" }
-  package.dependencies = [argumentParser, grdb]
+  package.dependencies = [argumentParser, grdb, flyingFox]
   package.targets.removeAll {
     ![
-      "CZlib", "StrataCore", "StrataLegacy", "StrataStore", "StrataTool", "strata-cli", "StrataTestSupport",
+      "CZlib", "StrataCore", "StrataLegacy", "StrataStore", "StrataRemote", "StrataTool", "strata-cli",
+      "StrataTestSupport",
       "StrataStoreTests", "StrataToolTests",
     ].contains($0.name)
   }
 }
 if isSanitized {
   package.targets.append(.target(name: "SanitizedMutex", path: "Tests/SanitizedMutex"))
-  for target in package.targets where ["StrataCoreTests", "StrataStoreTests"].contains(target.name) {
+  for target in package.targets
+  where ["StrataCoreTests", "StrataStoreTests", "StrataRemoteTests"].contains(target.name) {
     target.dependencies.append("SanitizedMutex")
   }
 }

@@ -90,7 +90,7 @@ extension StoreError: CustomStringConvertible, LocalizedError {
   public var errorDescription: String? { description }
 
   /// SQLite's own words, without the statement and its arguments, which are values.
-  static func wording(of error: any Error) -> String {
+  package static func wording(of error: any Error) -> String {
     guard let error = error as? DatabaseError else { return String(describing: error) }
     return "SQLite \(error.extendedResultCode.rawValue): \(error.message ?? "no message")"
   }
