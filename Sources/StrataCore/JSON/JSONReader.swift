@@ -39,7 +39,7 @@ public struct JSONReader: Sendable {
 
   /// A reader that refuses duplicate keys, as the models do on whatever path they are read: a value that another reader
   /// takes from the other one of two is how checks are bypassed.
-  static func refusingDuplicates(limits: ArchiveLimits = ArchiveLimits()) -> JSONReader {
+  package static func refusingDuplicates(limits: ArchiveLimits = ArchiveLimits()) -> JSONReader {
     var reader = JSONReader()
     reader.limits = limits
     reader.duplicateKeys = .refuse

@@ -1,10 +1,10 @@
 internal import GRDB
-internal import StrataCore
+package import StrataCore
 
 /// The entities of a store and their tables, compared with each other when the store is made.
-final class EntityCatalog: Sendable {
-  let tables: [EntityTable]
-  let types: [EntityType]
+package final class EntityCatalog: Sendable {
+  package let tables: [EntityTable]
+  package let types: [EntityType]
   private let numbers: [ObjectIdentifier: Int]
 
   /// - Throws: ``EntityErrors`` with all that is wrong.
@@ -17,9 +17,9 @@ final class EntityCatalog: Sendable {
   }
 
   /// The number of an entity; `nil` where the store does not know it.
-  func number(of type: any VersionedModel.Type) -> Int? { numbers[ObjectIdentifier(type)] }
+  package func number(of type: any VersionedModel.Type) -> Int? { numbers[ObjectIdentifier(type)] }
 
-  func table(of type: Int) -> EntityTable { tables[types[type].table] }
+  package func table(of type: Int) -> EntityTable { tables[types[type].table] }
 
   /// The entity that a row is, where its table has several classes.
   func type(of values: [DatabaseValue], _ declared: Int) throws -> Int {

@@ -47,7 +47,7 @@ public struct EntityError: Error, Sendable {
   /// The `ArchiveError`, or the `DatabaseError` of GRDB, that caused it.
   public let underlyingError: (any Error)?
 
-  init(
+  package init(
     _ code: Code, _ reason: String, entity: String? = nil, path: [ArchiveError.PathComponent] = [],
     table: String? = nil, columns: [String] = [], underlying: (any Error)? = nil
   ) {
@@ -98,7 +98,7 @@ extension EntityError: CustomStringConvertible, LocalizedError {
 
 extension EntityError {
   /// The same error with what it lacks.
-  func located(
+  package func located(
     entity: String? = nil, path: [ArchiveError.PathComponent] = [], table: String? = nil, columns: [String] = []
   ) -> EntityError {
     EntityError(
@@ -118,7 +118,7 @@ extension EntityError {
   }
 
   /// An error of SQLite as one of entities; any other error as it is.
-  static func ofDatabase(_ error: any Error) -> any Error {
+  package static func ofDatabase(_ error: any Error) -> any Error {
     guard let error = error as? DatabaseError else { return error }
     switch error.resultCode {
     case .SQLITE_BUSY, .SQLITE_LOCKED:

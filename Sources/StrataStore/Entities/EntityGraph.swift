@@ -1,12 +1,12 @@
 internal import GRDB
-internal import StrataCore
+package import StrataCore
 
 /// Rows as the values of models, before any model is made: so they can be sent from a transaction to whoever wants the models.
-struct EntityGraph: Sendable, Equatable {
-  struct Object: Sendable, Hashable {
-    let type: Int
+package struct EntityGraph: Sendable, Equatable {
+  package struct Object: Sendable, Hashable {
+    package let type: Int
     /// The values of the fields, with references to other objects by number.
-    let record: ModelRecord
+    package let record: ModelRecord
   }
 
   /// Each after those that it refers to, as far as cycles allow.
@@ -17,7 +17,7 @@ struct EntityGraph: Sendable, Equatable {
   let allowance: Int
   let catalog: EntityCatalog
 
-  static func == (left: EntityGraph, right: EntityGraph) -> Bool {
+  package static func == (left: EntityGraph, right: EntityGraph) -> Bool {
     left.roots == right.roots && left.objects == right.objects
   }
 
@@ -25,7 +25,7 @@ struct EntityGraph: Sendable, Equatable {
   ///
   /// - Throws: ``EntityError`` with the code `notReadable` where a value is not what a property holds, and `invalid` where the rules of a
   ///   model are broken.
-  func make<E: Entity>(_ type: E.Type) throws -> [E] {
+  package func make<E: Entity>(_ type: E.Type) throws -> [E] {
     do {
       let (table, context) = try table(finishing: .atOnce())
       return try roots.enumerated().map { place, number in

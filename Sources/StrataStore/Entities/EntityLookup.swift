@@ -1,4 +1,4 @@
-internal import GRDB
+package import GRDB
 
 extension EntityTable {
   /// The rows whose columns have the values of one of several tuples: one query, however many there are, as far as SQLite allows.
@@ -11,7 +11,7 @@ extension EntityTable {
   ///   - collations: how texts are compared in each column; as the column says where that is `nil`.
   ///   - order: what the rows of one tuple are ordered by, as SQL over the table `t`.
   ///   - body: called with the place of the tuple and the values of the row by slot.
-  func forEachRow(
+  package func forEachRow(
     where slots: [Int], in tuples: [[DatabaseValue]], collations: [String?] = [], order: String? = nil, _ db: Database,
     _ body: (Int, [DatabaseValue]) throws -> Void
   ) throws {

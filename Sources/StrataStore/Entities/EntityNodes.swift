@@ -1,41 +1,52 @@
-internal import GRDB
-internal import StrataCore
+package import StrataCore
 
 /// What is to be saved: a node for each object that comes in, and what each says about the others.
 ///
 /// It is made before a transaction begins, so that no code of a model runs within, and can be sent there.
-struct EntityNodes: Sendable {
+package struct EntityNodes: Sendable {
   /// What a node says about a relation.
-  enum Link: Sendable {
+  package enum Link: Sendable {
     /// Nothing.
     case absent
     /// The nodes that it leads to; none for null.
     case nodes([Int])
   }
 
-  struct Node: Sendable {
+  package struct Node: Sendable {
     /// The entity.
-    let type: Int
+    package let type: Int
     /// The values of the attributes, in their order; `nil` for what is absent.
-    let values: [ArchiveValue?]
+    package var values: [ArchiveValue?]
     /// In the order of the relations of the entity.
-    var links: [Link]
+    package var links: [Link]
     /// The node that leads to it; `nil` for a root.
-    let parent: Int?
+    package let parent: Int?
     /// The way to it from there.
-    let steps: [ArchiveError.PathComponent]
+    package let steps: [ArchiveError.PathComponent]
+    /// Whether its values are what the row is to have, so that policies have nothing left to decide.
+    package var isMerged = false
+
+    package init(
+      type: Int, values: [ArchiveValue?], links: [Link], parent: Int?, steps: [ArchiveError.PathComponent]
+    ) {
+      self.type = type
+      self.values = values
+      self.links = links
+      self.parent = parent
+      self.steps = steps
+    }
   }
 
-  private(set) var nodes: [Node] = []
-  private(set) var roots: [Int] = []
+  package var nodes: [Node] = []
+  package var roots: [Int] = []
   let isWhole: Bool
   /// Whether the policies of fields decide where a row is there; else what is saved counts.
-  let merges: Bool
+  package let merges: Bool
   /// What the mapping of a source supplies for what is absent in a new row, by entity and attribute.
   private(set) var defaults: [Int: [ArchiveValue?]] = [:]
 
   /// - Parameter trace: told of each field that was read.
-  init<E: Entity>(
+  package init<E: Entity>(
     _ source: MergeSource, of type: E.Type, in catalog: EntityCatalog, by adapter: JSONAdapter<E>? = nil,
     at path: JSONPath? = nil, merges: Bool = true, trace: ((Trace) -> Void)? = nil
   ) throws {
@@ -64,7 +75,7 @@ struct EntityNodes: Sendable {
   }
 
   /// The way to a node from the root.
-  func path(of number: Int) -> [ArchiveError.PathComponent] {
+  package func path(of number: Int) -> [ArchiveError.PathComponent] {
     var path: [ArchiveError.PathComponent] = []
     var next: Int? = number
     while let number = next {
@@ -74,6 +85,34 @@ struct EntityNodes: Sendable {
     return path
   }
 
+  /// Only some of the nodes, and of these what roots lead to; what led to the others says nothing more about them.
+  package func reduced(to kept: (Int) -> Bool) -> EntityNodes {
+    var numbers: [Int: Int] = [:]
+    var waiting = roots.filter(kept).reversed() as [Int]
+    while let number = waiting.popLast() {
+      guard numbers[number] == nil else { continue }
+      numbers[number] = 0
+      for case .nodes(let found) in nodes[number].links { waiting += found.filter(kept) }
+    }
+    for (place, number) in numbers.keys.sorted().enumerated() { numbers[number] = place }
+    var result = self
+    result.roots = roots.compactMap { numbers[$0] }
+    result.nodes = numbers.keys.sorted().map { number in
+      let node = nodes[number]
+      let links = node.links.map { link -> Link in
+        guard case .nodes(let found) = link else { return .absent }
+        let left = found.compactMap { numbers[$0] }
+        return left.isEmpty && !found.isEmpty ? .absent : .nodes(left)
+      }
+      let parent = node.parent.flatMap { numbers[$0] }
+      var copy = Node(
+        type: node.type, values: node.values, links: links, parent: parent, steps: parent == nil ? [] : node.steps)
+      copy.isMerged = node.isMerged
+      return copy
+    }
+    return result
+  }
+
   static func failure(_ error: any Error, _ entity: String, _ path: [ArchiveError.PathComponent]) -> any Error {
     if let error = error as? EntityError { return error.located(entity: entity, path: path) }
     return EntityError.of(
@@ -81,7 +120,7 @@ struct EntityNodes: Sendable {
   }
 
   /// A field as it was read.
-  struct Trace {
+  package struct Trace {
     let node: Int
     let type: Int
     let place: Int

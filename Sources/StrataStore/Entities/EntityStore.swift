@@ -11,7 +11,7 @@ public import StrataCore
 public struct EntityStore: Sendable {
   /// The database.
   public let writer: any DatabaseWriter
-  let catalog: EntityCatalog
+  package let catalog: EntityCatalog
 
   /// Compares the mappings of entities with their models and tables.
   ///
@@ -210,7 +210,7 @@ public struct EntityStore: Sendable {
     } catch { throw EntityError.ofDatabase(error) }
   }
 
-  static func graph<E: Entity>(
+  package static func graph<E: Entity>(
     _ request: QueryInterfaceRequest<E>, _ catalog: EntityCatalog, _ db: Database, atMost count: Int = .max
   ) throws -> EntityGraph {
     let reader = EntityReader(catalog, db)

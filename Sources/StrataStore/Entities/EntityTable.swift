@@ -1,20 +1,20 @@
-internal import GRDB
+package import GRDB
 internal import StrataCore
 
 /// The columns of a table that mappings name, each with a slot.
-struct EntityTable: Sendable {
-  struct Column: Sendable {
+package struct EntityTable: Sendable {
+  package struct Column: Sendable {
     /// As the table spells it.
-    let name: String
+    package let name: String
     let affinity: ColumnAffinity
-    let isNotNull: Bool
+    package let isNotNull: Bool
     let hasDefault: Bool
   }
 
-  let name: String
-  private(set) var columns: [Column] = []
+  package let name: String
+  package private(set) var columns: [Column] = []
   /// The slots of the primary key; of a table without one, that of the hidden `rowid`.
-  private(set) var primaryKey: [Int] = []
+  package private(set) var primaryKey: [Int] = []
   /// The slot that is the rowid, whose value SQLite chooses where a new row has none.
   private(set) var rowID: Int?
   /// Whether rows have a rowid.
@@ -112,15 +112,15 @@ struct EntityTable: Sendable {
   // MARK: SQL
 
   /// The name of a column, quoted.
-  func quoted(_ slot: Int) -> String { columns[slot].name.quotedDatabaseIdentifier }
+  package func quoted(_ slot: Int) -> String { columns[slot].name.quotedDatabaseIdentifier }
 
   /// All columns that have a slot, in the order of the slots.
-  func selection(of alias: String) -> String {
+  package func selection(of alias: String) -> String {
     columns.indices.map { "\(alias).\(quoted($0))" }.joined(separator: ", ")
   }
 
   /// The values of a row whose first columns are those of ``selection(of:)``, from a place on.
-  func values(_ row: Row, from start: Int = 0) -> [DatabaseValue] {
+  package func values(_ row: Row, from start: Int = 0) -> [DatabaseValue] {
     columns.indices.map { row[start + $0] as DatabaseValue }
   }
 

@@ -1,22 +1,22 @@
-internal import GRDB
-internal import StrataCore
+package import GRDB
+package import StrataCore
 
 /// How one entity is kept, compared with its table.
-struct EntityType: Sendable {
+package struct EntityType: Sendable {
   /// A field in a column.
-  struct Attribute: Sendable {
+  package struct Attribute: Sendable {
     /// The field, by its place in the schema.
-    let place: Int
-    let slot: Int
+    package let place: Int
+    package let slot: Int
     let coding: ColumnCoding
-    let isWritten: Bool
+    package let isWritten: Bool
     /// Whether what comes in counts, whatever is there.
-    let isPlain: Bool
+    package let isPlain: Bool
   }
 
   /// A field that leads to other entities.
-  struct Relation: Sendable {
-    enum Kind: Sendable {
+  package struct Relation: Sendable {
+    package enum Kind: Sendable {
       /// - Parameter referenced: the slot of the other table that the foreign key holds.
       case toOne(slot: Int, referenced: Int)
       /// - Parameter slot: the foreign key, in the other table.
@@ -24,16 +24,16 @@ struct EntityType: Sendable {
       case through(Pairs, order: Order?, removed: EntityRelation.Removal)
     }
 
-    struct Pairs: Sendable {
-      let table: Int
-      let from: Int
-      let to: Int
+    package struct Pairs: Sendable {
+      package let table: Int
+      package let from: Int
+      package let to: Int
       /// The slots that the two columns hold, in the tables of the two entities.
-      let fromReferenced: Int
-      let toReferenced: Int
+      package let fromReferenced: Int
+      package let toReferenced: Int
     }
 
-    enum Order: Sendable {
+    package enum Order: Sendable {
       /// A slot of the table that holds the foreign key.
       case kept(Int)
       /// A slot of the other entity's table.
@@ -41,15 +41,15 @@ struct EntityType: Sendable {
     }
 
     /// What the field holds.
-    enum Shape: Sendable { case one, array, set }
+    package enum Shape: Sendable { case one, array, set }
 
-    let place: Int
-    let key: String
+    package let place: Int
+    package let key: String
     /// The other entity.
-    let target: Int
-    let kind: Kind
-    let shape: Shape
-    let isOptional: Bool
+    package let target: Int
+    package let kind: Kind
+    package let shape: Shape
+    package let isOptional: Bool
     /// Whether what is there stays.
     let keepsLocal: Bool
     /// What becomes of elements that leave a list; `nil` for a relation that is no list.
@@ -68,15 +68,15 @@ struct EntityType: Sendable {
     let collations: [String?]
   }
 
-  let type: any Entity.Type
-  let table: Int
-  var attributes: [Attribute] = []
-  var relations: [Relation] = []
+  package let type: any Entity.Type
+  package let table: Int
+  package internal(set) var attributes: [Attribute] = []
+  package internal(set) var relations: [Relation] = []
   var keys: [Key] = []
   /// Merges fields that are not plain; for sources of whole models, and of parts.
   let merging: (whole: FieldMerging, part: FieldMerging)
-  var schema: ModelSchema { type.schema }
-  var name: String { type.schema.name }
+  package var schema: ModelSchema { type.schema }
+  package var name: String { type.schema.name }
   /// Whether rules or hooks run on its objects.
   var finishes: Bool { schema.finishesModels && (schema.decodingHook != nil || schema.validationHook != nil) }
   /// The shape of records of the attributes.
@@ -105,17 +105,17 @@ struct EntityType: Sendable {
   }
 
   /// The shape of records of some fields.
-  func shape(of places: [Int]) -> RecordShape {
+  package func shape(of places: [Int]) -> RecordShape {
     guard places.count < schema.fields.count else { return schema.fullShape }
     return RecordShape(
       typeName: schema.name, modelVersion: schema.modelVersion, keys: places.map { schema.allKeys[$0] },
       levels: schema.fullShape.levels)
   }
 
-  func merging(isWhole: Bool) -> FieldMerging { isWhole ? merging.whole : merging.part }
+  package func merging(isWhole: Bool) -> FieldMerging { isWhole ? merging.whole : merging.part }
 
   /// The attribute of a field; `nil` where the field is a relation or in no column.
-  func attribute(of slot: Int) -> Attribute? { attributes.first { $0.slot == slot } }
+  package func attribute(of slot: Int) -> Attribute? { attributes.first { $0.slot == slot } }
 
   /// The record of what a row has in the columns of the attributes.
   ///
@@ -124,7 +124,7 @@ struct EntityType: Sendable {
     ModelRecord(shape: shape, values: try attributes.map { try value(of: $0, values[$0.slot], in: table) })
   }
 
-  func value(of attribute: Attribute, _ stored: DatabaseValue, in table: EntityTable) throws -> ArchiveValue {
+  package func value(of attribute: Attribute, _ stored: DatabaseValue, in table: EntityTable) throws -> ArchiveValue {
     do { return try attribute.coding.value(of: stored) } catch {
       let (column, key) = (table.columns[attribute.slot].name, schema.fields[attribute.place].key)
       if let error = error as? EntityError {
@@ -136,7 +136,7 @@ struct EntityType: Sendable {
     }
   }
 
-  func stored(_ value: ArchiveValue, _ attribute: Attribute, in table: EntityTable) throws -> DatabaseValue {
+  package func stored(_ value: ArchiveValue, _ attribute: Attribute, in table: EntityTable) throws -> DatabaseValue {
     do { return try attribute.coding.stored(value) } catch {
       let column = table.columns[attribute.slot].name
       if let error = error as? EntityError {

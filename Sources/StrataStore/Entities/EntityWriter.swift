@@ -1,4 +1,4 @@
-internal import GRDB
+package import GRDB
 internal import StrataCore
 
 /// Saves nodes in rows, in one transaction:
@@ -6,7 +6,7 @@ internal import StrataCore
 ///     nodes → rows found by key → attributes merged → relations linked → rows written → rules of models
 ///
 /// Nothing is written before it is known what every row will be.
-final class EntityWriter {
+package final class EntityWriter {
   let db: Database
   let catalog: EntityCatalog
   let nodes: EntityNodes
@@ -41,7 +41,7 @@ final class EntityWriter {
     }
   }
 
-  init(_ nodes: EntityNodes, _ catalog: EntityCatalog, matching: Set<String>?, _ db: Database) {
+  package init(_ nodes: EntityNodes, _ catalog: EntityCatalog, matching: Set<String>?, _ db: Database) {
     self.db = db
     self.catalog = catalog
     self.nodes = nodes
@@ -50,7 +50,7 @@ final class EntityWriter {
   }
 
   /// - Throws: ``EntityError``. The caller undoes what was written then.
-  func run() throws -> EntityReport {
+  package func run() throws -> EntityReport {
     var matcher = EntityMatcher(self)
     try matcher.run()
     dropUnlinked()
@@ -66,6 +66,9 @@ final class EntityWriter {
   }
 
   func table(of row: Int) -> EntityTable { catalog.tables[rows[row].table] }
+
+  /// The primary key of the row that a node has; `nil` where it has none.
+  package func primaryKey(ofNode node: Int) -> [DatabaseValue]? { rowOfNode[node].map(primaryKey) }
 
   func primaryKey(_ row: Int) -> [DatabaseValue] {
     table(of: row).primaryKey.map { rows[row].values[$0] ?? .null }
@@ -155,7 +158,7 @@ final class EntityWriter {
       if isFirst { return }
       said.removeAll { $0.value.isNull && rows[row].values[$0.attribute.slot] == nil }
     }
-    guard nodes.merges, merging.hasHooks || said.contains(where: { !$0.attribute.isPlain }) else {
+    guard nodes.merges, !node.isMerged, merging.hasHooks || said.contains(where: { !$0.attribute.isPlain }) else {
       for (attribute, value) in said {
         try set(type.stored(value, attribute, in: table), attribute, type, row, isFirst)
       }

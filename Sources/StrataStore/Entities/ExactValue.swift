@@ -1,12 +1,12 @@
-internal import GRDB
+package import GRDB
 
 /// A value of a column as SQLite tells it from others by bytes: texts that only look the same are two, and a number is no integer.
-struct ExactValue: Hashable {
-  let value: DatabaseValue
+package struct ExactValue: Hashable, Sendable {
+  package let value: DatabaseValue
 
-  init(_ value: DatabaseValue) { self.value = value }
+  package init(_ value: DatabaseValue) { self.value = value }
 
-  static func == (left: ExactValue, right: ExactValue) -> Bool {
+  package static func == (left: ExactValue, right: ExactValue) -> Bool {
     switch (left.value.storage, right.value.storage) {
     case (.null, .null): true
     case (.int64(let left), .int64(let right)): left == right
@@ -18,7 +18,7 @@ struct ExactValue: Hashable {
     }
   }
 
-  func hash(into hasher: inout Hasher) {
+  package func hash(into hasher: inout Hasher) {
     switch value.storage {
     case .null: hasher.combine(0)
     case .int64(let number): hasher.combine(number)
@@ -33,5 +33,5 @@ struct ExactValue: Hashable {
 
 extension DatabaseValue {
   /// Whether two values are one, byte by byte.
-  func isExactly(_ other: DatabaseValue?) -> Bool { other.map { ExactValue(self) == ExactValue($0) } ?? false }
+  package func isExactly(_ other: DatabaseValue?) -> Bool { other.map { ExactValue(self) == ExactValue($0) } ?? false }
 }

@@ -7,7 +7,7 @@ import StrataTestSupport
 
 /// Sets and maps whose elements hash alike, are never equal, or stand inside each other.
 @Suite struct SetBudgetTests {
-  private static let count = 20_000
+  private static let count = 8_000
 
   private static func write(_ kind: Lookalikes, asMap: Bool, to body: inout HostileBody) {
     if asMap { body.map(count) } else { body.set(count) }

@@ -66,7 +66,7 @@ struct KeyedBytesTests {
     print("keyed archives, changed bytes: seed \(seed)")
     var random = SeededRandom(seed: seed)
     for data in try Self.archives() {
-      for _ in 0..<500 {
+      for _ in 0..<100 {
         var changed = data
         for _ in 0..<Int.random(in: 1...4, using: &random) {
           changed[Int.random(in: 0..<data.count, using: &random)] = UInt8.random(in: 0...255, using: &random)

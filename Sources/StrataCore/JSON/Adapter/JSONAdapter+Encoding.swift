@@ -30,6 +30,24 @@ extension JSONAdapter {
 }
 
 extension JSONAdapter where Root: VersionedModel {
+  /// JSON of some fields of a model that is kept elsewhere than in memory.
+  ///
+  /// - Parameters:
+  ///   - record: the values of all fields, in the order of the schema; what is not written can be anything.
+  ///   - fields: the keys of the fields that are written.
+  package func value(of record: ModelRecord, fields: Set<String>) throws -> ArchiveValue {
+    var sink = JSONValueSink()
+    var writer = JSONValueWriter(writing(nil), limits: limits, fields: fields)
+    try writer.write(.record(record), to: &sink)
+    return sink.result
+  }
+
+  /// Where a field is read from and written to, and whether it is either; `nil` for a field that is not declared.
+  package func places(ofField key: String) -> (read: [JSONPath], written: [JSONPath])? {
+    guard let entry = plan(of: Root.schema).entries.first(where: { $0.field.key == key }) else { return nil }
+    return (entry.json.isRead ? entry.paths : [], entry.json.isWritten ? entry.writtenPaths : [])
+  }
+
   /// The JSON text of some of a model's fields: the body of a request.
   ///
   /// - Throws: also ``ArchiveError`` with the code `unknownKey` where the model does not declare a field.

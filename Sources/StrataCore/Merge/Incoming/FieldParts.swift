@@ -211,6 +211,23 @@ package struct FieldMerging {
       nil, isBaseKnown: false, local, server, schema: schema, inherited: .automatic)
   }
 
+  /// What came in merged with what was changed here since a base, field by field.
+  ///
+  /// - Parameters:
+  ///   - base: what both sides started from; its fields are those that are merged.
+  /// - Returns: the fields, and what no rule decided.
+  /// - Throws: ``ArchiveError`` where a policy or a hook fails.
+  package func merged(
+    _ server: ModelRecord, into local: ModelRecord, base: ModelRecord
+  ) throws -> (record: ModelRecord, conflicts: [MergeReport.Entry]) {
+    var merger = ValueMerger(
+      catalog: catalog, options: MergeOptions(), isBaseKnown: true,
+      incoming: .init(isWhole: isWhole, hasParts: !isWhole))
+    let record = try merger.mergeFields(
+      base, isBaseKnown: true, local, server, schema: schema, inherited: .automatic)
+    return (record, merger.notes.filter { $0.outcome == .conflict }.map(\.entry))
+  }
+
   /// A value that is new, with the defaults of models inside for what it lacks.
   ///
   /// - Throws: ``ArchiveError`` with the code `missingValue` where a key is absent and has no default.

@@ -1,0 +1,87 @@
+internal import Foundation
+internal import StrataCore
+internal import StrataStore
+
+/// The records in the body of an answer.
+struct RemoteBody: Sendable {
+  /// The records, in their order.
+  let records: [ArchiveValue]
+  /// Whether the body is a list, and not one record.
+  let isList: Bool
+
+  /// Takes a body apart: a list as it is, an object by the key of its entity (`task`, `tasks`), any other object as one record.
+  ///
+  /// - Throws: ``RemoteError`` with the code `invalidBody` where it is empty, no JSON, or neither a list nor an object.
+  init(_ body: Data, of entity: MappedEntity) throws {
+    guard !body.isEmpty else {
+      throw RemoteError(
+        .invalidBody, "the answer has no content, so nothing of it was merged; a list without records is []",
+        entity: entity.name)
+    }
+    let value: ArchiveValue
+    do { value = try JSONReader.refusingDuplicates(limits: ArchiveLimits()).read(body) } catch {
+      throw RemoteError(.invalidBody, "the answer is not JSON that can be read", entity: entity.name, underlying: error)
+    }
+    try self.init(value, of: entity)
+  }
+
+  init(_ value: ArchiveValue, of entity: MappedEntity) throws {
+    let keys = entity.mapper.bodyKeys
+    switch value {
+    case .array(let records): (self.records, isList) = (records, true)
+    case .object(let object):
+      if case .array(let records)? = object[keys.many] {
+        (self.records, isList) = (records, true)
+      } else if case .object? = object[keys.one] {
+        (records, isList) = ([object[keys.one] ?? .null], false)
+      } else {
+        (records, isList) = ([value], false)
+      }
+    default:
+      throw RemoteError(
+        .invalidBody, "found \(value.kind); a list or an object is expected", entity: entity.name)
+    }
+  }
+}
+
+extension MappedEntity {
+  /// Records in which each reference by id is an object with that id, as one that is nested would be.
+  func withReferences(_ value: ArchiveValue, _ catalog: RemoteCatalog) -> ArchiveValue {
+    guard case .object = value else { return value }
+    var result = value
+    for relation in type.relations {
+      guard let target = catalog.entity(ofType: relation.target),
+        let path = adapter.places(ofField: relation.key)?.read.first
+      else { continue }
+      let isReference = mapper.references[relation.key] != nil
+      result = Self.replacing(result, path.steps[...]) { found in
+        switch found {
+        case .object: target.withReferences(found, catalog)
+        case .array(let elements): .array(elements.map { target.withReferences($0, catalog) })
+        case .null: found
+        default: isReference ? target.reference(found) : found
+        }
+      }
+    }
+    return result
+  }
+
+  /// An object that says nothing but its id.
+  private func reference(_ id: ArchiveValue) -> ArchiveValue {
+    let key = type.schema.fields[type.attributes[self.id.attribute].place].key
+    guard let path = adapter.places(ofField: key)?.read.first else { return id }
+    return path.steps.reversed().reduce(id) { value, step in
+      guard case .key(let key) = step else { return value }
+      return .object(ArchiveObject([.init(key: key, value: value)]))
+    }
+  }
+
+  private static func replacing(
+    _ value: ArchiveValue, _ steps: ArraySlice<JSONPath.Step>, _ change: (ArchiveValue) -> ArchiveValue
+  ) -> ArchiveValue {
+    guard let step = steps.first else { return change(value) }
+    guard case .key(let key) = step, case .object(var object) = value, let inner = object[key] else { return value }
+    object[key] = replacing(inner, steps.dropFirst(), change)
+    return .object(object)
+  }
+}

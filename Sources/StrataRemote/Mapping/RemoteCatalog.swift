@@ -1,0 +1,226 @@
+internal import Foundation
+internal import GRDB
+internal import StrataCore
+internal import StrataStore
+
+/// The mappers of a configuration, compared with entities and tables.
+struct RemoteCatalog: Sendable {
+  let configuration: RemoteConfiguration
+  let entities: [MappedEntity]
+  let store: EntityStore
+  private let names: [String: Int]
+  private let numbers: [Int: Int]
+
+  /// - Throws: ``RemoteError`` with the code `invalidConfiguration` and all that is wrong.
+  init(_ configuration: RemoteConfiguration, _ store: EntityStore, _ db: Database) throws {
+    var builder = RemoteCatalogBuilder(configuration, store.catalog, db)
+    try builder.run()
+    self.configuration = configuration
+    self.store = store
+    let entities = builder.entities
+    self.entities = entities
+    names = Dictionary(entities.indices.map { (entities[$0].name, $0) }, uniquingKeysWith: { first, _ in first })
+    numbers = Dictionary(entities.indices.map { (entities[$0].number, $0) }, uniquingKeysWith: { first, _ in first })
+  }
+
+  subscript(name: String) -> MappedEntity? { names[name].map { entities[$0] } }
+
+  /// The mapped entity of a type of the store; `nil` where no mapper names it.
+  func entity(ofType number: Int) -> MappedEntity? { numbers[number].map { entities[$0] } }
+
+  func index(ofType number: Int) -> Int? { numbers[number] }
+
+  /// - Throws: ``RemoteError`` with the code `invalidConfiguration` where no mapper names the entity.
+  func known(_ type: any Entity.Type) throws -> MappedEntity {
+    guard let number = store.catalog.number(of: type), let entity = entity(ofType: number) else {
+      throw RemoteError(
+        .invalidConfiguration, "no mapper names the entity; add one to the configuration", entity: type.schema.name)
+    }
+    return entity
+  }
+
+  func known(_ name: String) throws -> MappedEntity {
+    guard let entity = self[name] else {
+      throw RemoteError(
+        .invalidConfiguration,
+        "there is no such entity; there are \(entities.map(\.name).sorted().joined(separator: ", "))", entity: name)
+    }
+    return entity
+  }
+}
+
+/// Gathers what is wrong with mappers.
+private struct RemoteCatalogBuilder {
+  private let configuration: RemoteConfiguration
+  private let catalog: EntityCatalog
+  private let db: Database
+  private(set) var entities: [MappedEntity] = []
+  private var problems: [RemoteError] = []
+  /// The mapped entity of each type of the store.
+  private var mappers: [Int: EntityMapper] = [:]
+
+  init(_ configuration: RemoteConfiguration, _ catalog: EntityCatalog, _ db: Database) {
+    self.configuration = configuration
+    self.catalog = catalog
+    self.db = db
+  }
+
+  private mutating func note(_ reason: String, _ mapper: EntityMapper? = nil, _ cause: (any Error)? = nil) {
+    problems.append(RemoteError(.invalidConfiguration, reason, entity: mapper?.name, underlying: cause))
+  }
+
+  mutating func run() throws {
+    let url = configuration.baseURL
+    if !["http", "https"].contains(url.scheme?.lowercased() ?? "") || (url.host ?? "").isEmpty {
+      note("the base URL must be http or https, and name a host")
+    }
+    if configuration.mappers.isEmpty { note("there is no mapper; name the entities that the server has") }
+    if configuration.sizeLimit < 1 || configuration.pageLimit < 1 || configuration.timeout <= .zero {
+      note("limits and timeouts must be greater than zero")
+    }
+    var names = Set<String>()
+    for mapper in configuration.mappers {
+      if !names.insert(mapper.name).inserted { note("two mappers have this name; leave one out, or name it", mapper) }
+      guard let number = catalog.number(of: mapper.box.type) else {
+        note("the EntityStore does not know the entity; name it where the store is made", mapper)
+        continue
+      }
+      if mappers[number] != nil {
+        note("two mappers are for one entity; leave one out", mapper)
+        continue
+      }
+      mappers[number] = mapper
+      if mapper.path.split(separator: "/").isEmpty { note("the path is empty", mapper) }
+    }
+    for mapper in configuration.mappers { try add(mapper) }
+    guard let first = problems.first else { return }
+    guard problems.count > 1 else { throw first }
+    let lines = problems.map { "\n- \($0)" }.joined()
+    throw RemoteError(.invalidConfiguration, "\(problems.count) mistakes in the configuration:\(lines)")
+  }
+
+  private mutating func add(_ mapper: EntityMapper) throws {
+    guard let number = catalog.number(of: mapper.box.type), mappers[number]?.name == mapper.name else { return }
+    let (type, table) = (catalog.types[number], catalog.table(of: number))
+    let others = configuration.mappers.map(\.box).filter { $0.type != mapper.box.type }
+    let adapter: any EntityAdapter
+    do { adapter = try mapper.box.adapter(with: others) } catch {
+      return note("the keys do not fit the model", mapper, error)
+    }
+    guard table.primaryKey.count == 1,
+      let keyAttribute = type.attributes.firstIndex(where: { $0.slot == table.primaryKey[0] })
+    else { return note("the table needs a primary key of one column, and the model a property for it", mapper) }
+    guard let id = idAttribute(mapper, type, adapter) else { return }
+    let idSlot = type.attributes[id].slot
+    let idColumn = table.columns[idSlot].name
+    if idSlot != table.primaryKey[0], !(try isUnique(idColumn, table)) {
+      note("the column \(idColumn) of the server's id needs a unique index", mapper)
+    }
+    for name in mapper.references.keys.sorted() {
+      let isOne = type.relations.contains { relation in
+        if case .toOne = relation.kind { relation.key == name } else { false }
+      }
+      if !isOne { note("\(name) is no relation to one, so that JSON cannot hold it as an id", mapper) }
+    }
+    let fields =
+      try attributeFields(mapper, type, table, adapter, except: [table.primaryKey[0], idSlot])
+      + relationFields(mapper, type, table, adapter)
+    entities.append(
+      MappedEntity(
+        mapper: mapper, adapter: adapter, number: number, type: type, table: table,
+        key: (table.primaryKey[0], keyAttribute), id: (idSlot, id), fields: fields))
+  }
+
+  private func isUnique(_ column: String, _ table: EntityTable) throws -> Bool {
+    try db.indexes(on: table.name).contains { index in
+      index.isUnique && index.columns.map { $0.lowercased() } == [column.lowercased()]
+    }
+  }
+
+  private mutating func idAttribute(_ mapper: EntityMapper, _ type: EntityType, _ adapter: any EntityAdapter) -> Int? {
+    func attribute(_ key: String) -> Int? {
+      type.attributes.firstIndex { type.schema.fields[$0.place].key == key && $0.isWritten }
+    }
+    if let name = mapper.id {
+      guard let found = attribute(name) else {
+        note("the id \(name) is no property in a column that is written", mapper)
+        return nil
+      }
+      return found
+    }
+    for path in ["id", "_id", "identifier", "url", "URL"] {
+      let found = type.attributes.firstIndex { attribute in
+        attribute.isWritten
+          && adapter.places(ofField: type.schema.fields[attribute.place].key)?.read.contains(JSONPath(key: path))
+            ?? false
+      }
+      if let found { return found }
+    }
+    note("no property is read from id, _id, identifier, url or URL; name the one that holds the server's id", mapper)
+    return nil
+  }
+
+  private func attributeFields(
+    _ mapper: EntityMapper, _ type: EntityType, _ table: EntityTable, _ adapter: any EntityAdapter, except: [Int]
+  ) throws -> [MappedEntity.Field] {
+    let foreignKeys = try db.foreignKeys(on: table.name)
+    return type.attributes.enumerated().compactMap { place, attribute in
+      let key = type.schema.fields[attribute.place].key
+      guard attribute.isWritten, !except.contains(attribute.slot), let places = adapter.places(ofField: key),
+        !places.read.isEmpty || !places.written.isEmpty
+      else { return nil }
+      let column = table.columns[attribute.slot].name
+      let target = foreignKeys.first {
+        $0.mapping.count == 1 && $0.mapping[0].origin.lowercased() == column.lowercased()
+      }
+      .flatMap { key in
+        mappers.keys.sorted().first { catalog.table(of: $0).name.lowercased() == key.destinationTable.lowercased() }
+      }
+      return .init(
+        source: .attribute(place), slot: attribute.slot, column: column, key: key, isSent: !places.written.isEmpty,
+        target: target, referencePath: nil)
+    }
+  }
+
+  private mutating func relationFields(
+    _ mapper: EntityMapper, _ type: EntityType, _ table: EntityTable, _ adapter: any EntityAdapter
+  ) -> [MappedEntity.Field] {
+    var fields: [MappedEntity.Field] = []
+    for (place, relation) in type.relations.enumerated() {
+      let places = adapter.places(ofField: relation.key) ?? ([], [])
+      let isUsed = !places.read.isEmpty || !places.written.isEmpty
+      guard isUsed else { continue }
+      guard mappers[relation.target] != nil else {
+        note(
+          "\(relation.key) leads to \(catalog.types[relation.target].name), which no mapper names; add one, or leave it out of JSON",
+          mapper)
+        continue
+      }
+      switch relation.kind {
+      case .toOne(let slot, _):
+        fields.append(
+          .init(
+            source: .relation(place), slot: slot, column: table.columns[slot].name, key: relation.key,
+            isSent: !places.written.isEmpty, target: relation.target,
+            referencePath: mapper.references[relation.key] ?? places.written.first ?? places.read.first))
+      case .toMany(let slot, _, _, _):
+        let other = catalog.types[relation.target]
+        let isHeld =
+          other.attributes.contains { $0.slot == slot && $0.isWritten }
+          || other.relations.contains { if case .toOne(slot, _) = $0.kind { true } else { false } }
+        if !isHeld, !places.written.isEmpty {
+          note(
+            "no property of \(other.name) holds the foreign key of the list \(relation.key), so that its changes could not be sent; give it one, or make the list .readOnly in JSON",
+            mapper)
+        }
+      case .through:
+        if !places.written.isEmpty {
+          note(
+            "changes of \(relation.key), which is kept in a table of pairs, are not sent; make the list .readOnly in JSON",
+            mapper)
+        }
+      }
+    }
+    return fields
+  }
+}

@@ -1,0 +1,163 @@
+internal import Foundation
+internal import GRDB
+internal import StrataStore
+
+/// Notes what the app changes in the tables of entities, whatever writes it: models, GRDB's records or SQL.
+///
+/// Triggers are temporary, so they belong to the one connection that writes, leave the schema of the app alone, and are gone when the
+/// database is closed. What a server's answer writes passes them by.
+enum ChangeTriggers {
+  /// Makes the triggers on the connection that writes.
+  static func make(_ entities: [MappedEntity], account: String, _ db: Database) throws {
+    try db.execute(
+      sql: """
+        CREATE TEMP TABLE IF NOT EXISTS strata_remote_session (account TEXT NOT NULL, applying INTEGER NOT NULL);
+        DELETE FROM temp.strata_remote_session;
+        """)
+    try db.execute(sql: "INSERT INTO temp.strata_remote_session VALUES (?, 0)", arguments: [account])
+    for entity in entities {
+      for statement in ChangeTriggers.Statements(entity).all { try db.execute(sql: statement) }
+    }
+  }
+
+  /// Calls `body` while what is written is the server's, and passes the triggers by.
+  static func passed<T>(_ db: Database, _ body: () throws -> T) throws -> T {
+    try db.execute(sql: "UPDATE temp.strata_remote_session SET applying = applying + 1")
+    // Where the body throws, the caller rolls the transaction back, and this with it.
+    let result = try body()
+    try db.execute(sql: "UPDATE temp.strata_remote_session SET applying = applying - 1")
+    return result
+  }
+
+  /// The account whose changes are noted on this connection; `nil` where the connection has no remote.
+  static func account(_ db: Database) throws -> String? {
+    try String.fetchOne(db, sql: "SELECT account FROM temp.strata_remote_session")
+  }
+
+  private struct Statements {
+    private let entity: MappedEntity
+    private let name: String
+    private let key: String
+    private let table: String
+
+    init(_ entity: MappedEntity) {
+      self.entity = entity
+      name = entity.name.sqlText
+      key = entity.keyColumn.quotedDatabaseIdentifier
+      table = entity.quotedTable
+    }
+
+    var all: [String] {
+      [
+        trigger("insert_before", "BEFORE INSERT", beforeInsert), trigger("insert", "AFTER INSERT", afterInsert),
+        trigger("update", "AFTER UPDATE", afterUpdate), trigger("delete", "AFTER DELETE", afterDelete),
+      ].flatMap(\.self)
+    }
+
+    private func trigger(_ kind: String, _ event: String, _ body: String) -> [String] {
+      let trigger = "strata_remote_\(kind)_\(entity.table.name)".quotedDatabaseIdentifier
+      return [
+        "DROP TRIGGER IF EXISTS temp.\(trigger)",
+        """
+        CREATE TEMP TRIGGER \(trigger) \(event) ON main.\(table)
+        WHEN (SELECT applying FROM strata_remote_session) = 0 BEGIN
+        \(body)
+        END
+        """,
+      ]
+    }
+
+    private var account: String { "(SELECT account FROM strata_remote_session)" }
+
+    private func change(_ row: String) -> String { "entity = \(name) AND record = \(row).\(key)" }
+
+    /// Two accounts cannot have unsent changes of one record: one of them would go out with the token of the other.
+    private func checkAccount(_ row: String) -> String {
+      """
+      SELECT RAISE(ABORT, 'strata: the record has unsent changes of another account; send or discard them first')
+      WHERE EXISTS (SELECT 1 FROM strata_remote_changes WHERE \(change(row)) AND account <> \(account));
+      """
+    }
+
+    /// SQLite compares by collation and takes 1 for 1.0; a change is one of bytes.
+    private func isChanged(_ column: String) -> String {
+      let quoted = column.quotedDatabaseIdentifier
+      return "(NEW.\(quoted) IS NOT OLD.\(quoted) COLLATE BINARY OR typeof(NEW.\(quoted)) <> typeof(OLD.\(quoted)))"
+    }
+
+    /// What a column had is kept, unless the server knows nothing of the record.
+    private func keep(_ row: String, where condition: String? = nil) -> String {
+      entity.fields.filter(\.isSent).map { field in
+        let column = field.column.quotedDatabaseIdentifier
+        let extra = condition == nil ? "" : " AND \(isChanged(field.column))"
+        return """
+          INSERT OR IGNORE INTO strata_remote_edits SELECT \(name), \(row).\(key), \(field.column.sqlText), \(row).\(column)
+          WHERE NOT EXISTS (SELECT 1 FROM strata_remote_changes WHERE \(change(row)) AND kind = 'insert')\(extra);
+          """
+      }.joined(separator: "\n")
+    }
+
+    private let retried = "state = 'waiting', not_before = NULL, code = NULL, reason = NULL, status = NULL"
+
+    private var beforeInsert: String {
+      // A row that is replaced is deleted without a trigger.
+      entity.fields.filter(\.isSent).map { field in
+        let column = field.column.quotedDatabaseIdentifier
+        return """
+          INSERT OR IGNORE INTO strata_remote_edits
+          SELECT \(name), old.\(key), \(field.column.sqlText), old.\(column) FROM \(table) AS old
+          WHERE old.\(key) = NEW.\(key)
+            AND NOT EXISTS (SELECT 1 FROM strata_remote_changes WHERE \(change("NEW")) AND kind = 'insert');
+          """
+      }.joined(separator: "\n") + "\nSELECT 1;"
+    }
+
+    private var afterInsert: String {
+      """
+      \(checkAccount("NEW"))
+      UPDATE strata_remote_changes SET kind = CASE WHEN verb = 'POST' THEN 'insert' ELSE 'update' END, \(retried)
+      WHERE \(change("NEW")) AND kind = 'delete';
+      INSERT OR IGNORE INTO strata_remote_changes (account, entity, record, id, kind)
+      SELECT \(account), \(name), NEW.\(key), NEW.\(entity.idColumn.quotedDatabaseIdentifier), 'update'
+      WHERE EXISTS (SELECT 1 FROM strata_remote_edits WHERE \(change("NEW")));
+      INSERT OR IGNORE INTO strata_remote_changes (account, entity, record, id, kind)
+      VALUES (\(account), \(name), NEW.\(key), NULL, 'insert');
+      """
+    }
+
+    private var afterUpdate: String {
+      let sent = entity.fields.filter(\.isSent)
+      let id = "OLD.\(entity.idColumn.quotedDatabaseIdentifier)"
+      let any = sent.isEmpty ? "0" : "(" + sent.map { isChanged($0.column) }.joined(separator: " OR ") + ")"
+      return """
+        SELECT RAISE(ABORT, 'strata: the primary key of a record that a server has cannot change; delete it and make another')
+        WHERE NEW.\(key) IS NOT OLD.\(key) COLLATE BINARY;
+        \(checkAccount("OLD"))
+        \(keep("OLD", where: any))
+        UPDATE strata_remote_changes SET \(retried) WHERE \(change("OLD")) AND state = 'refused' AND \(any);
+        INSERT OR IGNORE INTO strata_remote_changes (account, entity, record, id, kind)
+        SELECT \(account), \(name), OLD.\(key), \(id), CASE WHEN \(id) IS NULL THEN 'insert' ELSE 'update' END WHERE \(any);
+        """
+    }
+
+    private var afterDelete: String {
+      let id = "OLD.\(entity.idColumn.quotedDatabaseIdentifier)"
+      return """
+        \(checkAccount("OLD"))
+        \(keep("OLD"))
+        UPDATE strata_remote_changes SET kind = 'delete', \(retried) WHERE \(change("OLD"));
+        INSERT OR IGNORE INTO strata_remote_changes (account, entity, record, id, kind)
+        SELECT \(account), \(name), OLD.\(key), \(id), 'delete' WHERE \(id) IS NOT NULL;
+        DELETE FROM strata_remote_edits WHERE \(change("OLD"))
+          AND EXISTS (SELECT 1 FROM strata_remote_changes WHERE \(change("OLD")) AND id IS NULL AND idempotency_key IS NULL);
+        DELETE FROM strata_remote_changes WHERE \(change("OLD")) AND id IS NULL AND idempotency_key IS NULL;
+        DELETE FROM strata_remote_conflicts WHERE \(change("OLD"));
+        """
+    }
+  }
+}
+
+extension String {
+  /// The text as a literal of SQL.
+  fileprivate var sqlText: String { "'" + replacingOccurrences(of: "'", with: "''") + "'" }
+}

@@ -1,0 +1,105 @@
+internal import GRDB
+internal import StrataStore
+
+/// What was changed here and has not been sent, as far as an answer has to know.
+struct LocalChanges {
+  /// The kind of an unsent change.
+  enum Kind: String, Sendable { case insert, update, delete }
+
+  let db: Database
+  /// Whether there is anything at all; mostly there is not, and then nothing else is looked for.
+  let isEmpty: Bool
+
+  init(_ db: Database) throws {
+    self.db = db
+    isEmpty = try Bool.fetchOne(db, sql: "SELECT NOT EXISTS (SELECT 1 FROM strata_remote_changes)") ?? true
+  }
+
+  func kind(_ entity: MappedEntity, _ record: DatabaseValue) throws -> Kind? {
+    guard !isEmpty else { return nil }
+    return try String.fetchOne(
+      db.cachedStatement(sql: "SELECT kind FROM strata_remote_changes WHERE entity = ? AND record = ?"),
+      arguments: [entity.name, record]
+    ).flatMap(Kind.init)
+  }
+
+  /// Whether records of an entity have changes.
+  func has(_ entity: MappedEntity) throws -> Bool {
+    guard !isEmpty else { return false }
+    return try Bool.fetchOne(
+      db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM strata_remote_changes WHERE entity = ?)"),
+      arguments: [entity.name]) ?? false
+  }
+
+  /// The record of a deleted row by the id of the server; `nil` where there is none.
+  func deleted(_ entity: MappedEntity, id: DatabaseValue) throws -> DatabaseValue? {
+    guard !isEmpty else { return nil }
+    return try DatabaseValue.fetchOne(
+      db.cachedStatement(
+        sql: "SELECT record FROM strata_remote_changes WHERE entity = ? AND id = ? AND kind = 'delete'"),
+      arguments: [entity.name, id])
+  }
+
+  /// What columns of a record had before they were changed here.
+  func bases(_ entity: MappedEntity, _ record: DatabaseValue) throws -> [String: DatabaseValue] {
+    let rows = try Row.fetchAll(
+      db.cachedStatement(sql: "SELECT field, base FROM strata_remote_edits WHERE entity = ? AND record = ?"),
+      arguments: [entity.name, record])
+    return Dictionary(rows.map { ($0[0] as String, $0[1] as DatabaseValue) }, uniquingKeysWith: { first, _ in first })
+  }
+
+  /// Sets what a column is compared with from now on; `nil` for one that is no longer changed.
+  func setBase(_ entity: MappedEntity, _ record: DatabaseValue, _ field: String, _ base: DatabaseValue?) throws {
+    guard let base else {
+      try db.execute(
+        cached: "DELETE FROM strata_remote_edits WHERE entity = ? AND record = ? AND field = ?",
+        [entity.name, record, field])
+      return try setConflict(entity, record, field, nil, account: "")
+    }
+    try db.execute(
+      cached: """
+        INSERT INTO strata_remote_edits VALUES (?, ?, ?, ?)
+        ON CONFLICT (entity, record, field) DO UPDATE SET base = excluded.base
+        """, [entity.name, record, field, base])
+  }
+
+  struct Conflict {
+    let path: String
+    let base: DatabaseValue
+    let server: DatabaseValue
+  }
+
+  /// Notes what both sides changed; `nil` where they no longer differ.
+  func setConflict(
+    _ entity: MappedEntity, _ record: DatabaseValue, _ field: String, _ conflict: Conflict?, account: String
+  ) throws {
+    guard let conflict else {
+      return try db.execute(
+        cached: "DELETE FROM strata_remote_conflicts WHERE entity = ? AND record = ? AND field = ?",
+        [entity.name, record, field])
+    }
+    // A conflict that is there keeps its base: that is what both sides last agreed on.
+    try db.execute(
+      cached: """
+        INSERT INTO strata_remote_conflicts (account, entity, record, field, path, base, server)
+        VALUES (?, ?, ?, ?, ?, ?, ?)
+        ON CONFLICT (entity, record, field) DO UPDATE SET path = excluded.path, server = excluded.server
+        """, [account, entity.name, record, field, conflict.path, conflict.base, conflict.server])
+  }
+
+  /// Lets go of a change that has nothing left to send.
+  func settle(_ entity: MappedEntity, _ record: DatabaseValue) throws {
+    try db.execute(
+      cached: """
+        DELETE FROM strata_remote_changes WHERE entity = ?1 AND record = ?2 AND kind = 'update' AND idempotency_key IS NULL
+          AND NOT EXISTS (SELECT 1 FROM strata_remote_edits AS e WHERE e.entity = ?1 AND e.record = ?2)
+        """, [entity.name, record])
+  }
+}
+
+extension Database {
+  /// Runs a statement that is compiled once for the connection.
+  func execute(cached sql: String, _ arguments: [(any DatabaseValueConvertible)?]) throws {
+    try cachedStatement(sql: sql).execute(arguments: StatementArguments(arguments))
+  }
+}

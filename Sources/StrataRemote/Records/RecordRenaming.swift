@@ -1,0 +1,137 @@
+internal import Foundation
+internal import GRDB
+internal import StrataStore
+
+/// Gives a record another primary key, everywhere: in its row, in the rows that lead to it, and in what is kept of it.
+struct RecordRenaming {
+  private let catalog: RemoteCatalog
+  private let entity: MappedEntity
+  private let db: Database
+
+  /// A column that holds the primary key of the entity.
+  private struct Reference: Hashable {
+    let table: String
+    let column: String
+  }
+
+  init(_ catalog: RemoteCatalog, _ entity: MappedEntity, _ db: Database) {
+    self.catalog = catalog
+    self.entity = entity
+    self.db = db
+  }
+
+  /// Gives a record another key, which no row has.
+  func rename(_ old: DatabaseValue, to new: DatabaseValue) throws {
+    try ChangeTriggers.passed(db) {
+      // Rows lead nowhere in between.
+      try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
+      let key = entity.keyColumn.quotedDatabaseIdentifier
+      try db.execute(cached: "UPDATE \(entity.quotedTable) SET \(key) = ? WHERE \(key) = ?", [new, old])
+      try redirect(old, to: new)
+    }
+    for table in ["records", "edits", "changes", "conflicts", "awaited"] {
+      try db.execute(
+        cached: "UPDATE OR REPLACE strata_remote_\(table) SET record = ? WHERE entity = ? AND record = ?",
+        [new, entity.name, old])
+    }
+    try noteName(old, new)
+  }
+
+  /// Lets a row that is there take the place of one that turned out to be the same record, which is deleted.
+  func replace(_ old: DatabaseValue, by new: DatabaseValue) throws {
+    try ChangeTriggers.passed(db) {
+      try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
+      try redirect(old, to: new)
+      let key = entity.keyColumn.quotedDatabaseIdentifier
+      try db.execute(cached: "DELETE FROM \(entity.quotedTable) WHERE \(key) = ?", [old])
+    }
+    for table in ["records", "edits", "conflicts", "awaited"] {
+      try db.execute(
+        cached: "DELETE FROM strata_remote_\(table) WHERE entity = ? AND record = ?", [entity.name, old])
+    }
+    try noteName(old, new)
+  }
+
+  /// Gives a record that was made here a key that no server uses.
+  func moveAside(_ record: DatabaseValue) throws {
+    let key = entity.keyColumn.quotedDatabaseIdentifier
+    let new: DatabaseValue
+    switch record.storage {
+    case .int64:
+      // Servers count up from zero.
+      let least = try Int64.fetchOne(db, sql: "SELECT min(\(key)) FROM \(entity.quotedTable)") ?? 0
+      new = (min(least, 0) - 1).databaseValue
+    case .blob: new = UUID().databaseValue
+    default: new = UUID().uuidString.lowercased().databaseValue
+    }
+    try rename(record, to: new)
+  }
+
+  private func noteName(_ old: DatabaseValue, _ new: DatabaseValue) throws {
+    try db.execute(
+      cached: "UPDATE strata_remote_ids SET new = ? WHERE entity = ? AND new = ?", [new, entity.name, old])
+    try db.execute(
+      cached: "INSERT OR REPLACE INTO strata_remote_ids VALUES (?, ?, ?)", [entity.name, old, new])
+  }
+
+  private func redirect(_ old: DatabaseValue, to new: DatabaseValue) throws {
+    for reference in try references() {
+      let column = reference.column.quotedDatabaseIdentifier
+      try db.execute(
+        cached: "UPDATE \(reference.table.quotedDatabaseIdentifier) SET \(column) = ? WHERE \(column) = ?", [new, old])
+    }
+    // What was there before an edit, was sent or is in conflict names the record as well.
+    for other in catalog.entities {
+      for field in other.fields where field.target == entity.number {
+        try db.execute(
+          cached: "UPDATE strata_remote_edits SET base = ? WHERE entity = ? AND field = ? AND base = ?",
+          [new, other.name, field.column, old])
+        try db.execute(
+          cached: """
+            UPDATE strata_remote_sent SET value = ? WHERE field = ? AND value = ?
+              AND number IN (SELECT number FROM strata_remote_changes WHERE entity = ?)
+            """, [new, field.column, old, other.name])
+        for side in ["base", "server"] {
+          try db.execute(
+            cached: "UPDATE strata_remote_conflicts SET \(side) = ? WHERE entity = ? AND field = ? AND \(side) = ?",
+            [new, other.name, field.column, old])
+        }
+      }
+    }
+  }
+
+  /// The columns that hold the key: by the tables' foreign keys, and by the relations of entities.
+  private func references() throws -> [Reference] {
+    var found = Set<Reference>()
+    let tables = try String.fetchAll(
+      db, sql: "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'")
+    for table in tables {
+      for key in try db.foreignKeys(on: table)
+      where key.destinationTable.lowercased() == entity.table.name.lowercased() {
+        for pair in key.mapping where pair.destination.lowercased() == entity.keyColumn.lowercased() {
+          found.insert(.init(table: table, column: pair.origin))
+        }
+      }
+    }
+    let all = catalog.store.catalog
+    func add(_ table: Int, _ slot: Int) {
+      found.insert(.init(table: all.tables[table].name, column: all.tables[table].columns[slot].name))
+    }
+    for type in all.types {
+      for relation in type.relations {
+        let isTarget = all.types[relation.target].table == entity.type.table
+        let isOwner = type.table == entity.type.table
+        switch relation.kind {
+        case .toOne(let slot, let referenced):
+          if isTarget, referenced == entity.key.slot { add(type.table, slot) }
+        case .toMany(let slot, let referenced, _, _):
+          if isOwner, referenced == entity.key.slot { add(all.types[relation.target].table, slot) }
+        case .through(let pairs, _, _):
+          if isOwner, pairs.fromReferenced == entity.key.slot { add(pairs.table, pairs.from) }
+          if isTarget, pairs.toReferenced == entity.key.slot { add(pairs.table, pairs.to) }
+        }
+      }
+    }
+    return found.sorted { ($0.table, $0.column) < ($1.table, $1.column) }
+  }
+}

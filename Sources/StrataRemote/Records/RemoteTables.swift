@@ -1,0 +1,67 @@
+internal import GRDB
+
+/// The tables beside those of the app, in the same database: what is known of the server, and what has not been sent.
+///
+/// A record that is clean has no row but one in `strata_remote_records`, and is its own base.
+enum RemoteTables {
+  /// The version of the tables. A database with a newer one is refused.
+  static let format = 1
+
+  /// Makes the tables where they are not there.
+  ///
+  /// - Throws: ``RemoteError`` with the code `store` where a newer version of Strata made them.
+  static func make(_ db: Database) throws {
+    try db.execute(sql: sql)
+    let found = try Int.fetchOne(db, sql: "SELECT value FROM strata_remote_meta WHERE name = 'format'")
+    guard let found else {
+      try db.execute(sql: "INSERT INTO strata_remote_meta VALUES ('format', ?)", arguments: [format])
+      return
+    }
+    guard found <= format else {
+      throw RemoteError(
+        .store,
+        "the tables of the remote have the format \(found), and this program knows \(format); use a newer one")
+    }
+  }
+
+  /// `record` is the value of a primary key, whatever its type, so its columns have none.
+  private static let sql = """
+    CREATE TABLE IF NOT EXISTS strata_remote_meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
+    -- What a server has sent: the number of the last request whose answer counts, and its validators.
+    CREATE TABLE IF NOT EXISTS strata_remote_records (
+      entity TEXT NOT NULL, record NOT NULL, applied INTEGER NOT NULL, etag TEXT, modified TEXT,
+      PRIMARY KEY (entity, record)) WITHOUT ROWID;
+    -- Records that have been deleted on both sides, so that an answer from before does not bring them back.
+    CREATE TABLE IF NOT EXISTS strata_remote_deleted (
+      entity TEXT NOT NULL, id NOT NULL, applied INTEGER NOT NULL, PRIMARY KEY (entity, id)) WITHOUT ROWID;
+    -- One row for each record with changes that have not been sent; and, where it is on its way, what was sent.
+    CREATE TABLE IF NOT EXISTS strata_remote_changes (
+      number INTEGER PRIMARY KEY AUTOINCREMENT, account TEXT NOT NULL, entity TEXT NOT NULL, record NOT NULL, id,
+      kind TEXT NOT NULL CHECK (kind IN ('insert', 'update', 'delete')),
+      state TEXT NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting', 'refused')),
+      attempts INTEGER NOT NULL DEFAULT 0, not_before REAL, code TEXT, reason TEXT, status INTEGER,
+      verb TEXT, url TEXT, body BLOB, headers TEXT, idempotency_key TEXT UNIQUE, UNIQUE (entity, record));
+    -- The values of columns that were sent.
+    CREATE TABLE IF NOT EXISTS strata_remote_sent (
+      number INTEGER NOT NULL, field TEXT NOT NULL, value, PRIMARY KEY (number, field)) WITHOUT ROWID;
+    -- What columns had before they were changed here.
+    CREATE TABLE IF NOT EXISTS strata_remote_edits (
+      entity TEXT NOT NULL, record NOT NULL, field TEXT NOT NULL, base, PRIMARY KEY (entity, record, field)) WITHOUT ROWID;
+    -- What both sides changed and no rule decided. The row has the value from here.
+    CREATE TABLE IF NOT EXISTS strata_remote_conflicts (
+      number INTEGER PRIMARY KEY AUTOINCREMENT, account TEXT NOT NULL, entity TEXT NOT NULL, record NOT NULL,
+      field TEXT NOT NULL, path TEXT NOT NULL, base, server, UNIQUE (entity, record, field));
+    -- The ids that records had here before the server gave them theirs.
+    CREATE TABLE IF NOT EXISTS strata_remote_ids (
+      entity TEXT NOT NULL, old NOT NULL, new NOT NULL, PRIMARY KEY (entity, old)) WITHOUT ROWID;
+    -- References to records that have not come yet.
+    CREATE TABLE IF NOT EXISTS strata_remote_awaited (
+      entity TEXT NOT NULL, record NOT NULL, field TEXT NOT NULL, target TEXT NOT NULL, id NOT NULL,
+      PRIMARY KEY (entity, record, field)) WITHOUT ROWID;
+    CREATE INDEX IF NOT EXISTS strata_remote_awaited_target ON strata_remote_awaited (target, id);
+    -- What is kept of answers, for conditional requests.
+    CREATE TABLE IF NOT EXISTS strata_remote_copies (
+      account TEXT NOT NULL, url TEXT NOT NULL, entity TEXT NOT NULL, copy BLOB NOT NULL, applied INTEGER NOT NULL,
+      PRIMARY KEY (account, url)) WITHOUT ROWID;
+    """
+}

@@ -1,0 +1,76 @@
+internal import GRDB
+internal import StrataCore
+internal import StrataStore
+
+/// A conflict as it stands in its table, beside the row.
+struct StoredConflict {
+  private let number: Int64
+  private let account: String
+  private let entity: MappedEntity
+  private let field: MappedEntity.Field
+  private let record: DatabaseValue
+  private let path: String
+  private let base: DatabaseValue
+  private let server: DatabaseValue
+  private let local: DatabaseValue
+
+  /// `nil` where the row is gone, or the entity no longer mapped.
+  init?(_ row: Row, _ catalog: RemoteCatalog, _ db: Database) throws {
+    guard let entity = catalog[row["entity"]], let field = entity.field(column: row["field"]) else { return nil }
+    let record: DatabaseValue = row["record"]
+    guard let values = try entity.row(record, db) else { return nil }
+    self.entity = entity
+    self.field = field
+    self.record = record
+    number = row["number"]
+    account = row["account"]
+    path = row["path"]
+    base = row["base"]
+    server = row["server"]
+    local = values[field.slot]
+  }
+
+  var shown: RemoteConflict {
+    get throws {
+      try RemoteConflict(
+        number: number, account: account, entity: entity.name, record: record.text ?? "", key: field.key, path: path,
+        base: value(base), local: value(local), server: value(server))
+    }
+  }
+
+  private func value(_ stored: DatabaseValue) throws -> ArchiveValue {
+    guard case .attribute(let place) = field.source else { return stored.text.map { .string($0) } ?? .null }
+    return try entity.type.value(of: entity.type.attributes[place], stored, in: entity.table)
+  }
+
+  func resolve(_ resolution: RemoteConflict.Resolution, _ db: Database) throws {
+    let changes = try LocalChanges(db)
+    switch resolution {
+    case .local: break
+    case .server: try set(server, db)
+    case .value(let value):
+      guard case .attribute(let place) = field.source else {
+        throw RemoteError(.store, "a reference is resolved by one of the sides", entity: entity.name)
+      }
+      try set(try entity.type.stored(value, entity.type.attributes[place], in: entity.table), db)
+    }
+    try changes.setConflict(entity, record, field.column, nil, account: account)
+    let now = try entity.row(record, db)?[field.slot]
+    if now?.isExactly(server) ?? true { try changes.setBase(entity, record, field.column, nil) }
+    try changes.settle(entity, record)
+    // What waited for this may go out.
+    try db.execute(
+      cached: "UPDATE strata_remote_changes SET not_before = NULL WHERE entity = ? AND record = ?",
+      [entity.name, record])
+  }
+
+  private func set(_ value: DatabaseValue, _ db: Database) throws {
+    try ChangeTriggers.passed(db) {
+      try db.execute(
+        cached: """
+          UPDATE \(entity.quotedTable) SET \(field.column.quotedDatabaseIdentifier) = ?
+          WHERE \(entity.keyColumn.quotedDatabaseIdentifier) = ?
+          """, [value, record])
+    }
+  }
+}

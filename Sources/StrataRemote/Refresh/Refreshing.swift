@@ -1,0 +1,235 @@
+internal import Foundation
+internal import GRDB
+internal import StrataCore
+internal import StrataStore
+
+/// Asks the server for records, and folds the answer into the rows.
+struct Refreshing: Sendable {
+  let session: RemoteSession
+  let entity: MappedEntity
+  let request: RemoteRequest
+  let account: String
+  /// The primary keys that the list is about, where it is a part of all.
+  var scope: (@Sendable (Database) throws -> Set<ExactValue>)?
+
+  private struct StoredCopy: Sendable {
+    let copy: HTTPCopy
+    let isUsable: Bool
+  }
+
+  /// All pages of an answer.
+  private struct Pages: Sendable {
+    var records: [ArchiveValue] = []
+    var isList = true
+    var count = 0
+    /// Whether no page is missing.
+    var isComplete = true
+    var copy: HTTPCopy?
+  }
+
+  private enum Answer: Sendable {
+    case fresh
+    case notModified(HTTPCopy)
+    case pages(Pages)
+    case gone(RemoteError)
+  }
+
+  var url: URL {
+    switch request.target {
+    case .list(let path, let query):
+      session.configuration.url(path ?? [entity.mapper.path], query: query)
+    case .one(let id): session.configuration.url([entity.mapper.path, id])
+    }
+  }
+
+  func run() async throws -> RemoteRefresh {
+    session.tell(.willFetch, entity: entity.name, account: account)
+    do {
+      let refresh = try await refreshed()
+      session.tell(.didFetch(refresh), entity: entity.name, account: account)
+      if refresh.conflicts > 0 { session.tell(.conflicts(refresh.conflicts), entity: entity.name, account: account) }
+      return refresh
+    } catch {
+      let known = (error as? RemoteError)?.located(entity: entity.name, method: "GET", url: url)
+      if let known { session.tell(.fetchFailed(known), entity: entity.name, account: account) }
+      throw known ?? error
+    }
+  }
+
+  private func refreshed() async throws -> RemoteRefresh {
+    guard session.account == account else {
+      throw RemoteError(.accountChanged, "another account is in use; ask again as that one")
+    }
+    let number = session.nextNumber()
+    switch try await answer() {
+    case .fresh: return RemoteRefresh(.fresh)
+    case .notModified(let copy):
+      try await session.write { db in try save(copy, number, db) }
+      return RemoteRefresh(.notModified)
+    case .gone(let error): return try await remove(error, number)
+    case .pages(let pages):
+      let values = pages.records.map { entity.withReferences($0, session.catalog) }
+      let nodes: EntityNodes
+      do { nodes = try entity.adapter.nodes(of: .array(values), in: session.catalog.store.catalog) } catch {
+        throw RemoteError(
+          .invalidBody, "a record in the answer is not what the entity needs; nothing of it was merged",
+          entity: entity.name, underlying: error)
+      }
+      let applied = try await session.write { db in try apply(nodes, pages, number, db) }
+      return RemoteRefresh(applied, pages: pages.count)
+    }
+  }
+
+  private func apply(_ nodes: EntityNodes, _ pages: Pages, _ number: Int64, _ db: Database) throws -> AppliedAnswer {
+    var writer = try AnswerWriter(nodes, session.catalog, account: account, number: number, db)
+    let isWhole =
+      pages.isList && pages.isComplete && (request.isWhole || scope != nil) && entity.mapper.missing == .delete
+    let isOne = if case .one = request.target { true } else { false }
+    let applied = try writer.run(
+      entity, copy: isOne ? pages.copy : nil, isWhole: isWhole, among: isWhole ? scope?(db) : nil)
+    if let copy = pages.copy {
+      try save(copy, number, db)
+    } else {
+      try db.execute(
+        cached: "DELETE FROM strata_remote_copies WHERE account = ? AND url = ?", [account, url.absoluteString])
+    }
+    return applied
+  }
+
+  /// The server no longer has the record.
+  private func remove(_ error: RemoteError, _ number: Int64) async throws -> RemoteRefresh {
+    guard case .one(let id) = request.target, entity.mapper.missing == .delete else { throw error }
+    let applied = try await session.write { db -> AppliedAnswer in
+      let nodes = try entity.adapter.nodes(of: .array([]), in: session.catalog.store.catalog)
+      var writer = try AnswerWriter(nodes, session.catalog, account: account, number: number, db)
+      let found = try entity.record(withID: id, db)
+      return try writer.run(entity, isWhole: true, among: Set(found.map { [ExactValue($0)] } ?? []))
+    }
+    // What was never here is not found; what was is gone now, which is the answer.
+    guard applied.report.total.deleted > 0 || applied.kept > 0 else { throw error }
+    return RemoteRefresh(applied, pages: 0)
+  }
+
+  // MARK: The request
+
+  private func answer() async throws -> Answer {
+    let stored = try await storedCopy()
+    var first = HTTPRequest("GET", entity.mapper.pagination.first(url), headers: request.headers)
+    if first.headers["Accept"] == nil { first.headers["Accept"] = "application/json" }
+    let known = stored.flatMap { $0.isUsable && $0.copy.matches(completed(first)) ? $0.copy : nil }
+    if let known, request.policy != .reload {
+      if request.policy == .useCache, known.isFresh(at: session.clock.now()) { return .fresh }
+      for field in known.conditions.fields { first.headers.add(field.name, field.value) }
+    }
+    if request.policy != .useCache, first.headers["Cache-Control"] == nil {
+      first.headers["Cache-Control"] = "no-cache"
+    }
+    let client = session.client(account)
+    let asked = session.clock.now()
+    let response: HTTPResponse
+    do { response = try await client.send(first) } catch let error as RemoteError where error.code == .notFound {
+      return .gone(error)
+    }
+    if response.status == 304 {
+      guard let known, !known.conditions.fields.isEmpty else {
+        throw RemoteError(
+          .invalidResponse, "the server says that nothing has changed, and was not asked that", status: 304)
+      }
+      return .notModified(known.updated(by: response, requestedAt: asked, receivedAt: session.clock.now()))
+    }
+    return try await .pages(pages(first, response, asked, client))
+  }
+
+  /// A request as it goes out, for comparing what the answer varies by.
+  private func completed(_ request: HTTPRequest) -> HTTPRequest {
+    var request = request
+    for field in session.configuration.headers.fields where request.headers[field.name] == nil {
+      request.headers.add(field.name, field.value)
+    }
+    return request
+  }
+
+  private func pages(_ first: HTTPRequest, _ response: HTTPResponse, _ asked: Date, _ client: HTTPClient) async throws
+    -> Pages
+  {
+    var (pages, request, response) = (Pages(), first, response)
+    var seen: Set<URL> = [first.url]
+    while true {
+      guard response.status == 200 || response.status == 203 else {
+        throw RemoteError(
+          .invalidBody, "the answer is no list and no record; nothing was merged", status: response.status)
+      }
+      let body = try RemoteBody(response.body, of: entity)
+      pages.records += body.records
+      pages.count += 1
+      pages.isList = pages.isList && body.isList
+      guard body.isList,
+        let next = try entity.mapper.pagination.next(
+          after: request.url, response: response, count: body.records.count, received: pages.records.count)
+      else { break }
+      guard seen.insert(next).inserted else {
+        throw RemoteError(.invalidResponse, "the pages of the list lead in a cycle; nothing was merged")
+      }
+      guard pages.count < session.configuration.pageLimit else {
+        throw RemoteError(
+          .tooLarge, "the list has more than \(session.configuration.pageLimit) pages; nothing was merged")
+      }
+      request = HTTPRequest("GET", next, headers: first.headers)
+      for name in ["If-None-Match", "If-Modified-Since"] { request.headers[name] = nil }
+      response = try await client.send(request)
+    }
+    if pages.count == 1 {
+      // The validators of one page say nothing about the others.
+      pages.copy = HTTPCopy(
+        request: completed(first), response: response, requestedAt: asked, receivedAt: session.clock.now())
+      let links = try RemotePagination.linkHeader.next(
+        after: request.url, response: response, count: pages.records.count, received: pages.records.count)
+      pages.isComplete = links == nil
+    }
+    return pages
+  }
+
+  // MARK: What is kept of the answer
+
+  private func storedCopy() async throws -> StoredCopy? {
+    let url = url.absoluteString
+    return try await session.read { db in
+      guard
+        let row = try Row.fetchOne(
+          db, sql: "SELECT copy, applied FROM strata_remote_copies WHERE account = ? AND url = ?",
+          arguments: [account, url])
+      else { return nil }
+      // What another version wrote and this one cannot read is asked for anew.
+      guard let copy = try? JSONDecoder().decode(HTTPCopy.self, from: row["copy"]) else { return nil }
+      // Rows that are gone, in a table that was emptied, would not come back by a 304.
+      let isThere = try Bool.fetchOne(
+        db,
+        sql: """
+          SELECT NOT EXISTS (SELECT 1 FROM strata_remote_records WHERE entity = ?)
+            OR EXISTS (SELECT 1 FROM \(entity.quotedTable))
+          """, arguments: [entity.name])
+      return StoredCopy(copy: copy, isUsable: isThere ?? false)
+    }
+  }
+
+  private func save(_ copy: HTTPCopy, _ number: Int64, _ db: Database) throws {
+    guard try ChangeTriggers.account(db) == account else {
+      throw RemoteError(.accountChanged, "the account was changed while the request ran; its answer was dropped")
+    }
+    try db.execute(
+      cached: """
+        INSERT INTO strata_remote_copies VALUES (?, ?, ?, ?, ?) ON CONFLICT (account, url) DO UPDATE
+        SET copy = excluded.copy, applied = excluded.applied WHERE excluded.applied > applied
+        """, [account, url.absoluteString, entity.name, try JSONEncoder().encode(copy), number])
+  }
+}
+
+extension MappedEntity {
+  /// The primary key of the record with an id of the server, as it stands in a path; `nil` where there is none.
+  func record(withID id: String, _ db: Database) throws -> DatabaseValue? {
+    let (key, column) = (keyColumn.quotedDatabaseIdentifier, idColumn.quotedDatabaseIdentifier)
+    // The column compares: a number is found by its text, where the column is one of numbers.
+    return try DatabaseValue.fetchOne(
+      db, sql: "SELECT \(key) FROM \(quotedTable) WHERE \(column) = ?", arguments: [id])
+  }
+}

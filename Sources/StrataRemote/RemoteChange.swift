@@ -1,0 +1,63 @@
+internal import GRDB
+
+/// A record with changes that have not been sent.
+public struct RemoteChange: Sendable, Hashable {
+  public enum Kind: String, Sendable, Hashable, CaseIterable { case insert, update, delete }
+
+  public enum State: String, Sendable, Hashable, CaseIterable {
+    /// It goes out with the next ``RemoteStore/send()``, unless it waits for another record or for a conflict to be resolved.
+    case waiting
+    /// It was sent, and nobody knows yet whether it arrived; it will be sent again as it was.
+    case sending
+    /// The server refuses it.
+    case refused
+  }
+
+  /// Its place in the queue. It stays the same until the change has been sent.
+  public let number: Int64
+  public let account: String
+  /// The name of the entity.
+  public let entity: String
+  /// The primary key of the record here.
+  public let record: String
+  /// The server's id; `nil` for a record that it does not have yet.
+  public let id: String?
+  public let kind: Kind
+  public let state: State
+  /// The columns that were changed, for an update.
+  public let columns: [String]
+  /// How often it was sent.
+  public let attempts: Int
+  /// Why the server refuses it, or why the last try failed: the code of a ``RemoteError``, its reason and the status.
+  public let code: RemoteError.Code?
+  public let reason: String?
+  public let status: Int?
+
+  init(_ change: UnsentChange, columns: [String]) {
+    number = change.number
+    account = change.account
+    entity = change.entity
+    record = change.record.text ?? ""
+    id = change.id.text
+    kind = Kind(rawValue: change.kind.rawValue) ?? .update
+    state = change.isRefused ? .refused : change.request == nil ? .waiting : .sending
+    self.columns = columns
+    attempts = change.attempts
+    code = change.code.flatMap(RemoteError.Code.init)
+    reason = change.reason
+    status = change.status
+  }
+}
+
+extension DatabaseValue {
+  /// The value as text; `nil` for null.
+  var text: String? {
+    switch storage {
+    case .null: nil
+    case .int64(let number): String(number)
+    case .double(let number): String(number)
+    case .string(let text): text
+    case .blob(let data): data.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+  }
+}

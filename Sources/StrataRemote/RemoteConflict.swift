@@ -1,0 +1,29 @@
+public import StrataCore
+
+/// A value that both sides changed and no rule decides. The row has the value from here, which is not sent until it is resolved.
+public struct RemoteConflict: Sendable, Hashable {
+  public let number: Int64
+  public let account: String
+  /// The name of the entity.
+  public let entity: String
+  /// The primary key of the record here.
+  public let record: String
+  /// The property.
+  public let key: String
+  /// Where in the property both sides changed something; the property itself unless it holds a model or a list.
+  public let path: String
+  /// What both sides last agreed on, what is here, and what the server has.
+  public let base: ArchiveValue
+  public let local: ArchiveValue
+  public let server: ArchiveValue
+
+  /// How a conflict ends.
+  public enum Resolution: Sendable, Hashable {
+    /// The value here is sent, over the server's.
+    case local
+    /// The server's value counts.
+    case server
+    /// Another value counts, and is sent.
+    case value(ArchiveValue)
+  }
+}

@@ -1,0 +1,107 @@
+internal import Foundation
+internal import GRDB
+internal import StrataStore
+internal import Synchronization
+
+/// What the requests of one ``RemoteStore`` share: accounts, numbers, and who listens.
+final class RemoteSession: Sendable {
+  let catalog: RemoteCatalog
+  private let state: Mutex<State>
+
+  private struct State {
+    var account: String
+    var clients: [String: HTTPClient] = [:]
+    /// The number of the last request.
+    var number: Int64
+    var listeners: [Int: AsyncStream<RemoteEvent>.Continuation] = [:]
+    var lastListener = 0
+  }
+
+  var configuration: RemoteConfiguration { catalog.configuration }
+  var writer: any DatabaseWriter { catalog.store.writer }
+  var clock: RemoteClock { configuration.clock }
+
+  init(_ catalog: RemoteCatalog, account: String, number: Int64) {
+    self.catalog = catalog
+    state = Mutex(State(account: account, number: number))
+  }
+
+  var account: String { state.withLock { $0.account } }
+
+  func setAccount(_ account: String) { state.withLock { $0.account = account } }
+
+  /// The number of a request that begins now: greater than all before, also of other processes as far as their clocks agree.
+  func nextNumber() -> Int64 {
+    let now = Int64(clamping: Int((clock.now().timeIntervalSince1970 * 1_000_000).rounded()))
+    return state.withLock { state in
+      state.number = max(state.number + 1, now)
+      return state.number
+    }
+  }
+
+  /// What sends requests of an account, and of no other.
+  func client(_ account: String) -> HTTPClient {
+    state.withLock { state in
+      if let known = state.clients[account] { return known }
+      let client = HTTPClient(
+        transport: configuration.transport, retry: configuration.retry,
+        authentication: configuration.authentication?(account), headers: configuration.headers,
+        sizeLimit: configuration.sizeLimit, timeout: configuration.timeout, clock: configuration.clock)
+      state.clients[account] = client
+      return client
+    }
+  }
+
+  // MARK: Events
+
+  func tell(_ kind: RemoteEvent.Kind, entity: String, account: String) {
+    let event = RemoteEvent(kind: kind, entity: entity, account: account)
+    let listeners = state.withLock { Array($0.listeners.values) }
+    for listener in listeners { listener.yield(event) }
+  }
+
+  func events() -> AsyncStream<RemoteEvent> {
+    AsyncStream(bufferingPolicy: .bufferingNewest(1024)) { continuation in
+      let number = state.withLock { state in
+        state.lastListener += 1
+        state.listeners[state.lastListener] = continuation
+        return state.lastListener
+      }
+      continuation.onTermination = { [weak self] _ in
+        self?.state.withLock { _ = $0.listeners.removeValue(forKey: number) }
+      }
+    }
+  }
+
+  func endEvents() {
+    let listeners = state.withLock { state in
+      defer { state.listeners = [:] }
+      return Array(state.listeners.values)
+    }
+    for listener in listeners { listener.finish() }
+  }
+
+  // MARK: Database
+
+  /// Writes in one transaction, after it was asked whether the task is cancelled; from then on it is not.
+  func write<T: Sendable>(_ body: @escaping @Sendable (Database) throws -> T) async throws -> T {
+    try Task.checkCancellation()
+    do {
+      // A task of its own: a cancellation would interrupt the transaction between commit and event.
+      return try await Task { [writer] in try await writer.write { db in try body(db) } }.value
+    } catch { throw Self.located(error) }
+  }
+
+  func read<T: Sendable>(_ body: @escaping @Sendable (Database) throws -> T) async throws -> T {
+    do { return try await writer.read { db in try body(db) } } catch { throw Self.located(error) }
+  }
+
+  static func located(_ error: any Error) -> any Error {
+    if error is RemoteError || error is CancellationError { return error }
+    let known = EntityError.ofDatabase(error)
+    return RemoteError(
+      .store, "the database, or a rule of a model, refuses it; nothing was changed",
+      entity: (known as? EntityError)?.entity,
+      underlying: known)
+  }
+}

@@ -1,0 +1,315 @@
+public import Foundation
+public import GRDB
+internal import StrataCore
+public import StrataStore
+internal import Synchronization
+
+/// Keeps entities in step with a server: what is kept answers at once, what the server says is merged into it, and what is changed here
+/// is sent, now or when there is a connection again.
+///
+///     let remote = try await RemoteStore(
+///       entities, RemoteConfiguration(baseURL: url, mappers: EntityMapper(Project.self), EntityMapper(Todo.self)))
+///     for try await todos in remote.fetch(Todo.order(Column("title"))) { show(todos) }  // what is kept, then what the server says
+///     try await entities.save(todo)  // edited as ever
+///     try await remote.send()
+///
+/// Whatever writes the tables through the database of the `EntityStore` is noted, by models, GRDB or SQL. Docs/Refresh.md is the guide.
+public final class RemoteStore: Sendable {
+  /// What reads and writes the rows.
+  public let entities: EntityStore
+  private let session: RemoteSession
+  private let shared = Mutex(Shared())
+
+  private struct Shared {
+    var refreshes: [RefreshKey: SharedTask<RemoteRefresh>] = [:]
+    var sending: [String: SharedTask<RemoteSending>] = [:]
+  }
+
+  private struct RefreshKey: Hashable {
+    let account: String
+    let entity: String
+    let url: URL
+    let policy: RemoteRequest.Policy
+    let headers: HTTPHeaders
+  }
+
+  /// Compares the mappers with entities and tables, makes the tables for what is not sent yet, and notes changes from now on.
+  ///
+  /// - Parameters:
+  ///   - entities: the entities, which have to name all that mappers name.
+  ///   - configuration: the server.
+  ///   - account: who uses it, whose changes are sent with that one's token only. Any text that stays the same.
+  /// - Throws: ``RemoteError`` with the code `invalidConfiguration`, whose reason has all that is wrong; `store`.
+  public init(_ entities: EntityStore, _ configuration: RemoteConfiguration, account: String = "") async throws {
+    self.entities = entities
+    do {
+      let (catalog, number) = try await entities.writer.write { db in
+        let catalog = try RemoteCatalog(configuration, entities, db)
+        try RemoteTables.make(db)
+        try ChangeTriggers.make(catalog.entities, account: account, db)
+        let number = try Int64.fetchOne(
+          db, sql: "SELECT max(value) FROM strata_remote_meta WHERE name LIKE 'applied/%'")
+        return (catalog, number ?? 0)
+      }
+      session = RemoteSession(catalog, account: account, number: number)
+    } catch { throw RemoteSession.located(error) }
+  }
+
+  deinit { session.endEvents() }
+
+  // MARK: Accounts
+
+  /// Who uses it.
+  public var account: String { session.account }
+
+  /// Changes who uses it. What the one before has not sent stays in the queue, and is sent when that one is back; answers to requests
+  /// that still run are dropped. The rows stay as they are: who must not see another's rows needs a database of their own.
+  public func use(account: String) async throws {
+    session.setAccount(account)
+    try await session.write { db in
+      try db.execute(sql: "UPDATE temp.strata_remote_session SET account = ?", arguments: [account])
+    }
+  }
+
+  // MARK: Fetching
+
+  /// What is kept, at once, and then what it has become by the server's answer.
+  ///
+  /// The first element always comes; the second one where the server had something to say. A refresh that fails is thrown after the
+  /// first. Whoever ends the loop before cancels the refresh, unless others wait for it.
+  ///
+  /// - Parameters:
+  ///   - request: the entities, from what is kept.
+  ///   - remote: what the server is asked for.
+  public func fetch<E: Entity>(
+    _ request: QueryInterfaceRequest<E>, from remote: RemoteRequest = .all
+  ) -> AsyncThrowingStream<[E], any Error> {
+    AsyncThrowingStream { [entities, self] continuation in
+      let task = Task {
+        do {
+          continuation.yield(try await entities.fetchAll(request))
+          let refresh = try await refresh(E.self, remote)
+          if refresh.outcome == .merged { continuation.yield(try await entities.fetchAll(request)) }
+          continuation.finish()
+        } catch { continuation.finish(throwing: error) }
+      }
+      continuation.onTermination = { _ in task.cancel() }
+    }
+  }
+
+  /// What is kept. It does not ask the server, and never fails for the network.
+  public func cached<E: Entity>(_ request: QueryInterfaceRequest<E>) async throws -> [E] {
+    try await entities.fetchAll(request)
+  }
+
+  /// The entities after the server's answer.
+  public func refreshed<E: Entity>(
+    _ request: QueryInterfaceRequest<E>, from remote: RemoteRequest = .all
+  ) async throws -> [E] {
+    try await refresh(E.self, remote)
+    return try await entities.fetchAll(request)
+  }
+
+  /// Asks the server for records and merges its answer, in one transaction.
+  ///
+  /// Equal refreshes at the same time are one; cancelling one of them leaves the others.
+  ///
+  /// - Parameters:
+  ///   - type: the entity.
+  ///   - remote: the records asked for.
+  ///   - replacing: the rows that the answer is the whole of, where it is a part of all: of these, what it does not have is deleted.
+  /// - Throws: ``RemoteError``, after which no row was changed; `CancellationError`.
+  @discardableResult
+  public func refresh<E: Entity>(
+    _ type: E.Type, _ remote: RemoteRequest = .all, replacing: QueryInterfaceRequest<E>? = nil
+  ) async throws -> RemoteRefresh {
+    let entity = try session.catalog.known(type)
+    let account = session.account
+    var refreshing = Refreshing(session: session, entity: entity, request: remote, account: account)
+    if let replacing {
+      let keys = replacing.select(Column(entity.keyColumn))
+      refreshing.scope = { db in
+        try Set(Row.fetchAll(db, keys).map { ExactValue($0[0] as DatabaseValue) })
+      }
+      return try await refreshing.run()
+    }
+    let key = RefreshKey(
+      account: account, entity: entity.name, url: refreshing.url, policy: remote.policy, headers: remote.headers)
+    return try await share(\.refreshes, key) { [refreshing] in try await refreshing.run() }
+  }
+
+  /// Merges what a server has pushed: by a web socket, a notification or a file. The same counts as for an answer.
+  ///
+  /// - Parameters:
+  ///   - json: a list of records or one, as an answer would have them.
+  ///   - type: the entity.
+  /// - Throws: ``RemoteError`` with the codes `invalidBody` and `store`, after which no row was changed.
+  @discardableResult
+  public func apply<E: Entity>(_ json: Data, to type: E.Type) async throws -> RemoteRefresh {
+    let entity = try session.catalog.known(type)
+    let (account, number, catalog) = (session.account, session.nextNumber(), session.catalog)
+    let body = try RemoteBody(json, of: entity)
+    let nodes: EntityNodes
+    do {
+      nodes = try entity.adapter.nodes(
+        of: .array(body.records.map { entity.withReferences($0, catalog) }), in: catalog.store.catalog)
+    } catch {
+      throw RemoteError(
+        .invalidBody, "a record is not what the entity needs; nothing was merged", entity: entity.name,
+        underlying: error)
+    }
+    let applied = try await session.write { db in
+      var writer = try AnswerWriter(nodes, catalog, account: account, number: number, db)
+      return try writer.run(entity, isWhole: false)
+    }
+    let refresh = RemoteRefresh(applied, pages: 0)
+    session.tell(.didFetch(refresh), entity: entity.name, account: account)
+    if refresh.conflicts > 0 { session.tell(.conflicts(refresh.conflicts), entity: entity.name, account: account) }
+    return refresh
+  }
+
+  // MARK: Sending
+
+  /// Sends what has not been sent, in the order in which it was changed, each record after those that it leads to.
+  ///
+  /// What the server refuses stays in the queue and holds up only what leads to it. Calls at the same time are one.
+  ///
+  /// - Throws: ``RemoteError`` where the server cannot be reached, or asks to wait: what was not sent is sent by a later call.
+  @discardableResult
+  public func send() async throws -> RemoteSending {
+    let account = session.account
+    let sender = ChangeSender(session: session, account: account)
+    return try await share(\.sending, account) { try await sender.run() }
+  }
+
+  /// What has not been sent, of all accounts, in its order.
+  public func changes() async throws -> [RemoteChange] {
+    try await session.read { db in
+      try UnsentChange.fetchAll(account: nil, db).map { try RemoteChange($0, columns: $0.columns(db)) }
+    }
+  }
+
+  /// Lets a change that the server refused, or that waits for a later time, go out with the next ``send()``.
+  ///
+  /// - Parameter asNew: sends the record as one that the server does not have, where it no longer does.
+  public func retry(_ change: RemoteChange, asNew: Bool = false) async throws {
+    try await session.write { db in
+      guard let known = try UnsentChange.fetch(change.number, db) else { return }
+      if asNew, known.kind == .update {
+        try known.thaw(db)
+        try db.execute(
+          sql: "UPDATE strata_remote_changes SET kind = 'insert', id = NULL WHERE number = ?",
+          arguments: [change.number])
+        for table in ["edits", "records", "conflicts"] {
+          try db.execute(
+            sql: "DELETE FROM strata_remote_\(table) WHERE entity = ? AND record = ?",
+            arguments: [known.entity, known.record])
+        }
+      }
+      try db.execute(
+        sql: """
+          UPDATE strata_remote_changes
+          SET state = 'waiting', attempts = 0, not_before = NULL, code = NULL, reason = NULL, status = NULL WHERE number = ?
+          """, arguments: [change.number])
+    }
+  }
+
+  /// Takes a change back: an edit becomes what the server last said, a record that was made here is deleted, and one that was deleted
+  /// comes back with the next refresh.
+  ///
+  /// - Throws: ``RemoteError`` with the code `store` where other rows lead to a record that was made here.
+  public func discard(_ change: RemoteChange) async throws {
+    let catalog = session.catalog
+    try await session.write { db in
+      guard let known = try UnsentChange.fetch(change.number, db) else { return }
+      let entity = try catalog.known(known.entity)
+      let key = "\(entity.keyColumn.quotedDatabaseIdentifier) = ?"
+      try ChangeTriggers.passed(db) {
+        switch known.kind {
+        case .insert:
+          try db.execute(sql: "DELETE FROM \(entity.quotedTable) WHERE \(key)", arguments: [known.record])
+        case .update:
+          for (column, base) in try LocalChanges(db).bases(entity, known.record) {
+            try db.execute(
+              sql: "UPDATE \(entity.quotedTable) SET \(column.quotedDatabaseIdentifier) = ? WHERE \(key)",
+              arguments: [base, known.record])
+          }
+        case .delete:
+          try db.execute(
+            sql: "DELETE FROM strata_remote_records WHERE entity = ? AND record = ?",
+            arguments: [known.entity, known.record])
+        }
+      }
+      // What the server has is asked for anew.
+      try db.execute(sql: "DELETE FROM strata_remote_copies WHERE entity = ?", arguments: [known.entity])
+      try known.remove(db)
+    }
+  }
+
+  // MARK: Conflicts
+
+  /// What both sides changed and no rule decides, oldest first.
+  public func conflicts() async throws -> [RemoteConflict] {
+    let catalog = session.catalog
+    return try await session.read { db in
+      try Row.fetchAll(db, sql: "SELECT * FROM strata_remote_conflicts ORDER BY number").compactMap { row in
+        try StoredConflict(row, catalog, db)?.shown
+      }
+    }
+  }
+
+  /// Ends a conflict. One that has been resolved, or that the server's next answer ended, is left alone.
+  ///
+  /// - Throws: ``RemoteError`` with the code `store` where the column cannot hold the value.
+  public func resolve(_ conflict: RemoteConflict, _ resolution: RemoteConflict.Resolution) async throws {
+    let catalog = session.catalog
+    try await session.write { db in
+      let row = try Row.fetchOne(
+        db, sql: "SELECT * FROM strata_remote_conflicts WHERE number = ?", arguments: [conflict.number])
+      guard let row, let stored = try StoredConflict(row, catalog, db) else { return }
+      try stored.resolve(resolution, db)
+    }
+  }
+
+  // MARK: Ids
+
+  /// The primary key that a record has now which was made here with another one, before the server gave it its own.
+  public func currentKey<E: Entity>(of key: some DatabaseValueConvertible & Sendable, _ type: E.Type) async throws
+    -> DatabaseValue
+  {
+    let entity = try session.catalog.known(type)
+    let old = key.databaseValue
+    return try await session.read { db in
+      try DatabaseValue.fetchOne(
+        db, sql: "SELECT new FROM strata_remote_ids WHERE entity = ? AND old = ?", arguments: [entity.name, old]) ?? old
+    }
+  }
+
+  // MARK: Events
+
+  /// What is done from now on, for one reader. Whoever is slow misses what is older than the last 1,024.
+  public func events() -> AsyncStream<RemoteEvent> { session.events() }
+
+  // MARK: Sharing
+
+  private func share<Key: Hashable & Sendable, Value: Sendable>(
+    _ tasks: any WritableKeyPath<Shared, [Key: SharedTask<Value>]> & Sendable, _ key: Key,
+    _ operation: @escaping @Sendable () async throws -> Value
+  ) async throws -> Value {
+    try Task.checkCancellation()
+    let new = SharedTask<Value>(isCancelledWithTheLast: true)
+    let (task, place, isNew) = shared.withLock { shared -> (SharedTask<Value>, Int?, Bool) in
+      if let found = shared[keyPath: tasks][key], let place = found.reserve() { return (found, place, false) }
+      shared[keyPath: tasks][key] = new
+      return (new, new.reserve(), true)
+    }
+    guard let place else { throw CancellationError() }
+    if isNew {
+      task.start { [self] in
+        defer { shared.withLock { if $0[keyPath: tasks][key] === new { $0[keyPath: tasks][key] = nil } } }
+        return try await operation()
+      }
+    }
+    return try await task.value(at: place)
+  }
+}

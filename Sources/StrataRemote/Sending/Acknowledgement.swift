@@ -1,0 +1,146 @@
+internal import Foundation
+internal import GRDB
+internal import StrataCore
+internal import StrataStore
+
+/// Takes over the answer to a change that was sent, within one transaction: what the server now has is the base of what is still to be
+/// sent, a new record has its id everywhere, and the change leaves the queue where nothing is left of it.
+struct Acknowledgement {
+  let catalog: RemoteCatalog
+  let entity: MappedEntity
+  /// The change as it was sent.
+  let sent: UnsentChange
+  let db: Database
+
+  /// - Parameters:
+  ///   - answer: what the server says of the record; `nil` where the answer has no content.
+  ///   - id: the id that the answer names: in its content, or in its `Location`.
+  /// - Returns: what the answer changed; `nil` where the change is no longer in the queue.
+  func run(
+    _ answer: EntityNodes?, id: DatabaseValue?, copy: HTTPCopy?, number: Int64
+  ) throws -> AppliedAnswer? {
+    // Another process may have had the answer to the same request.
+    guard let change = try UnsentChange.fetch(sent.number, db), change.request?.key == sent.request?.key else {
+      return nil
+    }
+    var record = change.record
+    let values = try change.sent(db)
+    switch sent.request?.verb {
+    case "DELETE": try acknowledgeDelete(change, number)
+    case "POST":
+      guard let id else {
+        throw RemoteError(
+          .invalidBody,
+          "the answer to POST names no id, neither in its content nor in Location; what was sent is at the server",
+          entity: entity.name)
+      }
+      record = try acknowledgeInsert(change, values, id)
+    default: try settle(change, record, values)
+    }
+    try change.thaw(db)
+    if let change = try UnsentChange.fetch(sent.number, db) {
+      try db.execute(
+        cached: "UPDATE strata_remote_changes SET attempts = 0, not_before = NULL WHERE number = ?", [change.number])
+    }
+    try LocalChanges(db).settle(entity, record)
+    guard sent.request?.verb != "DELETE" else { return AppliedAnswer() }
+    try db.execute(
+      cached: """
+        INSERT INTO strata_remote_records VALUES (?, ?, ?, ?, ?)
+        ON CONFLICT (entity, record) DO UPDATE SET applied = max(applied, excluded.applied), etag = excluded.etag,
+          modified = excluded.modified
+        """, [entity.name, record, number, copy?.etag, copy?.lastModified])
+    guard let answer else { return AppliedAnswer() }
+    var writer = try AnswerWriter(answer, catalog, account: sent.account, number: number, db)
+    let applied = try writer.run(entity, copy: copy, isWhole: false)
+    try LocalChanges(db).settle(entity, record)
+    return applied
+  }
+
+  /// What was sent and is as it was then is no longer changed; what was edited since is compared with what was sent.
+  private func settle(_ change: UnsentChange, _ record: DatabaseValue, _ values: [String: DatabaseValue]) throws {
+    guard let row = try entity.row(record, db) else { return }
+    let changes = try LocalChanges(db)
+    for field in entity.fields {
+      guard let value = values[field.column] else { continue }
+      try changes.setBase(entity, record, field.column, value.isExactly(row[field.slot]) ? nil : value)
+    }
+  }
+
+  private func acknowledgeDelete(_ change: UnsentChange, _ number: Int64) throws {
+    try db.execute(
+      cached: "INSERT OR REPLACE INTO strata_remote_deleted VALUES (?, ?, ?)", [entity.name, change.id, number])
+    try db.execute(
+      cached: "DELETE FROM strata_remote_records WHERE entity = ? AND record = ?", [entity.name, change.record])
+    guard change.kind == .delete else {
+      // It was made again while it was on its way, and the server has it no longer.
+      try db.execute(
+        cached: "UPDATE strata_remote_changes SET kind = 'insert', id = NULL WHERE number = ?", [change.number])
+      return try db.execute(
+        cached: "DELETE FROM strata_remote_edits WHERE entity = ? AND record = ?", [entity.name, change.record])
+    }
+    try change.remove(db)
+  }
+
+  /// - Returns: the primary key that the record has now.
+  private func acknowledgeInsert(_ change: UnsentChange, _ values: [String: DatabaseValue], _ id: DatabaseValue) throws
+    -> DatabaseValue
+  {
+    guard change.kind != .delete else {
+      // It was deleted here while it was on its way: now it can be deleted there.
+      try db.execute(cached: "UPDATE strata_remote_changes SET id = ? WHERE number = ?", [id, change.number])
+      return change.record
+    }
+    try db.execute(
+      cached: "UPDATE strata_remote_changes SET kind = 'update', id = ? WHERE number = ?", [id, change.number])
+    try settle(change, change.record, values)
+    let renaming = RecordRenaming(catalog, entity, db)
+    let idColumn = entity.idColumn.quotedDatabaseIdentifier
+    let existing = try DatabaseValue.fetchOne(
+      db.cachedStatement(
+        sql: "SELECT \(entity.keyColumn.quotedDatabaseIdentifier) FROM \(entity.quotedTable) WHERE \(idColumn) = ?"),
+      arguments: [id])
+    if let existing, !existing.isExactly(change.record) {
+      try join(change, existing, renaming)
+      return existing
+    }
+    if entity.idIsKey {
+      guard existing == nil else { return change.record }
+      try renaming.rename(change.record, to: id)
+      return id
+    }
+    try ChangeTriggers.passed(db) {
+      try db.execute(
+        cached: """
+          UPDATE \(entity.quotedTable) SET \(idColumn) = ? WHERE \(entity.keyColumn.quotedDatabaseIdentifier) = ?
+          """, [id, change.record])
+    }
+    return change.record
+  }
+
+  /// The record came by a refresh before the answer did: what was edited here since goes over to that row.
+  private func join(_ change: UnsentChange, _ existing: DatabaseValue, _ renaming: RecordRenaming) throws {
+    let changes = try LocalChanges(db)
+    let edits = try changes.bases(entity, change.record)
+    let row = try entity.row(change.record, db)
+    let known = try changes.bases(entity, existing)
+    for (column, base) in edits where known[column] == nil {
+      guard let field = entity.field(column: column), let value = row?[field.slot] else { continue }
+      try ChangeTriggers.passed(db) {
+        try db.execute(
+          cached: """
+            UPDATE \(entity.quotedTable) SET \(column.quotedDatabaseIdentifier) = ?
+            WHERE \(entity.keyColumn.quotedDatabaseIdentifier) = ?
+            """, [value, existing])
+      }
+      try changes.setBase(entity, existing, column, base)
+    }
+    try renaming.replace(change.record, by: existing)
+    if try changes.kind(entity, existing) == nil {
+      try db.execute(
+        cached: "UPDATE strata_remote_changes SET record = ? WHERE number = ?", [existing, change.number])
+    } else {
+      try change.remove(db)
+    }
+  }
+}

@@ -1,0 +1,239 @@
+internal import Foundation
+internal import GRDB
+internal import StrataCore
+internal import StrataStore
+
+/// Makes the request of a change, and freezes it: whatever becomes of the first try, the next one is the same.
+struct ChangeRequest {
+  /// What becomes of a change now.
+  enum Outcome: Sendable {
+    /// The request is in the queue.
+    case ready(UnsentChange)
+    /// Nothing has to be sent.
+    case nothing
+    /// It waits for another change, or for a conflict to be resolved.
+    case waits
+    /// The record has to be fetched first: nothing is known that a condition could name.
+    case needsRecord
+  }
+
+  let catalog: RemoteCatalog
+  let entity: MappedEntity
+  let change: UnsentChange
+  /// Whether the record was fetched for this.
+  let wasFetched: Bool
+  let db: Database
+
+  /// What is to be sent.
+  private struct Content {
+    let verb: String
+    let path: [String]
+    let body: ArchiveValue?
+    let sent: [String: DatabaseValue]
+  }
+
+  func freeze() throws -> Outcome {
+    if let request = change.request {
+      let isOutdated = change.kind == .delete && request.verb != "POST" && request.verb != "DELETE"
+      guard isOutdated else { return .ready(change) }
+      try change.thaw(db)
+    }
+    var headers = HTTPHeaders()
+    let content: Content
+    switch change.kind {
+    case .delete:
+      guard let id = try entity.idText(change.id) else {
+        try change.remove(db)
+        return .nothing
+      }
+      content = Content(verb: "DELETE", path: [entity.mapper.path, id], body: nil, sent: [:])
+    case .insert:
+      guard let row = try entity.row(change.record, db) else {
+        try change.remove(db)
+        return .nothing
+      }
+      guard try !waits(for: entity.fields.filter(\.isSent), row) else { return .waits }
+      var body = try json(row, entity.fields.filter(\.isSent))
+      if entity.mapper.ids == .client { body = JSONMergePatch.apply(try idJSON(row), to: body) }
+      content = Content(verb: "POST", path: [entity.mapper.path], body: body, sent: values(row))
+    case .update:
+      guard let row = try entity.row(change.record, db), let id = try entity.idText(row[entity.id.slot]) else {
+        try change.remove(db)
+        return .nothing
+      }
+      guard let found = try update(row, id) else {
+        let isHeld = try Bool.fetchOne(
+          db, sql: "SELECT EXISTS (SELECT 1 FROM strata_remote_edits WHERE entity = ? AND record = ?)",
+          arguments: [entity.name, change.record])
+        guard isHeld ?? false else {
+          try change.remove(db)
+          return .nothing
+        }
+        return .waits
+      }
+      content = found
+    }
+    if change.kind != .insert, entity.mapper.precondition != .none {
+      headers = try condition()
+      if headers.fields.isEmpty, entity.mapper.precondition == .fetchFirst, !wasFetched { return .needsRecord }
+    }
+    return try .ready(write(content, headers))
+  }
+
+  private func update(_ row: [DatabaseValue], _ id: String) throws -> Content? {
+    let bases = try LocalChanges(db).bases(entity, change.record)
+    let held = try Set(
+      String.fetchAll(
+        db, sql: "SELECT field FROM strata_remote_conflicts WHERE entity = ? AND record = ?",
+        arguments: [entity.name, change.record]))
+    let isPut = entity.mapper.update == .put
+    var changed: [MappedEntity.Field] = []
+    for field in entity.fields where field.isSent {
+      guard let base = bases[field.column] else { continue }
+      if base.isExactly(row[field.slot]) {
+        try LocalChanges(db).setBase(entity, change.record, field.column, nil)
+      } else if !held.contains(field.column) {
+        changed.append(field)
+      }
+    }
+    // A whole record would carry what is in conflict.
+    guard !changed.isEmpty, !(isPut && !held.isEmpty) else { return nil }
+    let fields = isPut ? entity.fields.filter(\.isSent) : changed
+    guard try !waits(for: fields, row) else { return nil }
+    let body: ArchiveValue
+    if isPut {
+      body = try json(row, fields)
+    } else {
+      var before = row
+      for field in changed { before[field.slot] = bases[field.column] ?? .null }
+      body = JSONMergePatch.patch(from: try json(before, changed), to: try json(row, changed))
+      if body == [:] {
+        // It is the same in JSON.
+        for field in changed { try LocalChanges(db).setBase(entity, change.record, field.column, nil) }
+        return nil
+      }
+    }
+    return Content(
+      verb: isPut ? "PUT" : "PATCH", path: [entity.mapper.path, id], body: body, sent: values(row, changed))
+  }
+
+  private func values(_ row: [DatabaseValue], _ fields: [MappedEntity.Field]? = nil) -> [String: DatabaseValue] {
+    let fields = fields ?? entity.fields.filter(\.isSent)
+    return Dictionary(fields.map { ($0.column, row[$0.slot]) }, uniquingKeysWith: { first, _ in first })
+  }
+
+  /// Whether a record that it leads to has no id of the server yet.
+  private func waits(for fields: [MappedEntity.Field], _ row: [DatabaseValue]) throws -> Bool {
+    for field in fields {
+      guard let number = field.target, let target = catalog.entity(ofType: number), !row[field.slot].isNull else {
+        continue
+      }
+      let isNew = try Bool.fetchOne(
+        db,
+        sql: "SELECT EXISTS (SELECT 1 FROM strata_remote_changes WHERE entity = ? AND record = ? AND kind = 'insert')",
+        arguments: [target.name, row[field.slot]])
+      if isNew ?? false { return true }
+    }
+    return false
+  }
+
+  // MARK: JSON
+
+  private func record(_ row: [DatabaseValue]) throws -> ModelRecord {
+    var values = [ArchiveValue](repeating: .null, count: entity.type.schema.fields.count)
+    for attribute in entity.type.attributes {
+      values[attribute.place] = try entity.type.value(of: attribute, row[attribute.slot], in: entity.table)
+    }
+    return ModelRecord(shape: entity.type.schema.fullShape, values: values)
+  }
+
+  private func json(_ row: [DatabaseValue], _ fields: [MappedEntity.Field]) throws -> ArchiveValue {
+    var keys = Set<String>()
+    for field in fields { if case .attribute = field.source { keys.insert(field.key) } }
+    var body = try entity.adapter.json(of: record(row), fields: keys)
+    for field in fields {
+      guard case .relation = field.source, let number = field.target, let target = catalog.entity(ofType: number),
+        let path = field.referencePath
+      else { continue }
+      var value = ArchiveValue.null
+      if !row[field.slot].isNull, let other = try target.row(row[field.slot], db) {
+        let id = try ChangeRequest(catalog: catalog, entity: target, change: change, wasFetched: false, db: db).idJSON(
+          other)
+        value = entity.mapper.references[field.key] == nil ? id : try target.idValue(in: id)
+      }
+      body = JSONMergePatch.apply(Self.nested(value, path.steps[...]), to: body)
+      // A merge patch cannot say null.
+      if value.isNull { body = Self.setNull(body, path.steps[...]) }
+    }
+    return body
+  }
+
+  /// The id of a row as its JSON has it.
+  private func idJSON(_ row: [DatabaseValue]) throws -> ArchiveValue {
+    let attribute = entity.type.attributes[entity.id.attribute]
+    return try entity.adapter.json(of: record(row), fields: [entity.type.schema.fields[attribute.place].key])
+  }
+
+  private static func nested(_ value: ArchiveValue, _ steps: ArraySlice<JSONPath.Step>) -> ArchiveValue {
+    guard case .key(let key)? = steps.first else { return value }
+    return .object(ArchiveObject([.init(key: key, value: nested(value, steps.dropFirst()))]))
+  }
+
+  private static func setNull(_ body: ArchiveValue, _ steps: ArraySlice<JSONPath.Step>) -> ArchiveValue {
+    guard case .key(let key)? = steps.first, case .object(var object) = body else { return body }
+    object[key] = steps.count == 1 ? .null : setNull(object[key] ?? [:], steps.dropFirst())
+    return .object(object)
+  }
+
+  // MARK: Conditions
+
+  /// What says that the server's record is still the one that is known (RFC 9110, section 13).
+  private func condition() throws -> HTTPHeaders {
+    let row = try Row.fetchOne(
+      db.cachedStatement(sql: "SELECT etag, modified FROM strata_remote_records WHERE entity = ? AND record = ?"),
+      arguments: [entity.name, change.record])
+    if let etag = row?["etag"] as String?, !etag.hasPrefix("W/") { return ["If-Match": etag] }
+    if let modified = row?["modified"] as String? { return ["If-Unmodified-Since": modified] }
+    return [:]
+  }
+
+  private func write(_ content: Content, _ conditions: HTTPHeaders) throws -> UnsentChange {
+    var headers = conditions
+    var body: Data?
+    if let value = content.body {
+      body = try JSONWriter().write(value)
+      headers["Content-Type"] = content.verb == "PATCH" ? "application/merge-patch+json" : "application/json"
+    }
+    let lines = headers.fields.map { "\($0.name):\($0.value)" }.joined(separator: "\n")
+    try db.execute(
+      cached: """
+        UPDATE strata_remote_changes SET verb = ?, url = ?, body = ?, headers = ?, idempotency_key = ? WHERE number = ?
+        """,
+      [
+        content.verb, catalog.configuration.url(content.path).absoluteString, body, lines, UUID().uuidString,
+        change.number,
+      ])
+    for (field, value) in content.sent {
+      try db.execute(
+        cached: "INSERT OR REPLACE INTO strata_remote_sent VALUES (?, ?, ?)", [change.number, field, value])
+    }
+    guard let frozen = try UnsentChange.fetch(change.number, db) else {
+      throw RemoteError(.store, "a change vanished while it was made ready to be sent", entity: entity.name)
+    }
+    return frozen
+  }
+}
+
+extension MappedEntity {
+  /// The id in JSON of a record.
+  func idValue(in json: ArchiveValue) throws -> ArchiveValue {
+    let key = type.schema.fields[type.attributes[id.attribute].place].key
+    guard let path = adapter.places(ofField: key)?.written.first else { return .null }
+    var value = json
+    for step in path.steps {
+      guard case .key(let key) = step else { return .null }
+      value = value[key] ?? .null
+    }
+    return value
+  }
+}

@@ -1,0 +1,343 @@
+internal import Foundation
+internal import GRDB
+internal import StrataCore
+internal import StrataStore
+
+/// Sends what stands in the queue, one change after the other.
+struct ChangeSender: Sendable {
+  let session: RemoteSession
+  let account: String
+
+  /// What became of a change.
+  private enum Step: Sendable {
+    case done
+    case skipped
+    /// Others may go on now that waited for it.
+    case freed
+  }
+
+  /// - Throws: ``RemoteError`` where the server cannot be reached or does not take requests now; what was not sent stays in the queue.
+  func run() async throws -> RemoteSending {
+    var sending = RemoteSending()
+    var passed = Set<Int64>()
+    while let number = try await next(after: passed) {
+      guard session.account == account else {
+        throw RemoteError(.accountChanged, "another account is in use; its changes are sent by a call of its own")
+      }
+      switch try await send(number, &sending) {
+      case .done: break
+      case .skipped: passed.insert(number)
+      case .freed: passed.removeAll()
+      }
+    }
+    sending.waiting = try await session.read { [account] db in
+      try Int.fetchOne(
+        db, sql: "SELECT count(*) FROM strata_remote_changes WHERE account = ? AND state = 'waiting'",
+        arguments: [account]) ?? 0
+    }
+    return sending
+  }
+
+  private func next(after passed: Set<Int64>) async throws -> Int64? {
+    let now = session.clock.now().timeIntervalSince1970
+    return try await session.read { [account] db in
+      let cursor = try Int64.fetchCursor(
+        db,
+        sql: """
+          SELECT number FROM strata_remote_changes WHERE account = ? AND state = 'waiting'
+            AND (not_before IS NULL OR not_before <= ?) ORDER BY number
+          """, arguments: [account, now])
+      while let number = try cursor.next() { if !passed.contains(number) { return number } }
+      return nil
+    }
+  }
+
+  // MARK: One change
+
+  private func send(_ number: Int64, _ sending: inout RemoteSending) async throws -> Step {
+    var wasFetched = false
+    for _ in 0..<4 {
+      guard let (outcome, entity) = try await freeze(number, wasFetched) else { return .done }
+      switch outcome {
+      case .nothing: return .freed
+      case .waits: return .skipped
+      case .needsRecord:
+        guard try await fetch(number, entity, &sending) else { return .skipped }
+        wasFetched = true
+      case .ready(let change):
+        guard try await send(change, entity, &sending) else {
+          // Somebody else changed the record: it was fetched and merged, and is tried again.
+          wasFetched = true
+          continue
+        }
+        return change.kind == .insert ? .freed : .done
+      }
+    }
+    // The record changes faster than it can be sent. It stays, and is sent another time.
+    try await postpone(number, attempts: 1)
+    return .skipped
+  }
+
+  private func freeze(_ number: Int64, _ wasFetched: Bool) async throws -> (ChangeRequest.Outcome, MappedEntity)? {
+    try await session.write { [catalog = session.catalog, account] db in
+      guard let change = try UnsentChange.fetch(number, db), change.account == account, !change.isRefused else {
+        return nil
+      }
+      let entity = try catalog.known(change.entity)
+      let request = ChangeRequest(catalog: catalog, entity: entity, change: change, wasFetched: wasFetched, db: db)
+      return (try request.freeze(), entity)
+    }
+  }
+
+  /// - Returns: whether it is settled; else the record was fetched anew, and what is left is to be sent.
+  private func send(_ change: UnsentChange, _ entity: MappedEntity, _ sending: inout RemoteSending) async throws -> Bool
+  {
+    guard let frozen = change.request, let url = URL(string: frozen.url) else { return true }
+    let shown = try await shown(change)
+    session.tell(.willSend(shown), entity: entity.name, account: account)
+    var request = HTTPRequest(frozen.verb, url, headers: HTTPHeaders(frozen.headers), body: frozen.body)
+    request.headers["Idempotency-Key"] = "\"\(frozen.key)\""
+    request.headers["Accept"] = "application/json"
+    let number = session.nextNumber()
+    let asked = session.clock.now()
+    let response: HTTPResponse
+    do { response = try await session.client(account).answer(to: request) } catch let error as RemoteError {
+      let located = error.located(entity: entity.name, method: frozen.verb, url: url)
+      try await postpone(change.number, attempts: change.attempts + 1, because: located)
+      session.tell(.sendFailed(shown, located), entity: entity.name, account: account)
+      throw located
+    }
+    if let error = RemoteError(
+      refusing: response, to: request, retry: session.configuration.retry, now: session.clock.now())
+    {
+      return try await take(
+        error.located(entity: entity.name, method: frozen.verb, url: url), change, entity, shown, &sending)
+    }
+    guard response.status != 304 else {
+      try await refuse(
+        change, RemoteError(.invalidResponse, "304 is no answer to \(frozen.verb)", status: 304), shown, &sending)
+      return true
+    }
+    do {
+      let applied = try await acknowledge(change, entity, request, response, number, asked)
+      sending.sent += 1
+      sending.conflicts += applied?.conflicts ?? 0
+      session.tell(.didSend(shown), entity: entity.name, account: account)
+      if let applied, applied.conflicts > 0 {
+        session.tell(.conflicts(applied.conflicts), entity: entity.name, account: account)
+      }
+    } catch let error as RemoteError where error.code == .invalidBody {
+      try await refuse(change, error, shown, &sending)
+    }
+    return true
+  }
+
+  private func acknowledge(
+    _ change: UnsentChange, _ entity: MappedEntity, _ request: HTTPRequest, _ response: HTTPResponse, _ number: Int64,
+    _ asked: Date
+  ) async throws -> AppliedAnswer? {
+    let (catalog, clock) = (session.catalog, session.clock)
+    let hasContent = !response.body.isEmpty && response.status != 204 && request.method != "DELETE"
+    var nodes: EntityNodes?
+    var id: ArchiveValue?
+    if hasContent {
+      let body = try RemoteBody(response.body, of: entity)
+      guard !body.isList, let record = body.records.first else {
+        throw RemoteError(
+          .invalidBody, "the answer to \(request.method) is a list; a record is expected", entity: entity.name)
+      }
+      do {
+        nodes = try entity.adapter.nodes(
+          of: .array([entity.withReferences(record, catalog)]), in: catalog.store.catalog)
+      } catch {
+        throw RemoteError(
+          .invalidBody, "the record in the answer is not what the entity needs", entity: entity.name, underlying: error)
+      }
+      if let nodes, let root = nodes.roots.first { id = nodes.nodes[root].values[entity.id.attribute] }
+    }
+    var named: DatabaseValue?
+    let attribute = entity.type.attributes[entity.id.attribute]
+    if let id, !id.isNull { named = try entity.type.stored(id, attribute, in: entity.table) }
+    if named == nil, let last = response.headers["Location"].flatMap({ URL(string: $0) })?.lastPathComponent,
+      !last.isEmpty
+    {
+      // A body that names no id is merged all the same.
+      named = try entity.stored(idText: last)
+      nodes = nil
+    }
+    if named == nil, entity.mapper.ids == .client { named = change.record }
+    let copy = HTTPCopy(
+      request: HTTPRequest("GET", request.url),
+      response: HTTPResponse(200, headers: response.headers, url: request.url),
+      requestedAt: asked, receivedAt: clock.now())
+    return try await session.write { [nodes, named] db in
+      guard try ChangeTriggers.account(db) == account else {
+        throw RemoteError(.accountChanged, "the account was changed while a change was sent; it will be sent again")
+      }
+      return try Acknowledgement(catalog: catalog, entity: entity, sent: change, db: db).run(
+        nodes, id: named, copy: copy, number: number)
+    }
+  }
+
+  // MARK: What the server refuses
+
+  /// - Returns: whether the change is settled for now.
+  private func take(
+    _ error: RemoteError, _ change: UnsentChange, _ entity: MappedEntity, _ shown: RemoteChange,
+    _ sending: inout RemoteSending
+  ) async throws -> Bool {
+    let verb = change.request?.verb
+    switch error.code {
+    case .unavailable, .unauthorized:
+      try await postpone(change.number, attempts: change.attempts + 1, because: error)
+      session.tell(.sendFailed(shown, error), entity: entity.name, account: account)
+      throw error
+    case .notFound where verb == "DELETE":
+      let (catalog, number) = (session.catalog, session.nextNumber())
+      _ = try await session.write { db in
+        try Acknowledgement(catalog: catalog, entity: entity, sent: change, db: db).run(
+          nil, id: nil, copy: nil, number: number)
+      }
+      sending.sent += 1
+      session.tell(.didSend(shown), entity: entity.name, account: account)
+      return true
+    case .conflict where verb == "PATCH" || verb == "PUT" || (verb == "DELETE" && error.status == 412):
+      try await session.write { db in try change.thaw(db) }
+      return try await !fetch(change.number, entity, &sending)
+    default:
+      try await refuse(change, error, shown, &sending)
+      return true
+    }
+  }
+
+  /// Fetches the record of a change, and merges it.
+  ///
+  /// - Returns: whether it is there, so that the change can be sent.
+  private func fetch(_ number: Int64, _ entity: MappedEntity, _ sending: inout RemoteSending) async throws -> Bool {
+    let change = try await session.read { db in try UnsentChange.fetch(number, db) }
+    guard let change, let id = try await serverID(of: change, entity) else { return false }
+    let shown = try await shown(change)
+    let refreshing = Refreshing(
+      session: session, entity: entity, request: .one(id).with(.reload), account: account)
+    do {
+      if change.kind == .delete {
+        // Its row is gone, and stays so; only the validators count.
+        try await fetchValidators(change, entity, refreshing.url)
+      } else {
+        let refresh = try await refreshing.run()
+        sending.conflicts += refresh.conflicts
+        // The server no longer has it, and something here has not been sent.
+        if refresh.ids.isEmpty {
+          throw RemoteError(.notFound, "the server no longer has the record", status: 404)
+        }
+      }
+      return true
+    } catch let error as RemoteError where error.code == .notFound && change.kind == .delete {
+      try await session.write { db in try change.remove(db) }
+      return false
+    } catch let error as RemoteError {
+      switch error.code {
+      case .notFound, .forbidden, .refused, .invalidBody, .store, .tooLarge:
+        try await refuse(change, error.located(entity: entity.name), shown, &sending)
+        return false
+      default:
+        try await postpone(number, attempts: change.attempts + 1, because: error)
+        session.tell(.sendFailed(shown, error), entity: entity.name, account: account)
+        throw error
+      }
+    }
+  }
+
+  private func fetchValidators(_ change: UnsentChange, _ entity: MappedEntity, _ url: URL) async throws {
+    let asked = session.clock.now()
+    let request = HTTPRequest("GET", url, headers: ["Accept": "application/json", "Cache-Control": "no-cache"])
+    let response = try await session.client(account).send(request)
+    let copy = HTTPCopy(request: request, response: response, requestedAt: asked, receivedAt: session.clock.now())
+    let number = session.nextNumber()
+    try await session.write { db in
+      try db.execute(
+        cached: """
+          INSERT INTO strata_remote_records VALUES (?, ?, ?, ?, ?)
+          ON CONFLICT (entity, record) DO UPDATE SET etag = excluded.etag, modified = excluded.modified
+          """, [entity.name, change.record, number, copy?.etag, copy?.lastModified])
+    }
+  }
+
+  private func serverID(of change: UnsentChange, _ entity: MappedEntity) async throws -> String? {
+    try await session.read { db in
+      if let row = try entity.row(change.record, db), let id = try entity.idText(row[entity.id.slot]) { return id }
+      return try entity.idText(change.id)
+    }
+  }
+
+  private func refuse(
+    _ change: UnsentChange, _ error: RemoteError, _ shown: RemoteChange, _ sending: inout RemoteSending
+  ) async throws {
+    try await session.write { db in
+      guard let known = try UnsentChange.fetch(change.number, db), known.request?.key == change.request?.key else {
+        return
+      }
+      try known.thaw(db)
+      try db.execute(
+        cached: """
+          UPDATE strata_remote_changes
+          SET state = 'refused', attempts = attempts + 1, code = ?, reason = ?, status = ? WHERE number = ?
+          """, [error.code.rawValue, error.reason, error.status, change.number])
+    }
+    sending.refused += 1
+    session.tell(.refused(shown, error), entity: change.entity, account: account)
+  }
+
+  /// Tries again later: what was sent may have arrived, so the next try is the same.
+  private func postpone(_ number: Int64, attempts: Int, because error: RemoteError? = nil) async throws {
+    let retry = session.configuration.retry
+    let delay = min(retry.maximumDelay.seconds, retry.baseDelay.seconds * pow(2, Double(min(attempts, 30))))
+    let time = session.clock.now().addingTimeInterval(delay * session.clock.random()).timeIntervalSince1970
+    // Whatever ended the try, the queue has to know of it.
+    try await Task { [session] in
+      try await session.write { db in
+        try db.execute(
+          cached: """
+            UPDATE strata_remote_changes SET attempts = ?, not_before = ?, code = ?, reason = ?, status = ? WHERE number = ?
+            """, [attempts, time, error?.code.rawValue, error?.reason, error?.status, number])
+      }
+    }.value
+  }
+
+  private func shown(_ change: UnsentChange) async throws -> RemoteChange {
+    try await session.read { db in try RemoteChange(change, columns: change.columns(db)) }
+  }
+}
+
+extension UnsentChange {
+  /// The columns that were changed.
+  func columns(_ db: Database) throws -> [String] {
+    guard kind == .update else { return [] }
+    return try String.fetchAll(
+      db, sql: "SELECT field FROM strata_remote_edits WHERE entity = ? AND record = ? ORDER BY field",
+      arguments: [entity, record])
+  }
+}
+
+extension MappedEntity {
+  /// An id as the column holds it, of its text in a URL.
+  ///
+  /// - Throws: ``RemoteError`` with the code `invalidBody` where the property cannot be that.
+  func stored(idText text: String) throws -> DatabaseValue {
+    let attribute = type.attributes[id.attribute]
+    let candidates: [ArchiveValue] = [
+      .string(text), Int64(text).map { .int($0) } ?? .null, UUID(uuidString: text).map { .uuid($0) } ?? .null,
+      URL(string: text).map { .url($0) } ?? .null,
+    ]
+    for candidate in candidates where !candidate.isNull {
+      // A form that the column does not take is not the one.
+      if let stored = try? type.stored(candidate, attribute, in: table) { return stored }
+    }
+    throw RemoteError(.invalidBody, "the id in Location is not one that the property can be", entity: name)
+  }
+}
+
+extension Duration {
+  /// In seconds.
+  var seconds: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
+}

@@ -1,0 +1,91 @@
+internal import Foundation
+internal import GRDB
+internal import StrataStore
+
+/// A row of the queue: a record with changes that have not been sent.
+struct UnsentChange: Sendable {
+  let number: Int64
+  let account: String
+  let entity: String
+  let record: DatabaseValue
+  /// The server's id; null for a record that it does not have yet.
+  let id: DatabaseValue
+  let kind: LocalChanges.Kind
+  let isRefused: Bool
+  let attempts: Int
+  let code: String?
+  let reason: String?
+  let status: Int?
+  /// The request as it was first sent, which is repeated as it is; `nil` where nothing is on its way.
+  let request: Frozen?
+
+  struct Frozen: Sendable {
+    let verb: String
+    let url: String
+    let body: Data?
+    let headers: [HTTPHeaders.Field]
+    let key: String
+  }
+
+  init(_ row: Row) {
+    number = row["number"]
+    account = row["account"]
+    entity = row["entity"]
+    record = row["record"]
+    id = row["id"]
+    kind = LocalChanges.Kind(rawValue: row["kind"]) ?? .update
+    isRefused = row["state"] == "refused"
+    attempts = row["attempts"]
+    code = row["code"]
+    reason = row["reason"]
+    status = row["status"]
+    if let verb = row["verb"] as String?, let url = row["url"] as String?, let key = row["idempotency_key"] as String? {
+      let lines = (row["headers"] as String? ?? "").split(separator: "\n")
+      let headers = lines.compactMap { line -> HTTPHeaders.Field? in
+        guard let colon = line.firstIndex(of: ":") else { return nil }
+        return .init(String(line[..<colon]), String(line[line.index(after: colon)...]))
+      }
+      request = Frozen(verb: verb, url: url, body: row["body"], headers: headers, key: key)
+    } else {
+      request = nil
+    }
+  }
+
+  static func fetch(_ number: Int64, _ db: Database) throws -> UnsentChange? {
+    try Row.fetchOne(
+      db.cachedStatement(sql: "SELECT * FROM strata_remote_changes WHERE number = ?"), arguments: [number]
+    ).map(UnsentChange.init)
+  }
+
+  static func fetchAll(account: String?, _ db: Database) throws -> [UnsentChange] {
+    try Row.fetchAll(
+      db, sql: "SELECT * FROM strata_remote_changes WHERE ?1 IS NULL OR account = ?1 ORDER BY number",
+      arguments: [account]
+    ).map(UnsentChange.init)
+  }
+
+  /// Forgets what was on its way, so that the next try says what is then to be said.
+  func thaw(_ db: Database) throws {
+    try db.execute(
+      cached: """
+        UPDATE strata_remote_changes
+        SET verb = NULL, url = NULL, body = NULL, headers = NULL, idempotency_key = NULL WHERE number = ?
+        """, [number])
+    try db.execute(cached: "DELETE FROM strata_remote_sent WHERE number = ?", [number])
+  }
+
+  /// Deletes the row, with all that is kept for it.
+  func remove(_ db: Database) throws {
+    try db.execute(cached: "DELETE FROM strata_remote_sent WHERE number = ?", [number])
+    try db.execute(cached: "DELETE FROM strata_remote_changes WHERE number = ?", [number])
+    try db.execute(cached: "DELETE FROM strata_remote_edits WHERE entity = ? AND record = ?", [entity, record])
+    try db.execute(cached: "DELETE FROM strata_remote_conflicts WHERE entity = ? AND record = ?", [entity, record])
+  }
+
+  /// The values that were sent, by column.
+  func sent(_ db: Database) throws -> [String: DatabaseValue] {
+    let rows = try Row.fetchAll(
+      db.cachedStatement(sql: "SELECT field, value FROM strata_remote_sent WHERE number = ?"), arguments: [number])
+    return Dictionary(rows.map { ($0[0] as String, $0[1] as DatabaseValue) }, uniquingKeysWith: { first, _ in first })
+  }
+}
