@@ -1,0 +1,92 @@
+/// The token that requests carry, and its renewal, which happens once for all whom it concerns.
+actor BearerToken {
+  typealias Refresh = @Sendable (_ rejected: String) async throws -> String?
+
+  /// What a request was sent with.
+  struct Credential: Sendable {
+    let token: String
+    /// How many renewals had failed by then: one that fails later was meant for this request too.
+    let failures: Int
+  }
+
+  private let token: @Sendable () async throws -> String?
+  private let refresh: Refresh?
+  private var running: [String: SharedTask<String>] = [:]
+  /// Tokens that were replaced, the latest last, and what replaced them. The application may not know it yet.
+  private var retired: [String] = []
+  private var latest: String?
+  private var failures = 0
+  private var failure: (token: String, number: Int, error: RemoteError)?
+
+  init(token: @Sendable @escaping () async throws -> String?, refresh: Refresh?) {
+    (self.token, self.refresh) = (token, refresh)
+  }
+
+  /// The token for a request; `nil` where there is none.
+  func credential() async throws -> Credential? {
+    guard let given = try await token() else { return nil }
+    return Credential(token: newer(than: given) ?? given, failures: failures)
+  }
+
+  /// Another token than the one that the server rejected.
+  ///
+  /// - Throws: ``RemoteError`` with the code `unauthorized` where there is none; `CancellationError` where the caller is cancelled, which
+  ///   leaves the renewal to the others.
+  func renewed(_ rejected: Credential) async throws -> String {
+    if let newer = newer(than: rejected.token) { return newer }
+    if let failure, failure.token == rejected.token, failure.number > rejected.failures { throw failure.error }
+    if let running = running[rejected.token], let place = running.reserve() {
+      return try await running.value(at: place)
+    }
+    // Not cancelled with the last one who waits: a token for renewal often is good for one use.
+    let renewal = SharedTask<String>(isCancelledWithTheLast: false)
+    guard let place = renewal.reserve() else { throw CancellationError() }
+    running[rejected.token] = renewal
+    renewal.start { try await self.renewal(of: rejected.token) }
+    return try await renewal.value(at: place)
+  }
+
+  private func renewal(of rejected: String) async throws -> String {
+    do {
+      // The application may have signed in again meanwhile.
+      if let current = try await token(), current != rejected, newer(than: current) == nil {
+        running[rejected] = nil
+        return current
+      }
+      let new = try await refresh?(rejected)
+      running[rejected] = nil
+      guard let new else { throw remember(failureOf: rejected, cause: nil) }
+      retire(rejected, for: new)
+      return new
+    } catch let error as Failed {
+      throw error.error
+    } catch {
+      running[rejected] = nil
+      throw remember(failureOf: rejected, cause: error).error
+    }
+  }
+
+  /// Tells this actor's own failure from what the closures throw, which is the cause of one whatever its type is.
+  private struct Failed: Error { let error: RemoteError }
+
+  private func remember(failureOf rejected: String, cause: (any Error)?) -> Failed {
+    failures += 1
+    let reason =
+      cause == nil
+      ? "the server rejects the token; a valid one is needed"
+      : "the server rejects the token, and it could not be renewed; a valid one is needed"
+    let error = RemoteError(.unauthorized, reason, status: 401, underlying: cause)
+    failure = (rejected, failures, error)
+    return Failed(error: error)
+  }
+
+  private func newer(than token: String) -> String? { retired.contains(token) ? latest : nil }
+
+  private func retire(_ rejected: String, for new: String) {
+    retired.removeAll { $0 == new || $0 == rejected }
+    if rejected != new { retired.append(rejected) }
+    // Enough for answers that come late; more would grow as long as the process lives.
+    if retired.count > 8 { retired.removeFirst() }
+    latest = new
+  }
+}

@@ -1,0 +1,147 @@
+internal import Foundation
+internal import Synchronization
+
+/// Sends requests: with the configured headers, authorized, tried again where that helps, and once for all who ask for the same.
+final class HTTPClient: Sendable {
+  private let transport: any HTTPTransport
+  private let retry: RemoteRetry
+  private let authentication: RemoteAuthentication?
+  private let headers: HTTPHeaders
+  private let sizeLimit: Int
+  private let timeout: Duration
+  private let clock: RemoteClock
+  private let state = Mutex(State())
+
+  private struct State {
+    var shared: [HTTPRequestKey: SharedTask<HTTPResponse>] = [:]
+    var running = 0
+  }
+
+  /// - Parameters:
+  ///   - headers: fields for every request; the fields that a request has itself win.
+  ///   - sizeLimit: the greatest number of bytes of an answer's content.
+  ///   - timeout: how long each attempt may take.
+  init(
+    transport: any HTTPTransport, retry: RemoteRetry = .init(), authentication: RemoteAuthentication? = nil,
+    headers: HTTPHeaders = [:], sizeLimit: Int, timeout: Duration, clock: RemoteClock = .system
+  ) {
+    (self.transport, self.retry, self.authentication) = (transport, retry, authentication)
+    (self.headers, self.sizeLimit, self.timeout, self.clock) = (headers, sizeLimit, timeout, clock)
+  }
+
+  /// How many requests are being sent, or wait for their next attempt, those that nobody waits for any more included.
+  var inFlight: Int { state.withLock { $0.running } }
+
+  /// How many requests can be joined.
+  var shared: Int { state.withLock { $0.shared.count } }
+
+  /// Sends a request and returns its answer with a status of 200 to 299, or 304.
+  ///
+  /// - Throws: as ``answer(to:scope:coalesces:varyingBy:)``, and ``RemoteError`` for every other status: `redirected` (3xx),
+  ///   `unauthorized` (401), `forbidden` (403), `notFound` (404, 410), `conflict` (409, 412), `refused` (another 4xx), `unavailable`
+  ///   (429, 5xx), `invalidResponse` (everything else).
+  func send(
+    _ request: HTTPRequest, scope: String = "", coalesces: Bool = false, varyingBy: [String] = []
+  ) async throws -> HTTPResponse {
+    let response = try await answer(to: request, scope: scope, coalesces: coalesces, varyingBy: varyingBy)
+    if let error = RemoteError(refusing: response, to: request, retry: retry, now: clock.now()) { throw error }
+    return response
+  }
+
+  /// Sends a request and returns its last answer, whatever its status but 401 after a renewal: for who needs the headers and the
+  /// content of a refusal.
+  ///
+  /// It is tried again as ``RemoteRetry`` says. With `coalesces`, a GET without content is sent once for all who ask for the same at
+  /// the time: the same scope, URL, `Accept`, fields named in `varyingBy`, and conditions (RFC 9110, section 13.1) and ranges, without
+  /// which an answer would go to somebody it is none for. It ends when the last one who waits is cancelled.
+  ///
+  /// - Parameters:
+  ///   - scope: what requests are joined within, such as an account: nobody gets an answer that is another's.
+  ///   - varyingBy: names of fields that make requests different.
+  /// - Throws: ``RemoteError`` with the codes of ``HTTPTransport/send(_:sizeLimit:timeout:)``, with `unauthorized` where the authentication fails
+  ///   or a renewed token is rejected too; `CancellationError`; whatever else the transport throws.
+  func answer(
+    to request: HTTPRequest, scope: String = "", coalesces: Bool = false, varyingBy: [String] = []
+  ) async throws -> HTTPResponse {
+    let complete = completed(request)
+    guard coalesces, complete.method == "GET", complete.body == nil else { return try await counted(complete) }
+    try Task.checkCancellation()
+    let key = HTTPRequestKey(complete, scope: scope, varyingBy: varyingBy)
+    let new = SharedTask<HTTPResponse>(isCancelledWithTheLast: true)
+    let (task, place, isNew) = state.withLock { state -> (SharedTask<HTTPResponse>, Int?, Bool) in
+      if let found = state.shared[key], let place = found.reserve() { return (found, place, false) }
+      state.shared[key] = new
+      return (new, new.reserve(), true)
+    }
+    guard let place else { throw CancellationError() }
+    if isNew {
+      task.start {
+        // Before the answer is handed out: who asks after that wants a newer one.
+        defer { self.state.withLock { if $0.shared[key] === new { $0.shared[key] = nil } } }
+        return try await self.counted(complete)
+      }
+    }
+    return try await task.value(at: place)
+  }
+
+  private func completed(_ request: HTTPRequest) -> HTTPRequest {
+    var request = request
+    let own = request.headers
+    for field in headers.fields where own[field.name] == nil { request.headers.add(field.name, field.value) }
+    if request.headers["User-Agent"] == nil { request.headers["User-Agent"] = "Strata" }
+    return request
+  }
+
+  private func counted(_ request: HTTPRequest) async throws -> HTTPResponse {
+    state.withLock { $0.running += 1 }
+    defer { state.withLock { $0.running -= 1 } }
+    do { return try await attempts(request) } catch let error as RemoteError {
+      throw error.located(method: request.method, url: request.url)
+    }
+  }
+
+  private func attempts(_ request: HTTPRequest) async throws -> HTTPResponse {
+    let isRepeatable = RemoteRetry.isRepeatable(request)
+    var attempt = 1
+    var renewed: String?
+    var wasRenewed = false
+    while true {
+      try Task.checkCancellation()
+      var authorized = request
+      let credential: BearerToken.Credential?
+      if let token = renewed {
+        authorized.headers["Authorization"] = "Bearer \(token)"
+        (credential, renewed) = (nil, nil)
+      } else {
+        credential = try await authentication?.authorize(&authorized)
+      }
+      var response: HTTPResponse?
+      do {
+        let answer = try await transport.send(authorized, sizeLimit: sizeLimit, timeout: timeout)
+        if answer.status == 401 {
+          guard !wasRenewed else {
+            throw RemoteError(
+              .unauthorized, "the server rejects the renewed token too; a valid one is needed", status: 401)
+          }
+          guard let credential, let token = try await authentication?.renew(credential) else { return answer }
+          (renewed, wasRenewed) = (token, true)
+          continue
+        }
+        guard isRepeatable, RemoteRetry.isTransient(answer.status) else { return answer }
+        response = answer
+        guard let delay = delay(after: attempt, response: answer) else { return answer }
+        try await clock.sleep(delay)
+      } catch let error as RemoteError {
+        guard response == nil, isRepeatable, RemoteRetry.isTransient(error.code),
+          let delay = delay(after: attempt, response: nil)
+        else { throw error }
+        try await clock.sleep(delay)
+      }
+      attempt += 1
+    }
+  }
+
+  private func delay(after attempt: Int, response: HTTPResponse?) -> Duration? {
+    retry.delay(afterAttempt: attempt, response: response, now: clock.now(), random: clock.random())
+  }
+}

@@ -1,0 +1,48 @@
+/// One link of the field `Link` (RFC 8288, section 3).
+struct HTTPLink: Sendable, Hashable {
+  /// What stands between the angle brackets.
+  let target: String
+  /// The relations of the first `rel`, in lower case; others are ignored (section 3.3).
+  let relations: [String]
+  /// Whether it is a link of another resource than the answer's (section 3.2).
+  let hasAnchor: Bool
+
+  /// The links of all lines (appendix B.2). What follows something that cannot be read is left out, up to the end of the line.
+  static func links(in headers: HTTPHeaders) -> [HTTPLink] {
+    headers.values(of: "Link").flatMap(links(inLine:))
+  }
+
+  private static func links(inLine line: String) -> [HTTPLink] {
+    var links: [HTTPLink] = []
+    var parser = HTTPFieldParser(line)
+    while true {
+      parser.skipSpace()
+      while parser.take(",") { parser.skipSpace() }
+      guard parser.take("<") else { return links }
+      let target = parser.upTo(">")
+      guard parser.take(">") else { return links }
+      var relations: [String]?
+      var hasAnchor = false
+      parser.skipSpace()
+      while parser.take(";") {
+        parser.skipSpace()
+        // Two semicolons in a row are an empty parameter.
+        guard let name = parser.token()?.lowercased() else { continue }
+        parser.skipSpace()
+        var value = ""
+        if parser.take("=") {
+          parser.skipSpace()
+          value = parser.quoted() ?? parser.upTo(";,")
+        }
+        if name == "rel", relations == nil {
+          relations = value.lowercased().split { $0 == " " || $0 == "\t" }.map(String.init)
+        }
+        if name.hasPrefix("anchor") { hasAnchor = true }
+        parser.skipSpace()
+      }
+      links.append(HTTPLink(target: target, relations: relations ?? [], hasAnchor: hasAnchor))
+      parser.skipSpace()
+      if !parser.isAtEnd, !parser.take(",") { return links }
+    }
+  }
+}

@@ -1,0 +1,29 @@
+internal import Foundation
+
+#if canImport(FoundationNetworking)
+  internal import FoundationNetworking
+#endif
+
+extension RemoteError {
+  /// What an error of a session means.
+  ///
+  /// - Parameter hasHead: whether the head of an answer had come.
+  init(transport error: any Error, hasHead: Bool) {
+    let cutOff = "the connection ended before the answer did; the whole answer is needed"
+    let (code, reason): (Code, String)
+    switch (error as? URLError)?.code {
+    case .timedOut: (code, reason) = (.timedOut, "the server was silent for too long; a faster answer is needed")
+    case .networkConnectionLost: (code, reason) = (.cutOff, cutOff)
+    case .dataLengthExceedsMaximum:
+      (code, reason) = (.tooLarge, "the answer is larger than the session allows; a smaller one is needed")
+    case .badURL, .unsupportedURL, .badServerResponse, .cannotParseResponse, .cannotDecodeRawData,
+      .cannotDecodeContentData,
+      .zeroByteResource:
+      (code, reason) = (.invalidResponse, "the answer is not as HTTP wants it; a valid one is needed")
+    default:
+      (code, reason) =
+        hasHead ? (.cutOff, cutOff) : (.notConnected, "the server could not be reached; a connection is needed")
+    }
+    self.init(code, reason, underlying: error)
+  }
+}

@@ -1,0 +1,80 @@
+internal import Synchronization
+
+/// One task that several wait for. The cancellation of one of them leaves the others.
+final class SharedTask<Value: Sendable>: Sendable {
+  private struct State {
+    /// Those who want the value and have not been cancelled.
+    var places: Set<Int> = []
+    var last = 0
+    var waiting: [Int: CheckedContinuation<Value, any Error>] = [:]
+    var result: Result<Value, any Error>?
+    var task: Task<Void, Never>?
+    var isAbandoned = false
+  }
+
+  private let state = Mutex(State())
+  private let isCancelledWithTheLast: Bool
+
+  /// - Parameter isCancelledWithTheLast: whether the task is cancelled when the last one who waits is; otherwise it goes on alone.
+  init(isCancelledWithTheLast: Bool) { self.isCancelledWithTheLast = isCancelledWithTheLast }
+
+  /// A place among those who wait, which must then call ``value(at:)``; `nil` where the task was cancelled for want of them.
+  func reserve() -> Int? {
+    state.withLock {
+      guard !$0.isAbandoned else { return nil }
+      $0.last += 1
+      $0.places.insert($0.last)
+      return $0.last
+    }
+  }
+
+  /// Starts the task; to be called once.
+  func start(_ operation: @Sendable @escaping () async throws -> Value) {
+    let task = Task {
+      let result: Result<Value, any Error>
+      do { result = .success(try await operation()) } catch { result = .failure(error) }
+      let waiting = self.state.withLock { state in
+        state.result = result
+        // The task holds this object, and must not be held in turn once it is over.
+        state.task = nil
+        defer { state.waiting = [:] }
+        return state.waiting
+      }
+      for continuation in waiting.values { continuation.resume(with: result) }
+    }
+    let isAbandoned = state.withLock {
+      if $0.result == nil { $0.task = task }
+      return $0.isAbandoned
+    }
+    if isAbandoned { task.cancel() }
+  }
+
+  /// Waits for the value. Throws what the task throws; `CancellationError`, at once, where the caller is cancelled.
+  func value(at place: Int) async throws -> Value {
+    try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        let result: Result<Value, any Error>? = state.withLock {
+          if let result = $0.result { return result }
+          guard $0.places.contains(place) else { return .failure(CancellationError()) }
+          $0.waiting[place] = continuation
+          return nil
+        }
+        if let result { continuation.resume(with: result) }
+      }
+    } onCancel: {
+      leave(place)
+    }
+  }
+
+  private func leave(_ place: Int) {
+    let (continuation, task) = state.withLock { state -> (CheckedContinuation<Value, any Error>?, Task<Void, Never>?) in
+      state.places.remove(place)
+      let continuation = state.waiting.removeValue(forKey: place)
+      guard isCancelledWithTheLast, state.places.isEmpty, state.result == nil else { return (continuation, nil) }
+      state.isAbandoned = true
+      return (continuation, state.task)
+    }
+    continuation?.resume(throwing: CancellationError())
+    task?.cancel()
+  }
+}

@@ -1,0 +1,128 @@
+internal import Synchronization
+
+#if canImport(FoundationNetworking)
+  internal import Foundation
+  public import FoundationNetworking
+#else
+  public import Foundation
+#endif
+
+/// Carries requests with one `URLSession` that lives as long as this object.
+///
+/// It has no cache, no cookies and no stored credentials. Redirections are followed as ``send(_:sizeLimit:timeout:)`` says.
+public final class URLSessionTransport: HTTPTransport {
+  private let delegate = SessionDelegate()
+  private let session: URLSession
+  /// Guards the making of tasks: a session that was invalidated ends the process when it is asked for one.
+  private let isInvalid = Mutex(false)
+
+  /// - Parameter configuration: what the session is made with, such as a proxy or a limit of connections, beside cache, cookies, credentials and
+  ///   timeouts, which are set here; it is copied. `nil` for the system's, without anything on disk.
+  public init(configuration: URLSessionConfiguration? = nil) {
+    let copy = configuration.flatMap { $0.copy() as? URLSessionConfiguration } ?? URLSessionConfiguration.ephemeral
+    copy.urlCache = nil
+    copy.requestCachePolicy = .reloadIgnoringLocalCacheData
+    copy.httpShouldSetCookies = false
+    copy.httpCookieAcceptPolicy = .never
+    copy.httpCookieStorage = nil
+    copy.urlCredentialStorage = nil
+    session = URLSession(configuration: copy, delegate: delegate, delegateQueue: nil)
+  }
+
+  deinit { invalidate() }
+
+  /// Ends all requests that run, with the code `notConnected`, and closes all connections; every later request fails so too.
+  public func invalidate() {
+    let isFirst = isInvalid.withLock { isInvalid in
+      defer { isInvalid = true }
+      return !isInvalid
+    }
+    guard isFirst else { return }
+    // Before the session, whose delegate may hear nothing of its tasks after that.
+    delegate.failAll(Self.invalidated)
+    session.invalidateAndCancel()
+  }
+
+  /// How many tasks of the session have not ended.
+  var inFlight: Int { delegate.count }
+
+  /// Sends one request and follows its redirections.
+  ///
+  /// A GET or a HEAD is redirected at most 5 times, within the same scheme or from `http` to `https`; where scheme, host or port change, its
+  /// headers are dropped but `Accept`, `Accept-Language` and `User-Agent`. Another method is redirected only by 307 and 308 and within
+  /// the same origin. The timeout is for all of it. An answer that is shorter than its `Content-Length` is `cutOff`; where it has a
+  /// `Content-Encoding`, the length is one of the encoded content and cannot be compared.
+  ///
+  /// - Throws: ``RemoteError`` with the codes `notConnected` (after ``invalidate()`` too), `timedOut`, `cutOff`, `tooLarge`,
+  ///   `invalidResponse`, `redirected`, and `invalidConfiguration` where the URL is none of HTTP with a host, or a header or the method has characters that RFC
+  ///   9110, sections 5.5 and 5.6.2, forbids; `CancellationError`.
+  public func send(_ request: HTTPRequest, sizeLimit: Int, timeout: Duration) async throws -> HTTPResponse {
+    let end = ContinuousClock.now.advanced(by: timeout)
+    var next = request
+    do {
+      for _ in 0...HTTPRedirect.limit {
+        let response = try await sendOnce(next, sizeLimit: sizeLimit, timeout: ContinuousClock.now.duration(to: end))
+        guard let redirected = try HTTPRedirect.next(after: next, response: response) else { return response }
+        next = redirected
+      }
+    } catch let error as RemoteError {
+      throw error.located(method: next.method, url: next.url)
+    }
+    throw RemoteError(
+      .redirected, "the server redirects more than \(HTTPRedirect.limit) times; fewer are followed",
+      method: request.method,
+      url: request.url)
+  }
+
+  private func sendOnce(_ request: HTTPRequest, sizeLimit: Int, timeout: Duration) async throws -> HTTPResponse {
+    let prepared = try Self.prepared(request, timeout: timeout)
+    let exchange = HTTPExchange(request, sizeLimit: sizeLimit)
+    return try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        exchange.start(continuation, timeout: timeout) { try self.task(prepared, for: exchange) }
+      }
+    } onCancel: {
+      exchange.finish(.failure(CancellationError()))
+    }
+  }
+
+  private func task(_ request: URLRequest, for exchange: HTTPExchange) throws -> URLSessionDataTask {
+    try isInvalid.withLock {
+      if $0 { throw Self.invalidated }
+      let task = session.dataTask(with: request)
+      delegate.add(exchange, for: task)
+      return task
+    }
+  }
+
+  private static let invalidated = RemoteError(.notConnected, "the transport was invalidated; a new one is needed")
+
+  private static func prepared(_ request: HTTPRequest, timeout: Duration) throws -> URLRequest {
+    guard HTTPOrigin(request.url) != nil else {
+      throw RemoteError(.invalidConfiguration, "the URL is none of HTTP; one of http or https with a host is needed")
+    }
+    guard isToken(request.method) else {
+      throw RemoteError(.invalidConfiguration, "the method is none of HTTP; letters are needed")
+    }
+    var prepared = URLRequest(url: request.url, cachePolicy: .reloadIgnoringLocalCacheData)
+    prepared.httpMethod = request.method
+    prepared.httpBody = request.body
+    prepared.httpShouldHandleCookies = false
+    // The session's own timeout is one of silence, and must not come before the one of the whole.
+    prepared.timeoutInterval = max(60, min(Double(timeout.components.seconds) + 30, 1e6))
+    for field in request.headers.fields {
+      // A line break would begin another header, or another request.
+      guard isToken(field.name), field.value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }) else {
+        throw RemoteError(
+          .invalidConfiguration,
+          "the name of a header is no token, or its value has control characters; both must be as HTTP allows them")
+      }
+      prepared.addValue(field.value, forHTTPHeaderField: field.name)
+    }
+    return prepared
+  }
+
+  private static func isToken(_ text: String) -> Bool {
+    !text.isEmpty && text.utf8.allSatisfy(HTTPFieldParser.isTokenByte)
+  }
+}

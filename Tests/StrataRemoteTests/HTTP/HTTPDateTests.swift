@@ -1,0 +1,77 @@
+import Foundation
+import Testing
+
+@testable import StrataRemote
+
+struct HTTPDateTests {
+  private static let example = Date(timeIntervalSince1970: 784_111_777)
+
+  /// The examples of RFC 9110, section 5.6.7, and case as RFC 9111, section 4.2, wants it.
+  @Test(arguments: [
+    "Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994",
+    "sun, 06 nov 1994 08:49:37 gmt", "SUNDAY, 06-NOV-94 08:49:37 GMT",
+  ])
+  func threeFormsAreRead(text: String) {
+    #expect(HTTPDate(text)?.date == Self.example)
+  }
+
+  @Test(arguments: [
+    "", " ", "0", "-1", "Sun", "Sun, 6 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:37",
+    "Sun, 06 Nov 1994 08:49:37 UTC",
+    "Sun, 06 Nov 1994 08:49:37 GMT ", " Sun, 06 Nov 1994 08:49:37 GMT", "Mon, 06 Nov 1994 08:49:37 GMT",
+    "Sun, 06 Nov 94 08:49:37 GMT", "Sun, 06  Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 24:00:00 GMT",
+    "Sun, 06 Nov 1994 08:60:37 GMT", "Sun, 06 Nov 1994 08:49:61 GMT", "Wed, 30 Feb 1994 08:49:37 GMT",
+    "Tue, 29 Feb 1994 00:00:00 GMT", "Sun, 00 Nov 1994 08:49:37 GMT", "Sun, 06-Nov-94 08:49:37 GMT",
+    "Sunday, 06-Nov-1994 08:49:37 GMT", "Sun Nov 6 08:49:37 1994", "Sun Nov  6 08:49:37 1994 GMT",
+    "Sun, 06 Nov 1994 +8:49:37 GMT", "Sun, 06 Nov 199\u{664} 08:49:37 GMT",
+  ])
+  func everythingElseIsRefused(text: String) {
+    #expect(HTTPDate(text) == nil)
+  }
+
+  @Test(arguments: [
+    ("Thu, 01 Jan 1970 00:00:00 GMT", 0.0), ("Wed, 31 Dec 1969 23:59:59 GMT", -1),
+    ("Tue, 29 Feb 2000 12:00:00 GMT", 951_825_600),
+    ("Thu, 29 Feb 2024 23:59:59 GMT", 1_709_251_199), ("Tue, 19 Jan 2038 03:14:08 GMT", 2_147_483_648),
+    ("Fri, 31 Dec 9999 23:59:59 GMT", 253_402_300_799), ("Sat, 01 Jan 0000 00:00:00 GMT", -62_167_219_200),
+  ])
+  func writingIsReadAgain(text: String, seconds: Double) {
+    let date = Date(timeIntervalSince1970: seconds)
+    #expect(HTTPDate(date).text == text)
+    #expect(HTTPDate(text)?.date == date)
+  }
+
+  @Test func everyDayOfFourCenturiesComesBack() {
+    for day in stride(from: -146_097, to: 146_097, by: 1) {
+      let (year, month, ofMonth) = HTTPDate.civil(days: day)
+      guard HTTPDate.days(year: year, month: month, day: ofMonth) == day else {
+        Issue.record("day \(day) is \(year)-\(month)-\(ofMonth)")
+        return
+      }
+    }
+  }
+
+  @Test func writingHasBounds() {
+    #expect(HTTPDate(Date(timeIntervalSince1970: -62_135_596_800)).text == "Mon, 01 Jan 0001 00:00:00 GMT")
+    #expect(HTTPDate(Date(timeIntervalSince1970: 1e300)).text == "Fri, 31 Dec 9999 23:59:59 GMT")
+    #expect(HTTPDate(Date(timeIntervalSince1970: -1e300)).text == "Sat, 01 Jan 0000 00:00:00 GMT")
+    #expect(HTTPDate(Date(timeIntervalSince1970: .nan)).text == "Sat, 01 Jan 0000 00:00:00 GMT")
+    #expect(HTTPDate(Date(timeIntervalSince1970: -0.5)).text == "Wed, 31 Dec 1969 23:59:59 GMT")
+  }
+
+  @Test func secondSixtyIsTheNextMinute() {
+    #expect(HTTPDate("Sat, 31 Dec 2016 23:59:60 GMT")?.date == HTTPDate("Sun, 01 Jan 2017 00:00:00 GMT")?.date)
+  }
+
+  /// Not more than 50 years ahead, by the day (RFC 9110, section 5.6.7). Each name of a weekday is that of the year meant.
+  @Test(arguments: [
+    ("Monday, 23-Nov-76 00:00:00 GMT", 2076), ("Wednesday, 24-Nov-76 00:00:00 GMT", 1976),
+    ("Friday, 31-Dec-99 00:00:00 GMT", 1999), ("Monday, 23-Nov-26 00:00:00 GMT", 2026),
+    ("Saturday, 01-Jan-00 00:00:00 GMT", 2000),
+  ])
+  func twoDigitsAreTheNearestYear(text: String, year: Int) throws {
+    let now = try #require(HTTPDate("Mon, 23 Nov 2026 09:00:00 GMT")?.date)
+    let date = try #require(HTTPDate(text, now: now)?.date)
+    #expect(HTTPDate(date).text.contains(" \(year) "))
+  }
+}

@@ -1,0 +1,68 @@
+import Foundation
+import Synchronization
+
+@testable import StrataRemote
+
+/// A transport without a network: a closure answers.
+final class ScriptedTransport: HTTPTransport {
+  typealias Script = @Sendable (HTTPRequest, _ number: Int) async throws -> HTTPResponse
+
+  private let script: Script
+  private let sent = Mutex<[HTTPRequest]>([])
+
+  init(_ script: @escaping Script) { self.script = script }
+
+  /// What was sent, in its order.
+  var requests: [HTTPRequest] { sent.withLock { $0 } }
+
+  func send(_ request: HTTPRequest, sizeLimit: Int, timeout: Duration) async throws -> HTTPResponse {
+    let number = sent.withLock {
+      $0.append(request)
+      return $0.count
+    }
+    return try await script(request, number)
+  }
+}
+
+/// A clock whose waits take no time, and are written down.
+final class ScriptedClock: Sendable {
+  private let state = Mutex((now: Date(timeIntervalSince1970: 784_111_777), waits: [Duration]()))
+
+  var waits: [Duration] { state.withLock { $0.waits } }
+
+  var clock: RemoteClock {
+    RemoteClock(
+      now: { self.state.withLock { $0.now } },
+      sleep: { duration in
+        try Task.checkCancellation()
+        self.state.withLock {
+          $0.waits.append(duration)
+          $0.now.addTimeInterval(Double(duration.components.seconds))
+        }
+      },
+      random: { 0.5 })
+  }
+}
+
+/// Lets tasks wait until somebody opens it.
+final class Gate: Sendable {
+  private let shared = SharedTask<Void>(isCancelledWithTheLast: false)
+
+  func open() { shared.start {} }
+
+  /// Throws `CancellationError` where the caller is cancelled before it opens.
+  func wait() async throws {
+    guard let place = shared.reserve() else { return }
+    try await shared.value(at: place)
+  }
+}
+
+/// Lets other tasks run until something is so; `false` where it is not after very many turns.
+func eventually(_ isSo: () async -> Bool) async -> Bool {
+  for _ in 0..<2000 {
+    if await isSo() { return true }
+    // Cut short only by cancellation, which ends the test anyway.
+    try? await Task.sleep(for: .milliseconds(2))
+  }
+  return false
+}
