@@ -108,6 +108,9 @@ final class HTTPExchange: Sendable {
     guard 100...599 ~= response.status else {
       return finish(.failure(RemoteError(.invalidResponse, "the status of the answer is none of HTTP; 100 to 599 are")))
     }
+    guard hasValidLength(response) else {
+      return finish(.failure(RemoteError(.invalidResponse, "the length of the answer is no number; digits are needed")))
+    }
     if let length = contentLength(of: response), response.body.count < length {
       return finish(.failure(RemoteError(.cutOff, "the answer is shorter than it says; the whole is needed")))
     }
@@ -124,7 +127,19 @@ final class HTTPExchange: Sendable {
       response.headers["Content-Encoding"] == nil, response.headers["Transfer-Encoding"] == nil,
       let text = response.headers["Content-Length"]
     else { return nil }
-    // A list of equal numbers counts as one of them.
+    return Self.length(text)
+  }
+
+  /// Whether `Content-Length` is one number, without which nobody knows where the content ends (RFC 9112, section 6.3).
+  private func hasValidLength(_ response: HTTPResponse) -> Bool {
+    guard response.headers["Transfer-Encoding"] == nil, let text = response.headers["Content-Length"] else {
+      return true
+    }
+    return Self.length(text) != nil
+  }
+
+  /// A list of equal numbers counts as one of them.
+  private static func length(_ text: String) -> Int? {
     let lengths = Set(text.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) })
     return lengths.count == 1 ? lengths.first.flatMap(HTTPFieldParser.seconds) : nil
   }

@@ -12,6 +12,8 @@ extension RemoteError {
     let cutOff = "the connection ended before the answer did; the whole answer is needed"
     let (code, reason): (Code, String)
     switch (error as? URLError)?.code {
+    // On Linux, it says that nothing came; what is no HTTP is `unsupportedURL` there.
+    case .badServerResponse where !hasHead && Self.isEmptyBad: (code, reason) = (.cutOff, cutOff)
     case .timedOut: (code, reason) = (.timedOut, "the server was silent for too long; a faster answer is needed")
     case .networkConnectionLost: (code, reason) = (.cutOff, cutOff)
     case .dataLengthExceedsMaximum:
@@ -25,5 +27,13 @@ extension RemoteError {
         hasHead ? (.cutOff, cutOff) : (.notConnected, "the server could not be reached; a connection is needed")
     }
     self.init(code, reason, underlying: error)
+  }
+
+  private static var isEmptyBad: Bool {
+    #if canImport(FoundationNetworking)
+      true
+    #else
+      false
+    #endif
   }
 }

@@ -43,6 +43,20 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
     exchanges.withLock { $0.removeValue(forKey: task.taskIdentifier) }?.complete(error)
   }
 
+  /// Nobody is asked who it is: the 401 is the answer.
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+    completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+  ) {
+    #if canImport(FoundationNetworking)
+      // Comes after the whole answer, and without a credential the default handling never ends the task.
+      exchange(of: task)?.complete(nil)
+      completionHandler(.cancelAuthenticationChallenge, nil)
+    #else
+      completionHandler(.performDefaultHandling, nil)
+    #endif
+  }
+
   /// Never by the session, which would send all headers along: the redirection is the answer, and the transport follows it.
   func urlSession(
     _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,

@@ -12,7 +12,7 @@ internal import Synchronization
 /// It has no cache, no cookies and no stored credentials. Redirections are followed as ``send(_:sizeLimit:timeout:)`` says.
 public final class URLSessionTransport: HTTPTransport {
   private let delegate = SessionDelegate()
-  private let session: URLSession
+  let session: URLSession
   /// Guards the making of tasks: a session that was invalidated ends the process when it is asked for one.
   private let isInvalid = Mutex(false)
 
