@@ -56,6 +56,11 @@ public struct RemoteError: Error, Sendable {
   /// What caused it.
   public let underlyingError: (any Error)?
 
+  /// An error as a transport of your own throws it.
+  public init(_ code: Code, _ reason: String, underlying: (any Error)? = nil) {
+    self.init(code, reason, entity: nil, underlying: underlying)
+  }
+
   init(
     _ code: Code, _ reason: String, entity: String? = nil, method: String? = nil, url: URL? = nil, status: Int? = nil,
     underlying: (any Error)? = nil

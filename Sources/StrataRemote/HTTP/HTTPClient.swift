@@ -97,6 +97,10 @@ final class HTTPClient: Sendable {
     defer { state.withLock { $0.running -= 1 } }
     do { return try await attempts(request) } catch let error as RemoteError {
       throw error.located(method: request.method, url: request.url)
+    } catch let error where !(error is CancellationError) {
+      // What a transport or an authentication of the app's own throws.
+      throw RemoteError(
+        .notConnected, "the request could not be sent", method: request.method, url: request.url, underlying: error)
     }
   }
 

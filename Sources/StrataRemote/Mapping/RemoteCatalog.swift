@@ -110,7 +110,12 @@ private struct RemoteCatalogBuilder {
     guard table.primaryKey.count == 1,
       let keyAttribute = type.attributes.firstIndex(where: { $0.slot == table.primaryKey[0] })
     else { return note("the table needs a primary key of one column, and the model a property for it", mapper) }
-    guard let id = idAttribute(mapper, type, adapter) else { return }
+    guard let id = idAttribute(mapper, type, adapter) else {
+      return note(
+        mapper.id.map { "the id \($0) is no property in a column that is written" }
+          ?? "no property is read from id, _id, identifier, url or URL; name the one that holds the server's id", mapper
+      )
+    }
     let idSlot = type.attributes[id].slot
     let idColumn = table.columns[idSlot].name
     if idSlot != table.primaryKey[0], !(try isUnique(idColumn, table)) {
@@ -137,16 +142,12 @@ private struct RemoteCatalogBuilder {
     }
   }
 
-  private mutating func idAttribute(_ mapper: EntityMapper, _ type: EntityType, _ adapter: any EntityAdapter) -> Int? {
+  private func idAttribute(_ mapper: EntityMapper, _ type: EntityType, _ adapter: any EntityAdapter) -> Int? {
     func attribute(_ key: String) -> Int? {
       type.attributes.firstIndex { type.schema.fields[$0.place].key == key && $0.isWritten }
     }
     if let name = mapper.id {
-      guard let found = attribute(name) else {
-        note("the id \(name) is no property in a column that is written", mapper)
-        return nil
-      }
-      return found
+      return attribute(name)
     }
     for path in ["id", "_id", "identifier", "url", "URL"] {
       let found = type.attributes.firstIndex { attribute in
@@ -156,19 +157,19 @@ private struct RemoteCatalogBuilder {
       }
       if let found { return found }
     }
-    note("no property is read from id, _id, identifier, url or URL; name the one that holds the server's id", mapper)
     return nil
   }
 
-  private func attributeFields(
+  private mutating func attributeFields(
     _ mapper: EntityMapper, _ type: EntityType, _ table: EntityTable, _ adapter: any EntityAdapter, except: [Int]
   ) throws -> [MappedEntity.Field] {
     let foreignKeys = try db.foreignKeys(on: table.name)
-    return type.attributes.enumerated().compactMap { place, attribute in
+    var fields: [MappedEntity.Field] = []
+    for (place, attribute) in type.attributes.enumerated() {
       let key = type.schema.fields[attribute.place].key
       guard attribute.isWritten, !except.contains(attribute.slot), let places = adapter.places(ofField: key),
         !places.read.isEmpty || !places.written.isEmpty
-      else { return nil }
+      else { continue }
       let column = table.columns[attribute.slot].name
       let target = foreignKeys.first {
         $0.mapping.count == 1 && $0.mapping[0].origin.lowercased() == column.lowercased()
@@ -176,10 +177,26 @@ private struct RemoteCatalogBuilder {
       .flatMap { key in
         mappers.keys.sorted().first { catalog.table(of: $0).name.lowercased() == key.destinationTable.lowercased() }
       }
-      return .init(
-        source: .attribute(place), slot: attribute.slot, column: column, key: key, isSent: !places.written.isEmpty,
-        target: target, referencePath: nil)
+      if let target, let other = mappers[target], !idIsKey(other, target) {
+        note(
+          "\(key) holds the primary key of \(other.name), which is not the id of the server; make it a relation, and name it in references:",
+          mapper)
+      }
+      fields.append(
+        .init(
+          source: .attribute(place), slot: attribute.slot, column: column, key: key, isSent: !places.written.isEmpty,
+          target: target, referencePath: nil))
     }
+    return fields
+  }
+
+  /// Whether the server's id of an entity is its primary key.
+  private mutating func idIsKey(_ mapper: EntityMapper, _ number: Int) -> Bool {
+    let (type, table) = (catalog.types[number], catalog.table(of: number))
+    let others = configuration.mappers.map(\.box).filter { $0.type != mapper.box.type }
+    // A mapper whose keys do not fit is told of by itself.
+    guard let adapter = try? mapper.box.adapter(with: others) else { return true }
+    return idAttribute(mapper, type, adapter).map { table.primaryKey == [type.attributes[$0].slot] } ?? true
   }
 
   private mutating func relationFields(

@@ -356,6 +356,7 @@ struct AnswerWriter {
 
   /// Takes out references to records that have not come yet, and remembers them.
   private mutating func resolveReferences() throws {
+    try resolveForeignKeys()
     var unknown = Set<Int>()
     for place in nodes.nodes.indices where records[place] == nil && ids[place] != nil && isReference(place) {
       unknown.insert(place)
@@ -395,7 +396,40 @@ struct AnswerWriter {
     } else {
       try findRecords()
     }
-    awaited = waiting.compactMap { entry in places[entry.node].map { ($0, entry.field, entry.target, entry.id) } }
+    awaited = (awaited + waiting).compactMap { entry in
+      places[entry.node].map { ($0, entry.field, entry.target, entry.id) }
+    }
+  }
+
+  /// Takes out foreign keys of records that have not come yet, where the column may be null.
+  private mutating func resolveForeignKeys() throws {
+    for type in Set(nodes.nodes.map(\.type)).sorted() {
+      guard let entity = catalog.entity(ofType: type) else { continue }
+      for field in entity.fields {
+        guard case .attribute(let attribute) = field.source, let number = field.target,
+          let target = catalog.entity(ofType: number), !entity.table.columns[field.slot].isNotNull
+        else { continue }
+        var places: [ExactValue: [Int]] = [:]
+        for place in nodes.nodes.indices where nodes.nodes[place].type == type {
+          guard let value = nodes.nodes[place].values[attribute], !value.isNull else { continue }
+          let stored = try entity.type.stored(value, entity.type.attributes[attribute], in: entity.table)
+          places[ExactValue(stored), default: []].append(place)
+        }
+        for place in nodes.nodes.indices where nodes.nodes[place].type == number {
+          if let record = records[place] ?? ids[place] { places[ExactValue(record)] = nil }
+        }
+        let keys = Array(places.keys)
+        try target.table.forEachRow(where: [target.key.slot], in: keys.map { [$0.value] }, db) { place, _ in
+          places[keys[place]] = nil
+        }
+        for (id, owners) in places {
+          for place in owners {
+            nodes.nodes[place].values[attribute] = .null
+            awaited.append((place, field, number, id.value))
+          }
+        }
+      }
+    }
   }
 
   private func noteAwaited() throws {
@@ -493,6 +527,10 @@ struct AnswerWriter {
       try db.execute(
         cached: "DELETE FROM strata_remote_records WHERE entity = ? AND record = ?", [entity.name, record])
       if count > 0 { result.report[entity.table.name].deleted += 1 }
+      // What the table deleted or changed along with it is no longer what the server has said of these.
+      for other in catalog.entities where other.fields.contains(where: { $0.target == entity.number }) {
+        try db.execute(cached: "DELETE FROM strata_remote_copies WHERE entity = ?", [other.name])
+      }
     } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
       // Other rows lead to it.
       result.kept += 1

@@ -40,7 +40,8 @@ enum RemoteTables {
       kind TEXT NOT NULL CHECK (kind IN ('insert', 'update', 'delete')),
       state TEXT NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting', 'refused')),
       attempts INTEGER NOT NULL DEFAULT 0, not_before REAL, code TEXT, reason TEXT, status INTEGER,
-      verb TEXT, url TEXT, body BLOB, headers TEXT, idempotency_key TEXT UNIQUE, UNIQUE (entity, record));
+      verb TEXT, url TEXT, body BLOB, headers TEXT, idempotency_key TEXT UNIQUE, request INTEGER,
+      UNIQUE (entity, record));
     -- The values of columns that were sent.
     CREATE TABLE IF NOT EXISTS strata_remote_sent (
       number INTEGER NOT NULL, field TEXT NOT NULL, value, PRIMARY KEY (number, field)) WITHOUT ROWID;

@@ -87,7 +87,8 @@ struct Refreshing: Sendable {
     let isOne = if case .one = request.target { true } else { false }
     let applied = try writer.run(
       entity, copy: isOne ? pages.copy : nil, isWhole: isWhole, among: isWhole ? scope?(db) : nil)
-    if let copy = pages.copy {
+    // Of an answer that did not count in full, "not modified" would say nothing about what was left out.
+    if let copy = pages.copy, applied.kept == 0, applied.passedOver == 0 {
       try save(copy, number, db)
     } else {
       try db.execute(

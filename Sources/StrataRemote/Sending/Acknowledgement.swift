@@ -47,8 +47,8 @@ struct Acknowledgement {
     try db.execute(
       cached: """
         INSERT INTO strata_remote_records VALUES (?, ?, ?, ?, ?)
-        ON CONFLICT (entity, record) DO UPDATE SET applied = max(applied, excluded.applied), etag = excluded.etag,
-          modified = excluded.modified
+        ON CONFLICT (entity, record) DO UPDATE SET applied = excluded.applied, etag = excluded.etag, modified = excluded.modified
+        WHERE excluded.applied >= applied
         """, [entity.name, record, number, copy?.etag, copy?.lastModified])
     guard let answer else { return AppliedAnswer() }
     var writer = try AnswerWriter(answer, catalog, account: sent.account, number: number, db)

@@ -22,6 +22,8 @@ struct ChangeRequest {
   let change: UnsentChange
   /// Whether the record was fetched for this.
   let wasFetched: Bool
+  /// The number of the request, if it is made now.
+  let number: Int64
   let db: Database
 
   /// What is to be sent.
@@ -152,12 +154,14 @@ struct ChangeRequest {
     for field in fields { if case .attribute = field.source { keys.insert(field.key) } }
     var body = try entity.adapter.json(of: record(row), fields: keys)
     for field in fields {
-      guard case .relation = field.source, let number = field.target, let target = catalog.entity(ofType: number),
+      guard case .relation = field.source, let type = field.target, let target = catalog.entity(ofType: type),
         let path = field.referencePath
       else { continue }
       var value = ArchiveValue.null
       if !row[field.slot].isNull, let other = try target.row(row[field.slot], db) {
-        let id = try ChangeRequest(catalog: catalog, entity: target, change: change, wasFetched: false, db: db).idJSON(
+        let id = try ChangeRequest(
+          catalog: catalog, entity: target, change: change, wasFetched: false, number: number, db: db
+        ).idJSON(
           other)
         value = entity.mapper.references[field.key] == nil ? id : try target.idValue(in: id)
       }
@@ -207,10 +211,11 @@ struct ChangeRequest {
     let lines = headers.fields.map { "\($0.name):\($0.value)" }.joined(separator: "\n")
     try db.execute(
       cached: """
-        UPDATE strata_remote_changes SET verb = ?, url = ?, body = ?, headers = ?, idempotency_key = ? WHERE number = ?
+        UPDATE strata_remote_changes SET verb = ?, url = ?, body = ?, headers = ?, idempotency_key = ?, request = ?
+        WHERE number = ?
         """,
       [
-        content.verb, catalog.configuration.url(content.path).absoluteString, body, lines, UUID().uuidString,
+        content.verb, catalog.configuration.url(content.path).absoluteString, body, lines, UUID().uuidString, number,
         change.number,
       ])
     for (field, value) in content.sent {

@@ -79,13 +79,15 @@ struct ChangeSender: Sendable {
   }
 
   private func freeze(_ number: Int64, _ wasFetched: Bool) async throws -> (ChangeRequest.Outcome, MappedEntity)? {
-    try await session.write { [catalog = session.catalog, account] db in
+    let request = session.nextNumber()
+    return try await session.write { [catalog = session.catalog, account] db in
       guard let change = try UnsentChange.fetch(number, db), change.account == account, !change.isRefused else {
         return nil
       }
       let entity = try catalog.known(change.entity)
-      let request = ChangeRequest(catalog: catalog, entity: entity, change: change, wasFetched: wasFetched, db: db)
-      return (try request.freeze(), entity)
+      let made = ChangeRequest(
+        catalog: catalog, entity: entity, change: change, wasFetched: wasFetched, number: request, db: db)
+      return (try made.freeze(), entity)
     }
   }
 
@@ -98,7 +100,6 @@ struct ChangeSender: Sendable {
     var request = HTTPRequest(frozen.verb, url, headers: HTTPHeaders(frozen.headers), body: frozen.body)
     request.headers["Idempotency-Key"] = "\"\(frozen.key)\""
     request.headers["Accept"] = "application/json"
-    let number = session.nextNumber()
     let asked = session.clock.now()
     let response: HTTPResponse
     do { response = try await session.client(account).answer(to: request) } catch let error as RemoteError {
@@ -119,7 +120,7 @@ struct ChangeSender: Sendable {
       return true
     }
     do {
-      let applied = try await acknowledge(change, entity, request, response, number, asked)
+      let applied = try await acknowledge(change, entity, request, response, frozen.number, asked)
       sending.sent += 1
       sending.conflicts += applied?.conflicts ?? 0
       session.tell(.didSend(shown), entity: entity.name, account: account)
@@ -127,10 +128,20 @@ struct ChangeSender: Sendable {
         session.tell(.conflicts(applied.conflicts), entity: entity.name, account: account)
       }
     } catch let error as RemoteError where error.code == .invalidBody {
-      try await refuse(change, error, shown, &sending)
+      // The server has the change, and nobody can read what it made of it: the same request has the same answer, or a better one.
+      let located = error.located(entity: entity.name, method: frozen.verb, url: url)
+      if change.attempts + 1 < Self.unreadableAnswers {
+        try await postpone(change.number, attempts: change.attempts + 1, because: located)
+        session.tell(.sendFailed(shown, located), entity: entity.name, account: account)
+      } else {
+        try await refuse(change, located, shown, keepsRequest: true, &sending)
+      }
     }
     return true
   }
+
+  /// After how many answers that cannot be read a change counts as refused.
+  private static let unreadableAnswers = 5
 
   private func acknowledge(
     _ change: UnsentChange, _ entity: MappedEntity, _ request: HTTPRequest, _ response: HTTPResponse, _ number: Int64,
@@ -270,14 +281,16 @@ struct ChangeSender: Sendable {
     }
   }
 
+  /// - Parameter keepsRequest: whether a retry is the same request, since this one has arrived.
   private func refuse(
-    _ change: UnsentChange, _ error: RemoteError, _ shown: RemoteChange, _ sending: inout RemoteSending
+    _ change: UnsentChange, _ error: RemoteError, _ shown: RemoteChange, keepsRequest: Bool = false,
+    _ sending: inout RemoteSending
   ) async throws {
     try await session.write { db in
       guard let known = try UnsentChange.fetch(change.number, db), known.request?.key == change.request?.key else {
         return
       }
-      try known.thaw(db)
+      if !keepsRequest { try known.thaw(db) }
       try db.execute(
         cached: """
           UPDATE strata_remote_changes

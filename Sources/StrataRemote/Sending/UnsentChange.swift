@@ -25,6 +25,8 @@ struct UnsentChange: Sendable {
     let body: Data?
     let headers: [HTTPHeaders.Field]
     let key: String
+    /// The number of the first try: the answer to a later one may be the one that the first had.
+    let number: Int64
   }
 
   init(_ row: Row) {
@@ -39,13 +41,15 @@ struct UnsentChange: Sendable {
     code = row["code"]
     reason = row["reason"]
     status = row["status"]
-    if let verb = row["verb"] as String?, let url = row["url"] as String?, let key = row["idempotency_key"] as String? {
+    if let verb = row["verb"] as String?, let url = row["url"] as String?, let key = row["idempotency_key"] as String?,
+      let number = row["request"] as Int64?
+    {
       let lines = (row["headers"] as String? ?? "").split(separator: "\n")
       let headers = lines.compactMap { line -> HTTPHeaders.Field? in
         guard let colon = line.firstIndex(of: ":") else { return nil }
         return .init(String(line[..<colon]), String(line[line.index(after: colon)...]))
       }
-      request = Frozen(verb: verb, url: url, body: row["body"], headers: headers, key: key)
+      request = Frozen(verb: verb, url: url, body: row["body"], headers: headers, key: key, number: number)
     } else {
       request = nil
     }
@@ -69,7 +73,7 @@ struct UnsentChange: Sendable {
     try db.execute(
       cached: """
         UPDATE strata_remote_changes
-        SET verb = NULL, url = NULL, body = NULL, headers = NULL, idempotency_key = NULL WHERE number = ?
+        SET verb = NULL, url = NULL, body = NULL, headers = NULL, idempotency_key = NULL, request = NULL WHERE number = ?
         """, [number])
     try db.execute(cached: "DELETE FROM strata_remote_sent WHERE number = ?", [number])
   }

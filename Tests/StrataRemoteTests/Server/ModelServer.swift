@@ -108,7 +108,7 @@ final class ModelServer: HTTPTransport {
     return response
   }
 
-  private var lostError: any Error { URLError(.networkConnectionLost) }
+  private var lostError: any Error { RemoteError(.cutOff, "the connection ended before the answer did") }
 
   private func answer(_ request: HTTPRequest, _ state: inout State) -> HTTPResponse {
     let parts = request.url.path.dropFirst(base.path.count + 1).split(separator: "/").map(String.init)
@@ -175,7 +175,12 @@ final class ModelServer: HTTPTransport {
     case "GET": return response(200, known.json, known.version)
     case "PATCH", "PUT":
       state.version += 1
-      var new = request.method == "PATCH" ? JSONMergePatch.apply(body, to: known.json) : body
+      // A record of a server has all its columns: what is removed is null.
+      var new = body
+      if request.method == "PATCH", case .object(var object) = known.json, case .object(let patch) = body {
+        for entry in patch.entries { object[entry.key] = entry.value }
+        new = .object(object)
+      }
       if case .object(var object) = new {
         object["id"] = known.json["id"]
         new = .object(object)

@@ -1,0 +1,345 @@
+import Foundation
+import GRDB
+import StrataCore
+import StrataRemote
+import StrataStore
+import StrataTestSupport
+import Synchronization
+
+/// Two clients, a server, faults and restarts; and an account of every value that anybody ever wrote, kept apart from the library.
+final class SyncSimulation {
+  /// What became of the last value that a client gave a field.
+  struct Edit {
+    let title: String
+    let field: String
+    let value: ArchiveValue
+  }
+
+  let seed: UInt64
+  private var random: SeededRandom
+  private let server = ModelServer(["projects": "[]", "todos": "[]"])
+  private var clients: [Client] = []
+  private var counter = 0
+  /// Every value that the server ever had, by field.
+  private let history = Mutex<[String: Set<ArchiveValue>]>([:])
+
+  private final class Client {
+    let file: URL
+    var office: Office
+    /// The last values given here: by the key of the record, which follows the server's.
+    var edits: [String: [String: ArchiveValue]] = [:]
+    var inserted: Set<String> = []
+    /// What was let go of on purpose.
+    var givenUp: [String: Set<String>] = [:]
+
+    init(file: URL, office: Office) { (self.file, self.office) = (file, office) }
+  }
+
+  struct Failure: Error, CustomStringConvertible {
+    let description: String
+  }
+
+  init(seed: UInt64) {
+    self.seed = seed
+    random = SeededRandom(seed: seed)
+  }
+
+  private func chance(_ percent: Int) -> Bool { random.below(100) < percent }
+
+  private func value() -> String {
+    counter += 1
+    return "v\(counter)"
+  }
+
+  func run(in folder: URL, steps: Int = 40) async throws {
+    for number in 0..<2 {
+      let file = folder.appendingPathComponent("\(seed)-\(number).sqlite")
+      clients.append(Client(file: file, office: try await open(file)))
+    }
+    for _ in 0..<steps { try await step() }
+    try await settle()
+    try await check()
+  }
+
+  private func open(_ file: URL) async throws -> Office {
+    var configuration = GRDB.Configuration()
+    configuration.busyMode = .timeout(5)
+    return try await Office(server, writer: DatabaseQueue(path: file.path, configuration: configuration))
+  }
+
+  // MARK: Steps
+
+  private func step() async throws {
+    let client = clients[random.below(2)]
+    setFault()
+    defer { server.state.withLock { $0.fault = nil } }
+    let step = random.below(12)
+    if Self.isTraced { print("— step \(step) of client \(clients.firstIndex { $0 === client } ?? 0)") }
+    switch step {
+    case 0, 1, 2: try await edit(client)
+    case 3: try await insert(client)
+    case 4: try await delete(client)
+    case 5: try await editServer()
+    case 6, 7:
+      try await tolerant { try await client.office.remote.refresh(Project.self) }
+      try await tolerant { try await client.office.remote.refresh(Todo.self) }
+    case 8, 9: try await tolerant { try await client.office.remote.send() }
+    case 10: try await interrupted(client)
+    default: client.office = try await open(client.file)
+    }
+    note()
+    try await trace(client)
+  }
+
+  static let isTraced = ProcessInfo.processInfo.environment["STRATA_SYNC_TRACE"] != nil
+
+  /// Prints what there is, for looking into a failure.
+  private func trace(_ client: Client) async throws {
+    guard Self.isTraced else { return }
+    for request in server.requests {
+      print("  \(request.method) \(request.url.path) \(request.body.map { String(decoding: $0, as: UTF8.self) } ?? "")")
+    }
+    server.forget()
+    for todo in try await client.office.todos() {
+      print("  here  \(todo.myId) \(todo.title) \(todo.desc ?? "-") \(todo.projectID ?? "-")")
+    }
+    for change in try await client.office.remote.changes() {
+      print(
+        "  queue \(change.number) \(change.entity) \(change.record) \(change.kind) \(change.state) \(change.columns)")
+    }
+    server.state.withLock { state in
+      for (id, record) in state.lists["todos"] ?? [] {
+        print(
+          "  there \(id) \(record.json["title"] ?? .null) \(record.json["description"] ?? .null) v\(record.version)")
+      }
+    }
+  }
+
+  private func setFault() {
+    guard chance(35) else { return }
+    let (kind, after) = (random.below(5), random.below(3))
+    let count = Mutex(0)
+    let shared = Shared(count)
+    server.state.withLock { state in
+      state.fault = { _ in
+        guard shared.next() == after else { return nil }
+        switch kind {
+        case 0: return .lost
+        case 1: return .answerLost
+        case 2: return .status(503)
+        case 3: return .body("[{\"id\": \"x\", ")
+        default: return .body("")
+        }
+      }
+    }
+  }
+
+  private final class Shared: Sendable {
+    private let count: Mutex<Int>
+    init(_ count: consuming sending Mutex<Int>) { self.count = count }
+    func next() -> Int {
+      count.withLock {
+        $0 += 1
+        return $0 - 1
+      }
+    }
+  }
+
+  /// Runs what may fail by a fault, and by nothing else.
+  private func tolerant<T>(_ body: () async throws -> T) async throws {
+    do { _ = try await body() } catch let error as RemoteError {
+      let expected: Set<RemoteError.Code> = [.notConnected, .cutOff, .timedOut, .unavailable, .invalidBody]
+      guard expected.contains(error.code) else {
+        throw Failure(description: "seed \(seed): \(error)")
+      }
+    } catch is CancellationError {}
+  }
+
+  private func edit(_ client: Client) async throws {
+    let todos = try await client.office.todos()
+    guard !todos.isEmpty else { return }
+    var todo = todos[random.below(todos.count)]
+    let projects = try await client.office.entities.fetchAll(Project.all())
+    let field: String
+    let new: ArchiveValue
+    switch random.below(3) {
+    case 0:
+      let value = value()
+      (todo.desc, field, new) = (value, "description", .string(value))
+    case 1:
+      todo.desc = nil
+      (field, new) = ("description", .null)
+    default:
+      guard !projects.isEmpty else { return }
+      let id = projects[random.below(projects.count)].myId
+      todo.projectID = id
+      (field, new) = ("project_id", .string(id))
+    }
+    try await client.office.entities.save(todo)
+    if field == "description" { client.edits[todo.title, default: [:]][field] = new }
+  }
+
+  private func insert(_ client: Client) async throws {
+    let title = value()
+    if chance(40) {
+      try await client.office.entities.save(Project(myId: "l-\(title)", name: title))
+      client.inserted.insert(title)
+      return
+    }
+    let projects = try await client.office.entities.fetchAll(Project.all())
+    let project = projects.isEmpty || chance(30) ? nil : projects[random.below(projects.count)].myId
+    try await client.office.entities.save(Todo(myId: "l-\(title)", title: title, projectID: project))
+    client.inserted.insert(title)
+  }
+
+  private func delete(_ client: Client) async throws {
+    let todos = try await client.office.todos()
+    guard !todos.isEmpty, chance(60) else { return }
+    let todo = todos[random.below(todos.count)]
+    try await client.office.writer.write { db in _ = try Todo.filter(Column("myId") == todo.myId).deleteAll(db) }
+    client.givenUp[todo.title, default: []].insert("*")
+    for other in clients { other.givenUp[todo.title, default: []].insert("deleted") }
+  }
+
+  private func editServer() async throws {
+    let ids = server.state.withLock { $0.lists["todos"]?.map(\.id) ?? [] }
+    guard !ids.isEmpty else {
+      return server.state.withLock { state in
+        state.version += 1
+        state.lists["todos"]?.append(
+          (
+            "z\(state.version)",
+            .init(
+              json: ["id": .string("z\(state.version)"), "title": .string("server\(state.version)")],
+              version: state.version)
+          ))
+      }
+    }
+    let id = ids[random.below(ids.count)]
+    if chance(20) {
+      let title = server.json("todos", id)?["title"]?.stringValue ?? ""
+      server.delete("todos", id)
+      for other in clients { other.givenUp[title, default: []].insert("deleted") }
+      return
+    }
+    server.edit("todos", id, #"{"description": "\#(value())"}"#)
+  }
+
+  private func interrupted(_ client: Client) async throws {
+    let pause = random.below(2000)
+    let remote = client.office.remote
+    let task = Task {
+      try await remote.send()
+      try await remote.refresh(Todo.self)
+    }
+    try await Task.sleep(for: .microseconds(pause))
+    task.cancel()
+    try await tolerant { try await task.value }
+    client.office = try await open(client.file)
+  }
+
+  private func note() {
+    let records = server.state.withLock { ($0.lists["todos"] ?? []).map(\.record.json) }
+    history.withLock { history in
+      for record in records {
+        let title = record["title"]?.stringValue ?? ""
+        history["\(title)/description", default: []].insert(record["description"] ?? .null)
+        history["title", default: []].insert(.string(title))
+      }
+      for record in server.state.withLock({ ($0.lists["projects"] ?? []).map(\.record.json) }) {
+        history["title", default: []].insert(record["name"] ?? .null)
+      }
+      for request in server.requests {
+        guard let body = request.body, let json = try? JSONReader().read(body) else { continue }
+        if let description = json["description"] { history["sent", default: []].insert(description) }
+      }
+    }
+  }
+
+  // MARK: The end
+
+  private func settle() async throws {
+    server.state.withLock { $0.fault = nil }
+    for _ in 0..<12 {
+      for client in clients {
+        client.office = try await open(client.file)
+        let remote = client.office.remote
+        for change in try await remote.changes() where change.state != .refused { try await remote.retry(change) }
+        try await remote.refresh(Project.self)
+        try await remote.refresh(Todo.self)
+        for conflict in try await remote.conflicts() {
+          let takesServer = chance(50)
+          if takesServer {
+            let record = conflict.record
+            let title = try await client.office.todo(record)?.title ?? ""
+            client.givenUp[title, default: []].insert("description")
+          }
+          try await remote.resolve(conflict, takesServer ? .server : .local)
+        }
+        try await remote.send()
+        note()
+      }
+      var isSettled = true
+      for client in clients {
+        try await client.office.remote.refresh(Project.self)
+        try await client.office.remote.refresh(Todo.self)
+        let left = try await client.office.remote.changes()
+        if left.contains(where: { $0.state != .refused }) { isSettled = false }
+        if try await !client.office.remote.conflicts().isEmpty { isSettled = false }
+      }
+      if isSettled { return }
+    }
+    var left: [String] = []
+    for client in clients { left += try await client.office.remote.changes().map { "\($0)" } }
+    throw Failure(description: "seed \(seed): it does not settle: \(left)")
+  }
+
+  private func check() async throws {
+    for (number, client) in clients.enumerated() {
+      let changes = try await client.office.remote.changes()
+      let refused = Dictionary(grouping: changes, by: \.entity).mapValues { Set($0.map(\.record)) }
+      let todos = try await client.office.todos()
+      // Each record is the server's, but for what the server refused.
+      for todo in todos where !(refused["Todo"]?.contains(todo.myId) ?? false) {
+        guard let json = server.json("todos", todo.myId) else {
+          throw Failure(
+            description: "seed \(seed), client \(number): \(todo) is not at the server, and nothing says why")
+        }
+        guard json["title"]?.stringValue == todo.title, json["description"]?.stringValue == todo.desc else {
+          throw Failure(description: "seed \(seed), client \(number): \(todo) is not \(json)")
+        }
+      }
+      let here = Set(todos.map(\.myId))
+      for id in server.state.withLock({ $0.lists["todos"]?.map(\.id) ?? [] }) where !here.contains(id) {
+        throw Failure(description: "seed \(seed), client \(number): the server's \(id) is not here")
+      }
+      // Whatever was made here arrived, once.
+      for title in client.inserted {
+        let known = history.withLock { $0["title"]?.contains(.string(title)) ?? false }
+        let isGivenUp = client.givenUp[title] != nil
+        guard known || isGivenUp else {
+          throw Failure(description: "seed \(seed), client \(number): \(title) never arrived")
+        }
+        let count = server.state.withLock { state in
+          (state.lists["todos"] ?? []).count { $0.record.json["title"]?.stringValue == title }
+            + (state.lists["projects"] ?? []).count { $0.record.json["name"]?.stringValue == title }
+        }
+        guard count <= 1 else {
+          throw Failure(description: "seed \(seed), client \(number): \(title) arrived \(count) times")
+        }
+      }
+      // The last value of each field arrived, or stands in a change that was refused, or was given up on purpose.
+      for (title, fields) in client.edits {
+        for (field, value) in fields {
+          if client.givenUp[title] != nil { continue }
+          let arrived = history.withLock {
+            ($0["\(title)/\(field)"]?.contains(value) ?? false) || ($0["sent"]?.contains(value) ?? false)
+          }
+          guard arrived else {
+            throw Failure(description: "seed \(seed), client \(number): \(field) of \(title) never arrived")
+          }
+        }
+      }
+    }
+  }
+}

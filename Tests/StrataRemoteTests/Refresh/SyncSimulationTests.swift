@@ -1,0 +1,23 @@
+import Foundation
+import StrataTestSupport
+import Testing
+
+@Suite("Two clients and a server")
+struct SyncSimulationTests {
+  private static let first = ProcessInfo.processInfo.environment["STRATA_SYNC_SEED"].flatMap(UInt64.init) ?? 1
+  private static let rounds = ProcessInfo.processInfo.environment["STRATA_SYNC_ROUNDS"].flatMap(UInt64.init) ?? 40
+
+  @Test("Every edit arrives once, or waits, or is refused and listed; nothing comes of an answer that failed")
+  func rounds() async throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("strata-sync-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }  // What is left of a test is the system's to remove.
+    for seed in Self.first..<Self.first + Self.rounds {
+      let simulation = SyncSimulation(seed: seed)
+      do { try await simulation.run(in: folder) } catch {
+        Issue.record("seed \(seed): \(error)")
+        return
+      }
+    }
+  }
+}
