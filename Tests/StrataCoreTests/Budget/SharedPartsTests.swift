@@ -66,7 +66,8 @@ import StrataTestSupport
       var writer = JSONWriter()
       writer.limits = limits
       #expect(archiveError(.limitExceeded) { _ = try writer.write(value) }?.limit == .outputSize)
-      #expect(archiveError(.limitExceeded) { _ = try ArchiveEncoder(limits: limits).encode(value) }?.limit == .outputSize)
+      #expect(
+        archiveError(.limitExceeded) { _ = try ArchiveEncoder(limits: limits).encode(value) }?.limit == .outputSize)
     }
   }
 

@@ -332,6 +332,9 @@ final class SyncSimulation {
       for (title, fields) in client.edits {
         for (field, value) in fields {
           if client.givenUp[title] != nil { continue }
+          if let todo = todos.first(where: { $0.title == title }), refused["Todo"]?.contains(todo.myId) ?? false {
+            continue
+          }
           let arrived = history.withLock {
             ($0["\(title)/\(field)"]?.contains(value) ?? false) || ($0["sent"]?.contains(value) ?? false)
           }

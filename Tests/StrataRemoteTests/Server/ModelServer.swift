@@ -37,7 +37,7 @@ final class ModelServer: HTTPTransport {
   }
 
   let state = Mutex(State())
-  let base = URL(string: "https://example.com/api")!
+  let base = parsed("https://example.com/api", URL.init(string:))
 
   init(_ lists: [String: String] = [:]) {
     for (name, json) in lists { set(name, json) }
@@ -45,7 +45,7 @@ final class ModelServer: HTTPTransport {
 
   /// Replaces a list.
   func set(_ list: String, _ json: String) {
-    let value = try! JSONReader().read(Data(json.utf8))
+    let value = parsed(json) { try? JSONReader().read(Data($0.utf8)) }
     state.withLock { state in
       state.version += 1
       state.lists[list] = (value.arrayValue ?? []).map { record in
@@ -77,13 +77,13 @@ final class ModelServer: HTTPTransport {
 
   /// Changes a record at the server.
   func edit(_ list: String, _ id: String, _ json: String) {
-    let patch = try! JSONReader().read(Data(json.utf8))
+    let patch = parsed(json) { try? JSONReader().read(Data($0.utf8)) }
     state.withLock { state in
       state.version += 1
       guard let place = state.lists[list]?.firstIndex(where: { $0.id == id }) else { return }
-      let old = state.lists[list]![place].record.json
-      state.lists[list]![place].record.json = JSONMergePatch.apply(patch, to: old)
-      state.lists[list]![place].record.version = state.version
+      let old = state.lists[list, default: []][place].record.json
+      state.lists[list, default: []][place].record.json = JSONMergePatch.apply(patch, to: old)
+      state.lists[list, default: []][place].record.version = state.version
     }
   }
 
@@ -117,7 +117,8 @@ final class ModelServer: HTTPTransport {
       var headers = headers
       if let version, sendsETags { headers["ETag"] = "\"v\(version)\"" }
       return HTTPResponse(
-        status, headers: headers, body: json.map { try! JSONWriter().write($0) } ?? Data(), url: request.url)
+        status, headers: headers, body: json.map { json in parsed(json) { try? JSONWriter().write($0) } } ?? Data(),
+        url: request.url)
     }
     guard let list = parts.first, state.lists[list] != nil else { return response(404) }
     if let status = state.refuses?(request) { return response(status) }
@@ -167,7 +168,7 @@ final class ModelServer: HTTPTransport {
     guard let place = state.lists[list]?.firstIndex(where: { $0.id == parts[1] }) else {
       return response(404, nil, nil)
     }
-    let known = state.lists[list]![place].record
+    let known = state.lists[list, default: []][place].record
     if let tag = request.headers["If-Match"], tag != "\"v\(known.version)\"" {
       return response(412, known.json, known.version)
     }
@@ -185,13 +186,19 @@ final class ModelServer: HTTPTransport {
         object["id"] = known.json["id"]
         new = .object(object)
       }
-      state.lists[list]![place].record = Record(json: new, version: state.version)
+      state.lists[list, default: []][place].record = Record(json: new, version: state.version)
       return response(200, new, state.version)
     case "DELETE":
       state.version += 1
-      state.lists[list]!.remove(at: place)
+      state.lists[list, default: []].remove(at: place)
       return response(204, nil, nil)
     default: return response(405, nil, nil)
     }
   }
+}
+
+/// What a text of the tests' own is; the tests end where it is none.
+private func parsed<Text, Value>(_ text: Text, _ parse: (Text) -> Value?) -> Value {
+  guard let value = parse(text) else { fatalError("cannot be read: \(text)") }
+  return value
 }
