@@ -3,9 +3,10 @@ internal import StrataStore
 
 /// What a mapper knows of the type of its entity.
 protocol EntityMapperBox: Sendable {
-  var type: any Entity.Type { get }
-  /// The adapter, with those of other entities wherever these are met.
-  func adapter(with others: [any EntityMapperBox]) throws -> any EntityAdapter
+  /// The entity in the catalog of a store; `nil` where it is not there.
+  func number(in catalog: EntityCatalog) -> Int?
+  /// The adapter for an entity of a catalog, with those of other entities wherever these are met.
+  func adapter(of number: Int, with others: [any EntityMapperBox]) throws -> any EntityAdapter
   func extended<Root>(_ adapter: JSONAdapter<Root>) throws -> JSONAdapter<Root>
 }
 
@@ -20,11 +21,12 @@ protocol EntityAdapter: Sendable {
 
 struct TypedEntityMapper<E: Entity>: EntityMapperBox {
   let keys: JSONMapping<E>
-  var type: any Entity.Type { E.self }
+
+  func number(in catalog: EntityCatalog) -> Int? { catalog.number(of: E.self) }
 
   private func own() throws -> JSONAdapter<E> { try JSONAdapter(JSONMapping<E>.model.merging(keys)) }
 
-  func adapter(with others: [any EntityMapperBox]) throws -> any EntityAdapter {
+  func adapter(of number: Int, with others: [any EntityMapperBox]) throws -> any EntityAdapter {
     var adapter = try own()
     for other in others { adapter = try other.extended(adapter) }
     return TypedEntityAdapter(adapter: adapter)

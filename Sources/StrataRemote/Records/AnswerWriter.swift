@@ -75,6 +75,10 @@ struct AnswerWriter {
       try keepLists()
     }
     try resolveReferences()
+    // A document is what the server sent.
+    for place in nodes.nodes.indices where self.entity(place)?.mapper.isOfDocuments ?? false {
+      nodes.nodes[place].isMerged = true
+    }
     let writer = EntityWriter(nodes, catalog.store.catalog, matching: nil, db)
     result.report = try ChangeTriggers.passed(db) { try writer.run() }
     for place in nodes.nodes.indices { records[place] = writer.primaryKey(ofNode: place)?.first }
@@ -236,17 +240,14 @@ struct AnswerWriter {
       try changes.setBase(entity, record, field.column, nil)
       return true
     }
-    try note(entity, record, field, path: field.key, base: base, server: incoming)
+    try note(entity, record, .init(field: field.column, part: .whole, path: field.key, base: base, server: incoming))
     try changes.setBase(entity, record, field.column, incoming)
     return false
   }
 
-  private mutating func note(
-    _ entity: MappedEntity, _ record: DatabaseValue, _ field: MappedEntity.Field, path: String, base: DatabaseValue,
-    server: DatabaseValue
-  ) throws {
-    try changes.setConflict(
-      entity, record, field.column, .init(path: path, base: base, server: server), account: account)
+  private mutating func note(_ entity: MappedEntity, _ record: DatabaseValue, _ conflict: LocalChanges.Conflict) throws
+  {
+    try changes.setConflict(entity, record, conflict.field, conflict, account: account)
     result.conflicts += 1
   }
 
@@ -283,16 +284,19 @@ struct AnswerWriter {
       nodes.nodes[place].values[attribute] = value
       guard let old = bases[column], let field = entity.field(column: column) else { continue }
       let stored = try type.stored(value, declared, in: table)
-      let whole = declared.isPlain ? server[key] ?? .null : completed[key] ?? .null
+      let whole = (declared.isPlain || entity.mapper.isOfDocuments ? server : completed)[key] ?? .null
       let sent = try type.stored(whole, declared, in: table)
       if stored.isExactly(sent) {
         try changes.setBase(entity, record, column, nil)
         continue
       }
       try changes.setBase(entity, record, column, sent)
-      let conflict = merged.conflicts.first { $0.path.components.first == .key(key) }
-      if let conflict {
-        try note(entity, record, field, path: conflict.path.description, base: old, server: sent)
+      try changes.updateConflicts(entity, record, field, server: sent, local: stored)
+      for conflict in merged.conflicts where conflict.path.components.first == .key(key) {
+        let part = ValuePart(conflict.path)
+        try note(
+          entity, record,
+          .init(field: column, part: part, path: conflict.path.description, base: old, server: sent))
       }
     }
     nodes.nodes[place].isMerged = true

@@ -37,8 +37,8 @@ struct Refreshing: Sendable {
   var url: URL {
     switch request.target {
     case .list(let path, let query):
-      session.configuration.url(path ?? [entity.mapper.path], query: query)
-    case .one(let id): session.configuration.url([entity.mapper.path, id])
+      session.configuration.url(path ?? entity.path, query: query)
+    case .one(let id): session.configuration.url(entity.path + [id])
     }
   }
 

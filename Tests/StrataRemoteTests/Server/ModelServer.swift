@@ -179,7 +179,10 @@ final class ModelServer: HTTPTransport {
       // A record of a server has all its columns: what is removed is null.
       var new = body
       if request.method == "PATCH", case .object(var object) = known.json, case .object(let patch) = body {
-        for entry in patch.entries { object[entry.key] = entry.value }
+        for entry in patch.entries {
+          object[entry.key] =
+            entry.value.isNull ? .null : JSONMergePatch.apply(entry.value, to: object[entry.key] ?? .null)
+        }
         new = .object(object)
       }
       if case .object(var object) = new {
