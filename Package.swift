@@ -113,7 +113,7 @@ let package = Package(
     .target(
       name: "StrataTool",
       dependencies: [
-        "StrataCore", "StrataLegacy", "StrataStore", "StrataRemote",
+        "StrataCore", "StrataLegacy", "StrataStore", "StrataRemote", .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "FlyingFox", package: "FlyingFox"),
       ],

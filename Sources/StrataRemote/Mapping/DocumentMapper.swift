@@ -13,7 +13,7 @@ struct DocumentMapper: EntityMapperBox {
     DocumentAdapter(mapper: self, number: number)
   }
 
-  func extended<Root>(_ adapter: JSONAdapter<Root>) throws -> JSONAdapter<Root> { adapter }
+  func extended<Root>(_ adapter: JSONAdapter<Root>) -> JSONAdapter<Root> { adapter }
 
   /// Where a document has its id; `nil` where it has none.
   func place(of document: ArchiveValue) -> ValuePath? {

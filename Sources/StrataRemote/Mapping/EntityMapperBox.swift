@@ -7,7 +7,7 @@ protocol EntityMapperBox: Sendable {
   func number(in catalog: EntityCatalog) -> Int?
   /// The adapter for an entity of a catalog, with those of other entities wherever these are met.
   func adapter(of number: Int, with others: [any EntityMapperBox]) throws -> any EntityAdapter
-  func extended<Root>(_ adapter: JSONAdapter<Root>) throws -> JSONAdapter<Root>
+  func extended<Root>(_ adapter: JSONAdapter<Root>) -> JSONAdapter<Root>
 }
 
 /// JSON of an entity, both ways.
@@ -28,11 +28,14 @@ struct TypedEntityMapper<E: Entity>: EntityMapperBox {
 
   func adapter(of number: Int, with others: [any EntityMapperBox]) throws -> any EntityAdapter {
     var adapter = try own()
-    for other in others { adapter = try other.extended(adapter) }
+    for other in others { adapter = other.extended(adapter) }
     return TypedEntityAdapter(adapter: adapter)
   }
 
-  func extended<Root>(_ adapter: JSONAdapter<Root>) throws -> JSONAdapter<Root> { adapter.using(try own()) }
+  func extended<Root>(_ adapter: JSONAdapter<Root>) -> JSONAdapter<Root> {
+    // A mapper whose keys do not fit is told of by itself.
+    (try? own()).map { adapter.using($0) } ?? adapter
+  }
 }
 
 struct TypedEntityAdapter<E: Entity>: EntityAdapter {

@@ -132,10 +132,9 @@ private struct RemoteCatalogBuilder {
       note("the column \(idColumn) of the server's id needs a unique index", mapper)
     }
     for name in mapper.references.keys.sorted() {
-      let isOne = type.relations.contains { relation in
-        if case .toOne = relation.kind { relation.key == name } else { false }
+      if !type.relations.contains(where: { $0.key == name }) {
+        note("\(name) is no relation, so that JSON cannot hold ids for it", mapper)
       }
-      if !isOne { note("\(name) is no relation to one, so that JSON cannot hold it as an id", mapper) }
     }
     let fields =
       try attributeFields(mapper, type, table, adapter, except: [table.primaryKey[0], idSlot])

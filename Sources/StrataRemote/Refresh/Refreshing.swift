@@ -88,7 +88,7 @@ struct Refreshing: Sendable {
     let applied = try writer.run(
       entity, copy: isOne ? pages.copy : nil, isWhole: isWhole, among: isWhole ? scope?(db) : nil)
     // Of an answer that did not count in full, "not modified" would say nothing about what was left out.
-    if let copy = pages.copy, applied.kept == 0, applied.passedOver == 0 {
+    if let copy = pages.copy, applied.kept == 0, applied.passedOver == 0, applied.awaited == 0 {
       try save(copy, number, db)
     } else {
       try db.execute(

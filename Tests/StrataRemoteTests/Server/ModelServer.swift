@@ -34,6 +34,8 @@ final class ModelServer: HTTPTransport {
     var refuses: (@Sendable (HTTPRequest) -> Int?)?
     var acceptsIDs = false
     var sendsETags = true
+    /// Whether a null in a PATCH takes the key away, as RFC 7396 has it; else it becomes null, as in a column.
+    var removesNulls = false
   }
 
   let state = Mutex(State())
@@ -111,7 +113,8 @@ final class ModelServer: HTTPTransport {
   private var lostError: any Error { RemoteError(.cutOff, "the connection ended before the answer did") }
 
   private func answer(_ request: HTTPRequest, _ state: inout State) -> HTTPResponse {
-    let parts = request.url.path.dropFirst(base.path.count + 1).split(separator: "/").map(String.init)
+    let path = request.url.path(percentEncoded: true).dropFirst(base.path.count + 1)
+    let parts = path.split(separator: "/").map { $0.removingPercentEncoding ?? String($0) }
     let (headers, sendsETags) = (state.headers, state.sendsETags)
     func response(_ status: Int, _ json: ArchiveValue? = nil, _ version: Int? = nil) -> HTTPResponse {
       var headers = headers
@@ -178,7 +181,9 @@ final class ModelServer: HTTPTransport {
       state.version += 1
       // A record of a server has all its columns: what is removed is null.
       var new = body
-      if request.method == "PATCH", case .object(var object) = known.json, case .object(let patch) = body {
+      if request.method == "PATCH", state.removesNulls {
+        new = JSONMergePatch.apply(body, to: known.json)
+      } else if request.method == "PATCH", case .object(var object) = known.json, case .object(let patch) = body {
         for entry in patch.entries {
           object[entry.key] =
             entry.value.isNull ? .null : JSONMergePatch.apply(entry.value, to: object[entry.key] ?? .null)
