@@ -8,5 +8,6 @@ struct StrataCommand: ParsableCommand {
     subcommands: [
       TourCommand.self, EncodeCommand.self, DecodeCommand.self, InspectCommand.self, VerifyCommand.self,
       SalvageCommand.self, ConvertCommand.self, DiffCommand.self, MergeCommand.self, StoreCommand.self,
+      ServeCommand.self,
     ])
 }
