@@ -10,11 +10,12 @@ enum HTTPTime {
   /// - Parameter now: a year of two digits is the last such one that is not more than 50 years after this.
   static func date(_ text: String, now: Date) -> Date? {
     // The day of the month of asctime may have a space in place of its first digit.
-    let text = text.trimmingCharacters(in: .whitespaces).replacingOccurrences(of: "  ", with: " ")
-    for form in ["EEE, dd MMM yyyy HH:mm:ss 'GMT'", "EEEE, dd-MMM-yy HH:mm:ss 'GMT'", "EEE MMM d HH:mm:ss yyyy"] {
+    let text = text.trimmingCharacters(in: .whitespaces).replacingOccurrences(of: "  ", with: " 0")
+    for form in ["EEE, dd MMM yyyy HH:mm:ss 'GMT'", "EEEE, dd-MMM-yy HH:mm:ss 'GMT'", "EEE MMM dd HH:mm:ss yyyy"] {
       let formatter = formatter(form)
       formatter.twoDigitStartDate = formatter.calendar.date(byAdding: .year, value: -50, to: now)
-      if let date = formatter.date(from: text) { return date }
+      // A formatter also takes what only looks like its form, and other days of the week.
+      if let date = formatter.date(from: text), formatter.string(from: date) == text { return date }
     }
     return nil
   }

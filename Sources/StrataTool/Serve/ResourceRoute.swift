@@ -37,13 +37,17 @@ enum ResourceRoute: Sendable, Hashable {
     }
   }
 
-  /// The member by which records lead to one of a list: `project_id` for `projects`.
-  static func reference(to list: String) -> String { singular(list) + "_id" }
+  /// The members by which records may lead to one of a list: `project_id` for `projects`, and for `movies` both `movie_id` and
+  /// `movy_id`, since only a dictionary knows which of them is meant.
+  static func references(to list: String) -> [String] { singulars(list).map { $0 + "_id" } }
 
-  /// `projects` → `project`, `categories` → `category`, `boxes` → `box`; what does not end so stays.
-  private static func singular(_ plural: String) -> String {
-    if plural.hasSuffix("ies"), plural.count > 4 { return plural.dropLast(3) + "y" }
-    for end in ["sses", "shes", "ches", "xes"] where plural.hasSuffix(end) { return String(plural.dropLast(2)) }
-    return plural.hasSuffix("s") && !plural.hasSuffix("ss") ? String(plural.dropLast()) : plural
+  private static func singulars(_ plural: String) -> [String] {
+    guard plural.hasSuffix("s"), !plural.hasSuffix("ss") else { return [plural] }
+    var singulars = [String(plural.dropLast())]
+    if plural.hasSuffix("ies") { singulars.append(plural.dropLast(3) + "y") }
+    if ["ses", "xes", "zes", "shes", "ches"].contains(where: plural.hasSuffix) {
+      singulars.append(String(plural.dropLast(2)))
+    }
+    return singulars
   }
 }

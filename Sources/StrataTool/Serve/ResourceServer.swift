@@ -122,8 +122,10 @@ struct ResourceServer: Sendable {
     let query = try ResourceQuery(url, pageSize: options.pageSize)
     var found = list.records
     if case .nested(let parent, let id, _) = route {
-      let member = ResourceRoute.reference(to: parent)
-      found = found.filter { $0.json[member]?.scalarText.map { ExactKey.isSame($0, id) } ?? false }
+      let members = ResourceRoute.references(to: parent)
+      found = found.filter { record in
+        members.contains { record.json[$0]?.scalarText.map { ExactKey.isSame($0, id) } ?? false }
+      }
     }
     if !query.filters.isEmpty { found = found.filter { query.matches($0.json) } }
     return ResourcePage(found, query.window, url: url)
