@@ -39,7 +39,8 @@ final class ServeListener: Sendable {
   /// - Throws: ``ToolError`` where it cannot listen at the port.
   func run() async throws {
     let server = HTTPServer(
-      address: try .inet(ip4: "127.0.0.1", port: port), timeout: 60 + latency / .seconds(1), logger: .disabled,
+      address: try .inet(ip4: "127.0.0.1", port: port), timeout: 60 + latency / .seconds(1), pool: PromptSocketPool(),
+      logger: .disabled,
       handler: ClosureHTTPHandler { try await self.answer($0) })
     do {
       try await withThrowingTaskGroup(of: Void.self) { group in
@@ -82,10 +83,12 @@ final class ServeListener: Sendable {
 
   private func answer(_ request: FlyingFox.HTTPRequest) async throws -> FlyingFox.HTTPResponse {
     let body = try await content(of: request)
-    if latency > .zero { try await Task.sleep(for: latency) }
     let target = Self.target(of: request)
     let response: StrataRemote.HTTPResponse
-    if let url = Self.url(of: request, target) {
+    if !(await waited()) {
+      let problem = Problem(503, "the server stops; try again when it runs", headers: ["Retry-After": "1"])
+      response = problem.response(url: URL(filePath: "/"))
+    } else if let url = Self.url(of: request, target) {
       var headers = StrataRemote.HTTPHeaders()
       for (name, value) in request.headers { headers.add(name.rawValue, value) }
       let known = StrataRemote.HTTPRequest(request.method.rawValue, url, headers: headers, body: body)
@@ -97,6 +100,14 @@ final class ServeListener: Sendable {
     }
     events.send(.answered("\(request.method.rawValue) \(target) → \(response.status)"))
     return Self.message(response, isCutOff: body.count > sizeLimit)
+  }
+
+  /// Waits as long as each answer does.
+  ///
+  /// - Returns: false where the server stops meanwhile.
+  private func waited() async -> Bool {
+    guard latency > .zero else { return true }
+    return (try? await Task.sleep(for: latency)) != nil
   }
 
   /// The content of a request, or its beginning where it is too long, which is then longer than the limit.

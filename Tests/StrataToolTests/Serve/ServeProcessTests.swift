@@ -95,7 +95,7 @@ struct ServeProcessTests {
     // The request has to be there; what it waits for would take minutes.
     try await Task.sleep(for: .milliseconds(300))
     #expect(server.stop() == 0)
-    await #expect(throws: RemoteError.self) { try await waiting.value }
+    try await waiting.value.expectProblem(503, "stops")
   }
 
   @Test("A port that is in use is an error, and one that nobody uses any more is not")
