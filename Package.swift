@@ -115,13 +115,15 @@ let package = Package(
       dependencies: [
         "StrataCore", "StrataLegacy", "StrataStore", "StrataRemote", .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
-        .product(name: "FlyingFox", package: "FlyingFox"),
+        .product(name: "FlyingFox", package: "FlyingFox"), .product(name: "FlyingSocks", package: "FlyingFox"),
       ],
       swiftSettings: features),
     .executableTarget(name: "strata-cli", dependencies: ["StrataTool"], swiftSettings: features),
     .testTarget(
       name: "StrataToolTests",
-      dependencies: ["StrataCore", "StrataLegacy", "StrataStore", "StrataTool", "StrataTestSupport", "strata-cli"],
+      dependencies: [
+        "StrataCore", "StrataLegacy", "StrataRemote", "StrataStore", "StrataTool", "StrataTestSupport", "strata-cli",
+      ],
       swiftSettings: features),
   ]
 )
