@@ -123,6 +123,7 @@ let package = Package(
       name: "StrataToolTests",
       dependencies: [
         "StrataCore", "StrataLegacy", "StrataRemote", "StrataStore", "StrataTool", "StrataTestSupport", "strata-cli",
+        .product(name: "GRDB", package: "GRDB.swift"),
       ],
       swiftSettings: features),
   ]
