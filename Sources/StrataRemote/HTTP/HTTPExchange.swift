@@ -18,40 +18,84 @@ final class HTTPExchange: Sendable {
 
   private let request: HTTPRequest
   private let sizeLimit: Int
+  private let worker: DispatchQueue
   private let state = Mutex(State())
 
-  init(_ request: HTTPRequest, sizeLimit: Int) { (self.request, self.sizeLimit) = (request, sizeLimit) }
+  /// - Parameter worker: where the task is made, started and cancelled, which waits for a queue of the session. Where that reads a fast
+  ///   answer, it waits long, and would keep the threads that all tasks of the process share; and whoever cancels may hold locks of the
+  ///   runtime (swift-corelibs-foundation#5412).
+  init(_ request: HTTPRequest, sizeLimit: Int, worker: DispatchQueue) {
+    (self.request, self.sizeLimit, self.worker) = (request, sizeLimit, worker)
+  }
 
   /// Makes the task and lets it run, unless the exchange has ended before.
   func start(
     _ continuation: CheckedContinuation<HTTPResponse, any Error>, timeout: Duration,
-    task make: () throws -> URLSessionDataTask
+    task make: @escaping @Sendable () throws -> URLSessionDataTask
   ) {
-    let early = state.withLock {
-      if $0.outcome == nil { $0.continuation = continuation }
-      return $0.outcome
+    let end = ContinuousClock.now.advanced(by: timeout)
+    let early = state.withLock { state -> Result<HTTPResponse, any Error>? in
+      if let outcome = state.outcome { return outcome }
+      state.continuation = continuation
+      state.timer = Task { await self.watch(until: end) }
+      return nil
     }
     if let early { return continuation.resume(with: early) }
+    worker.async { self.run(make) }
+  }
+
+  private func run(_ make: () throws -> URLSessionDataTask) {
+    guard state.withLock({ $0.outcome == nil }) else { return }
     let task: URLSessionDataTask
     do { task = try make() } catch { return finish(.failure(error)) }
-    let timer = Task {
-      // Only cancellation ends the sleep early, and then there is nothing to do.
-      guard (try? await Task.sleep(for: timeout)) != nil else { return }
-      finish(
-        .failure(RemoteError(.timedOut, "the answer was not there in time; a faster one or a longer timeout is needed"))
-      )
-    }
     let isOver = state.withLock {
-      guard $0.outcome == nil else { return true }
-      ($0.task, $0.timer) = (task, timer)
-      return false
+      if $0.outcome == nil { $0.task = task }
+      return $0.outcome != nil
     }
     task.resume()
-    if isOver {
-      timer.cancel()
-      Self.cancel(task)
-    }
+    // Only a task that was started tells its end.
+    if isOver { task.cancel() }
   }
+
+  /// Ends the exchange when its time is over.
+  private func watch(until end: ContinuousClock.Instant) async {
+    #if canImport(FoundationNetworking)
+      guard await redirectionEnds(until: end) else { return }
+    #endif
+    // Only cancellation ends the sleep early, and then there is nothing to do.
+    guard (try? await Task.sleep(until: end, clock: .continuous)) != nil else { return }
+    finish(
+      .failure(RemoteError(.timedOut, "the answer was not there in time; a faster one or a longer timeout is needed")))
+  }
+
+  #if canImport(FoundationNetworking)
+    /// Looks after the content of a redirection, which the session keeps for itself and tells when it is whole, until another head is told.
+    ///
+    /// - Returns: whether there is anything left to wait for.
+    private func redirectionEnds(until end: ContinuousClock.Instant) async -> Bool {
+      var began: ContinuousClock.Instant?
+      while ContinuousClock.now.duration(to: end) > Self.lookingInterval {
+        // As in `watch`.
+        guard (try? await Task.sleep(for: Self.lookingInterval)) != nil else { return false }
+        let (task, isTold) = state.withLock { ($0.task, $0.response != nil || $0.outcome != nil) }
+        if isTold { return true }
+        let expected = task?.countOfBytesExpectedToReceive ?? 0
+        // 0 is that of a task that has no head yet, and -1 that of content without a length.
+        guard expected != 0 else { continue }
+        let start = began ?? .now
+        began = start
+        guard expected <= Int64(sizeLimit), start.duration(to: .now) < Self.longestRedirection else {
+          finish(.failure(tooLarge))
+          return false
+        }
+      }
+      return true
+    }
+
+    private static let lookingInterval = Duration.milliseconds(100)
+    /// How long the content of a redirection may take, which nobody can count.
+    private static let longestRedirection = Duration.seconds(3)
+  #endif
 
   /// Ends the exchange; later calls change nothing.
   func finish(_ outcome: Result<HTTPResponse, any Error>) {
@@ -64,13 +108,11 @@ final class HTTPExchange: Sendable {
     }
     guard let ended else { return }
     ended.timer?.cancel()
-    if let task = ended.task, case .failure = outcome { Self.cancel(task) }
+    if let task = ended.task, case .failure = outcome { cancel(task) }
     ended.continuation?.resume(with: outcome)
   }
 
-  /// Elsewhere, because cancelling waits for a queue of the session, and this may run with locks of the runtime held
-  /// (swift-corelibs-foundation#5412).
-  private static func cancel(_ task: URLSessionDataTask) { DispatchQueue.global().async { task.cancel() } }
+  private func cancel(_ task: URLSessionDataTask) { worker.async { task.cancel() } }
 
   /// The head of the answer is there.
   func receive(_ response: URLResponse) {
@@ -99,7 +141,12 @@ final class HTTPExchange: Sendable {
   }
 
   /// The task of the session is over.
-  func complete(_ error: (any Error)?) {
+  ///
+  /// - Parameter head: the head of the answer as the task has it. On Linux nothing else tells of a redirection that names no place, whose
+  ///   content is lost.
+  func complete(_ error: (any Error)?, head: URLResponse? = nil) {
+    let isUntold = state.withLock { $0.response == nil && $0.outcome == nil }
+    if error == nil, isUntold, let head { receive(head) }
     let response = state.withLock { $0.response }
     if let error { return finish(.failure(RemoteError(transport: error, hasHead: response != nil))) }
     guard let response else {
@@ -111,7 +158,7 @@ final class HTTPExchange: Sendable {
     guard hasValidLength(response) else {
       return finish(.failure(RemoteError(.invalidResponse, "the length of the answer is no number; digits are needed")))
     }
-    if let length = contentLength(of: response), response.body.count < length {
+    if !isUntold, let length = contentLength(of: response), response.body.count < length {
       return finish(.failure(RemoteError(.cutOff, "the answer is shorter than it says; the whole is needed")))
     }
     finish(.success(response))

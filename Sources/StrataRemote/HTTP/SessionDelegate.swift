@@ -1,3 +1,4 @@
+internal import Dispatch
 internal import Foundation
 internal import Synchronization
 
@@ -9,6 +10,8 @@ internal import Synchronization
 /// exchanges that run.
 final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
   private let exchanges = Mutex<[Int: HTTPExchange]>([:])
+  /// Where all is done that waits for a queue of the session. It has a thread of its own.
+  let worker = DispatchQueue(label: "StrataRemote.SessionDelegate.worker")
 
   var count: Int { exchanges.withLock { $0.count } }
 
@@ -40,7 +43,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
   }
 
   func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-    exchanges.withLock { $0.removeValue(forKey: task.taskIdentifier) }?.complete(error)
+    exchanges.withLock { $0.removeValue(forKey: task.taskIdentifier) }?.complete(error, head: task.response)
   }
 
   /// Nobody is asked who it is: the 401 is the answer.
@@ -51,7 +54,8 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
     #if canImport(FoundationNetworking)
       // Comes after the whole answer, and without a credential the default handling never ends the task.
       exchange(of: task)?.complete(nil)
-      completionHandler(.cancelAuthenticationChallenge, nil)
+      // It waits for the queue of the session, which makes this call.
+      worker.async { completionHandler(.cancelAuthenticationChallenge, nil) }
     #else
       completionHandler(.performDefaultHandling, nil)
     #endif

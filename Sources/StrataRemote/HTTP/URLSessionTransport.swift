@@ -26,7 +26,7 @@ public final class URLSessionTransport: HTTPTransport {
     copy.httpCookieAcceptPolicy = .never
     copy.httpCookieStorage = nil
     copy.urlCredentialStorage = nil
-    session = URLSession(configuration: copy, delegate: delegate, delegateQueue: nil)
+    session = URLSession(configuration: copy, delegate: delegate, delegateQueue: SessionQueue())
   }
 
   deinit { invalidate() }
@@ -40,7 +40,7 @@ public final class URLSessionTransport: HTTPTransport {
     guard isFirst else { return }
     // Before the session, whose delegate may hear nothing of its tasks after that.
     delegate.failAll(Self.invalidated)
-    session.invalidateAndCancel()
+    delegate.worker.async { [session] in session.invalidateAndCancel() }
   }
 
   /// How many tasks of the session have not ended.
@@ -57,7 +57,7 @@ public final class URLSessionTransport: HTTPTransport {
   ///   `invalidResponse`, `redirected`, and `invalidConfiguration` where the URL is none of HTTP with a host, or a header or the method has characters that RFC
   ///   9110, sections 5.5 and 5.6.2, forbids; `CancellationError`.
   public func send(_ request: HTTPRequest, sizeLimit: Int, timeout: Duration) async throws -> HTTPResponse {
-    let end = ContinuousClock.now.advanced(by: timeout)
+    let end = ContinuousClock.now.advanced(by: min(timeout, Self.greatestTimeout))
     var next = request
     do {
       for _ in 0...HTTPRedirect.limit {
@@ -76,7 +76,7 @@ public final class URLSessionTransport: HTTPTransport {
 
   private func sendOnce(_ request: HTTPRequest, sizeLimit: Int, timeout: Duration) async throws -> HTTPResponse {
     let prepared = try Self.prepared(request, timeout: timeout)
-    let exchange = HTTPExchange(request, sizeLimit: sizeLimit)
+    let exchange = HTTPExchange(request, sizeLimit: sizeLimit, worker: delegate.worker)
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
         exchange.start(continuation, timeout: timeout) { try self.task(prepared, for: exchange) }
@@ -94,6 +94,9 @@ public final class URLSessionTransport: HTTPTransport {
       return task
     }
   }
+
+  /// A year, far beyond every timeout that is meant, and far below what a clock cannot hold.
+  private static let greatestTimeout = Duration.seconds(365 * 86_400)
 
   private static let invalidated = RemoteError(.notConnected, "the transport was invalidated; a new one is needed")
 

@@ -175,8 +175,11 @@ struct URLSessionTransportTests {
     #expect(try await send(HTTPRequest("GET", try server.url()), limit: 10_000).body.count == 10_000)
   }
 
+  /// 10,000 times the letter a.
+  private static let packed = "H4sIAAAAAAACA+3BAQ0AAADCoKzvX8IcbkABAAAAAAAAAADAvwGX1H5GECcAAA=="
+
   private func gzipServer() async throws -> FaultServer {
-    let packed = try #require(Data(base64Encoded: "H4sIAAAAAAACA+3BAQ0AAADCoKzvX8IcbkABAAAAAAAAAADAvwGX1H5GECcAAA=="))
+    let packed = try #require(Data(base64Encoded: Self.packed))
     return try await FaultServer { _ in FaultServer.Answer(headers: ["Content-Encoding": "gzip"], body: packed) }
   }
 
@@ -197,6 +200,116 @@ struct URLSessionTransportTests {
     #expect(await failure(HTTPRequest("GET", try server.url()), limit: 100_000)?.code == .tooLarge)
     #expect(await eventually { server.openConnections == 0 })
     #expect(sent.withLock { $0 } < total, "sent \(sent.withLock { $0 }) of \(total)")
+  }
+
+  /// The server says no more, and does not close: only the count can end the request.
+  @Test(arguments: [
+    "HTTP/1.1 200 OK\r\nContent-Length: 101\r\n\r\n",
+    "HTTP/1.1 404 X\r\nContent-Length: 1000000000000\r\n\r\n",
+    "HTTP/1.1 401 X\r\nWWW-Authenticate: Basic realm=\"r\"\r\nContent-Length: 101\r\n\r\n",
+    "HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999999\r\n\r\n",
+    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n65\r\n" + String(repeating: "a", count: 101) + "\r\n",
+    "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" + String(repeating: "a", count: 101),
+  ])
+  func whatIsTooLargeEndsThoughTheServerStalls(text: String) async throws {
+    let server = try RawServer { connection in
+      guard connection.head() != nil else { return }
+      connection.send(text)
+      connection.waitForEnd()
+    }
+    defer { server.stop() }
+    #expect(await failure(HTTPRequest("GET", try server.url()), limit: 100, timeout: .seconds(20))?.code == .tooLarge)
+    #expect(await eventually { server.openConnections == 0 })
+  }
+
+  @Test func aPackedBombThatStallsIsTooLarge() async throws {
+    let packed = try #require(Data(base64Encoded: Self.packed))
+    let server = try RawServer { connection in
+      guard connection.head() != nil else { return }
+      connection.send("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: \(packed.count + 1)\r\n\r\n")
+      connection.send(packed)
+      connection.waitForEnd()
+    }
+    defer { server.stop() }
+    #expect(
+      await failure(HTTPRequest("GET", try server.url()), limit: 9999, timeout: .seconds(20))?.code == .tooLarge)
+    #expect(await eventually { server.openConnections == 0 })
+  }
+
+  @Test(arguments: [301], ["Connection: close", "Content-Length: 1000000000"])
+  func theContentOfARedirectionHasItsLimit(status: Int, length: String) async throws {
+    let sent = Mutex(0)
+    let server = try RawServer { connection in
+      guard connection.head() != nil else { return }
+      connection.send("HTTP/1.1 \(status) X\r\nLocation: /b\r\n\(length)\r\n\r\n")
+      let block = Data(count: 1 << 14)
+      while connection.send(block) {
+        sent.withLock { $0 += block.count }
+        usleep(10_000)
+      }
+    }
+    defer { server.stop() }
+    let error = await failure(HTTPRequest("GET", try server.url()), limit: 100_000, timeout: .seconds(20))
+    #expect(error?.code == .tooLarge, "\(sent.withLock { $0 }) bytes")
+    #expect(await eventually { server.openConnections == 0 })
+  }
+
+  @Test(arguments: [300, 301, 302, 303, 305, 307, 308]) func aRedirectionToNowhereIsAnAnswer(status: Int) async throws {
+    let server = try raw("HTTP/1.1 \(status) X\r\nETag: \"a\"\r\nContent-Length: 2\r\n\r\nno")
+    defer { server.stop() }
+    let response = try await send(HTTPRequest("GET", try server.url()))
+    #expect(response.status == status && response.headers["ETag"] == "\"a\"")
+    #expect(await eventually { transport.inFlight == 0 })
+  }
+
+  @Test(arguments: [100, 103]) func interimAnswersAreNotTheAnswer(status: Int) async throws {
+    let server = try RawServer { connection in
+      guard connection.head() != nil else { return }
+      connection.send("HTTP/1.1 \(status) X\r\nLink: </a>; rel=next\r\n\r\n")
+      usleep(20_000)
+      connection.send("HTTP/1.1 200 OK\r\nETag: \"a\"\r\nContent-Length: 2\r\n\r\nok")
+    }
+    defer { server.stop() }
+    let response = try await send(HTTPRequest("GET", try server.url()))
+    #expect(response.status == 200 && response.body == Data("ok".utf8) && response.headers["ETag"] == "\"a\"")
+    #expect(HTTPLink.links(in: response.headers).isEmpty)
+  }
+
+  @Test func aTimeoutMayBeWithoutEnd() async throws {
+    let server = try raw("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+    defer { server.stop() }
+    for timeout in [Duration.seconds(Int64.max), .seconds(1e15)] {
+      #expect(try await send(HTTPRequest("GET", try server.url()), timeout: timeout).status == 200)
+    }
+  }
+
+  @Test func noTimeIsTooLittle() async throws {
+    let server = try RawServer { $0.waitForEnd() }
+    defer { server.stop() }
+    #expect(await failure(HTTPRequest("GET", try server.url()), timeout: .seconds(-1))?.code == .timedOut)
+  }
+
+  @Test func manyRequestsAtOnceLeaveNothing() async throws {
+    let server = try RawServer { connection in
+      while connection.head() != nil { connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok") }
+    }
+    defer { server.stop() }
+    let url = try server.url()
+    try await withThrowingTaskGroup(of: Int.self) { group in
+      for _ in 0..<500 { group.addTask { try await send(HTTPRequest("GET", url)).status } }
+      for try await status in group { #expect(status == 200) }
+    }
+    #expect(await eventually { transport.inFlight == 0 })
+    let session = transport.session
+    let isEmpty = await eventually {
+      await withCheckedContinuation { done in session.getAllTasks { done.resume(returning: $0.isEmpty) } }
+    }
+    #expect(isEmpty)
+  }
+
+  @Test func callbacksAreOneAfterTheOther() {
+    #expect(transport.session.delegateQueue.maxConcurrentOperationCount == 1)
+    #expect(URLSessionTransport().session.delegateQueue !== transport.session.delegateQueue)
   }
 
   @Test func anAnswerThatNeverComesTimesOut() async throws {
@@ -369,7 +482,7 @@ struct URLSessionTransportTests {
     let ended = Ends()
     for _ in 0..<50 {
       let before = ended.counts.withLock { $0.all }
-      for _ in 0..<20 {
+      for number in 0..<20 {
         let pause = random.below(8000)
         let task = Task {
           do {
@@ -380,6 +493,8 @@ struct URLSessionTransportTests {
           }
           ended.counts.withLock { $0.all += 1 }
         }
+        // However slow the machine is, some have their answer.
+        guard number > 0 else { continue }
         Task {
           // Nobody cancels this one.
           try? await Task.sleep(for: .microseconds(pause))
