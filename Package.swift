@@ -129,11 +129,22 @@ let package = Package(
   ]
 )
 
-// The library and its tests without the macro, whose own dependency takes minutes to build a second time: for the thread
-// sanitizer (see `.ci/run`), and for the simulation of merges (see `Tests/merge-simulation.sh`).
+// Without the macro, whose own dependency takes minutes to build a second time: the core, the store, refreshing and their
+// tests for the thread sanitizer (see `.ci/run`), and the core alone for the simulation of merges (see
+// `Tests/merge-simulation.sh`).
 let isSanitized = Context.environment["STRATA_THREAD_SANITIZER"] != nil
 let isStore = Context.environment["STRATA_STORE"] != nil
-if isSanitized && !isStore && Context.environment["STRATA_REMOTE"] == nil || Context.environment["STRATA_CORE"] != nil {
+if isSanitized {
+  package.products = []
+  package.dependencies = [grdb, flyingFox]
+  package.targets.removeAll {
+    ![
+      "CZlib", "StrataCore", "StrataLegacy", "StrataStore", "StrataRemote", "StrataTestSupport",
+      "StrataCoreTests", "StrataStoreTests", "StrataRemoteTests",
+    ].contains($0.name)
+  }
+}
+if Context.environment["STRATA_CORE"] != nil {
   package.products = []
   package.dependencies = []
   package.targets.removeAll {

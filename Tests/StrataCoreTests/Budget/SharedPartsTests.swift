@@ -36,7 +36,6 @@ import StrataTestSupport
       #expect(one.hashValue == other.hashValue)
       #expect(one != form.value(200, "other"))
       #expect(one.isSame(as: other))
-      #expect(Set([one, other]).count == 1)
     }
   }
 

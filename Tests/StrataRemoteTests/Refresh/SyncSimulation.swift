@@ -64,6 +64,8 @@ final class SyncSimulation {
   private func open(_ file: URL) async throws -> Office {
     var configuration = GRDB.Configuration()
     configuration.busyMode = .timeout(5)
+    // Nothing here loses power, and waiting for the disk at each of some thousand commits takes most of the time.
+    configuration.prepareDatabase { try $0.execute(sql: "PRAGMA synchronous = OFF") }
     return try await Office(server, writer: DatabaseQueue(path: file.path, configuration: configuration))
   }
 
