@@ -107,7 +107,8 @@ let package = Package(
     .testTarget(
       name: "StrataTests",
       dependencies: [
-        "Strata", "StrataStore", "StrataTestSupport", "NeighbourNames", .product(name: "GRDB", package: "GRDB.swift"),
+        "Strata", "StrataStore", "StrataRemote", "StrataTestSupport", "NeighbourNames",
+        .product(name: "GRDB", package: "GRDB.swift"),
       ],
       swiftSettings: features),
     .target(

@@ -75,7 +75,9 @@ struct EditCommand: ToolCommand {
     let value = try ToolError.at(patch == "-" ? "-" : "the merge patch") {
       try JSONReader.refusingDuplicates(limits: ArchiveLimits()).read(data)
     }
-    guard case .object = value else { throw ToolError("found \(value.kind) where the merge patch, a JSON object, is needed") }
+    guard case .object = value else {
+      throw ToolError("found \(value.kind) where the merge patch, a JSON object, is needed")
+    }
     return value
   }
 }
