@@ -99,10 +99,15 @@ struct Acknowledgement {
     try settle(change, change.record, values)
     let renaming = RecordRenaming(catalog, entity, db)
     let idColumn = entity.idColumn.quotedDatabaseIdentifier
-    let existing = try DatabaseValue.fetchOne(
+    var existing = try DatabaseValue.fetchOne(
       db.cachedStatement(
         sql: "SELECT \(entity.keyColumn.quotedDatabaseIdentifier) FROM \(entity.quotedTable) WHERE \(idColumn) = ?"),
       arguments: [id])
+    if let other = existing, !other.isExactly(change.record), try LocalChanges(db).kind(entity, other) == .insert {
+      // It is another record that was made here, under a key that the server now uses.
+      try renaming.moveAside(other)
+      existing = nil
+    }
     if let existing, !existing.isExactly(change.record) {
       try join(change, existing, renaming)
       return existing

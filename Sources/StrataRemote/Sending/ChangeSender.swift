@@ -307,10 +307,19 @@ struct ChangeSender: Sendable {
   }
 
   /// Tries again later: what was sent may have arrived, so the next try is the same.
+  ///
+  /// Where there was no connection, the app knows best when there is one: the next `send()` tries at once.
   private func postpone(_ number: Int64, attempts: Int, because error: RemoteError? = nil) async throws {
     let retry = session.configuration.retry
     let delay = min(retry.maximumDelay.seconds, retry.baseDelay.seconds * pow(2, Double(min(attempts, 30))))
-    let time = session.clock.now().addingTimeInterval(delay * session.clock.random()).timeIntervalSince1970
+    let hasAnswer =
+      switch error?.code {
+      case .notConnected, .cutOff, .timedOut: false
+      default: true
+      }
+    let time =
+      hasAnswer
+      ? session.clock.now().addingTimeInterval(delay * session.clock.random()).timeIntervalSince1970 : nil
     // Whatever ended the try, the queue has to know of it.
     try await Task { [session] in
       try await session.write { db in

@@ -33,6 +33,8 @@ final class ModelServer: HTTPTransport {
     /// Refuses a change with a status.
     var refuses: (@Sendable (HTTPRequest) -> Int?)?
     var acceptsIDs = false
+    /// The id of a new record; text of a count unless given.
+    var idOfNew: (@Sendable (ArchiveValue) -> ArchiveValue?)?
     var sendsETags = true
     /// Whether a null in a PATCH takes the key away, as RFC 7396 has it; else it becomes null, as in a column.
     var removesNulls = false
@@ -157,13 +159,13 @@ final class ModelServer: HTTPTransport {
         state.version += 1
         state.lastID += 1
         let own = Self.id(body)
-        let id = state.acceptsIDs && !own.isEmpty ? own : "s\(state.lastID)"
+        let id = state.idOfNew?(body) ?? .string(state.acceptsIDs && !own.isEmpty ? own : "s\(state.lastID)")
         var record = body
         if case .object(var object) = record {
-          object["id"] = .string(id)
+          object["id"] = id
           record = .object(object)
         }
-        state.lists[list]?.append((id, Record(json: record, version: state.version)))
+        state.lists[list]?.append((Self.id(record), Record(json: record, version: state.version)))
         return response(201, record, state.version)
       default: return response(405, nil, nil)
       }
