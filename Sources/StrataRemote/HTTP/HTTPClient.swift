@@ -39,7 +39,7 @@ final class HTTPClient: Sendable {
   ///
   /// - Throws: as ``answer(to:scope:coalesces:varyingBy:)``, and ``RemoteError`` for every other status: `redirected` (3xx),
   ///   `unauthorized` (401), `forbidden` (403), `notFound` (404, 410), `conflict` (409, 412), `refused` (another 4xx), `unavailable`
-  ///   (429, 5xx), `invalidResponse` (everything else).
+  ///   (408, 425, 429, 5xx), `invalidResponse` (everything else).
   func send(
     _ request: HTTPRequest, scope: String = "", coalesces: Bool = false, varyingBy: [String] = []
   ) async throws -> HTTPResponse {

@@ -40,7 +40,8 @@ struct HTTPClientTests {
   @Test(
     arguments: [
       (300, .redirected), (302, .redirected), (400, .refused), (401, .unauthorized), (402, .refused), (403, .forbidden),
-      (404, .notFound), (409, .conflict), (410, .notFound), (412, .conflict), (422, .refused), (429, .unavailable),
+      (404, .notFound), (408, .unavailable), (409, .conflict), (410, .notFound), (412, .conflict), (422, .refused),
+      (425, .unavailable), (429, .unavailable),
       (499, .refused), (500, .unavailable), (501, .unavailable), (503, .unavailable), (101, .invalidResponse),
       (600, .invalidResponse),
     ] as [(Int, RemoteError.Code)])

@@ -329,6 +329,23 @@ struct AnswerRulesTests {
     #expect(desk.requests[1].headers["Authorization"] == (fault == "401" ? "Bearer new" : "Bearer old"))
   }
 
+  @Test(
+    "F-12: a server that has no time refuses nothing, and the change goes out later",
+    arguments: [408, 425, 429, 500, 503])
+  func busyServers(status: Int) async throws {
+    let desk = try await Desk { request, number in
+      number == 1
+        ? request.answered(status: status) : request.answered(#"{"id": "s1", "title": "new"}"#, status: 201)
+    }
+    try await desk.office.entities.save(Todo(myId: "t", title: "new"))
+    let error = await #expect(throws: RemoteError.self) { try await desk.remote.send() }
+    #expect(error?.code == .unavailable)
+    #expect(try await desk.remote.changes().map(\.state) == [.sending])
+    desk.clock.advance(100)
+    #expect(try await desk.remote.send().sent == 1)
+    #expect(Set(desk.requests.map { $0.headers["Idempotency-Key"] }).count == 1)
+  }
+
   @Test("A GET follows redirections, and its answer is merged", arguments: [301, 302, 303, 307, 308])
   func redirections(status: Int) async throws {
     let server = try await FaultServer { request in
