@@ -107,30 +107,45 @@ let package = Package(
     .testTarget(
       name: "StrataTests",
       dependencies: [
-        "Strata", "StrataStore", "StrataTestSupport", "NeighbourNames", .product(name: "GRDB", package: "GRDB.swift"),
+        "Strata", "StrataStore", "StrataRemote", "StrataTestSupport", "NeighbourNames",
+        .product(name: "GRDB", package: "GRDB.swift"),
       ],
       swiftSettings: features),
     .target(
       name: "StrataTool",
       dependencies: [
-        "StrataCore", "StrataLegacy", "StrataStore", "StrataRemote",
+        "StrataCore", "StrataLegacy", "StrataStore", "StrataRemote", .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
-        .product(name: "FlyingFox", package: "FlyingFox"),
+        .product(name: "FlyingFox", package: "FlyingFox"), .product(name: "FlyingSocks", package: "FlyingFox"),
       ],
       swiftSettings: features),
     .executableTarget(name: "strata-cli", dependencies: ["StrataTool"], swiftSettings: features),
     .testTarget(
       name: "StrataToolTests",
-      dependencies: ["StrataCore", "StrataLegacy", "StrataStore", "StrataTool", "StrataTestSupport", "strata-cli"],
+      dependencies: [
+        "StrataCore", "StrataLegacy", "StrataRemote", "StrataStore", "StrataTool", "StrataTestSupport", "strata-cli",
+        .product(name: "GRDB", package: "GRDB.swift"),
+      ],
       swiftSettings: features),
   ]
 )
 
-// The library and its tests without the macro, whose own dependency takes minutes to build a second time: for the thread
-// sanitizer (see `.ci/run`), and for the simulation of merges (see `Tests/merge-simulation.sh`).
+// Without the macro, whose own dependency takes minutes to build a second time: the core, the store, refreshing and their
+// tests for the thread sanitizer (see `.ci/run`), and the core alone for the simulation of merges (see
+// `Tests/merge-simulation.sh`).
 let isSanitized = Context.environment["STRATA_THREAD_SANITIZER"] != nil
 let isStore = Context.environment["STRATA_STORE"] != nil
-if isSanitized && !isStore && Context.environment["STRATA_REMOTE"] == nil || Context.environment["STRATA_CORE"] != nil {
+if isSanitized {
+  package.products = []
+  package.dependencies = [grdb, flyingFox]
+  package.targets.removeAll {
+    ![
+      "CZlib", "StrataCore", "StrataLegacy", "StrataStore", "StrataRemote", "StrataTestSupport",
+      "StrataCoreTests", "StrataStoreTests", "StrataRemoteTests",
+    ].contains($0.name)
+  }
+}
+if Context.environment["STRATA_CORE"] != nil {
   package.products = []
   package.dependencies = []
   package.targets.removeAll {

@@ -10,9 +10,9 @@ public struct RemoteConflict: Sendable, Hashable {
   public let record: String
   /// The property.
   public let key: String
-  /// Where in the property both sides changed something; the property itself unless it holds a model or a list.
+  /// Where both sides changed something: the property, or what is in it where it holds a model or a document.
   public let path: String
-  /// What both sides last agreed on, what is here, and what the server has.
+  /// What both sides last agreed on, what is here, and what the server has; null where there is nothing.
   public let base: ArchiveValue
   public let local: ArchiveValue
   public let server: ArchiveValue

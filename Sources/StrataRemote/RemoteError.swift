@@ -100,9 +100,17 @@ extension RemoteError: CustomStringConvertible, LocalizedError {
     if let status { place.append("status \(status)") }
     var text = reason
     if !place.isEmpty { text += " (\(place.joined(separator: ", ")))" }
-    if let underlyingError { text += ": \(StoreError.wording(of: underlyingError))" }
+    if let underlyingError { text += ": \(Self.wording(of: underlyingError))" }
     return text
   }
 
   public var errorDescription: String? { description }
+
+  /// What a cause says; of an error of a session what is innermost, without the values that it carries.
+  private static func wording(of error: any Error) -> String {
+    var cause = error as NSError
+    guard cause.domain == NSURLErrorDomain else { return StoreError.wording(of: error) }
+    while let inner = cause.userInfo[NSUnderlyingErrorKey] as? NSError { cause = inner }
+    return cause.localizedDescription
+  }
 }

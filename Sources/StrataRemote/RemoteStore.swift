@@ -18,7 +18,7 @@ public final class RemoteStore: Sendable {
   /// What reads and writes the rows.
   public let entities: EntityStore
   private let session: RemoteSession
-  private let shared = Mutex(Shared())
+  private let running = Mutex(Shared())
 
   private struct Shared {
     var refreshes: [RefreshKey: SharedTask<RemoteRefresh>] = [:]
@@ -87,12 +87,28 @@ public final class RemoteStore: Sendable {
   public func fetch<E: Entity>(
     _ request: QueryInterfaceRequest<E>, from remote: RemoteRequest = .all
   ) -> AsyncThrowingStream<[E], any Error> {
-    AsyncThrowingStream { [entities, self] continuation in
+    stream({ [entities] in $0.yield(try await entities.fetchAll(request)) }) { [self] in
+      try await refresh(E.self, remote)
+    }
+  }
+
+  /// As ``fetch(_:from:)-(QueryInterfaceRequest<E>,_)``, for documents of a name.
+  public func fetch(
+    _ name: String, from remote: RemoteRequest = .all
+  ) -> AsyncThrowingStream<[EntityDocument], any Error> {
+    stream({ [self] in $0.yield(try await cached(name)) }) { [self] in try await refresh(name, remote) }
+  }
+
+  /// - Parameter give: gives what is kept to whoever reads the stream.
+  private func stream<Value>(
+    _ give: @escaping @Sendable (AsyncThrowingStream<Value, any Error>.Continuation) async throws -> Void,
+    _ refresh: @escaping @Sendable () async throws -> RemoteRefresh
+  ) -> AsyncThrowingStream<Value, any Error> {
+    AsyncThrowingStream { continuation in
       let task = Task {
         do {
-          continuation.yield(try await entities.fetchAll(request))
-          let refresh = try await refresh(E.self, remote)
-          if refresh.outcome == .merged { continuation.yield(try await entities.fetchAll(request)) }
+          try await give(continuation)
+          if try await refresh().outcome == .merged { try await give(continuation) }
           continuation.finish()
         } catch { continuation.finish(throwing: error) }
       }
@@ -105,12 +121,24 @@ public final class RemoteStore: Sendable {
     try await entities.fetchAll(request)
   }
 
+  /// The documents of a name that are kept, in the order of their ids.
+  public func cached(_ name: String) async throws -> [EntityDocument] {
+    let entity = try session.catalog.known(documents: name)
+    return try await session.read { db in try EntityDocument.all(in: entity.table.name).fetchAll(db) }
+  }
+
   /// The entities after the server's answer.
   public func refreshed<E: Entity>(
     _ request: QueryInterfaceRequest<E>, from remote: RemoteRequest = .all
   ) async throws -> [E] {
     try await refresh(E.self, remote)
     return try await entities.fetchAll(request)
+  }
+
+  /// The documents of a name after the server's answer.
+  public func refreshed(_ name: String, from remote: RemoteRequest = .all) async throws -> [EntityDocument] {
+    try await refresh(name, remote)
+    return try await cached(name)
   }
 
   /// Asks the server for records and merges its answer, in one transaction.
@@ -136,9 +164,23 @@ public final class RemoteStore: Sendable {
       }
       return try await refreshing.run()
     }
+    return try await shared(refreshing)
+  }
+
+  /// As ``refresh(_:_:replacing:)``, for documents of a name.
+  @discardableResult
+  public func refresh(_ name: String, _ remote: RemoteRequest = .all) async throws -> RemoteRefresh {
+    let entity = try session.catalog.known(documents: name)
+    return try await shared(
+      Refreshing(session: session, entity: entity, request: remote, account: session.account))
+  }
+
+  /// One refresh for all who ask the same at the same time.
+  private func shared(_ refreshing: Refreshing) async throws -> RemoteRefresh {
+    let (account, entity, remote) = (refreshing.account, refreshing.entity, refreshing.request)
     let key = RefreshKey(
       account: account, entity: entity.name, url: refreshing.url, policy: remote.policy, headers: remote.headers)
-    return try await share(\.refreshes, key) { [refreshing] in try await refreshing.run() }
+    return try await share(\.refreshes, key) { try await refreshing.run() }
   }
 
   /// Merges what a server has pushed: by a web socket, a notification or a file. The same counts as for an answer.
@@ -149,7 +191,16 @@ public final class RemoteStore: Sendable {
   /// - Throws: ``RemoteError`` with the codes `invalidBody` and `store`, after which no row was changed.
   @discardableResult
   public func apply<E: Entity>(_ json: Data, to type: E.Type) async throws -> RemoteRefresh {
-    let entity = try session.catalog.known(type)
+    try await apply(json, session.catalog.known(type))
+  }
+
+  /// As ``apply(_:to:)-(_,E.Type)``, for documents of a name.
+  @discardableResult
+  public func apply(_ json: Data, to name: String) async throws -> RemoteRefresh {
+    try await apply(json, session.catalog.known(documents: name))
+  }
+
+  private func apply(_ json: Data, _ entity: MappedEntity) async throws -> RemoteRefresh {
     let (account, number, catalog) = (session.account, session.nextNumber(), session.catalog)
     let body = try RemoteBody(json, of: entity)
     let nodes: EntityNodes
@@ -280,9 +331,17 @@ public final class RemoteStore: Sendable {
   public func currentKey<E: Entity>(of key: some DatabaseValueConvertible & Sendable, _ type: E.Type) async throws
     -> DatabaseValue
   {
-    let entity = try session.catalog.known(type)
-    let old = key.databaseValue
-    return try await session.read { db in
+    try await currentKey(of: key.databaseValue, session.catalog.known(type))
+  }
+
+  /// The id that a document of a name has now.
+  public func currentKey(of id: String, _ name: String) async throws -> String {
+    let found = try await currentKey(of: id.databaseValue, session.catalog.known(documents: name))
+    return String.fromDatabaseValue(found) ?? id
+  }
+
+  private func currentKey(of old: DatabaseValue, _ entity: MappedEntity) async throws -> DatabaseValue {
+    try await session.read { db in
       try DatabaseValue.fetchOne(
         db, sql: "SELECT new FROM strata_remote_ids WHERE entity = ? AND old = ?", arguments: [entity.name, old]) ?? old
     }
@@ -301,7 +360,7 @@ public final class RemoteStore: Sendable {
   ) async throws -> Value {
     try Task.checkCancellation()
     let new = SharedTask<Value>(isCancelledWithTheLast: true)
-    let (task, place, isNew) = shared.withLock { shared -> (SharedTask<Value>, Int?, Bool) in
+    let (task, place, isNew) = running.withLock { shared -> (SharedTask<Value>, Int?, Bool) in
       if let found = shared[keyPath: tasks][key], let place = found.reserve() { return (found, place, false) }
       shared[keyPath: tasks][key] = new
       return (new, new.reserve(), true)
@@ -309,7 +368,7 @@ public final class RemoteStore: Sendable {
     guard let place else { throw CancellationError() }
     if isNew {
       task.start { [self] in
-        defer { shared.withLock { if $0[keyPath: tasks][key] === new { $0[keyPath: tasks][key] = nil } } }
+        defer { running.withLock { if $0[keyPath: tasks][key] === new { $0[keyPath: tasks][key] = nil } } }
         return try await operation()
       }
     }

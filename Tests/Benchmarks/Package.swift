@@ -15,6 +15,7 @@ let package = Package(
     .package(name: "Strata", path: "../.."),
     .package(url: "https://github.com/apple/swift-protobuf.git", exact: "1.39.0"),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+    .package(url: "https://github.com/swhitty/FlyingFox", from: "0.27.1"),
   ],
   targets: [
     .systemLibrary(name: "CBenchmarkZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
@@ -23,7 +24,9 @@ let package = Package(
       dependencies: [
         "CBenchmarkZlib",
         .product(name: "StrataCore", package: "Strata"), .product(name: "StrataLegacy", package: "Strata"),
-        .product(name: "StrataStore", package: "Strata"), .product(name: "GRDB", package: "GRDB.swift"),
+        .product(name: "StrataStore", package: "Strata"), .product(name: "StrataRemote", package: "Strata"),
+        .product(name: "FlyingFox", package: "FlyingFox"), .product(name: "FlyingSocks", package: "FlyingFox"),
+        .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "SwiftProtobuf", package: "swift-protobuf"),
       ],
       swiftSettings: features),

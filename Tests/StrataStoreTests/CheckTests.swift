@@ -24,7 +24,8 @@ struct CheckTests {
     try store.close()
   }
 
-  /// All that a store says of itself.
+  /// All that a store says of itself. Of each value there is the beginning, and the length and the checksum of all of it: texts that
+  /// are long take long to hash and to search.
   static func dump(_ url: URL) throws -> [String: [String]] {
     let store = try SnapshotStore(url: url)
     defer { withExtendedLifetime(store) {} }
@@ -32,7 +33,10 @@ struct CheckTests {
       var all: [String: [String]] = [:]
       for revision in try transaction.revisions(since: 0) {
         let value = try transaction.untypedValue(for: revision.key, at: .revision(revision.number))
-        all[revision.key, default: []].append("\(revision) \(String(describing: value))")
+        let text = Array(String(describing: value).utf8)
+        let start = String(decoding: text.prefix(100), as: UTF8.self)
+        all[revision.key, default: []].append(
+          "\(revision) \(start) \(text.count) \(Checksum.crc32(of: text.span.bytes))")
       }
       for key in all.keys { all[key]?.append("\(try transaction.labels(of: key).sorted { $0.key < $1.key })") }
       return all

@@ -97,7 +97,9 @@ struct RetentionTests {
       try store.writeNow { transaction in
         for key in 0..<300 {
           for _ in 0..<20 {
-            let data = Data((0..<2000).map { _ in UInt8.random(in: 0...255) })
+            let data = (0..<250).reduce(into: Data(capacity: 2000)) { data, _ in
+              withUnsafeBytes(of: UInt64.random(in: 0 ... .max)) { data.append(contentsOf: $0) }
+            }
             try transaction.save(data, as: "d\(key)")
           }
         }

@@ -256,15 +256,22 @@ struct SalvageTests {
     }
   }
 
+  /// A store, what it says of itself, and its last numbers.
+  private static let whole = Result {
+    try withFolder { folder in
+      let url = folder.appending(path: "store")
+      try CheckTests.fill(url, seed: 7, keys: 60, revisions: 3)
+      return try (bytes: Data(contentsOf: url), before: CheckTests.dump(url), numbers: lastNumbers(url))
+    }
+  }
+
   @Test(
     "Of a file that was cut all that is intact is brought out, or the error is clear",
     arguments: 0..<12 as Range<UInt64>)
   func truncated(seed: UInt64) throws {
     try withFolder { folder in
       let url = folder.appending(path: "store"), copy = folder.appending(path: "copy")
-      try CheckTests.fill(url, seed: 7, keys: 60, revisions: 3)
-      let before = try CheckTests.dump(url), numbers = try Self.lastNumbers(url)
-      let bytes = try Data(contentsOf: url)
+      let (bytes, before, numbers) = try Self.whole.get()
       var random = SeededRandom(seed: seed)
       let size = seed == 0 ? bytes.count - 1 : bytes.count * (20 + Int(seed) * 7) / 100 - random.below(4096)
       try bytes.prefix(size).write(to: url)

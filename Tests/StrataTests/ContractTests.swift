@@ -9,7 +9,7 @@ struct ContractTests {
   static let parts = [
     "M": 15, "MG": 19, "V": 10, "E": 8, "A": 20, "AO": 8, "AS": 5, "J": 34, "T": 7, "P": 12, "H": 9, "O": 25, "K": 10,
     "KV": 10,
-    "X": 8, "U": 27,
+    "X": 8, "U": 27, "G": 6, "F": 17,
   ]
 
   /// Items whose numbers do not follow those of their part.

@@ -11,6 +11,8 @@ enum Executable {
     let output: Data
     let error: String
 
+    var text: String { String(decoding: output, as: UTF8.self) }
+
     /// Checks that it exited with a code, one line on standard error and nothing on standard output.
     func expectFailure(code: Int32 = 1, _ fragments: String..., at location: SourceLocation = #_sourceLocation) {
       #expect(!isSignal && self.code == code, "\(self.code) \(error)", sourceLocation: location)

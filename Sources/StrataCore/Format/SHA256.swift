@@ -37,16 +37,25 @@ package enum SHA256 {
     return state.flatMap { word in (0..<4).map { UInt8(truncatingIfNeeded: word >> UInt32(24 - 8 * $0)) } }
   }
 
+  // Builds without optimisation call a function for each element of an array, and for each shift whose count may be any.
   private static func mix(_ block: RawSpan, into state: inout [UInt32], _ words: inout [UInt32]) {
-    for place in 0..<16 {
-      words[place] = UInt32(bigEndian: block.unsafeLoadUnaligned(fromByteOffset: place * 4, as: UInt32.self))
+    words.withUnsafeMutableBufferPointer { words in
+      for place in 0..<16 {
+        words[place] = UInt32(bigEndian: block.unsafeLoadUnaligned(fromByteOffset: place * 4, as: UInt32.self))
+      }
+      for place in 16..<64 {
+        let early = words[place - 15], late = words[place - 2]
+        words[place] =
+          words[place - 16] &+ (turned(early, 7) ^ turned(early, 18) ^ early &>> 3)
+          &+ words[place - 7] &+ (turned(late, 17) ^ turned(late, 19) ^ late &>> 10)
+      }
+      constants.withUnsafeBufferPointer { turn(&state, UnsafeBufferPointer(words), $0) }
     }
-    for place in 16..<64 {
-      let early = words[place - 15], late = words[place - 2]
-      words[place] =
-        words[place - 16] &+ (turned(early, 7) ^ turned(early, 18) ^ early >> 3)
-        &+ words[place - 7] &+ (turned(late, 17) ^ turned(late, 19) ^ late >> 10)
-    }
+  }
+
+  private static func turn(
+    _ state: inout [UInt32], _ words: UnsafeBufferPointer<UInt32>, _ constants: UnsafeBufferPointer<UInt32>
+  ) {
     var (a, b, c, d, e, f, g, h) = (
       state[0], state[1], state[2], state[3], state[4], state[5], state[6], state[7]
     )
@@ -60,5 +69,5 @@ package enum SHA256 {
   }
 
   @inline(__always)
-  private static func turned(_ word: UInt32, _ count: UInt32) -> UInt32 { word >> count | word << (32 - count) }
+  private static func turned(_ word: UInt32, _ count: UInt32) -> UInt32 { word &>> count | word &<< (32 &- count) }
 }

@@ -16,7 +16,9 @@ package struct ExactKey: Hashable, Sendable {
   package static func isSame(_ left: String, _ right: String) -> Bool {
     guard left == right else { return false }
     let isSame = left.utf8.withContiguousStorageIfAvailable { left in
-      right.utf8.withContiguousStorageIfAvailable { right in left.count == right.count && left.elementsEqual(right) }
+      right.utf8.withContiguousStorageIfAvailable { right in
+        UnsafeRawBufferPointer(left).bytes.holdsSameBytes(as: UnsafeRawBufferPointer(right).bytes)
+      }
     }
     return (isSame ?? nil) ?? left.utf8.elementsEqual(right.utf8)
   }

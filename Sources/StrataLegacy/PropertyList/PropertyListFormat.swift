@@ -12,7 +12,7 @@ package enum PropertyListFormat {
       self = .binary
       return
     }
-    let start = (0..<min(bytes.byteCount, 4096)).map { bytes.unsafeLoad(fromByteOffset: $0, as: UInt8.self) }
+    let start = bytes.extracting(first: 4096).withUnsafeBytes { Array($0) }
     if start.starts(with: Array("bplist".utf8)) {
       self = .other("a binary property list of another version than 00")
     } else if start.starts(with: [0xFE, 0xFF]) || start.starts(with: [0, 0x3C, 0]) {

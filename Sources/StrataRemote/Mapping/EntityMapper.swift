@@ -44,6 +44,8 @@ public struct EntityMapper: Sendable {
   }
 
   let box: any EntityMapperBox
+  /// Whether the records are documents, which have a name and no model.
+  var isOfDocuments: Bool { box is DocumentMapper }
   /// The name of the entity; the registered name of its model unless given.
   public let name: String
   /// The path of its list, relative to the base URL, without a slash at either end.
@@ -85,5 +87,31 @@ public struct EntityMapper: Sendable {
     self.precondition = precondition
     self.pagination = pagination
     self.references = references
+  }
+
+  /// A mapper for records without a model: ``EntityDocument``s in a table of this name.
+  ///
+  /// A document is what the server sent, and is merged with what was changed of it here key by key, at every depth; lists in it are
+  /// merged as wholes.
+  ///
+  /// - Parameters:
+  ///   - name: the name of the entity and of its table.
+  ///   - id: where JSON has the id, which is text or a whole number. Unless given, it is the first that a record has of `id`, `_id`,
+  ///     `identifier`, `url` and `URL`.
+  public init(
+    named name: String, id: ValuePath? = nil, path: String? = nil, ids: IDs = .server, missing: Missing = .delete,
+    update: Update = .patch, precondition: Precondition = .fetchFirst, pagination: RemotePagination = .none
+  ) {
+    box = DocumentMapper(name: name, id: id)
+    self.name = name
+    self.path = path ?? name.lowercased() + "s"
+    bodyKeys = (name.lowercased(), name.lowercased() + "s")
+    self.id = "id"
+    self.ids = ids
+    self.missing = missing
+    self.update = update
+    self.precondition = precondition
+    self.pagination = pagination
+    references = [:]
   }
 }

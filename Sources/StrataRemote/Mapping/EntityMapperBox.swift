@@ -3,10 +3,11 @@ internal import StrataStore
 
 /// What a mapper knows of the type of its entity.
 protocol EntityMapperBox: Sendable {
-  var type: any Entity.Type { get }
-  /// The adapter, with those of other entities wherever these are met.
-  func adapter(with others: [any EntityMapperBox]) throws -> any EntityAdapter
-  func extended<Root>(_ adapter: JSONAdapter<Root>) throws -> JSONAdapter<Root>
+  /// The entity in the catalog of a store; `nil` where it is not there.
+  func number(in catalog: EntityCatalog) -> Int?
+  /// The adapter for an entity of a catalog, with those of other entities wherever these are met.
+  func adapter(of number: Int, with others: [any EntityMapperBox]) throws -> any EntityAdapter
+  func extended<Root>(_ adapter: JSONAdapter<Root>) -> JSONAdapter<Root>
 }
 
 /// JSON of an entity, both ways.
@@ -20,17 +21,21 @@ protocol EntityAdapter: Sendable {
 
 struct TypedEntityMapper<E: Entity>: EntityMapperBox {
   let keys: JSONMapping<E>
-  var type: any Entity.Type { E.self }
+
+  func number(in catalog: EntityCatalog) -> Int? { catalog.number(of: E.self) }
 
   private func own() throws -> JSONAdapter<E> { try JSONAdapter(JSONMapping<E>.model.merging(keys)) }
 
-  func adapter(with others: [any EntityMapperBox]) throws -> any EntityAdapter {
+  func adapter(of number: Int, with others: [any EntityMapperBox]) throws -> any EntityAdapter {
     var adapter = try own()
-    for other in others { adapter = try other.extended(adapter) }
+    for other in others { adapter = other.extended(adapter) }
     return TypedEntityAdapter(adapter: adapter)
   }
 
-  func extended<Root>(_ adapter: JSONAdapter<Root>) throws -> JSONAdapter<Root> { adapter.using(try own()) }
+  func extended<Root>(_ adapter: JSONAdapter<Root>) -> JSONAdapter<Root> {
+    // A mapper whose keys do not fit is told of by itself.
+    (try? own()).map { adapter.using($0) } ?? adapter
+  }
 }
 
 struct TypedEntityAdapter<E: Entity>: EntityAdapter {

@@ -39,6 +39,8 @@ struct MappedEntity: Sendable {
   /// The columns whose changes here are sent.
   let fields: [Field]
   var name: String { mapper.name }
+  /// The components of the path of the list.
+  var path: [String] { mapper.path.split(separator: "/").map(String.init) }
   /// Whether the server's id is the primary key.
   var idIsKey: Bool { key.slot == id.slot }
 

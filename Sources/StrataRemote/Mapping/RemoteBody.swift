@@ -54,12 +54,19 @@ extension MappedEntity {
         let path = adapter.places(ofField: relation.key)?.read.first
       else { continue }
       let isReference = mapper.references[relation.key] != nil
-      result = Self.replacing(result, path.steps[...]) { found in
+      func element(_ found: ArchiveValue) -> ArchiveValue {
         switch found {
         case .object: target.withReferences(found, catalog)
-        case .array(let elements): .array(elements.map { target.withReferences($0, catalog) })
-        case .null: found
+        case .array, .null: found
         default: isReference ? target.reference(found) : found
+        }
+      }
+      result = Self.replacing(result, path.steps[...]) { found in
+        switch found {
+        case .array(let elements): .array(elements.map(element))
+        case .null where relation.shape != .one: .array([])
+        // A list of one may be that one.
+        default: relation.shape == .one ? element(found) : .array([element(found)])
         }
       }
     }

@@ -39,6 +39,15 @@ struct RemoteCatalog: Sendable {
     return entity
   }
 
+  /// - Throws: ``RemoteError`` with the code `invalidConfiguration` where no mapper names such documents.
+  func known(documents name: String) throws -> MappedEntity {
+    let entity = try known(name)
+    guard entity.mapper.isOfDocuments else {
+      throw RemoteError(.invalidConfiguration, "the entity has a model; name its type", entity: name)
+    }
+    return entity
+  }
+
   func known(_ name: String) throws -> MappedEntity {
     guard let entity = self[name] else {
       throw RemoteError(
@@ -81,8 +90,10 @@ private struct RemoteCatalogBuilder {
     var names = Set<String>()
     for mapper in configuration.mappers {
       if !names.insert(mapper.name).inserted { note("two mappers have this name; leave one out, or name it", mapper) }
-      guard let number = catalog.number(of: mapper.box.type) else {
-        note("the EntityStore does not know the entity; name it where the store is made", mapper)
+      guard let number = mapper.box.number(in: catalog) else {
+        note(
+          "the EntityStore does not know the entity; name it where the store is made\(mapper.isOfDocuments ? ", as documents:" : "")",
+          mapper)
         continue
       }
       if mappers[number] != nil {
@@ -100,11 +111,10 @@ private struct RemoteCatalogBuilder {
   }
 
   private mutating func add(_ mapper: EntityMapper) throws {
-    guard let number = catalog.number(of: mapper.box.type), mappers[number]?.name == mapper.name else { return }
+    guard let number = mapper.box.number(in: catalog), mappers[number]?.name == mapper.name else { return }
     let (type, table) = (catalog.types[number], catalog.table(of: number))
-    let others = configuration.mappers.map(\.box).filter { $0.type != mapper.box.type }
     let adapter: any EntityAdapter
-    do { adapter = try mapper.box.adapter(with: others) } catch {
+    do { adapter = try self.adapter(mapper, number) } catch {
       return note("the keys do not fit the model", mapper, error)
     }
     guard table.primaryKey.count == 1,
@@ -122,10 +132,9 @@ private struct RemoteCatalogBuilder {
       note("the column \(idColumn) of the server's id needs a unique index", mapper)
     }
     for name in mapper.references.keys.sorted() {
-      let isOne = type.relations.contains { relation in
-        if case .toOne = relation.kind { relation.key == name } else { false }
+      if !type.relations.contains(where: { $0.key == name }) {
+        note("\(name) is no relation, so that JSON cannot hold ids for it", mapper)
       }
-      if !isOne { note("\(name) is no relation to one, so that JSON cannot hold it as an id", mapper) }
     }
     let fields =
       try attributeFields(mapper, type, table, adapter, except: [table.primaryKey[0], idSlot])
@@ -134,6 +143,11 @@ private struct RemoteCatalogBuilder {
       MappedEntity(
         mapper: mapper, adapter: adapter, number: number, type: type, table: table,
         key: (table.primaryKey[0], keyAttribute), id: (idSlot, id), fields: fields))
+  }
+
+  private func adapter(_ mapper: EntityMapper, _ number: Int) throws -> any EntityAdapter {
+    let others = configuration.mappers.map(\.box).filter { $0.number(in: catalog) != number }
+    return try mapper.box.adapter(of: number, with: others)
   }
 
   private func isUnique(_ column: String, _ table: EntityTable) throws -> Bool {
@@ -193,9 +207,8 @@ private struct RemoteCatalogBuilder {
   /// Whether the server's id of an entity is its primary key.
   private mutating func idIsKey(_ mapper: EntityMapper, _ number: Int) -> Bool {
     let (type, table) = (catalog.types[number], catalog.table(of: number))
-    let others = configuration.mappers.map(\.box).filter { $0.type != mapper.box.type }
     // A mapper whose keys do not fit is told of by itself.
-    guard let adapter = try? mapper.box.adapter(with: others) else { return true }
+    guard let adapter = try? adapter(mapper, number) else { return true }
     return idAttribute(mapper, type, adapter).map { table.primaryKey == [type.attributes[$0].slot] } ?? true
   }
 

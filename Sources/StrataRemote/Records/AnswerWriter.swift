@@ -14,6 +14,8 @@ struct AppliedAnswer: Sendable {
   var conflicts = 0
   /// Records that the server no longer has and that stay, since something of them has not been sent, or other rows lead to them.
   var kept = 0
+  /// Elements of lists by id that have not come yet, and are left out until they have.
+  var awaited = 0
 }
 
 /// Folds what a server says into the rows, within one transaction.
@@ -75,6 +77,10 @@ struct AnswerWriter {
       try keepLists()
     }
     try resolveReferences()
+    // A document is what the server sent.
+    for place in nodes.nodes.indices where self.entity(place)?.mapper.isOfDocuments ?? false {
+      nodes.nodes[place].isMerged = true
+    }
     let writer = EntityWriter(nodes, catalog.store.catalog, matching: nil, db)
     result.report = try ChangeTriggers.passed(db) { try writer.run() }
     for place in nodes.nodes.indices { records[place] = writer.primaryKey(ofNode: place)?.first }
@@ -236,17 +242,14 @@ struct AnswerWriter {
       try changes.setBase(entity, record, field.column, nil)
       return true
     }
-    try note(entity, record, field, path: field.key, base: base, server: incoming)
+    try note(entity, record, .init(field: field.column, part: .whole, path: field.key, base: base, server: incoming))
     try changes.setBase(entity, record, field.column, incoming)
     return false
   }
 
-  private mutating func note(
-    _ entity: MappedEntity, _ record: DatabaseValue, _ field: MappedEntity.Field, path: String, base: DatabaseValue,
-    server: DatabaseValue
-  ) throws {
-    try changes.setConflict(
-      entity, record, field.column, .init(path: path, base: base, server: server), account: account)
+  private mutating func note(_ entity: MappedEntity, _ record: DatabaseValue, _ conflict: LocalChanges.Conflict) throws
+  {
+    try changes.setConflict(entity, record, conflict.field, conflict, account: account)
     result.conflicts += 1
   }
 
@@ -283,16 +286,19 @@ struct AnswerWriter {
       nodes.nodes[place].values[attribute] = value
       guard let old = bases[column], let field = entity.field(column: column) else { continue }
       let stored = try type.stored(value, declared, in: table)
-      let whole = declared.isPlain ? server[key] ?? .null : completed[key] ?? .null
+      let whole = (declared.isPlain || entity.mapper.isOfDocuments ? server : completed)[key] ?? .null
       let sent = try type.stored(whole, declared, in: table)
       if stored.isExactly(sent) {
         try changes.setBase(entity, record, column, nil)
         continue
       }
       try changes.setBase(entity, record, column, sent)
-      let conflict = merged.conflicts.first { $0.path.components.first == .key(key) }
-      if let conflict {
-        try note(entity, record, field, path: conflict.path.description, base: old, server: sent)
+      try changes.updateConflicts(entity, record, field, server: sent, local: stored)
+      for conflict in merged.conflicts where conflict.path.components.first == .key(key) {
+        let part = ValuePart(conflict.path)
+        try note(
+          entity, record,
+          .init(field: column, part: part, path: conflict.path.description, base: old, server: sent))
       }
     }
     nodes.nodes[place].isMerged = true
@@ -382,6 +388,10 @@ struct AnswerWriter {
         guard left.count < found.count else { continue }
         // A reference that leads nowhere yet is null for now.
         nodes.nodes[place].links[number] = relation.isOptional || relation.shape != .one ? .nodes(left) : .absent
+        guard relation.shape == .one else {
+          result.awaited += found.count - left.count
+          continue
+        }
         let field = entity.fields.first { $0.source == .relation(number) }
         if let field, let target = found.first, let id = ids[target] {
           waiting.append((place, field, relation.target, id))
@@ -433,6 +443,10 @@ struct AnswerWriter {
   }
 
   private func noteAwaited() throws {
+    var isWaiting: Bool {
+      get throws { try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM strata_remote_awaited)") ?? false }
+    }
+    if try isWaiting { try forgetAwaited() }
     for entry in awaited {
       guard let entity = entity(entry.node), let record = records[entry.node],
         let target = catalog.entity(ofType: entry.target)
@@ -441,7 +455,7 @@ struct AnswerWriter {
         cached: "INSERT OR REPLACE INTO strata_remote_awaited VALUES (?, ?, ?, ?, ?)",
         [entity.name, record, entry.field.column, target.name, entry.id])
     }
-    guard try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM strata_remote_awaited)") ?? false else { return }
+    guard try isWaiting else { return }
     for place in nodes.nodes.indices {
       guard let target = entity(place), let id = ids[place], let record = records[place] else { continue }
       let found = try Row.fetchAll(
@@ -452,6 +466,25 @@ struct AnswerWriter {
         try db.execute(
           cached: "DELETE FROM strata_remote_awaited WHERE entity = ? AND record = ? AND field = ?",
           [row[0] as String, row[1] as DatabaseValue, row[2] as String])
+      }
+    }
+  }
+
+  /// Forgets what references waited for of which the answer says something else.
+  private func forgetAwaited() throws {
+    for place in nodes.nodes.indices {
+      guard let entity = entity(place), let record = records[place] else { continue }
+      for field in entity.fields where field.target != nil {
+        let isSaid =
+          switch field.source {
+          case .attribute(let attribute): nodes.nodes[place].values[attribute] != nil
+          case .relation(let relation):
+            if case .nodes = nodes.nodes[place].links[relation] { true } else { false }
+          }
+        guard isSaid else { continue }
+        try db.execute(
+          cached: "DELETE FROM strata_remote_awaited WHERE entity = ? AND record = ? AND field = ?",
+          [entity.name, record, field.column])
       }
     }
   }

@@ -71,6 +71,19 @@ enum ChangeTriggers {
 
     private func change(_ row: String) -> String { "entity = \(name) AND record = \(row).\(key)" }
 
+    /// Whether the record has unsent changes.
+    ///
+    /// No statement of a trigger has a conflict clause: that of the statement that fires it would count instead (SQLite, CREATE TRIGGER).
+    private func isKnown(_ row: String, kind: String? = nil) -> String {
+      let extra = kind.map { " AND kind = '\($0)'" } ?? ""
+      return "EXISTS (SELECT 1 FROM strata_remote_changes WHERE \(change(row))\(extra))"
+    }
+
+    /// Forgets what was noted of a row for an `INSERT` that then left it as it was.
+    private func forget(_ row: String) -> String {
+      "DELETE FROM strata_remote_edits WHERE \(change(row)) AND NOT \(isKnown(row));"
+    }
+
     /// Two accounts cannot have unsent changes of one record: one of them would go out with the token of the other.
     private func checkAccount(_ row: String) -> String {
       """
@@ -91,25 +104,29 @@ enum ChangeTriggers {
         let column = field.column.quotedDatabaseIdentifier
         let extra = condition == nil ? "" : " AND \(isChanged(field.column))"
         return """
-          INSERT OR IGNORE INTO strata_remote_edits SELECT \(name), \(row).\(key), \(field.column.sqlText), \(row).\(column)
-          WHERE NOT EXISTS (SELECT 1 FROM strata_remote_changes WHERE \(change(row)) AND kind = 'insert')\(extra);
+          INSERT INTO strata_remote_edits SELECT \(name), \(row).\(key), \(field.column.sqlText), \(row).\(column)
+          WHERE NOT \(isKnown(row, kind: "insert")) AND NOT \(isKept(field, row))\(extra);
           """
       }.joined(separator: "\n")
+    }
+
+    private func isKept(_ field: MappedEntity.Field, _ row: String) -> String {
+      "EXISTS (SELECT 1 FROM strata_remote_edits WHERE \(change(row)) AND field = \(field.column.sqlText))"
     }
 
     private let retried = "state = 'waiting', not_before = NULL, code = NULL, reason = NULL, status = NULL"
 
     private var beforeInsert: String {
       // A row that is replaced is deleted without a trigger.
-      entity.fields.filter(\.isSent).map { field in
+      let kept = entity.fields.filter(\.isSent).map { field in
         let column = field.column.quotedDatabaseIdentifier
         return """
-          INSERT OR IGNORE INTO strata_remote_edits
+          INSERT INTO strata_remote_edits
           SELECT \(name), old.\(key), \(field.column.sqlText), old.\(column) FROM \(table) AS old
-          WHERE old.\(key) = NEW.\(key)
-            AND NOT EXISTS (SELECT 1 FROM strata_remote_changes WHERE \(change("NEW")) AND kind = 'insert');
+          WHERE old.\(key) = NEW.\(key) AND NOT \(isKnown("NEW", kind: "insert")) AND NOT \(isKept(field, "NEW"));
           """
-      }.joined(separator: "\n") + "\nSELECT 1;"
+      }
+      return ([forget("NEW")] + kept).joined(separator: "\n")
     }
 
     private var afterInsert: String {
@@ -117,11 +134,11 @@ enum ChangeTriggers {
       \(checkAccount("NEW"))
       UPDATE strata_remote_changes SET kind = CASE WHEN verb = 'POST' THEN 'insert' ELSE 'update' END, \(retried)
       WHERE \(change("NEW")) AND kind = 'delete';
-      INSERT OR IGNORE INTO strata_remote_changes (account, entity, record, id, kind)
+      INSERT INTO strata_remote_changes (account, entity, record, id, kind)
       SELECT \(account), \(name), NEW.\(key), NEW.\(entity.idColumn.quotedDatabaseIdentifier), 'update'
-      WHERE EXISTS (SELECT 1 FROM strata_remote_edits WHERE \(change("NEW")));
-      INSERT OR IGNORE INTO strata_remote_changes (account, entity, record, id, kind)
-      VALUES (\(account), \(name), NEW.\(key), NULL, 'insert');
+      WHERE EXISTS (SELECT 1 FROM strata_remote_edits WHERE \(change("NEW"))) AND NOT \(isKnown("NEW"));
+      INSERT INTO strata_remote_changes (account, entity, record, id, kind)
+      SELECT \(account), \(name), NEW.\(key), NULL, 'insert' WHERE NOT \(isKnown("NEW"));
       """
     }
 
@@ -133,10 +150,12 @@ enum ChangeTriggers {
         SELECT RAISE(ABORT, 'strata: the primary key of a record that a server has cannot change; delete it and make another')
         WHERE NEW.\(key) IS NOT OLD.\(key) COLLATE BINARY;
         \(checkAccount("OLD"))
+        \(forget("OLD"))
         \(keep("OLD", where: any))
         UPDATE strata_remote_changes SET \(retried) WHERE \(change("OLD")) AND state = 'refused' AND \(any);
-        INSERT OR IGNORE INTO strata_remote_changes (account, entity, record, id, kind)
-        SELECT \(account), \(name), OLD.\(key), \(id), CASE WHEN \(id) IS NULL THEN 'insert' ELSE 'update' END WHERE \(any);
+        INSERT INTO strata_remote_changes (account, entity, record, id, kind)
+        SELECT \(account), \(name), OLD.\(key), \(id), CASE WHEN \(id) IS NULL THEN 'insert' ELSE 'update' END
+        WHERE \(any) AND NOT \(isKnown("OLD"));
         """
     }
 
@@ -144,10 +163,11 @@ enum ChangeTriggers {
       let id = "OLD.\(entity.idColumn.quotedDatabaseIdentifier)"
       return """
         \(checkAccount("OLD"))
+        \(forget("OLD"))
         \(keep("OLD"))
         UPDATE strata_remote_changes SET kind = 'delete', \(retried) WHERE \(change("OLD"));
-        INSERT OR IGNORE INTO strata_remote_changes (account, entity, record, id, kind)
-        SELECT \(account), \(name), OLD.\(key), \(id), 'delete' WHERE \(id) IS NOT NULL;
+        INSERT INTO strata_remote_changes (account, entity, record, id, kind)
+        SELECT \(account), \(name), OLD.\(key), \(id), 'delete' WHERE \(id) IS NOT NULL AND NOT \(isKnown("OLD"));
         DELETE FROM strata_remote_edits WHERE \(change("OLD"))
           AND EXISTS (SELECT 1 FROM strata_remote_changes WHERE \(change("OLD")) AND id IS NULL AND idempotency_key IS NULL);
         DELETE FROM strata_remote_changes WHERE \(change("OLD")) AND id IS NULL AND idempotency_key IS NULL;

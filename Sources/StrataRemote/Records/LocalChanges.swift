@@ -64,12 +64,45 @@ struct LocalChanges {
   }
 
   struct Conflict {
+    /// The column.
+    let field: String
+    /// What of the column's value is in conflict.
+    let part: ValuePart
+    /// For people.
     let path: String
+    /// What the column had before, and what the server has.
     let base: DatabaseValue
     let server: DatabaseValue
   }
 
-  /// Notes what both sides changed; `nil` where they no longer differ.
+  /// What is in conflict of a record.
+  func conflicts(_ entity: MappedEntity, _ record: DatabaseValue) throws -> [Conflict] {
+    let rows = try Row.fetchAll(
+      db.cachedStatement(
+        sql: "SELECT field, part, path, base, server FROM strata_remote_conflicts WHERE entity = ? AND record = ?"),
+      arguments: [entity.name, record])
+    return try rows.map {
+      Conflict(field: $0[0], part: try ValuePart(text: $0[1]), path: $0[2], base: $0[3], server: $0[4])
+    }
+  }
+
+  /// Lets conflicts about a column know what the server has now, and ends those about which both sides agree.
+  func updateConflicts(
+    _ entity: MappedEntity, _ record: DatabaseValue, _ field: MappedEntity.Field, server: DatabaseValue,
+    local: DatabaseValue
+  ) throws {
+    for conflict in try conflicts(entity, record) where conflict.field == field.column {
+      let agreed = try entity.replacing(conflict.part, of: local, in: field, by: server).isExactly(local)
+      let condition = "WHERE entity = ? AND record = ? AND field = ? AND part = ?"
+      try db.execute(
+        cached: agreed
+          ? "DELETE FROM strata_remote_conflicts \(condition)"
+          : "UPDATE strata_remote_conflicts SET server = ? \(condition)",
+        (agreed ? [] : [server]) + [entity.name, record, field.column, conflict.part.text])
+    }
+  }
+
+  /// Notes what both sides changed; `nil` where nothing of the column is in conflict.
   func setConflict(
     _ entity: MappedEntity, _ record: DatabaseValue, _ field: String, _ conflict: Conflict?, account: String
   ) throws {
@@ -81,10 +114,11 @@ struct LocalChanges {
     // A conflict that is there keeps its base: that is what both sides last agreed on.
     try db.execute(
       cached: """
-        INSERT INTO strata_remote_conflicts (account, entity, record, field, path, base, server)
-        VALUES (?, ?, ?, ?, ?, ?, ?)
-        ON CONFLICT (entity, record, field) DO UPDATE SET path = excluded.path, server = excluded.server
-        """, [account, entity.name, record, field, conflict.path, conflict.base, conflict.server])
+        INSERT INTO strata_remote_conflicts (account, entity, record, field, part, path, base, server)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+        ON CONFLICT (entity, record, field, part) DO UPDATE SET path = excluded.path, server = excluded.server
+        """,
+      [account, entity.name, record, field, conflict.part.text, conflict.path, conflict.base, conflict.server])
   }
 
   /// Lets go of a change that has nothing left to send.

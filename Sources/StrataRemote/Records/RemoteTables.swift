@@ -58,7 +58,7 @@ enum RemoteTables {
     -- What both sides changed and no rule decided. The row has the value from here.
     CREATE TABLE IF NOT EXISTS strata_remote_conflicts (
       number INTEGER PRIMARY KEY AUTOINCREMENT, account TEXT NOT NULL, entity TEXT NOT NULL, record NOT NULL,
-      field TEXT NOT NULL, path TEXT NOT NULL, base, server, UNIQUE (entity, record, field));
+      field TEXT NOT NULL, part TEXT NOT NULL, path TEXT NOT NULL, base, server, UNIQUE (entity, record, field, part));
     -- The ids that records had here before the server gave them theirs.
     CREATE TABLE IF NOT EXISTS strata_remote_ids (
       entity TEXT NOT NULL, old NOT NULL, new NOT NULL, PRIMARY KEY (entity, old)) WITHOUT ROWID;

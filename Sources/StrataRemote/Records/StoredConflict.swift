@@ -9,6 +9,7 @@ struct StoredConflict {
   private let entity: MappedEntity
   private let field: MappedEntity.Field
   private let record: DatabaseValue
+  private let part: ValuePart
   private let path: String
   private let base: DatabaseValue
   private let server: DatabaseValue
@@ -24,6 +25,7 @@ struct StoredConflict {
     self.record = record
     number = row["number"]
     account = row["account"]
+    part = try ValuePart(text: row["part"])
     path = row["path"]
     base = row["base"]
     server = row["server"]
@@ -40,21 +42,23 @@ struct StoredConflict {
 
   private func value(_ stored: DatabaseValue) throws -> ArchiveValue {
     guard case .attribute(let place) = field.source else { return stored.text.map { .string($0) } ?? .null }
-    return try entity.type.value(of: entity.type.attributes[place], stored, in: entity.table)
+    return try part.value(of: entity.type.value(of: entity.type.attributes[place], stored, in: entity.table)) ?? .null
   }
 
   func resolve(_ resolution: RemoteConflict.Resolution, _ db: Database) throws {
     let changes = try LocalChanges(db)
     switch resolution {
     case .local: break
-    case .server: try set(server, db)
+    case .server: try set(entity.replacing(part, of: local, in: field, by: server), db)
     case .value(let value):
       guard case .attribute(let place) = field.source else {
         throw RemoteError(.store, "a reference is resolved by one of the sides", entity: entity.name)
       }
-      try set(try entity.type.stored(value, entity.type.attributes[place], in: entity.table), db)
+      let attribute = entity.type.attributes[place]
+      let new = try part.replaced(in: entity.type.value(of: attribute, local, in: entity.table), with: value)
+      try set(try entity.type.stored(new, attribute, in: entity.table), db)
     }
-    try changes.setConflict(entity, record, field.column, nil, account: account)
+    try db.execute(cached: "DELETE FROM strata_remote_conflicts WHERE number = ?", [number])
     let now = try entity.row(record, db)?[field.slot]
     if now?.isExactly(server) ?? true { try changes.setBase(entity, record, field.column, nil) }
     try changes.settle(entity, record)

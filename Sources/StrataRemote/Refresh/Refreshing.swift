@@ -33,8 +33,8 @@ struct Refreshing: Sendable {
   var url: URL {
     switch request.target {
     case .list(let path, let query):
-      session.configuration.url(path ?? [entity.mapper.path], query: query)
-    case .one(let id): session.configuration.url([entity.mapper.path, id])
+      session.configuration.url(path ?? entity.path, query: query)
+    case .one(let id): session.configuration.url(entity.path + [id])
     }
   }
 
@@ -84,7 +84,8 @@ struct Refreshing: Sendable {
     let applied = try writer.run(
       entity, copy: isOne ? pages.copy : nil, isWhole: isWhole, among: isWhole ? scope?(db) : nil)
     // Of an answer that did not count in full, "not modified" would say nothing about what was left out.
-    try keep(applied.kept == 0 && applied.passedOver == 0 ? pages.copy : nil, number, db)
+    let isInFull = applied.kept == 0 && applied.passedOver == 0 && applied.awaited == 0
+    try keep(isInFull ? pages.copy : nil, number, db)
     let total = applied.report.total
     if total.inserted + total.updated > 0 { try StoredCopies.forget(entity, after: number, db) }
     return applied

@@ -48,7 +48,7 @@ struct ChangeRequest {
         try change.remove(db)
         return .nothing
       }
-      content = Content(verb: "DELETE", path: [entity.mapper.path, id], body: nil, sent: [:])
+      content = Content(verb: "DELETE", path: entity.path + [id], body: nil, sent: [:])
     case .insert:
       guard let row = try entity.row(change.record, db) else {
         try change.remove(db)
@@ -57,7 +57,7 @@ struct ChangeRequest {
       guard try !waits(for: entity.fields.filter(\.isSent), row) else { return .waits }
       var body = try json(row, entity.fields.filter(\.isSent))
       if entity.mapper.ids == .client { body = JSONMergePatch.apply(try idJSON(row), to: body) }
-      content = Content(verb: "POST", path: [entity.mapper.path], body: body, sent: values(row))
+      content = Content(verb: "POST", path: entity.path, body: body, sent: values(row))
     case .update:
       guard let row = try entity.row(change.record, db), let id = try entity.idText(row[entity.id.slot]) else {
         try change.remove(db)
@@ -84,19 +84,21 @@ struct ChangeRequest {
 
   private func update(_ row: [DatabaseValue], _ id: String) throws -> Content? {
     let bases = try LocalChanges(db).bases(entity, change.record)
-    let held = try Set(
-      String.fetchAll(
-        db, sql: "SELECT field FROM strata_remote_conflicts WHERE entity = ? AND record = ?",
-        arguments: [entity.name, change.record]))
+    let held = try LocalChanges(db).conflicts(entity, change.record)
     let isPut = entity.mapper.update == .put
     var changed: [MappedEntity.Field] = []
+    // What is to go out: the row, but for what is in conflict.
+    var row = row
     for field in entity.fields where field.isSent {
       guard let base = bases[field.column] else { continue }
       if base.isExactly(row[field.slot]) {
         try LocalChanges(db).setBase(entity, change.record, field.column, nil)
-      } else if !held.contains(field.column) {
-        changed.append(field)
+        continue
       }
+      for conflict in held where conflict.field == field.column {
+        row[field.slot] = try entity.replacing(conflict.part, of: row[field.slot], in: field, by: base)
+      }
+      if !base.isExactly(row[field.slot]) { changed.append(field) }
     }
     // A whole record would carry what is in conflict.
     guard !changed.isEmpty, !(isPut && !held.isEmpty) else { return nil }
@@ -111,12 +113,14 @@ struct ChangeRequest {
       body = JSONMergePatch.patch(from: try json(before, changed), to: try json(row, changed))
       if body == [:] {
         // It is the same in JSON.
-        for field in changed { try LocalChanges(db).setBase(entity, change.record, field.column, nil) }
+        for field in changed where !held.contains(where: { $0.field == field.column }) {
+          try LocalChanges(db).setBase(entity, change.record, field.column, nil)
+        }
         return nil
       }
     }
     return Content(
-      verb: isPut ? "PUT" : "PATCH", path: [entity.mapper.path, id], body: body, sent: values(row, changed))
+      verb: isPut ? "PUT" : "PATCH", path: entity.path + [id], body: body, sent: values(row, changed))
   }
 
   private func values(_ row: [DatabaseValue], _ fields: [MappedEntity.Field]? = nil) -> [String: DatabaseValue] {

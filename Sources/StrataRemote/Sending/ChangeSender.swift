@@ -249,7 +249,12 @@ struct ChangeSender: Sendable {
       return false
     } catch let error as RemoteError {
       switch error.code {
-      case .notFound, .forbidden, .refused, .invalidBody, .store, .tooLarge:
+      case .invalidBody, .tooLarge:
+        // It says nothing about the change.
+        try await postpone(number, attempts: change.attempts + 1, because: error)
+        session.tell(.sendFailed(shown, error), entity: entity.name, account: account)
+        return false
+      case .notFound, .forbidden, .refused, .store:
         try await refuse(change, error.located(entity: entity.name), shown, &sending)
         return false
       default:

@@ -6,24 +6,30 @@ package final class EntityCatalog: Sendable {
   package let tables: [EntityTable]
   package let types: [EntityType]
   private let numbers: [ObjectIdentifier: Int]
+  private let documents: [String: Int]
 
-  /// - Throws: ``EntityErrors`` with all that is wrong.
-  init(_ types: [any Entity.Type], _ db: Database) throws {
+  /// - Throws: ``EntityError`` with all that is wrong.
+  init(_ types: [any Entity.Type], documents: [String], _ db: Database) throws {
     var builder = EntityCatalogBuilder(db)
     for type in types { builder.add(type) }
+    for name in documents { builder.add(documents: name) }
     builder.finish()
     if let error = builder.error { throw error }
     (tables, self.types, numbers) = (builder.tables, builder.types, builder.numbers)
+    self.documents = builder.documents
   }
 
   /// The number of an entity; `nil` where the store does not know it.
   package func number(of type: any VersionedModel.Type) -> Int? { numbers[ObjectIdentifier(type)] }
 
+  /// The number of documents of a name; `nil` where the store does not know them.
+  package func number(ofDocuments name: String) -> Int? { documents[name] }
+
   package func table(of type: Int) -> EntityTable { tables[types[type].table] }
 
   /// The entity that a row is, where its table has several classes.
   func type(of values: [DatabaseValue], _ declared: Int) throws -> Int {
-    guard let choose = types[declared].type.entityMapping.subclass else { return declared }
+    guard let choose = types[declared].mapping.subclass else { return declared }
     let table = table(of: declared)
     let row = EntityRow(
       table: table.name,
@@ -55,6 +61,7 @@ struct EntityCatalogBuilder {
   private(set) var tables: [EntityTable] = []
   private(set) var types: [EntityType] = []
   private(set) var numbers: [ObjectIdentifier: Int] = [:]
+  private(set) var documents: [String: Int] = [:]
   private var problems: [EntityError] = []
   /// What sets a slot, by table and slot.
   private var writers: [[Int]: String] = [:]
@@ -75,6 +82,19 @@ struct EntityCatalogBuilder {
     while let next = waiting.popLast() { addOne(next) }
   }
 
+  /// Adds documents, which have a name and no type of their own.
+  mutating func add(documents name: String) {
+    guard documents[name] == nil else { return }
+    do {
+      let table = try table(named: name)
+      guard !types.contains(where: { $0.table == table }) else {
+        throw EntityError(.invalidMapping, "the table is that of another entity", entity: name, table: name)
+      }
+      documents[name] = types.count
+      types.append(EntityType(EntityDocument.self, EntityDocument.mapping(of: name), name: name, table: table))
+    } catch { note(error, EntityDocument.self) }
+  }
+
   private mutating func note(_ error: any Error, _ type: any Entity.Type, _ key: String? = nil) {
     let path: [ArchiveError.PathComponent] = key.map { [.key($0)] } ?? []
     let known =
@@ -90,7 +110,7 @@ struct EntityCatalogBuilder {
       try schema.check()
       let table = try table(named: mapping.table)
       numbers[ObjectIdentifier(type)] = types.count
-      types.append(EntityType(type, table: table))
+      types.append(EntityType(type, mapping, name: schema.name, table: table))
     } catch { return note(error, type) }
     func invalid(_ reason: String) -> EntityError { EntityError(.invalidMapping, reason) }
     if schema.isEnumeration { note(invalid("an enum is no entity; keep it in a column"), type) }
@@ -142,7 +162,7 @@ struct EntityCatalogBuilder {
 
   private mutating func addAttributes(_ number: Int) {
     let (type, table) = (types[number].type, types[number].table)
-    let (schema, mapping) = (type.schema, type.entityMapping)
+    let (schema, mapping) = (type.schema, types[number].mapping)
     for (place, field) in schema.fields.enumerated() where mapping.relations[field.key] == nil {
       let column = mapping.columns[field.key]
       guard let name = column?.name ?? (column == nil && field.archive != .excluded ? field.key : nil) else {
@@ -213,7 +233,7 @@ struct EntityCatalogBuilder {
   private mutating func addRelations(_ number: Int) {
     let type = types[number].type
     for (place, field) in type.schema.fields.enumerated() {
-      guard let relation = type.entityMapping.relations[field.key] else { continue }
+      guard let relation = types[number].mapping.relations[field.key] else { continue }
       do {
         let (element, shape, isOptional) = Self.shape(of: field.type)
         guard let entity = element as? any Entity.Type, let target = numbers[ObjectIdentifier(entity)] else {
@@ -291,7 +311,7 @@ struct EntityCatalogBuilder {
           table: tables[targetTable].name, columns: [column])
       }
       let isRequired = types[target].type.schema.fields.contains { other in
-        guard case .toOne(let back, _)? = types[target].type.entityMapping.relations[other.key]?.kind else {
+        guard case .toOne(let back, _)? = types[target].mapping.relations[other.key]?.kind else {
           return false
         }
         return back.lowercased() == column.lowercased() && !(other.type is any OptionalType.Type)
@@ -381,7 +401,7 @@ struct EntityCatalogBuilder {
     let table = types[number].table
     var names = Set<String>()
     var keys: [EntityType.Key] = []
-    for key in type.entityMapping.keys {
+    for key in types[number].mapping.keys {
       do {
         guard names.insert(key.name).inserted else {
           throw EntityError(.invalidMapping, "two keys are called \(key.name)")

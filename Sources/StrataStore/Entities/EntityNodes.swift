@@ -45,10 +45,12 @@ package struct EntityNodes: Sendable {
   /// What the mapping of a source supplies for what is absent in a new row, by entity and attribute.
   private(set) var defaults: [Int: [ArchiveValue?]] = [:]
 
-  /// - Parameter trace: told of each field that was read.
+  /// - Parameters:
+  ///   - number: the entity where its type alone does not tell: that of documents.
+  ///   - trace: told of each field that was read.
   package init<E: Entity>(
-    _ source: MergeSource, of type: E.Type, in catalog: EntityCatalog, by adapter: JSONAdapter<E>? = nil,
-    at path: JSONPath? = nil, merges: Bool = true, trace: ((Trace) -> Void)? = nil
+    _ source: MergeSource, of type: E.Type, as number: Int? = nil, in catalog: EntityCatalog,
+    by adapter: JSONAdapter<E>? = nil, at path: JSONPath? = nil, merges: Bool = true, trace: ((Trace) -> Void)? = nil
   ) throws {
     self.merges = merges
     let parts: FieldParts
@@ -62,7 +64,7 @@ package struct EntityNodes: Sendable {
       case .array(let elements), .set(let elements): elements.enumerated().map { ($1, [.index($0)]) }
       default: [(parts.root, [])]
       }
-    let known = try catalog.known(type)
+    let known = try number ?? catalog.known(type)
     for (value, steps) in values { roots.append(try walk.add(value, known, parent: nil, steps)) }
     try walk.run()
     nodes = walk.nodes
@@ -170,7 +172,8 @@ package struct EntityNodes: Sendable {
       }
       do {
         let part = try parts.part(declared.type, value)
-        let own = try catalog.known(part.type)
+        // A subclass is an entity of its own.
+        let own = try part.type == declared.type ? type : catalog.known(part.type)
         let values = try catalog.types[own].attributes.map { attribute -> ArchiveValue? in
           guard let slot = part.slots[attribute.place] else { return nil }
           return try parts.value(of: slot, part.type.schema.fields[attribute.place], in: part.type.schema)

@@ -69,6 +69,10 @@ package struct EntityType: Sendable {
   }
 
   package let type: any Entity.Type
+  /// How it is kept: what the model says, but for documents, which are kept in a table for each name.
+  let mapping: EntityMapping
+  /// What errors call it.
+  package let name: String
   package let table: Int
   package internal(set) var attributes: [Attribute] = []
   package internal(set) var relations: [Relation] = []
@@ -76,7 +80,6 @@ package struct EntityType: Sendable {
   /// Merges fields that are not plain; for sources of whole models, and of parts.
   let merging: (whole: FieldMerging, part: FieldMerging)
   package var schema: ModelSchema { type.schema }
-  package var name: String { type.schema.name }
   /// Whether rules or hooks run on its objects.
   var finishes: Bool { schema.finishesModels && (schema.decodingHook != nil || schema.validationHook != nil) }
   /// The shape of records of the attributes.
@@ -85,8 +88,10 @@ package struct EntityType: Sendable {
   private(set) var recordShape: RecordShape
   private(set) var recordPlaces: (attributes: [Int], relations: [Int]) = ([], [])
 
-  init(_ type: any Entity.Type, table: Int) {
+  init(_ type: any Entity.Type, _ mapping: EntityMapping, name: String, table: Int) {
     self.type = type
+    self.mapping = mapping
+    self.name = name
     self.table = table
     merging = (FieldMerging(type, isWhole: true), FieldMerging(type, isWhole: false))
     shape = type.schema.fullShape

@@ -5,7 +5,7 @@ import Testing
 @testable import StrataRemote
 
 /// The client with the real transport and real servers.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(20)))
 struct HTTPClientServerTests {
   private let clock = ScriptedClock()
   private let transport = URLSessionTransport()

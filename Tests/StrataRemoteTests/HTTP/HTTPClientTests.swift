@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataRemote
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(20)))
 struct HTTPClientTests {
   private let url: URL
   private let clock = ScriptedClock()

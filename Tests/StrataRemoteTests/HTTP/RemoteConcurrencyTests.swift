@@ -5,7 +5,7 @@ import Testing
 @testable import StrataRemote
 
 /// What the thread sanitizer runs.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(20)))
 struct RemoteConcurrencyTests {
   private let url: URL
 

@@ -10,7 +10,7 @@ import Testing
 #endif
 
 /// The transport against servers on the loopback address that break what can be broken.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(20)))
 struct URLSessionTransportTests {
   private let transport = URLSessionTransport()
 

@@ -34,10 +34,12 @@ final class ModelServer: HTTPTransport {
     var refuses: (@Sendable (HTTPRequest) -> Int?)?
     var acceptsIDs = false
     var sendsETags = true
+    /// Whether a null in a PATCH takes the key away, as RFC 7396 has it; else it becomes null, as in a column.
+    var removesNulls = false
   }
 
   let state = Mutex(State())
-  let base = URL(string: "https://example.com/api")!
+  let base = parsed("https://example.com/api", URL.init(string:))
 
   init(_ lists: [String: String] = [:]) {
     for (name, json) in lists { set(name, json) }
@@ -45,7 +47,7 @@ final class ModelServer: HTTPTransport {
 
   /// Replaces a list.
   func set(_ list: String, _ json: String) {
-    let value = try! JSONReader().read(Data(json.utf8))
+    let value = parsed(json) { try? JSONReader().read(Data($0.utf8)) }
     state.withLock { state in
       state.version += 1
       state.lists[list] = (value.arrayValue ?? []).map { record in
@@ -77,13 +79,13 @@ final class ModelServer: HTTPTransport {
 
   /// Changes a record at the server.
   func edit(_ list: String, _ id: String, _ json: String) {
-    let patch = try! JSONReader().read(Data(json.utf8))
+    let patch = parsed(json) { try? JSONReader().read(Data($0.utf8)) }
     state.withLock { state in
       state.version += 1
       guard let place = state.lists[list]?.firstIndex(where: { $0.id == id }) else { return }
-      let old = state.lists[list]![place].record.json
-      state.lists[list]![place].record.json = JSONMergePatch.apply(patch, to: old)
-      state.lists[list]![place].record.version = state.version
+      let old = state.lists[list, default: []][place].record.json
+      state.lists[list, default: []][place].record.json = JSONMergePatch.apply(patch, to: old)
+      state.lists[list, default: []][place].record.version = state.version
     }
   }
 
@@ -111,13 +113,15 @@ final class ModelServer: HTTPTransport {
   private var lostError: any Error { RemoteError(.cutOff, "the connection ended before the answer did") }
 
   private func answer(_ request: HTTPRequest, _ state: inout State) -> HTTPResponse {
-    let parts = request.url.path.dropFirst(base.path.count + 1).split(separator: "/").map(String.init)
+    let path = request.url.path(percentEncoded: true).dropFirst(base.path.count + 1)
+    let parts = path.split(separator: "/").map { $0.removingPercentEncoding ?? String($0) }
     let (headers, sendsETags) = (state.headers, state.sendsETags)
     func response(_ status: Int, _ json: ArchiveValue? = nil, _ version: Int? = nil) -> HTTPResponse {
       var headers = headers
       if let version, sendsETags { headers["ETag"] = "\"v\(version)\"" }
       return HTTPResponse(
-        status, headers: headers, body: json.map { try! JSONWriter().write($0) } ?? Data(), url: request.url)
+        status, headers: headers, body: json.map { json in parsed(json) { try? JSONWriter().write($0) } } ?? Data(),
+        url: request.url)
     }
     guard let list = parts.first, state.lists[list] != nil else { return response(404) }
     if let status = state.refuses?(request) { return response(status) }
@@ -167,7 +171,7 @@ final class ModelServer: HTTPTransport {
     guard let place = state.lists[list]?.firstIndex(where: { $0.id == parts[1] }) else {
       return response(404, nil, nil)
     }
-    let known = state.lists[list]![place].record
+    let known = state.lists[list, default: []][place].record
     if let tag = request.headers["If-Match"], tag != "\"v\(known.version)\"" {
       return response(412, known.json, known.version)
     }
@@ -177,21 +181,32 @@ final class ModelServer: HTTPTransport {
       state.version += 1
       // A record of a server has all its columns: what is removed is null.
       var new = body
-      if request.method == "PATCH", case .object(var object) = known.json, case .object(let patch) = body {
-        for entry in patch.entries { object[entry.key] = entry.value }
+      if request.method == "PATCH", state.removesNulls {
+        new = JSONMergePatch.apply(body, to: known.json)
+      } else if request.method == "PATCH", case .object(var object) = known.json, case .object(let patch) = body {
+        for entry in patch.entries {
+          object[entry.key] =
+            entry.value.isNull ? .null : JSONMergePatch.apply(entry.value, to: object[entry.key] ?? .null)
+        }
         new = .object(object)
       }
       if case .object(var object) = new {
         object["id"] = known.json["id"]
         new = .object(object)
       }
-      state.lists[list]![place].record = Record(json: new, version: state.version)
+      state.lists[list, default: []][place].record = Record(json: new, version: state.version)
       return response(200, new, state.version)
     case "DELETE":
       state.version += 1
-      state.lists[list]!.remove(at: place)
+      state.lists[list, default: []].remove(at: place)
       return response(204, nil, nil)
     default: return response(405, nil, nil)
     }
   }
+}
+
+/// What a text of the tests' own is; the tests end where it is none.
+private func parsed<Text, Value>(_ text: Text, _ parse: (Text) -> Value?) -> Value {
+  guard let value = parse(text) else { fatalError("cannot be read: \(text)") }
+  return value
 }

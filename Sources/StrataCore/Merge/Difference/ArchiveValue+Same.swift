@@ -41,6 +41,15 @@ extension ArchiveValue {
       waiting.append((left, right))
       return true
     }
+    // Not in pairs of `zip`, which cost most of a comparison in builds without optimisation.
+    func mayBeEqualInside(_ left: [ArchiveValue], _ right: [ArchiveValue]) -> Bool {
+      var place = 0
+      while place < left.count, place < right.count {
+        guard mayBeEqual(left[place], right[place]) else { return false }
+        place += 1
+      }
+      return true
+    }
     func haveEqual(_ left: [ArchiveObject.Entry], _ right: [ArchiveObject.Entry]) -> Bool {
       guard left.count == right.count else { return false }
       var places = KeyPlaces(right)
@@ -57,7 +66,7 @@ extension ArchiveValue {
         case (.array(let one), .array(let other)), (.set(let one), .set(let other)):
           one.isStored(like: other)
             || one.count == other.count
-              && (compared.holds(one, other) || zip(one, other).allSatisfy(mayBeEqual))
+              && (compared.holds(one, other) || mayBeEqualInside(one, other))
         case (.object(let one), .object(let other)):
           one.entries.isStored(like: other.entries) || compared.holds(one.entries, other.entries)
             || haveEqual(one.entries, other.entries)
@@ -65,7 +74,7 @@ extension ArchiveValue {
           one.hasSameType(as: other)
             && (one.shape === other.shape || one.shape.hasSameKeys(as: other.shape)
               ? one.values.isStored(like: other.values) || compared.holds(one.values, other.values)
-                || zip(one.values, other.values).allSatisfy(mayBeEqual)
+                || mayBeEqualInside(one.values, other.values)
               : compared.holds(one.values, other.values, one.shape, other.shape)
                 || haveEqual(one.object.entries, other.object.entries))
         case (.map(let one), .map(let other)):
@@ -73,7 +82,7 @@ extension ArchiveValue {
             && (one.isStored(like: other) || compared.holds(one, other)
               || zip(one, other).allSatisfy { mayBeEqual($0.key, $1.key) && mayBeEqual($0.value, $1.value) })
         case (.graph(let one), .graph(let other)):
-          one.objects.count == other.objects.count && zip(one.objects, other.objects).allSatisfy(mayBeEqual)
+          one.objects.count == other.objects.count && mayBeEqualInside(one.objects, other.objects)
             && mayBeEqual(one.root, other.root)
         default: false
         }

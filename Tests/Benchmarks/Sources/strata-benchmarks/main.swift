@@ -42,6 +42,8 @@ let notes = """
   the same of bytes turned round.
   upsert/ is the time to save 1,000 blogs of 10 posts by 100 authors as entities / with a hand-written GRDB upsert for each row:
   one post in ten changed, with all rows new (-new), and read again with three queries by hand (fetch).
+  refresh/ is the time to refresh 10,000 entities from a server on loopback / to fetch and decode the same bytes and write them by
+  hand with GRDB: one in ten changed, all new (-first); refresh/not-modified is a 304 / that refresh, both ours.
   NSKeyedArchiver is quadratic in the number of objects, so it takes part up to 1,000 small models.
   """
 
@@ -71,6 +73,7 @@ func run(_ arguments: [String]) async throws {
   try runner.compareLegacy(tweets)
   try runner.compareStore()
   try runner.compareEntities()
+  try await runner.compareRefreshing()
   for count in [1, 100, 1000, 10_000, 1_000_000] { try runner.compareSmall(count) }
   if let path = options.json {
     let encoder = JSONEncoder()

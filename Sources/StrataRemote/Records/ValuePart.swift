@@ -1,0 +1,62 @@
+internal import Foundation
+internal import GRDB
+internal import StrataCore
+internal import StrataStore
+
+/// A part of what a column holds: what keys lead to, or all of it where there are none.
+struct ValuePart: Sendable, Hashable {
+  let keys: [String]
+
+  /// The part that a conflict is about: as far as keys lead on its path, so a list is in conflict as a whole.
+  init(_ path: MergePath) {
+    var keys: [String] = []
+    for component in path.components.dropFirst() {
+      guard case .key(let key) = component else { break }
+      keys.append(key)
+    }
+    self.keys = keys
+  }
+
+  static let whole = ValuePart(MergePath())
+
+  /// As it stands in a table.
+  var text: String {
+    get throws { String(decoding: try JSONWriter().write(.array(keys.map { .string($0) })), as: UTF8.self) }
+  }
+
+  init(text: String) throws {
+    keys = try (JSONReader().read(Data(text.utf8)).arrayValue ?? []).compactMap(\.stringValue)
+  }
+
+  private var steps: [ArchiveValue.Step] { keys.map { .key($0) } }
+
+  /// The part of a value; `nil` where it is absent.
+  func value(of whole: ArchiveValue) -> ArchiveValue? {
+    steps.reduce(whole as ArchiveValue?) { value, step in value?[step] }
+  }
+
+  /// A value with this part of another; taken away where the other has none.
+  func replaced(in whole: ArchiveValue, by other: ArchiveValue) throws -> ArchiveValue {
+    try replaced(in: whole, with: value(of: other))
+  }
+
+  func replaced(in whole: ArchiveValue, with new: ArchiveValue?) throws -> ArchiveValue {
+    guard !keys.isEmpty else { return new ?? .null }
+    var result = whole
+    try result.set(new, at: steps[...])
+    return result
+  }
+}
+
+extension MappedEntity {
+  /// What a column holds with a part of it as in another value of the column.
+  func replacing(_ part: ValuePart, of stored: DatabaseValue, in field: Field, by other: DatabaseValue) throws
+    -> DatabaseValue
+  {
+    guard case .attribute(let place) = field.source, !part.keys.isEmpty else { return other }
+    let attribute = type.attributes[place]
+    let value = try part.replaced(
+      in: type.value(of: attribute, stored, in: table), by: type.value(of: attribute, other, in: table))
+    return try type.stored(value, attribute, in: table)
+  }
+}

@@ -1,0 +1,47 @@
+internal import Foundation
+internal import StrataCore
+internal import StrataRemote
+
+/// Looks at the content of a request that changes something.
+struct ContentCheck {
+  let request: HTTPRequest
+
+  init(_ request: HTTPRequest) { self.request = request }
+
+  private var types: [String] {
+    request.method == "PATCH" ? ["application/merge-patch+json", "application/json"] : ["application/json"]
+  }
+
+  /// What can be told without reading it.
+  ///
+  /// - Throws: ``Problem`` where there is too much of it, or it is of another type than JSON.
+  func run(sizeLimit: Int) throws {
+    guard request.body?.count ?? 0 <= sizeLimit else {
+      throw Problem(413, "the content has more than \(sizeLimit) bytes; fewer are needed")
+    }
+    guard request.method != "DELETE" else { return }
+    let type = request.headers["Content-Type"]?.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces)
+    let coding = request.headers["Content-Encoding"]?.lowercased() ?? "identity"
+    guard let type, types.contains(type.lowercased()), coding == "identity" else {
+      let names = types.joined(separator: ", ")
+      throw Problem(
+        415, "the content is not of a type that is read here; \(names) is, without a content coding",
+        headers: [request.method == "PATCH" ? "Accept-Patch" : "Accept": names])
+    }
+  }
+
+  /// The object that it is.
+  ///
+  /// - Throws: ``Problem`` where it is no JSON, or no object.
+  func object() throws -> ArchiveObject {
+    let value: ArchiveValue
+    // Which of two values under one key counts would be a guess.
+    do { value = try JSONReader.refusingDuplicates().read(request.body ?? Data()) } catch {
+      throw Problem(400, "the content cannot be read: \(ToolError.message(of: error))")
+    }
+    guard case .object(let object) = value else {
+      throw Problem(422, "the content is \(value.kind.withArticle); an object is needed")
+    }
+    return object
+  }
+}

@@ -1,0 +1,67 @@
+internal import Foundation
+internal import StrataRemote
+
+/// The conditions of a request, and what they come to (RFC 9110, section 13).
+struct Preconditions {
+  enum Outcome {
+    case hold
+    /// 304.
+    case notModified
+    /// 412.
+    case fail
+  }
+
+  /// What there is of the resource before the request.
+  struct State {
+    let tag: EntityTag
+    /// `nil` where no time of a change is known, as for a list.
+    let modified: Date?
+  }
+
+  let headers: HTTPHeaders
+  /// Whether the request only reads.
+  let isReading: Bool
+  let now: Date
+
+  init(_ request: HTTPRequest, now: Date) {
+    headers = request.headers
+    isReading = request.method == "GET" || request.method == "HEAD"
+    self.now = now
+  }
+
+  var isEmpty: Bool {
+    !["If-Match", "If-Unmodified-Since", "If-None-Match", "If-Modified-Since"].contains { headers[$0] != nil }
+  }
+
+  /// Takes the conditions in the order of section 13.2.2.
+  ///
+  /// - Parameter state: `nil` where there is no such resource.
+  func outcome(_ state: State?) -> Outcome {
+    if let field = headers["If-Match"] {
+      guard matches(field, state, { $0.matchesStrongly($1) }) else { return .fail }
+    } else if let modified = state?.modified, let date = date("If-Unmodified-Since"), HTTPTime.whole(modified) > date {
+      return .fail
+    }
+    if let field = headers["If-None-Match"] {
+      guard matches(field, state, { $0.matchesWeakly($1) }) else { return .hold }
+      return isReading ? .notModified : .fail
+    }
+    if isReading, let modified = state?.modified, let date = date("If-Modified-Since"),
+      HTTPTime.whole(modified) <= date
+    {
+      return .notModified
+    }
+    return .hold
+  }
+
+  private func matches(_ field: String, _ state: State?, _ isSame: (EntityTag, EntityTag) -> Bool) -> Bool {
+    guard let state else { return false }
+    return switch EntityTag.Condition(field) {
+    case .any: true
+    case .tags(let tags): tags.contains { isSame($0, state.tag) }
+    }
+  }
+
+  /// A date that cannot be read is as none (sections 13.1.3 and 13.1.4).
+  private func date(_ name: String) -> Date? { headers[name].flatMap { HTTPTime.date($0, now: now) } }
+}

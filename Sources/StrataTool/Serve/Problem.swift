@@ -1,0 +1,36 @@
+internal import Foundation
+internal import StrataCore
+internal import StrataRemote
+
+/// A request that is not answered as it wants to be, and why (RFC 9457).
+struct Problem: Error {
+  let status: Int
+  /// What is wrong, then what would be right.
+  let detail: String
+  var headers: HTTPHeaders = [:]
+
+  init(_ status: Int, _ detail: String, headers: HTTPHeaders = [:]) {
+    (self.status, self.detail, self.headers) = (status, detail, headers)
+  }
+
+  /// The problem that an error is: one of the server itself, unless it is known.
+  init(_ error: any Error) {
+    if let problem = error as? Problem {
+      self = problem
+    } else {
+      self.init(500, ToolError.message(of: error))
+    }
+  }
+
+  /// The answer, of the type `application/problem+json`.
+  func response(url: URL) -> HTTPResponse {
+    var headers = headers
+    headers["Content-Type"] = "application/problem+json"
+    let body: ArchiveValue = [
+      "type": "about:blank", "title": .string(StatusPhrase.of(status)), "status": .int(Int64(status)),
+      "detail": .string(detail),
+    ]
+    // Text and a number can always be written.
+    return HTTPResponse(status, headers: headers, body: (try? JSONWriter().write(body)) ?? Data(), url: url)
+  }
+}

@@ -1,0 +1,29 @@
+internal import FlyingFox
+internal import FlyingSocks
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
+/// The sockets of a server, each of which sends at once what it is given.
+///
+/// FlyingFox writes an answer in two parts. The system would hold back the second one until the first is confirmed, for which
+/// the other side takes its time: 40 ms on Linux (RFC 896, and RFC 1122, section 4.2.3.2). A socket waits for connections or
+/// requests before it writes, which is where it is met here.
+struct PromptSocketPool: AsyncSocketPool {
+  private let pool: any AsyncSocketPool = HTTPServer.defaultPool()
+
+  func prepare() async throws { try await pool.prepare() }
+
+  func run() async throws { try await pool.run() }
+
+  func suspendSocket(_ socket: Socket, untilReadyFor events: Socket.Events) async throws {
+    // A socket that cannot do this is slower, and one that is closed fails where it waits.
+    try? socket.setValue(true, for: BoolSocketOption(level: Int32(IPPROTO_TCP), name: TCP_NODELAY))
+    try await pool.suspendSocket(socket, untilReadyFor: events)
+  }
+}

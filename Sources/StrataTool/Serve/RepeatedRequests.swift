@@ -1,0 +1,45 @@
+internal import Foundation
+internal import StrataCore
+internal import StrataRemote
+
+/// What was answered to changes with an `Idempotency-Key`, so that one that is sent twice counts once.
+///
+/// Of requests that failed nothing is kept: they changed nothing. The server forgets all when it stops, and the oldest beyond
+/// a number.
+struct RepeatedRequests: Sendable {
+  private static let most = 10_000
+
+  private struct Known {
+    let fingerprint: [UInt8]
+    let response: HTTPResponse
+  }
+
+  private var known: [String: Known] = [:]
+  private var keys: [String] = []
+
+  /// The answer that the same request got before; `nil` where its key is new.
+  ///
+  /// - Throws: ``Problem`` where another request had the key.
+  func answer(to request: HTTPRequest) throws -> HTTPResponse? {
+    guard let key = request.headers["Idempotency-Key"], let found = known[key] else { return nil }
+    guard found.fingerprint == Self.fingerprint(of: request) else {
+      throw Problem(422, "another request had the same Idempotency-Key; each change needs its own")
+    }
+    return found.response
+  }
+
+  /// Keeps the answer to a request that has a key.
+  mutating func note(_ response: HTTPResponse, to request: HTTPRequest) {
+    guard let key = request.headers["Idempotency-Key"] else { return }
+    known[key] = Known(fingerprint: Self.fingerprint(of: request), response: response)
+    keys.append(key)
+    if keys.count > Self.most { known[keys.removeFirst()] = nil }
+  }
+
+  /// A digest of the method, the URL and the content.
+  private static func fingerprint(of request: HTTPRequest) -> [UInt8] {
+    var bytes = Data("\(request.method) \(request.url.absoluteString)\n".utf8)
+    bytes.append(request.body ?? Data())
+    return SHA256.digest(of: bytes.bytes)
+  }
+}

@@ -1,0 +1,67 @@
+internal import Foundation
+internal import StrataCore
+
+/// A list of records, in its order.
+struct ResourceList: Sendable {
+  /// What it is called in paths.
+  let name: String
+  private(set) var records: [Resource] = []
+  private var places: [ExactKey: Int] = [:]
+  /// The greatest of the ids that are whole numbers, also of records that were removed: no id is given twice.
+  private var greatestNumber: Int64 = 0
+
+  /// - Throws: ``ToolError`` where a value is no object with an id of its own.
+  init(name: String, values: [ArchiveValue], modified: Date) throws {
+    self.name = name
+    for (place, value) in values.enumerated() {
+      let record: Resource
+      do { record = try Resource(value, modified: modified) } catch let problem as Problem {
+        throw ToolError("at index \(place), \(problem.detail)")
+      }
+      if let earlier = places[ExactKey(record.id)] {
+        throw ToolError("the records at the indices \(earlier) and \(place) have the same id; each needs its own")
+      }
+      append(record)
+    }
+  }
+
+  /// The records as one JSON value.
+  var json: ArchiveValue { .array(records.map(\.json)) }
+
+  subscript(id: String) -> Resource? { places[ExactKey(id)].map { records[$0] } }
+
+  /// Whether all ids are whole numbers, and there was one.
+  private var hasNumbers: Bool {
+    greatestNumber > 0 && records.allSatisfy { $0.json["id"]?.integer(as: Int64.self) != nil }
+  }
+
+  /// The id of a record that is to be made: the next number in a list of numbers, else the text that is given.
+  func nextID(_ text: () -> String) -> ArchiveValue {
+    let (next, isBeyond) = greatestNumber.addingReportingOverflow(1)
+    return hasNumbers && !isBeyond ? .int(next) : .string(text())
+  }
+
+  /// The id that a text in a path stands for: a number in a list of numbers, else the text.
+  func id(ofText text: String) -> ArchiveValue {
+    guard hasNumbers, let number = Int64(text), String(number) == text else { return .string(text) }
+    return .int(number)
+  }
+
+  /// Puts a record in the place of the one with its id, or at the end.
+  mutating func put(_ record: Resource) {
+    guard let place = places[ExactKey(record.id)] else { return append(record) }
+    records[place] = record
+  }
+
+  mutating func remove(_ id: String) {
+    guard let place = places.removeValue(forKey: ExactKey(id)) else { return }
+    records.remove(at: place)
+    for later in place..<records.count { places[ExactKey(records[later].id)] = later }
+  }
+
+  private mutating func append(_ record: Resource) {
+    places[ExactKey(record.id)] = records.count
+    records.append(record)
+    if let number = record.json["id"]?.integer(as: Int64.self) { greatestNumber = max(greatestNumber, number) }
+  }
+}

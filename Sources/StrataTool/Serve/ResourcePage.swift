@@ -1,0 +1,55 @@
+internal import Foundation
+
+/// The records of an answer to a query, and the links to other parts of the same list (RFC 8288).
+struct ResourcePage: Sendable {
+  let records: ArraySlice<Resource>
+  /// The value of the field `Link`; `nil` where the answer is the whole list.
+  let links: String?
+  /// The JSON that is sent.
+  let content: Data
+  /// The tag of the content and the links: a list that grew has the same first page, and another next one.
+  let tag: EntityTag
+
+  init(_ records: [Resource], _ window: ResourceQuery.Window?, url: URL) {
+    var links: [(relation: String, numbers: [(String, Int)])] = []
+    switch window {
+    case nil:
+      self.records = records[...]
+    case .page(let number, let size):
+      let last = max(1, (records.count - 1) / size + 1)
+      self.records = records.dropFirst(Self.product(number - 1, size)).prefix(size)
+      func link(_ relation: String, _ page: Int) { links.append((relation, [("page", page), ("per_page", size)])) }
+      if number < last { link("next", number + 1) }
+      if number > 1 { link("prev", min(number - 1, last)) }
+      link("first", 1)
+      link("last", last)
+    case .range(let offset, let limit):
+      let rest = records.dropFirst(offset)
+      self.records = limit.map { rest.prefix($0) } ?? rest
+      // Parts of nothing lead nowhere.
+      guard let limit, limit > 0 else { break }
+      func link(_ relation: String, _ offset: Int) { links.append((relation, [("offset", offset), ("limit", limit)])) }
+      if limit < rest.count { link("next", offset + limit) }
+      if offset > 0 { link("prev", max(0, min(offset, records.count) - limit)) }
+      link("first", 0)
+      link("last", max(0, (records.count - 1) / limit * limit))
+    }
+    var content = Data("[".utf8)
+    for (place, record) in self.records.enumerated() {
+      if place > 0 { content.append(UInt8(ascii: ",")) }
+      content.append(record.content)
+    }
+    content.append(UInt8(ascii: "]"))
+    self.content = content
+    let query = URLQueryText(url)
+    let fields = links.map { "<\(query.url(with: $0.numbers).absoluteString)>; rel=\"\($0.relation)\"" }
+    self.links = fields.isEmpty ? nil : fields.joined(separator: ", ")
+    tag = EntityTag(of: content + Data((self.links ?? "").utf8))
+  }
+
+  /// The product, or the greatest number where it is beyond.
+  private static func product(_ one: Int, _ other: Int) -> Int {
+    let (product, isBeyond) = one.multipliedReportingOverflow(by: other)
+    return isBeyond ? .max : product
+  }
+}

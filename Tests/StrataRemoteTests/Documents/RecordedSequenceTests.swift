@@ -1,0 +1,152 @@
+import Foundation
+import GRDB
+import StrataCore
+import StrataRemote
+import StrataStore
+import StrataTestSupport
+import Synchronization
+import Testing
+
+/// What servers said about a resource, one time after the other, refreshed into a store in which it is edited in between.
+@Suite("Recorded sequences, refreshed with edits in between", .readsCorpus)
+struct RecordedSequenceTests {
+  @Test(
+    "Each edit is in the row, at the server or in a conflict, and all else is what the server said",
+    arguments: RecordedSequence.all)
+  func edits(_ sequence: RecordedSequence) async throws {
+    let documents = try sequence.documents().compactMap(Self.record)
+    guard documents.count > 1 else { return }
+    for seed in 1...3 as ClosedRange<UInt64> {
+      var run = SequenceRun(documents, seed: seed, name: sequence.seq)
+      try await run.run()
+    }
+  }
+
+  @Test func someWereFound() { #expect(RecordedSequence.all.count > 50) }
+
+  /// The document of a resource, with an id that stays; `nil` for what is no object.
+  private static func record(_ document: ArchiveValue) -> ArchiveValue? {
+    guard case .object(var object) = document else { return nil }
+    object["id"] = "7"
+    return .object(object)
+  }
+}
+
+/// One run of a sequence. What the store is to hold is worked out here by paths, without any merging.
+private struct SequenceRun {
+  private let documents: [ArchiveValue]
+  private let label: String
+  private var random: SeededRandom
+  /// The edits that the server does not have, by path; `nil` for what was taken away.
+  private var edits: [[String]: ArchiveValue?] = [:]
+
+  init(_ documents: [ArchiveValue], seed: UInt64, name: String) {
+    self.documents = documents
+    label = "\(name), seed \(seed)"
+    random = SeededRandom(seed: seed)
+  }
+
+  mutating func run() async throws {
+    let server = ModelServer(["docs": try Self.list(documents[0])])
+    server.state.withLock { $0.removesNulls = true }
+    let queue = try DatabaseQueue()
+    try await queue.write { db in try EntityDocument.makeTable("doc", in: db) }
+    var configuration = RemoteConfiguration(
+      baseURL: server.base, mappers: EntityMapper(named: "doc"), transport: server)
+    configuration.retry = .none
+    let remote = try await RemoteStore(EntityStore(queue, documents: ["doc"]), configuration)
+    try await remote.refresh("doc")
+    for document in documents.dropFirst() {
+      try await edit(queue)
+      server.set("docs", try Self.list(document))
+      try await remote.refresh("doc")
+      try await check(remote, document)
+    }
+    try await remote.send()
+    let conflicts = try await conflicts(remote)
+    let last = try #require(server.json("docs", "7"))
+    for (path, value) in edits where !conflicts.contains(where: { Self.overlaps($0, path) }) {
+      #expect(Self.value(last, path) == value, "\(label): \(path) did not arrive")
+    }
+    #expect(try await remote.changes().isEmpty == conflicts.isEmpty, "\(label)")
+    for conflict in try await remote.conflicts() { try await remote.resolve(conflict, .local) }
+    try await remote.send()
+    #expect(try await remote.changes().isEmpty, "\(label)")
+    let arrived = try #require(server.json("docs", "7"))
+    for (path, value) in edits { #expect(Self.value(arrived, path) == value, "\(label): \(path) did not arrive") }
+  }
+
+  /// Changes, takes away and adds a few keys.
+  private mutating func edit(_ queue: DatabaseQueue) async throws {
+    guard var document = try await queue.read({ db in try EntityDocument.all(in: "doc").fetchOne(db) }) else { return }
+    let edits = Int.random(in: 0...3, using: &random)
+    for _ in 0..<edits {
+      let leaves = Self.leaves(document.value).filter { $0 != ["id"] }
+      guard let leaf = leaves.randomElement(using: &random) else { continue }
+      let text = ArchiveValue.string("edit \(Int.random(in: 0..<1000, using: &random))")
+      let (path, value): ([String], ArchiveValue?) =
+        switch Int.random(in: 0..<4, using: &random) {
+        case 0: (leaf, nil)
+        case 1: (leaf.dropLast() + ["added \(Int.random(in: 0..<3, using: &random))"], text)
+        default: (leaf, text)
+        }
+      self.edits = self.edits.filter { !Self.overlaps($0.key, path) }
+      self.edits[path] = .some(value)
+      document.value = try Self.set(document.value, path[...], value)
+    }
+    let edited = document
+    try await queue.write { db in try edited.save(in: "doc", db) }
+  }
+
+  private mutating func check(_ remote: RemoteStore, _ server: ArchiveValue) async throws {
+    let row = try #require(try await remote.cached("doc").first?.value)
+    let conflicts = try await conflicts(remote)
+    for (path, value) in edits {
+      if Self.value(server, path) == value {
+        edits[path] = nil
+      } else {
+        let isKept = Self.value(row, path) == value || conflicts.contains { Self.overlaps($0, path) }
+        #expect(isKept, "\(label): the edit of \(path) is neither in the row nor in a conflict")
+      }
+    }
+    let touched = Array(edits.keys) + conflicts
+    for leaf in Set(Self.leaves(server) + Self.leaves(row)) where !touched.contains(where: { Self.overlaps($0, leaf) })
+    {
+      #expect(Self.value(row, leaf) == Self.value(server, leaf), "\(label): \(leaf) is not what the server said")
+    }
+  }
+
+  private func conflicts(_ remote: RemoteStore) async throws -> [[String]] {
+    try await remote.conflicts().map { Array(ValuePath(parsing: $0.path).keys.dropFirst()) }
+  }
+
+  // MARK: Paths
+
+  private static func list(_ document: ArchiveValue) throws -> String {
+    String(decoding: try JSONWriter().write(.array([document])), as: UTF8.self)
+  }
+
+  /// The paths of all that is no object with keys.
+  private static func leaves(_ value: ArchiveValue, _ path: [String] = []) -> [[String]] {
+    guard case .object(let object) = value, !object.isEmpty else { return [path] }
+    return object.entries.flatMap { leaves($0.value, path + [$0.key]) }
+  }
+
+  private static func value(_ value: ArchiveValue, _ path: [String]) -> ArchiveValue? {
+    path.reduce(value as ArchiveValue?) { value, key in value?.objectValue?[key] }
+  }
+
+  private static func set(_ value: ArchiveValue, _ path: ArraySlice<String>, _ new: ArchiveValue?) throws
+    -> ArchiveValue
+  {
+    guard let key = path.first else { return new ?? .null }
+    var object = value.objectValue ?? ArchiveObject()
+    object[key] = try path.count == 1 ? new : set(object[key] ?? [:], path.dropFirst(), new)
+    return .object(object)
+  }
+
+  /// Whether one path leads through the other's end.
+  private static func overlaps(_ one: [String], _ other: [String]) -> Bool {
+    zip(one, other).allSatisfy { $0 == $1 }
+  }
+}

@@ -1,0 +1,158 @@
+import Foundation
+import GRDB
+import Strata
+import StrataRemote
+import StrataStore
+import StrataTestSupport
+import Synchronization
+import Testing
+
+// The programs of Docs/Refresh.md. A test compares the two, and runs them.
+
+// Refresh:begin
+@Model(version: 1)
+struct Todo {
+  var myId: String
+  var title: String
+  var desc: String?
+  var projectID: String?
+}
+
+extension Todo: Entity {
+  static let entityMapping = EntityMapping(table: "todo")
+}
+// Refresh:end
+
+@Model(version: 1)
+struct Project {
+  var myId: String
+  var name: String
+}
+
+extension Project: Entity {
+  static let entityMapping = EntityMapping(table: "project")
+}
+
+/// A list of todos that takes what is sent.
+private final class TodoServer: HTTPTransport {
+  let requests = Mutex<[String]>([])
+  private let title = Mutex("Milk")
+
+  func change(_ title: String) { self.title.withLock { $0 = title } }
+
+  func send(_ request: HTTPRequest, sizeLimit: Int, timeout: Duration) async throws -> HTTPResponse {
+    requests.withLock { $0.append("\(request.method) \(request.url.path)") }
+    let todo = #"{"id": "1", "title": "\#(title.withLock { $0 })", "description": "two", "project_id": null}"#
+    switch request.method {
+    case "GET" where request.url.path.hasSuffix("s"):
+      return HTTPResponse(200, body: Data("[\(todo)]".utf8), url: request.url)
+    case "GET": return HTTPResponse(200, body: Data(todo.utf8), url: request.url)
+    default: return HTTPResponse(200, body: Data(#"{"id": "1", "title": "Oat milk"}"#.utf8), url: request.url)
+    }
+  }
+}
+
+private func show(_ todos: [Todo]) { print(todos.map(\.title)) }
+
+private func first(_ entities: EntityStore, _ server: TodoServer, _ url: URL) async throws -> RemoteStore {
+  // Refresh:begin
+  var configuration = RemoteConfiguration(
+    baseURL: url,  // https://example.com/api
+    mappers: EntityMapper(Project.self, keys: ["myId": "id"]),
+    EntityMapper(Todo.self, keys: ["desc": "description", "myId": "id", "projectID": "project_id"]))
+  // Refresh:end
+  configuration.transport = server
+  // Refresh:begin
+  let remote = try await RemoteStore(entities, configuration)  // says all that is wrong with it
+
+  for try await todos in remote.fetch(Todo.order(Column("title"))) {
+    show(todos)  // what is kept, at once; then what it has become by the answer to GET /api/todos
+  }
+  // Refresh:end
+  return remote
+}
+
+private func edit(_ entities: EntityStore, _ remote: RemoteStore, _ known: Todo) async throws {
+  var todo = known
+  todo.title = "Oat milk"
+  // Refresh:begin
+  try await entities.save(todo)  // or Todo.filter(…).deleteAll(db), or SQL
+  let sending = try await remote.send()  // sent, refused, waiting
+  // Refresh:end
+  #expect(sending.sent == 1)
+  // Refresh:begin
+  for change in try await remote.changes() {
+    print(change.kind, change.entity, change.record, change.state, change.reason ?? "")
+  }
+  // Refresh:end
+}
+
+private func resolve(_ remote: RemoteStore) async throws {
+  // Refresh:begin
+  for conflict in try await remote.conflicts() {
+    print(conflict.entity, conflict.record, conflict.path, conflict.base, conflict.local, conflict.server)
+    try await remote.resolve(conflict, .server)  // or .local, or .value(…)
+  }
+  // Refresh:end
+}
+
+private func documents(_ queue: DatabaseQueue, _ url: URL) async throws {
+  // Refresh:begin
+  try await queue.write { db in try EntityDocument.makeTable("task", in: db) }
+  let entities = try EntityStore(queue, documents: ["task"])
+  let remote = try await RemoteStore(entities, RemoteConfiguration(baseURL: url, mappers: EntityMapper(named: "task")))
+  try await remote.refresh("task")
+  for task in try await remote.cached("task") { print(task.id, task.value["title"] ?? "") }
+  // Refresh:end
+}
+
+@Suite("The guide of refreshing")
+struct RefreshGuideTests {
+  @Test("the programs of the page are these, and run")
+  func programs() async throws {
+    let queue = try DatabaseQueue()
+    try await queue.write { db in
+      try db.execute(
+        sql: """
+          CREATE TABLE project (myId TEXT PRIMARY KEY, name TEXT NOT NULL);
+          CREATE TABLE todo (myId TEXT PRIMARY KEY, title TEXT NOT NULL, "desc" TEXT, projectID TEXT REFERENCES project(myId));
+          """)
+    }
+    let entities = try EntityStore(queue, Project.self, Todo.self)
+    let server = TodoServer()
+    let remote = try await first(entities, server, #require(URL(string: "https://example.com/api")))
+    let todo = try #require(try await remote.cached(Todo.all()).first)
+    #expect((todo.title, todo.desc) == ("Milk", "two"))
+    try await edit(entities, remote, todo)
+    #expect(server.requests.withLock { $0 } == ["GET /api/todos", "GET /api/todos/1", "PATCH /api/todos/1"])
+    var other = try #require(try await remote.cached(Todo.all()).first)
+    other.title = "Tea"
+    try await entities.save(other)
+    server.change("Coffee")
+    try await remote.refresh(Todo.self)
+    #expect(try await remote.conflicts().count == 1)
+    try await resolve(remote)
+    #expect(try await remote.cached(Todo.all()).first?.title == "Coffee")
+    let url = try #require(URL(string: "http://127.0.0.1:9/api"))
+    // Nobody listens at the port, so that what is kept is all there is.
+    await #expect(throws: RemoteError.self) { try await documents(queue, url) }
+    try compare()
+  }
+
+  private func compare() throws {
+    let page = try Repository.text("Docs/Refresh.md")
+    let blocks = page.components(separatedBy: "```swift\n").dropFirst().compactMap {
+      $0.components(separatedBy: "```").first
+    }
+    func plain(_ text: some StringProtocol) -> [String] {
+      text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+        .filter { !$0.isEmpty && !$0.hasPrefix("//") }
+    }
+    let lines = plain(try Repository.examples("Refresh").joined())
+    #expect(blocks.count >= 5)
+    for block in blocks {
+      let wanted = plain(block)
+      #expect(lines.indices.contains { lines[$0...].starts(with: wanted) }, "\(block)")
+    }
+  }
+}
