@@ -31,7 +31,7 @@ public struct RemoteError: Error, Sendable {
     case refused
     /// The record has changed at the server since (409, 412).
     case conflict
-    /// The server failed, or asks to try later (429, 5xx), and all retries are used up.
+    /// The server failed, or asks to try later (408, 425, 429, 5xx), and all retries are used up.
     case unavailable
     /// The body is not what the mapper reads: no JSON, no such entity inside, a record without its id.
     case invalidBody

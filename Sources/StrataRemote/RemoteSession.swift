@@ -15,6 +15,14 @@ final class RemoteSession: Sendable {
     var number: Int64
     var listeners: [Int: AsyncStream<RemoteEvent>.Continuation] = [:]
     var lastListener = 0
+    /// By entity, when its rows were last compared with what is known of the server.
+    var checks: [String: DatabaseState] = [:]
+  }
+
+  /// What changes when another connection writes, or a table is made anew.
+  private struct DatabaseState: Equatable {
+    let data: Int?
+    let schema: Int?
   }
 
   var configuration: RemoteConfiguration { catalog.configuration }
@@ -89,6 +97,23 @@ final class RemoteSession: Sendable {
     do {
       // A task of its own: a cancellation would interrupt the transaction between commit and event.
       return try await Task { [writer] in try await writer.write { db in try body(db) } }.value
+    } catch { throw Self.located(error) }
+  }
+
+  /// Forgets what is kept of answers about an entity where rows are gone that nobody deleted through this connection.
+  func checkRows(_ entity: MappedEntity) async throws {
+    do {
+      try await writer.writeWithoutTransaction { [self] db in
+        let found = try DatabaseState(
+          data: Int.fetchOne(db.cachedStatement(sql: "PRAGMA data_version")),
+          schema: Int.fetchOne(db.cachedStatement(sql: "PRAGMA schema_version")))
+        guard state.withLock({ $0.checks[entity.name] }) != found else { return }
+        try db.inTransaction {
+          try StoredCopies.checkRows(entity, db)
+          return .commit
+        }
+        state.withLock { $0.checks[entity.name] = found }
+      }
     } catch { throw Self.located(error) }
   }
 

@@ -47,6 +47,8 @@ public final class RemoteStore: Sendable {
         let catalog = try RemoteCatalog(configuration, entities, db)
         try RemoteTables.make(db)
         try ChangeTriggers.make(catalog.entities, account: account, db)
+        try StoredCopies.checkMapping(catalog, db)
+        try RemoteTables.forgetDeletions(before: configuration.clock.now(), db)
         let number = try Int64.fetchOne(
           db, sql: "SELECT max(value) FROM strata_remote_meta WHERE name LIKE 'applied/%'")
         return (catalog, number ?? 0)
@@ -65,9 +67,10 @@ public final class RemoteStore: Sendable {
   /// Changes who uses it. What the one before has not sent stays in the queue, and is sent when that one is back; answers to requests
   /// that still run are dropped. The rows stay as they are: who must not see another's rows needs a database of their own.
   public func use(account: String) async throws {
-    session.setAccount(account)
-    try await session.write { db in
+    try await session.write { [session] db in
       try db.execute(sql: "UPDATE temp.strata_remote_session SET account = ?", arguments: [account])
+      // Both or neither: what is noted as one account's must not wait for another's call.
+      db.afterNextTransaction { _ in session.setAccount(account) }
     }
   }
 

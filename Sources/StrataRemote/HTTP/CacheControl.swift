@@ -47,4 +47,10 @@ struct CacheControl: Sendable, Hashable {
     let seconds = Set(arguments.map { $0.flatMap(HTTPFieldParser.seconds) ?? 0 })
     return seconds.count == 1 ? seconds.first : 0
   }
+
+  /// The seconds of `min-fresh`; 0 where there is none, and the greatest number where it is none.
+  var minFresh: Int {
+    guard let arguments = directives["min-fresh"] else { return 0 }
+    return arguments.map { $0.flatMap(HTTPFieldParser.seconds) ?? .max }.max() ?? 0
+  }
 }

@@ -39,7 +39,7 @@ final class HTTPClient: Sendable {
   ///
   /// - Throws: as ``answer(to:scope:coalesces:varyingBy:)``, and ``RemoteError`` for every other status: `redirected` (3xx),
   ///   `unauthorized` (401), `forbidden` (403), `notFound` (404, 410), `conflict` (409, 412), `refused` (another 4xx), `unavailable`
-  ///   (429, 5xx), `invalidResponse` (everything else).
+  ///   (408, 425, 429, 5xx), `invalidResponse` (everything else).
   func send(
     _ request: HTTPRequest, scope: String = "", coalesces: Bool = false, varyingBy: [String] = []
   ) async throws -> HTTPResponse {
@@ -59,7 +59,7 @@ final class HTTPClient: Sendable {
   ///   - scope: what requests are joined within, such as an account: nobody gets an answer that is another's.
   ///   - varyingBy: names of fields that make requests different.
   /// - Throws: ``RemoteError`` with the codes of ``HTTPTransport/send(_:sizeLimit:timeout:)``, with `unauthorized` where the authentication fails
-  ///   or a renewed token is rejected too; `CancellationError`; whatever else the transport throws.
+  ///   or a renewed token is rejected too; `CancellationError`. What else a transport throws is the cause of `notConnected`.
   func answer(
     to request: HTTPRequest, scope: String = "", coalesces: Bool = false, varyingBy: [String] = []
   ) async throws -> HTTPResponse {
@@ -97,10 +97,6 @@ final class HTTPClient: Sendable {
     defer { state.withLock { $0.running -= 1 } }
     do { return try await attempts(request) } catch let error as RemoteError {
       throw error.located(method: request.method, url: request.url)
-    } catch let error where !(error is CancellationError) {
-      // What a transport or an authentication of the app's own throws.
-      throw RemoteError(
-        .notConnected, "the request could not be sent", method: request.method, url: request.url, underlying: error)
     }
   }
 
@@ -121,7 +117,7 @@ final class HTTPClient: Sendable {
       }
       var response: HTTPResponse?
       do {
-        let answer = try await transport.send(authorized, sizeLimit: sizeLimit, timeout: timeout)
+        let answer = try await carried(authorized)
         if answer.status == 401 {
           guard !wasRenewed else {
             throw RemoteError(
@@ -142,6 +138,21 @@ final class HTTPClient: Sendable {
         try await clock.sleep(delay)
       }
       attempt += 1
+    }
+  }
+
+  /// Sends a request once.
+  ///
+  /// - Throws: ``RemoteError``; `CancellationError` where this task is cancelled, and nowhere else.
+  private func carried(_ request: HTTPRequest) async throws -> HTTPResponse {
+    do { return try await transport.send(request, sizeLimit: sizeLimit, timeout: timeout) } catch let error
+      as RemoteError
+    {
+      throw error
+    } catch {
+      // Whatever a transport of the app's own throws then, that of a session above all.
+      try Task.checkCancellation()
+      throw RemoteError(.notConnected, "the request could not be sent", underlying: error)
     }
   }
 

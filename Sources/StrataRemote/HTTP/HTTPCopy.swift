@@ -27,6 +27,8 @@ struct HTTPCopy: Sendable, Hashable {
   /// `Authorization`, `Proxy-Authorization` and `Cookie` are left out, although servers name them: they are secrets that do not
   /// belong into a database, and copies are kept for each account anyway.
   let vary: [String: String?]
+  /// Where the answer came from, where that is another place than was asked: by a redirection, which may lead elsewhere tomorrow.
+  let redirectedTo: String?
   /// The fields that the rest was read from, by their names in lower case, a line each: a 304 replaces some of them.
   private let fields: [String: [String]]
   private let requestedAt: Date
@@ -51,11 +53,16 @@ struct HTTPCopy: Sendable, Hashable {
       let values = response.headers.values(of: name)
       if !values.isEmpty { fields[name] = values }
     }
-    self.init(fields: fields, vary: vary, requestedAt: requestedAt, receivedAt: receivedAt)
+    self.init(
+      fields: fields, vary: vary, redirectedTo: Self.place(of: response, to: request), requestedAt: requestedAt,
+      receivedAt: receivedAt)
   }
 
-  private init(fields: [String: [String]], vary: [String: String?], requestedAt: Date, receivedAt: Date) {
+  private init(
+    fields: [String: [String]], vary: [String: String?], redirectedTo: String?, requestedAt: Date, receivedAt: Date
+  ) {
     (self.fields, self.vary, self.requestedAt, self.receivedAt) = (fields, vary, requestedAt, receivedAt)
+    self.redirectedTo = redirectedTo
     let headers = HTTPHeaders(fields.flatMap { field in field.value.map { HTTPHeaders.Field(field.key, $0) } })
     etag = fields["etag"]?.first.map(Self.trimmed)
     lastModified = fields["last-modified"]?.first.map(Self.trimmed)
@@ -96,6 +103,36 @@ struct HTTPCopy: Sendable, Hashable {
     return freshFor > ageAtReceipt + resident
   }
 
+  /// Whether a request can be left out at a time, by what it says itself (RFC 9111, section 5.2.1): `no-cache`, `max-age`, `min-fresh`.
+  ///
+  /// Never where a redirection led to the answer: that one would have to be fresh as well.
+  func isFresh(at time: Date, for request: HTTPRequest) -> Bool {
+    guard isFresh(at: time), redirectedTo == nil, let freshFor else { return false }
+    let control = CacheControl(request.headers)
+    let isPragma = control.directives.isEmpty && request.headers["Pragma"]?.lowercased().contains("no-cache") ?? false
+    guard !control.isNoCache, !isPragma else { return false }
+    let age = ageAtReceipt + time.timeIntervalSince(receivedAt)
+    if let greatest = control.maxAge, age > Double(greatest) { return false }
+    return freshFor - age >= Double(control.minFresh)
+  }
+
+  /// Whether a 304 is about this answer: it names no other entity tag, by weak comparison, and comes from the same place. Of another one
+  /// nothing may be updated (section 4.3.4).
+  func isConfirmed(by notModified: HTTPResponse, to request: HTTPRequest) -> Bool {
+    let tag = notModified.headers.values(of: "ETag").first.map(Self.trimmed)
+    let isSame = tag == nil || etag == nil || tag.map(Self.opaque) == etag.map(Self.opaque)
+    return isSame && Self.place(of: notModified, to: request) == redirectedTo
+  }
+
+  /// The URL of an answer; `nil` where it is the one of the request.
+  private static func place(of response: HTTPResponse, to request: HTTPRequest) -> String? {
+    func text(_ url: URL) -> String {
+      let text = url.absoluteString.prefix { $0 != "#" }
+      return url.path.isEmpty ? text + "/" : String(text)
+    }
+    return text(response.url) == text(request.url) ? nil : text(response.url)
+  }
+
   /// Whether the answer is one to this request too, by the fields that `Vary` named (section 4.1). Method and URL are the owner's to
   /// compare.
   func matches(_ request: HTTPRequest) -> Bool {
@@ -131,7 +168,8 @@ struct HTTPCopy: Sendable, Hashable {
       let values = notModified.headers.values(of: name)
       if !values.isEmpty { fields[name] = values }
     }
-    return HTTPCopy(fields: fields, vary: vary, requestedAt: requestedAt, receivedAt: receivedAt)
+    return HTTPCopy(
+      fields: fields, vary: vary, redirectedTo: redirectedTo, requestedAt: requestedAt, receivedAt: receivedAt)
   }
 
   private static let remembered = ["etag", "last-modified", "date", "age", "expires", "cache-control", "pragma"]
@@ -143,7 +181,7 @@ struct HTTPCopy: Sendable, Hashable {
 }
 
 extension HTTPCopy: Codable {
-  private enum Key: String, CodingKey { case fields, vary, requestedAt, receivedAt }
+  private enum Key: String, CodingKey { case fields, vary, redirectedTo, requestedAt, receivedAt }
 
   /// Throws `DecodingError` where a part is missing or of another type.
   init(from decoder: any Decoder) throws {
@@ -151,6 +189,7 @@ extension HTTPCopy: Codable {
     self.init(
       fields: try values.decode([String: [String]].self, forKey: .fields),
       vary: try values.decode([String: String?].self, forKey: .vary),
+      redirectedTo: try values.decodeIfPresent(String.self, forKey: .redirectedTo),
       requestedAt: try values.decode(Date.self, forKey: .requestedAt),
       receivedAt: try values.decode(Date.self, forKey: .receivedAt))
   }
@@ -159,6 +198,7 @@ extension HTTPCopy: Codable {
     var values = encoder.container(keyedBy: Key.self)
     try values.encode(fields, forKey: .fields)
     try values.encode(vary, forKey: .vary)
+    try values.encodeIfPresent(redirectedTo, forKey: .redirectedTo)
     try values.encode(requestedAt, forKey: .requestedAt)
     try values.encode(receivedAt, forKey: .receivedAt)
   }

@@ -126,7 +126,7 @@ final class HTTPExchange: Sendable {
     let head = HTTPResponse(http.statusCode, headers: headers, url: http.url ?? request.url)
     state.withLock { if $0.outcome == nil { $0.response = head } }
     // No need to read what is announced as too much.
-    if let length = contentLength(of: head), length > sizeLimit { finish(.failure(tooLarge)) }
+    if let length = announcedLength(of: head), length > sizeLimit { finish(.failure(tooLarge)) }
   }
 
   /// A part of the content is there.
@@ -168,11 +168,21 @@ final class HTTPExchange: Sendable {
     RemoteError(.tooLarge, "the answer has more than \(sizeLimit) bytes; a smaller one or a greater limit is needed")
   }
 
-  /// The number of bytes that the content will have; `nil` where nothing says so (RFC 9110, section 8.6).
+  /// The number of bytes that the decoded content will have; `nil` where nothing says so (RFC 9110, section 8.6).
   private func contentLength(of response: HTTPResponse) -> Int? {
+    response.headers["Content-Encoding"] == nil ? encodedLength(of: response) : nil
+  }
+
+  /// The number of bytes that the decoded content will have at least.
+  private func announcedLength(of response: HTTPResponse) -> Int? {
+    guard let length = encodedLength(of: response) else { return nil }
+    // Coding makes content longer that cannot be made shorter: a head, and a few bytes for each block.
+    return response.headers["Content-Encoding"] == nil ? length : length - length / 64 - 1024
+  }
+
+  private func encodedLength(of response: HTTPResponse) -> Int? {
     guard request.method != "HEAD", ![204, 304].contains(response.status), response.status >= 200,
-      response.headers["Content-Encoding"] == nil, response.headers["Transfer-Encoding"] == nil,
-      let text = response.headers["Content-Length"]
+      response.headers["Transfer-Encoding"] == nil, let text = response.headers["Content-Length"]
     else { return nil }
     return Self.length(text)
   }

@@ -46,9 +46,9 @@ public struct RemoteAuthentication: Sendable {
         request.headers["Authorization"] = "Bearer \(credential.token)"
         return canRefresh ? credential : nil
       }
-    } catch let error as CancellationError {
-      throw error
     } catch {
+      // Of the caller alone: one of the app's own is a failure like any other.
+      try Task.checkCancellation()
       throw RemoteError(
         .unauthorized, "the request could not be authorized; what it needs for that must be there", underlying: error)
     }

@@ -13,6 +13,9 @@ extension RemoteError {
     case 404, 410: (code, reason) = (.notFound, "there is no such resource; the URL of one that exists is needed")
     case 409, 412:
       (code, reason) = (.conflict, "the record has changed at the server; the change must be made to its present state")
+    // The server did not take the request up; it says nothing about it (RFC 9110, section 15.5.9; RFC 8470, section 5.2).
+    case 408, 425:
+      (code, reason) = (.unavailable, "the server did not wait for the request; " + Self.later(response, retry, now))
     case 429: (code, reason) = (.unavailable, "the server gets too many requests; " + Self.later(response, retry, now))
     case 400...499: (code, reason) = (.refused, "the server refuses the request; one that it accepts is needed")
     case 500...599: (code, reason) = (.unavailable, "the server failed; " + Self.later(response, retry, now))

@@ -76,8 +76,7 @@ public struct RemotePagination: Sendable {
     switch kind {
     case .none: return nil
     case .linkHeader:
-      let links = HTTPLink.links(in: response.headers)
-      guard let link = links.first(where: { $0.relations.contains("next") && !$0.hasAnchor }) else { return nil }
+      guard let link = Self.nextLink(response) else { return nil }
       guard let next = URL(string: link.target, relativeTo: response.url)?.absoluteURL else {
         throw Self.refusal("the link to the next page is no URL; a URL is needed", url)
       }
@@ -98,6 +97,13 @@ public struct RemotePagination: Sendable {
       }
       return try sameOrigin(absolute, as: url)
     }
+  }
+
+  /// Whether an answer names a next page in `Link`, wherever that is.
+  static func hasNext(_ response: HTTPResponse) -> Bool { nextLink(response) != nil }
+
+  private static func nextLink(_ response: HTTPResponse) -> HTTPLink? {
+    HTTPLink.links(in: response.headers).first { $0.relations.contains("next") && !$0.hasAnchor }
   }
 
   private func sameOrigin(_ next: URL, as url: URL) throws -> URL {

@@ -550,6 +550,10 @@ struct AnswerWriter {
     let key = entity.keyColumn.quotedDatabaseIdentifier
     do {
       var count = 0
+      let id = try DatabaseValue.fetchOne(
+        db.cachedStatement(
+          sql: "SELECT \(entity.idColumn.quotedDatabaseIdentifier) FROM \(entity.quotedTable) WHERE \(key) = ?"),
+        arguments: [record])
       try db.inSavepoint {
         try ChangeTriggers.passed(db) {
           try db.execute(cached: "DELETE FROM \(entity.quotedTable) WHERE \(key) = ?", [record])
@@ -560,9 +564,15 @@ struct AnswerWriter {
       try db.execute(
         cached: "DELETE FROM strata_remote_records WHERE entity = ? AND record = ?", [entity.name, record])
       if count > 0 { result.report[entity.table.name].deleted += 1 }
-      // What the table deleted or changed along with it is no longer what the server has said of these.
+      if let id, !id.isNull {
+        // An answer from before must not bring it back.
+        try db.execute(
+          cached: "INSERT OR REPLACE INTO strata_remote_deleted VALUES (?, ?, ?)", [entity.name, id, number])
+      }
+      // Other answers may have had it, and what the table deleted or changed along with it is no longer what the server has said of these.
+      try StoredCopies.forget(entity, db)
       for other in catalog.entities where other.fields.contains(where: { $0.target == entity.number }) {
-        try db.execute(cached: "DELETE FROM strata_remote_copies WHERE entity = ?", [other.name])
+        try StoredCopies.forget(other, db)
       }
     } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
       // Other rows lead to it.

@@ -1,3 +1,4 @@
+internal import Foundation
 internal import GRDB
 
 /// The tables beside those of the app, in the same database: what is known of the server, and what has not been sent.
@@ -24,6 +25,12 @@ enum RemoteTables {
     }
   }
 
+  /// Forgets deletions that no answer can be from before: a request takes no day.
+  static func forgetDeletions(before time: Date, _ db: Database) throws {
+    let limit = Int64(clamping: Int(max(0, min(4e18, (time.timeIntervalSince1970 - 86_400) * 1_000_000))))
+    try db.execute(sql: "DELETE FROM strata_remote_deleted WHERE applied < ?", arguments: [limit])
+  }
+
   /// `record` is the value of a primary key, whatever its type, so its columns have none.
   private static let sql = """
     CREATE TABLE IF NOT EXISTS strata_remote_meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
@@ -31,7 +38,7 @@ enum RemoteTables {
     CREATE TABLE IF NOT EXISTS strata_remote_records (
       entity TEXT NOT NULL, record NOT NULL, applied INTEGER NOT NULL, etag TEXT, modified TEXT,
       PRIMARY KEY (entity, record)) WITHOUT ROWID;
-    -- Records that have been deleted on both sides, so that an answer from before does not bring them back.
+    -- Records that the server no longer has, so that an answer from before does not bring them back.
     CREATE TABLE IF NOT EXISTS strata_remote_deleted (
       entity TEXT NOT NULL, id NOT NULL, applied INTEGER NOT NULL, PRIMARY KEY (entity, id)) WITHOUT ROWID;
     -- One row for each record with changes that have not been sent; and, where it is on its way, what was sent.

@@ -12,11 +12,6 @@ struct Refreshing: Sendable {
   /// The primary keys that the list is about, where it is a part of all.
   var scope: (@Sendable (Database) throws -> Set<ExactValue>)?
 
-  private struct StoredCopy: Sendable {
-    let copy: HTTPCopy
-    let isUsable: Bool
-  }
-
   /// All pages of an answer.
   private struct Pages: Sendable {
     var records: [ArchiveValue] = []
@@ -29,7 +24,8 @@ struct Refreshing: Sendable {
 
   private enum Answer: Sendable {
     case fresh
-    case notModified(HTTPCopy)
+    /// With what is kept from now on, if anything is.
+    case notModified(HTTPCopy?)
     case pages(Pages)
     case gone(RemoteError)
   }
@@ -64,7 +60,7 @@ struct Refreshing: Sendable {
     switch try await answer() {
     case .fresh: return RemoteRefresh(.fresh)
     case .notModified(let copy):
-      try await session.write { db in try save(copy, number, db) }
+      try await session.write { db in try keep(copy, number, db) }
       return RemoteRefresh(.notModified)
     case .gone(let error): return try await remove(error, number)
     case .pages(let pages):
@@ -88,12 +84,10 @@ struct Refreshing: Sendable {
     let applied = try writer.run(
       entity, copy: isOne ? pages.copy : nil, isWhole: isWhole, among: isWhole ? scope?(db) : nil)
     // Of an answer that did not count in full, "not modified" would say nothing about what was left out.
-    if let copy = pages.copy, applied.kept == 0, applied.passedOver == 0, applied.awaited == 0 {
-      try save(copy, number, db)
-    } else {
-      try db.execute(
-        cached: "DELETE FROM strata_remote_copies WHERE account = ? AND url = ?", [account, url.absoluteString])
-    }
+    let isInFull = applied.kept == 0 && applied.passedOver == 0 && applied.awaited == 0
+    try keep(isInFull ? pages.copy : nil, number, db)
+    let total = applied.report.total
+    if total.inserted + total.updated > 0 { try StoredCopies.forget(entity, after: number, db) }
     return applied
   }
 
@@ -104,6 +98,7 @@ struct Refreshing: Sendable {
       let nodes = try entity.adapter.nodes(of: .array([]), in: session.catalog.store.catalog)
       var writer = try AnswerWriter(nodes, session.catalog, account: account, number: number, db)
       let found = try entity.record(withID: id, db)
+      try StoredCopies.forget(account: account, url: url.absoluteString, number: number, db)
       return try writer.run(entity, isWhole: true, among: Set(found.map { [ExactValue($0)] } ?? []))
     }
     // What was never here is not found; what was is gone now, which is the answer.
@@ -114,31 +109,64 @@ struct Refreshing: Sendable {
   // MARK: The request
 
   private func answer() async throws -> Answer {
-    let stored = try await storedCopy()
+    try await session.checkRows(entity)
+    let stored = try await session.read { db in
+      try StoredCopies.fetch(account: account, url: url.absoluteString, db)
+    }
     var first = HTTPRequest("GET", entity.mapper.pagination.first(url), headers: request.headers)
     if first.headers["Accept"] == nil { first.headers["Accept"] = "application/json" }
-    let known = stored.flatMap { $0.isUsable && $0.copy.matches(completed(first)) ? $0.copy : nil }
-    if let known, request.policy != .reload {
-      if request.policy == .useCache, known.isFresh(at: session.clock.now()) { return .fresh }
-      for field in known.conditions.fields { first.headers.add(field.name, field.value) }
+    let known = stored.flatMap { $0.matches(completed(first)) ? $0 : nil }
+    if request.policy == .useCache, known?.isFresh(at: session.clock.now(), for: completed(first)) ?? false {
+      return .fresh
     }
     if request.policy != .useCache, first.headers["Cache-Control"] == nil {
       first.headers["Cache-Control"] = "no-cache"
     }
-    let client = session.client(account)
+    if let known, request.policy != .reload, !known.conditions.fields.isEmpty,
+      let answer = try await answer(ifModifiedSince: known, first)
+    {
+      return answer
+    }
+    return try await answer(to: first)
+  }
+
+  /// Asks whether anything has changed.
+  ///
+  /// - Returns: `nil` where the answer is about something else than what is known, so that it has to be asked for in full.
+  private func answer(ifModifiedSince known: HTTPCopy, _ request: HTTPRequest) async throws -> Answer? {
+    var conditional = request
+    for field in known.conditions.fields { conditional.headers[field.name] = field.value }
     let asked = session.clock.now()
     let response: HTTPResponse
-    do { response = try await client.send(first) } catch let error as RemoteError where error.code == .notFound {
+    do { response = try await session.client(account).send(conditional) } catch let error as RemoteError
+      where error.code == .notFound
+    {
       return .gone(error)
     }
-    if response.status == 304 {
-      guard let known, !known.conditions.fields.isEmpty else {
-        throw RemoteError(
-          .invalidResponse, "the server says that nothing has changed, and was not asked that", status: 304)
-      }
-      return .notModified(known.updated(by: response, requestedAt: asked, receivedAt: session.clock.now()))
+    guard response.status == 304 else { return try await .pages(pages(conditional, response, asked)) }
+    // The first page alone is the same.
+    guard known.isConfirmed(by: response, to: completed(request)), !RemotePagination.hasNext(response) else {
+      return nil
     }
-    return try await .pages(pages(first, response, asked, client))
+    guard !CacheControl(response.headers).isNoStore, !CacheControl(completed(request).headers).isNoStore else {
+      return .notModified(nil)
+    }
+    return .notModified(known.updated(by: response, requestedAt: asked, receivedAt: session.clock.now()))
+  }
+
+  private func answer(to request: HTTPRequest) async throws -> Answer {
+    let asked = session.clock.now()
+    let response: HTTPResponse
+    do { response = try await session.client(account).send(request) } catch let error as RemoteError
+      where error.code == .notFound
+    {
+      return .gone(error)
+    }
+    guard response.status != 304 else {
+      throw RemoteError(
+        .invalidResponse, "the server says that nothing has changed, and was not asked that", status: 304)
+    }
+    return try await .pages(pages(request, response, asked))
   }
 
   /// A request as it goes out, for comparing what the answer varies by.
@@ -150,11 +178,9 @@ struct Refreshing: Sendable {
     return request
   }
 
-  private func pages(_ first: HTTPRequest, _ response: HTTPResponse, _ asked: Date, _ client: HTTPClient) async throws
-    -> Pages
-  {
+  private func pages(_ first: HTTPRequest, _ response: HTTPResponse, _ asked: Date) async throws -> Pages {
     var (pages, request, response) = (Pages(), first, response)
-    var seen: Set<URL> = [first.url]
+    var seen: Set<String> = [Self.resource(first.url)]
     while true {
       guard response.status == 200 || response.status == 203 else {
         throw RemoteError(
@@ -168,7 +194,7 @@ struct Refreshing: Sendable {
         let next = try entity.mapper.pagination.next(
           after: request.url, response: response, count: body.records.count, received: pages.records.count)
       else { break }
-      guard seen.insert(next).inserted else {
+      guard seen.insert(Self.resource(next)).inserted else {
         throw RemoteError(.invalidResponse, "the pages of the list lead in a cycle; nothing was merged")
       }
       guard pages.count < session.configuration.pageLimit else {
@@ -177,51 +203,36 @@ struct Refreshing: Sendable {
       }
       request = HTTPRequest("GET", next, headers: first.headers)
       for name in ["If-None-Match", "If-Modified-Since"] { request.headers[name] = nil }
-      response = try await client.send(request)
+      response = try await session.client(account).send(request)
     }
     if pages.count == 1 {
       // The validators of one page say nothing about the others.
       pages.copy = HTTPCopy(
         request: completed(first), response: response, requestedAt: asked, receivedAt: session.clock.now())
-      let links = try RemotePagination.linkHeader.next(
-        after: request.url, response: response, count: pages.records.count, received: pages.records.count)
-      pages.isComplete = links == nil
     }
+    // Whatever the mapper says: what comes after it was not asked for.
+    pages.isComplete = !RemotePagination.hasNext(response)
     return pages
+  }
+
+  /// A URL without its fragment, which is not sent.
+  private static func resource(_ url: URL) -> String {
+    String(url.absoluteString.prefix { $0 != "#" })
   }
 
   // MARK: What is kept of the answer
 
-  private func storedCopy() async throws -> StoredCopy? {
-    let url = url.absoluteString
-    return try await session.read { db in
-      guard
-        let row = try Row.fetchOne(
-          db, sql: "SELECT copy, applied FROM strata_remote_copies WHERE account = ? AND url = ?",
-          arguments: [account, url])
-      else { return nil }
-      // What another version wrote and this one cannot read is asked for anew.
-      guard let copy = try? JSONDecoder().decode(HTTPCopy.self, from: row["copy"]) else { return nil }
-      // Rows that are gone, in a table that was emptied, would not come back by a 304.
-      let isThere = try Bool.fetchOne(
-        db,
-        sql: """
-          SELECT NOT EXISTS (SELECT 1 FROM strata_remote_records WHERE entity = ?)
-            OR EXISTS (SELECT 1 FROM \(entity.quotedTable))
-          """, arguments: [entity.name])
-      return StoredCopy(copy: copy, isUsable: isThere ?? false)
-    }
-  }
-
-  private func save(_ copy: HTTPCopy, _ number: Int64, _ db: Database) throws {
+  /// Keeps a copy, or nothing.
+  private func keep(_ copy: HTTPCopy?, _ number: Int64, _ db: Database) throws {
     guard try ChangeTriggers.account(db) == account else {
       throw RemoteError(.accountChanged, "the account was changed while the request ran; its answer was dropped")
     }
-    try db.execute(
-      cached: """
-        INSERT INTO strata_remote_copies VALUES (?, ?, ?, ?, ?) ON CONFLICT (account, url) DO UPDATE
-        SET copy = excluded.copy, applied = excluded.applied WHERE excluded.applied > applied
-        """, [account, url.absoluteString, entity.name, try JSONEncoder().encode(copy), number])
+    let url = url.absoluteString
+    if let copy {
+      try StoredCopies.save(copy, account: account, url: url, entity, number: number, db)
+    } else {
+      try StoredCopies.forget(account: account, url: url, number: number, db)
+    }
   }
 }
 

@@ -185,6 +185,7 @@ struct ChangeSender: Sendable {
       guard try ChangeTriggers.account(db) == account else {
         throw RemoteError(.accountChanged, "the account was changed while a change was sent; it will be sent again")
       }
+      try StoredCopies.forget(url: request.url.absoluteString, db)
       return try Acknowledgement(catalog: catalog, entity: entity, sent: change, db: db).run(
         nodes, id: named, copy: copy, number: number)
     }
@@ -270,7 +271,10 @@ struct ChangeSender: Sendable {
     let response = try await session.client(account).send(request)
     let copy = HTTPCopy(request: request, response: response, requestedAt: asked, receivedAt: session.clock.now())
     let number = session.nextNumber()
-    try await session.write { db in
+    try await session.write { [account] db in
+      guard try ChangeTriggers.account(db) == account else {
+        throw RemoteError(.accountChanged, "the account was changed while a change was sent; it will be sent again")
+      }
       try db.execute(
         cached: """
           INSERT INTO strata_remote_records VALUES (?, ?, ?, ?, ?)

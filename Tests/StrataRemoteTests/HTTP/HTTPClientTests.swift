@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import Testing
 
 @testable import StrataRemote
@@ -39,7 +40,8 @@ struct HTTPClientTests {
   @Test(
     arguments: [
       (300, .redirected), (302, .redirected), (400, .refused), (401, .unauthorized), (402, .refused), (403, .forbidden),
-      (404, .notFound), (409, .conflict), (410, .notFound), (412, .conflict), (422, .refused), (429, .unavailable),
+      (404, .notFound), (408, .unavailable), (409, .conflict), (410, .notFound), (412, .conflict), (422, .refused),
+      (425, .unavailable), (429, .unavailable),
       (499, .refused), (500, .unavailable), (501, .unavailable), (503, .unavailable), (101, .invalidResponse),
       (600, .invalidResponse),
     ] as [(Int, RemoteError.Code)])
@@ -123,5 +125,81 @@ struct HTTPClientTests {
     task.cancel()
     await #expect(throws: CancellationError.self) { _ = try await task.value }
     #expect(client.inFlight == 0)
+  }
+
+  private struct Foreign: Error {}
+
+  /// A session that was invalidated throws `CancellationError`s, for one.
+  @Test(arguments: [Foreign(), CancellationError(), URLError(.cannotFindHost)] as [any Error])
+  func whatATransportThrowsIsNotConnected(thrown: any Error) async throws {
+    let transport = ScriptedTransport { request, number in
+      if number < 3 { throw thrown }
+      return HTTPResponse(200, url: request.url)
+    }
+    #expect(try await client(transport).send(HTTPRequest("GET", url)).status == 200)
+    #expect(clock.waits == [.seconds(0.25), .seconds(0.5)])
+    let error = await code {
+      _ = try await self.client(ScriptedTransport { _, _ in throw thrown }).send(HTTPRequest("POST", url))
+    }
+    #expect(error?.code == .notConnected && error?.underlyingError != nil && error?.method == "POST")
+  }
+
+  @Test func whateverEndsACancelledRequestIsItsCancellation() async throws {
+    let begun = Gate()
+    let client = client(
+      ScriptedTransport { _, _ in
+        begun.open()
+        // Its end is the cancellation.
+        try? await Task.sleep(for: .seconds(1000))
+        throw Foreign()
+      })
+    let task = Task { try await client.send(HTTPRequest("GET", url)) }
+    try await begun.wait()
+    task.cancel()
+    await #expect(throws: CancellationError.self) { _ = try await task.value }
+    #expect(client.inFlight == 0)
+  }
+
+  @Test func eachAttemptHasTheWholeTime() async throws {
+    let times = Mutex<[Duration]>([])
+    struct Timed: HTTPTransport {
+      let note: @Sendable (Duration) -> Void
+      func send(_ request: HTTPRequest, sizeLimit: Int, timeout: Duration) async throws -> HTTPResponse {
+        note(timeout)
+        throw RemoteError(.timedOut, "x")
+      }
+    }
+    let client = HTTPClient(
+      transport: Timed { time in times.withLock { $0.append(time) } }, sizeLimit: 1, timeout: .seconds(5),
+      clock: clock.clock)
+    #expect(await code { _ = try await client.send(HTTPRequest("GET", self.url)) }?.code == .timedOut)
+    #expect(times.withLock { $0 } == [.seconds(5), .seconds(5), .seconds(5), .seconds(5)])
+  }
+
+  @Test func theLastErrorIsThrown() async throws {
+    let transport = ScriptedTransport { request, number in
+      if number < 4 { throw RemoteError(.cutOff, "x") }
+      return HTTPResponse(503, url: request.url)
+    }
+    let error = await code { _ = try await self.client(transport).send(HTTPRequest("GET", self.url)) }
+    #expect(error?.code == .unavailable && error?.status == 503)
+    let other = ScriptedTransport { request, number in
+      if number == 4 { throw RemoteError(.timedOut, "x") }
+      return HTTPResponse(503, url: request.url)
+    }
+    #expect(await code { _ = try await self.client(other).send(HTTPRequest("GET", self.url)) }?.code == .timedOut)
+  }
+
+  @Test func aRenewalIsNoAttempt() async throws {
+    let transport = ScriptedTransport { request, number in
+      let statuses = [503, 401, 503, 503, 200]
+      return HTTPResponse(statuses[number - 1], url: request.url)
+    }
+    let client = client(authentication: .bearer(token: { "t" }, refresh: { _ in "u" }), transport)
+    let request = HTTPRequest("PATCH", url, headers: ["Idempotency-Key": "k"], body: Data("body".utf8))
+    #expect(try await client.send(request).status == 200)
+    #expect(transport.requests.allSatisfy { $0.headers["Idempotency-Key"] == "k" && $0.body == request.body })
+    #expect(transport.requests.map { $0.headers["Authorization"] } == ["t", "t", "u", "u", "u"].map { "Bearer \($0)" })
+    #expect(clock.waits.count == 3)
   }
 }

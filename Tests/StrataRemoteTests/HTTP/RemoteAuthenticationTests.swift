@@ -174,4 +174,18 @@ struct RemoteAuthenticationTests {
     let error = await #expect(throws: RemoteError.self) { try await failing.send(request) }
     #expect(error?.code == .unauthorized && error?.underlyingError is Refused)
   }
+
+  @Test func aSourceThatIsCancelledIsNotTheCaller() async throws {
+    let transport = ScriptedTransport { request, _ in HTTPResponse(200, url: request.url) }
+    for authentication in [
+      RemoteAuthentication.bearer(token: { throw CancellationError() }), .custom { _ in throw CancellationError() },
+    ] {
+      let request = try request()
+      let error = await #expect(throws: RemoteError.self) {
+        try await client(transport, authentication).send(request)
+      }
+      #expect(error?.code == .unauthorized && error?.underlyingError is CancellationError)
+    }
+    #expect(transport.requests.isEmpty)
+  }
 }

@@ -29,6 +29,9 @@ final class ScriptedClock: Sendable {
   private let state = Mutex((now: Date(timeIntervalSince1970: 784_111_777), waits: [Duration]()))
 
   var waits: [Duration] { state.withLock { $0.waits } }
+  var now: Date { state.withLock { $0.now } }
+
+  func advance(_ seconds: Double) { state.withLock { $0.now.addTimeInterval(seconds) } }
 
   var clock: RemoteClock {
     RemoteClock(

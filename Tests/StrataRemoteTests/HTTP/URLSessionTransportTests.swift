@@ -206,6 +206,7 @@ struct URLSessionTransportTests {
   @Test(arguments: [
     "HTTP/1.1 200 OK\r\nContent-Length: 101\r\n\r\n",
     "HTTP/1.1 404 X\r\nContent-Length: 1000000000000\r\n\r\n",
+    "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 1000000000000\r\n\r\n",
     "HTTP/1.1 401 X\r\nWWW-Authenticate: Basic realm=\"r\"\r\nContent-Length: 101\r\n\r\n",
     "HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999999\r\n\r\n",
     "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n65\r\n" + String(repeating: "a", count: 101) + "\r\n",
