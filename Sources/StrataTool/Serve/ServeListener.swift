@@ -14,12 +14,14 @@ internal import Synchronization
 
 /// Takes requests at a port of 127.0.0.1, and hands them to a ``ResourceServer``, one after the other.
 final class ServeListener: Sendable {
-  /// How long answers that are under way may take once the server is to stop.
-  private static let grace = 2.0
+  /// How long answers that are under way may take once the server is to stop, and how long they are then on their way.
+  private static let (grace, sending) = (Duration.seconds(2), 0.1)
   /// What is read of content that is too long, so that its sender can read the answer.
   private static let mostDrained = 64 << 20
 
   private let resources: Mutex<ResourceServer>
+  /// The number of requests that are not answered yet.
+  private let underWay = Mutex(0)
   private let sizeLimit: Int
   private let port: UInt16
   private let latency: Duration
@@ -56,7 +58,8 @@ final class ServeListener: Sendable {
         group.addTask {
           // Ends by being cancelled, which is what is waited for.
           try? await Task.sleep(for: .seconds(Double(Int32.max)))
-          await server.stop(timeout: Self.grace)
+          // In a task that is cancelled, the answers under way would get no time.
+          await Task { await self.stop(server) }.value
         }
         defer { group.cancelAll() }
         try await group.next()
@@ -65,6 +68,16 @@ final class ServeListener: Sendable {
       guard !Task.isCancelled else { return }
       throw failure(error)
     }
+  }
+
+  /// Stops once nothing is under way any more. FlyingFox would wait for all of a time, whether something is or not.
+  private func stop(_ server: HTTPServer) async {
+    let end = ContinuousClock.now + Self.grace
+    while underWay.withLock({ $0 > 0 }), ContinuousClock.now < end {
+      // Nobody cancels this task.
+      try? await Task.sleep(for: .milliseconds(10))
+    }
+    await server.stop(timeout: Self.sending)
   }
 
   private func failure(_ error: any Error) -> ToolError {
@@ -82,6 +95,8 @@ final class ServeListener: Sendable {
   // MARK: Requests
 
   private func answer(_ request: FlyingFox.HTTPRequest) async throws -> FlyingFox.HTTPResponse {
+    underWay.withLock { $0 += 1 }
+    defer { underWay.withLock { $0 -= 1 } }
     let body = try await content(of: request)
     let target = Self.target(of: request)
     let response: StrataRemote.HTTPResponse

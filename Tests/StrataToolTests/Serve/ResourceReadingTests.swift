@@ -61,7 +61,8 @@ struct ResourceReadingTests {
   @Test("Numbers and keys stay as they are")
   func values() throws {
     let text =
-      #"{"id":9007199254740993,"z":1,"a":123456789012345678901234567890.5,"b":1e400,"c":-0.0,"d":18446744073709551616,"é":{"y":0.1,"x":[]}}"#
+      #"{"id":9007199254740993,"z":1,"a":123456789012345678901234567890.5,"b":1e400,"c":-0.0,"#
+      + #""d":18446744073709551616,"é":{"y":0.1,"x":[]}}"#
     let server = try Served(["things": "[\(text)]"])
     #expect(try server.get("/things/9007199254740993").text == text)
     #expect(try server.get("/things").text == "[\(text)]")
