@@ -312,13 +312,13 @@ struct ChangeSender: Sendable {
 
   /// Tries again later: what was sent may have arrived, so the next try is the same.
   ///
-  /// Where there was no connection, the app knows best when there is one: the next `send()` tries at once.
+  /// Where there was no connection or no valid token, the app knows best when there is one: the next `send()` tries at once.
   private func postpone(_ number: Int64, attempts: Int, because error: RemoteError? = nil) async throws {
     let retry = session.configuration.retry
     let delay = min(retry.maximumDelay.seconds, retry.baseDelay.seconds * pow(2, Double(min(attempts, 30))))
     let hasAnswer =
       switch error?.code {
-      case .notConnected, .cutOff, .timedOut: false
+      case .notConnected, .cutOff, .timedOut, .unauthorized: false
       default: true
       }
     let time =

@@ -22,6 +22,8 @@ final class SyncSimulation {
   private var counter = 0
   /// Every value that the server ever had, by field.
   private let history = Mutex<[String: Set<ArchiveValue>]>([:])
+  /// The names of the projects that each todo was put into by anybody, by title; both names never change.
+  private var projects: [String: Set<String>] = [:]
 
   private final class Client {
     let file: URL
@@ -173,9 +175,10 @@ final class SyncSimulation {
       (field, new) = ("description", .null)
     default:
       guard !projects.isEmpty else { return }
-      let id = projects[random.below(projects.count)].myId
-      todo.projectID = id
-      (field, new) = ("project_id", .string(id))
+      let project = projects[random.below(projects.count)]
+      todo.projectID = project.myId
+      (field, new) = ("project_id", .string(project.myId))
+      self.projects[todo.title, default: []].insert(project.name)
     }
     try await client.office.entities.save(todo)
     if field == "description" { client.edits[todo.title, default: [:]][field] = new }
@@ -183,15 +186,25 @@ final class SyncSimulation {
 
   private func insert(_ client: Client) async throws {
     let title = value()
+    let known = try await client.office.entities.fetchAll(Project.all())
     if chance(40) {
-      try await client.office.entities.save(Project(myId: "l-\(title)", name: title))
+      let key = try await key(client, title, Set(known.map(\.myId)))
+      try await client.office.entities.save(Project(myId: key, name: title))
       client.inserted.insert(title)
       return
     }
-    let projects = try await client.office.entities.fetchAll(Project.all())
-    let project = projects.isEmpty || chance(30) ? nil : projects[random.below(projects.count)].myId
-    try await client.office.entities.save(Todo(myId: "l-\(title)", title: title, projectID: project))
+    let project = known.isEmpty || chance(30) ? nil : known[random.below(known.count)]
+    let key = try await key(client, title, Set(client.office.todos().map(\.myId)))
+    try await client.office.entities.save(Todo(myId: key, title: title, projectID: project?.myId))
     client.inserted.insert(title)
+    if let project { projects[title, default: []].insert(project.name) }
+  }
+
+  /// A key that no row has: one of the app's own, or one that the server may choose for another record.
+  private func key(_ client: Client, _ title: String, _ known: Set<String>) async throws -> String {
+    let key = "s\(random.below(20) + 1)"
+    let waiting = try await client.office.remote.changes().map(\.record)
+    return chance(50) && !known.contains(key) && !waiting.contains(key) ? key : "l-\(title)"
   }
 
   private func delete(_ client: Client) async throws {
@@ -309,6 +322,12 @@ final class SyncSimulation {
         }
         guard json["title"]?.stringValue == todo.title, json["description"]?.stringValue == todo.desc else {
           throw Failure(description: "seed \(seed), client \(number): \(todo) is not \(json)")
+        }
+        // It is in a project that somebody put it into, whatever keys both had since.
+        let project = json["project_id"]?.stringValue
+        let name = project.map { server.json("projects", $0)?["name"]?.stringValue ?? "none" }
+        guard project == todo.projectID, name.map({ projects[todo.title]?.contains($0) ?? false }) ?? true else {
+          throw Failure(description: "seed \(seed), client \(number): \(todo) is in \(name ?? "none") at the server")
         }
       }
       let here = Set(todos.map(\.myId))
