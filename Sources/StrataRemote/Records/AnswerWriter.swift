@@ -41,7 +41,7 @@ struct AnswerWriter {
 
   /// - Throws: ``RemoteError`` with the code `accountChanged` where the answer is another account's.
   init(_ nodes: EntityNodes, _ catalog: RemoteCatalog, account: String, number: Int64, _ db: Database) throws {
-    guard try ChangeTriggers.account(db) == account else {
+    guard try ChangeTriggers.account(catalog.entities, db) == account else {
       throw RemoteError(.accountChanged, "the account was changed while the request ran; its answer was dropped")
     }
     self.nodes = nodes

@@ -29,9 +29,28 @@ enum ChangeTriggers {
     return result
   }
 
-  /// The account whose changes are noted on this connection; `nil` where the connection has no remote.
-  static func account(_ db: Database) throws -> String? {
-    try String.fetchOne(db, sql: "SELECT account FROM temp.strata_remote_session")
+  /// The account whose changes are noted on this connection.
+  ///
+  /// - Throws: ``RemoteError`` with the code `store` where changes are no longer noted: a table that is dropped takes its triggers along,
+  ///   and an edit that nobody noted would be lost by the next answer.
+  static func account(_ entities: [MappedEntity], _ db: Database) throws -> String? {
+    let names = entities.flatMap { entity in Self.kinds.map { name($0, entity) } }
+    let places = names.map { _ in "?" }.joined(separator: ", ")
+    let count = try Int.fetchOne(
+      db.cachedStatement(
+        sql: "SELECT count(*) FROM temp.sqlite_master WHERE type = 'trigger' AND name IN (\(places))"),
+      arguments: StatementArguments(names))
+    guard count == names.count else {
+      throw RemoteError(
+        .store, "a table was made anew, and its changes are no longer noted; make the RemoteStore after all migrations")
+    }
+    return try String.fetchOne(db.cachedStatement(sql: "SELECT account FROM temp.strata_remote_session"))
+  }
+
+  private static let kinds = ["insert_before", "insert", "update", "delete"]
+
+  private static func name(_ kind: String, _ entity: MappedEntity) -> String {
+    "strata_remote_\(kind)_\(entity.table.name)"
   }
 
   private struct Statements {
@@ -55,7 +74,7 @@ enum ChangeTriggers {
     }
 
     private func trigger(_ kind: String, _ event: String, _ body: String) -> [String] {
-      let trigger = "strata_remote_\(kind)_\(entity.table.name)".quotedDatabaseIdentifier
+      let trigger = ChangeTriggers.name(kind, entity).quotedDatabaseIdentifier
       return [
         "DROP TRIGGER IF EXISTS temp.\(trigger)",
         """

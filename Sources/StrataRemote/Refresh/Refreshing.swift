@@ -224,7 +224,7 @@ struct Refreshing: Sendable {
 
   /// Keeps a copy, or nothing.
   private func keep(_ copy: HTTPCopy?, _ number: Int64, _ db: Database) throws {
-    guard try ChangeTriggers.account(db) == account else {
+    guard try ChangeTriggers.account(session.catalog.entities, db) == account else {
       throw RemoteError(.accountChanged, "the account was changed while the request ran; its answer was dropped")
     }
     let url = url.absoluteString

@@ -81,6 +81,7 @@ struct ChangeSender: Sendable {
   private func freeze(_ number: Int64, _ wasFetched: Bool) async throws -> (ChangeRequest.Outcome, MappedEntity)? {
     let request = session.nextNumber()
     return try await session.write { [catalog = session.catalog, account] db in
+      _ = try ChangeTriggers.account(catalog.entities, db)
       guard let change = try UnsentChange.fetch(number, db), change.account == account, !change.isRefused else {
         return nil
       }
@@ -182,7 +183,7 @@ struct ChangeSender: Sendable {
       response: HTTPResponse(200, headers: response.headers, url: request.url),
       requestedAt: asked, receivedAt: clock.now())
     return try await session.write { [nodes, named] db in
-      guard try ChangeTriggers.account(db) == account else {
+      guard try ChangeTriggers.account(catalog.entities, db) == account else {
         throw RemoteError(.accountChanged, "the account was changed while a change was sent; it will be sent again")
       }
       try StoredCopies.forget(url: request.url.absoluteString, db)
@@ -271,8 +272,8 @@ struct ChangeSender: Sendable {
     let response = try await session.client(account).send(request)
     let copy = HTTPCopy(request: request, response: response, requestedAt: asked, receivedAt: session.clock.now())
     let number = session.nextNumber()
-    try await session.write { [account] db in
-      guard try ChangeTriggers.account(db) == account else {
+    try await session.write { [account, catalog = session.catalog] db in
+      guard try ChangeTriggers.account(catalog.entities, db) == account else {
         throw RemoteError(.accountChanged, "the account was changed while a change was sent; it will be sent again")
       }
       try db.execute(

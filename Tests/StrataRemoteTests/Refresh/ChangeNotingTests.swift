@@ -69,6 +69,26 @@ struct ChangeNotingTests {
     #expect(office.server.json("todos", "1")?["description"] == "y")
   }
 
+  @Test("A table that was made anew has no triggers: that is an error, and no edit that nobody noted is written over")
+  func droppedTable() async throws {
+    let office = try await office()
+    try await office.writer.write { db in
+      try db.execute(
+        sql: """
+          CREATE TABLE other AS SELECT * FROM todo; DROP TABLE todo;
+          CREATE TABLE todo (
+            myId TEXT PRIMARY KEY, title TEXT NOT NULL, "desc" TEXT, done BOOLEAN NOT NULL, projectID TEXT);
+          INSERT INTO todo SELECT * FROM other; DROP TABLE other; UPDATE todo SET title = 'Mine';
+          """)
+    }
+    office.server.edit("todos", "1", #"{"description": "y"}"#)
+    for _ in 0..<2 {
+      let error = await #expect(throws: RemoteError.self) { try await office.remote.refresh(Todo.self) }
+      #expect(error?.code == .store && error?.reason.contains("migrations") ?? false)
+    }
+    #expect(try await office.todo("1")?.title == "Mine")
+  }
+
   @Test("An upsert of a record that was made here is still one insert")
   func inserts() async throws {
     let office = try await office()
