@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import StrataTestSupport
 import Synchronization
@@ -306,6 +307,28 @@ struct URLSessionTransportTests {
       await withCheckedContinuation { done in session.getAllTasks { done.resume(returning: $0.isEmpty) } }
     }
     #expect(isEmpty)
+  }
+
+  /// The session reads a fast answer, say, and all that waits for it waits.
+  @Test func whatEndsBeforeItsTaskIsMadeMakesNone() async throws {
+    let server = try raw("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+    defer { server.stop() }
+    let delegate = try #require(transport.session.delegate as? SessionDelegate)
+    let (begun, busy) = (Gate(), DispatchSemaphore(value: 0))
+    delegate.worker.async {
+      begun.open()
+      busy.wait()
+    }
+    try await begun.wait()
+    let url = try server.url()
+    let task = Task { try await send(HTTPRequest("GET", url)) }
+    await Task.yield()
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    #expect(await failure(HTTPRequest("GET", url), timeout: .milliseconds(20))?.code == .timedOut)
+    busy.signal()
+    #expect(try await send(HTTPRequest("GET", url)).status == 200)
+    #expect(server.connections == 1)
   }
 
   @Test func callbacksAreOneAfterTheOther() {
