@@ -295,7 +295,7 @@ public final class RemoteStore: Sendable {
         }
       }
       // What the server has is asked for anew.
-      try db.execute(sql: "DELETE FROM strata_remote_copies WHERE entity = ?", arguments: [known.entity])
+      try StoredCopies.forget(entity, db)
       try known.remove(db)
     }
   }

@@ -51,8 +51,7 @@ struct Acknowledgement {
         WHERE excluded.applied >= applied
         """, [entity.name, record, number, copy?.etag, copy?.lastModified])
     // A list that came since may have said more: that it is gone again, above all.
-    try db.execute(
-      cached: "DELETE FROM strata_remote_copies WHERE entity = ? AND applied > ?", [entity.name, number])
+    try StoredCopies.forget(entity, after: number, db)
     guard let answer else { return AppliedAnswer() }
     var writer = try AnswerWriter(answer, catalog, account: sent.account, number: number, db)
     let applied = try writer.run(entity, copy: copy, isWhole: false)
