@@ -28,6 +28,8 @@ struct MappedEntity: Sendable {
 
   let mapper: EntityMapper
   let adapter: any EntityAdapter
+  /// Reads bodies that are no JSON of the usual form.
+  let decoder: (@Sendable (Data) throws -> ArchiveValue)?
   /// The entity in the catalog of the store.
   let number: Int
   let type: EntityType

@@ -19,8 +19,11 @@ struct RemoteBody: Sendable {
         entity: entity.name)
     }
     let value: ArchiveValue
-    do { value = try JSONReader.refusingDuplicates(limits: ArchiveLimits()).read(body) } catch {
-      throw RemoteError(.invalidBody, "the answer is not JSON that can be read", entity: entity.name, underlying: error)
+    do {
+      value = try entity.decoder?(body) ?? JSONReader.refusingDuplicates(limits: ArchiveLimits()).read(body)
+    } catch {
+      let form = entity.decoder == nil ? "JSON that can be read" : "what the decoder of the configuration reads"
+      throw RemoteError(.invalidBody, "the answer is not \(form)", entity: entity.name, underlying: error)
     }
     try self.init(value, of: entity)
   }

@@ -141,7 +141,7 @@ private struct RemoteCatalogBuilder {
       + relationFields(mapper, type, table, adapter)
     entities.append(
       MappedEntity(
-        mapper: mapper, adapter: adapter, number: number, type: type, table: table,
+        mapper: mapper, adapter: adapter, decoder: configuration.decoder, number: number, type: type, table: table,
         key: (table.primaryKey[0], keyAttribute), id: (idSlot, id), fields: fields))
   }
 

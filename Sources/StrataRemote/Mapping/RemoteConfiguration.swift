@@ -1,4 +1,5 @@
 public import Foundation
+public import StrataCore
 
 /// What a ``RemoteStore`` needs to know of a server.
 ///
@@ -14,6 +15,9 @@ public struct RemoteConfiguration: Sendable {
   public var headers: HTTPHeaders = [:]
   /// Says who an account is to the server; asked for each account once.
   public var authentication: (@Sendable (_ account: String) -> RemoteAuthentication)?
+  /// Reads the body of an answer: for servers that wrap records in another way, or speak something else than JSON. What it throws is
+  /// the cause of `invalidBody`. Bodies are JSON unless given, of which `JSONReader` makes the value.
+  public var decoder: (@Sendable (_ body: Data) throws -> ArchiveValue)?
   public var retry = RemoteRetry()
   /// The greatest number of bytes that an answer may have.
   public var sizeLimit = 64 << 20

@@ -120,6 +120,28 @@ struct IncrementalStoreTests {
   }
 
   @Test(
+    "F-5: a decoder reads bodies of another form, of refreshes and of answers to changes, and its errors merge nothing")
+  func decoders() async throws {
+    let office = try await Office(ModelServer(["todos": #"[{"id": "1", "title": "a"}]"#])) { configuration in
+      configuration.decoder = { body in
+        let value = try JSONReader().read(body)
+        guard case .object(let envelope) = value, let data = envelope["data"] else {
+          throw CocoaError(.coderReadCorrupt)
+        }
+        return data
+      }
+    }
+    office.server.state.withLock { $0.fault = { _ in .body(#"{"data": [{"id": "1", "title": "b"}], "meta": {}}"#) } }
+    #expect(try await office.remote.refresh(Todo.self).ids == ["1"])
+    office.server.state.withLock { $0.fault = nil }
+    let error = await #expect(throws: RemoteError.self) {
+      try await office.remote.refresh(Todo.self, .all.with(.reload))
+    }
+    #expect(error?.code == .invalidBody && error?.underlyingError is CocoaError)
+    #expect(try await office.todo("1")?.title == "b")
+  }
+
+  @Test(
     "F-6: the id is the first of id, _id, identifier, url and URL that the model reads; a record without one is an error",
     arguments: ["id", "_id", "identifier", "url", "URL"])
   func ids(_ key: String) async throws {
