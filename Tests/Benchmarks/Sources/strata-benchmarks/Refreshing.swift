@@ -73,17 +73,22 @@ private final class PostServer: Sendable {
 
 extension Runner {
   /// Refreshing 10,000 entities from loopback, against fetching and decoding the same bytes and upserts by hand.
-  func compareRefreshing() async throws {
+  func compareRefreshing() throws {
     let names = ["refresh/bare", "refresh/bare-first", "refresh/not-modified"]
     guard names.contains(where: wants) else { return }
     let folder = try Folder()
-    let server = try await PostServer((0..<2).map { try ServedPost.list(round: $0) })
-    let url = try await server.start()
+    let bodies = try (0..<2).map { try ServedPost.list(round: $0) }
+    let (server, url) = try wait {
+      let server = try await PostServer(bodies)
+      return (server, try await server.start())
+    }
     let ours = try Self.posts(folder.file("entities"))
     let theirs = try Self.posts(folder.file("plain"))
-    let remote = try await RemoteStore(
-      EntityStore(ours, ServedPost.self),
-      RemoteConfiguration(baseURL: url, mappers: EntityMapper(ServedPost.self, path: "posts")))
+    let remote = try wait {
+      try await RemoteStore(
+        EntityStore(ours, ServedPost.self),
+        RemoteConfiguration(baseURL: url, mappers: EntityMapper(ServedPost.self, path: "posts")))
+    }
     // Both sides keep their session.
     let session = URLSession(configuration: .ephemeral)
     func refresh(_ expected: RemoteRefresh.Outcome) throws {
@@ -130,7 +135,7 @@ extension Runner {
       next()
       try refresh(.merged)
     }
-    await server.stop()
+    try wait { await server.stop() }
     try ours.close()
     try theirs.close()
     folder.remove()

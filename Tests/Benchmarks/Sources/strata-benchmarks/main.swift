@@ -73,7 +73,7 @@ func run(_ arguments: [String]) async throws {
   try runner.compareLegacy(tweets)
   try runner.compareStore()
   try runner.compareEntities()
-  try await runner.compareRefreshing()
+  try runner.compareRefreshing()
   for count in [1, 100, 1000, 10_000, 1_000_000] { try runner.compareSmall(count) }
   if let path = options.json {
     let encoder = JSONEncoder()
