@@ -506,29 +506,45 @@ struct AnswerWriter {
   // MARK: Account
 
   private func noteRecords(_ copy: HTTPCopy?, _ entity: MappedEntity) throws {
-    let statement = try db.cachedStatement(
-      sql: """
-        INSERT INTO strata_remote_records VALUES (?, ?, ?, ?, ?)
-        ON CONFLICT (entity, record) DO UPDATE SET applied = excluded.applied, etag = excluded.etag, modified = excluded.modified
-        WHERE excluded.applied >= applied
-        """)
     let root = nodes.roots.count == 1 ? nodes.roots.first : nil
-    var seen = Set<Int>()
+    var seen: [Int: [DatabaseValue]] = [:]
     for place in nodes.nodes.indices {
       guard let entity = self.entity(place), ids[place] != nil, let record = records[place], !isReference(place) else {
         continue
       }
-      seen.insert(nodes.nodes[place].type)
-      let own = place == root ? copy : nil
-      try statement.execute(arguments: [entity.name, record, number, own?.etag, own?.lastModified])
+      guard place == root, let copy else {
+        seen[nodes.nodes[place].type, default: []].append(record)
+        continue
+      }
+      seen[nodes.nodes[place].type, default: []] += []
+      try noteRecords([record], of: entity, copy)
     }
-    for type in seen.sorted() {
+    for (type, records) in seen.sorted(by: { $0.key < $1.key }) {
       guard let entity = catalog.entity(ofType: type) else { continue }
+      try noteRecords(records, of: entity, nil)
       try db.execute(
         cached: """
           INSERT INTO strata_remote_meta VALUES (?, ?)
           ON CONFLICT (name) DO UPDATE SET value = max(value, excluded.value)
           """, ["applied/" + entity.name, number])
+    }
+  }
+
+  /// Notes that the server has sent records, a hundred with one statement: one for each would take a fifth of the time of an answer.
+  private func noteRecords(_ records: [DatabaseValue], of entity: MappedEntity, _ copy: HTTPCopy?) throws {
+    var rest = records[...]
+    while !rest.isEmpty {
+      let count = rest.count < 100 ? 1 : 100
+      let values = [String](repeating: "(?)", count: count).joined(separator: ", ")
+      let statement = try db.cachedStatement(
+        sql: """
+          INSERT INTO strata_remote_records SELECT ?, column1, ?, ?, ? FROM (VALUES \(values)) WHERE true
+          ON CONFLICT (entity, record) DO UPDATE
+          SET applied = excluded.applied, etag = excluded.etag, modified = excluded.modified WHERE excluded.applied >= applied
+          """)
+      let shared: StatementArguments = [entity.name, number, copy?.etag, copy?.lastModified]
+      try statement.execute(arguments: shared + StatementArguments(rest.prefix(count)))
+      rest = rest.dropFirst(count)
     }
   }
 

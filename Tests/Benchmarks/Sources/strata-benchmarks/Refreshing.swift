@@ -129,6 +129,7 @@ extension Runner {
       next()
       try fetchByHand()
     }
+    try refreshBoth(server, refresh, fetchByHand)
     try time("refresh/not-modified", inverted: true) {
       try refresh(.notModified)
     } theirs: {
