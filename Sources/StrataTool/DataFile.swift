@@ -37,6 +37,7 @@ struct DataFile {
   func readJSON(_ console: Console) throws -> (value: ArchiveValue, size: Int) {
     let data = try read(console)
     guard !data.isEmpty else { throw ToolError("\(name): the file is empty; a JSON document is expected") }
-    return (try ToolError.at(path) { try JSONReader().read(data) }, data.count)
+    // Which of two values counts would be a guess, and the other one would be lost.
+    return (try ToolError.at(path) { try JSONReader.refusingDuplicates().read(data) }, data.count)
   }
 }

@@ -17,6 +17,19 @@ struct FailureTests {
       .expectFailure("text: ", command == "inspect" ? "found text where an archive" : "gzip")
   }
 
+  @Test(
+    "encode refuses a key that is there twice: which value counts would be a guess",
+    arguments: [
+      #"{"a": 1, "a": 2}"#, #"[{"b": {"c": 1, "d": 2, "c": 1}}]"#, #"{"a": 1, "\u0061": 2}"#,
+    ])
+  func duplicateKeys(_ text: String) throws {
+    let scratch = try Scratch()
+    let archive = scratch.path("a.strata")
+    Run("encode", "-", "-o", archive, "--type", "T", "--model-version", "1", input: Data(text.utf8))
+      .expectFailure("duplicate key")
+    #expect(!FileManager.default.fileExists(atPath: archive))
+  }
+
   @Test func stampsOfUnreadableArchives() throws {
     Run("inspect", "--stamp", scratch.path("missing")).expectFailure("missing")
     Run("inspect", "--stamp", try scratch.file("empty", "")).expectFailure("empty: ")
