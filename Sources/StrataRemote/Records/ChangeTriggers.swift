@@ -151,6 +151,8 @@ enum ChangeTriggers {
     private var afterInsert: String {
       """
       \(checkAccount("NEW"))
+      UPDATE strata_remote_records SET etag = NULL, modified = NULL
+      WHERE \(change("NEW")) AND \(isKnown("NEW", kind: "delete"));
       UPDATE strata_remote_changes SET kind = CASE WHEN verb = 'POST' THEN 'insert' ELSE 'update' END, \(retried)
       WHERE \(change("NEW")) AND kind = 'delete';
       INSERT INTO strata_remote_changes (account, entity, record, id, kind)

@@ -15,9 +15,12 @@ struct Acknowledgement {
   /// - Parameters:
   ///   - answer: what the server says of the record; `nil` where the answer has no content.
   ///   - id: the id that the answer names: in its content, or in its `Location`.
+  ///   - number: that of the request when it was first sent, since the answer may be the one that it had then.
+  ///   - answered: a number from after the answer. Whatever was asked before that says nothing sure about the record: the server may
+  ///     have made that answer before it had the change.
   /// - Returns: what the answer changed; `nil` where the change is no longer in the queue.
   func run(
-    _ answer: EntityNodes?, id: DatabaseValue?, copy: HTTPCopy?, number: Int64
+    _ answer: EntityNodes?, id: DatabaseValue?, copy: HTTPCopy?, number: Int64, answered: Int64
   ) throws -> AppliedAnswer? {
     // Another process may have had the answer to the same request.
     guard let change = try UnsentChange.fetch(sent.number, db), change.request?.key == sent.request?.key else {
@@ -26,7 +29,7 @@ struct Acknowledgement {
     var record = change.record
     let values = try change.sent(db)
     switch sent.request?.verb {
-    case "DELETE": try acknowledgeDelete(change, number)
+    case "DELETE": try acknowledgeDelete(change, answered)
     case "POST":
       guard let id else {
         throw RemoteError(
@@ -52,10 +55,16 @@ struct Acknowledgement {
         """, [entity.name, record, number, copy?.etag, copy?.lastModified])
     // A list that came since may have said more: that it is gone again, above all.
     try StoredCopies.forget(entity, after: number, db)
-    guard let answer else { return AppliedAnswer() }
-    var writer = try AnswerWriter(answer, catalog, account: sent.account, number: number, db)
-    let applied = try writer.run(entity, copy: copy, isWhole: false)
-    try LocalChanges(db).settle(entity, record)
+    var applied = AppliedAnswer()
+    if let answer {
+      var writer = try AnswerWriter(answer, catalog, account: sent.account, number: number, db)
+      applied = try writer.run(entity, copy: copy, isWhole: false)
+      try LocalChanges(db).settle(entity, record)
+    }
+    try db.execute(
+      cached: "UPDATE strata_remote_records SET applied = max(applied, ?) WHERE entity = ? AND record = ?",
+      [answered, entity.name, record])
+    try RemoteTables.noteApplied(entity, answered, db)
     return applied
   }
 
@@ -69,9 +78,11 @@ struct Acknowledgement {
     }
   }
 
-  private func acknowledgeDelete(_ change: UnsentChange, _ number: Int64) throws {
+  /// The server no longer has the record.
+  func acknowledgeDelete(_ change: UnsentChange, _ answered: Int64) throws {
     try db.execute(
-      cached: "INSERT OR REPLACE INTO strata_remote_deleted VALUES (?, ?, ?)", [entity.name, change.id, number])
+      cached: "INSERT OR REPLACE INTO strata_remote_deleted VALUES (?, ?, ?)", [entity.name, change.id, answered])
+    try RemoteTables.noteApplied(entity, answered, db)
     try db.execute(
       cached: "DELETE FROM strata_remote_records WHERE entity = ? AND record = ?", [entity.name, change.record])
     guard change.kind == .delete else {
