@@ -63,12 +63,13 @@ struct AnswerWriter {
   {
     try findRecords()
     for root in nodes.roots {
-      guard let id = ids[root] else {
+      // The path of an empty one would be that of the list.
+      guard let id = ids[root], let text = try entity.idText(id), !text.isEmpty else {
         throw RemoteError(
           .invalidBody, "a record has no id under \(idPlace(entity)); name the property with id: in the mapper",
           entity: entity.name)
       }
-      result.ids.append(try entity.idText(id) ?? "")
+      result.ids.append(text)
     }
     try makeWay()
     try dropOutdated()
@@ -134,11 +135,22 @@ struct AnswerWriter {
   private func makeWay() throws {
     guard !changes.isEmpty else { return }
     for number in nodes.nodes.indices {
-      guard let entity = entity(number), entity.idIsKey, let record = records[number],
-        try changes.kind(entity, record) == .insert, !(try isAwaited(entity, record))
-      else { continue }
-      try RecordRenaming(catalog, entity, db).moveAside(record)
+      guard let entity = entity(number) else { continue }
+      if entity.idIsKey, let record = records[number] { try makeWay(entity, record) }
+      for field in entity.fields {
+        guard case .attribute(let attribute) = field.source, let type = field.target,
+          let target = catalog.entity(ofType: type), try changes.has(target),
+          let value = nodes.nodes[number].values[attribute], !value.isNull
+        else { continue }
+        try makeWay(target, entity.type.stored(value, entity.type.attributes[attribute], in: entity.table))
+      }
     }
+  }
+
+  /// Gives a record another key where it was made here: the server uses this one.
+  private func makeWay(_ entity: MappedEntity, _ record: DatabaseValue) throws {
+    guard try changes.kind(entity, record) == .insert, !(try isAwaited(entity, record)) else { return }
+    try RecordRenaming(catalog, entity, db).moveAside(record)
   }
 
   /// Whether a record that was made here may be what the server has under its key: its own id was sent along.

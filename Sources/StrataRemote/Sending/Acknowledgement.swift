@@ -100,9 +100,7 @@ struct Acknowledgement {
     -> DatabaseValue
   {
     guard change.kind != .delete else {
-      // It was deleted here while it was on its way: now it can be deleted there.
-      try db.execute(cached: "UPDATE strata_remote_changes SET id = ? WHERE number = ?", [id, change.number])
-      return change.record
+      return try acknowledgeDeletedInsert(change, values, id)
     }
     try db.execute(
       cached: "UPDATE strata_remote_changes SET kind = 'update', id = ? WHERE number = ?", [id, change.number])
@@ -136,6 +134,25 @@ struct Acknowledgement {
     return change.record
   }
 
+  /// It was deleted here while it was on its way: now it can be deleted there.
+  private func acknowledgeDeletedInsert(
+    _ change: UnsentChange, _ values: [String: DatabaseValue], _ id: DatabaseValue
+  ) throws -> DatabaseValue {
+    // What is made here under its old key from now on is another record.
+    let record = entity.idIsKey ? id : change.record
+    if !record.isExactly(change.record), try LocalChanges(db).kind(entity, record) != nil {
+      // It came by a refresh, and was changed after that.
+      try change.remove(db)
+      return record
+    }
+    try db.execute(
+      cached: "UPDATE strata_remote_changes SET id = ?, record = ? WHERE number = ?", [id, record, change.number])
+    for field in entity.fields {
+      if let value = values[field.column] { try LocalChanges(db).setBase(entity, record, field.column, value) }
+    }
+    return record
+  }
+
   /// The record came by a refresh before the answer did: what was edited here since goes over to that row.
   private func join(_ change: UnsentChange, _ existing: DatabaseValue, _ renaming: RecordRenaming) throws {
     let changes = try LocalChanges(db)
@@ -153,12 +170,39 @@ struct Acknowledgement {
       }
       try changes.setBase(entity, existing, column, base)
     }
+    let own = try ownValues(change.record)
     try renaming.replace(change.record, by: existing)
+    try ChangeTriggers.passed(db) {
+      for (column, value) in own {
+        try db.execute(
+          cached: """
+            UPDATE \(entity.quotedTable) SET \(column.quotedDatabaseIdentifier) = ?
+            WHERE \(entity.keyColumn.quotedDatabaseIdentifier) = ?
+            """, [value, existing])
+      }
+    }
     if try changes.kind(entity, existing) == nil {
       try db.execute(
         cached: "UPDATE strata_remote_changes SET record = ? WHERE number = ?", [existing, change.number])
     } else {
       try change.remove(db)
     }
+  }
+
+  /// What a row has that no server knows of.
+  private func ownValues(_ record: DatabaseValue) throws -> [(column: String, value: DatabaseValue)] {
+    let known = Set(([entity.keyColumn, entity.idColumn] + entity.fields.map(\.column)).map { $0.lowercased() })
+    let names = try String.fetchAll(
+      db, sql: "SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0", arguments: [entity.table.name]
+    ).filter { !known.contains($0.lowercased()) }
+    guard !names.isEmpty else { return [] }
+    let row = try Row.fetchOne(
+      db,
+      sql: """
+        SELECT \(names.map(\.quotedDatabaseIdentifier).joined(separator: ", ")) FROM \(entity.quotedTable)
+        WHERE \(entity.keyColumn.quotedDatabaseIdentifier) = ?
+        """, arguments: [record])
+    guard let row else { return [] }
+    return names.enumerated().map { ($1, row[$0] as DatabaseValue) }
   }
 }

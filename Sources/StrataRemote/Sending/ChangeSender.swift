@@ -61,6 +61,7 @@ struct ChangeSender: Sendable {
       switch outcome {
       case .nothing: return .freed
       case .waits: return .skipped
+      case .again: continue
       case .needsRecord:
         guard try await fetch(number, entity, &sending) else { return .skipped }
         wasFetched = true
