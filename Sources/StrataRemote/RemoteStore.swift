@@ -247,17 +247,20 @@ public final class RemoteStore: Sendable {
   ///
   /// - Parameter asNew: sends the record as one that the server does not have, where it no longer does.
   public func retry(_ change: RemoteChange, asNew: Bool = false) async throws {
+    let catalog = session.catalog
     try await session.write { db in
       guard let known = try UnsentChange.fetch(change.number, db) else { return }
       if asNew, known.kind == .update {
-        try known.thaw(db)
-        try db.execute(
-          sql: "UPDATE strata_remote_changes SET kind = 'insert', id = NULL WHERE number = ?",
-          arguments: [change.number])
-        for table in ["edits", "records", "conflicts"] {
-          try db.execute(
-            sql: "DELETE FROM strata_remote_\(table) WHERE entity = ? AND record = ?",
-            arguments: [known.entity, known.record])
+        try known.becomeNew(db)
+        let entity = try catalog.known(known.entity)
+        if !entity.idIsKey {
+          try ChangeTriggers.passed(db) {
+            try db.execute(
+              sql: """
+                UPDATE \(entity.quotedTable) SET \(entity.idColumn.quotedDatabaseIdentifier) = NULL
+                WHERE \(entity.keyColumn.quotedDatabaseIdentifier) = ?
+                """, arguments: [known.record])
+          }
         }
       }
       try db.execute(

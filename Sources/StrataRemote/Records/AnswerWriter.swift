@@ -63,12 +63,13 @@ struct AnswerWriter {
   {
     try findRecords()
     for root in nodes.roots {
-      guard let id = ids[root] else {
+      // The path of an empty one would be that of the list.
+      guard let id = ids[root], let text = try entity.idText(id), !text.isEmpty else {
         throw RemoteError(
           .invalidBody, "a record has no id under \(idPlace(entity)); name the property with id: in the mapper",
           entity: entity.name)
       }
-      result.ids.append(try entity.idText(id) ?? "")
+      result.ids.append(text)
     }
     try makeWay()
     try dropOutdated()
@@ -134,11 +135,22 @@ struct AnswerWriter {
   private func makeWay() throws {
     guard !changes.isEmpty else { return }
     for number in nodes.nodes.indices {
-      guard let entity = entity(number), entity.idIsKey, let record = records[number],
-        try changes.kind(entity, record) == .insert, !(try isAwaited(entity, record))
-      else { continue }
-      try RecordRenaming(catalog, entity, db).moveAside(record)
+      guard let entity = entity(number) else { continue }
+      if entity.idIsKey, let record = records[number] { try makeWay(entity, record) }
+      for field in entity.fields {
+        guard case .attribute(let attribute) = field.source, let type = field.target,
+          let target = catalog.entity(ofType: type), try changes.has(target),
+          let value = nodes.nodes[number].values[attribute], !value.isNull
+        else { continue }
+        try makeWay(target, entity.type.stored(value, entity.type.attributes[attribute], in: entity.table))
+      }
     }
+  }
+
+  /// Gives a record another key where it was made here: the server uses this one.
+  private func makeWay(_ entity: MappedEntity, _ record: DatabaseValue) throws {
+    guard try changes.kind(entity, record) == .insert, !(try isAwaited(entity, record)) else { return }
+    try RecordRenaming(catalog, entity, db).moveAside(record)
   }
 
   /// Whether a record that was made here may be what the server has under its key: its own id was sent along.
@@ -209,14 +221,17 @@ struct AnswerWriter {
   private mutating func reconcile(_ place: Int) throws {
     guard let entity = entity(place), let record = records[place] else { return }
     let kind = try changes.kind(entity, record)
-    guard kind == .update, let row = try entity.row(record, db) else { return }
-    let bases = try changes.bases(entity, record)
-    try mergeAttributes(place, entity, record, row, bases)
+    guard let kind, kind != .delete, let row = try entity.row(record, db) else { return }
+    let sent = try SentValues(entity, record, db)
+    // Of a record that was made here and sent, the server has what was sent.
+    let bases = try kind == .insert ? sent.values : changes.bases(entity, record)
+    guard kind == .update || !bases.isEmpty else { return }
+    try mergeAttributes(place, entity, record, row, bases, sent)
     for field in entity.fields {
       guard case .relation(let number) = field.source, let base = bases[field.column] else { continue }
       guard case .nodes(let found) = nodes.nodes[place].links[number] else { continue }
       let incoming = found.first.map { key(of: $0) } ?? .null
-      if try !takes(incoming, entity, record, field, base, row[field.slot]) {
+      if try !takes(incoming, entity, record, field, base, row[field.slot], sent) {
         nodes.nodes[place].links[number] = .absent
       }
     }
@@ -229,7 +244,7 @@ struct AnswerWriter {
   /// Whether a foreign key that was changed here becomes what the server says.
   private mutating func takes(
     _ incoming: DatabaseValue?, _ entity: MappedEntity, _ record: DatabaseValue, _ field: MappedEntity.Field,
-    _ base: DatabaseValue, _ local: DatabaseValue
+    _ base: DatabaseValue, _ local: DatabaseValue, _ sent: SentValues
   ) throws -> Bool {
     // Of a record that is new nobody can say yet whether it is the same; the next answer can.
     guard let incoming else { return false }
@@ -238,8 +253,14 @@ struct AnswerWriter {
       return true
     }
     if incoming.isExactly(base) { return false }
+    if incoming.isExactly(sent.values[field.column]) {
+      // What was sent arrived, and what is here was set after that.
+      try changes.setBase(entity, record, field.column, incoming)
+      return false
+    }
     if base.isExactly(local) {
       try changes.setBase(entity, record, field.column, nil)
+      try sent.replace(field.column, by: incoming)
       return true
     }
     try note(entity, record, .init(field: field.column, part: .whole, path: field.key, base: base, server: incoming))
@@ -255,7 +276,7 @@ struct AnswerWriter {
 
   private mutating func mergeAttributes(
     _ place: Int, _ entity: MappedEntity, _ record: DatabaseValue, _ row: [DatabaseValue],
-    _ bases: [String: DatabaseValue]
+    _ bases: [String: DatabaseValue], _ sent: SentValues
   ) throws {
     let (type, table) = (entity.type, entity.table)
     let said = nodes.nodes[place].values.indices.filter { attribute in
@@ -274,7 +295,13 @@ struct AnswerWriter {
     }
     let server = fields { nodes.nodes[place].values[$0] ?? .null }
     let local = try fields { try type.value(of: type.attributes[$0], row[type.attributes[$0].slot], in: table) }
-    let known = try fields { try type.value(of: type.attributes[$0], base($0), in: table) }
+    // What was sent and arrived is what both sides have had, though its answer has not come.
+    let known = try fields {
+      let (attribute, incoming) = (type.attributes[$0], nodes.nodes[place].values[$0] ?? .null)
+      let before = try type.value(of: attribute, base($0), in: table)
+      guard let value = sent.values[table.columns[attribute.slot].name] else { return before }
+      return try SentValues.shared(before, type.value(of: attribute, value, in: table), incoming)
+    }
     let merging = type.merging(isWhole: false)
     let merged = try merging.merged(server, into: local, base: known)
     let completed = try merging.merged(server, into: known)
@@ -287,18 +314,19 @@ struct AnswerWriter {
       guard let old = bases[column], let field = entity.field(column: column) else { continue }
       let stored = try type.stored(value, declared, in: table)
       let whole = (declared.isPlain || entity.mapper.isOfDocuments ? server : completed)[key] ?? .null
-      let sent = try type.stored(whole, declared, in: table)
-      if stored.isExactly(sent) {
+      let incoming = try type.stored(whole, declared, in: table)
+      if stored.isExactly(incoming) {
         try changes.setBase(entity, record, column, nil)
+        try sent.replace(column, by: incoming)
         continue
       }
-      try changes.setBase(entity, record, column, sent)
-      try changes.updateConflicts(entity, record, field, server: sent, local: stored)
+      try changes.setBase(entity, record, column, incoming)
+      try changes.updateConflicts(entity, record, field, server: incoming, local: stored)
       for conflict in merged.conflicts where conflict.path.components.first == .key(key) {
         let part = ValuePart(conflict.path)
         try note(
           entity, record,
-          .init(field: column, part: part, path: conflict.path.description, base: old, server: sent))
+          .init(field: column, part: part, path: conflict.path.description, base: old, server: incoming))
       }
     }
     nodes.nodes[place].isMerged = true
@@ -322,7 +350,8 @@ struct AnswerWriter {
             kept.append(child)
             continue
           }
-          if try takes(owner, target, record, field, base, row[field.slot]) { kept.append(child) }
+          let sent = try SentValues(target, record, db)
+          if try takes(owner, target, record, field, base, row[field.slot], sent) { kept.append(child) }
           try changes.settle(target, record)
         }
         for record in try movedHere(target, field, to: owner) {
@@ -522,11 +551,7 @@ struct AnswerWriter {
     for (type, records) in seen.sorted(by: { $0.key < $1.key }) {
       guard let entity = catalog.entity(ofType: type) else { continue }
       try noteRecords(records, of: entity, nil)
-      try db.execute(
-        cached: """
-          INSERT INTO strata_remote_meta VALUES (?, ?)
-          ON CONFLICT (name) DO UPDATE SET value = max(value, excluded.value)
-          """, ["applied/" + entity.name, number])
+      try RemoteTables.noteApplied(entity, number, db)
     }
   }
 
@@ -584,6 +609,7 @@ struct AnswerWriter {
         // An answer from before must not bring it back.
         try db.execute(
           cached: "INSERT OR REPLACE INTO strata_remote_deleted VALUES (?, ?, ?)", [entity.name, id, number])
+        try RemoteTables.noteApplied(entity, number, db)
       }
       // Other answers may have had it, and what the table deleted or changed along with it is no longer what the server has said of these.
       try StoredCopies.forget(entity, db)

@@ -13,6 +13,8 @@ enum ChangeTriggers {
       sql: """
         CREATE TEMP TABLE IF NOT EXISTS strata_remote_session (account TEXT NOT NULL, applying INTEGER NOT NULL);
         DELETE FROM temp.strata_remote_session;
+        -- The server's ids of rows that an insert takes the place of.
+        CREATE TEMP TABLE IF NOT EXISTS strata_remote_replaced (entity TEXT PRIMARY KEY, record, id);
         """)
     try db.execute(sql: "INSERT INTO temp.strata_remote_session VALUES (?, 0)", arguments: [account])
     for entity in entities {
@@ -145,29 +147,65 @@ enum ChangeTriggers {
           WHERE old.\(key) = NEW.\(key) AND NOT \(isKnown("NEW", kind: "insert")) AND NOT \(isKept(field, "NEW"));
           """
       }
-      return ([forget("NEW")] + kept).joined(separator: "\n")
+      return ([forget("NEW")] + kept + (entity.idIsKey ? [] : [replacedID])).joined(separator: "\n")
+    }
+
+    private var id: String { entity.idColumn.quotedDatabaseIdentifier }
+
+    private var replacedID: String {
+      """
+      DELETE FROM strata_remote_replaced WHERE entity = \(name);
+      INSERT INTO strata_remote_replaced
+      SELECT \(name), old.\(key), old.\(id) FROM \(table) AS old WHERE old.\(key) = NEW.\(key) AND old.\(id) IS NOT NULL;
+      """
+    }
+
+    /// A copy of a record from before it had the server's id is of the same record, and does not take the id away.
+    private var keptID: String {
+      guard !entity.idIsKey else { return "" }
+      let known = """
+        coalesce((SELECT id FROM strata_remote_replaced WHERE \(change("NEW"))),
+          (SELECT id FROM strata_remote_changes WHERE \(change("NEW")) AND kind = 'update'))
+        """
+      return """
+        UPDATE \(table) SET \(id) = \(known) WHERE \(key) = NEW.\(key) AND \(id) IS NULL AND \(known) IS NOT NULL;
+        UPDATE strata_remote_changes SET id = \(known) WHERE \(change("NEW")) AND kind = 'update' AND id IS NULL;
+        DELETE FROM strata_remote_replaced WHERE entity = \(name);
+        """
     }
 
     private var afterInsert: String {
       """
       \(checkAccount("NEW"))
+      UPDATE strata_remote_records SET etag = NULL, modified = NULL
+      WHERE \(change("NEW")) AND \(isKnown("NEW", kind: "delete"));
       UPDATE strata_remote_changes SET kind = CASE WHEN verb = 'POST' THEN 'insert' ELSE 'update' END, \(retried)
       WHERE \(change("NEW")) AND kind = 'delete';
       INSERT INTO strata_remote_changes (account, entity, record, id, kind)
-      SELECT \(account), \(name), NEW.\(key), NEW.\(entity.idColumn.quotedDatabaseIdentifier), 'update'
+      SELECT \(account), \(name), NEW.\(key), NEW.\(id), 'update'
       WHERE EXISTS (SELECT 1 FROM strata_remote_edits WHERE \(change("NEW"))) AND NOT \(isKnown("NEW"));
       INSERT INTO strata_remote_changes (account, entity, record, id, kind)
       SELECT \(account), \(name), NEW.\(key), NULL, 'insert' WHERE NOT \(isKnown("NEW"));
+      \(keptID)
+      """
+    }
+
+    private var checkID: String {
+      """
+      SELECT RAISE(ABORT, 'strata: the id that a server gave a record cannot change; delete it and make another')
+      WHERE OLD.\(id) IS NOT NULL AND NEW.\(id) IS NOT NULL AND NEW.\(id) IS NOT OLD.\(id) COLLATE BINARY;
+      UPDATE \(table) SET \(id) = OLD.\(id) WHERE \(key) = OLD.\(key) AND NEW.\(id) IS NULL AND OLD.\(id) IS NOT NULL;
       """
     }
 
     private var afterUpdate: String {
       let sent = entity.fields.filter(\.isSent)
-      let id = "OLD.\(entity.idColumn.quotedDatabaseIdentifier)"
+      let id = "OLD.\(id)"
       let any = sent.isEmpty ? "0" : "(" + sent.map { isChanged($0.column) }.joined(separator: " OR ") + ")"
       return """
         SELECT RAISE(ABORT, 'strata: the primary key of a record that a server has cannot change; delete it and make another')
         WHERE NEW.\(key) IS NOT OLD.\(key) COLLATE BINARY;
+        \(entity.idIsKey ? "" : checkID)
         \(checkAccount("OLD"))
         \(forget("OLD"))
         \(keep("OLD", where: any))
@@ -179,7 +217,7 @@ enum ChangeTriggers {
     }
 
     private var afterDelete: String {
-      let id = "OLD.\(entity.idColumn.quotedDatabaseIdentifier)"
+      let id = "OLD.\(id)"
       return """
         \(checkAccount("OLD"))
         \(forget("OLD"))

@@ -31,6 +31,15 @@ enum RemoteTables {
     try db.execute(sql: "DELETE FROM strata_remote_deleted WHERE applied < ?", arguments: [limit])
   }
 
+  /// Notes that something was said of an entity by an answer with this number: only then is an older one looked at more closely.
+  static func noteApplied(_ entity: MappedEntity, _ number: Int64, _ db: Database) throws {
+    try db.execute(
+      cached: """
+        INSERT INTO strata_remote_meta VALUES (?, ?)
+        ON CONFLICT (name) DO UPDATE SET value = max(value, excluded.value)
+        """, ["applied/" + entity.name, number])
+  }
+
   /// `record` is the value of a primary key, whatever its type, so its columns have none.
   private static let sql = """
     CREATE TABLE IF NOT EXISTS strata_remote_meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;

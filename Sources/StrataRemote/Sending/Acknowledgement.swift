@@ -15,9 +15,12 @@ struct Acknowledgement {
   /// - Parameters:
   ///   - answer: what the server says of the record; `nil` where the answer has no content.
   ///   - id: the id that the answer names: in its content, or in its `Location`.
+  ///   - number: that of the request when it was first sent, since the answer may be the one that it had then.
+  ///   - answered: a number from after the answer. Whatever was asked before that says nothing sure about the record: the server may
+  ///     have made that answer before it had the change.
   /// - Returns: what the answer changed; `nil` where the change is no longer in the queue.
   func run(
-    _ answer: EntityNodes?, id: DatabaseValue?, copy: HTTPCopy?, number: Int64
+    _ answer: EntityNodes?, id: DatabaseValue?, copy: HTTPCopy?, number: Int64, answered: Int64
   ) throws -> AppliedAnswer? {
     // Another process may have had the answer to the same request.
     guard let change = try UnsentChange.fetch(sent.number, db), change.request?.key == sent.request?.key else {
@@ -26,7 +29,7 @@ struct Acknowledgement {
     var record = change.record
     let values = try change.sent(db)
     switch sent.request?.verb {
-    case "DELETE": try acknowledgeDelete(change, number)
+    case "DELETE": try acknowledgeDelete(change, answered)
     case "POST":
       guard let id else {
         throw RemoteError(
@@ -52,10 +55,16 @@ struct Acknowledgement {
         """, [entity.name, record, number, copy?.etag, copy?.lastModified])
     // A list that came since may have said more: that it is gone again, above all.
     try StoredCopies.forget(entity, after: number, db)
-    guard let answer else { return AppliedAnswer() }
-    var writer = try AnswerWriter(answer, catalog, account: sent.account, number: number, db)
-    let applied = try writer.run(entity, copy: copy, isWhole: false)
-    try LocalChanges(db).settle(entity, record)
+    var applied = AppliedAnswer()
+    if let answer {
+      var writer = try AnswerWriter(answer, catalog, account: sent.account, number: number, db)
+      applied = try writer.run(entity, copy: copy, isWhole: false)
+      try LocalChanges(db).settle(entity, record)
+    }
+    try db.execute(
+      cached: "UPDATE strata_remote_records SET applied = max(applied, ?) WHERE entity = ? AND record = ?",
+      [answered, entity.name, record])
+    try RemoteTables.noteApplied(entity, answered, db)
     return applied
   }
 
@@ -69,9 +78,11 @@ struct Acknowledgement {
     }
   }
 
-  private func acknowledgeDelete(_ change: UnsentChange, _ number: Int64) throws {
+  /// The server no longer has the record.
+  func acknowledgeDelete(_ change: UnsentChange, _ answered: Int64) throws {
     try db.execute(
-      cached: "INSERT OR REPLACE INTO strata_remote_deleted VALUES (?, ?, ?)", [entity.name, change.id, number])
+      cached: "INSERT OR REPLACE INTO strata_remote_deleted VALUES (?, ?, ?)", [entity.name, change.id, answered])
+    try RemoteTables.noteApplied(entity, answered, db)
     try db.execute(
       cached: "DELETE FROM strata_remote_records WHERE entity = ? AND record = ?", [entity.name, change.record])
     guard change.kind == .delete else {
@@ -89,9 +100,7 @@ struct Acknowledgement {
     -> DatabaseValue
   {
     guard change.kind != .delete else {
-      // It was deleted here while it was on its way: now it can be deleted there.
-      try db.execute(cached: "UPDATE strata_remote_changes SET id = ? WHERE number = ?", [id, change.number])
-      return change.record
+      return try acknowledgeDeletedInsert(change, values, id)
     }
     try db.execute(
       cached: "UPDATE strata_remote_changes SET kind = 'update', id = ? WHERE number = ?", [id, change.number])
@@ -125,6 +134,25 @@ struct Acknowledgement {
     return change.record
   }
 
+  /// It was deleted here while it was on its way: now it can be deleted there.
+  private func acknowledgeDeletedInsert(
+    _ change: UnsentChange, _ values: [String: DatabaseValue], _ id: DatabaseValue
+  ) throws -> DatabaseValue {
+    // What is made here under its old key from now on is another record.
+    let record = entity.idIsKey ? id : change.record
+    if !record.isExactly(change.record), try LocalChanges(db).kind(entity, record) != nil {
+      // It came by a refresh, and was changed after that.
+      try change.remove(db)
+      return record
+    }
+    try db.execute(
+      cached: "UPDATE strata_remote_changes SET id = ?, record = ? WHERE number = ?", [id, record, change.number])
+    for field in entity.fields {
+      if let value = values[field.column] { try LocalChanges(db).setBase(entity, record, field.column, value) }
+    }
+    return record
+  }
+
   /// The record came by a refresh before the answer did: what was edited here since goes over to that row.
   private func join(_ change: UnsentChange, _ existing: DatabaseValue, _ renaming: RecordRenaming) throws {
     let changes = try LocalChanges(db)
@@ -142,12 +170,39 @@ struct Acknowledgement {
       }
       try changes.setBase(entity, existing, column, base)
     }
+    let own = try ownValues(change.record)
     try renaming.replace(change.record, by: existing)
+    try ChangeTriggers.passed(db) {
+      for (column, value) in own {
+        try db.execute(
+          cached: """
+            UPDATE \(entity.quotedTable) SET \(column.quotedDatabaseIdentifier) = ?
+            WHERE \(entity.keyColumn.quotedDatabaseIdentifier) = ?
+            """, [value, existing])
+      }
+    }
     if try changes.kind(entity, existing) == nil {
       try db.execute(
         cached: "UPDATE strata_remote_changes SET record = ? WHERE number = ?", [existing, change.number])
     } else {
       try change.remove(db)
     }
+  }
+
+  /// What a row has that no server knows of.
+  private func ownValues(_ record: DatabaseValue) throws -> [(column: String, value: DatabaseValue)] {
+    let known = Set(([entity.keyColumn, entity.idColumn] + entity.fields.map(\.column)).map { $0.lowercased() })
+    let names = try String.fetchAll(
+      db, sql: "SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0", arguments: [entity.table.name]
+    ).filter { !known.contains($0.lowercased()) }
+    guard !names.isEmpty else { return [] }
+    let row = try Row.fetchOne(
+      db,
+      sql: """
+        SELECT \(names.map(\.quotedDatabaseIdentifier).joined(separator: ", ")) FROM \(entity.quotedTable)
+        WHERE \(entity.keyColumn.quotedDatabaseIdentifier) = ?
+        """, arguments: [record])
+    guard let row else { return [] }
+    return names.enumerated().map { ($1, row[$0] as DatabaseValue) }
   }
 }

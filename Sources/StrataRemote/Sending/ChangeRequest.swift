@@ -13,6 +13,8 @@ struct ChangeRequest {
     case nothing
     /// It waits for another change, or for a conflict to be resolved.
     case waits
+    /// The change has become another one.
+    case again
     /// The record has to be fetched first: nothing is known that a condition could name.
     case needsRecord
   }
@@ -59,9 +61,14 @@ struct ChangeRequest {
       if entity.mapper.ids == .client { body = JSONMergePatch.apply(try idJSON(row), to: body) }
       content = Content(verb: "POST", path: entity.path, body: body, sent: values(row))
     case .update:
-      guard let row = try entity.row(change.record, db), let id = try entity.idText(row[entity.id.slot]) else {
+      guard let row = try entity.row(change.record, db) else {
         try change.remove(db)
         return .nothing
+      }
+      guard let id = try entity.idText(row[entity.id.slot]) ?? entity.idText(change.id) else {
+        // No server has it.
+        try change.becomeNew(db)
+        return .again
       }
       guard let found = try update(row, id) else {
         let isHeld = try Bool.fetchOne(

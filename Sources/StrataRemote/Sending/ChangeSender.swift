@@ -61,6 +61,7 @@ struct ChangeSender: Sendable {
       switch outcome {
       case .nothing: return .freed
       case .waits: return .skipped
+      case .again: continue
       case .needsRecord:
         guard try await fetch(number, entity, &sending) else { return .skipped }
         wasFetched = true
@@ -182,13 +183,14 @@ struct ChangeSender: Sendable {
       request: HTTPRequest("GET", request.url),
       response: HTTPResponse(200, headers: response.headers, url: request.url),
       requestedAt: asked, receivedAt: clock.now())
+    let answered = session.nextNumber()
     return try await session.write { [nodes, named] db in
       guard try ChangeTriggers.account(catalog.entities, db) == account else {
         throw RemoteError(.accountChanged, "the account was changed while a change was sent; it will be sent again")
       }
       try StoredCopies.forget(url: request.url.absoluteString, db)
       return try Acknowledgement(catalog: catalog, entity: entity, sent: change, db: db).run(
-        nodes, id: named, copy: copy, number: number)
+        nodes, id: named, copy: copy, number: number, answered: answered)
     }
   }
 
@@ -209,7 +211,7 @@ struct ChangeSender: Sendable {
       let (catalog, number) = (session.catalog, session.nextNumber())
       _ = try await session.write { db in
         try Acknowledgement(catalog: catalog, entity: entity, sent: change, db: db).run(
-          nil, id: nil, copy: nil, number: number)
+          nil, id: nil, copy: nil, number: number, answered: number)
       }
       sending.sent += 1
       session.tell(.didSend(shown), entity: entity.name, account: account)
@@ -246,7 +248,12 @@ struct ChangeSender: Sendable {
       }
       return true
     } catch let error as RemoteError where error.code == .notFound && change.kind == .delete {
-      try await session.write { db in try change.remove(db) }
+      let (catalog, number) = (session.catalog, session.nextNumber())
+      try await session.write { db in
+        // It may have been made again while the answer was on its way.
+        guard let known = try UnsentChange.fetch(change.number, db), known.request == nil else { return }
+        try Acknowledgement(catalog: catalog, entity: entity, sent: known, db: db).acknowledgeDelete(known, number)
+      }
       return false
     } catch let error as RemoteError {
       switch error.code {
@@ -276,6 +283,8 @@ struct ChangeSender: Sendable {
       guard try ChangeTriggers.account(catalog.entities, db) == account else {
         throw RemoteError(.accountChanged, "the account was changed while a change was sent; it will be sent again")
       }
+      // Of a row that was made again meanwhile, the validators would say more than anybody here has seen.
+      guard try UnsentChange.fetch(change.number, db)?.kind == .delete else { return }
       try db.execute(
         cached: """
           INSERT INTO strata_remote_records VALUES (?, ?, ?, ?, ?)

@@ -78,6 +78,15 @@ struct UnsentChange: Sendable {
     try db.execute(cached: "DELETE FROM strata_remote_sent WHERE number = ?", [number])
   }
 
+  /// Makes it one of a record that no server has.
+  func becomeNew(_ db: Database) throws {
+    try thaw(db)
+    try db.execute(cached: "UPDATE strata_remote_changes SET kind = 'insert', id = NULL WHERE number = ?", [number])
+    for table in ["edits", "records", "conflicts"] {
+      try db.execute(cached: "DELETE FROM strata_remote_\(table) WHERE entity = ? AND record = ?", [entity, record])
+    }
+  }
+
   /// Deletes the row, with all that is kept for it.
   func remove(_ db: Database) throws {
     try db.execute(cached: "DELETE FROM strata_remote_sent WHERE number = ?", [number])

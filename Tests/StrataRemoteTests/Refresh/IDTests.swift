@@ -32,11 +32,13 @@ struct Note: DescribedModel, Entity, Equatable {
   var key: UUID
   var serverID: Int64?
   var text: String
+  /// The app's own, which the server knows nothing of.
+  var isPinned = false
 
   static let fields = Fields(
     Note.self, version: 1, Field("key", \.key, json: .none, default: UUID()), Field("serverID", \.serverID),
-    Field("text", \.text),
-    make: { Note(key: $0, serverID: $1, text: $2) })
+    Field("text", \.text), Field("isPinned", \.isPinned, json: .none, default: false),
+    make: { Note(key: $0, serverID: $1, text: $2, isPinned: $3) })
   static let entityMapping = EntityMapping(table: "note", keys: ["serverID": ["serverID"]])
 }
 
@@ -105,7 +107,10 @@ struct IDTests {
   private static func notes(_ json: String) async throws -> (ModelServer, EntityStore, RemoteStore) {
     let (server, queue) = (ModelServer(["notes": json]), try DatabaseQueue())
     try await queue.write { db in
-      try db.execute(sql: "CREATE TABLE note (key BLOB PRIMARY KEY, serverID INTEGER UNIQUE, text TEXT NOT NULL)")
+      try db.execute(
+        sql:
+          "CREATE TABLE note (key BLOB PRIMARY KEY, serverID INTEGER UNIQUE, text TEXT NOT NULL, isPinned BOOLEAN NOT NULL DEFAULT 0)"
+      )
     }
     let entities = try EntityStore(queue, Note.self)
     let mapper = EntityMapper(Note.self, keys: ["serverID": "id"])
@@ -144,7 +149,7 @@ struct IDTests {
     "A record whose answer got lost and that comes by a refresh is one record in the end", arguments: [false, true])
   func lostAnswer(_ editsMeanwhile: Bool) async throws {
     let (server, entities, remote) = try await Self.notes("[]")
-    let own = Note(key: UUID(), serverID: nil, text: "c")
+    let own = Note(key: UUID(), serverID: nil, text: "c", isPinned: true)
     try await entities.save(own)
     server.state.withLock { state in
       state.idOfNew = { _ in 9 }
@@ -162,8 +167,107 @@ struct IDTests {
     let all = try await entities.fetchAll(Note.all())
     #expect(all.map(\.serverID) == [9])
     #expect(all.map(\.text) == [editsMeanwhile ? "c2" : "c"])
+    #expect(all.map(\.isPinned) == [true])
     #expect(server.count("notes") == 1)
     #expect(server.json("notes", "9")?["text"] == (editsMeanwhile ? "c2" : "c"))
     #expect(try await remote.changes().isEmpty)
+  }
+
+  @Test(
+    "A copy of a record from before the server's id was known is saved as that record",
+    arguments: [
+      "save", "INSERT OR REPLACE INTO note (key, text) VALUES (?, 'c2')",
+      "REPLACE INTO note (key, text) VALUES (?, 'c2')", "UPDATE note SET serverID = NULL, text = 'c2' WHERE key = ?",
+      "DELETE", "DELETE, after it was edited",
+    ])
+  func staleCopies(_ way: String) async throws {
+    let (server, entities, remote) = try await Self.notes("[]")
+    var own = Note(key: UUID(), serverID: nil, text: "c")
+    try await entities.save(own)
+    server.state.withLock { $0.idOfNew = { _ in 9 } }
+    try await remote.send()
+    own.text = "c2"
+    let stale = own
+    try await entities.writer.write { db in
+      if way.hasSuffix("edited") { try db.execute(sql: "UPDATE note SET text = 'c1'") }
+      if way.hasPrefix("DELETE") {
+        try db.execute(sql: "DELETE FROM note")
+        try db.execute(sql: "INSERT INTO note (key, text) VALUES (?, 'c2')", arguments: [stale.key])
+      } else if way != "save" {
+        try db.execute(sql: way, arguments: [stale.key])
+      }
+    }
+    if way == "save" { try await entities.save(stale) }
+    try await remote.refresh(Note.self)
+    try await remote.send()
+    #expect(server.count("notes") == 1)
+    #expect(server.json("notes", "9")?["text"] == "c2")
+    #expect(try await entities.fetchAll(Note.all()).map(\.serverID) == [9])
+    #expect(try await remote.changes().isEmpty)
+  }
+
+  @Test("A reference to a record that has not come is not one to a record made here under its number")
+  func numbersOfOthers() async throws {
+    let (server, _, entities, remote) = try await Self.boxes([
+      "boxes": #"[{"id": 1, "name": "theirs"}]"#, "items": #"[{"id": 2, "name": "in theirs", "box_id": 1}]"#,
+    ])
+    try await entities.save(Box(id: 1, name: "mine"))
+    try await entities.save(Item(id: 1, name: "in mine", boxID: 1))
+    try await remote.refresh(Item.self)
+    try await remote.refresh(Box.self)
+    server.state.withLock { $0.idOfNew = { _ in 7 } }
+    try await remote.send()
+    #expect(
+      try await entities.fetchAll(Box.order(Column("id"))) == [Box(id: 1, name: "theirs"), Box(id: 7, name: "mine")])
+    #expect(try await entities.fetchAll(Item.order(Column("id"))).map(\.boxID) == [1, 7])
+  }
+
+  @Test("A record made here and deleted on its way can be made again under its key", arguments: ["c", "c2"])
+  func madeAgain(_ text: String) async throws {
+    let (server, entities, remote) = try await Self.notes("[]")
+    let own = Note(key: UUID(), serverID: nil, text: "c")
+    try await entities.save(own)
+    server.state.withLock { state in
+      state.idOfNew = { _ in 9 }
+      state.fault = { $0.method == "POST" ? .answerLost : nil }
+    }
+    await #expect(throws: RemoteError.self) { try await remote.send() }
+    try await entities.writer.write { db in try db.execute(sql: "DELETE FROM note") }
+    server.state.withLock { $0.fault = { $0.method == "POST" ? nil : .lost } }
+    await #expect(throws: RemoteError.self) { try await remote.send() }
+    server.state.withLock { $0.fault = nil }
+    try await entities.save(Note(key: own.key, serverID: nil, text: text))
+    try await remote.send()
+    try await remote.refresh(Note.self)
+    #expect(try await entities.fetchAll(Note.all()).map(\.text) == [text])
+    #expect(server.count("notes") == 1)
+    #expect(server.json("notes", "9")?["text"] == .string(text))
+    #expect(try await remote.changes().isEmpty)
+  }
+
+  @Test("The same where the key is the id")
+  func madeAgainByID() async throws {
+    let office = try await Office(ModelServer(["todos": "[]", "projects": "[]"]))
+    try await office.entities.save(Todo(myId: "n", title: "c"))
+    office.server.state.withLock { $0.fault = { $0.method == "POST" ? .answerLost : nil } }
+    await #expect(throws: RemoteError.self) { try await office.remote.send() }
+    try await office.writer.write { db in try db.execute(sql: "DELETE FROM todo") }
+    office.server.state.withLock { $0.fault = { $0.method == "POST" ? nil : .lost } }
+    await #expect(throws: RemoteError.self) { try await office.remote.send() }
+    office.server.state.withLock { $0.fault = nil }
+    try await office.entities.save(Todo(myId: "n", title: "c2"))
+    try await office.remote.send()
+    try await office.remote.refresh(Todo.self)
+    #expect(try await office.todos().map(\.title) == ["c2"])
+    #expect(office.server.count("todos") == 1)
+    #expect(try await office.remote.changes().isEmpty)
+  }
+
+  @Test("An id that is empty is none: its path would be that of the list")
+  func emptyIDs() async throws {
+    let office = try await Office(ModelServer(["todos": #"[{"id": "", "title": "a"}]"#]))
+    let error = await #expect(throws: RemoteError.self) { try await office.remote.refresh(Todo.self) }
+    #expect(error?.code == .invalidBody)
+    #expect(try await office.todos().isEmpty)
   }
 }

@@ -1,0 +1,54 @@
+internal import GRDB
+internal import StrataCore
+internal import StrataStore
+
+/// What was sent of a record in a request whose answer has not come: nobody knows whether the server has it.
+struct SentValues {
+  /// By column; none where nothing is on its way.
+  let values: [String: DatabaseValue]
+  private let entity: MappedEntity
+  private let record: DatabaseValue
+  private let db: Database
+
+  init(_ entity: MappedEntity, _ record: DatabaseValue, _ db: Database) throws {
+    (self.entity, self.record, self.db) = (entity, record, db)
+    let rows = try Row.fetchAll(
+      db.cachedStatement(
+        sql: """
+          SELECT s.field, s.value FROM strata_remote_sent AS s JOIN strata_remote_changes AS c ON c.number = s.number
+          WHERE c.entity = ? AND c.record = ?
+          """), arguments: [entity.name, record])
+    values = Dictionary(rows.map { ($0[0] as String, $0[1] as DatabaseValue) }, uniquingKeysWith: { first, _ in first })
+  }
+
+  /// Notes that the row has become what the server has of a column, so that nothing of it is left to send whatever was sent before.
+  func replace(_ column: String, by value: DatabaseValue) throws {
+    guard let known = values[column], !known.isExactly(value) else { return }
+    try db.execute(
+      cached: """
+        UPDATE strata_remote_sent SET value = ? WHERE field = ?
+          AND number IN (SELECT number FROM strata_remote_changes WHERE entity = ? AND record = ?)
+        """, [value, column, entity.name, record])
+  }
+
+  /// What both sides have had: what was sent where the server has just that, and else what there was before; key by key in objects.
+  static func shared(_ before: ArchiveValue, _ sent: ArchiveValue, _ server: ArchiveValue) -> ArchiveValue {
+    if ArchiveValue.areSame(sent, server) { return sent }
+    guard case .object(var result) = before, case .object(let sent) = sent, case .object(let server) = server else {
+      return before
+    }
+    for key in Set(result.entries.map(\.key) + sent.entries.map(\.key)).sorted() {
+      switch (sent[key], server[key]) {
+      case (nil, nil): result[key] = nil
+      case (let sent?, let server?):
+        if let before = result[key] {
+          result[key] = shared(before, sent, server)
+        } else if ArchiveValue.areSame(sent, server) {
+          result[key] = sent
+        }
+      default: break
+      }
+    }
+    return .object(result)
+  }
+}
