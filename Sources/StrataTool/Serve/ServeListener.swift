@@ -50,7 +50,7 @@ final class ServeListener: Sendable {
         let running = Task { try await server.run() }
         group.addTask { try await running.value }
         group.addTask {
-          try await server.waitUntilListening()
+          try await server.waitUntilListening(timeout: 600)
           if case .ip4(_, let port) = await server.listeningAddress { self.events.send(.listening(port)) }
           // Until it is cancelled.
           try await Task.sleep(for: .seconds(Double(Int32.max)))

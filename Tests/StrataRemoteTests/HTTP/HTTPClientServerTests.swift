@@ -12,7 +12,7 @@ struct HTTPClientServerTests {
 
   private func client(_ authentication: RemoteAuthentication? = nil) -> HTTPClient {
     HTTPClient(
-      transport: transport, authentication: authentication, sizeLimit: 1 << 20, timeout: .seconds(30),
+      transport: transport, authentication: authentication, sizeLimit: 1 << 20, timeout: .seconds(300),
       clock: clock.clock)
   }
 

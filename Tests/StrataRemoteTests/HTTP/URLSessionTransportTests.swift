@@ -220,7 +220,7 @@ struct URLSessionTransportTests {
       connection.waitForEnd()
     }
     defer { server.stop() }
-    #expect(await failure(HTTPRequest("GET", try server.url()), limit: 100, timeout: .seconds(20))?.code == .tooLarge)
+    #expect(await failure(HTTPRequest("GET", try server.url()), limit: 100, timeout: .seconds(300))?.code == .tooLarge)
     #expect(await eventually { server.openConnections == 0 })
   }
 
@@ -234,7 +234,7 @@ struct URLSessionTransportTests {
     }
     defer { server.stop() }
     #expect(
-      await failure(HTTPRequest("GET", try server.url()), limit: 9999, timeout: .seconds(20))?.code == .tooLarge)
+      await failure(HTTPRequest("GET", try server.url()), limit: 9999, timeout: .seconds(300))?.code == .tooLarge)
     #expect(await eventually { server.openConnections == 0 })
   }
 
@@ -248,7 +248,7 @@ struct URLSessionTransportTests {
       connection.waitForEnd()
     }
     defer { server.stop() }
-    let error = await failure(HTTPRequest("GET", try server.url()), limit: 100_000, timeout: .seconds(20))
+    let error = await failure(HTTPRequest("GET", try server.url()), limit: 100_000, timeout: .seconds(300))
     #expect(error?.code == .tooLarge)
     #expect(await eventually { server.openConnections == 0 })
   }
@@ -476,7 +476,7 @@ struct URLSessionTransportTests {
     weak var delegate: AnyObject?
     do {
       let transport = URLSessionTransport()
-      _ = try await transport.send(HTTPRequest("GET", try server.url()), sizeLimit: 1, timeout: .seconds(10))
+      _ = try await transport.send(HTTPRequest("GET", try server.url()), sizeLimit: 1, timeout: .seconds(300))
       (session, delegate) = (transport.session, transport.session.delegate)
       #expect(session != nil && delegate != nil)
     }

@@ -9,7 +9,7 @@ import Testing
 @testable import StrataRemote
 
 /// Which answers count, and for whom.
-@Suite("HTTP rules: answers", .timeLimit(.minutes(2)))
+@Suite("HTTP rules: answers", .timeLimit(.minutes(20)))
 struct AnswerRulesTests {
   @Test(
     "F-3: what is no answer merges nothing, and what was kept still counts",

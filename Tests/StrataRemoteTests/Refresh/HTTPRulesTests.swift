@@ -8,7 +8,7 @@ import Testing
 @testable import StrataRemote
 
 /// What is kept of an answer, and when the server is asked (RFC 9110, section 13; RFC 9111).
-@Suite("HTTP rules: copies", .timeLimit(.minutes(1)))
+@Suite("HTTP rules: copies", .timeLimit(.minutes(20)))
 struct HTTPRulesTests {
   static let tag: HTTPHeaders = ["ETag": "\"a\""]
 

@@ -7,7 +7,7 @@ import Testing
 @testable import StrataRemote
 
 /// Lists that come in pages (F-14).
-@Suite("HTTP rules: pages", .timeLimit(.minutes(1)))
+@Suite("HTTP rules: pages", .timeLimit(.minutes(20)))
 struct PageRulesTests {
   /// The way through a list of ten records, two a page.
   enum Way: String, CaseIterable {

@@ -63,7 +63,7 @@ final class FaultServer: Sendable {
       })
     seen = log
     task = Task { try await server.run() }
-    try await server.waitUntilListening()
+    try await server.waitUntilListening(timeout: 600)
     guard case .ip4(_, let port) = await server.listeningAddress else { throw Failure() }
     self.port = port
   }

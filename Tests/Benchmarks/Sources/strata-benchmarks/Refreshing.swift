@@ -50,7 +50,7 @@ private final class PostServer: Sendable {
   func start() async throws -> URL {
     await server.appendRoute("*") { [self] request in answer(request) }
     Task { try await server.run() }
-    try await server.waitUntilListening()
+    try await server.waitUntilListening(timeout: 600)
     guard case .ip4(_, let port)? = await server.listeningAddress,
       let url = URL(string: "http://127.0.0.1:\(port)/api")
     else { throw Failure("the server does not listen") }
