@@ -281,6 +281,11 @@ public final class RemoteStore: Sendable {
       guard let known = try UnsentChange.fetch(change.number, db) else { return }
       let entity = try catalog.known(known.entity)
       let key = "\(entity.keyColumn.quotedDatabaseIdentifier) = ?"
+      if known.kind == .insert, try RecordRenaming(catalog, entity, db).isLedTo(known.record) {
+        throw RemoteError(
+          .store, "other rows lead to the record, which was made here; let them lead elsewhere, or delete it with them",
+          entity: entity.name)
+      }
       try ChangeTriggers.passed(db) {
         switch known.kind {
         case .insert:
