@@ -13,6 +13,8 @@ struct ChangeRequest {
     case nothing
     /// It waits for another change, or for a conflict to be resolved.
     case waits
+    /// It is a deletion, and waits for what has led to the record.
+    case behind
     /// The change has become another one.
     case again
     /// The record has to be fetched first: nothing is known that a condition could name.
@@ -50,12 +52,16 @@ struct ChangeRequest {
         try change.remove(db)
         return .nothing
       }
+      // It would take along there what led to it.
+      guard try !SendingOrder(catalog, db).isBehind(entity, change.record) else { return .behind }
       content = Content(verb: "DELETE", path: entity.path + [id], body: nil, sent: [:])
     case .insert:
-      guard let row = try entity.row(change.record, db) else {
+      guard var row = try entity.row(change.record, db) else {
         try change.remove(db)
         return .nothing
       }
+      // Of new records that lead to each other one has to be the first; the reference follows.
+      for field in try SendingOrder(catalog, db).circular(entity, change.record, row) { row[field.slot] = .null }
       guard try !waits(for: entity.fields.filter(\.isSent), row) else { return .waits }
       var body = try json(row, entity.fields.filter(\.isSent))
       if entity.mapper.ids == .client { body = JSONMergePatch.apply(try idJSON(row), to: body) }
