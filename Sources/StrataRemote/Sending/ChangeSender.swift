@@ -186,14 +186,15 @@ struct ChangeSender: Sendable {
     var named: DatabaseValue?
     let attribute = entity.type.attributes[entity.id.attribute]
     if let id, !id.isNull { named = try entity.type.stored(id, attribute, in: entity.table) }
-    if named == nil, let last = response.headers["Location"].flatMap({ URL(string: $0) })?.lastPathComponent,
-      !last.isEmpty
-    {
-      // A body that names no id is merged all the same.
-      named = try entity.stored(idText: last)
-      nodes = nil
+    if named == nil { named = try knownID(of: change, entity, request, response) }
+    if id?.isNull ?? true, let root = nodes?.roots.first {
+      // A body that names no id is merged all the same; but a document would become what was meant as something else.
+      if let named, !entity.mapper.isOfDocuments {
+        nodes?.nodes[root].values[entity.id.attribute] = try entity.type.value(of: attribute, named, in: entity.table)
+      } else {
+        nodes = nil
+      }
     }
-    if named == nil, entity.mapper.ids == .client { named = change.record }
     let copy = HTTPCopy(
       request: HTTPRequest("GET", request.url),
       response: HTTPResponse(200, headers: response.headers, url: request.url),
@@ -207,6 +208,19 @@ struct ChangeSender: Sendable {
       return try Acknowledgement(catalog: catalog, entity: entity, sent: change, db: db).run(
         nodes, id: named, copy: copy, number: number, answered: answered)
     }
+  }
+
+  /// The id of the record that a request is about, where the content of the answer does not name it.
+  private func knownID(
+    of change: UnsentChange, _ entity: MappedEntity, _ request: HTTPRequest, _ response: HTTPResponse
+  ) throws -> DatabaseValue? {
+    guard request.method == "POST" else { return change.id.isNull ? nil : change.id }
+    // A slash in an id is encoded.
+    let path = response.headers["Location"].flatMap { URLComponents(string: $0) }?.percentEncodedPath
+    if let last = path?.split(separator: "/").last, let text = last.removingPercentEncoding {
+      return try entity.stored(idText: text)
+    }
+    return entity.mapper.ids == .client ? change.record : nil
   }
 
   // MARK: What the server refuses
