@@ -281,6 +281,15 @@ public final class RemoteStore: Sendable {
       guard let known = try UnsentChange.fetch(change.number, db) else { return }
       let entity = try catalog.known(known.entity)
       let key = "\(entity.keyColumn.quotedDatabaseIdentifier) = ?"
+      if known.kind == .insert, try RecordRenaming(catalog, entity, db).isLedTo(known.record) {
+        throw RemoteError(
+          .store, "other rows lead to the record, which was made here; let them lead elsewhere, or delete it with them",
+          entity: entity.name)
+      }
+      if known.kind == .insert, known.request != nil {
+        // The server may have it: it is noted as deleted, and is deleted there as soon as its id is known.
+        return try db.execute(sql: "DELETE FROM \(entity.quotedTable) WHERE \(key)", arguments: [known.record])
+      }
       try ChangeTriggers.passed(db) {
         switch known.kind {
         case .insert:

@@ -82,6 +82,12 @@ struct AnswerWriter {
     for place in nodes.nodes.indices where self.entity(place)?.mapper.isOfDocuments ?? false {
       nodes.nodes[place].isMerged = true
     }
+    // Of records that lead to each other by their columns, one has to come first.
+    let types = Set(nodes.nodes.map(\.type))
+    let leads = types.contains { type in
+      catalog.entity(ofType: type)?.fields.contains { $0.target.map(types.contains) ?? false } ?? false
+    }
+    if leads { try db.execute(sql: "PRAGMA defer_foreign_keys = ON") }
     let writer = EntityWriter(nodes, catalog.store.catalog, matching: nil, db)
     result.report = try ChangeTriggers.passed(db) { try writer.run() }
     for place in nodes.nodes.indices { records[place] = writer.primaryKey(ofNode: place)?.first }
@@ -337,9 +343,9 @@ struct AnswerWriter {
     for place in nodes.nodes.indices {
       guard let entity = entity(place), let owner = records[place] else { continue }
       for (number, relation) in entity.type.relations.enumerated() {
-        guard case .toMany(let slot, _, _, _) = relation.kind,
+        guard case .toMany(let slot, _, _, let removed) = relation.kind,
           case .nodes(let children) = nodes.nodes[place].links[number],
-          let target = catalog.entity(ofType: relation.target), try changes.has(target),
+          let target = catalog.entity(ofType: relation.target), try removed == .delete || changes.has(target),
           let field = target.fields.first(where: { $0.slot == slot })
         else { continue }
         var kept: [Int] = []
@@ -354,7 +360,9 @@ struct AnswerWriter {
           if try takes(owner, target, record, field, base, row[field.slot], sent) { kept.append(child) }
           try changes.settle(target, record)
         }
-        for record in try movedHere(target, field, to: owner) {
+        var here = try movedHere(target, field, to: owner)
+        if removed == .delete { here += try unsent(target, field, in: owner, except: kept) }
+        for record in here {
           if kept.contains(where: { records[$0]?.isExactly(record) ?? false }) { continue }
           var values = [ArchiveValue?](repeating: nil, count: target.type.attributes.count)
           values[target.key.attribute] = try target.type.value(
@@ -385,6 +393,24 @@ struct AnswerWriter {
           (SELECT 1 FROM strata_remote_edits AS e WHERE e.entity = ?1 AND e.record = c.record AND e.field = ?3))
         ORDER BY c.number
         """, arguments: [target.name, owner, field.column])
+  }
+
+  /// The records in a list with whose rows something would be deleted that has not been sent.
+  private mutating func unsent(
+    _ target: MappedEntity, _ field: MappedEntity.Field, in owner: DatabaseValue, except listed: [Int]
+  ) throws -> [DatabaseValue] {
+    let column = field.column.quotedDatabaseIdentifier
+    let here = try DatabaseValue.fetchAll(
+      db,
+      sql: "SELECT \(target.keyColumn.quotedDatabaseIdentifier) FROM \(target.quotedTable) WHERE \(column) = ?",
+      arguments: [owner])
+    let known = Set(listed.compactMap { records[$0].map { ExactValue($0) } })
+    let dependents = try RowDependents(catalog, changes, db)
+    let found = try here.filter {
+      try !known.contains(ExactValue($0)) && (changes.kind(target, $0) != nil || dependents.isHeld(target, $0))
+    }
+    result.kept += found.count
+    return found
   }
 
   // MARK: References
@@ -578,8 +604,10 @@ struct AnswerWriter {
     let missing = try DatabaseValue.fetchAll(
       db, sql: "SELECT record FROM strata_remote_records WHERE entity = ? AND applied < ? ORDER BY record",
       arguments: [entity.name, number])
+    guard !missing.isEmpty else { return }
+    let dependents = try RowDependents(catalog, changes, db)
     for record in missing where condition?.contains(ExactValue(record)) ?? true {
-      if try changes.kind(entity, record) != nil || isNeeded(entity, record) {
+      if try changes.kind(entity, record) != nil || isNeeded(entity, record) || dependents.isHeld(entity, record) {
         result.kept += 1
         continue
       }

@@ -67,6 +67,20 @@ struct RecordRenaming {
     try rename(record, to: new)
   }
 
+  /// Whether other rows lead to a record.
+  func isLedTo(_ record: DatabaseValue) throws -> Bool {
+    for reference in try references() {
+      let isOwn = reference.table.lowercased() == entity.table.name.lowercased()
+      let other = isOwn ? " AND \(entity.keyColumn.quotedDatabaseIdentifier) <> ?1" : ""
+      let sql = """
+        SELECT EXISTS (SELECT 1 FROM \(reference.table.quotedDatabaseIdentifier)
+        WHERE \(reference.column.quotedDatabaseIdentifier) = ?1\(other))
+        """
+      if try Bool.fetchOne(db, sql: sql, arguments: [record]) ?? false { return true }
+    }
+    return false
+  }
+
   private func noteName(_ old: DatabaseValue, _ new: DatabaseValue) throws {
     try db.execute(
       cached: "UPDATE strata_remote_ids SET new = ? WHERE entity = ? AND new = ?", [new, entity.name, old])

@@ -13,6 +13,8 @@ struct ChangeRequest {
     case nothing
     /// It waits for another change, or for a conflict to be resolved.
     case waits
+    /// It is a deletion, and waits for what has led to the record.
+    case behind
     /// The change has become another one.
     case again
     /// The record has to be fetched first: nothing is known that a condition could name.
@@ -50,12 +52,16 @@ struct ChangeRequest {
         try change.remove(db)
         return .nothing
       }
+      // It would take along there what led to it.
+      guard try !SendingOrder(catalog, db).isBehind(entity, change.record) else { return .behind }
       content = Content(verb: "DELETE", path: entity.path + [id], body: nil, sent: [:])
     case .insert:
-      guard let row = try entity.row(change.record, db) else {
+      guard var row = try entity.row(change.record, db) else {
         try change.remove(db)
         return .nothing
       }
+      // Of new records that lead to each other one has to be the first; the reference follows.
+      for field in try SendingOrder(catalog, db).circular(entity, change.record, row) { row[field.slot] = .null }
       guard try !waits(for: entity.fields.filter(\.isSent), row) else { return .waits }
       var body = try json(row, entity.fields.filter(\.isSent))
       if entity.mapper.ids == .client { body = JSONMergePatch.apply(try idJSON(row), to: body) }
@@ -161,7 +167,11 @@ struct ChangeRequest {
   }
 
   private func json(_ row: [DatabaseValue], _ fields: [MappedEntity.Field]) throws -> ArchiveValue {
-    var keys = Set<String>()
+    let awaited = try awaited(row, fields)
+    var (row, keys) = (row, Set<String>())
+    for field in fields {
+      if case .attribute = field.source, let id = awaited[field.column] { row[field.slot] = id }
+    }
     for field in fields { if case .attribute = field.source { keys.insert(field.key) } }
     var body = try entity.adapter.json(of: record(row), fields: keys)
     for field in fields {
@@ -175,12 +185,29 @@ struct ChangeRequest {
         ).idJSON(
           other)
         value = entity.mapper.references[field.key] == nil ? id : try target.idValue(in: id)
+      } else if let id = awaited[field.column] {
+        let json = try target.json(ofID: id)
+        value = entity.mapper.references[field.key] == nil ? json : try target.idValue(in: json)
       }
       body = JSONMergePatch.apply(Self.nested(value, path.steps[...]), to: body)
       // A merge patch cannot say null.
       if value.isNull { body = Self.setNull(body, path.steps[...]) }
     }
     return body
+  }
+
+  /// The ids of records that have not come, of references that are null until they do.
+  private func awaited(_ row: [DatabaseValue], _ fields: [MappedEntity.Field]) throws -> [String: DatabaseValue] {
+    guard fields.contains(where: { $0.target != nil && row[$0.slot].isNull }) else { return [:] }
+    let rows = try Row.fetchAll(
+      db.cachedStatement(
+        sql: """
+          SELECT field, id FROM strata_remote_awaited AS a WHERE entity = ?1 AND record = ?2 AND NOT EXISTS (SELECT 1
+            FROM strata_remote_edits AS e WHERE e.entity = ?1 AND e.record = ?2 AND e.field = a.field)
+          """), arguments: [entity.name, change.record])
+    let ids = Dictionary(
+      rows.map { ($0[0] as String, $0[1] as DatabaseValue) }, uniquingKeysWith: { first, _ in first })
+    return ids.filter { id in fields.contains { $0.column == id.key && row[$0.slot].isNull } }
   }
 
   /// The id of a row as its JSON has it.
@@ -241,6 +268,15 @@ struct ChangeRequest {
 }
 
 extension MappedEntity {
+  /// The JSON of a record of which nothing is known but its id.
+  func json(ofID stored: DatabaseValue) throws -> ArchiveValue {
+    let attribute = type.attributes[id.attribute]
+    var values = [ArchiveValue](repeating: .null, count: type.schema.fields.count)
+    values[attribute.place] = try type.value(of: attribute, stored, in: table)
+    return try adapter.json(
+      of: ModelRecord(shape: type.schema.fullShape, values: values), fields: [type.schema.fields[attribute.place].key])
+  }
+
   /// The id in JSON of a record.
   func idValue(in json: ArchiveValue) throws -> ArchiveValue {
     let key = type.schema.fields[type.attributes[id.attribute].place].key

@@ -12,6 +12,8 @@ struct ChangeSender: Sendable {
   private enum Step: Sendable {
     case done
     case skipped
+    /// It is a deletion that waits for what has led to the record.
+    case behind
     /// Others may go on now that waited for it.
     case freed
   }
@@ -20,13 +22,19 @@ struct ChangeSender: Sendable {
   func run() async throws -> RemoteSending {
     var sending = RemoteSending()
     var passed = Set<Int64>()
+    var behind = Set<Int64>()
     while let number = try await next(after: passed) {
       guard session.account == account else {
         throw RemoteError(.accountChanged, "another account is in use; its changes are sent by a call of its own")
       }
       switch try await send(number, &sending) {
-      case .done: break
+      case .done:
+        passed.subtract(behind)
+        behind.removeAll()
       case .skipped: passed.insert(number)
+      case .behind:
+        passed.insert(number)
+        behind.insert(number)
       case .freed: passed.removeAll()
       }
     }
@@ -40,13 +48,16 @@ struct ChangeSender: Sendable {
 
   private func next(after passed: Set<Int64>) async throws -> Int64? {
     let now = session.clock.now().timeIntervalSince1970
+    // What no mapper names is for another RemoteStore.
+    let names = session.catalog.entities.map(\.name)
     return try await session.read { [account] db in
       let cursor = try Int64.fetchCursor(
         db,
         sql: """
           SELECT number FROM strata_remote_changes WHERE account = ? AND state = 'waiting'
-            AND (not_before IS NULL OR not_before <= ?) ORDER BY number
-          """, arguments: [account, now])
+            AND (not_before IS NULL OR not_before <= ?)
+            AND entity IN (\(names.map { _ in "?" }.joined(separator: ", "))) ORDER BY number
+          """, arguments: [account, now] + StatementArguments(names))
       while let number = try cursor.next() { if !passed.contains(number) { return number } }
       return nil
     }
@@ -61,12 +72,13 @@ struct ChangeSender: Sendable {
       switch outcome {
       case .nothing: return .freed
       case .waits: return .skipped
+      case .behind: return .behind
       case .again: continue
       case .needsRecord:
         guard try await fetch(number, entity, &sending) else { return .skipped }
         wasFetched = true
       case .ready(let change):
-        guard try await send(change, entity, &sending) else {
+        guard try await send(change, entity, wasFetched, &sending) else {
           // Somebody else changed the record: it was fetched and merged, and is tried again.
           wasFetched = true
           continue
@@ -75,7 +87,9 @@ struct ChangeSender: Sendable {
       }
     }
     // The record changes faster than it can be sent. It stays, and is sent another time.
-    try await postpone(number, attempts: 1)
+    try await postpone(
+      number, attempts: 1,
+      because: RemoteError(.conflict, "the record changes at the server faster than it can be sent", status: 412))
     return .skipped
   }
 
@@ -94,8 +108,9 @@ struct ChangeSender: Sendable {
   }
 
   /// - Returns: whether it is settled; else the record was fetched anew, and what is left is to be sent.
-  private func send(_ change: UnsentChange, _ entity: MappedEntity, _ sending: inout RemoteSending) async throws -> Bool
-  {
+  private func send(
+    _ change: UnsentChange, _ entity: MappedEntity, _ wasFetched: Bool, _ sending: inout RemoteSending
+  ) async throws -> Bool {
     guard let frozen = change.request, let url = URL(string: frozen.url) else { return true }
     let shown = try await shown(change)
     session.tell(.willSend(shown), entity: entity.name, account: account)
@@ -114,7 +129,7 @@ struct ChangeSender: Sendable {
       refusing: response, to: request, retry: session.configuration.retry, now: session.clock.now())
     {
       return try await take(
-        error.located(entity: entity.name, method: frozen.verb, url: url), change, entity, shown, &sending)
+        error.located(entity: entity.name, method: frozen.verb, url: url), change, entity, shown, wasFetched, &sending)
     }
     guard response.status != 304 else {
       try await refuse(
@@ -171,14 +186,15 @@ struct ChangeSender: Sendable {
     var named: DatabaseValue?
     let attribute = entity.type.attributes[entity.id.attribute]
     if let id, !id.isNull { named = try entity.type.stored(id, attribute, in: entity.table) }
-    if named == nil, let last = response.headers["Location"].flatMap({ URL(string: $0) })?.lastPathComponent,
-      !last.isEmpty
-    {
-      // A body that names no id is merged all the same.
-      named = try entity.stored(idText: last)
-      nodes = nil
+    if named == nil { named = try knownID(of: change, entity, request, response) }
+    if id?.isNull ?? true, let root = nodes?.roots.first {
+      // A body that names no id is merged all the same; but a document would become what was meant as something else.
+      if let named, !entity.mapper.isOfDocuments {
+        nodes?.nodes[root].values[entity.id.attribute] = try entity.type.value(of: attribute, named, in: entity.table)
+      } else {
+        nodes = nil
+      }
     }
-    if named == nil, entity.mapper.ids == .client { named = change.record }
     let copy = HTTPCopy(
       request: HTTPRequest("GET", request.url),
       response: HTTPResponse(200, headers: response.headers, url: request.url),
@@ -194,12 +210,25 @@ struct ChangeSender: Sendable {
     }
   }
 
+  /// The id of the record that a request is about, where the content of the answer does not name it.
+  private func knownID(
+    of change: UnsentChange, _ entity: MappedEntity, _ request: HTTPRequest, _ response: HTTPResponse
+  ) throws -> DatabaseValue? {
+    guard request.method == "POST" else { return change.id.isNull ? nil : change.id }
+    // A slash in an id is encoded.
+    let path = response.headers["Location"].flatMap { URLComponents(string: $0) }?.percentEncodedPath
+    if let last = path?.split(separator: "/").last, let text = last.removingPercentEncoding {
+      return try entity.stored(idText: text)
+    }
+    return entity.mapper.ids == .client ? change.record : nil
+  }
+
   // MARK: What the server refuses
 
   /// - Returns: whether the change is settled for now.
   private func take(
     _ error: RemoteError, _ change: UnsentChange, _ entity: MappedEntity, _ shown: RemoteChange,
-    _ sending: inout RemoteSending
+    _ wasFetched: Bool, _ sending: inout RemoteSending
   ) async throws -> Bool {
     let verb = change.request?.verb
     switch error.code {
@@ -216,7 +245,8 @@ struct ChangeSender: Sendable {
       sending.sent += 1
       session.tell(.didSend(shown), entity: entity.name, account: account)
       return true
-    case .conflict where verb == "PATCH" || verb == "PUT" || (verb == "DELETE" && error.status == 412):
+    // A 409 that the present state of the record does not end is about something else: a value that another one has.
+    case .conflict where error.status == 412 && verb != "POST" || (verb == "PATCH" || verb == "PUT") && !wasFetched:
       try await session.write { db in try change.thaw(db) }
       return try await !fetch(change.number, entity, &sending)
     default:

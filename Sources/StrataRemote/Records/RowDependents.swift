@@ -1,0 +1,91 @@
+internal import GRDB
+internal import StrataStore
+
+/// The rows that lead to a row by foreign keys: what deleting it would take along, change, or be refused for.
+struct RowDependents {
+  private let catalog: RemoteCatalog
+  private let changes: LocalChanges
+  private let db: Database
+  private let links: [Link]
+
+  /// A foreign key, with its columns paired with those that they hold.
+  private struct Link {
+    let table: String
+    let target: String
+    var columns: [(origin: String, destination: String)]
+    let action: String
+  }
+
+  /// A row, told from others by all that it has.
+  private struct Place: Hashable {
+    let table: String
+    let values: [ExactValue]
+  }
+
+  init(_ catalog: RemoteCatalog, _ changes: LocalChanges, _ db: Database) throws {
+    (self.catalog, self.changes, self.db) = (catalog, changes, db)
+    // Where SQLite does not look at them, they say nothing.
+    guard try Bool.fetchOne(db, sql: "PRAGMA foreign_keys") ?? false else {
+      links = []
+      return
+    }
+    let rows = try Row.fetchAll(
+      db,
+      sql: """
+        SELECT m.name, k.id, k."table", k."from", k."to", k.on_delete, k.seq
+        FROM main.sqlite_master AS m, pragma_foreign_key_list(m.name) AS k WHERE m.type = 'table' ORDER BY m.name, k.id, k.seq
+        """)
+    var links: [Link] = []
+    for row in rows {
+      let target: String = row[2]
+      // One that names no columns is of the primary key.
+      let place: Int = row[6]
+      let primary = try row[4] == nil && db.tableExists(target) ? db.primaryKey(target).columns : []
+      let destination: String? = row[4] ?? (primary.indices.contains(place) ? primary[place] : nil)
+      if place == 0 { links.append(.init(table: row[0], target: target.lowercased(), columns: [], action: row[5])) }
+      links[links.count - 1].columns.append((row[3], destination ?? "rowid"))
+    }
+    self.links = links
+  }
+
+  /// Whether a row has to stay: deleting it would be refused, if only by the end of the transaction, or would take along or change
+  /// something that has not been sent.
+  func isHeld(_ entity: MappedEntity, _ record: DatabaseValue) throws -> Bool {
+    guard links.contains(where: { $0.target == entity.table.name.lowercased() }) else { return false }
+    let sql = "SELECT * FROM \(entity.quotedTable) WHERE \(entity.keyColumn.quotedDatabaseIdentifier) = ?"
+    guard let row = try Row.fetchOne(db, sql: sql, arguments: [record]) else { return false }
+    var seen: Set<Place> = [place(row, entity.table.name)]
+    var waiting = [(entity.table.name, row)]
+    while let (table, row) = waiting.popLast() {
+      for link in links where link.target == table.lowercased() {
+        for child in try children(of: row, link) where seen.insert(place(child, link.table)).inserted {
+          let isRefused = link.action == "NO ACTION" || link.action == "RESTRICT"
+          if try isRefused || hasChanges(child, link.table) { return true }
+          if link.action == "CASCADE" { waiting.append((link.table, child)) }
+        }
+      }
+    }
+    return false
+  }
+
+  private func children(of row: Row, _ link: Link) throws -> [Row] {
+    let values = link.columns.map { row[$0.destination] as DatabaseValue? ?? .null }
+    guard !values.contains(where: \.isNull) else { return [] }
+    let match = link.columns.map { "\($0.origin.quotedDatabaseIdentifier) = ?" }.joined(separator: " AND ")
+    return try Row.fetchAll(
+      db.cachedStatement(sql: "SELECT * FROM \(link.table.quotedDatabaseIdentifier) WHERE \(match)"),
+      arguments: StatementArguments(values))
+  }
+
+  private func place(_ row: Row, _ table: String) -> Place {
+    Place(table: table.lowercased(), values: row.databaseValues.map { ExactValue($0) })
+  }
+
+  private func hasChanges(_ row: Row, _ table: String) throws -> Bool {
+    for entity in catalog.entities where entity.table.name.lowercased() == table.lowercased() {
+      guard let record = row[entity.keyColumn] as DatabaseValue? else { continue }
+      if try changes.kind(entity, record) != nil { return true }
+    }
+    return false
+  }
+}

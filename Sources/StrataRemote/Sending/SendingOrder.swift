@@ -1,0 +1,102 @@
+internal import GRDB
+internal import StrataCore
+internal import StrataStore
+
+/// What has to be sent before what.
+struct SendingOrder {
+  private let catalog: RemoteCatalog
+  private let db: Database
+
+  /// A record of the queue.
+  private struct Place: Hashable {
+    let entity: Int
+    let record: ExactValue
+  }
+
+  init(_ catalog: RemoteCatalog, _ db: Database) { (self.catalog, self.db) = (catalog, db) }
+
+  /// Whether a record that was deleted here has to wait: the server may still have another one lead to it, which goes away, or leads
+  /// elsewhere, by a change that has not been sent.
+  func isBehind(_ entity: MappedEntity, _ record: DatabaseValue) throws -> Bool {
+    let own = Place(entity: entity.number, record: ExactValue(record))
+    var found: Set<Place> = []
+    for other in catalog.entities {
+      for field in other.fields where field.target == entity.number {
+        let records = try DatabaseValue.fetchAll(
+          db.cachedStatement(
+            sql: """
+              SELECT c.record FROM strata_remote_changes AS c WHERE c.entity = ?1 AND (
+                (c.kind = 'update' OR c.kind = 'delete' AND c.state = 'waiting') AND EXISTS (SELECT 1
+                  FROM strata_remote_edits AS e WHERE e.entity = ?1 AND e.record = c.record AND e.field = ?2 AND e.base = ?3)
+                OR EXISTS (SELECT 1 FROM strata_remote_sent AS s WHERE s.number = c.number AND s.field = ?2 AND s.value = ?3))
+              """), arguments: [other.name, field.column, record])
+        found.formUnion(records.map { Place(entity: other.number, record: ExactValue($0)) })
+      }
+    }
+    found.remove(own)
+    guard !found.isEmpty else { return false }
+    // Where deleted records lead to each other, none is behind.
+    return try !found.isSubset(of: reached(from: own) { try deleted($0, $1) })
+  }
+
+  /// The fields by which a new record leads to others that lead back to it, where they may be null.
+  func circular(_ entity: MappedEntity, _ record: DatabaseValue, _ row: [DatabaseValue]) throws -> [MappedEntity.Field]
+  {
+    let own = Place(entity: entity.number, record: ExactValue(record))
+    return try entity.fields.filter { field in
+      guard field.isSent, isOptional(field, entity), let target = field.target, !row[field.slot].isNull else {
+        return false
+      }
+      let next = Place(entity: target, record: ExactValue(row[field.slot]))
+      return try next == own || isNew(next) && reached(from: next) { try inserted($0, $1) }.contains(own)
+    }
+  }
+
+  private func isOptional(_ field: MappedEntity.Field, _ entity: MappedEntity) -> Bool {
+    guard !entity.table.columns[field.slot].isNotNull else { return false }
+    switch field.source {
+    case .attribute(let place): return entity.type.schema.fields[entity.type.attributes[place].place].isOptional
+    case .relation(let place): return entity.type.relations[place].isOptional
+    }
+  }
+
+  private func kind(_ place: Place) throws -> LocalChanges.Kind? {
+    guard let entity = catalog.entity(ofType: place.entity) else { return nil }
+    return try LocalChanges(db).kind(entity, place.record.value)
+  }
+
+  private func isNew(_ place: Place) throws -> Bool { try kind(place) == .insert }
+
+  /// All that a record leads to, by what `values` says that its columns have.
+  private func reached(
+    from first: Place, _ values: (MappedEntity, DatabaseValue) throws -> [(MappedEntity.Field, DatabaseValue)]
+  ) throws -> Set<Place> {
+    var found: Set<Place> = []
+    var waiting = [first]
+    while let place = waiting.popLast() {
+      guard let entity = catalog.entity(ofType: place.entity) else { continue }
+      for (field, value) in try values(entity, place.record.value) {
+        guard let target = field.target, !value.isNull else { continue }
+        let next = Place(entity: target, record: ExactValue(value))
+        if found.insert(next).inserted { waiting.append(next) }
+      }
+    }
+    return found
+  }
+
+  /// What a deleted record led to.
+  private func deleted(_ entity: MappedEntity, _ record: DatabaseValue) throws -> [(MappedEntity.Field, DatabaseValue)]
+  {
+    let changes = try LocalChanges(db)
+    guard try changes.kind(entity, record) == .delete else { return [] }
+    let bases = try changes.bases(entity, record)
+    return entity.fields.compactMap { field in bases[field.column].map { (field, $0) } }
+  }
+
+  /// What a new record leads to.
+  private func inserted(_ entity: MappedEntity, _ record: DatabaseValue) throws -> [(MappedEntity.Field, DatabaseValue)]
+  {
+    guard try LocalChanges(db).kind(entity, record) == .insert, let row = try entity.row(record, db) else { return [] }
+    return entity.fields.filter(\.isSent).map { ($0, row[$0.slot]) }
+  }
+}
