@@ -101,6 +101,13 @@ private struct RemoteCatalogBuilder {
         continue
       }
       mappers[number] = mapper
+      if let other = mappers.first(where: {
+        $0.key != number && catalog.table(of: $0.key).name == catalog.table(of: number).name
+      }) {
+        note(
+          "the table is that of \(other.value.name) as well, so that nothing tells whose a change is; map the class that all of its rows are",
+          mapper)
+      }
       if mapper.path.split(separator: "/").isEmpty { note("the path is empty", mapper) }
     }
     for mapper in configuration.mappers { try add(mapper) }
@@ -189,7 +196,12 @@ private struct RemoteCatalogBuilder {
         $0.mapping.count == 1 && $0.mapping[0].origin.lowercased() == column.lowercased()
       }
       .flatMap { key in
-        mappers.keys.sorted().first { catalog.table(of: $0).name.lowercased() == key.destinationTable.lowercased() }
+        // One that holds another column than the primary key is a value like any other.
+        mappers.keys.sorted().first { number in
+          let table = catalog.table(of: number)
+          return table.name.lowercased() == key.destinationTable.lowercased() && table.primaryKey.count == 1
+            && table.columns[table.primaryKey[0]].name.lowercased() == key.mapping[0].destination.lowercased()
+        }
       }
       if let target, let other = mappers[target], !idIsKey(other, target) {
         note(
@@ -227,7 +239,12 @@ private struct RemoteCatalogBuilder {
         continue
       }
       switch relation.kind {
-      case .toOne(let slot, _):
+      case .toOne(let slot, let referenced):
+        if !places.written.isEmpty, [referenced] != catalog.table(of: relation.target).primaryKey {
+          note(
+            "\(relation.key) holds another column of \(catalog.types[relation.target].name) than its primary key, so that its changes could not be sent; let it hold that, or make it .readOnly in JSON",
+            mapper)
+        }
         fields.append(
           .init(
             source: .relation(place), slot: slot, column: table.columns[slot].name, key: relation.key,

@@ -117,7 +117,8 @@ struct AnswerWriter {
       .sorted(by: { $0.key < $1.key })
     {
       guard let entity = catalog.entity(ofType: type) else { continue }
-      let isNeeded = try !entity.idIsKey && changes.has(entity)
+      // Also where it is the key, the column may take another spelling for the same.
+      let isNeeded = try changes.has(entity)
       let references = numbers.filter { isReference($0) }
       let asking = isNeeded ? numbers : references
       let tuples = asking.map { [ids[$0] ?? .null] }
@@ -125,7 +126,9 @@ struct AnswerWriter {
         records[asking[place]] = values[entity.key.slot]
       }
       guard entity.idIsKey else { continue }
-      for number in numbers where !references.contains(number) { records[number] = ids[number] }
+      for number in numbers where !references.contains(number) && records[number] == nil {
+        records[number] = ids[number]
+      }
     }
   }
 

@@ -140,15 +140,27 @@ struct Acknowledgement {
   ) throws -> DatabaseValue {
     // What is made here under its old key from now on is another record.
     let record = entity.idIsKey ? id : change.record
-    if !record.isExactly(change.record), try LocalChanges(db).kind(entity, record) != nil {
-      // It came by a refresh, and was changed after that.
-      try change.remove(db)
-      return record
+    let changes = try LocalChanges(db)
+    let key = entity.keyColumn.quotedDatabaseIdentifier
+    let existing = try DatabaseValue.fetchOne(
+      db, sql: "SELECT \(key) FROM \(entity.quotedTable) WHERE \(entity.idColumn.quotedDatabaseIdentifier) = ?",
+      arguments: [id])
+    if let known = existing ?? (record.isExactly(change.record) ? nil : record) {
+      // It came by a refresh. What was changed after that stays.
+      if try changes.kind(entity, known) != nil || RowDependents(catalog, changes, db).isHeld(entity, known) {
+        try change.remove(db)
+        return known
+      }
+      try ChangeTriggers.passed(db) {
+        try db.execute(cached: "DELETE FROM \(entity.quotedTable) WHERE \(key) = ?", [known])
+      }
+      try db.execute(
+        cached: "DELETE FROM strata_remote_records WHERE entity = ? AND record = ?", [entity.name, known])
     }
     try db.execute(
       cached: "UPDATE strata_remote_changes SET id = ?, record = ? WHERE number = ?", [id, record, change.number])
     for field in entity.fields {
-      if let value = values[field.column] { try LocalChanges(db).setBase(entity, record, field.column, value) }
+      if let value = values[field.column] { try changes.setBase(entity, record, field.column, value) }
     }
     return record
   }

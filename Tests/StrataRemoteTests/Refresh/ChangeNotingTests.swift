@@ -102,4 +102,32 @@ struct ChangeNotingTests {
     try await office.writer.write { db in try db.execute(sql: "DELETE FROM todo WHERE myId = 'n'") }
     #expect(try await noted(office) == [])
   }
+
+  @Test("What is rolled back is not noted, and what goes with a row that is replaced is")
+  func rollbacks() async throws {
+    let office = try await Office(
+      ModelServer([
+        "projects": #"[{"id": "a", "name": "A"}]"#, "todos": #"[{"id": "1", "title": "a", "project_id": "a"}]"#,
+      ]))
+    try await office.remote.refresh(Project.self)
+    try await office.remote.refresh(Todo.self)
+    await #expect(throws: CancellationError.self) {
+      try await office.writer.write { db in
+        try db.execute(sql: "UPDATE project SET name = 'A3'")
+        throw CancellationError()
+      }
+    }
+    try await office.writer.write { db in
+      try db.inSavepoint {
+        try db.execute(sql: "UPDATE project SET name = 'A4'")
+        return .rollback
+      }
+    }
+    #expect(try await noted(office) == [])
+    try await office.writer.write { db in try db.execute(sql: "INSERT OR REPLACE INTO project VALUES ('a', 'A2')") }
+    #expect(
+      try await office.remote.changes().map { "\($0.entity) \($0.record) \($0.kind)" } == [
+        "Todo 1 delete", "Project a update",
+      ])
+  }
 }

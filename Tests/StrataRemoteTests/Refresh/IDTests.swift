@@ -263,6 +263,25 @@ struct IDTests {
     #expect(try await office.remote.changes().isEmpty)
   }
 
+  @Test(
+    "A record made here that is deleted on its way is gone in the end, also where it came by a refresh meanwhile",
+    arguments: [false, true])
+  func deletedOnItsWay(isEdited: Bool) async throws {
+    let office = try await Office(ModelServer(["todos": "[]", "projects": "[]"]))
+    try await office.entities.save(Todo(myId: "n", title: "c"))
+    office.server.state.withLock { $0.fault = { $0.method == "POST" ? .answerLost : nil } }
+    await #expect(throws: RemoteError.self) { try await office.remote.send() }
+    office.server.state.withLock { $0.fault = nil }
+    try await office.remote.refresh(Todo.self)
+    try await office.writer.write { db in try db.execute(sql: "DELETE FROM todo WHERE myId = 'n'") }
+    if isEdited { try await office.edit("s1") { $0.title = "c2" } }
+    try await office.remote.send()
+    try await office.remote.refresh(Todo.self)
+    #expect(try await office.todos().map(\.title) == (isEdited ? ["c2"] : []))
+    #expect(office.server.count("todos") == (isEdited ? 1 : 0))
+    #expect(try await office.remote.changes().isEmpty)
+  }
+
   @Test("An id that is empty is none: its path would be that of the list")
   func emptyIDs() async throws {
     let office = try await Office(ModelServer(["todos": #"[{"id": "", "title": "a"}]"#]))
