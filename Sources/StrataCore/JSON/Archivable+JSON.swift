@@ -49,7 +49,10 @@ extension Double {
 
 extension Float {
   public static func make(fromJSON element: JSONElement, in context: DecodingContext) throws -> Float {
-    try rounded(Double.make(fromJSON: element, in: context))
+    guard element.kind == .number else { throw element.mismatch("a floating-point number") }
+    let wide = try Double.make(fromJSON: element, in: context)
+    if element.token.kind == .integer { return try make(from: element.value(), in: context) }
+    return try rounded(wide) { ByteBuffer.validString(element.text) }
   }
 }
 

@@ -62,6 +62,9 @@ final class JSONPathTree: Sendable {
 
   var isKey: Bool { if case .key = step { true } else { false } }
 
+  /// Whether what is here is an object on the way to fields.
+  var isObject: Bool { children.first?.isKey ?? false }
+
   private var allLeaves: [Int] { leaves + children.flatMap(\.allLeaves) }
 
   /// The paths that cannot be written beside another one: at the same place, below it, or to an index where the other has a

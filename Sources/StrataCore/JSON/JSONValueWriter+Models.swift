@@ -54,7 +54,7 @@ extension JSONValueWriter {
         content = .value(value, leaf)
       } else {
         let inside = self.members(node.children, values)
-        guard !inside.isEmpty else { continue }
+        guard !inside.isEmpty || writing.keepsContainers && node.isObject else { continue }
         content = .group(inside)
       }
       members.append(JSONFrame.Member(node: node, content: content))
@@ -86,11 +86,28 @@ extension JSONValueWriter {
       } catch { throw layout.located(error, leaf) }
     }
     for (leaf, value) in zip(layout.leaves, values) {
-      guard let value else { continue }
+      guard let value else {
+        if writing.keepsContainers { try target.addObjects(leaf.path.steps.dropLast()) }
+        continue
+      }
       do {
         try target.set(json(value), at: leaf.path.components[...]) { try ArchiveValue.container(.null, for: $1) }
       } catch { throw layout.located(error, leaf) }
     }
     return .entries(target.objectValue?.entries ?? [])
+  }
+}
+
+extension ArchiveValue {
+  /// Makes the objects on a path of keys, as far as there is room for them.
+  fileprivate mutating func addObjects(_ steps: ArraySlice<JSONPath.Step>) throws {
+    var path: [ArchiveError.PathComponent] = []
+    var current = self
+    for step in steps {
+      guard case .key(let key) = step, case .object(let object) = current else { return }
+      path.append(.key(key))
+      if object[key] == nil { try set(.object([:]), at: path[...]) }
+      current = object[key] ?? [:]
+    }
   }
 }

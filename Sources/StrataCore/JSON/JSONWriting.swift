@@ -4,6 +4,8 @@ final class JSONWriting {
   let plans: [ObjectIdentifier: JSONPlan]
   let nulls: JSONNulls
   let writesUnknownKeys: Bool
+  /// Whether an object on the way to fields is written where none of them is: what else is in it belongs to others.
+  var keepsContainers = false
   /// The models whose records were written, by shape.
   var schemas: [RecordShape: [ModelSchema]] = [:]
   private let makeCatalog: (() -> SchemaCatalog)?

@@ -4,11 +4,14 @@ extension JSONAdapter where Root: VersionedModel {
   /// What changed between two models as a JSON Merge Patch (RFC 7396): changed keys alone, null for what is gone,
   /// objects inside key by key, arrays whole. An empty object where nothing changed.
   ///
-  /// Applied to the JSON of `old`, written without nulls, it gives that of `new`. A merge patch has no other way to
-  /// say null than to remove a key: for a server that tells the two apart, write the changed fields with
-  /// `encode(_:fields:)`.
+  /// Applied to a document of which `old` was read, it changes what the fields hold and nothing else: an object on the way
+  /// to fields stays with what else is in it, and is empty where there is nothing. A field at the first of several paths is
+  /// removed there. A merge patch has no other way to say null than to remove a key: for a server that tells the two apart,
+  /// write the changed fields with `encode(_:fields:)`.
   public func jsonMergePatch(from old: Root, to new: Root) throws -> ArchiveValue {
-    try JSONMergePatch.patch(from: value(of: old, .omit), to: value(of: new, .omit))
+    let before = try value(of: old, .omit)
+    let after = try value(of: new, .omit, keepsContainers: true)
+    return try JSONMergePatch.patch(from: before, to: value(of: new, .omit).addingObjects(of: after, where: before))
   }
 
   /// What changed between two models as the text of a JSON Merge Patch (RFC 7396).
@@ -39,5 +42,32 @@ extension JSONAdapter where Root: VersionedModel {
     _ json: ArchiveValue, into root: inout Root, base: Root? = nil, options: MergeOptions = MergeOptions()
   ) throws -> MergeReport {
     try root.fold(.json(json), base, options, in: context(.first, finishesModels: false).json)
+  }
+}
+
+extension ArchiveValue {
+  /// This object with the objects that only the other one has, where there was one at the same place.
+  ///
+  /// - Parameter other: the same with all objects on the way to fields.
+  fileprivate func addingObjects(of other: ArchiveValue, where before: ArchiveValue?) -> ArchiveValue {
+    guard case .object(let own) = self, case .object(let all) = other, case .object(let before)? = before else {
+      return self
+    }
+    var owns = KeyPlaces(own.entries)
+    var befores = KeyPlaces(before.entries)
+    var next = 0
+    return .object(
+      ArchiveObject(
+        uniqueEntries: all.entries.compactMap { entry in
+          let known = befores.place(of: entry.key, near: next).map { before.entries[$0].value }
+          guard let place = owns.place(of: entry.key, near: next) else {
+            guard case .object? = known else { return nil }
+            let added = ArchiveValue.object([:]).addingObjects(of: entry.value, where: known)
+            return ArchiveObject.Entry(key: entry.key, value: added)
+          }
+          next = place + 1
+          let value = own.entries[place].value.addingObjects(of: entry.value, where: known)
+          return ArchiveObject.Entry(key: entry.key, value: value)
+        }))
   }
 }

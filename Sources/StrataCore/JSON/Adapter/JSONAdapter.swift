@@ -124,8 +124,12 @@ public struct JSONAdapter<Root: Archivable>: Sendable {
     return (try writer.value(), writing)
   }
 
-  func value(of root: Root, _ nulls: JSONNulls?, fields: Set<String>? = nil) throws -> ArchiveValue {
+  /// - Parameter keepsContainers: whether objects on the way to fields are there also where no field is.
+  func value(
+    of root: Root, _ nulls: JSONNulls?, fields: Set<String>? = nil, keepsContainers: Bool = false
+  ) throws -> ArchiveValue {
     let (value, writing) = try archived(root, nulls)
+    writing.keepsContainers = keepsContainers
     var sink = JSONValueSink()
     var writer = JSONValueWriter(writing, limits: limits, fields: fields)
     try writer.write(value, to: &sink)

@@ -99,7 +99,7 @@ extension JSONPlan {
       var value = value
       if !json.leniences.isEmpty {
         for lenience in json.leniences.sorted(by: { $0.rawValue < $1.rawValue }) {
-          if let exact = lenience.exact(value, entry.kind) { value = exact }
+          if let exact = lenience.exact(value) { value = exact }
         }
       }
       if value.isNull, json.transform?.takesNull != true {

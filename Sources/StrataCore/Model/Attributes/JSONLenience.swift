@@ -58,10 +58,11 @@ enum FieldKind: Hashable {
 
 extension JSONLenience {
   /// The value in the exact form, or `nil` where this lenience does not apply to it.
-  func exact(_ value: ArchiveValue, _ kind: FieldKind) -> ArchiveValue? {
+  func exact(_ value: ArchiveValue) -> ArchiveValue? {
     switch (self, value) {
-    case (.numericString, .string(let text)): Self.number(text, isInteger: kind == .integer)
-    case (.wholeNumber, .double), (.wholeNumber, .decimal), (.wholeNumber, .number): value.wholeNumber
+    case (.numericString, .string(let text)): Self.number(text)
+    // By the digits in the text: 1e23 has 23 zeros, and the nearest double is another integer.
+    case (.wholeNumber, .double), (.wholeNumber, .decimal), (.wholeNumber, .number): ExactNumber(value)?.integer
     case (.booleanNumber, .int), (.booleanString, .string): value.truth.map { .bool($0) }
     case (.stringFromNumber, .string), (.stringFromNumber, .bool): nil
     case (.stringFromNumber, _): value.scalarText.map { .string($0) }
@@ -72,12 +73,13 @@ extension JSONLenience {
     }
   }
 
-  /// A number in the form of JSON's, so no hexadecimal digits and no infinity; exact, as if the text were the number.
-  private static func number(_ text: String, isInteger: Bool) -> ArchiveValue? {
+  /// The number that a text is in the form of JSON's, so no hexadecimal digits and no infinity, with all its digits; or
+  /// an integer with zeros before it.
+  private static func number(_ text: String) -> ArchiveValue? {
     guard let first = text.utf8.first, first == UInt8(ascii: "-") || 48...57 ~= first else { return nil }
-    if let integer = Int128(text) { return .integer(integer) }
-    guard !isInteger, NumberText(text) != nil else { return nil }
-    return ByteBuffer.withUTF8(of: text) { ArchiveValue.number(ofJSON: $0.bytes, isInteger: false) }
+    guard NumberText(text) != nil else { return Int128(text).map { .integer($0) } }
+    let isInteger = text.utf8.dropFirst().allSatisfy { 48...57 ~= $0 }
+    return ByteBuffer.withUTF8(of: text) { ArchiveValue.number(ofJSON: $0.bytes, isInteger: isInteger) }
   }
 }
 

@@ -77,6 +77,7 @@ extension Double: Archivable {
   public static func read(from reader: inout ArchiveReader) throws -> Double { try reader.readDouble() }
   public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Double {
     if let number = Double(exactlyAs: value) ?? Double(inKeyed: value, context) { return number }
+    if context.source == .json, case .wideInteger = value, let number = Double(withoutLossOf: value) { return number }
     // JSON has no decimals, so a number with more digits than a double holds is rounded to the nearest one.
     if context.source == .json, let text = value.exactNumberText, let number = Double(text) {
       guard number.isFinite else {
@@ -94,20 +95,37 @@ extension Float: Archivable {
   public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Float {
     if case .float(let value) = value { return value }
     let wide = try Double.make(from: value, in: context)
-    // JSON has no single precision, so its numbers are rounded to the nearest one.
-    if context.source == .json { return try rounded(wide) }
+    // JSON has no single precision, so its fractions are rounded to the nearest one. Integers are exact or refused.
+    if context.source == .json, !value.isInteger {
+      return try rounded(wide) { value.exactNumberText ?? wide.description }
+    }
     guard Double(Float(wide)) == wide || wide.isNaN else {
-      throw ArchiveError.mismatch(
-        expected: "a number that Float holds exactly", found: "a wider floating-point number")
+      throw ArchiveError.mismatch(expected: "a number that Float holds exactly", found: "another one")
     }
     return Float(wide)
   }
 
-  static func rounded(_ wide: Double) throws -> Float {
-    guard Float(wide).isFinite || !wide.isFinite else {
+  /// The nearest number to that of a text, of which the nearest double is known.
+  ///
+  /// - Parameter text: the digits; asked for where the double does not say on which side of it they are.
+  static func rounded(_ wide: Double, _ text: () -> String) throws -> Float {
+    var nearest = Float(wide)
+    if !nearest.isFinite || wide.isMidway(besides: nearest) { nearest = Float(text()) ?? nearest }
+    guard nearest.isFinite || !wide.isFinite else {
       throw ArchiveError.mismatch(expected: "a number in the range of Float", found: "a larger one")
     }
-    return Float(wide)
+    return nearest
+  }
+}
+
+extension Double {
+  /// Whether the number is as far from its nearest single-precision number as from the next one, so that a digit which a
+  /// double lacks would decide between them.
+  fileprivate func isMidway(besides nearest: Float) -> Bool {
+    guard Double(nearest) != self else { return false }
+    let other = Double(nearest) < self ? nearest.nextUp : nearest.nextDown
+    // A double has more than twice the digits, so both differences are exact.
+    return other.isFinite && abs(Double(other) - self) == abs(Double(nearest) - self)
   }
 }
 
@@ -211,6 +229,13 @@ extension Decimal {
 }
 
 extension ArchiveValue {
+  fileprivate var isInteger: Bool {
+    switch self {
+    case .int, .uint, .wideInteger: true
+    default: false
+    }
+  }
+
   /// The digits of a number that no integer and no double holds.
   fileprivate var exactNumberText: String? {
     switch self {
