@@ -9,7 +9,6 @@ import json
 import re
 import struct
 import sys
-import unicodedata
 import zlib
 from fractions import Fraction
 
@@ -70,7 +69,8 @@ def key(value):
     if isinstance(value, list):
         return ("array",) + tuple(key(v) for v in value)
     if isinstance(value, float):
-        return ("double", struct.pack(">d", value))
+        # What is not a number is equal to nothing.
+        return ("double", object() if value != value else struct.pack(">d", value))
     return (type(value).__name__, value)
 
 
@@ -78,16 +78,18 @@ def key(value):
 
 class Stamp:
     def __init__(self, extra):
-        position = 0
+        position, found = 0, False
         while position < len(extra):
             need(len(extra) - position >= 4, "the extra field is cut")
             identifier, length = struct.unpack_from("<2sH", extra, position)
             content = extra[position + 4:position + 4 + length]
             need(len(content) == length, "the extra field is cut")
             if identifier == b"St":
-                return self.parse(content)
+                need(not found, "there are two stamps")
+                found = True
+                self.parse(content)
             position += 4 + length
-        raise Invalid("there is no stamp")
+        need(found, "there is no stamp")
 
     def parse(self, content):
         need(content, "the stamp is empty")
@@ -99,6 +101,7 @@ class Stamp:
             "<BQqQQQ", content, 1)
         need(self.kind <= 2, "unknown kind %d" % self.kind)
         need(self.version >= -1, "impossible model version")
+        need(self.count <= self.size, "more models than bytes")
         self.name = text(content[42:])
 
     def __str__(self):
@@ -320,7 +323,7 @@ class Body:
         keys = [self.expect(str, "a key") for _ in range(self.array("a definition", length - 1))]
         need(keys, "a definition without a mark")
         mark = keys.pop()
-        need(len({unicodedata.normalize("NFC", name) for name in keys}) == len(keys), "a key stands twice")
+        need(len(set(keys)) == len(keys), "a key stands twice")
         marks = [self.mark(part) for part in mark.split(" : ")]
         if any(version is None for _, version in marks):
             marks = [self.mark(mark)]
@@ -360,8 +363,6 @@ def members(data):
             if stamp.kind == 1:
                 need(isinstance(value, list) and len(value) == stamp.count, "the count of a member is wrong")
                 count, size = count + stamp.count, size + stamp.size
-            elif stamp.name.startswith(("[", "Set<")) and not stamp.name.endswith("?"):
-                need(len(value) == stamp.count, "the count of the archive is wrong")
             yield stamp, value, body
         last = stamp
     need(last.kind != 1, "the stream is incomplete: its last member is no end member")

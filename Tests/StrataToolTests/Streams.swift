@@ -7,12 +7,15 @@ enum Streams {
     var bytes: [UInt8] = []
     var plainSize: UInt64 = 0
     for (place, values) in members.enumerated() {
-      let body = try ArchiveEncoder().encodeBody(ArchiveValue.array(values))
-      plainSize += UInt64(body.count)
+      var writer = ArchiveWriter()
+      writer.beginCountedArray()
+      for value in values { try writer.writeElement(value) }
+      writer.setCount(UInt32(values.count))
+      plainSize += UInt64(writer.buffer.count)
       let stamp = Stamp(
         kind: .member, sequenceNumber: numbers?[place] ?? UInt64(place), typeName: "Value",
         count: UInt64(values.count))
-      try Gzip.appendMember(body: body.bytes, stamp: stamp, to: &bytes)
+      bytes += try writer.member(stamp, .balanced)
     }
     guard hasEnd else { return Data(bytes) }
     let end = Stamp(

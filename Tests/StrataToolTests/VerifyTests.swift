@@ -23,6 +23,17 @@ struct VerifyTests {
     #expect(lines.last?.hasPrefix("ok  \(stream)  Value  3 values  ") == true)
   }
 
+  @Test("Of the damaged fixtures all but the archive of a newer model, which is intact, are refused")
+  func damagedFixtures() throws {
+    let folder = Repository.fixtures.appending(path: "damaged")
+    let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+    #expect(names.count >= 6)
+    for name in names {
+      let run = Run("verify", folder.appending(path: name).path)
+      #expect(run.code == (name == "newer-model.strata" ? 0 : 1), "\(name): \(run.text)")
+    }
+  }
+
   @Test func everyFlippedByteIsNoticed() throws {
     for place in archive.indices {
       var damaged = archive

@@ -101,6 +101,7 @@ public struct ArchiveDecoder: Sendable {
       throw ArchiveError(
         .typeMismatch, "this archive is a stream of models; read it with ArchiveSequence", typeName: stamp.typeName)
     }
+    try stamp.checkCount()
     let (_, inflated, end) = try Gzip.inflateMember(at: 0, in: bytes, limits: limits)
     guard end == bytes.byteCount else {
       throw ArchiveError.damaged("\(bytes.byteCount - end) bytes follow the end of the archive", at: end)

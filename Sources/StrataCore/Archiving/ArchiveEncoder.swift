@@ -96,6 +96,11 @@ extension ArchiveWriter {
   /// - Throws: ``ArchiveError`` with the code `limitExceeded` where readers with the same limits would refuse it.
   package borrowing func member(_ stamp: Stamp, _ level: CompressionLevel) throws -> [UInt8] {
     try checkLimits()
+    guard stamp.count <= UInt64(buffer.count) else {
+      throw ArchiveError(
+        .notEncodable, "\(stamp.count) models are counted in \(buffer.count) bytes; archivedCount is how many there are"
+      )
+    }
     let least = leastFileSize
     return try buffer.withBytes { body in
       var output: [UInt8] = []

@@ -167,7 +167,7 @@ extension ArchiveWriter {
   package mutating func beginCountedArray() {
     counts.addCollection(0)
     countPlace = buffer.count + 1
-    buffer.append(0x9A, UInt32(0))
+    buffer.append(CBOR.countedArrayByte, UInt32(0))
   }
 
   package mutating func setCount(_ count: UInt32) { buffer.overwrite(at: countPlace, with: count) }

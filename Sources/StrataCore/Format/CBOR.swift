@@ -31,6 +31,8 @@ package enum CBOR {
     package static let lastRecord: UInt64 = 57599
   }
 
+  /// An array whose count is in the four bytes that follow.
+  package static let countedArrayByte: UInt8 = 0x9A
   package static let falseByte: UInt8 = 0xF4
   package static let trueByte: UInt8 = 0xF5
   package static let nullByte: UInt8 = 0xF6

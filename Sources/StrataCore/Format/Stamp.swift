@@ -94,6 +94,15 @@ extension Stamp {
     return bytes
   }
 
+  /// Makes sure that the body has room for the models: each takes at least a byte.
+  ///
+  /// - Throws: ``ArchiveError/Code/damaged``.
+  func checkCount() throws {
+    guard count <= plainSize else {
+      throw ArchiveError(.damaged, "the stamp counts \(count) models in \(plainSize) bytes; each takes at least one")
+    }
+  }
+
   /// Reads the stamp out of a FEXTRA field, skipping the subfields of others.
   ///
   /// - Parameter fileOffset: Where the field begins in its file, for error messages.
@@ -101,6 +110,7 @@ extension Stamp {
   ///   where a later version of this library wrote it, ``ArchiveError/Code/damaged`` where it makes no sense.
   package init(extraField: RawSpan, fileOffset: Int = 0) throws {
     var position = 0
+    var stamp: Stamp?
     while position < extraField.byteCount {
       guard let first = extraField.littleEndian(at: position, as: UInt8.self),
         let second = extraField.littleEndian(at: position + 1, as: UInt8.self),
@@ -113,14 +123,20 @@ extension Stamp {
       let start = position + Self.subfieldHeadSize
       let end = start + Int(length)
       if (first, second) == Self.identifier {
-        self = try Self.parse(extraField.extracting(start..<end), fileOffset: fileOffset + start)
-        return
+        guard stamp == nil else {
+          throw ArchiveError(
+            .damaged, "the gzip header has two stamps; an archive has one", byteOffset: fileOffset + position)
+        }
+        stamp = try Self.parse(extraField.extracting(start..<end), fileOffset: fileOffset + start)
       }
       position = end
     }
-    throw ArchiveError(
-      .notAnArchive, "this is a gzip file, but not an archive: its header has no stamp",
-      byteOffset: fileOffset)
+    guard let stamp else {
+      throw ArchiveError(
+        .notAnArchive, "this is a gzip file, but not an archive: its header has no stamp",
+        byteOffset: fileOffset)
+    }
+    self = stamp
   }
 
   private static func parse(_ payload: RawSpan, fileOffset: Int) throws -> Stamp {

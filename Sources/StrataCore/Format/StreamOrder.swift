@@ -25,6 +25,7 @@ package struct StreamOrder {
         throw Self.damage("member \(next) holds \(stamp.typeName), and the first one \(first.typeName)")
       }
     }
+    try stamp.checkCount()
     guard stamp.sequenceNumber == next else {
       throw Self.damage("member \(next) of the stream is missing or out of order; here is \(stamp.sequenceNumber)")
     }

@@ -50,8 +50,9 @@ package struct DecimalParts {
     self.exponent = exponent
   }
 
-  /// The decimal, or `nil` where Foundation's 38 digits and exponents from -128 to 127 do not hold it.
+  /// The decimal, or `nil` where Foundation's mantissa of 128 bits and exponents from -128 to 127 do not hold it.
   package var decimal: Decimal? {
+    guard mantissa != 0 else { return 0 }
     guard exponent >= -200, exponent <= 200 else { return nil }
     let (mantissa, exponent) = withinRange
     let text = (isNegative ? "-" : "") + String(mantissa) + "e" + String(exponent)

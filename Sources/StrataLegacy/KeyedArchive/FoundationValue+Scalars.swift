@@ -57,7 +57,9 @@ extension FoundationValue {
       mantissa = mantissa << 16 | (isBig ? first << 8 | second : second << 8 | first)
     }
     let parts = DecimalParts(isNegative: isNegative, mantissa: mantissa, exponent: try fields.integer("NS.exponent"))
-    guard let decimal = parts.decimal else { throw ArchiveError(.damaged, "a decimal of more than 38 digits") }
+    guard let decimal = parts.decimal else {
+      throw ArchiveError(.damaged, "a decimal that is no mantissa of 128 bits with an exponent from -128 to 127")
+    }
     return .decimal(decimal)
   }
 

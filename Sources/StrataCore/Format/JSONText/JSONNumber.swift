@@ -76,8 +76,8 @@ struct JSONNumber {
     }
   }
 
-  /// The decimal with just these digits, or `nil` where Foundation's 38 digits and exponents from -128 to 127 do not
-  /// hold it.
+  /// The decimal with just these digits, or `nil` where Foundation's mantissa of 128 bits and exponents from -128 to
+  /// 127 do not hold it.
   var decimal: Decimal? {
     if digits == 0 { return 0 }
     guard digits <= 39, !isTooLong, power >= -128, power <= 127 + 39 - digits else { return nil }

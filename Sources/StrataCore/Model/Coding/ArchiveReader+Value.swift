@@ -141,7 +141,7 @@ extension ArchiveReader {
       return .set(elements)
     case CBOR.Tag.positiveInteger, CBOR.Tag.negativeInteger:
       return .wideInteger(try readBignum(isNegative: tag == CBOR.Tag.negativeInteger, at: start))
-    case CBOR.Tag.sharedReference: return try readObjectNumber(at: start)
+    case CBOR.Tag.sharedReference: return try readObjectNumber(isLater: false, at: start)
     case CBOR.Tag.shareable: throw ArchiveError.damaged("an object stands outside of a graph", at: start)
     default:
       throw ArchiveError.damaged("tag \(tag) is not part of this format", at: start)
@@ -209,7 +209,7 @@ extension ArchiveReader {
     case CBOR.Generic.date: return .date(try readGenericDate(count, at: start))
     case CBOR.Generic.url: return .url(try readGenericURL(count, at: start))
     case CBOR.Generic.decimal where count == 0: return .decimal(.nan)
-    case CBOR.Generic.later where count == 1: return try readObjectNumber(at: start)
+    case CBOR.Generic.later where count == 1: return try readObjectNumber(isLater: true, at: start)
     case CBOR.Generic.graph where count == 2: return .graph(try readGraphContent(at: start))
     case CBOR.Generic.number where count == 1:
       guard let number = NumberText(try readString()) else {
@@ -351,7 +351,8 @@ extension ArchiveReader {
     default: throw damage()
     }
     guard let decimal = parts.decimal else {
-      throw ArchiveError.damaged("a decimal of more than 38 digits", at: start)
+      throw ArchiveError.damaged(
+        "a decimal that is no mantissa of 128 bits with an exponent from -128 to 127", at: start)
     }
     return decimal
   }

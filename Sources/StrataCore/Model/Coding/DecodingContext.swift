@@ -95,6 +95,9 @@ public final class DecodingContext {
   /// Here and not where they are read: the thread sanitizer's build refuses to add in place from within a reader.
   func passObjects(_ count: Int) { graph.sharedCount += count }
 
+  /// Counts an object of the graph that is being read, which tag 29 may name from now on.
+  func passObject() { graph.passed? += 1 }
+
   /// Whether values were written by hand: objects without a type, and arrays for sets.
   package var takesPlainObjects: Bool { source == .dictionary || source == .update }
 

@@ -7,7 +7,12 @@ extension ArchiveReader {
     context.objects = table
     defer { context.objects = outer }
     try enter()
-    for _ in 0..<count { try readObject(into: table) }
+    context.graph.passed = context.graph.sharedCount
+    defer { context.graph.passed = nil }
+    for _ in 0..<count {
+      try readObject(into: table)
+      context.passObject()
+    }
     leave()
     context.passObjects(count)
     let root = try T.read(from: &self)
@@ -18,7 +23,7 @@ extension ArchiveReader {
 
   /// Reads the elements of a stream's member, each of which may be a graph.
   package mutating func readRoots<T: Archivable>(_ type: T.Type) throws -> [T] {
-    let count = try beginArray()
+    let count = try beginMember()
     var elements: [T] = []
     elements.reserveCapacity(Swift.min(count, 1024))
     do {
@@ -30,7 +35,7 @@ extension ArchiveReader {
 
   /// Reads the elements of a stream's member as values.
   package mutating func readRootValues() throws -> [ArchiveValue] {
-    let count = try beginArray()
+    let count = try beginMember()
     var elements: [ArchiveValue] = []
     elements.reserveCapacity(Swift.min(count, 1024))
     do {
@@ -38,6 +43,14 @@ extension ArchiveReader {
     } catch { throw self.error(error, atIndex: elements.count) }
     endArray()
     return elements
+  }
+
+  /// Starts the array of a stream's member, whose count has four bytes (Docs/Format.md, section 11).
+  private mutating func beginMember() throws -> Int {
+    guard try peekByte() == CBOR.countedArrayByte else {
+      throw ArchiveError.damaged("the body of a stream's member is no array with a count of four bytes", at: position)
+    }
+    return try beginArray()
   }
 
   /// Passes the head of a graph and tells how many objects follow; `nil`, with nothing passed, where there is none.
@@ -107,7 +120,9 @@ extension ArchiveReader {
   }
 
   /// The number of an object, whose tag was passed, within its own graph.
-  package mutating func readObjectNumber(at start: Int) throws -> ArchiveValue {
+  ///
+  /// - Parameter isLater: whether it is being read or comes after this place; else it stands before.
+  package mutating func readObjectNumber(isLater: Bool, at start: Int) throws -> ArchiveValue {
     guard case .int(let number)? = try readPlainNumber() else {
       throw ArchiveError.damaged("a reference to an object is no number", at: start)
     }
@@ -117,6 +132,12 @@ extension ArchiveReader {
     }
     guard objects.contains(Int(number)) else {
       throw ArchiveError.damaged("a reference names no object of its graph", at: start)
+    }
+    if let passed = context.graph.passed, isLater != (number >= passed) {
+      throw ArchiveError.damaged(
+        isLater
+          ? "a reference to a later object names one that stands before it; tag 29 is for those"
+          : "tag 29 names an object that does not stand before it; \"later\" is for those", at: start)
     }
     return .reference(Int(number) - objects.lowerBound)
   }
@@ -129,7 +150,8 @@ extension ArchiveReader {
     let count = try readArrayCount()
     let first = context.graph.sharedCount
     context.graph.untyped = first..<first + count
-    defer { context.graph.untyped = nil }
+    context.graph.passed = first
+    defer { (context.graph.untyped, context.graph.passed) = (nil, nil) }
     try enter()
     var objects: [ArchiveValue] = []
     objects.reserveCapacity(min(count, 4096))
@@ -138,6 +160,7 @@ extension ArchiveReader {
         throw ArchiveError.damaged("an object of a graph without tag 28", at: position)
       }
       do { objects.append(try readObjectValue(at: start)) } catch { throw ArchiveError.at(.index(number), error) }
+      context.passObject()
     }
     leave()
     context.passObjects(count)
@@ -201,6 +224,8 @@ extension ArchiveReader {
 package struct GraphReading {
   /// How many objects the graphs before this place hold.
   var sharedCount = 0
+  /// The number of the object that is being read or comes next; `nil` outside of graphs.
+  var passed: Int?
   /// The numbers of the objects of a graph without types that is being read.
   var untyped: Range<Int>?
   /// The numbers of objects that stand outside of the body, as those next to one that is taken apart do.
