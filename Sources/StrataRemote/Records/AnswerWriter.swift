@@ -74,6 +74,7 @@ struct AnswerWriter {
     try makeWay()
     try dropOutdated()
     if !changes.isEmpty {
+      for number in nodes.nodes.indices where records[number] == nil { try findNew(number) }
       for number in nodes.nodes.indices { try reconcile(number) }
       try keepLists()
     }
@@ -225,6 +226,34 @@ struct AnswerWriter {
   }
 
   // MARK: What was changed here
+
+  /// Finds the record that was made here and that the server has as well, by another key of the entity than the server's id: one row is
+  /// both. What of it was sent is known then; where nothing was, all that differs was said by both sides.
+  private mutating func findNew(_ place: Int) throws {
+    guard let entity = entity(place), !entity.idIsKey, let id = ids[place], try changes.has(entity) else { return }
+    let (type, node) = (entity.type, nodes.nodes[place])
+    for key in type.keys where !key.slots.contains(entity.id.slot) && !key.slots.contains(entity.key.slot) {
+      let values = try key.slots.compactMap { slot -> DatabaseValue? in
+        guard let attribute = type.attributes.firstIndex(where: { $0.slot == slot }),
+          let value = node.values[attribute], !value.isNull
+        else { return nil }
+        return try type.stored(value, type.attributes[attribute], in: entity.table)
+      }
+      guard values.count == key.slots.count else { continue }
+      var found: DatabaseValue?
+      try entity.table.forEachRow(where: key.slots, in: [values], collations: key.collations, db) { _, row in
+        if row[entity.id.slot].isNull { found = row[entity.key.slot] }
+      }
+      guard let record = found, try changes.kind(entity, record) == .insert else { continue }
+      records[place] = record
+      guard try SentValues(entity, record, db).values.isEmpty else { return }
+      try db.execute(
+        cached: "UPDATE strata_remote_changes SET kind = 'update', id = ? WHERE entity = ? AND record = ?",
+        [id, entity.name, record])
+      for field in entity.fields where field.isSent { try changes.setBase(entity, record, field.column, .null) }
+      return
+    }
+  }
 
   /// Merges what came in for a record with what was changed of it here.
   private mutating func reconcile(_ place: Int) throws {

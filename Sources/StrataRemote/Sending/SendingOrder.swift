@@ -16,7 +16,7 @@ struct SendingOrder {
   init(_ catalog: RemoteCatalog, _ db: Database) { (self.catalog, self.db) = (catalog, db) }
 
   /// Whether a record that was deleted here has to wait: the server may still have another one lead to it, which goes away, or leads
-  /// elsewhere, by a change that has not been sent.
+  /// elsewhere, by a change that has not been sent. One that is refused since the server no longer has that record holds up nothing.
   func isBehind(_ entity: MappedEntity, _ record: DatabaseValue) throws -> Bool {
     let own = Place(entity: entity.number, record: ExactValue(record))
     var found: Set<Place> = []
@@ -26,7 +26,7 @@ struct SendingOrder {
           db.cachedStatement(
             sql: """
               SELECT c.record FROM strata_remote_changes AS c WHERE c.entity = ?1 AND (
-                (c.kind = 'update' OR c.kind = 'delete' AND c.state = 'waiting') AND EXISTS (SELECT 1
+                (c.state = 'waiting' OR c.kind = 'update' AND c.code IS NOT 'notFound') AND EXISTS (SELECT 1
                   FROM strata_remote_edits AS e WHERE e.entity = ?1 AND e.record = c.record AND e.field = ?2 AND e.base = ?3)
                 OR EXISTS (SELECT 1 FROM strata_remote_sent AS s WHERE s.number = c.number AND s.field = ?2 AND s.value = ?3))
               """), arguments: [other.name, field.column, record])

@@ -61,11 +61,11 @@ package struct EntityType: Sendable {
     }
   }
 
-  struct Key: Sendable {
+  package struct Key: Sendable {
     let name: String
-    let slots: [Int]
+    package let slots: [Int]
     /// How SQLite compares texts in its unique index, by column; `nil` for the columns' own way.
-    let collations: [String?]
+    package let collations: [String?]
   }
 
   package let type: any Entity.Type
@@ -76,7 +76,7 @@ package struct EntityType: Sendable {
   package let table: Int
   package internal(set) var attributes: [Attribute] = []
   package internal(set) var relations: [Relation] = []
-  var keys: [Key] = []
+  package internal(set) var keys: [Key] = []
   /// Merges fields that are not plain; for sources of whole models, and of parts.
   let merging: (whole: FieldMerging, part: FieldMerging)
   package var schema: ModelSchema { type.schema }

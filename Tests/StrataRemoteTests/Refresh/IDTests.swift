@@ -289,4 +289,59 @@ struct IDTests {
     #expect(error?.code == .invalidBody)
     #expect(try await office.todos().isEmpty)
   }
+
+  /// What is told from others by its name as well.
+  struct Memo: DescribedModel, Entity, Equatable {
+    var key: Int?
+    var serverID: Int?
+    var name: String
+    var text: String?
+
+    static let fields = Fields(
+      Memo.self, version: 1, Field("key", \.key, json: .none), Field("serverID", \.serverID), Field("name", \.name),
+      Field("text", \.text), make: { Memo(key: $0, serverID: $1, name: $2, text: $3) })
+    static let entityMapping = EntityMapping(table: "memo", keys: ["serverID": ["serverID"], "name": ["name"]])
+  }
+
+  @Test(
+    "A record that was made on both sides under one name is one, and what differs is a conflict",
+    arguments: ["mine", "theirs", nil], [false, true])
+  func sameName(_ text: String?, _ isLost: Bool) async throws {
+    let (server, queue) = (
+      ModelServer(["memos": isLost ? "[]" : #"[{"id": 9, "name": "x", "text": "theirs"}]"#]), try DatabaseQueue()
+    )
+    try await queue.write { db in
+      try db.execute(
+        sql:
+          "CREATE TABLE memo (key INTEGER PRIMARY KEY, serverID INTEGER UNIQUE, name TEXT NOT NULL UNIQUE, text TEXT)")
+    }
+    let entities = try EntityStore(queue, Memo.self)
+    var configuration = RemoteConfiguration(
+      baseURL: server.base, mappers: EntityMapper(Memo.self, keys: ["serverID": "id"]), transport: server)
+    configuration.retry = .none
+    let remote = try await RemoteStore(entities, configuration)
+    var memo = Memo(key: 1, serverID: nil, name: "x", text: isLost ? "theirs" : text)
+    try await entities.save(memo)
+    if isLost {
+      // Its answer got lost, and it was edited after that.
+      server.state.withLock { state in
+        state.idOfNew = { _ in 9 }
+        state.fault = { $0.method == "POST" ? .answerLost : nil }
+      }
+      await #expect(throws: RemoteError.self) { try await remote.send() }
+      server.state.withLock { $0.fault = nil }
+      memo.text = text
+      try await entities.save(memo)
+    }
+    try await remote.refresh(Memo.self)
+    let expected = isLost ? text : text ?? "theirs"
+    #expect(try await entities.fetchAll(Memo.all()) == [Memo(key: 1, serverID: 9, name: "x", text: expected)])
+    let conflicts = try await remote.conflicts()
+    #expect(conflicts.map(\.server) == (text == "mine" && !isLost ? ["theirs"] : []))
+    for conflict in conflicts { try await remote.resolve(conflict, .local) }
+    try await remote.send()
+    #expect(server.count("memos") == 1)
+    #expect(server.json("memos", "9")?["text"]?.stringValue == expected)
+    #expect(try await remote.changes().isEmpty)
+  }
 }

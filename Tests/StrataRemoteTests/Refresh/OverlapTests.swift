@@ -168,4 +168,46 @@ struct OverlapTests {
     #expect(posted.withLock { $0.count } == 1)
     #expect(try await desk.office.todos() == [Todo(myId: "9", title: "Again")])
   }
+
+  @Test("Two stores on one file that send, refresh and edit at once lose nothing and send nothing twice")
+  func twoStores() async throws {
+    let file = FileManager.default.temporaryDirectory.appendingPathComponent("strata-two-\(UUID().uuidString).sqlite")
+    defer { try? FileManager.default.removeItem(at: file) }  // What is left of a test is the system's to remove.
+    let server = ModelServer(["todos": Self.two, "projects": "[]"])
+    func open() async throws -> Office {
+      var configuration = GRDB.Configuration()
+      configuration.busyMode = .timeout(20)
+      return try await Office(server, writer: DatabaseQueue(path: file.path, configuration: configuration))
+    }
+    let offices = [try await open(), try await open()]
+    try await offices[0].remote.refresh(Todo.self)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for (number, office) in offices.enumerated() {
+        group.addTask {
+          for round in 0..<8 {
+            try await office.entities.save(Todo(myId: "n\(number)-\(round)", title: "new \(number) \(round)"))
+            let column = number == 0 ? "title" : "desc"
+            try await office.writer.write { db in
+              try db.execute(
+                sql: "UPDATE todo SET \(column) = ? WHERE myId = '1'", arguments: ["\(number) \(round)"])
+            }
+            try await office.remote.send()
+            try await office.remote.refresh(Todo.self)
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    for office in offices + offices {
+      try await office.remote.send()
+      try await office.remote.refresh(Todo.self)
+    }
+    #expect(try await offices[0].remote.changes().isEmpty)
+    let titles = try await offices[0].todos().map(\.title).sorted()
+    let made = (0..<2).flatMap { number in (0..<8).map { "new \(number) \($0)" } }
+    #expect(titles == (["0 7", "Sand"] + made).sorted())
+    #expect(server.count("todos") == titles.count)
+    #expect(server.json("todos", "1")?["title"] == "0 7")
+    #expect(server.json("todos", "1")?["description"] == "1 7")
+  }
 }

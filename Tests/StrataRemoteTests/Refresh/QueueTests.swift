@@ -63,6 +63,18 @@ struct QueueTests {
     #expect(office.server.json("projects", "a") == nil)
   }
 
+  @Test("What led to it and is gone at the server does not hold up its deletion")
+  func movedAndGone() async throws {
+    let office = try await Self.office()
+    try await office.edit("1") { $0.projectID = "b" }
+    try await office.writer.write { db in try db.execute(sql: "DELETE FROM project WHERE myId = 'a'") }
+    office.server.delete("todos", "1")
+    let sending = try await office.remote.send()
+    #expect((sending.sent, sending.refused, sending.waiting) == (2, 1, 0))
+    #expect(office.server.json("projects", "a") == nil)
+    #expect(try await office.remote.changes().map(\.status) == [404])
+  }
+
   private static func people(_ json: String = "[]") async throws
     -> (ModelServer, DatabaseQueue, EntityStore, RemoteStore)
   {

@@ -77,7 +77,7 @@ final class SyncSimulation {
     let client = clients[random.below(2)]
     setFault()
     defer { server.state.withLock { $0.fault = nil } }
-    let step = random.below(12)
+    let step = random.below(15)
     if Self.isTraced { print("— step \(step) of client \(clients.firstIndex { $0 === client } ?? 0)") }
     switch step {
     case 0, 1, 2: try await edit(client)
@@ -85,10 +85,15 @@ final class SyncSimulation {
     case 4: try await delete(client)
     case 5: try await editServer()
     case 6, 7:
-      try await tolerant { try await client.office.remote.refresh(Project.self) }
+      let projectsFirst = chance(50)
+      if projectsFirst { try await tolerant { try await client.office.remote.refresh(Project.self) } }
       try await tolerant { try await client.office.remote.refresh(Todo.self) }
+      if !projectsFirst { try await tolerant { try await client.office.remote.refresh(Project.self) } }
     case 8, 9: try await tolerant { try await client.office.remote.send() }
     case 10: try await interrupted(client)
+    case 11: try await deleteProject(client)
+    case 12: try await sendRefused(client)
+    case 13: try await overlapping(client)
     default: client.office = try await open(client.file)
     }
     note()
@@ -151,12 +156,7 @@ final class SyncSimulation {
 
   /// Runs what may fail by a fault, and by nothing else.
   private func tolerant<T>(_ body: () async throws -> T) async throws {
-    do { _ = try await body() } catch let error as RemoteError {
-      let expected: Set<RemoteError.Code> = [.notConnected, .cutOff, .timedOut, .unavailable, .invalidBody]
-      guard expected.contains(error.code) else {
-        throw Failure(description: "seed \(seed): \(error)")
-      }
-    } catch is CancellationError {}
+    try await tolerantly { _ = try await body() }
   }
 
   private func edit(_ client: Client) async throws {
@@ -214,6 +214,63 @@ final class SyncSimulation {
     try await client.office.writer.write { db in _ = try Todo.filter(Column("myId") == todo.myId).deleteAll(db) }
     client.givenUp[todo.title, default: []].insert("*")
     for other in clients { other.givenUp[todo.title, default: []].insert("deleted") }
+  }
+
+  /// Deletes a project, and with it the todos in it, after some of these were moved out of it.
+  private func deleteProject(_ client: Client) async throws {
+    let known = try await client.office.entities.fetchAll(Project.all())
+    guard !known.isEmpty, chance(40) else { return }
+    let project = known[random.below(known.count)]
+    if chance(30) { try await client.office.entities.save(Project(myId: project.myId, name: project.name)) }
+    let todos = try await client.office.todos().filter { $0.projectID == project.myId }
+    for todo in todos {
+      if chance(50) {
+        try await client.office.edit(todo.myId) { $0.projectID = nil }
+      } else {
+        for other in clients { other.givenUp[todo.title, default: []].insert("deleted") }
+      }
+    }
+    for other in clients { other.givenUp[project.name, default: []].insert("deleted") }
+    try await client.office.writer.write { db in _ = try Project.filter(Column("myId") == project.myId).deleteAll(db) }
+  }
+
+  /// Sends while the server refuses some of it, and then lets it go again or takes it back.
+  private func sendRefused(_ client: Client) async throws {
+    let kind = ["POST", "PATCH", "DELETE"][random.below(3)]
+    let status = [403, 409, 422][random.below(3)]
+    server.state.withLock { $0.refuses = { $0.method == kind ? status : nil } }
+    defer { server.state.withLock { $0.refuses = nil } }
+    let remote = client.office.remote
+    try await tolerant { try await remote.send() }
+    for change in try await remote.changes() where change.state == .refused {
+      if chance(60) {
+        try await remote.retry(change)
+      } else if chance(50) {
+        try await takeBack(change, client)
+      }
+    }
+  }
+
+  private func takeBack(_ change: RemoteChange, _ client: Client) async throws {
+    if change.entity == "Todo", let title = try await client.office.todo(change.record)?.title {
+      client.givenUp[title, default: []].insert("discarded")
+    } else if change.kind == .insert,
+      let project = try await client.office.entities.fetchOne(Project.filter(Column("myId") == change.record))
+    {
+      client.givenUp[project.name, default: []].insert("discarded")
+    }
+    do { try await client.office.remote.discard(change) } catch let error as RemoteError where error.code == .store {
+      // Rows lead to it.
+    }
+  }
+
+  /// Sends and refreshes at the same time.
+  private func overlapping(_ client: Client) async throws {
+    let remote = client.office.remote
+    async let sent: Void = tolerantly { _ = try await remote.send() }
+    async let todos: Void = tolerantly { _ = try await remote.refresh(Todo.self) }
+    async let projects: Void = tolerantly { _ = try await remote.refresh(Project.self) }
+    _ = try await (sent, todos, projects)
   }
 
   private func editServer() async throws {
@@ -275,11 +332,13 @@ final class SyncSimulation {
 
   private func settle() async throws {
     server.state.withLock { $0.fault = nil }
-    for _ in 0..<12 {
+    for round in 0..<12 {
       for client in clients {
         client.office = try await open(client.file)
         let remote = client.office.remote
-        for change in try await remote.changes() where change.state != .refused { try await remote.retry(change) }
+        for change in try await remote.changes() where change.state != .refused || round == 0 {
+          try await remote.retry(change)
+        }
         try await remote.refresh(Project.self)
         try await remote.refresh(Todo.self)
         for conflict in try await remote.conflicts() {
@@ -324,7 +383,9 @@ final class SyncSimulation {
           throw Failure(description: "seed \(seed), client \(number): \(todo) is not \(json)")
         }
         // It is in a project that somebody put it into, whatever keys both had since.
-        let project = json["project_id"]?.stringValue
+        var project = json["project_id"]?.stringValue
+        // One that somebody deleted is no longer there to be led to.
+        if let known = project, server.json("projects", known) == nil { project = nil }
         let name = project.map { server.json("projects", $0)?["name"]?.stringValue ?? "none" }
         guard project == todo.projectID, name.map({ projects[todo.title]?.contains($0) ?? false }) ?? true else {
           throw Failure(description: "seed \(seed), client \(number): \(todo) is in \(name ?? "none") at the server")
@@ -366,4 +427,12 @@ final class SyncSimulation {
       }
     }
   }
+}
+
+/// Runs what may fail by a fault, and by nothing else.
+private func tolerantly(_ body: () async throws -> Void) async throws {
+  do { try await body() } catch let error as RemoteError {
+    let expected: Set<RemoteError.Code> = [.notConnected, .cutOff, .timedOut, .unavailable, .invalidBody]
+    guard expected.contains(error.code) else { throw SyncSimulation.Failure(description: "\(error)") }
+  } catch is CancellationError {}
 }

@@ -126,9 +126,9 @@ final class ModelServer: HTTPTransport {
         url: request.url)
     }
     guard let list = parts.first, state.lists[list] != nil else { return response(404) }
-    if let status = state.refuses?(request) { return response(status) }
     let key = request.headers["Idempotency-Key"].map { $0 + request.method }
     if let key, let known = state.answers[key] { return known }
+    if let status = state.refuses?(request) { return response(status) }
     let result = change(request, list, parts, &state, response)
     if let key, result.status < 300 { state.answers[key] = result }
     return result
