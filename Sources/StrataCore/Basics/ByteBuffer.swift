@@ -201,7 +201,7 @@ package struct ByteBuffer: ~Copyable {
     UInt64(littleEndian: base.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
   }
 
-  /// A 32-bit hash of the bytes. Only finds strings inside one buffer; it is never stored.
+  /// A 32-bit hash of the bytes. It is never stored, but decides which strings a body refers to (Docs/Format.md, section 5).
   ///
   /// Sixteen bytes a step, both halves of whose product count; the last step may lie over the one before.
   @inline(__always)

@@ -1,6 +1,7 @@
 /// Finds the number under which a string was already written (stringref, tag 25, counts all strings that are
 /// long enough).
 ///
+/// Which strings are found decides the bytes, so the whole of this is part of the format (Docs/Format.md, section 5).
 /// The strings themselves stay in the output: a slot holds a place there, so nothing is copied.
 package struct StringIndex: ~Copyable {
   private struct Slot {

@@ -46,6 +46,54 @@ enum GoldenGraphs {
     return parent
   }
 
+  final class Club: DescribedModel {
+    var members: Set<Member>
+    var years: [Int: Member]
+
+    init(members: Set<Member> = [], years: [Int: Member] = [:]) {
+      self.members = members
+      self.years = years
+    }
+
+    static let fields = Fields(
+      Club.self, name: "Club", version: 1, Field("members", \.members, default: []),
+      Field("years", \.years, default: [:]), make: { Club(members: $0, years: $1) })
+  }
+
+  final class Member: DescribedModel, Hashable {
+    let name: String
+    var mentor: Member?
+    weak var club: Club?
+
+    init(name: String, mentor: Member? = nil, club: Club? = nil) {
+      self.name = name
+      self.mentor = mentor
+      self.club = club
+    }
+
+    static let fields = Fields(
+      Member.self, name: "Member", version: 1, Field("name", \.name), Field("mentor", \.mentor),
+      Field("club", \.club, archive: .conditional), make: { Member(name: $0, mentor: $1, club: $2) })
+
+    static func == (left: Member, right: Member) -> Bool { left === right }
+    func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+  }
+
+  /// A set of objects that only those differ in which they refer to, and a dictionary that leads to some first.
+  static func club() -> Club {
+    let (ada, ben) = (Member(name: "Ada"), Member(name: "Ben"))
+    let club = Club()
+    let alone = Member(name: "Kim", club: club)
+    let members = [
+      alone, Member(name: "Kim", mentor: ben, club: club), Member(name: "Kim", mentor: ada, club: club),
+      Member(name: "Kim", mentor: alone, club: club),
+    ]
+    ada.mentor = members[3]
+    club.members = Set(members)
+    club.years = [300: ben, 2001: ada, -1: members[1], 7: alone]
+    return club
+  }
+
   /// A class with two superclasses, each with a version.
   static func hierarchy() -> ObjectGraph {
     var puppy = ModelRecord(

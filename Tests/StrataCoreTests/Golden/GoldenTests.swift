@@ -9,7 +9,7 @@ import Testing
 struct GoldenTests {
   static let names = [
     "person-v1", "person-v2", "person-v3", "person-v4", "everything-v1", "payment-v2", "document", "people-v4",
-    "family-v1", "hierarchy", "numbers", "stream",
+    "family-v1", "hierarchy", "numbers", "club-v1", "shapes", "stream",
   ]
 
   /// What each archive is made of.
@@ -36,6 +36,8 @@ struct GoldenTests {
         JSONReader().read(
           Data(#"{"big": 18446744073709551615, "list": [1, 2.5, "text", null, true], "nested": {"a": {}}}"#.utf8)))
     case "family-v1": return try encoder.encode(GoldenGraphs.family())
+    case "club-v1": return try encoder.encode(GoldenGraphs.club())
+    case "shapes": return try encoder.encode(shapes())
     case "hierarchy":
       return try encoder.encode(GoldenGraphs.hierarchy(), typeName: "Puppy", modelVersion: 1)
     case "numbers":
@@ -52,6 +54,16 @@ struct GoldenTests {
     }
   }
 
+  /// More shapes than have numbers of their own, each twice, and sets and maps with keys of several kinds.
+  private static func shapes() -> ArchiveValue {
+    let records = (0..<300).map { number in
+      ArchiveValue.record(ModelRecord(typeName: "Shape", modelVersion: number, fields: [("side", .integer(number))]))
+    }
+    let mixed: [ArchiveValue] = ["b", 1, .data(Data("b".utf8)), 300, -1, [1], records[299], records[0], 1.5, "aa"]
+    let map = ArchiveValue.map(mixed.map { ArchiveValue.MapEntry(key: $0, value: .array([$0])) })
+    return .array([.set(mixed), map, .array(records), .array(records)])
+  }
+
   /// A value that JSON can hold: of a graph the objects in their order, and the root, with `{"reference": n}`; of a map its
   /// pairs, whatever the writer makes of maps.
   private static func plain(_ value: ArchiveValue) -> ArchiveValue {
@@ -59,6 +71,7 @@ struct GoldenTests {
     case .graph(let graph): ["objects": .array(graph.objects.map(plain)), "root": plain(graph.root)]
     case .reference(let number): ["reference": .integer(number)]
     case .array(let elements): .array(elements.map(plain))
+    case .set(let elements): .array(elements.map(plain))
     case .map(let entries): .array(entries.map { [plain($0.key), plain($0.value)] })
     case .object(let object): .object(ArchiveObject(object.entries.map { .init(key: $0.key, value: plain($0.value)) }))
     case .record(let record):
@@ -108,6 +121,15 @@ struct GoldenTests {
     #expect(family.favourite === family.children[1])
     #expect(family.children[0].sibling === family.children[1] && family.children[1].sibling === family.children[0])
     family.children[0].sibling = nil
+  }
+
+  @Test("A set of objects is ordered by what they hold")
+  func club() throws {
+    let club = try ArchiveDecoder().decode(GoldenGraphs.Club.self, from: archive("club-v1"))
+    #expect(club.members.map(\.name) == ["Kim", "Kim", "Kim", "Kim"])
+    #expect(Set(club.members.map { $0.mentor?.name }) == ["Ada", "Ben", "Kim", nil])
+    #expect(club.members.allSatisfy { $0.club === club })
+    #expect(club.years[2001]?.name == "Ada" && club.years[-1]?.mentor?.name == "Ben")
   }
 
   @Test("The released stream holds its models")
