@@ -6,6 +6,7 @@ internal import StrataStore
 struct StoredConflict {
   private let number: Int64
   private let account: String
+  private let catalog: RemoteCatalog
   private let entity: MappedEntity
   private let field: MappedEntity.Field
   private let record: DatabaseValue
@@ -20,6 +21,7 @@ struct StoredConflict {
     guard let entity = catalog[row["entity"]], let field = entity.field(column: row["field"]) else { return nil }
     let record: DatabaseValue = row["record"]
     guard let values = try entity.row(record, db) else { return nil }
+    self.catalog = catalog
     self.entity = entity
     self.field = field
     self.record = record
@@ -49,7 +51,9 @@ struct StoredConflict {
     let changes = try LocalChanges(db)
     switch resolution {
     case .local: break
-    case .server: try set(entity.replacing(part, of: local, in: field, by: server), db)
+    case .server:
+      try checkTarget(db)
+      try set(entity.replacing(part, of: local, in: field, by: server), db)
     case .value(let value):
       guard case .attribute(let place) = field.source else {
         throw RemoteError(.store, "a reference is resolved by one of the sides", entity: entity.name)
@@ -66,6 +70,16 @@ struct StoredConflict {
     try db.execute(
       cached: "UPDATE strata_remote_changes SET not_before = NULL WHERE entity = ? AND record = ?",
       [entity.name, record])
+  }
+
+  /// Refuses the server's reference to a record that was deleted here.
+  private func checkTarget(_ db: Database) throws {
+    guard let number = field.target, let target = catalog.entity(ofType: number), !server.isNull else { return }
+    guard try target.row(server, db) == nil else { return }
+    throw RemoteError(
+      .store,
+      "the server's value leads to a record that is not here; discard its deletion, or resolve by the local value",
+      entity: entity.name)
   }
 
   private func set(_ value: DatabaseValue, _ db: Database) throws {

@@ -92,6 +92,31 @@ struct RefreshTests {
     #expect(try await office.todos().map(\.myId) == ["1", "new"])
   }
 
+  @Test(
+    "The server's reference to a record that was deleted here is refused, with what to do, until the deletion is taken back"
+  )
+  func conflictAboutDeletedRecord() async throws {
+    let office = try await Office(
+      ModelServer([
+        "projects": #"[{"id": "p", "name": "P"}, {"id": "q", "name": "Q"}]"#, "todos": #"[{"id": "1", "title": "a"}]"#,
+      ]))
+    try await office.remote.refresh(Project.self)
+    try await office.remote.refresh(Todo.self)
+    try await office.writer.write { db in _ = try Project.filter(Column("myId") == "p").deleteAll(db) }
+    try await office.edit("1") { $0.projectID = "q" }
+    office.server.edit("todos", "1", #"{"project_id": "p"}"#)
+    try await office.remote.refresh(Todo.self)
+    let conflict = try #require(try await office.remote.conflicts().first)
+    let error = await #expect(throws: RemoteError.self) { try await office.remote.resolve(conflict, .server) }
+    #expect(error?.code == .store && error?.reason.contains("discard its deletion") ?? false)
+    #expect(try await office.todo("1")?.projectID == "q")
+    let deletion = try #require(try await office.remote.changes().first { $0.kind == .delete })
+    try await office.remote.discard(deletion)
+    try await office.remote.refresh(Project.self)
+    try await office.remote.resolve(conflict, .server)
+    #expect(try await office.todo("1")?.projectID == "p")
+  }
+
   @Test("What both sides changed is a conflict, which waits and is not sent until it is resolved")
   func conflicts() async throws {
     let office = try await Office(ModelServer(["todos": Self.tasks]))

@@ -348,7 +348,12 @@ final class SyncSimulation {
             let title = try await client.office.todo(record)?.title ?? ""
             client.givenUp[title, default: []].insert("description")
           }
-          try await remote.resolve(conflict, takesServer ? .server : .local)
+          do { try await remote.resolve(conflict, takesServer ? .server : .local) } catch let error as RemoteError
+            where error.code == .store && takesServer && conflict.key == "projectID"
+          {
+            // The project was deleted here.
+            try await remote.resolve(conflict, .local)
+          }
         }
         try await remote.send()
         note()
