@@ -73,8 +73,10 @@ package final class JSONPlan: Sendable {
   let entries: [Entry]
   /// The fields that one key of the object holds.
   let table: [ExactKey: [Int]]
-  /// The first keys of all paths that are read, where the whole is not.
-  let knownKeys: Set<ExactKey>
+  /// What the paths lead to that are read.
+  let read: JSONHeld
+  /// What the paths lead to that are read or written.
+  let held: JSONHeld
   let readsWhole: Bool
   /// Whether what is read must be an object.
   let needsObject: Bool
@@ -106,7 +108,8 @@ package final class JSONPlan: Sendable {
     let read = entries.filter(\.json.isRead)
     let firstKeys = Self.firstKeys(read)
     needsObject = firstKeys != nil
-    knownKeys = firstKeys ?? Set(read.flatMap(\.paths).compactMap(\.firstKey))
+    self.read = JSONHeld(read.flatMap(\.paths))
+    held = JSONHeld(read.flatMap(\.paths) + entries.filter(\.json.isWritten).flatMap(\.writtenPaths))
     readsWhole = read.contains { if case .whole = $0.source { true } else { false } }
     isPlain = entries.allSatisfy { $0.keyPath != nil && $0.json.isWritten && $0.json.nulls == nil }
     keys = JSONKeys(entries.map(\.keyPath))
