@@ -66,6 +66,7 @@ public struct JSONAdapter<Root: Archivable>: Sendable {
       try schema.check()
       if let problem = catalog.problem(ofName: schema.name) { throw problem }
       if let problem = plan(of: schema).problem { errors.append(problem) }
+      errors += JSONPlanCheck.substituteProblems(of: plan(of: schema), in: context(.first, finishesModels: false))
       if let problem = schema.jsonTaggingProblem { errors.append(problem) }
     }
     if unknownKeys == .capture, let root = Root.rootSchema, root.cases.isEmpty, !root.keepsUnknownFields {

@@ -111,10 +111,10 @@ package final class JSONPlan: Sendable {
     self.read = JSONHeld(read.flatMap(\.paths))
     held = JSONHeld(read.flatMap(\.paths) + entries.filter(\.json.isWritten).flatMap(\.writtenPaths))
     readsWhole = read.contains { if case .whole = $0.source { true } else { false } }
-    isPlain = entries.allSatisfy { $0.keyPath != nil && $0.json.isWritten && $0.json.nulls == nil }
+    problem = JSONPlanCheck.problem(typeName, entries, mapping, fields)
+    isPlain = problem == nil && entries.allSatisfy { $0.keyPath != nil && $0.json.isWritten && $0.json.nulls == nil }
     keys = JSONKeys(entries.map(\.keyPath))
     otherKeys = Self.firstKeys(read.filter { $0.keyPath == nil })
-    problem = JSONPlanCheck.problem(typeName, entries, mapping, fields)
     layout = JSONLayout(fields.map(\.key), typeName, entries, problem)
   }
 
