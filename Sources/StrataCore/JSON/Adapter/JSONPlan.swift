@@ -156,7 +156,12 @@ package final class JSONPlan: Sendable {
   func locate(_ error: any Error, _ place: Int, input: (any Sendable)? = nil) -> ArchiveError {
     guard entries.indices.contains(place) else { return ArchiveError.wrap(error).inType(typeName) }
     let entry = entries[place]
-    return ArchiveError.wrap(error).about(input).prefixed(by: .key(entry.field.key), json: entry.components)
-      .inType(typeName)
+    let known = ArchiveError.wrap(error)
+    // Of an array or an object the part counts that the error is about. A transformer's paths are its own.
+    let value = entry.json.transform == nil ? input as? ArchiveValue : nil
+    return known.about(value.map { $0.part(along: known.jsonPath) } ?? input).prefixed(
+      by: .key(entry.field.key), json: entry.components
+    )
+    .inType(typeName)
   }
 }
