@@ -60,6 +60,7 @@ struct JSONKeys: Sendable {
     if let failure {
       let found = object.element(at: failure.place).kindName
       throw error(.typeMismatch, "found \(found) where an object is expected", failure, object, plan)
+        .about(object.element(at: failure.place).refused)
     }
     if isOneToOne { return places }
     return entryOfField.map { $0 < 0 ? -1 : places[$0] }

@@ -20,6 +20,8 @@ final class JSONLayout: Sendable {
   }
 
   let leaves: [Leaf]
+  /// The leaves at nodes that other leaves are below: what no field reads of the objects there.
+  let rests: [ExactKey: Int]
   /// The members of the object.
   let nodes: [JSONPathTree]
   /// The fields that make the whole object.
@@ -70,15 +72,18 @@ final class JSONLayout: Sendable {
         leaves.append(Leaf(index: index, key: entry.field.key, entry: entry, path: path))
       }
     }
+    var rests: [Leaf] = []
     if writesUnknownKeys, keys.count > entries.count {
       let known = Set(entries.map { ExactKey($0.field.key) })
+      let shared = Set(leaves.compactMap { $0.path.steps.count > 1 ? $0.path.firstKey : nil })
       for (index, key) in keys.enumerated() where !known.contains(ExactKey(key)) {
-        leaves.append(Leaf(index: index, key: key, entry: nil, path: JSONPath(key: key)))
+        let leaf = Leaf(index: index, key: key, entry: nil, path: JSONPath(key: key))
+        if shared.contains(ExactKey(key)) { rests.append(leaf) } else { leaves.append(leaf) }
       }
     }
     nodes = JSONPathTree.nodes(leaves.enumerated().map { ($0, $1.path.steps[...]) })
     isPlain =
-      whole.isEmpty && tagging == nil
+      whole.isEmpty && rests.isEmpty && tagging == nil
       && leaves.allSatisfy { leaf in
         (leaf.isPlain || leaf.entry?.json.transform == nil && leaf.entry?.json.nulls == .null)
           && leaf.path.steps.allSatisfy { if case .key = $0 { true } else { false } }
@@ -93,7 +98,9 @@ final class JSONLayout: Sendable {
     fieldCount = keys.count
     self.problem = problem ?? Self.problem(leaves, nodes, typeName)
     self.tagging = tagging
-    self.leaves = leaves
+    self.rests = Dictionary(
+      rests.enumerated().map { (ExactKey($1.key), leaves.count + $0) }, uniquingKeysWith: { first, _ in first })
+    self.leaves = leaves + rests
     self.whole = whole
   }
 
@@ -104,6 +111,13 @@ final class JSONLayout: Sendable {
         "JSON has one place for \(leaves[number].key) and \(leaves[other].key); give one of them another path",
         path: [.key(leaves[number].key)], typeName: typeName)
     }
+  }
+
+  /// The error for what no field reads, and is at the place of one or on the way there.
+  func inTheWay(_ leaf: Leaf) -> ArchiveError {
+    ArchiveError(
+      .invalidMapping, "JSON has one place for \(leaf.key) and for a field; give the field another path",
+      path: [.key(leaf.key)], typeName: typeName)
   }
 
   /// The error with a field before its path.

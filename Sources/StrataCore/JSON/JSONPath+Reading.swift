@@ -41,9 +41,66 @@ extension JSONPath {
     return current
   }
 
+  /// The place in a text of the value at the path, of keys and indices; `nil` where nothing is there. Null on the way is null.
+  ///
+  /// - Throws: ``ArchiveError`` as for a value, and with the code `invalidJSON` for a duplicate of a key on the way.
+  func place(in root: JSONElement) throws -> Int? {
+    var place = root.place
+    for (number, component) in components.enumerated() {
+      let element = root.element(at: place)
+      if element.isNull { return place }
+      let next: Int?
+      do { next = try element.onlyPlace(of: component) } catch {
+        throw element.located(error).prefixed(by: Array(components.prefix(number)))
+      }
+      guard let next else { return nil }
+      place = next
+    }
+    return place
+  }
+
   private static func mismatch(
     _ expected: String, _ found: ArchiveValue, _ path: [ArchiveError.PathComponent]
   ) -> ArchiveError {
     ArchiveError.mismatch(expected: expected, found: found.kind).about(found).prefixed(by: path)
+  }
+}
+
+extension JSONElement {
+  /// The place of a member or an element; `nil` where it is absent.
+  fileprivate func onlyPlace(of component: ArchiveError.PathComponent) throws -> Int? {
+    var found: Int?
+    switch component {
+    case .key(let key):
+      guard kind == .object else { throw mismatch("an object") }
+      try forEachMember { name, value in
+        guard ExactKey.isSame(name, key) else { return }
+        guard found == nil else {
+          throw ArchiveError(
+            .invalidJSON, "a duplicate key on a path; each may be there once", byteOffset: value.byteOffset)
+        }
+        found = value.place
+      }
+    case .index(let index):
+      guard kind == .array else { throw mismatch("an array") }
+      var number = 0
+      try forEachElement { element in
+        if number == index { found = element.place }
+        number += 1
+      }
+    }
+    return found
+  }
+}
+
+extension ArchiveValue {
+  /// What a path leads to, as far as that is there.
+  func part(along path: [ArchiveError.PathComponent]) -> ArchiveValue {
+    var part = self
+    for component in path {
+      guard part.takes(component), let next = part[component] else { break }
+      part = next
+    }
+    return part
   }
 }

@@ -13,6 +13,9 @@ final class JSONPathTree: Sendable {
   /// The first number of all paths that end here or below.
   var firstLeaf: Int { min(leaves.first ?? .max, children.lazy.map(\.firstLeaf).min() ?? .max) }
 
+  /// A step with nothing below.
+  convenience init(_ step: JSONPath.Step) { self.init([(0, [step])]) }
+
   private init(_ paths: [Path]) {
     step = paths.first?.steps.first ?? .each
     leaves = paths.filter { $0.steps.count == 1 }.map(\.number)

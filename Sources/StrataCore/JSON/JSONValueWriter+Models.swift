@@ -5,7 +5,11 @@ extension JSONValueWriter {
     if layout.isSame, fields == nil, writing.nulls == .null { return .fields(record.shape, record.values) }
     let values = try values(of: record, layout, layout.leaves, fields)
     guard layout.whole.isEmpty else { return try contents(of: record, layout, values, fields) }
-    return .members(members(layout.nodes, values), layout)
+    let members = try members(layout.nodes, values, layout) { node in
+      guard case .key(let key) = node.step, let leaf = layout.rests[ExactKey(key)] else { return nil }
+      return values[leaf].map { ($0, leaf) }
+    }
+    return .members(Self.withGaps(members), layout)
   }
 
   /// What is written of each leaf; `nil` for nothing.
@@ -44,21 +48,50 @@ extension JSONValueWriter {
     return transform.isUntyped ? try write(json(value)) : try write(value)
   }
 
+  /// What no field reads of a container, and the number of its leaf.
+  private typealias Rest = (value: ArchiveValue, leaf: Int)
+
   /// The members that have something to write. Containers appear with the first value in them.
-  private func members(_ nodes: [JSONPathTree], _ values: [ArchiveValue?]) -> [JSONFrame.Member] {
+  ///
+  /// - Parameter restAt: gives what no field reads of the value at a node.
+  private func members(
+    _ nodes: [JSONPathTree], _ values: [ArchiveValue?], _ layout: JSONLayout, restAt: (JSONPathTree) -> Rest?
+  ) throws -> [JSONFrame.Member] {
     var members: [JSONFrame.Member] = []
     for node in nodes {
       let content: JSONFrame.Member.Content
+      let rest = restAt(node).flatMap { $0.value.isNull ? nil : $0 }
       if let leaf = node.leaves.first {
+        if let rest { throw Self.inTheWay(rest, layout) }
         guard let value = values[leaf] else { continue }
         content = .value(value, leaf)
       } else {
-        let inside = self.members(node.children, values)
+        let inside = try self.members(node, rest, values, layout)
         guard !inside.isEmpty || writing.keepsContainers && node.isObject else { continue }
         content = .group(inside)
       }
       members.append(JSONFrame.Member(node: node, content: content))
     }
+    return members
+  }
+
+  /// The members of the container at a node, and what no field reads of it after them.
+  private func members(
+    _ node: JSONPathTree, _ rest: Rest?, _ values: [ArchiveValue?], _ layout: JSONLayout
+  ) throws -> [JSONFrame.Member] {
+    var members = try members(node.children, values, layout) { child in
+      guard let rest else { return nil }
+      switch child.step {
+      case .key(let key): return rest.value[key].map { ($0, rest.leaf) }
+      case .index(let index): return rest.value[.index(index)].map { ($0, rest.leaf) }
+      case .each: return nil
+      }
+    }
+    if let rest { members += try Self.members(of: rest, besides: node.children, layout) }
+    return Self.withGaps(members)
+  }
+
+  private static func withGaps(_ members: [JSONFrame.Member]) -> [JSONFrame.Member] {
     guard let first = members.first?.node, !first.isKey else { return members }
     // What is left out of an array is null there, since the indices of the others count.
     var elements: [JSONFrame.Member] = []
@@ -69,6 +102,32 @@ extension JSONValueWriter {
       elements.append(member)
     }
     return elements
+  }
+
+  /// The members of a rest that are at no node.
+  private static func members(
+    of rest: Rest, besides nodes: [JSONPathTree], _ layout: JSONLayout
+  ) throws -> [JSONFrame.Member] {
+    let keys = Set(nodes.compactMap { if case .key(let key) = $0.step { ExactKey(key) } else { nil } })
+    let indices = Set(nodes.compactMap { if case .index(let index) = $0.step { index } else { nil } })
+    switch rest.value {
+    case .object(let object) where indices.isEmpty:
+      return object.entries.compactMap { entry in
+        if keys.contains(ExactKey(entry.key)) { return nil }
+        return JSONFrame.Member(node: JSONPathTree(.key(entry.key)), content: .value(entry.value, rest.leaf))
+      }
+    case .array(let elements) where keys.isEmpty:
+      return elements.enumerated().compactMap { index, element in
+        // A null is what a field holds, or a gap; behind them all it is an element.
+        if element.isNull && index < elements.count - 1 || indices.contains(index) { return nil }
+        return JSONFrame.Member(node: JSONPathTree(.index(index)), content: .value(element, rest.leaf))
+      }
+    default: throw inTheWay(rest, layout)
+    }
+  }
+
+  private static func inTheWay(_ rest: Rest, _ layout: JSONLayout) -> ArchiveError {
+    layout.inTheWay(layout.leaves[rest.leaf])
   }
 
   /// The object of a model that has fields which are the whole of it. They come first: the others are more precise.
@@ -85,12 +144,17 @@ extension JSONValueWriter {
         for entry in object.entries { try target.set(entry.value, at: [.key(entry.key)]) }
       } catch { throw layout.located(error, leaf) }
     }
-    for (leaf, value) in zip(layout.leaves, values) {
+    // What no field reads of an object comes before the fields in it.
+    let order = layout.rests.values.sorted() + layout.leaves.indices.dropLast(layout.rests.count)
+    for (leaf, value) in order.map({ (layout.leaves[$0], values[$0]) }) {
       guard let value else {
         if writing.keepsContainers { try target.addObjects(leaf.path.steps.dropLast()) }
         continue
       }
       do {
+        if layout.rests[ExactKey(leaf.key)] != nil, leaf.entry == nil, !value.isContainer {
+          throw layout.inTheWay(leaf)
+        }
         try target.set(json(value), at: leaf.path.components[...]) { try ArchiveValue.container(.null, for: $1) }
       } catch { throw layout.located(error, leaf) }
     }
@@ -99,6 +163,13 @@ extension JSONValueWriter {
 }
 
 extension ArchiveValue {
+  fileprivate var isContainer: Bool {
+    switch self {
+    case .object, .array: true
+    default: false
+    }
+  }
+
   /// Makes the objects on a path of keys, as far as there is room for them.
   fileprivate mutating func addObjects(_ steps: ArraySlice<JSONPath.Step>) throws {
     var path: [ArchiveError.PathComponent] = []

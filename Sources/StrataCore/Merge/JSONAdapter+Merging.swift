@@ -33,7 +33,7 @@ extension JSONAdapter where Root: VersionedModel {
   public func merge(
     _ json: Data, into root: inout Root, base: Root? = nil, options: MergeOptions = MergeOptions()
   ) throws -> MergeReport {
-    try merge(parsed(json), into: &root, base: base, options: options)
+    try root.fold(.json(json), base, options, in: context(.first, finishesModels: false).json)
   }
 
   /// Merges a JSON object that was parsed before.

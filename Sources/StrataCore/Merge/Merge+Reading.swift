@@ -13,7 +13,10 @@ extension Merge {
       incoming.isWhole = true
       server = try graph.value(of: list)
     case .text(let text):
-      server = try part(PartText(reading: json).value(of: text, for: type), in: jsonContext)
+      let value = try PartText(reading: json).value(of: text, for: type)
+      do { server = try part(value, in: jsonContext) } catch {
+        throw JSONReader.refusingDuplicates(limits: json.limits).located(error, in: text)
+      }
     case .json(let value): server = try part(value, in: jsonContext)
     case .mergePatch(let data):
       let patch = try PartText(reading: json).value(of: data, for: type)

@@ -13,8 +13,9 @@ extension ReversibleTransformer where Input == String, Output == Date {
 
   /// Text and date in a format of Unicode's (UTS #35): `yyyy-MM-dd`.
   ///
-  /// Everything that the text depends on is pinned, so that it means the same on every machine. A day that its month
-  /// does not have is refused.
+  /// Everything that the text depends on is pinned, so that it means the same on every machine. A text that the date would
+  /// not be written as is refused, but for capitals and the spelling of zones: a day that its month does not have, a wrong
+  /// weekday, spaces around it, the year 24 for `yyyy`, 5 for `MM`.
   ///
   /// - Parameters:
   ///   - format: the pattern. An empty one is a mistake in the declaration.
@@ -27,16 +28,18 @@ extension ReversibleTransformer where Input == String, Output == Date {
     calendar: Calendar = Calendar(identifier: .gregorian), defaultDate: Date? = nil
   ) -> Self {
     let formatter = SharedFormatter {
-      var calendar = calendar
-      calendar.timeZone = timeZone
-      let formatter = DateFormatter()
-      formatter.calendar = calendar
-      formatter.locale = locale
-      formatter.timeZone = timeZone
-      formatter.dateFormat = format
-      formatter.isLenient = false
-      formatter.defaultDate = defaultDate
-      return formatter
+      StrictDateFormatter(format) { format in
+        var calendar = calendar
+        calendar.timeZone = timeZone
+        let formatter = DateFormatter()
+        formatter.calendar = calendar
+        formatter.locale = locale
+        formatter.timeZone = timeZone
+        formatter.dateFormat = format
+        formatter.isLenient = false
+        formatter.defaultDate = defaultDate
+        return formatter
+      }
     }
     var transformer = text(
       "the text is not a date of the format \(format)",

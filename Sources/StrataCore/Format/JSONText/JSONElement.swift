@@ -169,17 +169,28 @@ public struct JSONElement: ~Escapable {
     }
   }
 
+  /// The value as errors hold it.
+  package var refused: ArchiveValue? {
+    // Where the last of duplicates counts, nothing is refused.
+    try? lastValue().value
+  }
+
   /// The error for a value that is not what the type expects, with its place in the text.
   public func mismatch(_ expected: String) -> ArchiveError {
-    ArchiveError.mismatch(expected: expected, found: kindName, at: token.offset)
+    ArchiveError.mismatch(expected: expected, found: kindName, at: token.offset).about(refused)
   }
 
   /// An error with the place that its path leads to from here, as far as that is there; where it has none yet.
   package func located(_ error: any Error) -> ArchiveError {
     let known = ArchiveError.wrap(error)
     guard known.byteOffset == nil else { return known }
-    let token = tokens[place(along: known.jsonPath)]
-    return known.changed(byteOffset: token.offset)
+    let place = place(along: known.jsonPath)
+    let located = known.changed(byteOffset: tokens[place].offset)
+    switch known.code {
+    case .typeMismatch, .unknownCase, .rejected:
+      return known.input == nil ? located.about(element(at: place).refused) : located
+    default: return located
+    }
   }
 
   private func place(along path: [ArchiveError.PathComponent]) -> Int {

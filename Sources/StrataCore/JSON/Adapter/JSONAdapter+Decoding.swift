@@ -12,11 +12,11 @@ extension JSONAdapter {
   ///   `rejected` where a transformer or the model's own code refuses. ``ArchiveError/codingPath`` names the
   ///   properties, ``ArchiveError/jsonPath`` the place in JSON, ``ArchiveError/input`` the value there.
   public func decode(_ json: Data, at path: JSONPath? = nil, errors: JSONErrors = .first) throws -> Root {
-    guard path == nil else { return try withValue(of: json) { try decode($0, at: path, errors: errors) } }
-    do { return try made(of: json) } catch {
-      // Where there is one error, all of them are looked for.
-      guard errors == .collectAll, (error as? ArchiveError)?.code != .invalidJSON else { throw error }
-      return try withValue(of: json) { try decode($0, errors: errors) }
+    if let path, path.readsEach { return try withValue(of: json) { try decode($0, at: path, errors: errors) } }
+    return try withElement(of: json, at: path) { element, context in
+      do { return try make(element, in: context, errors) } catch {
+        throw ArchiveError.wrap(error).prefixed(by: path?.components ?? [])
+      }
     }
   }
 
@@ -38,7 +38,15 @@ extension JSONAdapter {
   public func decodeArray(
     _ json: Data, at path: JSONPath? = nil, onInvalid invalid: InvalidElements = .fail, errors: JSONErrors = .first
   ) throws -> [Root] {
-    try withValue(of: json) { try decodeArray($0, at: path, onInvalid: invalid, errors: errors) }
+    if let path, path.readsEach {
+      return try withValue(of: json) { try decodeArray($0, at: path, onInvalid: invalid, errors: errors) }
+    }
+    return try withElement(of: json, at: path) { array, context in
+      let stops = invalid == .fail && errors == .first
+      let (models, failures) = try elements(array, path?.components ?? [], stops: stops, errors, in: context)
+      if invalid == .fail, let error = ArchiveError.combined(failures) { throw error }
+      return models
+    }
   }
 
   /// Reads an array that was parsed before.
@@ -58,7 +66,12 @@ extension JSONAdapter {
   public func decodeArray(
     _ json: Data, at path: JSONPath? = nil, report: inout JSONArrayReport
   ) throws -> [Root] {
-    try withValue(of: json) { try decodeArray($0, at: path, report: &report) }
+    if let path, path.readsEach { return try withValue(of: json) { try decodeArray($0, at: path, report: &report) } }
+    let (models, failures) = try withElement(of: json, at: path) { array, context in
+      try elements(array, path?.components ?? [], stops: false, .collectAll, in: context)
+    }
+    report = JSONArrayReport(count: models.count + failures.count, failures: failures)
+    return models
   }
 
   /// Reads an array that was parsed before, and skips elements that cannot be read.
@@ -90,6 +103,54 @@ extension JSONAdapter {
     return (models, failures)
   }
 
+  private func elements(
+    _ array: JSONElement, _ path: [ArchiveError.PathComponent], stops: Bool, _ errors: JSONErrors,
+    in context: DecodingContext
+  ) throws -> ([Root], [ArchiveError]) {
+    guard array.kind == .array else { throw array.mismatch("an array").prefixed(by: path) }
+    var models: [Root] = []
+    models.reserveCapacity(array.elementCount)
+    var failures: [ArchiveError] = []
+    var place = try array.firstElement()
+    while place < array.end {
+      do { models.append(try make(array.element(at: place), in: context, errors)) } catch {
+        failures.append(ArchiveError.at(.index(models.count + failures.count), error).prefixed(by: path))
+        if stops { break }
+      }
+      place = array.place(after: place)
+    }
+    return (models, failures)
+  }
+
+  /// Calls `body` with the value at a path of a text, of keys and indices, and with a context to read it in.
+  private func withElement<R>(
+    of json: Data, at path: JSONPath?, _ body: (JSONElement, DecodingContext) throws -> R
+  ) throws -> R {
+    let context = context(.first)
+    context.budget.begin(fileSize: json.count)
+    return try reader.withRoot(of: json, depthLimit: ArchiveLimits().depth) { root in
+      guard let path else { return try body(root, context) }
+      guard let place = try path.place(in: root) else { throw Self.nothing(at: path) }
+      return try body(root.element(at: place), context)
+    }
+  }
+
+  /// Makes a model of a value in a text, and looks for all errors where there is one.
+  private func make(_ element: JSONElement, in context: DecodingContext, _ errors: JSONErrors) throws -> Root {
+    do {
+      return try context.checked {
+        do { return try Root.make(fromJSON: element, in: context) } catch { throw element.located(error) }
+      }
+    } catch {
+      guard errors == .collectAll, let first = error as? ArchiveError, ![.invalid, .invalidJSON].contains(first.code)
+      else { throw error }
+      // Keys that no field reads may be duplicates, and hide no error; those that one reads were refused before.
+      let value = try element.lastValue().value
+      do { _ = try made(value, in: self.context(.collectAll)) } catch { throw element.located(error) }
+      throw first
+    }
+  }
+
   /// Makes a model, and looks for all errors where there is one.
   private func make(_ value: ArchiveValue, in context: DecodingContext, _ errors: JSONErrors) throws -> Root {
     do { return try made(value, in: context) } catch {
@@ -110,10 +171,12 @@ extension JSONAdapter {
   /// The value at a path and the path of its errors.
   private func found(_ json: ArchiveValue, _ path: JSONPath?) throws -> (ArchiveValue, [ArchiveError.PathComponent]) {
     guard let path else { return (json, []) }
-    guard let value = try path.value(in: json) else {
-      throw ArchiveError(.missingValue, "the document has nothing at the path").prefixed(by: path.components)
-    }
+    guard let value = try path.value(in: json) else { throw Self.nothing(at: path) }
     return (value, path.components)
+  }
+
+  private static func nothing(at path: JSONPath) -> ArchiveError {
+    ArchiveError(.missingValue, "the document has nothing at the path").prefixed(by: path.components)
   }
 }
 

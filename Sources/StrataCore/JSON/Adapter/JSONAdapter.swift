@@ -66,6 +66,7 @@ public struct JSONAdapter<Root: Archivable>: Sendable {
       try schema.check()
       if let problem = catalog.problem(ofName: schema.name) { throw problem }
       if let problem = plan(of: schema).problem { errors.append(problem) }
+      errors += JSONPlanCheck.substituteProblems(of: plan(of: schema), in: context(.first, finishesModels: false))
       if let problem = schema.jsonTaggingProblem { errors.append(problem) }
     }
     if unknownKeys == .capture, let root = Root.rootSchema, root.cases.isEmpty, !root.keepsUnknownFields {
@@ -84,12 +85,12 @@ public struct JSONAdapter<Root: Archivable>: Sendable {
   func context(_ errors: JSONErrors, finishesModels: Bool = true) -> DecodingContext {
     let context = DecodingContext(
       limits: limits, source: .json, finishing: finishesModels ? .gathering(validates: validates) : .never)
-    context.json = JSONReading(plans: plans, unknownKeys: unknownKeys)
+    context.json = JSONReading(plans: plans, unknownKeys: unknownKeys, limits: limits)
     context.collectsErrors = errors == .collectAll
     return context
   }
 
-  private var reader: JSONReader { .refusingDuplicates(limits: limits) }
+  var reader: JSONReader { .refusingDuplicates(limits: limits) }
 
   func parsed(_ json: Data) throws -> ArchiveValue { try reader.read(json) }
 
@@ -99,9 +100,6 @@ public struct JSONAdapter<Root: Archivable>: Sendable {
     let value = try parsed(json)
     do { return try body(value) } catch { throw reader.located(error, in: json) }
   }
-
-  /// What a text holds, without a value in between where the mappings allow that.
-  func made(of json: Data) throws -> Root { try reader.read(Root.self, from: json, in: context(.first)) }
 
   // MARK: Writing
 

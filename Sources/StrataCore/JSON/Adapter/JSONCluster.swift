@@ -63,14 +63,14 @@ public struct JSONCluster<Result>: Sendable {
   /// - Throws: ``ArchiveError`` with the code `invalidJSON` where the text is no JSON, or an object in it has a key twice;
   ///   with the code `missingValue` where there is no tag, `unknownCase` where no variant has
   ///   it, `invalidMapping` where clusters send the document to each other without end, and what the variant throws.
-  public func decode(_ json: Data) throws -> Result { try decode(JSONReader.refusingDuplicates().read(json)) }
+  public func decode(_ json: Data) throws -> Result { try Self.withValue(of: json) { try decode($0) } }
 
   /// Reads a document that was parsed before.
   public func decode(_ json: ArchiveValue) throws -> Result { try decode(json, seen: []) }
 
   /// Reads an array of documents of any kinds, in its order.
   public func decodeArray(_ json: Data) throws -> [Result] {
-    try decodeArray(JSONReader.refusingDuplicates().read(json))
+    try Self.withValue(of: json) { try decodeArray($0) }
   }
 
   /// Reads an array that was parsed before. Unknown tags are left out where the cluster skips them; any other error is
@@ -87,6 +87,13 @@ public struct JSONCluster<Result>: Sendable {
     let results = try elements(json) { _, error in failures.append(error) }
     report = JSONArrayReport(count: results.count + failures.count, failures: failures)
     return results
+  }
+
+  /// Calls `body` with what a text holds. An error that it throws is given its place in the text.
+  private static func withValue<R>(of json: Data, _ body: (ArchiveValue) throws -> R) throws -> R {
+    let reader = JSONReader.refusingDuplicates()
+    let value = try reader.read(json)
+    do { return try body(value) } catch { throw reader.located(error, in: json) }
   }
 
   private func elements(_ json: ArchiveValue, _ failed: (Int, ArchiveError) throws -> Void) throws -> [Result] {

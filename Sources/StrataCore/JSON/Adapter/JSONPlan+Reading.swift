@@ -17,16 +17,10 @@ extension JSONPlan {
     var found = [ArchiveValue?](repeating: nil, count: entries.count)
     var slots = JSONSlots(values: [])
     if case .object(let object) = json {
-      let notesUnknown = context.json.unknownKeys != .ignore && !readsWhole
-      var unknown: [ArchiveObject.Entry] = []
       for entry in object.entries {
-        if let places = table[ExactKey(entry.key)] {
-          for place in places { found[place] = entry.value }
-        } else if notesUnknown, !knownKeys.contains(ExactKey(entry.key)) {
-          unknown.append(entry)
-        }
+        for place in table[ExactKey(entry.key)] ?? [] { found[place] = entry.value }
       }
-      if !unknown.isEmpty { try note(unknown, in: context, &slots) }
+      if context.json.unknownKeys != .ignore, !readsWhole { try noteUnknown(json, in: context, &slots) }
     } else if needsObject {
       throw ArchiveError.mismatch(expected: "a JSON object for \(typeName)", found: json.kind).about(json)
         .inType(typeName)
@@ -49,17 +43,19 @@ extension JSONPlan {
     return slots
   }
 
-  private func note(_ unknown: [ArchiveObject.Entry], in context: DecodingContext, _ slots: inout JSONSlots) throws {
+  private func noteUnknown(_ json: ArchiveValue, in context: DecodingContext, _ slots: inout JSONSlots) throws {
     if context.json.unknownKeys == .capture {
-      if keepsUnknownFields { slots.unknownFields = UnknownFields(ArchiveObject(uniqueEntries: unknown)) }
+      guard keepsUnknownFields, case .object(let rest)? = held.rest(of: json) else { return }
+      slots.unknownFields = UnknownFields(rest)
       return
     }
-    let errors = unknown.map { entry in
+    let errors = read.strangers(in: json).map { path in
       ArchiveError(
-        .unknownKey, "JSON holds a key that no field reads; map it, or ignore unknown keys", path: [.key(entry.key)],
+        .unknownKey, "JSON holds a key that no field reads; map it, or ignore unknown keys", path: path,
         typeName: typeName)
     }
-    guard context.collectsErrors else { throw errors[0] }
+    guard let first = errors.first else { return }
+    guard context.collectsErrors else { throw first }
     slots.errors += errors.map { (entries.count, $0) }
   }
 

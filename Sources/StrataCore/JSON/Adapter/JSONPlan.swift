@@ -73,8 +73,10 @@ package final class JSONPlan: Sendable {
   let entries: [Entry]
   /// The fields that one key of the object holds.
   let table: [ExactKey: [Int]]
-  /// The first keys of all paths that are read, where the whole is not.
-  let knownKeys: Set<ExactKey>
+  /// What the paths lead to that are read.
+  let read: JSONHeld
+  /// What the paths lead to that are read or written.
+  let held: JSONHeld
   let readsWhole: Bool
   /// Whether what is read must be an object.
   let needsObject: Bool
@@ -106,12 +108,13 @@ package final class JSONPlan: Sendable {
     let read = entries.filter(\.json.isRead)
     let firstKeys = Self.firstKeys(read)
     needsObject = firstKeys != nil
-    knownKeys = firstKeys ?? Set(read.flatMap(\.paths).compactMap(\.firstKey))
+    self.read = JSONHeld(read.flatMap(\.paths))
+    held = JSONHeld(read.flatMap(\.paths) + entries.filter(\.json.isWritten).flatMap(\.writtenPaths))
     readsWhole = read.contains { if case .whole = $0.source { true } else { false } }
-    isPlain = entries.allSatisfy { $0.keyPath != nil && $0.json.isWritten && $0.json.nulls == nil }
+    problem = JSONPlanCheck.problem(typeName, entries, mapping, fields)
+    isPlain = problem == nil && entries.allSatisfy { $0.keyPath != nil && $0.json.isWritten && $0.json.nulls == nil }
     keys = JSONKeys(entries.map(\.keyPath))
     otherKeys = Self.firstKeys(read.filter { $0.keyPath == nil })
-    problem = JSONPlanCheck.problem(typeName, entries, mapping, fields)
     layout = JSONLayout(fields.map(\.key), typeName, entries, problem)
   }
 
@@ -153,7 +156,12 @@ package final class JSONPlan: Sendable {
   func locate(_ error: any Error, _ place: Int, input: (any Sendable)? = nil) -> ArchiveError {
     guard entries.indices.contains(place) else { return ArchiveError.wrap(error).inType(typeName) }
     let entry = entries[place]
-    return ArchiveError.wrap(error).about(input).prefixed(by: .key(entry.field.key), json: entry.components)
-      .inType(typeName)
+    let known = ArchiveError.wrap(error)
+    // Of an array or an object the part counts that the error is about. A transformer's paths are its own.
+    let value = entry.json.transform == nil ? input as? ArchiveValue : nil
+    return known.about(value.map { $0.part(along: known.jsonPath) } ?? input).prefixed(
+      by: .key(entry.field.key), json: entry.components
+    )
+    .inType(typeName)
   }
 }

@@ -30,12 +30,32 @@ enum JSONPlanCheck {
     return ArchiveError.combined(errors)
   }
 
+  /// What stands for absence or null, and is not what its field reads.
+  static func substituteProblems(of plan: JSONPlan, in context: DecodingContext) -> [ArchiveError] {
+    plan.entries.filter(\.json.isRead).flatMap { (entry) -> [ArchiveError] in
+      var substitutes = [("an absent path", entry.json.missing)]
+      if case .value(let value) = entry.json.nullPolicy { substitutes.append(("null", value)) }
+      return substitutes.compactMap { (what, value) -> ArchiveError? in
+        guard let value else { return nil }
+        do { try entry.field.check(value, in: context) } catch {
+          return ArchiveError(
+            .invalidMapping, "what stands for \(what) is not what the field holds: \(ArchiveError.wrap(error).reason)",
+            path: [.key(entry.field.key)], typeName: plan.typeName)
+        }
+        return nil
+      }
+    }
+  }
+
   private static func problems(of entry: JSONPlan.Entry) -> [String] {
     var reasons: [String] = []
     let json = entry.json
     switch json.source {
     case .firstOf([]), .all([]): reasons.append("a list of paths is empty; name one, or use none")
     default: break
+    }
+    for path in entry.paths where path.isMisspelled {
+      reasons.append("the path \(path) has an empty key; take a dot away, or give the steps one by one")
     }
     if let transform = json.transform {
       if let problem = transform.problem { reasons.append(problem) }

@@ -3,12 +3,15 @@ final class JSONReading: Sendable {
   /// Mappings that differ from the models' own, by the identity of the schema.
   let plans: [ObjectIdentifier: JSONPlan]
   let unknownKeys: JSONUnknownKeys
+  /// How much a text may claim.
+  let limits: ArchiveLimits
 
   /// What reading without an adapter asks for.
   static let standard = JSONReading(plans: [:], unknownKeys: .ignore)
 
-  init(plans: [ObjectIdentifier: JSONPlan], unknownKeys: JSONUnknownKeys) {
+  init(plans: [ObjectIdentifier: JSONPlan], unknownKeys: JSONUnknownKeys, limits: ArchiveLimits = ArchiveLimits()) {
     self.plans = plans
+    self.limits = limits
     self.unknownKeys = unknownKeys
   }
 
@@ -34,7 +37,8 @@ extension DecodingContext {
 public enum JSONUnknownKeys: String, Sendable, Hashable {
   /// Nothing.
   case ignore
-  /// They are kept in the model's ``UnknownFields``, where it has them, archived, and written again.
+  /// They are kept in the model's ``UnknownFields``, where it has them, archived, and written again; so is what is beside
+  /// fields in objects and arrays that their paths lead through.
   ///
   /// A key that is also an archive key of the model is lost: its place in the archive is taken.
   case capture

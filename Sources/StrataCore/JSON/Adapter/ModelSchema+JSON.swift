@@ -16,7 +16,7 @@ extension ModelSchema {
 
 extension FieldInfo {
   /// Throws what reading the field of a value would throw.
-  fileprivate func check(_ value: ArchiveValue?, in context: DecodingContext) throws {
+  func check(_ value: ArchiveValue?, in context: DecodingContext) throws {
     guard let value else {
       guard !isOptional else { return }
       throw ArchiveError(.missingValue, "the key is absent; give the field a default, or map it to another path")

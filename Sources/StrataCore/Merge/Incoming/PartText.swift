@@ -8,7 +8,9 @@ struct PartText {
   /// - Throws: ``ArchiveError`` with the code `invalidJSON` for text that is no JSON, and with its path for a key that
   ///   is a duplicate and is read.
   func value(of text: Data, for type: Any.Type) throws -> ArchiveValue {
-    try JSONReader().withRoot(of: text, depthLimit: JSONReader.maximumDepth) { root in
+    var reader = JSONReader()
+    reader.limits = reading.limits
+    return try reader.withRoot(of: text, depthLimit: JSONReader.maximumDepth) { root in
       let (value, hasDuplicates) = try root.lastValue()
       if hasDuplicates { try check(root, type) }
       return value

@@ -17,6 +17,9 @@ public struct JSONPath: Sendable, Hashable, ExpressibleByStringLiteral, CustomSt
   /// The steps, outermost first; none for the whole document.
   public let steps: [Step]
 
+  /// Whether a text spelled an empty key between others, as `a..b` does: a slip of the pen, most likely.
+  private(set) var isMisspelled = false
+
   /// A path of steps, each taken as it is.
   public init(_ steps: [Step]) { self.steps = steps }
 
@@ -45,7 +48,12 @@ public struct JSONPath: Sendable, Hashable, ExpressibleByStringLiteral, CustomSt
       if needsKey { rest.removeFirst() }
     }
     self.steps = steps
+    isMisspelled = steps.count > 1 && steps.contains(.key(""))
   }
+
+  public static func == (left: JSONPath, right: JSONPath) -> Bool { left.steps == right.steps }
+
+  public func hash(into hasher: inout Hasher) { hasher.combine(steps) }
 
   /// Takes a key off the text, up to a dot or to a place in an array.
   private static func key(_ rest: inout Substring) -> String {

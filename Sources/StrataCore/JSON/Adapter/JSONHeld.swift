@@ -1,0 +1,69 @@
+/// What the paths of a mapping lead to in a document, so that the rest can be told from it.
+final class JSONHeld: Sendable {
+  private let keys: [ExactKey: JSONHeld]
+  private let indices: [Int: JSONHeld]
+  /// Whether a path ends here, or leads into every element: all of it is a field's.
+  private let isWhole: Bool
+
+  convenience init(_ paths: [JSONPath]) {
+    self.init(JSONPathTree.nodes(paths.enumerated().map { ($0, $1.steps[...]) }), isWhole: false)
+  }
+
+  private init(_ nodes: [JSONPathTree], isWhole: Bool) {
+    var keys: [ExactKey: JSONHeld] = [:]
+    var indices: [Int: JSONHeld] = [:]
+    var isWhole = isWhole
+    for node in nodes {
+      let held = JSONHeld(node.children, isWhole: !node.leaves.isEmpty)
+      switch node.step {
+      case .key(let key): keys[ExactKey(key)] = held
+      case .index(let index): indices[index] = held
+      case .each: isWhole = true
+      }
+    }
+    (self.keys, self.indices, self.isWhole) = (keys, indices, isWhole)
+  }
+
+  /// What a value has besides, in the same objects and arrays; `nil` for nothing. An element of an array that is a field's
+  /// is null, so that the others keep their indices.
+  func rest(of value: ArchiveValue) -> ArchiveValue? {
+    if isWhole { return nil }
+    switch value {
+    case .object(let object) where indices.isEmpty:
+      let entries = object.entries.compactMap { entry in
+        rest(of: entry).map { ArchiveObject.Entry(key: entry.key, value: $0) }
+      }
+      return entries.isEmpty ? nil : .object(ArchiveObject(uniqueEntries: entries))
+    case .array(let elements) where keys.isEmpty:
+      let rests = elements.enumerated().map { index, element in
+        if let held = indices[index] { held.rest(of: element) } else { ArchiveValue?.some(element) }
+      }
+      guard let last = rests.lastIndex(where: { $0 != nil }) else { return nil }
+      return .array(rests[...last].map { $0 ?? .null })
+    // Null is the value of every field below; for anything else these have an error.
+    default: return nil
+    }
+  }
+
+  /// What a member of an object has besides; `nil` for nothing.
+  func rest(of entry: ArchiveObject.Entry) -> ArchiveValue? {
+    if let held = keys[ExactKey(entry.key)] { held.rest(of: entry.value) } else { entry.value }
+  }
+
+  /// The paths of the keys in a value that no path leads to or through.
+  func strangers(in value: ArchiveValue) -> [[ArchiveError.PathComponent]] {
+    if isWhole { return [] }
+    switch value {
+    case .object(let object) where indices.isEmpty:
+      return object.entries.flatMap { entry in
+        guard let held = keys[ExactKey(entry.key)] else { return [[ArchiveError.PathComponent.key(entry.key)]] }
+        return held.strangers(in: entry.value).map { [.key(entry.key)] + $0 }
+      }
+    case .array(let elements) where keys.isEmpty:
+      return indices.keys.sorted().filter(elements.indices.contains).flatMap { index in
+        (indices[index]?.strangers(in: elements[index]) ?? []).map { [.index(index)] + $0 }
+      }
+    default: return []
+    }
+  }
+}

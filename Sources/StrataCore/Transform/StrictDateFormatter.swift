@@ -1,0 +1,73 @@
+import Foundation
+
+/// Reads and writes dates in a format, and refuses a text that does not say the date that Foundation reads: one with a wrong
+/// weekday, with spaces around it, or with the year 24 where the format has four digits.
+final class StrictDateFormatter {
+  private let formatter: DateFormatter
+  /// The same without the zone, whose spellings are many; `nil` where the format has none.
+  private let local: DateFormatter?
+  private let hasFraction: Bool
+
+  /// - Parameter make: makes a formatter of a format, each time a new one.
+  init(_ format: String, _ make: (String) -> DateFormatter) {
+    let fields = Self.fields(of: format)
+    formatter = make(format)
+    let others = fields.filter { !$0.isZone }
+    local = others.count < fields.count ? make(others.map(\.text).joined()) : nil
+    hasFraction = fields.contains { $0.text.first == "S" }
+  }
+
+  func string(from date: Date) -> String { formatter.string(from: date) }
+
+  func date(from text: String) -> Date? {
+    guard let date = formatter.date(from: text) else { return nil }
+    if says(text, date, formatter) { return date }
+    guard let local else { return nil }
+    let zones = Self.zones(in: text)
+    // A zone that only Foundation knows is not told from the rest.
+    guard !zones.isEmpty else { return text.trimmingCharacters(in: .whitespacesAndNewlines) == text ? date : nil }
+    let isSaid = zones.contains { range, zone in
+      local.timeZone = zone
+      var rest = text
+      rest.removeSubrange(range)
+      return says(rest, date, local)
+    }
+    return isSaid ? date : nil
+  }
+
+  /// Whether the formatter writes the text for a date, letters in either case.
+  private func says(_ text: String, _ date: Date, _ formatter: DateFormatter) -> Bool {
+    func isSame(_ date: Date) -> Bool { formatter.string(from: date).lowercased() == text.lowercased() }
+    // Formatters cut fractions off, and the double of .001 may be a little below.
+    return isSame(date) || hasFraction && isSame(date.addingTimeInterval(0.0005))
+  }
+
+  /// The zones that a text may name, and where.
+  private static func zones(in text: String) -> [(Range<String.Index>, TimeZone)] {
+    let offsets = text.matches(of: #/(?:GMT|UTC)?([+-])(\d{1,2}):?(\d{2})?/#).compactMap { match in
+      let minutes = (Int(match.2) ?? 0) * 60 + (match.3.flatMap { Int($0) } ?? 0)
+      return TimeZone(secondsFromGMT: (match.1 == "-" ? -60 : 60) * minutes).map { (match.range, $0) }
+    }
+    let names = text.matches(of: #/[A-Za-z]{1,5}/#).compactMap { match in
+      let zone = match.output.lowercased() == "z" ? TimeZone.gmt : TimeZone(abbreviation: String(match.output))
+      return zone.map { (match.range, $0) }
+    }
+    return offsets + names
+  }
+
+  /// The fields and the literal texts of a format (UTS #35, "Date Format Patterns").
+  private static func fields(of format: String) -> [(text: String, isZone: Bool)] {
+    var fields: [(text: String, isZone: Bool)] = []
+    var isQuoted = false
+    for character in format {
+      if character == "'" { isQuoted.toggle() }
+      let isZone = !isQuoted && "zZOvVXx".contains(character)
+      if !isQuoted, character != "'", let last = fields.last, last.text.last == character {
+        fields[fields.count - 1].text.append(character)
+      } else {
+        fields.append((String(character), isZone))
+      }
+    }
+    return fields
+  }
+}

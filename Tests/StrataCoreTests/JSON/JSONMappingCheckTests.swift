@@ -1,0 +1,74 @@
+import Foundation
+import StrataCore
+import StrataTestSupport
+import Testing
+
+private struct Two: DescribedModel, Equatable {
+  var count = 0
+  var text: String?
+  static let fields = Fields(
+    Two.self, name: "CheckTwo", version: 1, Field("count", \.count, default: 0), Field("text", \.text),
+    make: { Two(count: $0, text: $1) })
+}
+
+/// Two fields that JSON has one place for.
+private struct Twins: DescribedModel, Equatable {
+  var left = 0
+  var right = 0
+  static let fields = Fields(
+    Twins.self, name: "CheckTwins", version: 1, Field("left", \.left, json: "n", default: 0),
+    Field("right", \.right, json: "n", default: 0), make: { Twins(left: $0, right: $1) })
+}
+
+@Suite("JSON: mistakes of mappings are found when an adapter is made")
+struct JSONMappingCheckTests {
+  private func problems(_ mapping: JSONMapping<Two>) -> [String] {
+    do {
+      _ = try JSONAdapter(mapping)
+      return []
+    } catch { return ArchiveError.wrap(error).all.map { "\($0.code.rawValue) \($0.pathDescription)" } }
+  }
+
+  @Test("What stands for absence and for null must be what the field reads")
+  func substitutes() {
+    #expect(problems(["count": .path("n").missing("x")]) == ["invalidMapping count"])
+    #expect(problems(["count": .path("n").missing(1.5)]) == ["invalidMapping count"])
+    #expect(problems(["count": .path("n").null(.value("x"))]) == ["invalidMapping count"])
+    #expect(problems(["count": .path("n").null(.value(.null))]) == ["invalidMapping count"])
+    #expect(problems(["count": .path("n").missing(1).null(.value(2)), "text": .path("t").missing(.null)]) == [])
+    #expect(problems(["text": .path("t").missing(3), "count": .path("n").missing("x")]).count == 2)
+  }
+
+  @Test("A path with an empty key that nobody wrote is a mistake; the empty key itself is one")
+  func emptyKeys() {
+    for path in ["a..b", ".a", "a.", "a[0]..b"] as [JSONPath] {
+      #expect(problems(["count": .path(path)]) == ["invalidMapping count"], "\(path)")
+    }
+    #expect(problems(["count": ""]) == [])
+    #expect(problems(["count": .path(JSONPath([.key("a"), .key(""), .key("b")]))]) == [])
+    #expect(("a..b" as JSONPath) == JSONPath([.key("a"), .key(""), .key("b")]))
+  }
+
+  @Test("Two fields on one path are refused in reading as in writing")
+  func oneplace() throws {
+    for use in [
+      { _ = try Twins(fromJSON: Data(#"{"n": 1}"#.utf8)) }, { _ = try Twins(fromJSON: ["n": 1] as ArchiveValue) },
+      { _ = try JSONReader().read([Twins].self, from: Data(#"[{"n": 1}]"#.utf8)) }, { _ = try Twins().jsonData() },
+      { _ = try JSONAdapter<Twins>() },
+    ] as [() throws -> Void] {
+      let error = #expect(throws: ArchiveError.self, performing: use)
+      #expect(error?.code == .invalidMapping)
+    }
+  }
+
+  @Test(
+    "A text takes numbers of any kind with all their digits",
+    arguments: [
+      "12", "18446744073709551616", "340282366920938463463374607431768211455", "12345678901234567890.12", "1.5",
+      "123456789012345678901234567890123456789012345678901234567890",
+    ])
+  func textFromNumber(number: String) throws {
+    let adapter = try JSONAdapter<Two>(["text": .path("t").lenient(.stringFromNumber)])
+    #expect(try adapter.decode(Data("{\"t\": \(number)}".utf8)).text == number)
+  }
+}

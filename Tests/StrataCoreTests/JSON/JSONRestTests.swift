@@ -1,0 +1,98 @@
+import Foundation
+import StrataCore
+import StrataTestSupport
+import Testing
+
+/// Fields on paths that share objects and arrays with what nobody reads.
+private struct Part: VersionedModel, Equatable {
+  var title: String?
+  var rank: Int?
+  var latitude: Double?
+  var first: String?
+  var token: String?
+  var archivedUnknownFields = UnknownFields()
+
+  static let schema = ModelSchema(
+    Part.self, name: "RestPart", version: 1,
+    fields: [
+      FieldInfo("title", String?.self, json: "milestone.title"),
+      FieldInfo("rank", Int?.self, json: "milestone.meta.rank"), FieldInfo("latitude", Double?.self, json: "at[0]"),
+      FieldInfo("first", String?.self, json: "rows[0].name"),
+      FieldInfo("token", String?.self, json: .writeOnly("token")),
+    ], keepsUnknownFields: true)
+
+  init(fields reader: inout ArchiveReader) throws {
+    title = try reader.field(0)
+    rank = try reader.field(1)
+    latitude = try reader.field(2)
+    first = try reader.field(3)
+    token = try reader.field(4)
+    archivedUnknownFields = reader.readUnknownFields()
+  }
+
+  func encodeFields(to writer: inout ArchiveWriter) throws {
+    try writer.field(0, title)
+    try writer.field(1, rank)
+    try writer.field(2, latitude)
+    try writer.field(3, first)
+    try writer.field(4, token)
+  }
+}
+
+@Suite("JSON: what no field reads")
+struct JSONRestTests {
+  private func value(_ text: String) throws -> ArchiveValue { try JSONReader().read(Data(text.utf8)) }
+
+  private static let documents = [
+    #"{"milestone":{"title":"m","id":7}}"#, #"{"milestone":{"id":7,"meta":{"rank":1,"of":{"x":[1]}}}}"#,
+    #"{"milestone":{"title":null,"id":7},"other":1}"#, #"{"at":[1.5,2.5,3.5]}"#, #"{"at":[1.5]}"#,
+    #"{"rows":[{"name":"a","size":1},{"name":"b"},null]}"#, #"{"milestone":null}"#, #"{"milestone":{"meta":null}}"#,
+    #"{"milestone":{}}"#, #"{"at":[1.5,null,2]}"#,
+  ]
+
+  @Test("U-22: capture keeps the siblings of paths, archives them and writes them again", arguments: documents)
+  func capture(text: String) throws {
+    let adapter = try JSONAdapter<Part>(unknownKeys: .capture)
+    let document = try value(text)
+    let part = try adapter.decode(Data(text.utf8))
+    #expect(try adapter.decode(document) == part)
+    let archived = try ArchiveDecoder().decode(Part.self, from: ArchiveEncoder().encode(part))
+    for part in [part, archived] {
+      let written = try adapter.encodeValue(part, nulls: .omit)
+      #expect(try adapter.decode(written) == part, "\(text)")
+      // A null that a field reads is nothing where nulls are left out, and so is an empty object.
+      let isSame = JSONMergePatch.patch(from: written, to: document)
+      #expect(isSame == [:] || text.contains("null") || text.contains("{}"), "\(text): \(isSame)")
+      #expect(try value(String(decoding: adapter.encode(part, nulls: .omit), as: UTF8.self)) == written)
+    }
+  }
+
+  @Test("What a field now holds is written, and the rest beside it")
+  func changed() throws {
+    let adapter = try JSONAdapter<Part>(unknownKeys: .capture)
+    var part = try adapter.decode(value(#"{"milestone":{"id":7,"meta":{"of":1}},"token":"old","x":1}"#))
+    part.title = "new"
+    part.token = "t"
+    let text = try String(decoding: adapter.encode(part, nulls: .omit), as: UTF8.self)
+    #expect(text == #"{"milestone":{"title":"new","meta":{"of":1},"id":7},"token":"t","x":1}"#)
+    #expect(
+      try String(decoding: adapter.encode(part, fields: .only(["title"])), as: UTF8.self)
+        == #"{"milestone":{"title":"new"}}"#)
+    #expect(
+      try String(
+        decoding: adapter.encode(part, fields: .excluding(["rank", "latitude", "first", "token"])), as: UTF8.self)
+        == #"{"milestone":{"title":"new"}}"#)
+  }
+
+  @Test("Refuse sees the siblings of paths")
+  func refuse() throws {
+    let adapter = try JSONAdapter<Part>(unknownKeys: .refuse)
+    let document = try value(
+      #"{"milestone":{"id":7,"meta":{"rank":1,"of":1}},"rows":[{"size":1},{"more":1}],"x":1}"#)
+    let error = #expect(throws: ArchiveError.self) { try adapter.decode(document) }
+    #expect(error?.code == .unknownKey && error?.pathDescription == "milestone.id")
+    let all = #expect(throws: ArchiveError.self) { try adapter.decode(document, errors: .collectAll) }
+    #expect(all?.all.map(\.pathDescription) == ["milestone.id", "milestone.meta.of", "rows[0].size", "x"])
+    #expect(throws: Never.self) { try adapter.decode(value(#"{"milestone":{"title":"a"},"rows":[{},{"more":1}]}"#)) }
+  }
+}
