@@ -1,0 +1,224 @@
+internal import Foundation
+internal import GRDB
+internal import StrataCore
+internal import StrataStore
+
+extension AnswerWriter {
+  /// Finds the record that was made here and that the server has as well, by another key of the entity than the server's id: one row is
+  /// both. What of it was sent is known then; where nothing was, all that differs was said by both sides.
+  mutating func findNew(_ place: Int) throws {
+    guard let entity = entity(place), !entity.idIsKey, let id = ids[place], try changes.has(entity) else { return }
+    let (type, node) = (entity.type, nodes.nodes[place])
+    for key in type.keys where !key.slots.contains(entity.id.slot) && !key.slots.contains(entity.key.slot) {
+      let values = try key.slots.compactMap { slot -> DatabaseValue? in
+        guard let attribute = type.attributes.firstIndex(where: { $0.slot == slot }),
+          let value = node.values[attribute], !value.isNull
+        else { return nil }
+        return try type.stored(value, type.attributes[attribute], in: entity.table)
+      }
+      guard values.count == key.slots.count else { continue }
+      var found: DatabaseValue?
+      try entity.table.forEachRow(where: key.slots, in: [values], collations: key.collations, db) { _, row in
+        if row[entity.id.slot].isNull { found = row[entity.key.slot] }
+      }
+      guard let record = found, try changes.kind(entity, record) == .insert else { continue }
+      records[place] = record
+      guard try SentValues(entity, record, db).values.isEmpty else { return }
+      try db.execute(
+        cached: "UPDATE strata_remote_changes SET kind = 'update', id = ? WHERE entity = ? AND record = ?",
+        [id, entity.name, record])
+      for field in entity.fields where field.isSent { try changes.setBase(entity, record, field.column, .null) }
+      return
+    }
+  }
+
+  /// Merges what came in for a record with what was changed of it here.
+  mutating func reconcile(_ place: Int) throws {
+    guard let entity = entity(place), let record = records[place] else { return }
+    let kind = try changes.kind(entity, record)
+    guard let kind, kind != .delete, let row = try entity.row(record, db) else { return }
+    let sent = try SentValues(entity, record, db)
+    // Of a record that was made here and sent, the server has what was sent.
+    let bases = try kind == .insert ? sent.values : changes.bases(entity, record)
+    guard kind == .update || !bases.isEmpty else { return }
+    try mergeAttributes(place, entity, record, row, bases, sent)
+    for field in entity.fields {
+      guard case .relation(let number) = field.source, let base = bases[field.column] else { continue }
+      guard case .nodes(let found) = nodes.nodes[place].links[number] else { continue }
+      let incoming = found.first.map { key(of: $0) } ?? .null
+      if try !takes(incoming, entity, record, field, base, row[field.slot], sent) {
+        nodes.nodes[place].links[number] = .absent
+      }
+    }
+    try changes.settle(entity, record)
+  }
+
+  /// The primary key of the record that a node is; `nil` where it is not here yet.
+  func key(of node: Int) -> DatabaseValue? { records[node] }
+
+  /// Whether a foreign key that was changed here becomes what the server says.
+  mutating func takes(
+    _ incoming: DatabaseValue?, _ entity: MappedEntity, _ record: DatabaseValue, _ field: MappedEntity.Field,
+    _ base: DatabaseValue, _ local: DatabaseValue, _ sent: SentValues
+  ) throws -> Bool {
+    // Of a record that is new nobody can say yet whether it is the same; the next answer can.
+    guard let incoming else { return false }
+    if incoming.isExactly(local) {
+      try changes.setBase(entity, record, field.column, nil)
+      return true
+    }
+    if incoming.isExactly(base) { return false }
+    if incoming.isExactly(sent.values[field.column]) {
+      // What was sent arrived, and what is here was set after that.
+      try changes.setBase(entity, record, field.column, incoming)
+      return false
+    }
+    if base.isExactly(local) {
+      try changes.setBase(entity, record, field.column, nil)
+      try sent.replace(field.column, by: incoming)
+      return true
+    }
+    try note(entity, record, .init(field: field.column, part: .whole, path: field.key, base: base, server: incoming))
+    try changes.setBase(entity, record, field.column, incoming)
+    return false
+  }
+
+  mutating func note(_ entity: MappedEntity, _ record: DatabaseValue, _ conflict: LocalChanges.Conflict) throws
+  {
+    try changes.setConflict(entity, record, conflict.field, conflict, account: account)
+    result.conflicts += 1
+  }
+
+  mutating func mergeAttributes(
+    _ place: Int, _ entity: MappedEntity, _ record: DatabaseValue, _ row: [DatabaseValue],
+    _ bases: [String: DatabaseValue], _ sent: SentValues
+  ) throws {
+    let (type, table) = (entity.type, entity.table)
+    let said = nodes.nodes[place].values.indices.filter { attribute in
+      nodes.nodes[place].values[attribute] != nil && type.attributes[attribute].isWritten
+        && attribute != entity.id.attribute && attribute != entity.key.attribute
+    }
+    guard !said.isEmpty else { return }
+    let shape = type.shape(of: said.map { type.attributes[$0].place })
+    func fields(_ values: (Int) throws -> ArchiveValue) rethrows -> ModelRecord {
+      ModelRecord(shape: shape, values: try said.map(values))
+    }
+    // What has not been changed here is its own base.
+    func base(_ attribute: Int) -> DatabaseValue {
+      let slot = type.attributes[attribute].slot
+      return bases[table.columns[slot].name] ?? row[slot]
+    }
+    let server = fields { nodes.nodes[place].values[$0] ?? .null }
+    let local = try fields { try type.value(of: type.attributes[$0], row[type.attributes[$0].slot], in: table) }
+    // What was sent and arrived is what both sides have had, though its answer has not come.
+    let known = try fields {
+      let (attribute, incoming) = (type.attributes[$0], nodes.nodes[place].values[$0] ?? .null)
+      let before = try type.value(of: attribute, base($0), in: table)
+      guard let value = sent.values[table.columns[attribute.slot].name] else { return before }
+      return try SentValues.shared(before, type.value(of: attribute, value, in: table), incoming)
+    }
+    let merging = type.merging(isWhole: false)
+    let merged = try merging.merged(server, into: local, base: known)
+    let completed = try merging.merged(server, into: known)
+    for attribute in said {
+      let declared = type.attributes[attribute]
+      let column = table.columns[declared.slot].name
+      let key = type.schema.fields[declared.place].key
+      let value = merged.record[key] ?? .null
+      nodes.nodes[place].values[attribute] = value
+      guard let old = bases[column], let field = entity.field(column: column) else { continue }
+      let stored = try type.stored(value, declared, in: table)
+      let whole = (declared.isPlain || entity.mapper.isOfDocuments ? server : completed)[key] ?? .null
+      let incoming = try type.stored(whole, declared, in: table)
+      if stored.isExactly(incoming) {
+        try changes.setBase(entity, record, column, nil)
+        try sent.replace(column, by: incoming)
+        continue
+      }
+      try changes.setBase(entity, record, column, incoming)
+      try changes.updateConflicts(entity, record, field, server: incoming, local: stored)
+      for conflict in merged.conflicts where conflict.path.components.first == .key(key) {
+        let part = ValuePart(conflict.path)
+        try note(
+          entity, record,
+          .init(field: column, part: part, path: conflict.path.description, base: old, server: incoming))
+      }
+    }
+    nodes.nodes[place].isMerged = true
+  }
+
+  /// Keeps what was moved into a list here, or out of it, though the server's list does not say so.
+  mutating func keepLists() throws {
+    for place in nodes.nodes.indices {
+      guard let entity = entity(place), let owner = records[place] else { continue }
+      for (number, relation) in entity.type.relations.enumerated() {
+        guard case .toMany(let slot, _, _, let removed) = relation.kind,
+          case .nodes(let children) = nodes.nodes[place].links[number],
+          let target = catalog.entity(ofType: relation.target), try removed == .delete || changes.has(target),
+          let field = target.fields.first(where: { $0.slot == slot })
+        else { continue }
+        var kept: [Int] = []
+        for child in children {
+          guard let record = records[child], try changes.kind(target, record) == .update,
+            let base = try changes.bases(target, record)[field.column], let row = try target.row(record, db)
+          else {
+            kept.append(child)
+            continue
+          }
+          let sent = try SentValues(target, record, db)
+          if try takes(owner, target, record, field, base, row[field.slot], sent) { kept.append(child) }
+          try changes.settle(target, record)
+        }
+        var here = try movedHere(target, field, to: owner)
+        if removed == .delete { here += try unsent(target, field, in: owner, except: kept) }
+        for record in here {
+          if kept.contains(where: { records[$0]?.isExactly(record) ?? false }) { continue }
+          var values = [ArchiveValue?](repeating: nil, count: target.type.attributes.count)
+          values[target.key.attribute] = try target.type.value(
+            of: target.type.attributes[target.key.attribute], record, in: target.table)
+          kept.append(nodes.nodes.count)
+          nodes.nodes.append(
+            .init(
+              type: relation.target, values: values, links: target.type.relations.map { _ in .absent }, parent: place,
+              steps: [.key(relation.key)]))
+          ids.append(nil)
+          records.append(record)
+        }
+        nodes.nodes[place].links[number] = .nodes(kept)
+      }
+    }
+  }
+
+  /// The records in a list of which that has not been sent.
+  func movedHere(_ target: MappedEntity, _ field: MappedEntity.Field, to owner: DatabaseValue) throws
+    -> [DatabaseValue]
+  {
+    let key = target.keyColumn.quotedDatabaseIdentifier
+    return try DatabaseValue.fetchAll(
+      db,
+      sql: """
+        SELECT t.\(key) FROM strata_remote_changes AS c JOIN \(target.quotedTable) AS t ON t.\(key) = c.record
+        WHERE c.entity = ?1 AND t.\(field.column.quotedDatabaseIdentifier) = ?2 AND (c.kind = 'insert' OR EXISTS
+          (SELECT 1 FROM strata_remote_edits AS e WHERE e.entity = ?1 AND e.record = c.record AND e.field = ?3))
+        ORDER BY c.number
+        """, arguments: [target.name, owner, field.column])
+  }
+
+  /// The records in a list with whose rows something would be deleted that has not been sent.
+  mutating func unsent(
+    _ target: MappedEntity, _ field: MappedEntity.Field, in owner: DatabaseValue, except listed: [Int]
+  ) throws -> [DatabaseValue] {
+    let column = field.column.quotedDatabaseIdentifier
+    let here = try DatabaseValue.fetchAll(
+      db,
+      sql: "SELECT \(target.keyColumn.quotedDatabaseIdentifier) FROM \(target.quotedTable) WHERE \(column) = ?",
+      arguments: [owner])
+    let known = Set(listed.compactMap { records[$0].map { ExactValue($0) } })
+    let dependents = try RowDependents(catalog, changes, db)
+    let found = try here.filter {
+      try !known.contains(ExactValue($0)) && (changes.kind(target, $0) != nil || dependents.isHeld(target, $0))
+    }
+    result.kept += found.count
+    return found
+  }
+}

@@ -1,0 +1,124 @@
+internal import Foundation
+internal import GRDB
+internal import StrataCore
+internal import StrataStore
+
+extension AnswerWriter {
+  mutating func findRecords() throws {
+    ids = try nodes.nodes.map { node in
+      guard let entity = catalog.entity(ofType: node.type), let value = node.values[entity.id.attribute], !value.isNull
+      else { return nil }
+      return try entity.type.stored(value, entity.type.attributes[entity.id.attribute], in: entity.table)
+    }
+    records = [DatabaseValue?](repeating: nil, count: ids.count)
+    for (type, numbers) in Dictionary(grouping: ids.indices.filter { ids[$0] != nil }, by: { nodes.nodes[$0].type })
+      .sorted(by: { $0.key < $1.key })
+    {
+      guard let entity = catalog.entity(ofType: type) else { continue }
+      // Also where it is the key, the column may take another spelling for the same.
+      let isNeeded = try changes.has(entity)
+      let references = numbers.filter { isReference($0) }
+      let asking = isNeeded ? numbers : references
+      let tuples = asking.map { [ids[$0] ?? .null] }
+      try entity.table.forEachRow(where: [entity.id.slot], in: tuples, db) { place, values in
+        records[asking[place]] = values[entity.key.slot]
+      }
+      guard entity.idIsKey else { continue }
+      for number in numbers where !references.contains(number) && records[number] == nil {
+        records[number] = ids[number]
+      }
+    }
+  }
+
+  /// Whether a node says nothing but which record it is.
+  func isReference(_ number: Int) -> Bool {
+    let node = nodes.nodes[number]
+    guard node.parent != nil, let entity = catalog.entity(ofType: node.type) else { return false }
+    return node.values.indices.allSatisfy { $0 == entity.id.attribute || node.values[$0] == nil }
+      && node.links.allSatisfy { if case .absent = $0 { true } else { false } }
+  }
+
+  /// Gives records that were made here another key where the server uses theirs for another record.
+  func makeWay() throws {
+    guard !changes.isEmpty else { return }
+    for number in nodes.nodes.indices {
+      guard let entity = entity(number) else { continue }
+      if entity.idIsKey, let record = records[number] { try makeWay(entity, record) }
+      for field in entity.fields {
+        guard case .attribute(let attribute) = field.source, let type = field.target,
+          let target = catalog.entity(ofType: type), try changes.has(target),
+          let value = nodes.nodes[number].values[attribute], !value.isNull
+        else { continue }
+        try makeWay(target, entity.type.stored(value, entity.type.attributes[attribute], in: entity.table))
+      }
+    }
+  }
+
+  /// Gives a record another key where it was made here: the server uses this one.
+  func makeWay(_ entity: MappedEntity, _ record: DatabaseValue) throws {
+    guard try changes.kind(entity, record) == .insert, !(try isAwaited(entity, record)) else { return }
+    try RecordRenaming(catalog, entity, db).moveAside(record)
+  }
+
+  /// Whether a record that was made here may be what the server has under its key: its own id was sent along.
+  func isAwaited(_ entity: MappedEntity, _ record: DatabaseValue) throws -> Bool {
+    guard entity.mapper.ids == .client else { return false }
+    return try Bool.fetchOne(
+      db,
+      sql: """
+        SELECT EXISTS (SELECT 1 FROM strata_remote_changes WHERE entity = ? AND record = ? AND idempotency_key IS NOT NULL)
+        """, arguments: [entity.name, record]) ?? false
+  }
+
+  /// Leaves out what a newer answer has said more about, and what was deleted here.
+  mutating func dropOutdated() throws {
+    var dropped = Set<Int>()
+    for type in Set(nodes.nodes.map(\.type)).sorted() {
+      guard let entity = catalog.entity(ofType: type) else { continue }
+      let newer = try newest(entity) > number
+      let hasChanges = try changes.has(entity)
+      guard newer || hasChanges else { continue }
+      for place in nodes.nodes.indices where nodes.nodes[place].type == type {
+        guard let id = ids[place] else { continue }
+        if newer, try isOutdated(entity, id, records[place]) { dropped.insert(place) }
+        if hasChanges, try changes.deleted(entity, id: id) != nil { dropped.insert(place) }
+      }
+    }
+    guard !dropped.isEmpty else { return }
+    result.passedOver += dropped.count
+    let kept = nodes.nodes.indices.filter { !dropped.contains($0) }
+    nodes = nodes.reduced { !dropped.contains($0) }
+    // Nodes keep their order; some were reached only through one that is gone.
+    if nodes.nodes.count == kept.count {
+      (ids, records) = (kept.map { ids[$0] }, kept.map { records[$0] })
+    } else {
+      try findRecords()
+    }
+  }
+
+  /// The number of the last request that said anything about an entity.
+  func newest(_ entity: MappedEntity) throws -> Int64 {
+    try Int64.fetchOne(
+      db.cachedStatement(sql: "SELECT value FROM strata_remote_meta WHERE name = ?"),
+      arguments: ["applied/" + entity.name]) ?? 0
+  }
+
+  func isOutdated(_ entity: MappedEntity, _ id: DatabaseValue, _ record: DatabaseValue?) throws -> Bool {
+    let deleted = try Int64.fetchOne(
+      db.cachedStatement(sql: "SELECT applied FROM strata_remote_deleted WHERE entity = ? AND id = ?"),
+      arguments: [entity.name, id])
+    if let deleted, deleted > number { return true }
+    let key: DatabaseValue? =
+      try record
+      ?? DatabaseValue.fetchOne(
+        db.cachedStatement(
+          sql:
+            "SELECT \(entity.keyColumn.quotedDatabaseIdentifier) FROM \(entity.quotedTable) WHERE \(entity.idColumn.quotedDatabaseIdentifier) = ?"
+        ), arguments: [id])
+    guard let key else { return false }
+    let applied = try Int64.fetchOne(
+      db.cachedStatement(sql: "SELECT applied FROM strata_remote_records WHERE entity = ? AND record = ?"),
+      arguments: [entity.name, key])
+    return applied.map { $0 > number } ?? false
+  }
+}

@@ -1,0 +1,73 @@
+internal import Foundation
+internal import GRDB
+internal import StrataCore
+internal import StrataStore
+
+extension AnswerWriter {
+  /// Deletes what the server has sent once and no longer has.
+  mutating func deleteMissing(_ entity: MappedEntity, among condition: Set<ExactValue>?) throws {
+    let missing = try DatabaseValue.fetchAll(
+      db, sql: "SELECT record FROM strata_remote_records WHERE entity = ? AND applied < ? ORDER BY record",
+      arguments: [entity.name, number])
+    guard !missing.isEmpty else { return }
+    let dependents = try RowDependents(catalog, changes, db)
+    for record in missing where condition?.contains(ExactValue(record)) ?? true {
+      if try changes.kind(entity, record) != nil || isNeeded(entity, record) || dependents.isHeld(entity, record) {
+        result.kept += 1
+        continue
+      }
+      try delete(entity, record)
+    }
+  }
+
+  mutating func delete(_ entity: MappedEntity, _ record: DatabaseValue) throws {
+    let key = entity.keyColumn.quotedDatabaseIdentifier
+    do {
+      var count = 0
+      let id = try DatabaseValue.fetchOne(
+        db.cachedStatement(
+          sql: "SELECT \(entity.idColumn.quotedDatabaseIdentifier) FROM \(entity.quotedTable) WHERE \(key) = ?"),
+        arguments: [record])
+      try db.inSavepoint {
+        try ChangeTriggers.passed(db) {
+          try db.execute(cached: "DELETE FROM \(entity.quotedTable) WHERE \(key) = ?", [record])
+          count = db.changesCount
+        }
+        return .commit
+      }
+      try db.execute(
+        cached: "DELETE FROM strata_remote_records WHERE entity = ? AND record = ?", [entity.name, record])
+      if count > 0 { result.report[entity.table.name].deleted += 1 }
+      if let id, !id.isNull {
+        // An answer from before must not bring it back.
+        try db.execute(
+          cached: "INSERT OR REPLACE INTO strata_remote_deleted VALUES (?, ?, ?)", [entity.name, id, number])
+        try RemoteTables.noteApplied(entity, number, db)
+      }
+      // Other answers may have had it, and what the table deleted or changed along with it is no longer what the server has said of these.
+      try StoredCopies.forget(entity, db)
+      for other in catalog.entities where other.fields.contains(where: { $0.target == entity.number }) {
+        try StoredCopies.forget(other, db)
+      }
+    } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
+      // Other rows lead to it.
+      result.kept += 1
+    }
+  }
+
+  /// Whether a record that has not been sent leads to one that the server no longer has: deleting that could take it along.
+  func isNeeded(_ entity: MappedEntity, _ record: DatabaseValue) throws -> Bool {
+    guard !changes.isEmpty else { return false }
+    for other in catalog.entities {
+      for field in other.fields where field.target == entity.number {
+        let sql = """
+          SELECT EXISTS (SELECT 1 FROM strata_remote_changes AS c JOIN \(other.quotedTable) AS t
+            ON t.\(other.keyColumn.quotedDatabaseIdentifier) = c.record
+          WHERE c.entity = ? AND t.\(field.column.quotedDatabaseIdentifier) = ?)
+          """
+        if try Bool.fetchOne(db.cachedStatement(sql: sql), arguments: [other.name, record]) ?? false { return true }
+      }
+    }
+    return false
+  }
+}
