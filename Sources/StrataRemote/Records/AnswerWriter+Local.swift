@@ -83,8 +83,7 @@ extension AnswerWriter {
     return false
   }
 
-  mutating func note(_ entity: MappedEntity, _ record: DatabaseValue, _ conflict: LocalChanges.Conflict) throws
-  {
+  mutating func note(_ entity: MappedEntity, _ record: DatabaseValue, _ conflict: LocalChanges.Conflict) throws {
     try changes.setConflict(entity, record, conflict.field, conflict, account: account)
     result.conflicts += 1
   }
