@@ -16,10 +16,16 @@ struct CorpusTests {
     let scratch = try Scratch()
     let paths = try documents(folder, 24)
     #expect(!paths.isEmpty)
+    var refused = 0
     for path in paths {
       let archive = scratch.path("a.strata")
       let encoding = Run("encode", path, "-o", archive)
-      #expect(encoding.code == 0, "\(encoding.error)")
+      // Some servers send a key twice: which value counts would be a guess.
+      if encoding.code != 0 {
+        encoding.expectFailure("duplicate key")
+        refused += 1
+        continue
+      }
       let back = Run("decode", archive)
       let document = try JSONReader().read(Data(contentsOf: URL(fileURLWithPath: path)))
       // Equal as text, so that the order of the keys counts too.
@@ -27,6 +33,7 @@ struct CorpusTests {
       #expect(Run("verify", archive).code == 0)
       #expect(Run("inspect", archive, "--json").code == 0)
     }
+    #expect(refused < paths.count / 2)
   }
 
   @Test func tours() throws {

@@ -190,22 +190,29 @@ struct AdapterWritingTests {
     let document = try json(#"{"title": "t", "later": {"a": [1, null]}, "user": {"login": "a", "id": 3}, "x": null}"#)
     let keeping = try JSONAdapter<Report>(unknownKeys: .capture)
     let ticket = try keeping.decode(document)
-    #expect(ticket.unknownFields.object.keys == ["later", "x"])
+    #expect(ticket.unknownFields.object.keys == ["later", "user", "x"])
+    #expect(ticket.unknownFields.object["user"] == ["id": 3])
     let again = try archived(ticket)
     #expect(again == ticket)
     let written = try keeping.encodeValue(again, nulls: .omit)
     #expect(written["later"] == ["a": [1, .null]] && written["x"] == .null && written["title"] == "t")
     var merged = ticket
     try keeping.merge(json(#"{"x": 4, "y": 5}"#), into: &merged)
-    #expect(ArchiveValue.object(merged.unknownFields.object) == ["later": ["a": [1, .null]], "x": 4, "y": 5])
+    #expect(
+      ArchiveValue.object(merged.unknownFields.object) == [
+        "later": ["a": [1, .null]], "user": ["id": 3], "x": 4, "y": 5,
+      ])
     // Another adapter does not write them.
     #expect(try #require(adapter).encodeValue(ticket)["later"] == nil)
 
     let refusing = try JSONAdapter<Report>(unknownKeys: .refuse)
     let error = archiveError { try refusing.decode(document) }
     #expect(error?.code == .unknownKey && error?.codingPath == [.key("later")])
-    #expect(archiveError { try refusing.decode(document, errors: .collectAll) }?.all.map(\.key) == ["later", "x"])
-    _ = try refusing.decode(json(#"{"title": "t", "user": {"login": "a", "id": 3}, "id": 4}"#))
+    #expect(
+      archiveError { try refusing.decode(document, errors: .collectAll) }?.all.map(\.key) == ["later", "id", "x"])
+    _ = try refusing.decode(json(#"{"title": "t", "user": {"login": "a"}, "id": 4}"#))
+    let beside = archiveError { try refusing.decode(json(#"{"title": "t", "user": {"login": "a", "id": 3}}"#)) }
+    #expect(beside?.code == .unknownKey && beside?.codingPath == [.key("user"), .key("id")])
     #expect(archiveError { try JSONAdapter<Spot>(unknownKeys: .capture) }?.code == .invalidMapping)
   }
 
