@@ -106,7 +106,7 @@ extension VersionedModel {
     } else {
       let shape = writer.includesExcluded ? schema.fullShape : schema.archivedShape
       try schema.check()
-      let extended = unknown.reduce(shape) { $0.adding($1.key) }
+      let extended = shape.adding(unknown.map(\.key))
       writer.note(schema, of: extended)
       try writer.beginRecord(extended)
     }

@@ -113,6 +113,13 @@ package final class RecordShape: Sendable {
     changed(.version(typeName, version)) { (typeName, version, $0.keys) }
   }
 
+  /// The shape with several keys more. Records of a kind share it unless they are so many that
+  /// copying them once for each would take long.
+  package func adding(_ others: [String]) -> RecordShape {
+    if others.count <= 64 { return others.reduce(self) { $0.adding($1) } }
+    return RecordShape(typeName: typeName, modelVersion: modelVersion, keys: keys + others, levels: levels)
+  }
+
   package func withSuperclasses(_ levels: [ModelRecord.Superclass]) -> RecordShape {
     changed(.levels(levels), levels) { ($0.typeName, $0.modelVersion, $0.keys) }
   }

@@ -95,4 +95,19 @@ struct JSONRestTests {
     #expect(all?.all.map(\.pathDescription) == ["milestone.id", "milestone.meta.of", "rows[0].size", "x"])
     #expect(throws: Never.self) { try adapter.decode(value(#"{"milestone":{"title":"a"},"rows":[{},{"more":1}]}"#)) }
   }
+
+  @Test("Thousands of captured keys beside a field are read, archived, written and compared")
+  func many() throws {
+    let entries = (0..<16_000).map { ArchiveObject.Entry(key: "key number \($0)", value: .int(Int64($0))) }
+    let adapter = try JSONAdapter<Part>(unknownKeys: .capture)
+    for document in [.object(ArchiveObject(entries)), ["milestone": .object(ArchiveObject(entries))]] as [ArchiveValue]
+    {
+      let part = try adapter.decode(JSONWriter().write(document))
+      #expect(try adapter.encodeValue(part, nulls: .omit) == document)
+      #expect(try ArchiveDecoder().decode(Part.self, from: ArchiveEncoder().encode(part)) == part)
+      var other = part
+      other.title = "t"
+      #expect(try adapter.jsonMergePatch(from: part, to: other) == ["milestone": ["title": "t"]])
+    }
+  }
 }
