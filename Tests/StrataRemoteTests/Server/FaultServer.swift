@@ -45,7 +45,7 @@ final class FaultServer: Sendable {
   init(_ answer: @Sendable @escaping (Request) async throws -> Answer) async throws {
     let log = Log()
     let server = HTTPServer(
-      address: try .inet(ip4: "127.0.0.1", port: 0), logger: .disabled,
+      address: try .inet(ip4: "127.0.0.1", port: 0), timeout: 1200, logger: .disabled,
       handler: ClosureHTTPHandler { request in
         let body = try await request.bodyData
         var headers: [String: String] = [:]
