@@ -245,7 +245,9 @@ public final class RemoteStore: Sendable {
 
   /// Lets a change that the server refused, or that waits for a later time, go out with the next ``send()``.
   ///
-  /// - Parameter asNew: sends the record as one that the server does not have, where it no longer does.
+  /// - Parameters:
+  ///   - change: one of ``changes()``; one that has been sent meanwhile is left alone.
+  ///   - asNew: sends the record as one that the server does not have, where it no longer does.
   public func retry(_ change: RemoteChange, asNew: Bool = false) async throws {
     let catalog = session.catalog
     try await session.write { db in

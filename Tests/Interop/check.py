@@ -173,7 +173,11 @@ def compare(value, body):
         other = FromCBOR2(cbor2.loads(body)).form
     except NotComparable as reason:
         return "cbor2 not comparable: %s" % reason
-    except (cbor2.CBORDecodeError, TypeError) as error:
+    except TypeError as error:
+        if "unhashable" in str(error):
+            return "cbor2 not comparable: it has no sets of arrays and records"
+        raise Invalid("cbor2 fails: %s" % error)
+    except cbor2.CBORDecodeError as error:
         raise Invalid("cbor2 fails: %s" % error)
     if own != other:
         raise Invalid("cbor2 reads another value")

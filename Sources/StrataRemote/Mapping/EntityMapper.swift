@@ -70,6 +70,11 @@ public struct EntityMapper: Sendable {
   ///   - path: the path of the list; the lower-cased name and `s` unless given.
   ///   - name: the name of the entity, in errors, events and the tables; the model's unless given. It must not change between releases.
   ///   - references: the relations that JSON holds as ids, and where.
+  ///   - ids: who chooses the ids of records that are made here.
+  ///   - missing: what becomes of records that a whole list no longer has.
+  ///   - update: how a changed record is sent.
+  ///   - precondition: how one that others changed meanwhile is kept from being overwritten.
+  ///   - pagination: how the pages of the list follow each other.
   public init<E: Entity>(
     _ type: E.Type, keys: JSONMapping<E> = [:], id: String? = nil, path: String? = nil, name: String? = nil,
     references: [String: JSONPath] = [:], ids: IDs = .server, missing: Missing = .delete, update: Update = .patch,
@@ -98,6 +103,12 @@ public struct EntityMapper: Sendable {
   ///   - name: the name of the entity and of its table.
   ///   - id: where JSON has the id, which is text or a whole number. Unless given, it is the first that a record has of `id`, `_id`,
   ///     `identifier`, `url` and `URL`.
+  ///   - path: the path of the list; the lower-cased name and `s` unless given.
+  ///   - ids: who chooses the ids of documents that are made here.
+  ///   - missing: what becomes of documents that a whole list no longer has.
+  ///   - update: how a changed document is sent.
+  ///   - precondition: how one that others changed meanwhile is kept from being overwritten.
+  ///   - pagination: how the pages of the list follow each other.
   public init(
     named name: String, id: ValuePath? = nil, path: String? = nil, ids: IDs = .server, missing: Missing = .delete,
     update: Update = .patch, precondition: Precondition = .fetchFirst, pagination: RemotePagination = .none
