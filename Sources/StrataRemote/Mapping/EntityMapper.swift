@@ -94,7 +94,7 @@ public struct EntityMapper: Sendable {
     self.references = references
   }
 
-  /// A mapper for records without a model: ``EntityDocument``s in a table of this name.
+  /// A mapper for records without a model: documents (`EntityDocument`) in a table of this name.
   ///
   /// A document is what the server sent, and is merged with what was changed of it here key by key, at every depth; lists in it are
   /// merged as wholes.
