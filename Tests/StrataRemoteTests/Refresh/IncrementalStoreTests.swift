@@ -289,6 +289,21 @@ struct IncrementalStoreTests {
     #expect(try await office.todos().map(\.title) == ["Paint", "Sand"])
   }
 
+  @Test("F-12: a change that the server refused is taken back to what the server has", arguments: [403, 409, 422])
+  func discardingRefused(_ status: Int) async throws {
+    let office = try await Office(ModelServer(["todos": #"[{"id": "1", "title": "Paint", "description": "v"}]"#]))
+    try await office.remote.refresh(Todo.self)
+    try await office.edit("1") { $0.desc = nil }
+    office.server.state.withLock { $0.refuses = { $0.method == "PATCH" ? status : nil } }
+    #expect(try await office.remote.send().refused == 1)
+    let change = try #require(try await office.remote.changes().first)
+    try await office.remote.discard(change)
+    #expect(try await office.todo("1")?.desc == "v")
+    #expect(try await office.remote.changes().isEmpty)
+    try await office.remote.refresh(Todo.self)
+    #expect(try await office.todo("1")?.desc == "v")
+  }
+
   @Test("F-13: the records of a relation are asked for where they are wanted, and what was changed here stays")
   func relationOnDemand() async throws {
     let club = try await Club([
