@@ -108,7 +108,10 @@ final class ModelServer: HTTPTransport {
     if case .status(let status)? = fault { return HTTPResponse(status, url: request.url) }
     let response = state.withLock { answer(request, &$0) }
     if case .answerLost? = fault { throw lostError }
-    if case .body(let text)? = fault { return HTTPResponse(200, body: Data(text.utf8), url: request.url) }
+    // A refusal stays one: a success would say that the change is there.
+    if case .body(let text)? = fault, response.status < 400 {
+      return HTTPResponse(200, body: Data(text.utf8), url: request.url)
+    }
     return response
   }
 
