@@ -19,7 +19,7 @@ public struct RemoteError: Error, Sendable {
     case tooLarge
     /// The answer is no HTTP, or breaks a rule of it.
     case invalidResponse
-    /// The server redirects where no request may follow: in a circle, too often, or with a method that must not be repeated.
+    /// The server redirects where no request may follow: in a cycle, too often, or with a method that must not be repeated.
     case redirected
     /// The server asks who it is (401), and the authentication has no better answer.
     case unauthorized

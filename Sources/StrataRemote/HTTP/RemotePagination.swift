@@ -63,7 +63,7 @@ public struct RemotePagination: Sendable {
 
   /// The URL of the page after another; `nil` where that was the last.
   ///
-  /// It may be one of a page that was fetched before: a server can go in a circle, which is the caller's to detect.
+  /// It may be one of a page that was fetched before: a server can lead in a cycle, which is the caller's to detect.
   ///
   /// - Parameters:
   ///   - url: what was asked for.
