@@ -53,9 +53,16 @@ struct RemoteFile: ParsableArguments {
             SELECT entity FROM strata_remote_records UNION SELECT entity FROM strata_remote_changes
             UNION SELECT entity FROM strata_remote_conflicts ORDER BY entity
             """)
-        return try names.filter { name in
+        let documents = try names.filter { name in
           try db.tableExists(name) && db.columns(in: name).map(\.name) == ["id", "value"]
         }
+        // "No changes" would be wrong of them.
+        guard documents.count == names.count else {
+          throw ToolError(
+            "\(store): it has records of an app's own models; their changes and conflicts are listed and resolved by the app"
+          )
+        }
+        return documents
       }
     }
   }
