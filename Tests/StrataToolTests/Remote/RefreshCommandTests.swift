@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import StrataCore
 import StrataRemote
 import StrataTestSupport
@@ -154,6 +155,17 @@ struct RefreshCommandTests {
     try strata("conflicts", "--store", scratch.path("none")).expectFailure(code: 2, "there is no file")
     try strata("conflicts", "--store", file, "1").expectFailure(code: 64, "--take")
     #expect(try documents().count == 5)
+  }
+
+  @Test("Changes of an app's own models are not passed over in silence", arguments: ["changes", "conflicts"])
+  func modelsOfAnApp(_ command: String) throws {
+    #expect(try refresh().code == 0)
+    let queue = try DatabaseQueue(path: file)
+    try queue.write { db in
+      try db.execute(
+        sql: "INSERT INTO strata_remote_changes (account, entity, record, kind) VALUES ('', 'Todo', '1', 'update')")
+    }
+    try strata(command, "--store", file).expectFailure(code: command == "changes" ? 1 : 2, "app's own models")
   }
 
   @Test("Two commands at once wait for each other")
