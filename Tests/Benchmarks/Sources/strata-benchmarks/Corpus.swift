@@ -22,6 +22,15 @@ enum Corpus {
     return try decoder.decode(ServerPage.self, from: data).statuses.map(\.tweet)
   }
 
+  /// Events of issues, comments and pull requests as GitHub sends them to a webhook.
+  static func events() throws -> [Data] {
+    try ["issues", "issue_comment", "pull_request"].flatMap { kind in
+      let folder = try folder().appending(path: "json/github-webhook/\(kind)")
+      let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+      return try names.map { try Data(contentsOf: folder.appending(path: $0)) }
+    }
+  }
+
   private static func folder() throws -> URL {
     if let path = ProcessInfo.processInfo.environment["STRATA_CORPUS"] { return URL(filePath: path) }
     // From Tests/Benchmarks/Sources/strata-benchmarks up to the folder beside the repository.

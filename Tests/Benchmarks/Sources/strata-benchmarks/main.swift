@@ -27,6 +27,8 @@ struct Options {
 
 let notes = """
   Ratios are theirs / ours: how many times faster, or in size/ rows smaller, Strata is. Below 1 the peer is better.
+  codable/ is types that are only Codable, against JSONEncoder and JSONDecoder without compression; encode/ and decode/ are without
+  on our side too, archive/ and unarchive/ with it.
   upgrade/decode is the time to open version 1 / the time to open today's version. grow/ is the time for a model among
   1,000,000 / the time for one among 1,000, and of a linked list of 100,000 objects / one of 1,000. In all of them a
   smaller ratio is better. grow/legacy is a model among 10,000 of a keyed archive / one among 100.
@@ -64,6 +66,7 @@ func run(_ arguments: [String]) async throws {
   say(notes + "\n\n" + Report.head)
   try runner.compareTweets(tweets)
   try runner.compareJSON(tweets)
+  try runner.compareCodable()
   try runner.compareOpening(tweets)
   try runner.compareGrowth()
   try runner.compareGraphs()
