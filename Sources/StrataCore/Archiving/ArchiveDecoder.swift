@@ -49,9 +49,7 @@ public struct ArchiveDecoder: Sendable {
   public func decode<T: Decodable>(_ type: T.Type = T.self, from data: Data) throws -> T {
     var report = DecodingReport()
     return try withBody(of: data, newestVersion: nil) { stamp, body in
-      try decode(body, fileSize: data.count, &report) {
-        try ValueCoding.make(T.self, from: $0.readValue(), in: $0.context)
-      }
+      try decode(body, fileSize: data.count, &report) { try $0.readCodable() }
     }
   }
 

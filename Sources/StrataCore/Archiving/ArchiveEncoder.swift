@@ -36,8 +36,7 @@ public struct ArchiveEncoder: Sendable {
   /// - Throws: as the method for models; what the type's own code throws is the cause of the error.
   @_disfavoredOverload
   public func encode<T: Encodable>(_ value: T) throws -> Data {
-    let content = try ValueCoding.value(of: value)
-    return try archive(stamp(ofCodable: T.self)) { try $0.write(content) }
+    try archive(stamp(ofCodable: T.self)) { try $0.write(codable: value) }
   }
 
   /// An archive of a record, whatever type it names.

@@ -29,7 +29,10 @@ extension ArchiveEncoder {
 
   /// A value whose type is only `Codable` as a row.
   package func encodeRow<T: Encodable>(codable value: T, shapes: [RecordShape]) throws -> EncodedRow {
-    try encodeRow(ValueCoding.value(of: value), stamp: stamp(ofCodable: T.self), shapes: shapes)
+    try row(stamp(ofCodable: T.self), shapes) {
+      $0.keepsOrder = true
+      try $0.write(codable: value)
+    }
   }
 
   /// What archives of a type are stamped with that is only `Codable`.
@@ -88,9 +91,7 @@ extension ArchiveDecoder {
     codable type: T.Type, from row: RawSpan, definitions: [ArchiveReader.Definition], contents: RowContents
   ) throws -> T {
     var report = DecodingReport()
-    return try decodeRow(row, definitions, contents, &report) {
-      try ValueCoding.make(T.self, from: $0.readValue(), in: $0.context)
-    }
+    return try decodeRow(row, definitions, contents, &report) { try $0.readCodable() }
   }
 
   /// What a row holds, without its types.

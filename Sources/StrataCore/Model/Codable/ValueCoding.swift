@@ -5,10 +5,18 @@ public enum ValueCoding {
   /// - Throws: ``ArchiveError``; what the type's own code throws is its cause.
   public static func value<T>(of value: T) throws -> ArchiveValue {
     if let value = value as? any Archivable { return try value.archivedValue() }
+    return try parts(of: value).value()
+  }
+
+  /// The parts of anything that can be encoded.
+  ///
+  /// - Throws: ``ArchiveError``; what the type's own code throws is its cause.
+  static func parts<T>(of value: T) throws -> FlatValue {
+    if let value = value as? any Archivable { return FlatValue(try value.archivedValue()) }
     guard let value = value as? any Encodable else {
       throw ArchiveError(.notEncodable, "the type \(T.self) is neither Archivable nor Encodable")
     }
-    return try ValueEncoder.value(of: value)
+    return try FlatEncoder.parts(of: value)
   }
 
   /// Makes anything that can be decoded of a value.
@@ -18,9 +26,14 @@ public enum ValueCoding {
     -> T
   {
     if let type = type as? any Archivable.Type, let made = try type.make(from: value, in: context) as? T { return made }
-    do { return try ValueDecoder(value: value, codingPath: [], context: context).decodeSelf(T.self) } catch {
-      throw ArchiveError(decoding: error)
-    }
+    return try make(type, from: FlatValue(value), in: context)
+  }
+
+  /// Makes a type that archives do not know of the parts of a value.
+  ///
+  /// - Throws: ``ArchiveError``; what the type's own code throws is its cause.
+  static func make<T: Decodable>(_ type: T.Type, from flat: FlatValue, in context: DecodingContext) throws -> T {
+    do { return try T(from: FlatDecoder(flat, in: context)) } catch { throw ArchiveError(decoding: error) }
   }
 
   /// A value made in the type of a field, and the value of that: references to objects name those in `referenced`.
@@ -61,21 +74,5 @@ extension ArchiveError {
 
   static func path(_ codingPath: [any CodingKey]) -> [PathComponent] {
     codingPath.map { key in key.intValue.map { .index($0) } ?? .key(key.stringValue) }
-  }
-}
-
-/// A key made of text or of a place in an array.
-struct AnyCodingKey: CodingKey {
-  let stringValue: String
-  let intValue: Int?
-
-  init(_ text: String) {
-    stringValue = text
-    intValue = nil
-  }
-  init(stringValue: String) { self.init(stringValue) }
-  init(intValue: Int) {
-    stringValue = String(intValue)
-    self.intValue = intValue
   }
 }

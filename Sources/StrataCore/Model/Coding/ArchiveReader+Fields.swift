@@ -46,7 +46,7 @@ extension ArchiveReader {
   public mutating func field<T: Decodable>(_ place: Int, _ type: T.Type = T.self) throws -> T {
     do {
       return isPositional
-        ? try ValueCoding.make(T.self, from: readValue(), in: context)
+        ? try readCodable()
         : try codableSlot(place, { try Self.absent() })
     } catch {
       fail(place)
@@ -61,7 +61,7 @@ extension ArchiveReader {
   ) throws -> T {
     do {
       return isPositional
-        ? try ValueCoding.make(T.self, from: readValue(), in: context)
+        ? try readCodable()
         : try codableSlot(place, makeDefault)
     } catch let error as ArchiveError where unknown == .useDefault && error.isUnknownCaseHere {
       return try makeDefault()

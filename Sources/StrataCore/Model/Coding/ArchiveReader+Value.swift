@@ -70,39 +70,91 @@ extension ArchiveReader {
 
   /// A map: an object where all keys are strings.
   private mutating func readMap(_ initial: UInt8) throws -> ArchiveValue {
-    let start = position
-    let count = try readCount(initial, bytesPerElement: 2)
-    try enter()
+    var map = try beginMap(initial)
+    defer { endMap(map) }
     var entries: [ArchiveObject.Entry] = []
-    entries.reserveCapacity(min(count, 4096))
-    var pairs: [ArchiveValue.MapEntry] = []
-    var hasCollections = false
-    var order = AscendingScalars()
-    defer { if hasCollections { context.digests.leave() } }
-    for _ in 0..<count {
-      if !hasCollections, try keyIsCollection() {
-        context.digests.enter()
-        hasCollections = true
-      }
-      let keyStart = position
-      let key = try readValue()
-      order.add(keyStart..<position, in: bytes)
-      if case .string(let key) = key, pairs.isEmpty {
-        do { entries.append(ArchiveObject.Entry(key: key, value: try readValue())) } catch {
-          throw ArchiveError.at(.key(key), error)
-        }
-      } else {
-        if pairs.isEmpty { pairs = entries.map { ArchiveValue.MapEntry(key: .string($0.key), value: $0.value) } }
-        pairs.append(ArchiveValue.MapEntry(key: key, value: try readValue()))
+    entries.reserveCapacity(min(map.count, 4096))
+    while map.passed < map.count {
+      guard let key = try readTextKey(&map) else { return try readRest(of: &map, after: entries) }
+      do { entries.append(ArchiveObject.Entry(key: key, value: try readValue())) } catch {
+        throw ArchiveError.at(.key(key), error)
       }
     }
     leave()
-    if pairs.isEmpty {
-      guard ArchiveObject.keysAreUnique(entries) else { throw ArchiveError.damaged("a duplicate key", at: start) }
-      return .object(ArchiveObject(uniqueEntries: entries))
+    guard ArchiveObject.keysAreUnique(entries) else { throw ArchiveError.damaged("a duplicate key", at: map.start) }
+    return .object(ArchiveObject(uniqueEntries: entries))
+  }
+
+  /// A map that is being read.
+  struct MapReading {
+    let start: Int
+    let count: Int
+    /// How many keys were read.
+    fileprivate(set) var passed = 0
+    /// The first key that is no string.
+    fileprivate var otherKey = ArchiveValue.null
+    fileprivate var hasCollections = false
+    fileprivate var order = AscendingScalars()
+  }
+
+  /// Passes the head of a map whose initial byte was read. ``endMap(_:)`` must follow, and ``leave()`` where all was read.
+  mutating func beginMap(_ initial: UInt8) throws -> MapReading {
+    let start = position
+    let map = MapReading(start: start, count: try readCount(initial, bytesPerElement: 2))
+    try enter()
+    return map
+  }
+
+  func endMap(_ map: MapReading) { if map.hasCollections { context.digests.leave() } }
+
+  /// The next key, or `nil` where it is no string: then ``readRest(of:after:)`` must follow.
+  @inline(__always)
+  mutating func readTextKey(_ map: inout MapReading) throws -> String? {
+    let start = position
+    let initial = try peekByte()
+    if initial >> 5 == CBOR.Major.text {
+      position &+= 1
+      let key = try readText(initial)
+      passKey(of: &map, from: start)
+      return key
     }
-    guard try order.holds && !context.digests.isOpen || context.digests.areUnique(pairs) else {
-      throw ArchiveError.damaged("a duplicate key", at: start)
+    let key = try readKey(&map)
+    if case .string(let text) = key { return text }
+    map.otherKey = key
+    return nil
+  }
+
+  private mutating func readKey(_ map: inout MapReading) throws -> ArchiveValue {
+    if !map.hasCollections, try keyIsCollection() {
+      context.digests.enter()
+      map.hasCollections = true
+    }
+    let start = position
+    let key = try readValue()
+    passKey(of: &map, from: start)
+    return key
+  }
+
+  /// Counts a key that was read, and looks at its order.
+  @inline(__always)
+  func passKey(of map: inout MapReading, from start: Int) {
+    map.order.add(start..<position, in: bytes)
+    map.passed &+= 1
+  }
+
+  /// The map whose first key that is no string was read: pairs from here on.
+  ///
+  /// - Parameter entries: those before that key.
+  mutating func readRest(of map: inout MapReading, after entries: [ArchiveObject.Entry]) throws -> ArchiveValue {
+    var pairs = entries.map { ArchiveValue.MapEntry(key: .string($0.key), value: $0.value) }
+    pairs.append(ArchiveValue.MapEntry(key: map.otherKey, value: try readValue()))
+    while map.passed < map.count {
+      let key = try readKey(&map)
+      pairs.append(ArchiveValue.MapEntry(key: key, value: try readValue()))
+    }
+    leave()
+    guard try map.order.holds && !context.digests.isOpen || context.digests.areUnique(pairs) else {
+      throw ArchiveError.damaged("a duplicate key", at: map.start)
     }
     return .map(pairs)
   }

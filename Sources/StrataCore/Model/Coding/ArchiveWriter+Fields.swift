@@ -15,7 +15,7 @@ extension ArchiveWriter {
       if let value = value as? any Archivable {
         try value.write(to: &self)
       } else {
-        try write(ValueCoding.value(of: value))
+        try write(codable: value)
       }
     } catch {
       fail(place)

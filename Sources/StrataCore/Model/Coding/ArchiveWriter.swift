@@ -24,8 +24,8 @@ public struct ArchiveWriter: ~Copyable {
   private var output: OutputLimit
   /// What a reader of all this will count.
   var counts: ReadingCounts
-  /// The value that is being written with others inside, and how many of those are.
-  private var outermost = ArchiveValue.null
+  /// The value that is being written with others inside, unless a Codable type encoded it, and how many of those are.
+  private var outermost: ArchiveValue?
   private var openValues = 0
   /// The orders of the sets and keys that the one which is being written has inside.
   var orders: CanonicalOrders?
@@ -115,7 +115,7 @@ public struct ArchiveWriter: ~Copyable {
     numbers.removeAll(keepingCapacity: true)
     depth = 0
     openValues = 0
-    outermost = .null
+    outermost = nil
     sharedCount = 0
     placeOffset = 0
     objectsInPlace = nil
@@ -333,18 +333,31 @@ public struct ArchiveWriter: ~Copyable {
   /// - Throws: ``ArchiveError`` with the code `limitExceeded` where parts of it stand in it again and again and too much
   ///   is written.
   mutating func begin(_ value: ArchiveValue) throws {
-    if openValues == 0 {
-      outermost = value
-      output.begin(at: buffer.count)
-    }
+    if openValues == 0 { beginOutermost(value) }
     openValues &+= 1
     try output.check(buffer.count, of: outermost)
   }
 
-  /// Ends what ``begin(_:)`` began.
+  /// Begins what a Codable type encoded with others inside; each call needs its ``endValue()``.
+  ///
+  /// The type says what is in it again and again, and was asked for each of them.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `limitExceeded` where too much is written.
+  mutating func beginEncoded() throws {
+    if openValues == 0 { beginOutermost(nil) }
+    openValues &+= 1
+    try output.check(buffer.count, of: outermost)
+  }
+
+  private mutating func beginOutermost(_ value: ArchiveValue?) {
+    outermost = value
+    output.begin(at: buffer.count)
+  }
+
+  /// Ends what ``begin(_:)`` or ``beginEncoded()`` began.
   mutating func endValue() {
     openValues &-= 1
-    if openValues == 0 { outermost = .null }
+    if openValues == 0 { outermost = nil }
   }
 
   /// Takes back that values are open, where what was written of them is taken back.

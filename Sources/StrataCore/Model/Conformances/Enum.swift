@@ -103,7 +103,7 @@ extension ArchiveWriter {
   @_disfavoredOverload
   public mutating func payload<T: Encodable>(_ label: String, _ value: T) throws {
     write(label)
-    do { try write(ValueCoding.value(of: value)) } catch { throw ArchiveError.at(.key(label), error) }
+    do { try write(codable: value) } catch { throw ArchiveError.at(.key(label), error) }
   }
 
   /// Ends what ``beginCase(_:_:count:)`` began.

@@ -26,10 +26,21 @@ enum ArchiveTrial {
     }
     _ = try Trial.attempt { try decoder.decode([Leaf].self, from: archive) }
     _ = try Trial.attempt { try decoder.decode([String: [Int: Double]].self, from: archive) }
+    if let tree = try Trial.attempt({ try decoder.decode(CodableTree.self, from: archive) }) { try encode(tree) }
     if let knot = try Trial.attempt({ try decoder.decode(Knot.self, from: archive) }) { try KnotTrial.run(knot) }
     if let knots = try Trial.attempt({ try decoder.decode([Knot].self, from: archive) }) {
       for knot in knots { try KnotTrial.run(knot) }
     }
+  }
+
+  /// What a Codable type read is written, and read again as the same.
+  private static func encode(_ tree: CodableTree) throws {
+    let encoder = ArchiveEncoder(compression: .none)
+    let archive = try succeed("a Codable type is encoded") { try encoder.encode(tree) }
+    let again = try succeed("a Codable type is read again") {
+      try ArchiveDecoder().decode(CodableTree.self, from: archive)
+    }
+    try require(try encoder.encode(again) == archive, "a Codable type comes back")
   }
 
   /// What was read untyped is written, and read again as the same.

@@ -1,4 +1,6 @@
-/// Lets a Codable type decode itself from a value.
+@testable import StrataCore
+
+/// Lets a Codable type decode itself from a value: plainly, as the library did before it had parts.
 struct ValueDecoder: Decoder {
   let value: ArchiveValue
   let codingPath: [any CodingKey]

@@ -1,4 +1,6 @@
-/// Turns what a Codable type encodes into a value. Types that archives know (dates, URLs, models) stay what they are.
+@testable import StrataCore
+
+/// Turns what a Codable type encodes into a value: plainly, a node for each place, as the library did before it had parts.
 struct ValueEncoder: Encoder {
   let node: Node
   let codingPath: [any CodingKey]
