@@ -112,6 +112,9 @@ final class SyncSimulation {
     for todo in try await client.office.todos() {
       print("  here  \(todo.myId) \(todo.title) \(todo.desc ?? "-") \(todo.projectID ?? "-")")
     }
+    for project in try await client.office.entities.fetchAll(Project.all()) {
+      print("  here  \(project.myId) \(project.name)")
+    }
     for change in try await client.office.remote.changes() {
       print(
         "  queue \(change.number) \(change.entity) \(change.record) \(change.kind) \(change.state) \(change.columns)")
@@ -357,6 +360,7 @@ final class SyncSimulation {
         }
         try await remote.send()
         note()
+        try await trace(client)
       }
       var isSettled = true
       for client in clients {
@@ -389,8 +393,12 @@ final class SyncSimulation {
         }
         // It is in a project that somebody put it into, whatever keys both had since.
         var project = json["project_id"]?.stringValue
-        // One that somebody deleted is no longer there to be led to.
-        if let known = project, server.json("projects", known) == nil { project = nil }
+        // One that somebody deleted is no longer there to be led to, but where a change that was refused holds its row here.
+        if let known = project, server.json("projects", known) == nil,
+          changes.isEmpty || todo.projectID != known
+        {
+          project = nil
+        }
         // The server lets a todo lead to a project that was deleted there.
         let name = project.flatMap { server.json("projects", $0)?["name"]?.stringValue }
         guard project == todo.projectID, name.map({ projects[todo.title]?.contains($0) ?? false }) ?? true else {
