@@ -1,13 +1,13 @@
-internal import Foundation
+package import Foundation
 
 /// A date as HTTP writes it, to the second (RFC 9110, section 5.6.7).
 ///
 /// Reads the three forms that a recipient must read: IMF-fixdate (`Sun, 06 Nov 1994 08:49:37 GMT`), RFC 850
 /// (`Sunday, 06-Nov-94 08:49:37 GMT`) and asctime (`Sun Nov  6 08:49:37 1994`). It knows no locale and no time zone.
-struct HTTPDate: Sendable, Hashable {
-  let date: Date
+package struct HTTPDate: Sendable, Hashable {
+  package let date: Date
 
-  init(_ date: Date) { self.date = date }
+  package init(_ date: Date) { self.date = date }
 
   /// Reads one of the three forms; case does not matter (RFC 9111, section 4.2).
   ///
@@ -15,7 +15,7 @@ struct HTTPDate: Sendable, Hashable {
   /// The second 60 is the first of the next minute.
   ///
   /// - Parameter now: of the years that two digits may mean, RFC 850 means the last one that is not more than 50 years after this.
-  init?(_ text: String, now: Date = .now) {
+  package init?(_ text: String, now: Date = .now) {
     var reader = Reader(text.utf8.map { 65...90 ~= $0 ? $0 + 32 : $0 })
     guard let parsed = reader.imfFixdate() ?? reader.rfc850(now: now) ?? reader.asctime() else { return nil }
     guard let date = parsed.date else { return nil }
@@ -23,7 +23,7 @@ struct HTTPDate: Sendable, Hashable {
   }
 
   /// As IMF-fixdate, which is the form to send. Years outside 0 to 9999 have no such form: the nearest second that has one is written.
-  var text: String {
+  package var text: String {
     let (least, greatest) = (
       Self.days(year: 0, month: 1, day: 1) * 86_400, Self.days(year: 10_000, month: 1, day: 1) * 86_400 - 1
     )

@@ -83,12 +83,6 @@ struct StoredConflict {
   }
 
   private func set(_ value: DatabaseValue, _ db: Database) throws {
-    try ChangeTriggers.passed(db) {
-      try db.execute(
-        cached: """
-          UPDATE \(entity.quotedTable) SET \(field.column.quotedDatabaseIdentifier) = ?
-          WHERE \(entity.keyColumn.quotedDatabaseIdentifier) = ?
-          """, [value, record])
-    }
+    try entity.set(field.column, of: record, to: value, db)
   }
 }

@@ -125,12 +125,7 @@ struct Acknowledgement {
       try renaming.rename(change.record, to: id)
       return id
     }
-    try ChangeTriggers.passed(db) {
-      try db.execute(
-        cached: """
-          UPDATE \(entity.quotedTable) SET \(idColumn) = ? WHERE \(entity.keyColumn.quotedDatabaseIdentifier) = ?
-          """, [id, change.record])
-    }
+    try entity.set(entity.idColumn, of: change.record, to: id, db)
     return change.record
   }
 
@@ -173,26 +168,12 @@ struct Acknowledgement {
     let known = try changes.bases(entity, existing)
     for (column, base) in edits where known[column] == nil {
       guard let field = entity.field(column: column), let value = row?[field.slot] else { continue }
-      try ChangeTriggers.passed(db) {
-        try db.execute(
-          cached: """
-            UPDATE \(entity.quotedTable) SET \(column.quotedDatabaseIdentifier) = ?
-            WHERE \(entity.keyColumn.quotedDatabaseIdentifier) = ?
-            """, [value, existing])
-      }
+      try entity.set(column, of: existing, to: value, db)
       try changes.setBase(entity, existing, column, base)
     }
     let own = try ownValues(change.record)
     try renaming.replace(change.record, by: existing)
-    try ChangeTriggers.passed(db) {
-      for (column, value) in own {
-        try db.execute(
-          cached: """
-            UPDATE \(entity.quotedTable) SET \(column.quotedDatabaseIdentifier) = ?
-            WHERE \(entity.keyColumn.quotedDatabaseIdentifier) = ?
-            """, [value, existing])
-      }
-    }
+    for (column, value) in own { try entity.set(column, of: existing, to: value, db) }
     if try changes.kind(entity, existing) == nil {
       try db.execute(
         cached: "UPDATE strata_remote_changes SET record = ? WHERE number = ?", [existing, change.number])

@@ -13,6 +13,8 @@ struct ChangeRequest {
     case nothing
     /// It waits for another change, or for a conflict to be resolved.
     case waits
+    /// It waits for another change that waits for it.
+    case stuck
     /// It is a deletion, and waits for what has led to the record.
     case behind
     /// The change has become another one.
@@ -61,8 +63,11 @@ struct ChangeRequest {
         return .nothing
       }
       // Of new records that lead to each other one has to be the first; the reference follows.
-      for field in try SendingOrder(catalog, db).circular(entity, change.record, row) { row[field.slot] = .null }
-      guard try !waits(for: entity.fields.filter(\.isSent), row) else { return .waits }
+      let order = SendingOrder(catalog, db)
+      for field in try order.circular(entity, change.record, row) { row[field.slot] = .null }
+      guard try !waits(for: entity.fields.filter(\.isSent), row) else {
+        return try order.isStuck(entity, change.record) ? .stuck : .waits
+      }
       var body = try json(row, entity.fields.filter(\.isSent))
       if entity.mapper.ids == .client { body = JSONMergePatch.apply(try idJSON(row), to: body) }
       content = Content(verb: "POST", path: entity.path, body: body, sent: values(row))

@@ -73,6 +73,9 @@ struct ChangeSender: Sendable {
       case .nothing: return .freed
       case .waits: return .skipped
       case .behind: return .behind
+      case .stuck:
+        try await refuse(number, entity, &sending)
+        return .skipped
       case .again: continue
       case .needsRecord:
         guard try await fetch(number, entity, &sending) else { return .skipped }
@@ -253,6 +256,17 @@ struct ChangeSender: Sendable {
       try await refuse(change, error, shown, &sending)
       return true
     }
+  }
+
+  /// Refuses what nobody can be sent before.
+  private func refuse(_ number: Int64, _ entity: MappedEntity, _ sending: inout RemoteSending) async throws {
+    let change = try await session.read { db in try UnsentChange.fetch(number, db) }
+    guard let change else { return }
+    let error = RemoteError(
+      .store,
+      "the new record leads to others that lead back to it, so that none can be sent first; let a column of them be null",
+      entity: entity.name)
+    try await refuse(change, error, shown(change), &sending)
   }
 
   /// Fetches the record of a change, and merges it.

@@ -52,6 +52,14 @@ struct SendingOrder {
     }
   }
 
+  /// Whether a new record leads back to itself by way of new records and columns that must not be null: none of them can be the first.
+  func isStuck(_ entity: MappedEntity, _ record: DatabaseValue) throws -> Bool {
+    let own = Place(entity: entity.number, record: ExactValue(record))
+    return try reached(from: own) { entity, record in
+      try inserted(entity, record).filter { !isOptional($0.0, entity) }
+    }.contains(own)
+  }
+
   private func isOptional(_ field: MappedEntity.Field, _ entity: MappedEntity) -> Bool {
     guard !entity.table.columns[field.slot].isNotNull else { return false }
     switch field.source {

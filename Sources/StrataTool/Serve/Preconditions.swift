@@ -39,7 +39,7 @@ struct Preconditions {
   func outcome(_ state: State?) -> Outcome {
     if let field = headers["If-Match"] {
       guard matches(field, state, { $0.matchesStrongly($1) }) else { return .fail }
-    } else if let modified = state?.modified, let date = date("If-Unmodified-Since"), HTTPTime.whole(modified) > date {
+    } else if let modified = state?.modified, let date = date("If-Unmodified-Since"), whole(modified) > date {
       return .fail
     }
     if let field = headers["If-None-Match"] {
@@ -47,7 +47,7 @@ struct Preconditions {
       return isReading ? .notModified : .fail
     }
     if isReading, let modified = state?.modified, let date = date("If-Modified-Since"),
-      HTTPTime.whole(modified) <= date
+      whole(modified) <= date
     {
       return .notModified
     }
@@ -63,5 +63,8 @@ struct Preconditions {
   }
 
   /// A date that cannot be read is as none (sections 13.1.3 and 13.1.4).
-  private func date(_ name: String) -> Date? { headers[name].flatMap { HTTPTime.date($0, now: now) } }
+  private func date(_ name: String) -> Date? { headers[name].flatMap { HTTPDate($0, now: now)?.date } }
+
+  /// Dates as they are sent and compared have no parts of a second.
+  private func whole(_ date: Date) -> Date { Date(timeIntervalSince1970: date.timeIntervalSince1970.rounded(.down)) }
 }

@@ -31,7 +31,7 @@ struct ResourceServer: Sendable {
   mutating func answer(_ request: HTTPRequest) -> HTTPResponse {
     var response: HTTPResponse
     do { response = try checkedAnswer(request) } catch { response = Problem(error).response(url: request.url) }
-    response.headers["Date"] = HTTPTime.text(now())
+    response.headers["Date"] = HTTPDate(now()).text
     if request.method == "HEAD" || response.status == 304 {
       // What the content would be long (RFC 9110, section 8.6), and not what it is.
       response.headers["Content-Length"] = String(response.body.count)
@@ -136,7 +136,7 @@ struct ResourceServer: Sendable {
       status,
       headers: [
         "Content-Type": "application/json", "ETag": record.tag.text,
-        "Last-Modified": HTTPTime.text(min(record.modified, now())),
+        "Last-Modified": HTTPDate(min(record.modified, now())).text,
       ], body: record.content, url: url)
   }
 

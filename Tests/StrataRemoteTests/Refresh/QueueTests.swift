@@ -18,6 +18,18 @@ struct Person: DescribedModel, Entity, Equatable {
   static let entityMapping = EntityMapping(table: "person")
 }
 
+/// One that must lead to another one.
+struct Node: DescribedModel, Entity, Equatable {
+  var id: String
+  var name: String
+  var next: String
+
+  static let fields = Fields(
+    Node.self, version: 1, Field("id", \.id), Field("name", \.name), Field("next", \.next),
+    make: { Node(id: $0, name: $1, next: $2) })
+  static let entityMapping = EntityMapping(table: "node")
+}
+
 @Suite("The queue")
 struct QueueTests {
   private static func office() async throws -> Office {
@@ -115,6 +127,45 @@ struct QueueTests {
       #expect(person.bossID == people[person.name == "other" ? 0 : (number + 1) % count].id)
       #expect(server.json("persons", person.id)?["boss_id"]?.stringValue == person.bossID)
     }
+  }
+
+  @Test("New records none of which can be the first are refused with the reason, and go out when one is")
+  func stuckCycles() async throws {
+    let (server, queue) = (ModelServer(["nodes": "[]"]), try DatabaseQueue())
+    try await queue.write { db in
+      try db.execute(
+        sql: """
+          CREATE TABLE node (id TEXT PRIMARY KEY, name TEXT NOT NULL,
+            next TEXT NOT NULL REFERENCES node DEFERRABLE INITIALLY DEFERRED)
+          """)
+    }
+    let entities = try EntityStore(queue, Node.self)
+    var configuration = RemoteConfiguration(
+      baseURL: server.base, mappers: EntityMapper(Node.self), transport: server)
+    configuration.retry = .none
+    let remote = try await RemoteStore(entities, configuration)
+    try await queue.write { db in
+      try db.execute(
+        sql: "INSERT INTO node VALUES ('a', 'A', 'b'), ('b', 'B', 'a'), ('c', 'C', 'a')")
+    }
+    var sending = try await remote.send()
+    #expect((sending.sent, sending.refused, sending.waiting) == (0, 2, 1))
+    let refused = try await remote.changes().filter { $0.state == .refused }
+    #expect(refused.map(\.record) == ["a", "b"])
+    #expect(refused.allSatisfy { $0.code == .store && $0.reason?.contains("lead back") == true })
+    for change in refused { try await remote.retry(change) }
+    #expect(try await remote.send().refused == 2)
+
+    // The server has one to begin with.
+    server.state.withLock {
+      $0.lists["nodes"]?.append(("r", .init(json: ["id": "r", "name": "R", "next": "r"], version: 1)))
+    }
+    try await remote.refresh(Node.self)
+    try await queue.write { db in try db.execute(sql: "UPDATE node SET next = 'r' WHERE id = 'b'") }
+    for change in try await remote.changes() where change.state == .refused { try await remote.retry(change) }
+    sending = try await remote.send()
+    #expect((sending.sent, sending.refused, sending.waiting) == (3, 0, 0))
+    #expect(server.count("nodes") == 4)
   }
 
   @Test("Records that lead to each other are deleted")

@@ -154,8 +154,8 @@ struct PreconditionsTests {
       ("1994-11-06T08:49:37Z", nil), ("Sun, 31 Feb 1994 08:49:37 GMT", nil), ("Sun, 06 Nov 1994 25:49:37 GMT", nil),
     ] as [(String, Double?)])
   func dates(text: String, seconds: Double?) {
-    let date = HTTPTime.date(text, now: Date(timeIntervalSince1970: 1_700_000_000))
+    let date = HTTPDate(text, now: Date(timeIntervalSince1970: 1_700_000_000))?.date
     #expect(date?.timeIntervalSince1970 == seconds)
-    if let date, text.hasSuffix("1994 08:49:37 GMT") { #expect(HTTPTime.text(date) == text) }
+    if let date, text.hasSuffix("1994 08:49:37 GMT") { #expect(HTTPDate(date).text == text) }
   }
 }
