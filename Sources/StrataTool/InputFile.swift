@@ -111,8 +111,12 @@ struct InputFile {
   }
 
   /// The property list in the file.
-  func legacyDocument(isBinary: Bool, limits: ArchiveLimits = ArchiveLimits()) throws -> LegacyDocument {
-    try ToolError.at(path) { try LegacyDocument(data(), isBinary: isBinary, limits: limits) }
+  ///
+  /// - Parameter leniently: whether what is odd in a keyed archive is shown as it is, instead of being an error.
+  func legacyDocument(
+    isBinary: Bool, limits: ArchiveLimits = ArchiveLimits(), leniently: Bool = false
+  ) throws -> LegacyDocument {
+    try ToolError.at(path) { try LegacyDocument(data(), isBinary: isBinary, limits: limits, leniently: leniently) }
   }
 
   /// What a file is that begins like an archive, in words.

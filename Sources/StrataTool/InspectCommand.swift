@@ -44,7 +44,7 @@ struct InspectCommand: ToolCommand {
     case .archive:
       try show(Inspection(input, mostValues: json ? .max : elements, limits: limits.limits), console)
     case .propertyList(let isBinary):
-      let document = try input.legacyDocument(isBinary: isBinary, limits: limits.limits)
+      let document = try input.legacyDocument(isBinary: isBinary, limits: limits.limits, leniently: true)
       if json {
         try document.writeJSON(to: console.write)
       } else {

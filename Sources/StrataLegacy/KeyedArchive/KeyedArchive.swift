@@ -36,6 +36,8 @@ public struct KeyedArchive: Sendable {
   let classes: [String: KeyedClass]
   private let encodings: [String: KeyedEncoding]
   private let topEncoding: KeyedEncoding
+  /// What is odd about objects, by their numbers in the graph, of an archive that was read to look into it.
+  package let oddities: [Int: ArchiveError]
   /// How large what was read was: its objects, and bytes of text and data.
   let size: Int?
 
@@ -98,14 +100,26 @@ public struct KeyedArchive: Sendable {
   public init(
     _ propertyList: PropertyList, limits: ArchiveLimits = ArchiveLimits(), opensNested: Bool = false
   ) throws {
+    let data = try Self.bytes(of: propertyList)
+    try self.init(BinaryPropertyList(data.bytes, limits: .ofChecked), limits, opensNested)
+  }
+
+  /// Reads an archive to look into it: an object that is not as its class writes it is a record of what was encoded, a
+  /// reference that leads nowhere is one to null, and ``oddities`` has the reasons.
+  ///
+  /// - Throws: as `init(_:limits:opensNested:)` where the whole is no keyed archive, and for limits.
+  package init(inspecting propertyList: PropertyList, limits: ArchiveLimits) throws {
+    let data = try Self.bytes(of: propertyList)
+    try self.init(BinaryPropertyList(data.bytes, limits: .ofChecked), limits, false, isLenient: true)
+  }
+
+  private static func bytes(of propertyList: PropertyList) throws -> Data {
     guard propertyList.objects.indices.contains(propertyList.root) else {
       throw KeyedTable.notAnArchive("its outermost object is no dictionary")
     }
-    let data: Data
-    do { data = try PropertyListWriter().write(propertyList) } catch {
+    do { return try PropertyListWriter().write(propertyList) } catch {
       throw ArchiveError(.damaged, "the property list is none that could be written", underlying: error)
     }
-    try self.init(BinaryPropertyList(data.bytes, limits: .ofChecked), limits, opensNested)
   }
 
   /// Reads an archive whose models are known, for making them: the graph holds only objects of classes and of no model.
@@ -123,11 +137,13 @@ public struct KeyedArchive: Sendable {
   }
 
   private init(
-    _ list: BinaryPropertyList, _ limits: ArchiveLimits, _ opensNested: Bool, _ models: KeyedModels? = nil
+    _ list: BinaryPropertyList, _ limits: ArchiveLimits, _ opensNested: Bool, _ models: KeyedModels? = nil,
+    isLenient: Bool = false
   ) throws {
     let table = try KeyedTable(list, limits: limits)
     let nested = opensNested ? KeyedNesting(dataSize: list.dataSize) : nil
     var reader = try KeyedReader(table, limits: limits, models: models, nested: nested)
+    if isLenient { reader.contents.oddities = [:] }
     let values = try reader.read().values
     archiver = table.archiver
     version = table.version
@@ -137,6 +153,7 @@ public struct KeyedArchive: Sendable {
     classes = reader.contents.classes
     encodings = reader.contents.encodings
     topEncoding = reader.contents.topEncoding
+    oddities = reader.contents.oddities ?? [:]
     size = table.size
   }
 
@@ -150,6 +167,7 @@ public struct KeyedArchive: Sendable {
     version = Self.knownVersion
     rootIndex = key == Self.rootKey ? 0 : nil
     others = ArchiveObject()
+    oddities = [:]
     size = nil
     let root: ArchiveValue =
       key == Self.rootKey ? graph.root : .object(ArchiveObject([ArchiveObject.Entry(key: key, value: graph.root)]))

@@ -51,7 +51,17 @@ extension KeyedReader {
     let (start, count) = table.list.content(at: target.offset)
     guard count <= limits.count else { throw KeyedTable.tooMany(limits.count) }
     let firstIndex = indexCount
-    let (layout, classEntry) = try layout(start, count)
+    let layout: KeyedLayout
+    var classEntry: Int
+    do { (layout, classEntry) = try self.layout(start, count) } catch {
+      try note(error, of: target.identity)
+      // The keys and then the values, which no dictionary can hold.
+      opened = Frame(
+        kind: .array, identity: target.identity, children: start, count: 2 * count, depth: frame.depth + 1)
+      opened.isCompared = isCompared(in: frame)
+      try begin(opened)
+      return true
+    }
     let values = start &+ count &* table.list.referenceSize
     @inline(__always)
     func open(_ kind: Frame.Kind, depth: Int) throws -> Bool {
@@ -65,13 +75,20 @@ extension KeyedReader {
     }
     guard classEntry >= 0 else {
       if let key = layout.reservedKey {
-        throw ArchiveError(
+        let error = ArchiveError(
           .damaged, "an object without a $class has the key \(key); keys of its own begin with $$", path: [.key(key)])
+        try note(error, of: target.identity)
       }
       return try open(.object(layout), depth: frame.depth + 1)
     }
-    let type = try table.target(table.list.reference(at: values &+ classEntry &* table.list.referenceSize))
-    let plan = try layout.plan(ofClass: type.identity) { try readClass(type) }
+    let plan: KeyedLayout.Plan
+    do {
+      let type = try table.target(table.list.reference(at: values &+ classEntry &* table.list.referenceSize))
+      plan = try layout.plan(ofClass: type.identity) { try readClass(type) }
+    } catch {
+      try note(error, of: target.identity)
+      return try open(.object(layout), depth: frame.depth + 1)
+    }
     guard let foundation = plan.foundation else {
       try spend(plan.nameBytes)
       if models == nil { _ = number(for: target.identity) }

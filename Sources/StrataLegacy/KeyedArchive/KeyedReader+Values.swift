@@ -8,7 +8,13 @@ extension KeyedReader {
       value: .null, size: frame.size, height: frame.height + 1, bytes: frame.bytes, hasRecords: frame.hasRecords)
     switch frame.kind {
     case .record(let plan):
-      var record = try record(&frame, plan)
+      let values = isLenient ? frame.values : []
+      var record: ModelRecord
+      do { record = try self.record(&frame, plan) } catch {
+        try note(error, of: frame.identity)
+        record = ModelRecord(
+          shape: RecordShape(typeName: plan.type.name, modelVersion: nil, keys: plan.keys), values: values)
+      }
       let known = Int(marks[frame.identity].number)
       if known < 0, frame.depth > 1, let models, models.inline(&record) {
         guard !frame.isCompared else { throw recordIsCompared() }
@@ -27,7 +33,13 @@ extension KeyedReader {
       made.value = openedArchive(in: frame, layout) ?? .null
       made.height = frame.height
     case .foundation(let foundation, let layout):
-      made.value = try foundation.make(KeyedFields(keys: layout.keys, values: frame.values), digests)
+      do { made.value = try foundation.make(KeyedFields(keys: layout.keys, values: frame.values), digests) } catch {
+        try note(error, of: frame.identity)
+        made.value = .record(
+          ModelRecord(
+            shape: RecordShape(typeName: try className(of: frame), modelVersion: nil, keys: layout.keys),
+            values: frame.values))
+      }
       if foundation.isCollection { made.height = frame.height } else { made.size = 1 }
     }
     if frame.indices >= 0 { indexCount = frame.indices }
@@ -49,8 +61,11 @@ extension KeyedReader {
 
   /// The entries in their own order, which no class shares.
   private func object(_ frame: Frame, _ layout: KeyedLayout) -> ArchiveObject {
-    ArchiveObject(
-      uniqueEntries: indices[frame.indices..<frame.indices + frame.count].map { index in
+    var own = indices[frame.indices..<frame.indices + frame.count]
+    // A class that could not be read is no entry.
+    if frame.classEntry >= 0 { own.removeAll { $0 < 0 } }
+    return ArchiveObject(
+      uniqueEntries: own.map { index in
         ArchiveObject.Entry(key: layout.keys[Int(index)], value: frame.values[Int(index)])
       })
   }

@@ -188,7 +188,11 @@ struct KeyedReader: ~Escapable {
         frame.next &+= 1
         continue
       }
-      let target = try table.target(table.list.reference(at: frame.children &+ frame.next &* size))
+      let target: KeyedTable.Target
+      do { target = try table.target(table.list.reference(at: frame.children &+ frame.next &* size)) } catch {
+        try addNothing(because: error, to: &frame)
+        continue
+      }
       if try addScalar(target, to: &frame) { continue }
       if try open(target, in: &frame, as: &opened) { return true }
     }
@@ -354,4 +358,6 @@ struct KeyedContents {
   /// How the fields of each class are encoded, for writing them again.
   var encodings: [String: KeyedEncoding] = [:]
   var topEncoding = KeyedEncoding()
+  /// What is odd about objects, by their numbers; `nil` where anything odd is an error.
+  var oddities: [Int: ArchiveError]?
 }

@@ -96,7 +96,7 @@ struct GraphJSON {
   private mutating func append(_ value: ArchiveValue, number: Int?) {
     let mark = number.map { "\"$id\": \($0)" }
     switch value {
-    case .null: append("null")
+    case .null: append(mark.map { "{\($0), \"$value\": null}" } ?? "null")
     case .bool(let bool): append(bool ? "true" : "false")
     case .int(let integer): append(String(integer))
     case .uint(let integer): append(String(integer))

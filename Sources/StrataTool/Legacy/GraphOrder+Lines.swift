@@ -31,7 +31,7 @@ extension GraphOrder {
         }
         shown[place] = true
         value = objects[place]
-        label += "#\(number) "
+        label += "#\(number) " + (odd.contains(place) ? "(odd) " : "")
       }
       lines.append((margin + label + value.summary(mostCharacters: max(width, 20))).cut(to: width))
       guard step.level < depth else { continue }

@@ -9,8 +9,11 @@ struct GraphOrder {
   let top: [(key: String, value: ArchiveValue)]
   /// The number in the document of each object; `nil` where nothing leads to it.
   private(set) var numbers: [Int?]
+  /// The objects of which something is odd.
+  let odd: Set<Int>
 
-  init(_ objects: [ArchiveValue], from top: [(key: String, value: ArchiveValue)]) {
+  init(_ objects: [ArchiveValue], from top: [(key: String, value: ArchiveValue)], odd: Set<Int> = []) {
+    self.odd = odd
     self.objects = objects
     self.top = top
     numbers = Array(repeating: nil, count: objects.count)

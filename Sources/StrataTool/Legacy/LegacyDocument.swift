@@ -13,14 +13,16 @@ struct LegacyDocument {
   let size: Int
   let content: Content
 
-  init(_ data: Data, isBinary: Bool, limits: ArchiveLimits = ArchiveLimits()) throws {
+  /// - Parameter leniently: whether a keyed archive in which something is odd is shown as it is, instead of being an error.
+  init(_ data: Data, isBinary: Bool, limits: ArchiveLimits = ArchiveLimits(), leniently: Bool = false) throws {
     var reader = PropertyListReader()
     reader.limits = limits
     self.isBinary = isBinary
     size = data.count
     let list = try reader.read(data)
     if ClassCensus.isKeyedArchive(list) {
-      content = .keyed(try KeyedArchive(list, limits: limits), ClassCensus(list))
+      let archive = try leniently ? KeyedArchive(inspecting: list, limits: limits) : KeyedArchive(list, limits: limits)
+      content = .keyed(archive, ClassCensus(list))
     } else {
       content = .plain(try reader.value(of: list), objectCount: list.objects.count)
     }
@@ -54,9 +56,18 @@ struct LegacyDocument {
   private var graph: GraphOrder {
     switch content {
     case .keyed(let archive, _):
-      GraphOrder(archive.graph.objects, from: archive.topKeys.map { ($0, archive.top[$0] ?? .null) })
+      GraphOrder(
+        archive.graph.objects, from: archive.topKeys.map { ($0, archive.top[$0] ?? .null) },
+        odd: Set(archive.oddities.keys))
     case .plain(let value, _): GraphOrder([], from: [("", value)])
     }
+  }
+
+  /// What is odd, by the numbers that the document gives objects.
+  private func oddities(_ graph: GraphOrder) -> [(object: Int, reason: String)] {
+    guard case .keyed(let archive, _) = content else { return [] }
+    return archive.oddities.compactMap { place, error in graph.number(of: place).map { ($0, "\(error)") } }
+      .sorted { $0.object < $1.object }
   }
 
   // MARK: Text
@@ -71,13 +82,23 @@ struct LegacyDocument {
         ("objects", census.objectCount.grouped), ("file size", size.counted("byte")),
       ]
       rows += Self.rows(of: census)
-      return Self.lines(rows) + [""] + graph.lines(width: width, depth: depth, elements: elements)
     case .plain(let value, let count):
       rows += [
         ("root", value.kind), ("objects", count.grouped), ("file size", size.counted("byte")),
       ]
-      return Self.lines(rows) + [""] + graph.lines(width: width, depth: depth, elements: elements)
     }
+    let graph = graph
+    let tree = graph.lines(width: width, depth: depth, elements: elements)
+    return Self.lines(rows) + [""] + tree + Self.lines(of: oddities(graph), mostLines: max(elements, 20))
+  }
+
+  private static func lines(of oddities: [(object: Int, reason: String)], mostLines: Int) -> [String] {
+    guard !oddities.isEmpty else { return [] }
+    let what = oddities.count == 1 ? "1 object is" : "\(oddities.count.grouped) objects are"
+    var lines = ["", "\(what) odd, so that verify and decode refuse the file:"]
+    lines += oddities.prefix(mostLines).map { "  #\($0.object)  \($0.reason.onOneLine)" }
+    if oddities.count > mostLines { lines.append("  … \((oddities.count - mostLines).grouped) more") }
+    return lines
   }
 
   private static func rows(of census: ClassCensus) -> [(String, String)] {
@@ -103,8 +124,9 @@ struct LegacyDocument {
 
   /// Writes the document of Docs/Tool.md, piece by piece.
   func writeJSON(to sink: @escaping (Data) throws -> Void) throws {
+    let graph = graph
     var json = GraphJSON(graph, sink)
-    let members: [(key: String, part: GraphJSON.Part)]
+    var members: [(key: String, part: GraphJSON.Part)]
     switch content {
     case .keyed(let archive, let census):
       members = [
@@ -129,6 +151,16 @@ struct LegacyDocument {
         ("format", .value("property list")), ("form", .value(isBinary ? "binary" : "XML")),
         ("value", .value(value)),
       ]
+    }
+    let oddities = oddities(graph)
+    if !oddities.isEmpty {
+      members.append(
+        (
+          "odd",
+          .value(
+            .array(
+              oddities.map { ["object": .integer($0.object), "reason": .string($0.reason)] }))
+        ))
     }
     try json.write(members)
   }
