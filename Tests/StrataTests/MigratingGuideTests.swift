@@ -1,0 +1,54 @@
+import Foundation
+import Strata
+import StrataTestSupport
+import Testing
+
+// The enum with payloads of Docs/Migrating.md. A test compares the two, and runs it.
+
+// Migrating:begin
+@Model(version: 2)
+struct Tile: Equatable {
+  var shape: TileShape
+}
+
+@Model(version: 1)
+enum TileShape: Equatable {
+  case circle(radius: Double)
+  case named(String)
+  case dot
+}
+
+extension Tile: Migratable {
+  static let migration = MigrationPlan(
+    .step(from: 1, to: 2, "make shapes of radii and names") { record in
+      let radius = record.removeValue(forKey: "radius")
+      let name = record.removeValue(forKey: "name")
+      let shape: (String, ArchiveValue) =
+        if let radius { ("circle", ["radius": radius]) } else if let name { ("named", ["_0": name]) } else {
+          ("dot", [:])
+        }
+      record["shape"] = .record(ModelRecord(typeName: "TileShape", modelVersion: 1, fields: [shape]))
+    })
+}
+// Migrating:end
+
+@Suite("The guide to migrating")
+struct MigratingGuideTests {
+  @Test("The enum with payloads of the guide is this one")
+  func example() throws {
+    let program = try #require(Repository.examples("Migrating").first)
+    #expect(try Repository.text("Docs/Migrating.md").contains(program.trimmingCharacters(in: .whitespacesAndNewlines)))
+  }
+
+  @Test(
+    "A step writes enums with payloads",
+    arguments: [
+      ([("radius", 1.5)], .circle(radius: 1.5)), ([("name", "star")], .named("star")), ([], .dot),
+    ] as [([(String, ArchiveValue)], TileShape)])
+  func payloads(fields: [(String, ArchiveValue)], shape: TileShape) throws {
+    let old = try ArchiveEncoder().encode(ModelRecord(typeName: "Tile", modelVersion: 1, fields: fields))
+    let tile = try ArchiveDecoder().decode(Tile.self, from: old)
+    #expect(tile == Tile(shape: shape))
+    #expect(try ArchiveUpgrader(Tile.self).upgrade(old) == ArchiveEncoder().encode(tile))
+  }
+}
