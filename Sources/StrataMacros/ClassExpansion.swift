@@ -32,14 +32,17 @@ extension ModelDeclaration {
     "\(form.isOpen ? "open " : access)\(form.superclass == nil ? "" : "override ")"
   }
 
-  private var storageName: String { "_schemaOf\(typeName.withoutBackticks)" }
+  var storageName: String {
+    let name = "_schemaOf\(typeName.withoutBackticks)"
+    return typeName == typeName.withoutBackticks ? name : "`\(name)`"
+  }
 
   private func schemaStorage(_ properties: [StoredProperty]) -> String {
     let call = schemaCall(fieldLines(properties, inClass: true))
     guard name.isGeneric else { return "private static let \(storageName) = \(call)" }
     return """
-      private static var \(storageName): ModelSchema {
-        ModelSchema.cached(\(typeName).self) {
+      private static var \(storageName): _StrataSchema {
+        _StrataSchema.cached(\(typeName).self) {
       \(call.indented(2))
         }
       }
@@ -47,20 +50,20 @@ extension ModelDeclaration {
   }
 
   private func schemaOverride(_ form: ClassForm) -> String {
-    "\(head(form))class var schema: ModelSchema { \(storageName) }"
+    "\(head(form))class var schema: _StrataSchema { \(storageName) }"
   }
 
   private func reading(_ properties: [StoredProperty], _ form: ClassForm) -> String {
     let count = properties.filter { $0.role == .field }.count
     let above = around(count, form, "try super.init(fields: &reader)", "reader")
     return function(
-      "\(access)required init(fields reader: inout ArchiveReader) throws",
-      reads(properties, readsInitialValue: false) + above)
+      "\(access)required init(fields reader: inout _StrataReader) throws", of: properties,
+      reads(properties) + above)
   }
 
   private func encoding(_ fields: [StoredProperty], _ form: ClassForm) -> String {
     function(
-      "\(head(form))func encodeFields(to writer: inout ArchiveWriter) throws",
+      "\(head(form))func encodeFields(to writer: inout _StrataWriter) throws", of: fields,
       fields.enumerated().map { $1.write($0) }
         + around(fields.count, form, "try super.encodeFields(to: &writer)", "writer"))
   }
@@ -71,7 +74,7 @@ extension ModelDeclaration {
       last = around(
         fields.count, form, "try super.readField(place - \(fields.count), from: &reader)", "reader")
     }
-    return settingOne(fields, head: head(form), otherwise: last)
+    return settingOne(fields, head: head(form), schema: storageName, otherwise: last)
   }
 
   private func adoption(_ properties: [StoredProperty], _ form: ClassForm) -> String {
@@ -81,7 +84,7 @@ extension ModelDeclaration {
       lines.append("guard let other = other as? \(typeName) else { return }")
       lines += variables.map { "\($0.access) = other.\($0.name.text)" }
     }
-    return function("\(head(form))func adoptObject(_ other: AnyObject)", lines)
+    return function("\(head(form))func adoptObject(_ other: AnyObject)", of: variables, lines)
   }
 
   /// A call of the superclass, whose first field has the place after those of this class.
@@ -91,15 +94,20 @@ extension ModelDeclaration {
   }
 
   /// The method that sets one field, for objects that refer to each other in a cycle.
-  func settingOne(_ fields: [StoredProperty], head: String, otherwise: [String]) -> String {
+  ///
+  /// - Parameter schema: the expression for the schema of this class.
+  func settingOne(
+    _ fields: [StoredProperty], head: String, schema: String = "schema", otherwise: [String]
+  ) -> String {
     var lines = ["switch place {"]
     for (place, field) in fields.enumerated() where !field.isConstant {
       lines.append("case \(place):")
-      lines += field.read(place, readsInitialValue: false).map { "  " + $0 }
+      lines += field.read(place, schema: "\(typeName).\(schema)", inInitializer: false).map { "  " + $0 }
     }
     lines.append("default:")
     lines += otherwise.map { "  " + $0 }
     lines.append("}")
-    return function("\(head)func readField(_ place: Int, from reader: inout ArchiveReader) throws", lines)
+    return function(
+      "\(head)func readField(_ place: Int, from reader: inout _StrataReader) throws", of: fields, lines)
   }
 }

@@ -17,7 +17,7 @@ struct EnumCase {
     let former = formerly.map(\.description).joined(separator: ", ")
     let payload = types.map { "(\($0)).self" }.joined(separator: ", ")
     let labels = values.map(\.key.literal).joined(separator: ", ")
-    return "ModelSchema.CaseInfo(\(key.literal)\(formerly.isEmpty ? "" : ", formerly: [\(former)]")"
+    return "_StrataCase(\(key.literal)\(formerly.isEmpty ? "" : ", formerly: [\(former)]")"
       + (types.isEmpty ? ")" : ", payload: [\(payload)], labels: [\(labels)])")
   }
 
@@ -49,6 +49,7 @@ struct EnumCase {
   ) -> [EnumCase] {
     var result: [EnumCase] = []
     for member in declaration.memberBlock.members {
+      if let condition = member.decl.as(IfConfigDeclSyntax.self) { checkCondition(condition, &diagnostics) }
       guard let line = member.decl.as(EnumCaseDeclSyntax.self) else { continue }
       let attribute = FieldAttribute(line.attributes, &diagnostics)
       for element in line.elements {
@@ -59,6 +60,9 @@ struct EnumCase {
         }
         if result.contains(where: { $0.key == element.name.text.withoutBackticks }) {
           diagnostics.append(ModelDiagnostic.sameCase(element.name.text.withoutBackticks).at(element.name))
+        }
+        if element.name.text.withoutBackticks == "schema" {
+          diagnostics.append(ModelDiagnostic.takenName("schema").at(element.name))
         }
         for parameter in parameters {
           guard let kind = parameter.type.shapeWithoutArchive else { continue }
@@ -72,5 +76,14 @@ struct EnumCase {
       }
     }
     return result
+  }
+
+  private static func checkCondition(_ condition: IfConfigDeclSyntax, _ diagnostics: inout [Diagnostic]) {
+    for clause in condition.clauses {
+      guard case .decls(let members)? = clause.elements else { continue }
+      for member in members where member.decl.is(EnumCaseDeclSyntax.self) {
+        diagnostics.append(ModelDiagnostic.conditionalCase.at(member.decl))
+      }
+    }
   }
 }

@@ -14,8 +14,8 @@ extension ModelDeclaration {
     let call = schemaCall(lines)
     guard name.isGeneric else { return "\(access)static let schema = \(call)" }
     return """
-      \(access)static var schema: ModelSchema {
-        ModelSchema.cached(\(typeName).self) {
+      \(access)static var schema: _StrataSchema {
+        _StrataSchema.cached(\(typeName).self) {
       \(call.indented(2))
         }
       }
@@ -26,13 +26,15 @@ extension ModelDeclaration {
   func schemaCall(_ lines: [String]) -> String {
     let superclass = superclass.map { ", superclass: \($0)" } ?? ""
     let head = "\(typeName).self, name: \(name.expression)\(formerNamesArgument), version: \(version)\(superclass),"
-    return "ModelSchema(\n\(([head] + lines).joined(separator: "\n").indented(1))"
+    return "_StrataSchema(\n\(([head] + lines).joined(separator: "\n").indented(1))"
   }
 
   private var formerNamesArgument: String {
-    guard let formerNames else { return "" }
-    guard let arguments = name.arguments else { return ", formerNames: \(formerNames)" }
-    return ", formerNames: (\(formerNames)).map { \"\\($0)\(arguments)\" }"
+    guard let arguments = name.arguments, let former = name.formerExpression else {
+      return formerNames.map { ", formerNames: \($0)" } ?? ""
+    }
+    let given = formerNames.map { "(\($0)).map { \"\\($0)\(arguments)\" } + " } ?? ""
+    return ", formerNames: \(given)[\(former)]"
   }
 
   func fieldLines(_ properties: [StoredProperty], inClass: Bool) -> [String] {
@@ -59,28 +61,22 @@ extension ModelDeclaration {
 
   /// The initializer that reads every field.
   func initializer(_ properties: [StoredProperty]) -> String {
-    var readsInitialValue = false
     var isConvenience = false
-    switch kind {
-    case .structure: readsInitialValue = name.isNested
-    case .object(_, let form) where form.hasImplicitInitializer:
-      (readsInitialValue, isConvenience) = (name.isNested, true)
-    default: break
-    }
-    let lines = (isConvenience ? ["self.init()"] : []) + reads(properties, readsInitialValue: readsInitialValue)
+    if case .object(_, let form) = kind { isConvenience = form.hasImplicitInitializer }
+    let lines = (isConvenience ? ["self.init()"] : []) + reads(properties)
     let head =
-      "\(access)\(isConvenience ? "convenience " : "")init(fields reader: inout ArchiveReader) throws"
-    return function(head, lines)
+      "\(access)\(isConvenience ? "convenience " : "")init(fields reader: inout _StrataReader) throws"
+    return function(head, of: properties, lines)
   }
 
   /// The statements that read every field.
-  func reads(_ properties: [StoredProperty], readsInitialValue: Bool) -> [String] {
+  func reads(_ properties: [StoredProperty]) -> [String] {
     var lines: [String] = []
     var place = 0
     for property in properties {
       switch property.role {
       case .field:
-        lines += property.read(place, readsInitialValue: readsInitialValue)
+        lines += property.read(place, schema: "\(typeName).schema", inInitializer: true)
         place += 1
       case .unknownFields: lines.append("\(property.access) = reader.readUnknownFields()")
       case .apart: break
@@ -92,13 +88,13 @@ extension ModelDeclaration {
   private func encoding(_ properties: [StoredProperty]) -> String {
     let fields = properties.filter { $0.role == .field }
     return function(
-      "\(access)func encodeFields(to writer: inout ArchiveWriter) throws",
+      "\(access)func encodeFields(to writer: inout _StrataWriter) throws", of: fields,
       fields.enumerated().map { $1.write($0) })
   }
 
   func unknownFields(_ properties: [StoredProperty]) -> [String] {
     properties.filter { $0.role == .unknownFields }.map {
-      function("\(access)var archivedUnknownFields: UnknownFields", [$0.access])
+      function("\(access)var archivedUnknownFields: _StrataUnknownFields", [$0.access])
     }
   }
 
@@ -106,7 +102,7 @@ extension ModelDeclaration {
   func adoption(_ properties: [StoredProperty]) -> String {
     let variables = properties.filter { $0.role != .apart && !$0.isConstant }
     return function(
-      "\(access)func adoptFields(of other: \(typeName))",
+      "\(access)func adoptFields(of other: \(typeName))", of: variables,
       variables.map { "\($0.access) = other.\($0.name.text)" })
   }
 
@@ -123,19 +119,25 @@ extension ModelDeclaration {
 
   private var noFields: String {
     function(
-      "\(access)init(fields reader: inout ArchiveReader) throws", ["throw reader.enumHasNoFields()"])
+      "\(access)init(fields reader: inout _StrataReader) throws", ["throw reader.enumHasNoFields()"])
   }
 
   private func encoding(_ cases: [EnumCase]) -> String {
     function(
-      "\(access)func encodeFields(to writer: inout ArchiveWriter) throws",
+      "\(access)func encodeFields(to writer: inout _StrataWriter) throws",
       ["switch self {"] + cases.flatMap(\.writing) + ["}", "writer.endCase()"])
   }
 
   private func making(_ cases: [EnumCase]) -> String {
     function(
-      "\(access)static func make(case name: String, payload: CasePayload) throws -> Self?",
+      "\(access)static func make(case name: String, payload: _StrataPayload) throws -> Self?",
       ["switch name {"] + cases.flatMap(\.making) + ["default: return nil", "}"])
+  }
+
+  /// A method that names properties: where one is deprecated, it is too, so that nobody is warned of what nobody wrote.
+  func function(_ head: String, of properties: [StoredProperty], _ lines: [String]) -> String {
+    let isDeprecated = properties.contains { $0.isDeprecated && $0.role != .apart }
+    return (isDeprecated ? "@available(*, deprecated)\n" : "") + function(head, lines)
   }
 
   func function(_ head: String, _ lines: [String]) -> String {

@@ -19,8 +19,10 @@ struct FieldAttribute {
   init() {}
 
   init(_ attributes: AttributeListSyntax, _ diagnostics: inout [Diagnostic]) {
-    guard let node = Self.attribute(in: attributes) else { return }
+    let nodes = Self.attributes(in: attributes)
+    guard let node = nodes.first else { return }
     self.node = node
+    if nodes.count > 1 { diagnostics.append(ModelDiagnostic.severalAttributes.at(nodes[1])) }
     var label: String?
     for argument in Self.arguments(of: node) {
       label = argument.label?.text ?? label
@@ -62,10 +64,12 @@ struct FieldAttribute {
     }
   }
 
-  /// The attribute, under its own name or after that of the module.
-  static func attribute(in attributes: AttributeListSyntax) -> AttributeSyntax? {
-    for case .attribute(let attribute) in attributes where name(of: attribute) == "Field" { return attribute }
-    return nil
+  /// The attributes of that name, also after that of the module.
+  static func attributes(in attributes: AttributeListSyntax) -> [AttributeSyntax] {
+    attributes.compactMap { element in
+      guard case .attribute(let attribute) = element, name(of: attribute) == "Field" else { return nil }
+      return attribute
+    }
   }
 
   static func name(of attribute: AttributeSyntax) -> String {

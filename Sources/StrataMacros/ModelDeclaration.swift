@@ -32,6 +32,7 @@ struct ModelDeclaration {
     for parameter in generic?.parameters ?? [] where parameter.specifier?.tokenKind == .keyword(.each) {
       diagnostics.append(ModelDiagnostic.parameterPack.at(parameter))
     }
+    diagnostics += unsuitable(declaration, named.name, context)
     guard diagnostics.isEmpty else { return (nil, diagnostics) }
     let arguments = FieldAttribute.arguments(of: node)
     func argument(_ label: String) -> ExprSyntax? {
@@ -43,6 +44,38 @@ struct ModelDeclaration {
       access: access(declaration, context), version: argument("version")?.description ?? "0",
       formerNames: argument("formerNames"), superclass: superclass(node))
     return (model, [])
+  }
+
+  /// What no expansion could make a model of.
+  private static func unsuitable(
+    _ declaration: some DeclGroupSyntax, _ name: TokenSyntax, _ context: [Syntax]
+  ) -> [Diagnostic] {
+    var diagnostics: [Diagnostic] = []
+    if let modifier = declaration.modifiers.first(where: { $0.name.text == "private" && $0.detail == nil }),
+      context.contains(where: { $0.isProtocol((any DeclGroupSyntax).self) })
+    {
+      diagnostics.append(ModelDiagnostic.privateInside(name.text.withoutBackticks).at(modifier))
+    }
+    for inherited in declaration.inheritanceClause?.inheritedTypes ?? [] {
+      if inherited.type.is(SuppressedTypeSyntax.self) {
+        diagnostics.append(ModelDiagnostic.notCopyable.at(inherited.type))
+      }
+    }
+    return diagnostics
+  }
+
+  /// Compares the superclass that the attribute names with the one that the class has, which comes first after the colon.
+  private static func checkSuperclass(_ given: ExprSyntax, of object: ClassDeclSyntax) -> Diagnostic? {
+    guard let member = given.as(MemberAccessExprSyntax.self), member.declName.baseName.text == "self",
+      let base = member.base?.trimmedDescription
+    else { return nil }
+    guard let found = object.inheritanceClause?.inheritedTypes.first?.type.trimmed else {
+      return ModelDiagnostic.noSuperclass(given: given.description).at(given)
+    }
+    func plain(_ text: String) -> String { text.filter { !$0.isWhitespace } }
+    func last(_ text: String) -> Substring { plain(text).split(separator: ".").last ?? "" }
+    guard last(base) != last(found.description) else { return nil }
+    return ModelDiagnostic.otherSuperclass(given: base, found: found.description).at(given)
   }
 
   private static func superclass(_ node: AttributeSyntax) -> ExprSyntax? {
@@ -78,6 +111,11 @@ struct ModelDeclaration {
     let reader = PropertyReader(declaration.memberBlock.members)
     diagnostics += reader.diagnostics
     guard let object else { return .structure(reader.properties) }
+    if let given = FieldAttribute.arguments(of: node).first(where: { $0.label?.text == "superclass" })?.expression,
+      let problem = checkSuperclass(given, of: object)
+    {
+      diagnostics.append(problem)
+    }
     let hasInitializer = declaration.memberBlock.members.contains { $0.decl.is(InitializerDeclSyntax.self) }
     let hasValues = reader.properties.allSatisfy {
       $0.initialValue != nil || !$0.isConstant && ($0.type?.isImplicitlyNil ?? false)
@@ -111,7 +149,13 @@ struct ModelDeclaration {
     switch level(declaration.modifiers) ?? outer {
     case "public", "open": return "public "
     case "package": return "package "
-    default: return ""
+    default: break
     }
+    // What inlined code uses of an internal type has to say so, member by member.
+    let isInlined = declaration.attributes.contains { element in
+      guard case .attribute(let attribute) = element else { return false }
+      return FieldAttribute.name(of: attribute) == "usableFromInline"
+    }
+    return isInlined ? "@usableFromInline " : ""
   }
 }

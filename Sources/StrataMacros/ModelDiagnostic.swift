@@ -25,6 +25,14 @@ enum ModelDiagnostic: DiagnosticMessage, Error {
   case caseArgument(String)
   case severalCases
   case sameCase(String)
+  case severalAttributes
+  case severalProperties
+  case conditionalCase
+  case takenName(String)
+  case privateInside(String)
+  case notCopyable
+  case noSuperclass(given: String)
+  case otherSuperclass(given: String, found: String)
 
   var severity: DiagnosticSeverity { .error }
 
@@ -67,6 +75,17 @@ enum ModelDiagnostic: DiagnosticMessage, Error {
     case .caseArgument(let argument): "'\(argument)' means nothing for a case; only 'formerly' does"
     case .sameCase(let name):
       "two cases are called '\(name)', and archives tell cases apart by name; give one of them another"
+    case .severalAttributes: "a property has one @Field; put the arguments of both into it"
+    case .severalProperties: "what 'formerly' and 'json' name is of one property; give it a declaration of its own"
+    case .conditionalCase: "@Model does not see cases inside #if; move the condition out of the enum"
+    case .takenName(let name): "@Model declares 'static let \(name)' itself; give this another name"
+    case .privateInside(let name):
+      "'\(name)' is private to the type around it, where the extension that @Model writes does not see it; write fileprivate"
+    case .notCopyable: "a model can be copied; take ~Copyable away"
+    case .noSuperclass(let given):
+      "the class has no superclass; take 'superclass: \(given)' away, or write it after a colon"
+    case .otherSuperclass(let given, let found):
+      "the superclass of the class is \(found), and not \(given); write 'superclass: \(found).self'"
     case .severalCases: "give each case with @Field a line of its own"
     }
   }

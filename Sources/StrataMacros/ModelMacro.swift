@@ -40,7 +40,7 @@ struct ModelMacro: MemberMacro, ExtensionMacro {
     let isMissing = protocols.contains { $0.trimmedDescription.split(separator: ".").last ?? "" == "VersionedModel" }
     let members = model.extensionMembers.map { $0.indented(1) }.joined(separator: "\n\n")
     let text =
-      "nonisolated extension \(type.trimmed)\(isMissing ? ": VersionedModel" : "") {\(members.isEmpty ? "" : "\n\(members)\n")}"
+      "nonisolated extension \(type.trimmed)\(isMissing ? ": _StrataModel" : "") {\(members.isEmpty ? "" : "\n\(members)\n")}"
     return [try ExtensionDeclSyntax("\(raw: text)")]
   }
 }

@@ -6,47 +6,62 @@ struct ModelName {
   let expression: String
   /// What turns a plain name's literal into that of the generic model, for former names; `nil` without parameters.
   let arguments: String?
+  /// The name that a generic model had when types inside others stood in it by their own names alone; `nil` without parameters.
+  let formerExpression: String?
   let isGeneric: Bool
-  let isNested: Bool
 
   init(_ declaration: some DeclGroupSyntax & NamedDeclSyntax, _ explicit: ExprSyntax?, in context: [Syntax]) {
     var parts = context.reversed().compactMap(Self.part)
-    isNested = !parts.isEmpty
-    let own = Self.part(Syntax(declaration)) ?? (declaration.name.text, [])
-    parts.append(own)
-    isGeneric = parts.contains { !$0.1.isEmpty }
-    arguments = isGeneric ? Self.list(parts.flatMap { $0.1 }) : nil
-    guard let explicit else {
-      expression = "\"\(parts.map { $0.0 + Self.list($0.1) }.joined(separator: "."))\""
-      return
+    parts.append(Self.part(Syntax(declaration)) ?? Part(name: declaration.name.text, arguments: []))
+    isGeneric = parts.contains { !$0.arguments.isEmpty }
+    let arguments = isGeneric ? Self.list(parts.flatMap(\.arguments)) { $0.text } : nil
+    self.arguments = arguments
+    let text = explicit.map { $0.as(StringLiteralExprSyntax.self)?.plainText ?? "\\(\($0))" }
+    func expression(_ argument: (Argument) -> String) -> String {
+      if let text { return "\"\(text)\(Self.list(parts.flatMap(\.arguments), argument))\"" }
+      return "\"\(parts.map { $0.name + Self.list($0.arguments, argument) }.joined(separator: "."))\""
     }
-    guard let arguments else {
-      expression = explicit.description
-      return
-    }
-    let text = explicit.as(StringLiteralExprSyntax.self)?.plainText
-    expression = "\"\(text ?? "\\(\(explicit))")\(arguments)\""
+    self.expression = isGeneric ? expression(\.text) : explicit?.description ?? expression(\.text)
+    formerExpression = isGeneric ? expression(\.former) : nil
   }
 
-  private static func list(_ arguments: [String]) -> String {
-    arguments.isEmpty ? "" : "<\(arguments.joined(separator: ", "))>"
+  /// A type around the model, or the model itself.
+  private struct Part {
+    let name: String
+    let arguments: [Argument]
+  }
+
+  /// What stands for a generic argument, today and formerly.
+  private struct Argument {
+    let text: String
+    let former: String
+  }
+
+  private static func list(_ arguments: [Argument], _ text: (Argument) -> String) -> String {
+    arguments.isEmpty ? "" : "<\(arguments.map(text).joined(separator: ", "))>"
   }
 
   /// The name of a declaration and what stands for its generic arguments.
-  private static func part(_ node: Syntax) -> (String, [String])? {
-    if let node = node.as(ExtensionDeclSyntax.self) { return (node.extendedType.trimmedDescription, []) }
+  private static func part(_ node: Syntax) -> Part? {
+    if let node = node.as(ExtensionDeclSyntax.self) {
+      return Part(name: node.extendedType.trimmedDescription, arguments: [])
+    }
     guard let named = node.asProtocol((any NamedDeclSyntax).self), node.isProtocol((any DeclGroupSyntax).self)
     else { return nil }
     let generic = node.asProtocol((any WithGenericParametersSyntax).self)
     let parameters = generic?.genericParameterClause.map { Array($0.parameters) } ?? []
     let arguments = parameters.map { parameter in
       let name = parameter.name.text
-      if parameter.specifier?.tokenKind == .keyword(.let) { return "\\(\(name))" }
+      if parameter.specifier?.tokenKind == .keyword(.let) {
+        return Argument(text: "\\(\(name))", former: "\\(\(name))")
+      }
       let isArchivable =
         archivable(parameter.inheritedType) || constrained(name, generic?.genericWhereClause)
-      return isArchivable ? "\\(\(name).archiveTypeName)" : "\\(String(describing: \(name).self))"
+      return Argument(
+        text: "\\(_StrataSchema.argumentName(\(name).self))",
+        former: isArchivable ? "\\(\(name).archiveTypeName)" : "\\(String(describing: \(name).self))")
     }
-    return (named.name.text.withoutBackticks, arguments)
+    return Part(name: named.name.text.withoutBackticks, arguments: arguments)
   }
 
   private static func constrained(_ name: String, _ clause: GenericWhereClauseSyntax?) -> Bool {

@@ -9,11 +9,23 @@ struct PropertyReader {
   init(_ members: MemberBlockItemListSyntax) {
     for member in members {
       if let condition = member.decl.as(IfConfigDeclSyntax.self) { checkCondition(condition) }
-      if let variable = member.decl.as(VariableDeclSyntax.self), !variable.isStatic { read(variable) }
+      guard let variable = member.decl.as(VariableDeclSyntax.self) else { continue }
+      checkName(variable)
+      // What overrides only observes a property of the superclass.
+      if !variable.isStatic, !variable.hasModifier("override") { read(variable) }
     }
     let unknown = properties.filter { $0.role == .unknownFields }
     if unknown.count > 1, let last = unknown.last {
       diagnostics.append(ModelDiagnostic.severalUnknownFields.at(last.name))
+    }
+  }
+
+  /// The macro declares a static property of its own.
+  private mutating func checkName(_ variable: VariableDeclSyntax) {
+    guard variable.isStatic else { return }
+    for binding in variable.bindings {
+      guard let name = binding.pattern.as(IdentifierPatternSyntax.self)?.identifier else { continue }
+      if name.text.withoutBackticks == "schema" { diagnostics.append(ModelDiagnostic.takenName("schema").at(name)) }
     }
   }
 
@@ -33,6 +45,9 @@ struct PropertyReader {
     let stored = variable.bindings.filter(\.isStored)
     guard !stored.isEmpty else { return }
     let attribute = FieldAttribute(variable.attributes, &diagnostics)
+    if stored.count > 1, let node = attribute.node, !attribute.formerly.isEmpty || attribute.json != nil {
+      diagnostics.append(ModelDiagnostic.severalProperties.at(node))
+    }
     // In 'var a, b: Int' the type is after the last name.
     var type: TypeSyntax?
     var read: [StoredProperty] = []
@@ -65,6 +80,7 @@ struct PropertyReader {
       StoredProperty(
         name: name, type: type, initialValue: initialValue, isConstant: variable.isConstant,
         isLazy: variable.hasModifier("lazy"), isWeak: variable.hasModifier("weak"), hasWrapper: variable.hasWrapper,
+        isDeprecated: variable.isDeprecated,
         attribute: attribute,
         role: role)
     }
@@ -86,7 +102,7 @@ struct PropertyReader {
       }
       return make(.apart)
     }
-    guard type != nil || initialValue != nil else { throw problem(.typeNeeded(key)) }
+    guard type != nil || initialValue != nil, !(type?.isOpaque ?? false) else { throw problem(.typeNeeded(key)) }
     let property = make(.field)
     if attribute.isExcluded, property.defaultText == nil { throw problem(.excludedWithoutDefault(key)) }
     if attribute.usesDefaultForUnknown, property.defaultText == nil {
@@ -118,6 +134,16 @@ struct PropertyReader {
 }
 
 extension VariableDeclSyntax {
+  /// Whether the compiler warns wherever the property is named.
+  fileprivate var isDeprecated: Bool {
+    attributes.contains { element in
+      guard case .attribute(let attribute) = element, FieldAttribute.name(of: attribute) == "available" else {
+        return false
+      }
+      return attribute.arguments?.tokens(viewMode: .sourceAccurate).contains { $0.text == "deprecated" } ?? false
+    }
+  }
+
   /// Whether an attribute other than `@Field` may be a property wrapper: those begin with a capital letter.
   fileprivate var hasWrapper: Bool {
     attributes.contains { element in

@@ -20,6 +20,7 @@ struct StoredProperty {
   let isLazy: Bool
   let isWeak: Bool
   let hasWrapper: Bool
+  let isDeprecated: Bool
   let attribute: FieldAttribute
   let role: Role
 
@@ -57,26 +58,43 @@ struct StoredProperty {
   }
 
   func info(inClass: Bool, inGeneric: Bool) -> String {
-    var text = "FieldInfo(\(key.literal)"
+    var text = "_StrataField(\(key.literal)"
     if let type { text += ", \(type.metatype)" }
     text += attribute.infoArguments(isConditional: isConditional)
     if inClass, isConstant { text += ", isConstant: true" }
     if let initialValue {
-      text += ", \(inGeneric ? "initialValue" : "default"): { \(initialValue.trimmedDescription) }"
+      text += ", \(inGeneric ? "initialValue" : "default"): { \(copy(of: initialValue)) }"
     }
     return text + ")"
   }
 
+  /// The initial value as the body of a closure. In a statement of its own, and with its type, the compiler checks it as quickly as in
+  /// the declaration.
+  private func copy(of value: ExprSyntax) -> String {
+    guard !isDefaultPlain else { return value.trimmedDescription }
+    let annotation = type.map { ": \($0.trimmedDescription)" } ?? ""
+    return "let value\(annotation) = \(value.trimmedDescription)\nreturn value"
+  }
+
   /// The statements that read the field with this place.
   ///
-  /// - Parameter readsInitialValue: whether the property already has its initial value and gives the default, since
-  ///   the code is where its expression may not resolve.
-  func read(_ place: Int, readsInitialValue: Bool) -> [String] {
+  /// The expression of the default means something only where properties are declared: there it may name statics of the type without
+  /// the type, and types beside it.
+  ///
+  /// - Parameters:
+  ///   - schema: the expression for the schema, which is asked for the default.
+  ///   - inInitializer: whether the property already has its initial value, which is the default.
+  func read(_ place: Int, schema: String, inInitializer: Bool) -> [String] {
     guard var value = defaultText else { return ["\(access) = try reader.field(\(place))"] }
     var lines: [String] = []
-    if readsInitialValue, !hasWrapper, !isDefaultPlain {
-      value = "default\(place)"
-      lines.append("let \(value) = \(access)")
+    if initialValue != nil, !isDefaultPlain {
+      // Behind a wrapper it can only be read when all properties have values.
+      if inInitializer, !hasWrapper {
+        value = "default\(place)"
+        lines.append("let \(value) = \(access)")
+      } else {
+        value = "try \(schema).initialValue(\(place))"
+      }
     }
     if attribute.isExcluded {
       lines.append("\(access) = try reader.excludedField(\(place), default: \(value))")
@@ -132,6 +150,9 @@ extension TypeSyntax {
     guard tuple.elements.count == 1, let inner = tuple.elements.first else { return "a tuple" }
     return inner.type.shapeWithoutArchive
   }
+
+  /// Whether only the compiler knows the type behind it.
+  var isOpaque: Bool { self.as(SomeOrAnyTypeSyntax.self)?.someOrAnySpecifier.tokenKind == .keyword(.some) }
 
   var isUnknownFields: Bool {
     if let type = self.as(MemberTypeSyntax.self) { return type.name.text == "UnknownFields" }

@@ -21,23 +21,23 @@ import Testing
         let limit = 3
         var draft: String?
 
-        static let schema = ModelSchema(
+        static let schema = _StrataSchema(
           Note.self, name: "Note", version: 1,
           fields: [
-            FieldInfo("text", String.self),
-            FieldInfo("seen", storage: .transitory, default: {
+            _StrataField("text", String.self),
+            _StrataField("seen", storage: .transitory, default: {
                 0
               }),
           ])
       }
 
-      nonisolated extension Note: VersionedModel {
-        init(fields reader: inout ArchiveReader) throws {
+      nonisolated extension Note: _StrataModel {
+        init(fields reader: inout _StrataReader) throws {
           self.text = try reader.field(0)
           self.seen = try reader.field(1, default: 0)
         }
 
-        func encodeFields(to writer: inout ArchiveWriter) throws {
+        func encodeFields(to writer: inout _StrataWriter) throws {
           try writer.field(0, self.text)
           try writer.field(1, self.seen)
         }
@@ -87,38 +87,40 @@ import Testing
         var isOpen: Bool { state == .open }
         static let limit = 3
 
-        public static let schema = ModelSchema(
+        public static let schema = _StrataSchema(
           Issue.self, name: "Issue", formerNames: ["Bug"], version: 3,
           fields: [
-            FieldInfo("id", Int.self),
-            FieldInfo("title", String?.self, formerly: ["headline", "subject"], merge: .serverWins.ifPresent),
-            FieldInfo("state", State.self, unknown: .useDefault, default: {
+            _StrataField("id", Int.self),
+            _StrataField("title", String?.self, formerly: ["headline", "subject"], merge: .serverWins.ifPresent),
+            _StrataField("state", State.self, unknown: .useDefault, default: {
                 .open
               }),
-            FieldInfo("retrievedAt", archive: .excluded, default: {
-                Date.now
+            _StrataField("retrievedAt", archive: .excluded, default: {
+                let value = Date.now
+                return value
               }),
-            FieldInfo("a", Int.self),
-            FieldInfo("b", Int.self),
-            FieldInfo("init", default: {
+            _StrataField("a", Int.self),
+            _StrataField("b", Int.self),
+            _StrataField("init", default: {
                 0
               }),
           ], keepsUnknownFields: true)
       }
 
-      nonisolated extension Issue: VersionedModel {
-        public init(fields reader: inout ArchiveReader) throws {
+      nonisolated extension Issue: _StrataModel {
+        public init(fields reader: inout _StrataReader) throws {
           self.id = try reader.field(0)
           self.title = try reader.field(1)
           self.state = try reader.field(2, default: .open, unknown: .useDefault)
-          self.retrievedAt = try reader.excludedField(3, default: Date.now)
+          let default3 = self.retrievedAt
+          self.retrievedAt = try reader.excludedField(3, default: default3)
           self.a = try reader.field(4)
           self.b = try reader.field(5)
           self.`init` = try reader.field(6, default: 0)
           self.unknownFields = reader.readUnknownFields()
         }
 
-        public func encodeFields(to writer: inout ArchiveWriter) throws {
+        public func encodeFields(to writer: inout _StrataWriter) throws {
           try writer.field(0, self.id)
           try writer.field(1, self.title)
           try writer.field(2, self.state)
@@ -128,7 +130,7 @@ import Testing
           try writer.field(6, self.`init`)
         }
 
-        public var archivedUnknownFields: UnknownFields {
+        public var archivedUnknownFields: _StrataUnknownFields {
           self.unknownFields
         }
 
@@ -160,15 +162,16 @@ import Testing
           var tag: U
           var kind = Kind.usual()
 
-          static var schema: ModelSchema {
-            ModelSchema.cached(Box.self) {
-              ModelSchema(
-                Box.self, name: "box<\(T.archiveTypeName), \(String(describing: U.self))>", version: 1,
+          static var schema: _StrataSchema {
+            _StrataSchema.cached(Box.self) {
+              _StrataSchema(
+                Box.self, name: "box<\(_StrataSchema.argumentName(T.self)), \(_StrataSchema.argumentName(U.self))>", formerNames: ["box<\(T.archiveTypeName), \(String(describing: U.self))>"], version: 1,
                 fields: [
-                  FieldInfo("content", T.self),
-                  FieldInfo("tag", U.self),
-                  FieldInfo("kind", initialValue: {
-                      Kind.usual()
+                  _StrataField("content", T.self),
+                  _StrataField("tag", U.self),
+                  _StrataField("kind", initialValue: {
+                      let value = Kind.usual()
+                      return value
                     }),
                 ])
             }
@@ -176,15 +179,15 @@ import Testing
         }
       }
 
-      nonisolated extension Outer.Box: VersionedModel {
-        init(fields reader: inout ArchiveReader) throws {
+      nonisolated extension Outer.Box: _StrataModel {
+        init(fields reader: inout _StrataReader) throws {
           self.content = try reader.field(0)
           self.tag = try reader.field(1)
           let default2 = self.kind
           self.kind = try reader.field(2, default: default2)
         }
 
-        func encodeFields(to writer: inout ArchiveWriter) throws {
+        func encodeFields(to writer: inout _StrataWriter) throws {
           try writer.field(0, self.content)
           try writer.field(1, self.tag)
           try writer.field(2, self.kind)
@@ -217,14 +220,14 @@ import Testing
           self.id = id
         }
 
-        package static let schema = ModelSchema(
+        package static let schema = _StrataSchema(
           Person.self, name: "Person", version: 1,
           fields: [
-            FieldInfo("id", Int.self, isConstant: true),
-            FieldInfo("name", String?.self, json: "user.name"),
+            _StrataField("id", Int.self, isConstant: true),
+            _StrataField("name", String?.self, json: "user.name"),
           ])
 
-        package init(fields reader: inout ArchiveReader) throws {
+        package init(fields reader: inout _StrataReader) throws {
           self.id = try reader.field(0)
           self.name = try reader.field(1)
         }
@@ -233,7 +236,7 @@ import Testing
           self.name = other.name
         }
 
-        package func readField(_ place: Int, from reader: inout ArchiveReader) throws {
+        package func readField(_ place: Int, from reader: inout _StrataReader) throws {
           switch place {
           case 1:
             self.name = try reader.field(1)
@@ -243,8 +246,8 @@ import Testing
         }
       }
 
-      nonisolated extension Person: VersionedModel {
-        package func encodeFields(to writer: inout ArchiveWriter) throws {
+      nonisolated extension Person: _StrataModel {
+        package func encodeFields(to writer: inout _StrataWriter) throws {
           try writer.field(0, self.id)
           try writer.field(1, self.name)
         }
@@ -266,13 +269,13 @@ import Testing
         var count = 0
         var label: String?
 
-        static let schema = ModelSchema(
+        static let schema = _StrataSchema(
           Counter.self, name: "Counter", version: 1,
           fields: [
-            FieldInfo("count", default: {
+            _StrataField("count", default: {
                 0
               }),
-            FieldInfo("label", String?.self),
+            _StrataField("label", String?.self),
           ])
 
         func adoptFields(of other: Counter) {
@@ -280,7 +283,7 @@ import Testing
           self.label = other.label
         }
 
-        func readField(_ place: Int, from reader: inout ArchiveReader) throws {
+        func readField(_ place: Int, from reader: inout _StrataReader) throws {
           switch place {
           case 0:
             self.count = try reader.field(0, default: 0)
@@ -292,14 +295,14 @@ import Testing
         }
       }
 
-      nonisolated extension Counter: VersionedModel {
-        convenience init(fields reader: inout ArchiveReader) throws {
+      nonisolated extension Counter: _StrataModel {
+        convenience init(fields reader: inout _StrataReader) throws {
           self.init()
           self.count = try reader.field(0, default: 0)
           self.label = try reader.field(1)
         }
 
-        func encodeFields(to writer: inout ArchiveWriter) throws {
+        func encodeFields(to writer: inout _StrataWriter) throws {
           try writer.field(0, self.count)
           try writer.field(1, self.label)
         }
@@ -325,28 +328,28 @@ import Testing
 
         init(name: String) { self.name = name }
 
-        private static let _schemaOfAnimal = ModelSchema(
+        private static let _schemaOfAnimal = _StrataSchema(
           Animal.self, name: "Animal", version: 2,
           fields: [
-            FieldInfo("name", String.self, isConstant: true),
-            FieldInfo("keeper", Keeper?.self, archive: .conditional),
+            _StrataField("name", String.self, isConstant: true),
+            _StrataField("keeper", Keeper?.self, archive: .conditional),
           ])
 
-        open class var schema: ModelSchema {
+        open class var schema: _StrataSchema {
           _schemaOfAnimal
         }
 
-        public required init(fields reader: inout ArchiveReader) throws {
+        public required init(fields reader: inout _StrataReader) throws {
           self.name = try reader.field(0)
           self.keeper = try reader.field(1)
         }
 
-        open func encodeFields(to writer: inout ArchiveWriter) throws {
+        open func encodeFields(to writer: inout _StrataWriter) throws {
           try writer.field(0, self.name)
           try writer.conditionalField(1, self.keeper)
         }
 
-        open func readField(_ place: Int, from reader: inout ArchiveReader) throws {
+        open func readField(_ place: Int, from reader: inout _StrataReader) throws {
           switch place {
           case 1:
             self.keeper = try reader.field(1)
@@ -367,7 +370,7 @@ import Testing
         }
       }
 
-      nonisolated extension Animal: VersionedModel {
+      nonisolated extension Animal: _StrataModel {
       }
       """#)
   }
@@ -384,31 +387,31 @@ import Testing
       final class Dog: Animal {
         var friend: Animal?
 
-        private static let _schemaOfDog = ModelSchema(
+        private static let _schemaOfDog = _StrataSchema(
           Dog.self, name: "Dog", version: 3, superclass: Animal.self,
           fields: [
-            FieldInfo("friend", Animal?.self),
+            _StrataField("friend", Animal?.self),
           ])
 
-        override class var schema: ModelSchema {
+        override class var schema: _StrataSchema {
           _schemaOfDog
         }
 
-        required init(fields reader: inout ArchiveReader) throws {
+        required init(fields reader: inout _StrataReader) throws {
           self.friend = try reader.field(0)
           reader.beginSuperclass(after: 1)
           try super.init(fields: &reader)
           reader.endSuperclass(after: 1)
         }
 
-        override func encodeFields(to writer: inout ArchiveWriter) throws {
+        override func encodeFields(to writer: inout _StrataWriter) throws {
           try writer.field(0, self.friend)
           writer.beginSuperclass(after: 1)
           try super.encodeFields(to: &writer)
           writer.endSuperclass(after: 1)
         }
 
-        override func readField(_ place: Int, from reader: inout ArchiveReader) throws {
+        override func readField(_ place: Int, from reader: inout _StrataReader) throws {
           switch place {
           case 0:
             self.friend = try reader.field(0)
@@ -448,22 +451,22 @@ import Testing
         case both(Payment, Payment)
         case `default`(in: Int)
 
-        static let schema = ModelSchema(
+        static let schema = _StrataSchema(
           Payment.self, name: "Payment", version: 2,
           cases: [
-            ModelSchema.CaseInfo("cash"),
-            ModelSchema.CaseInfo("card", formerly: ["plastic"], payload: [(String).self, (Date?).self], labels: ["number", "expiry"]),
-            ModelSchema.CaseInfo("both", payload: [(Payment).self, (Payment).self], labels: ["_0", "_1"]),
-            ModelSchema.CaseInfo("default", payload: [(Int).self], labels: ["in"]),
+            _StrataCase("cash"),
+            _StrataCase("card", formerly: ["plastic"], payload: [(String).self, (Date?).self], labels: ["number", "expiry"]),
+            _StrataCase("both", payload: [(Payment).self, (Payment).self], labels: ["_0", "_1"]),
+            _StrataCase("default", payload: [(Int).self], labels: ["in"]),
           ])
       }
 
-      nonisolated extension Payment: VersionedModel {
-        init(fields reader: inout ArchiveReader) throws {
+      nonisolated extension Payment: _StrataModel {
+        init(fields reader: inout _StrataReader) throws {
           throw reader.enumHasNoFields()
         }
 
-        func encodeFields(to writer: inout ArchiveWriter) throws {
+        func encodeFields(to writer: inout _StrataWriter) throws {
           switch self {
           case .cash:
             try writer.beginCase(Self.schema, "cash", count: 0)
@@ -482,7 +485,7 @@ import Testing
           writer.endCase()
         }
 
-        static func make(case name: String, payload: CasePayload) throws -> Self? {
+        static func make(case name: String, payload: _StrataPayload) throws -> Self? {
           switch name {
           case "cash":
             let made: Self = .cash

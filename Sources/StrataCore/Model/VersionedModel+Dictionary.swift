@@ -17,13 +17,17 @@ extension VersionedModel {
     self = try context.checked { try Self.make(dictionary: dictionary ?? [:], in: context) }
   }
 
-  /// The values of all fields by key, those that archives leave out too; nil is `.null`.
+  /// The values of all fields by key, those that archives leave out too; nil is `.null`. Of an enum it is the case, and under it an object
+  /// of the associated values by their labels.
   ///
   /// - Throws: ``ArchiveError`` where a value cannot be encoded.
   /// - Complexity: linear in the size of the object.
   public var dictionaryValue: [String: ArchiveValue] {
     get throws {
       let record = try record(includingExcluded: true)
+      guard !Self.schema.isEnumeration else {
+        return Dictionary(record.fields.map { ($0.key, $0.value) }, uniquingKeysWith: { first, _ in first })
+      }
       // Unknown keys that the model keeps are no fields.
       return Dictionary(uniqueKeysWithValues: Self.schema.allKeys.map { ($0, record[$0] ?? .null) })
     }
@@ -31,8 +35,23 @@ extension VersionedModel {
 
   static func make(dictionary: [String: ArchiveValue], in context: DecodingContext) throws -> Self {
     try schema.check()
+    guard !schema.isEnumeration else { return try make(dictionaryOfCase: dictionary, in: context) }
     try schema.checkKeys(dictionary.keys)
     return try make(.slots(schema.allKeys.map { dictionary[$0] }), in: context)
+  }
+}
+
+extension VersionedModel {
+  private static func make(
+    dictionaryOfCase dictionary: [String: ArchiveValue], in context: DecodingContext
+  ) throws -> Self {
+    guard dictionary.count == 1, let (name, payload) = dictionary.first else {
+      throw ArchiveError(
+        .typeMismatch, "an enum is a dictionary of one case, and there are \(dictionary.count) keys",
+        typeName: schema.name)
+    }
+    let record = ModelRecord(typeName: schema.name, modelVersion: schema.modelVersion, fields: [(name, payload)])
+    return try makeCase(of: .record(record), in: context)
   }
 }
 

@@ -89,6 +89,28 @@ extension Array: Archivable where Element: Archivable {
   public var archivedCount: Int { count }
 }
 
+/// Archived as an array of the same elements is.
+extension ContiguousArray: Archivable where Element: Archivable {
+  public func write(to writer: inout ArchiveWriter) throws { try Array(self).write(to: &writer) }
+
+  public static func read(from reader: inout ArchiveReader) throws -> ContiguousArray {
+    ContiguousArray(try [Element].read(from: &reader))
+  }
+
+  public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> ContiguousArray {
+    ContiguousArray(try [Element].make(from: value, in: context))
+  }
+
+  public static func make(fromJSON element: JSONElement, in context: DecodingContext) throws -> ContiguousArray {
+    ContiguousArray(try [Element].make(fromJSON: element, in: context))
+  }
+
+  public static func collectSchemas(into catalog: inout SchemaCatalog) { Element.collectSchemas(into: &catalog) }
+  public static var archiveTypeName: String { [Element].archiveTypeName }
+  public static var rootSchema: ModelSchema? { Element.rootSchema }
+  public var archivedCount: Int { count }
+}
+
 extension Set: Archivable where Element: Archivable {
   public func write(to writer: inout ArchiveWriter) throws {
     try writer.enter()

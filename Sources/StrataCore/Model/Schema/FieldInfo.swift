@@ -38,6 +38,8 @@ public struct FieldInfo: Sendable {
   /// Whether the field of an object cannot change after it was made.
   public let isConstant: Bool
   package let makeDefault: (@Sendable () throws -> ArchiveValue)?
+  /// The default itself.
+  let makeInitial: (@Sendable () -> Any)?
 
   /// A field without a default: its key must be there.
   public init<T>(
@@ -46,7 +48,8 @@ public struct FieldInfo: Sendable {
     unknown: UnknownCasePolicy = .fail,
     isConstant: Bool = false
   ) {
-    self.init(key, type, formerly, archive, storage, merge, json, unknown, isConstant, makeDefault: nil)
+    self.init(
+      key, type, formerly, archive, storage, merge, json, unknown, isConstant, makeDefault: nil, makeInitial: nil)
   }
 
   /// A field whose key may be absent.
@@ -56,15 +59,15 @@ public struct FieldInfo: Sendable {
     unknown: UnknownCasePolicy = .fail,
     isConstant: Bool = false, default makeDefault: @escaping @Sendable () -> T
   ) {
-    self.init(key, type, formerly, archive, storage, merge, json, unknown, isConstant) {
-      try ValueCoding.value(of: makeDefault())
-    }
+    self.init(
+      key, type, formerly, archive, storage, merge, json, unknown, isConstant,
+      makeDefault: { try ValueCoding.value(of: makeDefault()) }, makeInitial: { makeDefault() })
   }
 
   private init(
     _ key: String, _ type: Any.Type, _ formerly: [String], _ archive: ArchiveBehavior, _ storage: StorageBehavior,
     _ merge: MergePolicy, _ json: JSONField, _ unknown: UnknownCasePolicy, _ isConstant: Bool,
-    makeDefault: (@Sendable () throws -> ArchiveValue)?
+    makeDefault: (@Sendable () throws -> ArchiveValue)?, makeInitial: (@Sendable () -> Any)?
   ) {
     self.key = key
     self.type = type
@@ -77,6 +80,7 @@ public struct FieldInfo: Sendable {
     self.unknown = unknown
     self.isConstant = isConstant
     self.makeDefault = makeDefault
+    self.makeInitial = makeInitial
   }
 
   /// The keys that lead to the field in JSON, as far as they are keys; the key itself where JSON does not hold it.

@@ -92,7 +92,7 @@ public final class ModelSchema: Sendable {
     fields: [FieldInfo] = [], cases: [CaseInfo] = [], keepsUnknownFields: Bool = false
   ) {
     self.name = name
-    self.formerNames = formerNames
+    self.formerNames = formerNames.filter { $0 != name }
     modelVersion = version
     let superclasses = superclass.map { [$0.schema] + $0.schema.superclasses } ?? []
     let fields = fields + (superclasses.first?.fields ?? [])
@@ -272,6 +272,16 @@ public final class ModelSchema: Sendable {
       for byte in Array(text.utf8) + [0] { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
     }
     return hash
+  }
+
+  /// The default of a field, made anew; what `@Model` writes needs it where the declaration's own expression would mean something else.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `missingValue` where the field at this place has none of that type.
+  public func initialValue<T>(_ place: Int, _ type: T.Type = T.self) throws -> T {
+    guard fields.indices.contains(place), let value = fields[place].makeInitial?() as? T else {
+      return try ArchiveReader.absent()
+    }
+    return value
   }
 
   /// The schema of a generic model, made once for each set of its arguments.

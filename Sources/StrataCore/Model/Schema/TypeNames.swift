@@ -1,0 +1,68 @@
+extension ModelSchema {
+  /// What stands for a type in the name of a generic model: the registered name of a model or of a collection, else the type's own
+  /// name after those of the types around it (`Space.Item`).
+  ///
+  /// The module is left out, as in the names of models. What is declared inside a function has its own name alone.
+  public static func argumentName<T>(_ type: T.Type) -> String {
+    let plain = String(describing: type)
+    if let type = type as? any Archivable.Type, type.archiveTypeName != plain { return type.archiveTypeName }
+    var reader = QualifiedName(String(reflecting: type))
+    let qualified = reader.withoutModules()
+    // A type beside no other keeps the name that it always had.
+    return qualified.prefix { $0 != "<" }.contains(".") || qualified.contains("<") ? qualified : plain
+  }
+}
+
+/// A name as `String(reflecting:)` gives it: `Module.Space.Box<Module.Space.Item>`, `Module.(Item in _0123)` for what is private, and
+/// `Module.(unknown context at $0123).Item` for what is in a function.
+private struct QualifiedName {
+  private let text: [Character]
+  private var place = 0
+
+  init(_ text: String) { self.text = Array(text) }
+
+  mutating func withoutModules() -> String {
+    var name = ""
+    var parts: [String] = []
+    func flush() {
+      name += (parts.count > 1 ? parts.dropFirst() : parts[...]).joined(separator: ".")
+      parts = []
+    }
+    while place < text.count {
+      switch text[place] {
+      case ".": place += 1
+      case "(" where !parts.isEmpty:
+        if let part = context() { parts.append(part) }
+      case let character where character.isLetter || character.isNumber || character == "_" || character == "`":
+        parts.append(word())
+      default:
+        flush()
+        name.append(text[place])
+        place += 1
+      }
+    }
+    flush()
+    return name
+  }
+
+  private mutating func word() -> String {
+    let start = place
+    if text[place] == "`" {
+      place += 1
+      while place < text.count, text[place] != "`" { place += 1 }
+      place = min(place + 1, text.count)
+    } else {
+      while place < text.count, text[place].isLetter || text[place].isNumber || text[place] == "_" { place += 1 }
+    }
+    return String(text[start..<place])
+  }
+
+  /// The name in `(Item in _0123)`; `nil` for `(unknown context at $0123)`.
+  private mutating func context() -> String? {
+    let start = place + 1
+    while place < text.count, text[place] != ")" { place += 1 }
+    let inside = String(text[start..<min(place, text.count)])
+    place = min(place + 1, text.count)
+    return inside.contains(" in ") ? inside.split(separator: " ").first.map(String.init) : nil
+  }
+}

@@ -1,0 +1,81 @@
+import Foundation
+public import Strata
+
+// What each declaration of the catalogue is sent through. Compiled once, as the module Declarations.
+
+/// What is wrong with a declaration at run time.
+public struct Wrong: Error, CustomStringConvertible {
+  public let description: String
+  init(_ description: String) { self.description = description }
+
+  public static func unexpected(_ what: String) -> Wrong { Wrong(what) }
+}
+
+/// Runs what a declaration is to stand, and says in a line what came of it.
+public func declared(_ name: String, _ body: () throws -> Void) {
+  do {
+    try body()
+    print("ok\t\(name)")
+  } catch { print("wrong\t\(name)\t\("\(error)".replacing("\n", with: " "))") }
+}
+
+/// Sends a value through an archive, JSON, a dictionary, a copy, a merge, and an upgrade from a record of an older version.
+///
+/// What comes back is compared by the bytes of its archive, so the declaration needs no conformance of its own.
+///
+/// - Parameters:
+///   - others: values that the archive of `value` must not be taken for.
+public func works<M: VersionedModel>(_ value: M, others: [M] = []) throws {
+  let archive = try ArchiveEncoder().encode(value)
+  func same(_ other: M, _ way: String) throws {
+    guard try ArchiveEncoder().encode(other) == archive else {
+      throw Wrong("\(way) gives \(try other.dictionaryValue) and not \(try value.dictionaryValue)")
+    }
+  }
+  for other in others where try ArchiveEncoder().encode(other) == archive { throw Wrong("another value has the same archive") }
+  try same(ArchiveDecoder().decode(M.self, from: archive), "the archive")
+  let text = try value.jsonData()
+  try same(M(fromJSON: text), "JSON")
+  try same(M(fromJSON: JSONReader().read(text)), "a value of JSON")
+  let dictionary = try value.dictionaryValue
+  if try value.jsonData() != Data("{}".utf8), dictionary.isEmpty { throw Wrong("the dictionary is empty") }
+  try same(M(dictionary: dictionary), "the dictionary")
+  try same(value.copy(), "the copy")
+  let described = value.fieldDescription()
+  guard described.hasPrefix(M.schema.name.prefix { $0 != "<" }) else { throw Wrong("it is described as \(described)") }
+  for other in others + [try ArchiveDecoder().decode(M.self, from: archive)] {
+    var merged = try other.copy()
+    try merged.mergeValues(from: value)
+    try same(merged, "the merge")
+    merged = try other.copy()
+    try merged.mergeValues(fromJSON: value.jsonData())
+    try same(merged, "the merge of JSON")
+  }
+  guard var record = try record(of: archive), M.schema.modelVersion > 0 else { return }
+  record.modelVersion = M.schema.modelVersion - 1
+  guard M.schema.modelVersion > 1 else { return }
+  try same(ArchiveDecoder().decode(M.self, from: ArchiveEncoder().encode(record)), "the upgrade")
+}
+
+/// Sends objects through an archive: JSON, dictionaries and copies of one object are trees.
+public func worksAsGraph<M: VersionedModel>(_ value: M) throws {
+  let archive = try ArchiveEncoder().encode(value)
+  guard try ArchiveEncoder().encode(ArchiveDecoder().decode(M.self, from: archive)) == archive else {
+    throw Wrong("the archive gives something else")
+  }
+}
+
+private func record(of archive: Data) throws -> ModelRecord? {
+  guard case .record(let record) = try ArchiveDecoder().decode(ArchiveValue.self, from: archive) else { return nil }
+  return record
+}
+
+/// Fails where two texts differ.
+public func same(_ found: String, _ expected: String) throws {
+  guard found == expected else { throw Wrong("found \(found), expected \(expected)") }
+}
+
+/// Fails where a condition does not hold.
+public func holds(_ condition: Bool, _ what: String) throws {
+  guard condition else { throw Wrong(what) }
+}
