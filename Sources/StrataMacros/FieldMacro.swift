@@ -7,6 +7,7 @@ struct FieldMacro: PeerMacro {
     of node: AttributeSyntax, providingPeersOf declaration: some DeclSyntaxProtocol,
     in context: some MacroExpansionContext
   ) throws -> [DeclSyntax] {
+    if let missing = missingModel(around: context.lexicalContext) { context.diagnose(missing.at(node)) }
     if let declaration = declaration.as(EnumCaseDeclSyntax.self) {
       for argument in FieldAttribute.arguments(of: node) {
         guard let label = argument.label, label.text != "formerly" else { continue }
@@ -20,6 +21,19 @@ struct FieldMacro: PeerMacro {
       context.diagnose(ModelDiagnostic.notAField.at(node))
     }
     return []
+  }
+
+  /// What is wrong where the type around a property has no `@Model`, so that nobody reads the attribute.
+  private static func missingModel(around context: [Syntax]) -> ModelDiagnostic? {
+    // Where there is no type around it, it is on no stored property of one.
+    guard let type = context.first?.asProtocol((any DeclGroupSyntax).self),
+      let name = context.first?.asProtocol((any NamedDeclSyntax).self)?.name.text
+    else { return nil }
+    let hasModel = type.attributes.contains { element in
+      guard case .attribute(let attribute) = element else { return false }
+      return FieldAttribute.name(of: attribute) == "Model"
+    }
+    return hasModel ? nil : .fieldWithoutModel(name)
   }
 }
 

@@ -33,7 +33,8 @@ struct ModelDeclaration {
       diagnostics.append(ModelDiagnostic.parameterPack.at(parameter))
     }
     diagnostics += unsuitable(declaration, named.name, context)
-    guard diagnostics.isEmpty else { return (nil, diagnostics) }
+    if let isolated = isolation(of: declaration) { diagnostics.append(isolated) }
+    guard !diagnostics.contains(where: { $0.diagMessage.severity == .error }) else { return (nil, diagnostics) }
     let arguments = FieldAttribute.arguments(of: node)
     func argument(_ label: String) -> ExprSyntax? {
       arguments.first { $0.label?.text == label }?.expression.trimmed
@@ -43,7 +44,7 @@ struct ModelDeclaration {
       kind: kind, typeName: named.name.text, name: makeName(named, name, context),
       access: access(declaration, context), version: argument("version")?.description ?? "0",
       formerNames: argument("formerNames"), superclass: superclass(node))
-    return (model, [])
+    return (model, diagnostics)
   }
 
   /// What no expansion could make a model of.
@@ -78,6 +79,31 @@ struct ModelDeclaration {
     return ModelDiagnostic.otherSuperclass(given: base, found: found.description).at(given)
   }
 
+  /// What is wrong where the type is isolated to the main actor.
+  private static func isolation(of declaration: some DeclGroupSyntax) -> Diagnostic? {
+    for case .attribute(let attribute) in declaration.attributes where FieldAttribute.name(of: attribute) == "MainActor"
+    {
+      return ModelDiagnostic.isolated("MainActor").at(attribute)
+    }
+    return nil
+  }
+
+  /// A hint for a class that conforms already, as one does whose superclass is a model; `nil` where the class says so itself.
+  static func superclassHint(_ declaration: some DeclGroupSyntax) -> Diagnostic? {
+    guard let declaration = declaration.as(ClassDeclSyntax.self),
+      let first = declaration.inheritanceClause?.inheritedTypes.first?.type,
+      let name = first.as(IdentifierTypeSyntax.self)?.name.text ?? first.as(MemberTypeSyntax.self)?.name.text,
+      !protocols.contains(name)
+    else { return nil }
+    return ModelDiagnostic.superclass(type: declaration.name.text, superclass: first.trimmedDescription).at(first)
+  }
+
+  /// The library's protocols that make a class a model where it names them itself.
+  private static let protocols: Set<String> = [
+    "VersionedModel", "DescribedModel", "Migratable", "ValueDecoding", "PostDecoding", "Validating", "Mergeable",
+    "FieldEquatable", "FieldHashable", "FieldDescribing", "LegacyModel", "Entity", "RemoteEntity",
+  ]
+
   private static func superclass(_ node: AttributeSyntax) -> ExprSyntax? {
     let argument = FieldAttribute.arguments(of: node).first { $0.label?.text == "superclass" }
     return argument.flatMap { $0.expression.is(NilLiteralExprSyntax.self) ? nil : $0.expression.trimmed }
@@ -109,7 +135,7 @@ struct ModelDeclaration {
     }
     if object == nil, superclass(node) != nil { diagnostics.append(ModelDiagnostic.superclassOfValue.at(node)) }
     let reader = PropertyReader(declaration.memberBlock.members)
-    diagnostics += reader.diagnostics
+    diagnostics += reader.diagnostics + CodingKeysCheck.diagnostics(declaration.memberBlock.members, reader.properties)
     guard let object else { return .structure(reader.properties) }
     if let given = FieldAttribute.arguments(of: node).first(where: { $0.label?.text == "superclass" })?.expression,
       let problem = checkSuperclass(given, of: object)

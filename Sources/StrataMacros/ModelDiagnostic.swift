@@ -33,8 +33,19 @@ enum ModelDiagnostic: DiagnosticMessage, Error {
   case notCopyable
   case noSuperclass(given: String)
   case otherSuperclass(given: String, found: String)
+  case fieldWithoutModel(String)
+  case isolated(String)
+  case superclass(type: String, superclass: String)
+  case codingKey(property: String, key: String)
+  case noCodingKey(String)
 
-  var severity: DiagnosticSeverity { .error }
+  var severity: DiagnosticSeverity {
+    switch self {
+    case .codingKey, .noCodingKey: .warning
+    case .superclass: .note
+    default: .error
+    }
+  }
 
   var diagnosticID: MessageID {
     MessageID(domain: "Strata", id: String(describing: self).prefix { $0 != "(" }.description)
@@ -86,6 +97,20 @@ enum ModelDiagnostic: DiagnosticMessage, Error {
       "the class has no superclass; take 'superclass: \(given)' away, or write it after a colon"
     case .otherSuperclass(let given, let found):
       "the superclass of the class is \(found), and not \(given); write 'superclass: \(found).self'"
+    case .fieldWithoutModel(let type):
+      "only @Model reads @Field, and '\(type)' does not have it; write @Model(version: 1) before '\(type)'"
+    case .isolated(let actor):
+      "archives are read and written on any thread, so a model belongs to no actor; take @\(actor) away, or put the model into "
+        + "a type of its own that the isolated one holds"
+    case .superclass(let type, let superclass):
+      "where '\(superclass)' is a model too, '\(type)' takes its fields over with "
+        + "@Model(version: …, superclass: \(superclass).self)"
+    case .codingKey(let property, let key):
+      "CodingKeys count for Codable alone, and '\(property)' is not \(key) in JSON; write @Field(json: \(key)) for that, "
+        + "or @Field(json: \"\(property)\") to keep its own name"
+    case .noCodingKey(let property):
+      "CodingKeys count for Codable alone, and '\(property)' is archived and in JSON; write "
+        + "@Field(archive: .excluded, json: .none) to leave it out, or @Field(json: \"\(property)\") to keep it"
     case .severalCases: "give each case with @Field a line of its own"
     }
   }

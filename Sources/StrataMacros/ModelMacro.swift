@@ -38,6 +38,7 @@ struct ModelMacro: MemberMacro, ExtensionMacro {
     diagnostics.forEach(context.diagnose)
     guard let model else { return [] }
     let isMissing = protocols.contains { $0.trimmedDescription.split(separator: ".").last ?? "" == "VersionedModel" }
+    if !isMissing, let hint = ModelDeclaration.superclassHint(declaration) { context.diagnose(hint) }
     let members = model.extensionMembers.map { $0.indented(1) }.joined(separator: "\n\n")
     let text =
       "nonisolated extension \(type.trimmed)\(isMissing ? ": _StrataModel" : "") {\(members.isEmpty ? "" : "\n\(members)\n")}"

@@ -32,7 +32,9 @@ public func works<M: VersionedModel>(_ value: M, others: [M] = []) throws {
       throw Wrong("\(way) gives \(try other.dictionaryValue) and not \(try value.dictionaryValue)")
     }
   }
-  for other in others where try ArchiveEncoder().encode(other) == archive { throw Wrong("another value has the same archive") }
+  for other in others where try ArchiveEncoder().encode(other) == archive {
+    throw Wrong("another value has the same archive")
+  }
   try same(ArchiveDecoder().decode(M.self, from: archive), "the archive")
   let text = try value.jsonData()
   try same(M(fromJSON: text), "JSON")

@@ -120,8 +120,9 @@ def texts():
     return list(dict.fromkeys(found))
 
 
-for text in texts():
-    columns = [integer(text, bits, signed, False) for bits, signed in INTEGERS]
-    columns += [integer(text, bits, signed, True) for bits, signed in INTEGERS]
-    columns += [floating(text, 53, -1074, 971), floating(text, 24, -149, 104), decimal(text)]
-    print('\t'.join([text] + columns))
+if __name__ == '__main__':
+    for text in texts():
+        columns = [integer(text, bits, signed, False) for bits, signed in INTEGERS]
+        columns += [integer(text, bits, signed, True) for bits, signed in INTEGERS]
+        columns += [floating(text, 53, -1074, 971), floating(text, 24, -149, 104), decimal(text)]
+        print('\t'.join([text] + columns))

@@ -5,6 +5,8 @@ import SwiftSyntaxMacroExpansion
 import SwiftSyntaxMacros
 import Testing
 
+@testable import StrataMacros
+
 /// Everything that the macros say about a source, as `line:column message`.
 func diagnostics(_ source: String, _ specs: [String: MacroSpec] = specs) -> [String] {
   let file = Parser.parse(source: source)
@@ -141,6 +143,70 @@ struct Mistake: Sendable {
   @Test func onlyClassesHaveSuperclasses() {
     let source = "@Model(version: 1, superclass: Animal.self)\nstruct Dog {}"
     #expect(diagnostics(source, subclassSpecs) == ["1:1 only a class has a superclass"])
+  }
+
+  @Test func fieldsNeedAModel() {
+    let message = "only @Model reads @Field, and 'A' does not have it; write @Model(version: 1) before 'A'"
+    for source in ["struct A {\n  @Field(json: \"x\") var a = 1\n}", "@Other class A {\n  @Field() var a = 1\n}"] {
+      #expect(diagnostics(source) == ["2:3 \(message)"])
+    }
+    #expect(diagnostics("enum A {\n  @Field(formerly: \"x\") case a\n}") == ["2:3 \(message)"])
+    #expect(diagnostics("@Strata.Model(version: 1) struct A {\n  @Strata.Field() var a = 1\n}").isEmpty)
+    // The type around it counts, and not one further out.
+    let nested = "@Model(version: 1)\nstruct B {\n  struct A {\n    @Field() var a = 1\n  }\n}"
+    #expect(diagnostics(nested) == ["4:5 \(message)"])
+  }
+
+  @Test(arguments: ["class A { var x = 1 }", "struct A { var x = 1 }", "enum A { case a }"])
+  func modelsBelongToNoActor(_ declaration: String) {
+    let message =
+      "archives are read and written on any thread, so a model belongs to no actor; take @MainActor away, or put the "
+      + "model into a type of its own that the isolated one holds"
+    #expect(diagnostics("@MainActor @Model(version: 1)\n\(declaration)") == ["1:1 \(message)"])
+    #expect(diagnostics("@Model(version: 1)\n@MainActor\n\(declaration)") == ["2:1 \(message)"])
+  }
+
+  @Test func subclassesAreToldOfTheirSuperclass() {
+    let conforming = ["Model": MacroSpec(type: ModelMacro.self, conformances: [])]
+    let message =
+      "where 'Animal' is a model too, 'Dog' takes its fields over with @Model(version: …, superclass: Animal.self)"
+    #expect(diagnostics("@Model(version: 1)\nfinal class Dog: Animal {}", conforming) == ["2:18 \(message)"])
+    // A class that conforms because it says so, and one that does not conform yet.
+    #expect(diagnostics("@Model(version: 1)\nfinal class Dog: Validating {}", conforming).isEmpty)
+    #expect(diagnostics("@Model(version: 1)\nfinal class Dog: VersionedModel, Animal {}", conforming).isEmpty)
+    #expect(diagnostics("@Model(version: 1)\nfinal class Dog {}", conforming).isEmpty)
+    #expect(diagnostics("@Model(version: 1)\nfinal class Dog: Animal {}").isEmpty)
+  }
+
+  @Test func codingKeysAreForCodable() {
+    func said(_ properties: String, _ cases: String) -> [String] {
+      diagnostics(
+        "@Model(version: 1)\nstruct A: Codable {\n  \(properties)\n  enum CodingKeys: String, CodingKey { case \(cases) }\n}"
+      )
+    }
+    #expect(
+      said("var id = 1, title = \"\"", "id, title = \"headline\"") == [
+        "4:49 CodingKeys count for Codable alone, and 'title' is not \"headline\" in JSON; write @Field(json: "
+          + "\"headline\") for that, or @Field(json: \"title\") to keep its own name"
+      ])
+    #expect(
+      said("var id = 1, title = \"\"", "id") == [
+        "3:15 CodingKeys count for Codable alone, and 'title' is archived and in JSON; write @Field(archive: .excluded, "
+          + "json: .none) to leave it out, or @Field(json: \"title\") to keep it"
+      ])
+    // What says the same, or what the author says otherwise, is no surprise.
+    #expect(said("var id = 1, title = \"\"", "id, title").isEmpty)
+    #expect(said("var id = 1, title = \"\"", "id = \"id\", title").isEmpty)
+    #expect(said("@Field(json: \"headline\") var title = \"\"", "title = \"headline\"").isEmpty)
+    #expect(said("@Field(archive: .excluded) var title = \"\"; var id = 1", "id").isEmpty)
+    #expect(said("@Field(storage: .none) var title = \"\"; var id = 1", "id").isEmpty)
+    // It is a warning, so there is a model.
+    let source = "@Model(version: 1) struct A { var a = 1; enum CodingKeys: String, CodingKey { case a = \"b\" } }"
+    let file = Parser.parse(source: source)
+    let expanded = file.expand(
+      macroSpecs: specs,
+      contextGenerator: { BasicMacroExpansionContext(lexicalContext: $0.allMacroLexicalContexts()) })
+    #expect(expanded.description.contains("encodeFields"))
   }
 
   @Test func everyMistakeIsNamed() {

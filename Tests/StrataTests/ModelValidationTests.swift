@@ -1,5 +1,6 @@
 import Foundation
 import Strata
+import StrataTestSupport
 import Testing
 
 @Model(version: 2)
@@ -70,6 +71,25 @@ class Outline: Validating {
   class var validation: Validation<Outline> { Validation(.check("name", \.name, .nonEmpty)) }
 }
 
+/// A class that is not final, with rules to which no subclass adds any.
+@Model(version: 1)
+class Frame {
+  var name = ""
+}
+
+extension Frame: Validating {
+  static let validation = Validation<Frame>(.check("name", \.name, .nonEmpty))
+}
+
+@Model(version: 1, superclass: Frame.self)
+final class SquareFrame: Frame {
+  var side = 1.0
+
+  override init() {
+    super.init()
+  }
+}
+
 @Model(version: 1, superclass: Outline.self)
 final class SquareOutline: Outline {
   var side: Double = 1
@@ -108,6 +128,10 @@ struct ModelValidationTests {
     }
     #expect(error.failures.map(\.description) == ["side: is not in 0.0...", "name: is empty"])
     #expect(throws: ArchiveError.self) { try Outline(fromJSON: Data(#"{"name": ""}"#.utf8)) }
+    // Rules in an extension are kept as well.
+    let frame = archiveError { try SquareFrame(fromJSON: Data(#"{"name": "", "side": 2}"#.utf8)) }
+    #expect(frame?.failures.map(\.key) == ["name"])
+    #expect(archiveError { try archived(SquareFrame()) }?.code == .invalid && !SquareFrame().isValid)
   }
 
   @Test("V-2, V-7, A-11: an archive is validated on the fast path, and can be read without")

@@ -56,4 +56,13 @@ struct ReadmeTests {
     let program = try #require(Repository.examples("README").first)
     #expect(try Repository.text("README.md").contains(program.trimmingCharacters(in: .whitespacesAndNewlines)))
   }
+
+  @Test("The least versions of the systems are those of the package")
+  func systems() throws {
+    let package = try Repository.text("Package.swift")
+    let readme = try Repository.text("README.md")
+    let systems = package.matches(of: /\.(macOS|iOS|tvOS|watchOS|visionOS)\(\.v([0-9]+)\)/)
+    #expect(systems.count == 5)
+    for system in systems { #expect(readme.contains("\(system.output.1) \(system.output.2)")) }
+  }
 }

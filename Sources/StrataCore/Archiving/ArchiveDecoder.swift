@@ -57,18 +57,18 @@ public struct ArchiveDecoder: Sendable {
   ///
   /// - Throws: as the first of these methods, and ``ArchiveError`` with the code `fileSystem`.
   public func decode<T: Archivable>(_ type: T.Type = T.self, from url: URL) throws -> T {
-    try decode(type, from: read(url))
+    try ArchiveError.naming(url) { try decode(type, from: read(url)) }
   }
 
   /// The value of an archive file, and what was upgraded on the way.
   public func decode<T: Archivable>(_ type: T.Type = T.self, from url: URL, report: inout DecodingReport) throws -> T {
-    try decode(type, from: read(url), report: &report)
+    try ArchiveError.naming(url) { try decode(type, from: read(url), report: &report) }
   }
 
   /// The value of an archive file whose type is only `Codable`.
   @_disfavoredOverload
   public func decode<T: Decodable>(_ type: T.Type = T.self, from url: URL) throws -> T {
-    try decode(type, from: read(url))
+    try ArchiveError.naming(url) { try decode(type, from: read(url)) }
   }
 
   /// What an archive holds, without its types.

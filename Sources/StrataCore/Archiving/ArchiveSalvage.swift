@@ -73,7 +73,7 @@ public enum ArchiveSalvage {
       total = (total.count + stamp.count, total.plainSize + stamp.plainSize)
     }
     // Before anything at all was read there would have been an error.
-    guard let first = members.first else { throw ArchiveError(.notAnArchive, "the file holds no member of an archive") }
+    guard let first = members.first else { throw ArchiveError(.notAnArchive, "the file holds no part of an archive") }
     var end = first
     (end.kind, end.sequenceNumber, end.count, end.plainSize) = (.end, number, total.count, total.plainSize)
     var bytes: [UInt8] = []

@@ -87,9 +87,11 @@ public struct ArchiveSequence<Element: Archivable>: AsyncSequence {
       while place == batch.count {
         if isFinished { return nil }
         do {
-          let source = try source ?? Source(url, decoder, Element.rootSchema, damage)
-          self.source = source
-          batch = try source.nextBatch(Element.self) ?? []
+          batch = try ArchiveError.naming(url) {
+            let source = try source ?? Source(url, decoder, Element.rootSchema, damage)
+            self.source = source
+            return try source.nextBatch(Element.self) ?? []
+          }
           place = 0
           if batch.isEmpty { isFinished = true }
         } catch {
@@ -154,7 +156,9 @@ extension Stamp {
   ///
   /// - Throws: as ``init(of:)``, and ``ArchiveError`` with the code `fileSystem`.
   public init(ofFile url: URL) throws {
-    let first = try MemberReader.stamp(ofFile: url)
-    self = first.kind == .single ? first : try MemberReader.endStamp(ofFile: url) ?? first
+    self = try ArchiveError.naming(url) {
+      let first = try MemberReader.stamp(ofFile: url)
+      return first.kind == .single ? first : try MemberReader.endStamp(ofFile: url) ?? first
+    }
   }
 }

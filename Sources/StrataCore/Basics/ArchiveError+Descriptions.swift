@@ -3,11 +3,11 @@ public import Foundation
 extension ArchiveError: CustomStringConvertible, LocalizedError {
   /// One line: what is wrong, where, and what would be right. The wording may change between releases.
   public var description: String {
-    var text = reason
+    var text = fileName.map { "“\($0)”: \(reason)" } ?? reason
     // Each of several failures has its own path.
     if !codingPath.isEmpty, failures.count < 2 {
-      text += " (at \(pathDescription)"
-      text += jsonPath == codingPath ? ")" : ", in JSON at \(Self.describe(jsonPath)))"
+      text += " (at \(Self.shortDescription(codingPath))"
+      text += jsonPath == codingPath ? ")" : ", in JSON at \(Self.shortDescription(jsonPath)))"
     }
     if let typeName { text += " [\(typeName)]" }
     if failures.count > 1 { return text + ": " + failures.map(\.description).joined(separator: "; ") }
@@ -23,6 +23,12 @@ extension ArchiveError: CustomStringConvertible, LocalizedError {
 
   /// The path as it would be written in code: `owner.users[3].name`.
   public var pathDescription: String { Self.describe(codingPath) }
+
+  /// The path for a message: of more than 20 steps the first and the last ten, and how many are between them.
+  private static func shortDescription(_ path: [PathComponent]) -> String {
+    guard path.count > 20 else { return describe(path) }
+    return "\(describe(Array(path.prefix(10)))) … \(path.count - 20) more … \(describe(Array(path.suffix(10))))"
+  }
 
   package static func describe(_ path: [PathComponent]) -> String {
     var text = ""

@@ -1,3 +1,5 @@
+package import Foundation
+
 // What errors of the JSON adapter tell besides: the place in JSON, the value there, and the errors that came with it.
 extension ArchiveError {
   package struct Extra: Sendable {
@@ -5,6 +7,21 @@ extension ArchiveError {
     var jsonPath: [PathComponent]?
     var input: (any Sendable)?
     var others: [ArchiveError] = []
+    var fileName: String?
+  }
+
+  /// The name of the file that was being read, without its folders; `nil` where it was no file, and where the reason names it.
+  public var fileName: String? { details.extra?.fileName }
+
+  /// What `body` gives; an error that it throws has the name of a file.
+  package static func naming<R>(_ file: URL, _ body: () throws -> R) throws -> R {
+    do { return try body() } catch let error as ArchiveError {
+      // Errors of the file system have the whole path.
+      guard error.fileName == nil, ![.fileSystem, .fileInUse].contains(error.code) else { throw error }
+      var extra = error.details.extra ?? Extra()
+      extra.fileName = file.lastPathComponent
+      throw error.changed(extra: extra)
+    }
   }
 
   /// The keys and places of JSON that lead to the failure, where the fields have other paths there; else as

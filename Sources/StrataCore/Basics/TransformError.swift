@@ -4,8 +4,8 @@
 public struct TransformError: Error, Sendable, CustomStringConvertible {
   /// What is wrong, and what would be right.
   public let reason: String
-  /// The value that the failing step was given.
-  public let input: any Sendable
+  /// The value that the failing step was given; `nil` where that is an object which belongs to one task (no `Sendable` type).
+  public let input: (any Sendable)?
   /// The place inside the transformed value: indices of arrays, keys of dictionaries.
   public let path: [ArchiveError.PathComponent]
   /// The error that the transformer's own code threw, as it was thrown; `nil` where the reason says it all.
@@ -15,7 +15,7 @@ public struct TransformError: Error, Sendable, CustomStringConvertible {
   ///
   /// Closures of transformers may throw it, to word the reason themselves.
   public init(
-    _ reason: String, input: any Sendable, path: [ArchiveError.PathComponent] = [],
+    _ reason: String, input: (any Sendable)?, path: [ArchiveError.PathComponent] = [],
     underlyingError: (any Error)? = nil
   ) {
     self.reason = reason
@@ -33,7 +33,7 @@ public struct TransformError: Error, Sendable, CustomStringConvertible {
   }
 
   /// `error` itself where it is one of these, else one of these with `error` as its cause.
-  static func wrapping(_ error: any Error, input: any Sendable) -> TransformError {
+  static func wrapping(_ error: any Error, input: (any Sendable)?) -> TransformError {
     if let known = error as? TransformError { return known }
     if let known = error as? ArchiveError, known.underlyingError == nil {
       return TransformError(known.reason, input: input, path: known.codingPath, underlyingError: known)

@@ -6,6 +6,9 @@ public struct ValidationFailure: Sendable, CustomStringConvertible {
   public let typeName: String
   /// What the rule threw, as it threw it.
   public let error: any Error
+  /// The value that was refused, for code; no message contains it. `nil` for one that holds models, and where the whole
+  /// object is wrong.
+  public let input: ArchiveValue?
 
   /// The key of the field; `nil` for a rule of the whole model at the root.
   public var key: String? {
@@ -22,8 +25,13 @@ public struct ValidationFailure: Sendable, CustomStringConvertible {
     return path.isEmpty ? reason : "\(pathDescription): \(reason)"
   }
 
+  /// The same failure with the value that was refused.
+  func about(_ input: ArchiveValue) -> ValidationFailure {
+    ValidationFailure(path: path, typeName: typeName, error: error, input: input)
+  }
+
   func prefixed(by path: [ArchiveError.PathComponent]) -> ValidationFailure {
-    ValidationFailure(path: path + self.path, typeName: typeName, error: error)
+    ValidationFailure(path: path + self.path, typeName: typeName, error: error, input: input)
   }
 }
 
@@ -43,6 +51,6 @@ extension ArchiveError {
       }
     return ArchiveError(
       .invalid, reason, path: path, typeName: failures.first?.typeName, underlying: failures.first?.error,
-      failures: failures)
+      failures: failures, extra: failures.first?.input.map { Extra(input: $0) })
   }
 }

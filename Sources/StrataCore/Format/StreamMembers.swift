@@ -55,7 +55,7 @@ package struct StreamMembers: ~Copyable {
         let content = try read(stamp, body, reader.offset - start)
         guard stamp.kind != .member || UInt64(count(content)) == stamp.count else {
           throw ArchiveError(
-            .damaged, "a member does not hold as many models as its stamp says", byteOffset: start)
+            .damaged, "a part of the stream does not hold as many models as its stamp says", byteOffset: start)
         }
         close(before: start, stamp)
         order = following

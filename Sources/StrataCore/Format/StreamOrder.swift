@@ -19,15 +19,15 @@ package struct StreamOrder {
   /// - Throws: ``ArchiveError`` with the code `damaged` where it cannot follow the ones before.
   package mutating func take(_ stamp: Stamp) throws {
     if let first {
-      guard first.kind != .single else { throw Self.damage("a member follows the end of the archive") }
+      guard first.kind != .single else { throw Self.damage("a part follows the end of the archive") }
       guard stamp.kind != .single else { throw Self.damage("an archive of its own is in a stream") }
       guard stamp.typeName == first.typeName else {
-        throw Self.damage("member \(next) holds \(stamp.typeName), and the first one \(first.typeName)")
+        throw Self.damage("part \(next) holds \(stamp.typeName), and the first one \(first.typeName)")
       }
     }
     try stamp.checkCount()
     guard stamp.sequenceNumber == next else {
-      throw Self.damage("member \(next) of the stream is missing or out of order; here is \(stamp.sequenceNumber)")
+      throw Self.damage("part \(next) of the stream is missing or out of order; here is \(stamp.sequenceNumber)")
     }
     if stamp.kind == .end {
       guard hasGaps || (stamp.count, stamp.plainSize) == total else {
@@ -51,7 +51,7 @@ package struct StreamOrder {
   /// - Throws: ``ArchiveError`` with the code `damaged` where this one cannot be after them.
   package mutating func pass(to stamp: Stamp) throws {
     guard stamp.kind != .single, stamp.sequenceNumber >= next else {
-      throw Self.damage("a member of the stream has a number that was there before")
+      throw Self.damage("a part of the stream has a number that was there before")
     }
     hasGaps = hasGaps || stamp.sequenceNumber > next
     next = stamp.sequenceNumber

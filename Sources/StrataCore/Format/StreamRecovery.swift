@@ -55,7 +55,7 @@ struct StreamRecovery {
       guard isUnfinished else { throw Self.refusal(error, start) }
       // A member that broke off is the last thing that its writer wrote.
       if try reader.seek(from: start + 1) {
-        throw Self.refusal(error, start, ", and a member follows at byte \(reader.offset)")
+        throw Self.refusal(error, start, ", and a part of the stream follows at byte \(reader.offset)")
       }
       return nil
     }

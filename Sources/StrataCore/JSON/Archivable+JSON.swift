@@ -85,8 +85,8 @@ extension Date {
 
 extension URL {
   public static func make(fromJSON element: JSONElement, in context: DecodingContext) throws -> URL {
-    guard let url = context.url(element) else { throw element.mismatch("a URL") }
-    return url
+    if let url = context.url(element) { return url }
+    throw element.kind == .string ? element.located(ArchiveError.noURL) : element.mismatch("a URL")
   }
 }
 

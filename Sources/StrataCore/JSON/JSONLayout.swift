@@ -12,9 +12,11 @@ final class JSONLayout: Sendable {
     let path: JSONPath
     /// Whether the value is written as it is archived, nulls as the adapter says.
     let isPlain: Bool
+    /// Whether this is where the field would also be read, so that a mark is written while the field has a value.
+    let isMark: Bool
 
-    init(index: Int, key: String, entry: JSONPlan.Entry?, path: JSONPath) {
-      (self.index, self.key, self.entry, self.path) = (index, key, entry, path)
+    init(index: Int, key: String, entry: JSONPlan.Entry?, path: JSONPath, isMark: Bool = false) {
+      (self.index, self.key, self.entry, self.path, self.isMark) = (index, key, entry, path, isMark)
       isPlain = entry.map { $0.json.transform == nil && $0.json.nulls == nil && !$0.isAll } ?? true
     }
   }
@@ -47,15 +49,23 @@ final class JSONLayout: Sendable {
   /// - Parameters:
   ///   - plan: the mapping; `nil` where none is known, so that every key is a member.
   ///   - writesUnknownKeys: whether keys that no mapping knows are written, after the others.
-  convenience init(_ shape: RecordShape, _ plan: JSONPlan?, tagging: JSONTagging? = nil, writesUnknownKeys: Bool = true)
-  {
+  ///   - marksPaths: whether the further paths of fields that have several have a mark (``mark``) while the field has a value.
+  convenience init(
+    _ shape: RecordShape, _ plan: JSONPlan?, tagging: JSONTagging? = nil, writesUnknownKeys: Bool = true,
+    marksPaths: Bool = false
+  ) {
     self.init(
-      shape.keys, shape.typeName, plan?.entries ?? [], plan?.problem, tagging, writesUnknownKeys: writesUnknownKeys)
+      shape.keys, shape.typeName, plan?.entries ?? [], plan?.problem, tagging, writesUnknownKeys: writesUnknownKeys,
+      marksPaths: marksPaths)
   }
+
+  /// What stands at the further paths of a field, in documents that are compared and thrown away. No document has this text:
+  /// U+E000 is of Unicode's private use area.
+  static let mark = ArchiveValue.string("\u{E000}")
 
   init(
     _ keys: [String], _ typeName: String, _ entries: [JSONPlan.Entry], _ problem: ArchiveError?,
-    _ tagging: JSONTagging? = nil, writesUnknownKeys: Bool = true
+    _ tagging: JSONTagging? = nil, writesUnknownKeys: Bool = true, marksPaths: Bool = false
   ) {
     var leaves: [Leaf] = []
     var whole: [Leaf] = []
@@ -71,19 +81,28 @@ final class JSONLayout: Sendable {
       for path in entry.writtenPaths where !path.readsEach {
         leaves.append(Leaf(index: index, key: entry.field.key, entry: entry, path: path))
       }
+      guard marksPaths else { continue }
+      for path in entry.furtherPaths {
+        let mark = Leaf(index: index, key: entry.field.key, entry: entry, path: path, isMark: true)
+        // What another field writes there is its own.
+        let all = (entries.filter(\.json.isWritten).flatMap(\.writtenPaths) + leaves.map(\.path) + [path])
+        guard Self.areApart(all) else { continue }
+        leaves.append(mark)
+      }
     }
     var rests: [Leaf] = []
     if writesUnknownKeys, keys.count > entries.count {
       let known = Set(entries.map { ExactKey($0.field.key) })
       let shared = Set(leaves.compactMap { $0.path.steps.count > 1 ? $0.path.firstKey : nil })
       for (index, key) in keys.enumerated() where !known.contains(ExactKey(key)) {
+        let key = UnknownFields.key(ofArchived: key)
         let leaf = Leaf(index: index, key: key, entry: nil, path: JSONPath(key: key))
         if shared.contains(ExactKey(key)) { rests.append(leaf) } else { leaves.append(leaf) }
       }
     }
     nodes = JSONPathTree.nodes(leaves.enumerated().map { ($0, $1.path.steps[...]) })
     isPlain =
-      whole.isEmpty && rests.isEmpty && tagging == nil
+      whole.isEmpty && rests.isEmpty && tagging == nil && !leaves.contains(where: \.isMark)
       && leaves.allSatisfy { leaf in
         (leaf.isPlain || leaf.entry?.json.transform == nil && leaf.entry?.json.nulls == .null)
           && leaf.path.steps.allSatisfy { if case .key = $0 { true } else { false } }
@@ -102,6 +121,14 @@ final class JSONLayout: Sendable {
       rests.enumerated().map { (ExactKey($1.key), leaves.count + $0) }, uniquingKeysWith: { first, _ in first })
     self.leaves = leaves + rests
     self.whole = whole
+  }
+
+  /// Whether the last of the paths is in the way of none before it.
+  private static func areApart(_ paths: [JSONPath]) -> Bool {
+    let last = paths.count - 1
+    let others = paths.dropLast().enumerated().map { ($0, $1.steps[...]) }
+    let all = JSONPathTree.nodes(others + [(last, paths[last].steps[...])])
+    return !JSONPathTree.conflicts(in: all).contains { $0.number == last || $0.other == last }
   }
 
   private static func problem(_ leaves: [Leaf], _ nodes: [JSONPathTree], _ typeName: String) -> ArchiveError? {

@@ -21,8 +21,14 @@ extension JSONValueWriter {
     // The leaves of a field that is written at several paths follow each other.
     var last: (index: Int, value: ArchiveValue)?
     for leaf in leaves {
-      guard fields?.contains(leaf.key) ?? true else {
+      // A captured key may have the name of a field.
+      guard fields.map({ leaf.entry != nil && $0.contains(leaf.key) }) ?? true else {
         values.append(nil)
+        continue
+      }
+      if leaf.isMark {
+        // The leaf before is where the field is written.
+        values.append(values.last.flatMap(\.self) == nil ? nil : JSONLayout.mark)
         continue
       }
       guard !leaf.isPlain, let entry = leaf.entry else {

@@ -6,6 +6,8 @@ final class JSONWriting {
   let writesUnknownKeys: Bool
   /// Whether an object on the way to fields is written where none of them is: what else is in it belongs to others.
   var keepsContainers = false
+  /// Whether the further paths of fields that have several have a mark while the field has a value.
+  var marksPaths = false
   /// The models whose records were written, by shape.
   var schemas: [RecordShape: [ModelSchema]] = [:]
   private let makeCatalog: (() -> SchemaCatalog)?
@@ -53,7 +55,7 @@ final class JSONWriting {
   private func makeLayout(_ shape: RecordShape, _ schema: ModelSchema) throws -> JSONLayout {
     let plan = plans[ObjectIdentifier(schema)] ?? schema.jsonPlan
     if schema.isEnumeration { return try JSONLayout(shape, nil, tagging: schema.jsonTagging().ifNotPlain) }
-    if shape == schema.fullShape { return plan.layout }
-    return JSONLayout(shape, plan, writesUnknownKeys: writesUnknownKeys)
+    if shape == schema.fullShape, !marksPaths { return plan.layout }
+    return JSONLayout(shape, plan, writesUnknownKeys: writesUnknownKeys, marksPaths: marksPaths)
   }
 }

@@ -5,12 +5,17 @@ extension JSONAdapter where Root: VersionedModel {
   /// objects inside key by key, arrays whole. An empty object where nothing changed.
   ///
   /// Applied to a document of which `old` was read, it changes what the fields hold and nothing else: an object on the way
-  /// to fields stays with what else is in it, and is empty where there is nothing. A field at the first of several paths is
-  /// removed there. A merge patch has no other way to say null than to remove a key: for a server that tells the two apart,
+  /// to fields stays with what else is in it, and is empty where there is nothing. A field that is read at the first of several
+  /// paths is removed at all of them. A merge patch has no other way to say null than to remove a key: for a server that tells the two apart,
   /// write the changed fields with `encode(_:fields:)`.
   public func jsonMergePatch(from old: Root, to new: Root) throws -> ArchiveValue {
-    let before = try value(of: old, .omit)
-    let after = try value(of: new, .omit, keepsContainers: true)
+    var before = try value(of: old, .omit)
+    let marksPaths = catalog.schemas.contains { plan(of: $0).entries.contains { !$0.furtherPaths.isEmpty } }
+    if marksPaths {
+      let marked = try value(of: old, .omit, marksPaths: true)
+      before = before.addingObjects(of: marked, where: marked)
+    }
+    let after = try value(of: new, .omit, keepsContainers: true, marksPaths: marksPaths)
     return try JSONMergePatch.patch(from: before, to: value(of: new, .omit).addingObjects(of: after, where: before))
   }
 
@@ -46,7 +51,7 @@ extension JSONAdapter where Root: VersionedModel {
 }
 
 extension ArchiveValue {
-  /// This object with the objects that only the other one has, where there was one at the same place.
+  /// This object with the objects and the marks that only the other one has, where there was one at the same place.
   ///
   /// - Parameter other: the same with all objects on the way to fields.
   fileprivate func addingObjects(of other: ArchiveValue, where before: ArchiveValue?) -> ArchiveValue {
@@ -61,6 +66,7 @@ extension ArchiveValue {
         uniqueEntries: all.entries.compactMap { entry in
           let known = befores.place(of: entry.key, near: next).map { before.entries[$0].value }
           guard let place = owns.place(of: entry.key, near: next) else {
+            if entry.value == JSONLayout.mark, known == JSONLayout.mark { return entry }
             guard case .object? = known else { return nil }
             let added = ArchiveValue.object([:]).addingObjects(of: entry.value, where: known)
             return ArchiveObject.Entry(key: entry.key, value: added)

@@ -99,7 +99,9 @@ extension VersionedModel {
     if schema.isEnumeration { return try encodeFields(to: &writer) }
     var unknown: [ArchiveObject.Entry] = []
     if schema.keepsUnknownFields {
-      unknown = archivedUnknownFields.object.entries.filter { !schema.allKeys.contains($0.key) }
+      unknown = archivedUnknownFields.object.entries.map { entry in
+        .init(key: UnknownFields.archivedKey(entry.key, besides: schema.takenKeys), value: entry.value)
+      }
     }
     if unknown.isEmpty {
       try writer.beginRecord(schema)

@@ -26,7 +26,7 @@ extension ReversibleTransformer where Input == String, Output == Double {
   }
 }
 
-extension ReversibleTransformer where Input == String {
+extension ReversibleTransformer where Input == String, Output: Sendable {
   /// Text and a value by functions of a formatter's.
   ///
   /// - Parameters:

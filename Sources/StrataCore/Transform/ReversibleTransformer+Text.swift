@@ -1,6 +1,6 @@
 public import Foundation
 
-extension ReversibleTransformer where Input == String {
+extension ReversibleTransformer where Input == String, Output: Sendable {
   /// Text and what a function makes of it, which refuses a text with `nil`.
   static func text(
     _ reason: String, _ parse: @escaping @Sendable (String) -> Output?,

@@ -17,7 +17,7 @@ public enum UnknownValuePolicy<From: Sendable, To: Sendable>: Sendable {
   }
 }
 
-extension ReversibleTransformer where Input: Hashable, Output: Hashable {
+extension ReversibleTransformer where Input: Hashable & Sendable, Output: Hashable & Sendable {
   /// Each value by a table. Several spellings may mean one thing: the first one in the table is written.
   ///
   ///     .values(["open": .open, "opened": .open, "closed": .closed], unknown: .use(.open))
@@ -63,7 +63,9 @@ extension ReversibleTransformer where Input: Hashable, Output: Hashable {
 }
 
 extension ReversibleTransformer
-where Output: RawRepresentable & CaseIterable & Hashable, Input == Output.RawValue, Input: Hashable {
+where
+  Output: RawRepresentable & CaseIterable & Hashable & Sendable, Input == Output.RawValue, Input: Hashable & Sendable
+{
   /// The cases of an enum by their raw values, and by other spellings that are read but never written.
   ///
   ///     .cases(State.self, aliases: ["opened": .open], unknown: .use(.open))

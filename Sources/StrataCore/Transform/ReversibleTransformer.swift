@@ -3,7 +3,7 @@
 ///     let flag = ReversibleTransformer<String, Bool>({ $0 == "Y" }, reverse: { $0 ? "Y" : "N" })
 ///     try flag.reverse(true)              // "Y"
 ///     try flag.inverted.transform(true)   // "Y"
-public struct ReversibleTransformer<Input: Sendable, Output: Sendable>: Sendable {
+public struct ReversibleTransformer<Input, Output>: Sendable {
   /// The way from input to output alone.
   public let forward: Transformer<Input, Output>
   /// The way from output to input alone.
@@ -14,8 +14,16 @@ public struct ReversibleTransformer<Input: Sendable, Output: Sendable>: Sendable
   /// A transformer of two functions.
   public init(
     _ transform: @escaping @Sendable (Input) throws -> Output, reverse: @escaping @Sendable (Output) throws -> Input
-  ) {
+  ) where Input: Sendable, Output: Sendable {
     self.init(Transformer(transform), reverse: Transformer(reverse))
+  }
+
+  /// A transformer of two functions to and from objects that are not `Sendable`: errors of the way back do not hold them.
+  public init(
+    toObjects transform: @escaping @Sendable (Input) throws -> Output,
+    reverse: @escaping @Sendable (Output) throws -> Input
+  ) where Input: Sendable {
+    self.init(Transformer(transform), reverse: Transformer(ofObjects: reverse))
   }
 
   /// A transformer of two that go one way each.
@@ -53,7 +61,7 @@ public struct ReversibleTransformer<Input: Sendable, Output: Sendable>: Sendable
   public func then<Next>(_ next: Transformer<Output, Next>) -> Transformer<Input, Next> { forward.then(next) }
 }
 
-extension ReversibleTransformer where Input == Output {
+extension ReversibleTransformer where Input == Output, Input: Sendable {
   /// The same function both ways, as for what undoes itself.
   public init(both transform: @escaping @Sendable (Input) throws -> Output) {
     self.init(transform, reverse: transform)

@@ -50,7 +50,7 @@ extension Transformer {
   }
 }
 
-extension Transformer where Input: Hashable, Output: Hashable {
+extension Transformer where Input: Hashable & SendableMetatype, Output: Hashable & SendableMetatype {
   /// The same for sets. Elements that become equal become one.
   public var set: Transformer<Set<Input>, Set<Output>> {
     lifted { one, inputs in try Set(inputs.map { try one.transform($0) }) }
@@ -75,7 +75,7 @@ extension ReversibleTransformer {
   /// The same for arrays with nulls in them, which go; the way back writes none.
   public var arrayDroppingNulls: ReversibleTransformer<[Input?], [Output]> {
     let backward = backward.array
-    return both(forward.arrayDroppingNulls, Transformer { try backward.transform($0) })
+    return both(forward.arrayDroppingNulls, Transformer(ofObjects: { try backward.transform($0) }))
   }
 
   /// The same for the values of dictionaries; an error has the key in its path.
@@ -84,7 +84,7 @@ extension ReversibleTransformer {
   }
 }
 
-extension ReversibleTransformer where Input: Hashable, Output: Hashable {
+extension ReversibleTransformer where Input: Hashable & SendableMetatype, Output: Hashable & SendableMetatype {
   /// The same for sets. Elements that become equal become one.
   public var set: ReversibleTransformer<Set<Input>, Set<Output>> { both(forward.set, backward.set) }
 }

@@ -91,7 +91,7 @@ public struct EntityColumn: Sendable, ExpressibleByStringLiteral {
 
   /// A column that holds something else than the field: `transform` makes the field of what the column holds, and `reverse` what the
   /// column holds of the field.
-  public static func column<Stored: Archivable, Value: Archivable>(
+  public static func column<Stored: Archivable & SendableMetatype, Value: Archivable & SendableMetatype>(
     _ name: String, by transformer: ReversibleTransformer<Stored, Value>
   ) -> EntityColumn {
     EntityColumn(name, .transform(FieldTransform(transformer), input: Stored.self))
@@ -101,7 +101,7 @@ public struct EntityColumn: Sendable, ExpressibleByStringLiteral {
   public static func readOnly(_ name: String) -> EntityColumn { EntityColumn(name, .automatic, isWritten: false) }
 
   /// A column that is read through a transformer and never written.
-  public static func readOnly<Stored: Archivable, Value: Archivable>(
+  public static func readOnly<Stored: Archivable & SendableMetatype, Value: Archivable & SendableMetatype>(
     _ name: String, by transformer: Transformer<Stored, Value>
   ) -> EntityColumn {
     EntityColumn(name, .transform(FieldTransform(transformer), input: Stored.self), isWritten: false)

@@ -110,4 +110,171 @@ struct JSONMergePatchTests {
       try #require(try rest(patched) == rest(server))
     }
   }
+
+  // MARK: Any document
+
+  /// What the server may have at a place of the document that nobody reads, or that a field does.
+  private static func random(_ random: inout SeededRandom, depth: Int = 0) -> ArchiveValue {
+    switch Int.random(in: 0..<(depth < 2 ? 8 : 6), using: &random) {
+    case 0: return .null
+    case 1: return .bool(Bool.random(using: &random))
+    case 2: return .int(Int64.random(in: 0..<3, using: &random))
+    case 3: return .string("s\(Int.random(in: 0..<3, using: &random))")
+    case 4: return [:]
+    case 5: return []
+    case 6: return [Self.random(&random, depth: depth + 1), 1]
+    default:
+      var object = ArchiveObject()
+      for key in ["title", "due", "x", "rank", "city"] where Bool.random(using: &random) {
+        object[key] = Self.random(&random, depth: depth + 1)
+      }
+      return .object(object)
+    }
+  }
+
+  /// The places of the fields in the document of a model.
+  private static let places: [[String]] = [
+    ["title"], ["milestone", "title"], ["milestone", "due"], ["milestone", "meta", "rank"], ["quiet", "level"],
+    ["labels"], ["data", "numbers"], ["owner"],
+  ]
+
+  /// A document with what a field may hold at some of the places, and anything beside them.
+  private static func document(_ random: inout SeededRandom) throws -> ArchiveValue {
+    var document: ArchiveValue = [:]
+    for key in ["id", "x", "milestone", "quiet", "data", "owner"] where Bool.random(using: &random) {
+      try document.set(Self.random(&random), at: [.key(key)])
+    }
+    let model = try JSONAdapter<PatchedIssue>().encodeValue(PatchedIssue.random(&random))
+    for path in places {
+      guard let value = value(at: path[...], in: model), !value.isNull || Bool.random(using: &random) else { continue }
+      document = setting(path[...], of: document, to: value)
+    }
+    return document
+  }
+
+  private static func value(at path: ArraySlice<String>, in document: ArchiveValue?) -> ArchiveValue? {
+    guard let key = path.first else { return document }
+    return value(at: path.dropFirst(), in: document?[key])
+  }
+
+  /// The document with another value at a path, and with objects on the way to it.
+  private static func setting(
+    _ path: ArraySlice<String>, of document: ArchiveValue?, to value: ArchiveValue
+  ) -> ArchiveValue {
+    guard let key = path.first else { return value }
+    var object = document?.objectValue ?? ArchiveObject()
+    object[key] = setting(path.dropFirst(), of: object[key], to: value)
+    return .object(object)
+  }
+
+  /// The document without what is at a path; objects on the way stay.
+  private static func removing(_ path: ArraySlice<String>, of document: ArchiveValue) -> ArchiveValue {
+    guard let key = path.first, var object = document.objectValue, let inner = object[key] else { return document }
+    object[key] = path.count == 1 ? nil : removing(path.dropFirst(), of: inner)
+    return .object(object)
+  }
+
+  /// The document as it is to be, by another algorithm: field by field, where the field's value is another.
+  private static func expected(
+    _ document: ArchiveValue, from old: ArchiveValue, to new: ArchiveValue, at paths: [[String]]
+  ) -> ArchiveValue {
+    var document = document
+    for path in paths {
+      let (before, after) = (value(at: path[...], in: old), value(at: path[...], in: new))
+      if before == after { continue }
+      if path == ["owner"], let before, let after, !before.isNull, !after.isNull {
+        // A model inside is a document of its own.
+        document = setting(
+          path[...], of: document,
+          to: expected(document["owner"] ?? [:], from: before, to: after, at: [["login"], ["home", "city"]]))
+      } else if path == ["labels"], let after {
+        for key in ["a", "b"] where before?[key] != after[key] {
+          document =
+            after[key].map { setting(["labels", key], of: document, to: $0) }
+            ?? removing(["labels", key], of: document)
+        }
+        document = setting(path[...], of: document, to: document["labels"]?.objectValue.map { .object($0) } ?? after)
+      } else if let after, !after.isNull {
+        document = setting(path[...], of: document, to: after)
+      } else {
+        document = removing(path[...], of: document)
+      }
+    }
+    return document
+  }
+
+  @Test("So it is with any document: null and nothing on the way to fields, and anything beside them")
+  func anyDocument() throws {
+    let seed = UInt64.random(in: .min ... .max)
+    print("seed: \(seed)")
+    var random = SeededRandom(seed: seed)
+    let adapter = try JSONAdapter<PatchedIssue>()
+    let sorted = JSONWriter(sortsKeys: true)
+    var count = 0
+    while count < 2000 {
+      let server = try Self.document(&random)
+      // What the fields cannot read is not patched either.
+      guard let old = try? adapter.decode(server) else { continue }
+      count += 1
+      let new = PatchedIssue.random(&random)
+      let patched = try JSONMergePatch.apply(adapter.jsonMergePatch(from: old, to: new), to: server)
+      try #require(try adapter.decode(patched) == new, "\(server)")
+      let expected = try Self.expected(
+        server, from: adapter.encodeValue(old, nulls: .omit), to: adapter.encodeValue(new, nulls: .omit),
+        at: Self.places)
+      try #require(try sorted.write(patched) == sorted.write(expected), "\(server): \(patched), \(expected)")
+    }
+  }
+
+  @Test("A field that is read at the first of several paths is gone from all of them, also in models inside")
+  func severalPaths() throws {
+    let adapter = try JSONAdapter<Elsewhere>()
+    let server: ArchiveValue = [
+      "_id": "a", "deep": ["name": "n", "x": 1], "other": 2, "inner": ["_id": "b", "y": 1], "list": [["_id": "c"]],
+    ]
+    let old = try adapter.decode(server)
+    #expect(old.id == "a" && old.name == "n" && old.inner?.id == "b" && old.list.first?.id == "c")
+    #expect(try adapter.jsonMergePatch(from: old, to: old) == [:])
+    for change in [
+      { $0.id = nil }, { $0.name = nil }, { $0.inner?.id = nil }, { $0.inner = nil }, { $0.list[0].id = nil },
+      { $0.id = "z" }, { ($0.id, $0.name, $0.number) = (nil, nil, nil) },
+    ] as [(inout Elsewhere) -> Void] {
+      var new = old
+      change(&new)
+      let patch = try adapter.jsonMergePatch(from: old, to: new)
+      let patched = JSONMergePatch.apply(patch, to: server)
+      #expect(try adapter.decode(patched) == new, "\(patch)")
+      #expect(patched["other"] == (new.number == nil ? nil : 2))
+      #expect(patched["deep"]?["x"] == 1 && (new.inner == nil || patched["inner"]?["y"] == 1), "\(patched)")
+    }
+    var new = old
+    (new.id, new.name) = (nil, nil)
+    let both = try adapter.jsonMergePatch(from: old, to: new)
+    #expect(both == ["id": .null, "_id": .null, "name": .null, "deep": ["name": .null]])
+    // Where a field comes to a value, nothing is said of its other paths.
+    new.id = "new"
+    #expect(try adapter.jsonMergePatch(from: Elsewhere(), to: Elsewhere(id: "new")) == ["id": "new"])
+  }
+}
+
+/// Fields that are read at the first of several paths.
+private struct Elsewhere: DescribedModel, Equatable {
+  var id: String?
+  var name: String?
+  var number: Int?
+  var inner: Inner?
+  var list: [Inner] = []
+
+  struct Inner: DescribedModel, Equatable {
+    var id: String?
+    static let fields = Fields(
+      Inner.self, name: "PatchElsewhereInner", version: 1, Field("id", \.id, json: .firstOf("id", "_id")),
+      make: { Inner(id: $0) })
+  }
+
+  static let fields = Fields(
+    Elsewhere.self, name: "PatchElsewhere", version: 1, Field("id", \.id, json: .firstOf("id", "_id")),
+    Field("name", \.name, json: .firstOf("name", "deep.name")), Field("number", \.number, json: "other"),
+    Field("inner", \.inner), Field("list", \.list, default: []),
+    make: { Elsewhere(id: $0, name: $1, number: $2, inner: $3, list: $4) })
 }

@@ -36,13 +36,15 @@ private struct Numbers: DescribedModel, Equatable {
       int8, int16, int32, int64, int128, uint8, uint16, uint32, uint64, uint128, double?.bitPattern,
       float?.bitPattern,
     ]
-    return integers.lazy.compactMap { $0.map { "\($0)" } }.first ?? decimal.map(Self.digits)
+    return integers.lazy.compactMap { $0.map { "\($0)" } }.first ?? decimal?.digitsAndPower
   }
+}
 
-  /// Digits without zeros on either side, and the power of ten of the last one.
-  private static func digits(_ decimal: Decimal) -> String {
-    if decimal.isZero { return "0e0" }
-    let text = decimal.magnitude.description
+extension Decimal {
+  /// As the tables spell decimals: digits without zeros on either side, and the power of ten of the last one.
+  var digitsAndPower: String {
+    if isZero { return "0e0" }
+    let text = magnitude.description
     let parts = text.split(separator: ".")
     var digits = parts.joined().drop { $0 == "0" }
     var power = parts.count > 1 ? -parts[1].count : 0
@@ -50,7 +52,7 @@ private struct Numbers: DescribedModel, Equatable {
       digits.removeLast()
       power += 1
     }
-    return "\(decimal.isSignMinus ? "-" : "")\(digits)e\(power)"
+    return "\(isSignMinus ? "-" : "")\(digits)e\(power)"
   }
 }
 

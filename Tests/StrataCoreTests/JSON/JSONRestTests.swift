@@ -110,4 +110,44 @@ struct JSONRestTests {
       #expect(try adapter.jsonMergePatch(from: part, to: other) == ["milestone": ["title": "t"]])
     }
   }
+
+  @Test("U-22: a captured key may have the name of a field that JSON has elsewhere, or had before")
+  func sameName() throws {
+    let adapter = try JSONAdapter<Renamed>(unknownKeys: .capture)
+    let text = #"{"headline":"h","title":"T","caption":[1],"\#u{E000}title":2,"x":1}"#
+    let renamed = try adapter.decode(Data(text.utf8))
+    #expect(renamed.title == "h" && renamed.archivedUnknownFields["title"] == "T")
+    #expect(renamed.archivedUnknownFields["caption"] == [1] && renamed.archivedUnknownFields.object.count == 4)
+    #expect(try String(decoding: adapter.encode(renamed), as: UTF8.self) == text)
+    #expect(try adapter.encodeValue(renamed, fields: .only(["title"])) == ["headline": "h"])
+    let archived = try ArchiveDecoder().decode(Renamed.self, from: ArchiveEncoder().encode(renamed))
+    #expect(archived == renamed)
+    #expect(
+      try ArchiveUpgrader(Renamed.self).upgrade(ArchiveEncoder().encode(renamed)) == ArchiveEncoder().encode(renamed))
+    var merged = Renamed(title: "h")
+    try adapter.merge(Data(text.utf8), into: &merged)
+    #expect(merged == renamed)
+    try merged.mergeValues(from: archived)
+    #expect(merged == renamed)
+    #expect(try adapter.encodeValue(renamed.copy()) == adapter.encodeValue(renamed))
+  }
+}
+
+/// A field that JSON has under another key, and that archives had under a third one.
+private struct Renamed: VersionedModel, Equatable {
+  var title: String?
+  var archivedUnknownFields = UnknownFields()
+
+  static let schema = ModelSchema(
+    Renamed.self, name: "RestRenamed", version: 1,
+    fields: [FieldInfo("title", String?.self, formerly: ["caption"], json: "headline")], keepsUnknownFields: true)
+
+  init(title: String?) { self.title = title }
+
+  init(fields reader: inout ArchiveReader) throws {
+    title = try reader.field(0)
+    archivedUnknownFields = reader.readUnknownFields()
+  }
+
+  func encodeFields(to writer: inout ArchiveWriter) throws { try writer.field(0, title) }
 }

@@ -35,4 +35,28 @@ struct KeyedElementsTests {
       #expect(throws: TransformError.self) { try elements.reverse([element]) }
     }
   }
+
+  @Test(
+    "S-37: what is no object of objects is refused on the way in, with the place and what it should be",
+    arguments: [
+      ("text", []), (3, []), (.null, []), ([], []), ([["id": "7"]], []), (["7": 1], [.key("7")]),
+      (["7": ["a": 1], "8": "x"], [.key("8")]), (["7": .null], [.key("7")]), (["7": [["a": 1]]], [.key("7")]),
+    ] as [(ArchiveValue, [ArchiveError.PathComponent])])
+  func noObject(_ value: ArchiveValue, _ path: [ArchiveError.PathComponent]) {
+    let error = #expect(throws: TransformError.self) { try elements.transform(value) }
+    #expect(error?.path == path && error?.reason.hasSuffix("where an object is expected") == true)
+    #expect((error?.underlyingError as? ArchiveError)?.code == .typeMismatch)
+  }
+
+  @Test(
+    "S-37: what is no list of objects with texts under the key is refused on the way out, with the place",
+    arguments: [
+      ("text", []), (["7": ["a": 1]], []), (.null, []), ([1], [.index(0)]), ([["id": "7"], "x"], [.index(1)]),
+      ([["id": "7"], ["a": 1]], [.index(1)]), ([["id": 7]], [.index(0)]), ([["id": "7"], ["id": "7"]], [.index(1)]),
+    ] as [(ArchiveValue, [ArchiveError.PathComponent])])
+  func noList(_ value: ArchiveValue, _ path: [ArchiveError.PathComponent]) {
+    let error = #expect(throws: TransformError.self) { try elements.reverse(value) }
+    #expect(error?.path == path)
+    #expect((error?.underlyingError as? ArchiveError)?.code == .notEncodable)
+  }
 }

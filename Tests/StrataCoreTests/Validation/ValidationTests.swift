@@ -339,3 +339,44 @@ private final class Meter: DescribedModel, Validating {
   static let validation = Validation<Meter>(
     .replace("level", \.level) { max(0, $0) }, .check("name", \.name, .nonEmpty))
 }
+
+private struct Refused: DescribedModel, Validating {
+  var name: String
+  var stars: Int?
+  var parts: [Refused] = []
+  static let fields = Fields(
+    Refused.self, name: "RefusedValues", version: 1, Field("name", \.name), Field("stars", \.stars),
+    Field("parts", \.parts, default: []), make: { Refused(name: $0, stars: $1, parts: $2) })
+  static let validation = Validation<Refused>(
+    .check("name", \.name, .nonEmpty, .length(...3)), .check("stars", \.stars, .range(0...5)),
+    .required("stars", \.stars), .check("parts", \.parts) { if $0.count > 1 { throw InvalidValue("too many") } },
+    .replace("name", \.name) {
+      if $0 == "bad" { throw InvalidValue("is bad") }
+      return $0
+    },
+    .model("is odd", at: "name") { $0.name != "odd" })
+}
+
+@Suite("What rules refused")
+struct RefusedValueTests {
+  private func failures(_ text: String) throws -> [ValidationFailure] {
+    let error = #expect(throws: ArchiveError.self) { try Refused(fromJSON: Data(text.utf8)) }
+    #expect(error?.input as? ArchiveValue == error?.failures.first?.input)
+    #expect(error.map { "\($0)" }?.contains("secret") == false)
+    return error?.failures ?? []
+  }
+
+  @Test("S-29: a failure has the value that a rule refused, and no message does")
+  func inputs() throws {
+    #expect(try failures(#"{"name": "secret", "stars": 9}"#).map(\.input) == ["secret", 9])
+    #expect(try failures(#"{"name": "bad"}"#).map(\.input) == ["bad", .null])
+    // A rule of the whole model names a field; a list of models is none to tell.
+    #expect(try failures(#"{"name": "odd", "stars": 1}"#).map(\.input) == ["odd"])
+    let two = #"{"name": "a", "stars": 1, "parts": [{"name": "b", "stars": 1}, {"name": "", "stars": 7}]}"#
+    #expect(try failures(two).map(\.input) == [nil, "", 7])
+    let archived = #expect(throws: ArchiveError.self) {
+      try ArchiveDecoder().decode(Refused.self, from: ArchiveEncoder().encode(Refused(name: "secret", stars: 1)))
+    }
+    #expect(archived?.input as? ArchiveValue == "secret")
+  }
+}

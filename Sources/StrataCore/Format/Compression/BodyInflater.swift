@@ -32,7 +32,7 @@ struct BodyInflater {
     guard claim <= UInt64(max(0, limits.inflatedSize)), let expected = Int(exactly: claim), expected < Int.max
     else {
       throw ArchiveError(
-        .limitExceeded, "the member inflates to \(claim) bytes; at most \(limits.inflatedSize) are allowed",
+        .limitExceeded, "the content inflates to \(claim) bytes; at most \(limits.inflatedSize) are allowed",
         limit: .inflatedSize, byteOffset: fileOffset)
     }
     self.expected = expected
@@ -57,7 +57,7 @@ struct BodyInflater {
       guard !step.isInvalid else { throw damage("the compressed data is invalid") }
       let produced = body.count - before
       guard produced <= missing else {
-        throw damage("the member inflates to more than the \(expected) bytes that its stamp names")
+        throw damage("the content inflates to more than the \(expected) bytes that its stamp names")
       }
       try checkRatio()
       crc = Checksum.crc32(of: body.span.bytes.extracting(before..<body.count), continuing: crc)
@@ -73,10 +73,12 @@ struct BodyInflater {
 
   /// The body, once its checksum and sizes are found right.
   func finish(crc expectedCRC: UInt32, size: UInt32) throws -> [UInt8] {
-    guard crc == expectedCRC else { throw damage("the checksum of the member is wrong") }
-    guard UInt32(truncatingIfNeeded: body.count) == size else { throw damage("the member's size is wrong") }
+    guard crc == expectedCRC else {
+      throw damage("the checksum is wrong, so these are not the bytes that were written; take another copy of the file")
+    }
+    guard UInt32(truncatingIfNeeded: body.count) == size else { throw damage("the size of the content is wrong") }
     guard body.count == expected else {
-      throw damage("the member inflates to \(body.count) bytes, and its stamp names \(expected)")
+      throw damage("the content inflates to \(body.count) bytes, and its stamp names \(expected)")
     }
     return body
   }
@@ -92,7 +94,7 @@ struct BodyInflater {
     let (most, overflow) = inputSize.multipliedReportingOverflow(by: ratio)
     guard overflow || body.count <= most else {
       throw ArchiveError(
-        .limitExceeded, "the member inflates to more than \(ratio) times its size in the file",
+        .limitExceeded, "the content inflates to more than \(ratio) times its size in the file",
         limit: .inflationRatio, byteOffset: fileOffset)
     }
   }

@@ -75,7 +75,8 @@ package enum Gzip {
   }
 
   static func truncation(_ fileOffset: Int) -> ArchiveError {
-    ArchiveError(.truncated, "the archive ends inside a member", byteOffset: fileOffset)
+    ArchiveError(
+      .truncated, "the archive ends before its content does, so a part of the file is missing", byteOffset: fileOffset)
   }
 
   /// Stored blocks without content (RFC 1951 §3.2.4), of at least this number of bytes and few more.

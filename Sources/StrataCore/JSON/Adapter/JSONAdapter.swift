@@ -122,12 +122,16 @@ public struct JSONAdapter<Root: Archivable>: Sendable {
     return (try writer.value(), writing)
   }
 
-  /// - Parameter keepsContainers: whether objects on the way to fields are there also where no field is.
+  /// - Parameters:
+  ///   - keepsContainers: whether objects on the way to fields are there also where no field is.
+  ///   - marksPaths: whether the further paths of fields that have several have a mark while the field has a value.
   func value(
-    of root: Root, _ nulls: JSONNulls?, fields: Set<String>? = nil, keepsContainers: Bool = false
+    of root: Root, _ nulls: JSONNulls?, fields: Set<String>? = nil, keepsContainers: Bool = false,
+    marksPaths: Bool = false
   ) throws -> ArchiveValue {
     let (value, writing) = try archived(root, nulls)
     writing.keepsContainers = keepsContainers
+    writing.marksPaths = marksPaths
     var sink = JSONValueSink()
     var writer = JSONValueWriter(writing, limits: limits, fields: fields)
     try writer.write(value, to: &sink)

@@ -53,7 +53,7 @@ public struct JSONMapping<M: VersionedModel>: Sendable, ExpressibleByDictionaryL
   public func removing(_ keys: String...) -> JSONMapping { JSONMapping(fields.filter { !keys.contains($0.key) }) }
 
   /// This mapping with a transformer for every field of a type, or of an optional of it, that has none of its own.
-  public func transforming<Input: Archivable, Output: Archivable>(
+  public func transforming<Input: Archivable & SendableMetatype, Output: Archivable & SendableMetatype>(
     by transformer: ReversibleTransformer<Input, Output>
   ) -> JSONMapping {
     var result = self

@@ -48,6 +48,12 @@ package final class JSONPlan: Sendable {
     /// Where the field is written.
     var writtenPaths: [JSONPath] { if case .firstOf(let paths) = source { Array(paths.prefix(1)) } else { paths } }
 
+    /// Where the field is looked for besides the place where it is written: paths of keys.
+    var furtherPaths: [JSONPath] {
+      guard case .firstOf(let paths) = source else { return [] }
+      return paths.dropFirst().filter { $0.steps.allSatisfy { if case .key = $0 { true } else { false } } }
+    }
+
     /// The part of a written value that is at one of the paths; `nil` where nothing is.
     ///
     /// - Throws: ``ArchiveError`` where the value of a field with several paths has no parts for them.

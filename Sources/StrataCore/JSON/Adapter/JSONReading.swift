@@ -39,8 +39,6 @@ public enum JSONUnknownKeys: String, Sendable, Hashable {
   case ignore
   /// They are kept in the model's ``UnknownFields``, where it has them, archived, and written again; so is what is beside
   /// fields in objects and arrays that their paths lead through.
-  ///
-  /// A key that is also an archive key of the model is lost: its place in the archive is taken.
   case capture
   /// Reading throws an error with the code `unknownKey`.
   case refuse

@@ -1,15 +1,16 @@
-extension ReversibleTransformer where Input == ArchiveValue, Output: Archivable {
+extension ReversibleTransformer where Input == ArchiveValue, Output: Archivable & SendableMetatype {
   /// A JSON object and the model that an adapter makes of it.
   public static func model(_ adapter: JSONAdapter<Output>) -> Self {
     Self(
       Transformer({ try adapter.decode($0) }, unfinished: { try adapter.unfinished($0) }),
-      reverse: Transformer { try adapter.encodeValue($0) })
+      reverse: Transformer(ofObjects: { try adapter.encodeValue($0) }))
   }
 }
 
 extension ReversibleTransformer where Input == ArchiveValue {
   /// A JSON array and the models that an adapter makes of its elements. Nulls stay where they are, both ways.
-  public static func models<Element>(_ adapter: JSONAdapter<Element>) -> Self where Output == [Element?] {
+  public static func models<Element: SendableMetatype>(_ adapter: JSONAdapter<Element>) -> Self
+  where Output == [Element?] {
     @Sendable func models(
       _ value: ArchiveValue, _ decode: (ArchiveValue) throws -> Element
     ) throws -> [Element?] {
@@ -23,14 +24,14 @@ extension ReversibleTransformer where Input == ArchiveValue {
     return Self(
       Transformer(
         { try models($0) { try adapter.decode($0) } }, unfinished: { try models($0) { try adapter.unfinished($0) } }),
-      reverse: Transformer { models in
+      reverse: Transformer(ofObjects: { models in
         .array(
           try models.enumerated().map { index, model in
             do { return try model.map { try adapter.encodeValue($0) } ?? .null } catch {
               throw ArchiveError.at(.index(index), error)
             }
           })
-      })
+      }))
   }
 
   /// A JSON object whose keys are identifiers, `{"7": {…}}`, and the array of what is under them, each with its

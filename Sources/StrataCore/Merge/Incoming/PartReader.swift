@@ -191,8 +191,8 @@ final class PartReader {
       if known == nil { shapes[ObjectIdentifier(schema), default: [:]][present] = shape }
     }
     var record = ModelRecord(shape: shape, values: values.compactMap(\.self))
-    for entry in unknown.object.entries where schema.fullShape.place(of: entry.key) == nil {
-      record[entry.key] = entry.value
+    for entry in unknown.object.entries {
+      record[UnknownFields.archivedKey(entry.key, besides: schema.takenKeys)] = entry.value
     }
     return record
   }

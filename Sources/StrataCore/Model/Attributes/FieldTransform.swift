@@ -10,20 +10,45 @@ package struct FieldTransform: Sendable {
   package let read: @Sendable (ArchiveValue, DecodingContext) throws -> ArchiveValue
   package let write: (@Sendable (ArchiveValue) throws -> ArchiveValue)?
 
-  package init<Input: Archivable, Output: Archivable>(_ transformer: ReversibleTransformer<Input, Output>) {
+  package init<Input: Archivable & SendableMetatype, Output: Archivable & SendableMetatype>(
+    _ transformer: ReversibleTransformer<Input, Output>
+  ) {
     let backward = transformer.backward
     self.init(
       Output.self, takesNull: Input.self is any OptionalType.Type, problem: transformer.problem,
       read: Self.reading(transformer.forward), write: { try Self.archived(Self.apply(backward, to: Self.made($0))) })
   }
 
-  package init<Input: Archivable, Output: Archivable>(_ transformer: Transformer<Input, Output>) {
+  package init<Input: Archivable & SendableMetatype, Output: Archivable & SendableMetatype>(
+    _ transformer: Transformer<Input, Output>
+  ) {
     self.init(
       Output.self, takesNull: Input.self is any OptionalType.Type, problem: nil, read: Self.reading(transformer),
       write: nil)
   }
 
-  init<Output: Archivable>(paths transformer: ReversibleTransformer<[JSONPath: ArchiveValue], Output>) {
+  /// A transformer to what is only `Codable`.
+  package init<Input: Archivable & SendableMetatype, Output: Codable & SendableMetatype>(
+    codable transformer: ReversibleTransformer<Input, Output>
+  ) {
+    let backward = transformer.backward
+    self.init(
+      Output.self, takesNull: Input.self is any OptionalType.Type, problem: transformer.problem,
+      read: Self.reading(codable: transformer.forward),
+      write: { try Self.archived(Self.apply(backward, to: Self.madeCodable($0))) })
+  }
+
+  package init<Input: Archivable & SendableMetatype, Output: Codable & SendableMetatype>(
+    codable transformer: Transformer<Input, Output>
+  ) {
+    self.init(
+      Output.self, takesNull: Input.self is any OptionalType.Type, problem: nil,
+      read: Self.reading(codable: transformer), write: nil)
+  }
+
+  init<Output: Archivable & SendableMetatype>(
+    paths transformer: ReversibleTransformer<[JSONPath: ArchiveValue], Output>
+  ) {
     let backward = transformer.backward
     self.init(
       Output.self, takesNull: true, problem: transformer.problem, read: Self.reading(paths: transformer.forward),
@@ -36,11 +61,11 @@ package struct FieldTransform: Sendable {
       })
   }
 
-  init<Output: Archivable>(paths transformer: Transformer<[JSONPath: ArchiveValue], Output>) {
+  init<Output: Archivable & SendableMetatype>(paths transformer: Transformer<[JSONPath: ArchiveValue], Output>) {
     self.init(Output.self, takesNull: true, problem: nil, read: Self.reading(paths: transformer), write: nil)
   }
 
-  private init<Output: Sendable>(
+  private init<Output>(
     _ output: Output.Type, takesNull: Bool, problem: String?,
     read: @escaping @Sendable (ArchiveValue, DecodingContext) throws -> ArchiveValue,
     write: (@Sendable (ArchiveValue) throws -> ArchiveValue)?
@@ -53,14 +78,24 @@ package struct FieldTransform: Sendable {
     self.write = write
   }
 
-  private static func reading<Input: Archivable, Output: Archivable>(
+  private static func reading<Input: Archivable & SendableMetatype, Output: Archivable & SendableMetatype>(
     _ transformer: Transformer<Input, Output>
   ) -> @Sendable (ArchiveValue, DecodingContext) throws -> ArchiveValue {
     let transformer = transformer.unfinished
     return { value, context in try archived(apply(transformer, to: Input.make(from: value, in: context))) }
   }
 
-  private static func reading<Output: Archivable>(
+  private static func reading<Input: Archivable & SendableMetatype, Output: Codable & SendableMetatype>(
+    codable transformer: Transformer<Input, Output>
+  ) -> @Sendable (ArchiveValue, DecodingContext) throws -> ArchiveValue {
+    { value, context in try ValueCoding.value(of: apply(transformer, to: Input.make(from: value, in: context))) }
+  }
+
+  private static func madeCodable<T: Codable>(_ value: ArchiveValue) throws -> T {
+    try ValueCoding.make(T.self, from: value, in: DecodingContext(includesExcluded: true, finishing: .never))
+  }
+
+  private static func reading<Output: Archivable & SendableMetatype>(
     paths transformer: Transformer<[JSONPath: ArchiveValue], Output>
   ) -> @Sendable (ArchiveValue, DecodingContext) throws -> ArchiveValue {
     let transformer = transformer.unfinished

@@ -67,44 +67,78 @@ public struct JSONField: Sendable, ExpressibleByStringLiteral {
   ///
   /// The transformer's input is read as strictly as a field of that type would be. It is not asked about a null, which
   /// stays one, unless its input is an optional; nor about what is absent.
-  public static func path<Input: Archivable, Output: Archivable>(
+  public static func path<Input: Archivable & SendableMetatype, Output: Archivable & SendableMetatype>(
     _ path: JSONPath, _ transformer: ReversibleTransformer<Input, Output>
   ) -> JSONField {
     JSONField(.path(path), FieldTransform(transformer))
   }
 
   /// At a path, with a transformer that goes one way: the field is not written.
-  public static func path<Input: Archivable, Output: Archivable>(
+  public static func path<Input: Archivable & SendableMetatype, Output: Archivable & SendableMetatype>(
     _ path: JSONPath, _ transformer: Transformer<Input, Output>
   ) -> JSONField {
     JSONField(.path(path), FieldTransform(transformer))
   }
 
+  /// At a path, with a transformer to a type that is only `Codable`.
+  @_disfavoredOverload
+  public static func path<Input: Archivable & SendableMetatype, Output: Codable & SendableMetatype>(
+    _ path: JSONPath, _ transformer: ReversibleTransformer<Input, Output>
+  ) -> JSONField {
+    JSONField(.path(path), FieldTransform(codable: transformer))
+  }
+
+  /// At a path, with a transformer that goes one way to a type that is only `Codable`: the field is not written.
+  @_disfavoredOverload
+  public static func path<Input: Archivable & SendableMetatype, Output: Codable & SendableMetatype>(
+    _ path: JSONPath, _ transformer: Transformer<Input, Output>
+  ) -> JSONField {
+    JSONField(.path(path), FieldTransform(codable: transformer))
+  }
+
   /// At several paths, with a transformer that is given what is there: a key that is absent is not in the dictionary,
   /// and a null is `.null`.
-  public static func all<Output: Archivable>(
+  public static func all<Output: Archivable & SendableMetatype>(
     _ paths: JSONPath..., by transformer: ReversibleTransformer<[JSONPath: ArchiveValue], Output>
   ) -> JSONField {
     JSONField(.all(paths), FieldTransform(paths: transformer))
   }
 
   /// At several paths, with a transformer that goes one way.
-  public static func all<Output: Archivable>(
+  public static func all<Output: Archivable & SendableMetatype>(
     _ paths: JSONPath..., by transformer: Transformer<[JSONPath: ArchiveValue], Output>
   ) -> JSONField {
     JSONField(.all(paths), FieldTransform(paths: transformer))
   }
 
   /// The same place, with a transformer between JSON and the field.
-  public func by<Input: Archivable, Output: Archivable>(
+  public func by<Input: Archivable & SendableMetatype, Output: Archivable & SendableMetatype>(
     _ transformer: ReversibleTransformer<Input, Output>
   ) -> JSONField {
     with { $0.transform = FieldTransform(transformer) }
   }
 
   /// The same place, with a transformer that goes one way.
-  public func by<Input: Archivable, Output: Archivable>(_ transformer: Transformer<Input, Output>) -> JSONField {
+  public func by<Input: Archivable & SendableMetatype, Output: Archivable & SendableMetatype>(
+    _ transformer: Transformer<Input, Output>
+  ) -> JSONField {
     with { $0.transform = FieldTransform(transformer) }
+  }
+
+  /// The same place, with a transformer between JSON and a field whose type is only `Codable`.
+  @_disfavoredOverload
+  public func by<Input: Archivable & SendableMetatype, Output: Codable & SendableMetatype>(
+    _ transformer: ReversibleTransformer<Input, Output>
+  ) -> JSONField {
+    with { $0.transform = FieldTransform(codable: transformer) }
+  }
+
+  /// The same place, with a transformer that goes one way to a type that is only `Codable`.
+  @_disfavoredOverload
+  public func by<Input: Archivable & SendableMetatype, Output: Codable & SendableMetatype>(
+    _ transformer: Transformer<Input, Output>
+  ) -> JSONField {
+    with { $0.transform = FieldTransform(codable: transformer) }
   }
 
   // MARK: Which way

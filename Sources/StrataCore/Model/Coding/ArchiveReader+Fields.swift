@@ -79,6 +79,37 @@ extension ArchiveReader {
     isPositional && !readsExcludedFields ? try makeDefault() : try field(place, default: makeDefault())
   }
 
+  /// Says what to do about a property whose type archives cannot hold.
+  @available(
+    *, unavailable,
+    message:
+      "archives hold no values of this type; make it Codable or a model, or leave it out with @Field(storage: .none)"
+  )
+  @_disfavoredOverload
+  public mutating func field<T>(_ place: Int, _ type: T.Type = T.self) throws -> T { try Self.absent() }
+
+  /// Says what to do about a property whose type archives cannot hold.
+  @available(
+    *, unavailable,
+    message:
+      "archives hold no values of this type; make it Codable or a model, or leave it out with @Field(storage: .none)"
+  )
+  @_disfavoredOverload
+  public mutating func field<T>(
+    _ place: Int, default makeDefault: @autoclosure () throws -> T, unknown: UnknownCasePolicy = .fail
+  ) throws -> T { try makeDefault() }
+
+  /// Says what to do about a property whose type archives cannot hold.
+  @available(
+    *, unavailable,
+    message:
+      "archives hold no values of this type; make it Codable or a model, or leave it out with @Field(storage: .none)"
+  )
+  @_disfavoredOverload
+  public mutating func excludedField<T>(
+    _ place: Int, default makeDefault: @autoclosure () throws -> T
+  ) throws -> T { try makeDefault() }
+
   /// The keys that the model does not declare.
   public func readUnknownFields() -> UnknownFields { unknownFields }
 

@@ -35,6 +35,24 @@ extension ArchiveWriter {
     if writesExcludedFields { try field(place, value) }
   }
 
+  /// Says what to do about a property whose type archives cannot hold.
+  @available(
+    *, unavailable,
+    message:
+      "archives hold no values of this type; make it Codable or a model, or leave it out with @Field(storage: .none)"
+  )
+  @_disfavoredOverload
+  public mutating func field<T>(_ place: Int, _ value: T) throws { fail(place) }
+
+  /// Says what to do about a property whose type archives cannot hold.
+  @available(
+    *, unavailable,
+    message:
+      "archives hold no values of this type; make it Codable or a model, or leave it out with @Field(storage: .none)"
+  )
+  @_disfavoredOverload
+  public mutating func excludedField<T>(_ place: Int, _ value: T) throws { fail(place) }
+
   @usableFromInline
   var writesExcludedFields: Bool { includesExcluded }
 

@@ -145,7 +145,7 @@ extension Data: Archivable {
   public static func read(from reader: inout ArchiveReader) throws -> Data { try reader.readData() }
   public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Data {
     if case .data(let value) = value { return value }
-    if context.source == .json, case .string(let text) = value, let data = Data(base64Encoded: text) {
+    if context.source == .json, case .string(let text) = value, let data = Data(exactlyBase64: text) {
       return data
     }
     throw ArchiveError.mismatch(expected: context.source == .json ? "data in base 64" : "data", found: value.kind)
@@ -163,6 +163,19 @@ extension Date: Archivable {
   }
 }
 
+extension Data {
+  /// The bytes of a text in base64 with its padding (RFC 4648, section 4); `nil` for any other text.
+  ///
+  /// Foundation alone makes a zero byte of `====`, and takes `AAE==`.
+  fileprivate init?(exactlyBase64 text: String) {
+    let padding = text.utf8.reversed().prefix { $0 == UInt8(ascii: "=") }.count
+    guard padding < 3, text.utf8.count % 4 == 0, !text.utf8.dropLast(padding).contains(UInt8(ascii: "=")) else {
+      return nil
+    }
+    self.init(base64Encoded: text)
+  }
+}
+
 extension URL: Archivable {
   public func write(to writer: inout ArchiveWriter) throws { writer.write(self) }
   public static func read(from reader: inout ArchiveReader) throws -> URL { try reader.readURL() }
@@ -173,7 +186,18 @@ extension URL: Archivable {
     {
       return url
     }
+    if context.source == .json, case .string = value { throw ArchiveError.noURL }
     throw ArchiveError.mismatch(expected: "a URL", found: value.kind)
+  }
+}
+
+extension ArchiveError {
+  /// The error for a text of JSON that is no URL.
+  static var noURL: ArchiveError {
+    ArchiveError(
+      .typeMismatch,
+      "found a text that is no URL; one has no spaces and other characters that URLs escape: write %20, or read the field "
+        + "with .url(percentEncoding: true)")
   }
 }
 

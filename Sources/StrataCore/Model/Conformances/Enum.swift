@@ -30,6 +30,15 @@ public struct CasePayload {
     try value(label) { try ValueCoding.make(T.self, from: $0, in: context) }
   }
 
+  /// Says what to do about an associated value whose type archives cannot hold.
+  @available(
+    *, unavailable,
+    message:
+      "archives hold no values of this type; make it Codable or a model, or write a type of your own for the case"
+  )
+  @_disfavoredOverload
+  public func value<T>(_ label: String, _ type: T.Type = T.self) throws -> T { try ArchiveReader.absent() }
+
   private func value<T>(_ label: String, _ make: (ArchiveValue) throws -> T) throws -> T {
     do {
       guard let value = values[label] else { return try ArchiveReader.absent() }
@@ -105,6 +114,15 @@ extension ArchiveWriter {
     write(label)
     do { try write(codable: value) } catch { throw ArchiveError.at(.key(label), error) }
   }
+
+  /// Says what to do about an associated value whose type archives cannot hold.
+  @available(
+    *, unavailable,
+    message:
+      "archives hold no values of this type; make it Codable or a model, or write a type of your own for the case"
+  )
+  @_disfavoredOverload
+  public mutating func payload<T>(_ label: String, _ value: T) throws {}
 
   /// Ends what ``beginCase(_:_:count:)`` began.
   public mutating func endCase() {

@@ -18,6 +18,8 @@ public final class ModelSchema: Sendable {
   /// The cases of an enum; empty for a model with fields.
   package let cases: [CaseInfo]
   package let archivedKeys: [String]
+  /// The keys of the fields, and those that they had before.
+  package let takenKeys: Set<String>
   package let allKeys: [String]
   package let archivedShape: RecordShape
   package let fullShape: RecordShape
@@ -114,6 +116,7 @@ public final class ModelSchema: Sendable {
     readsSpecially = isObject || finishesModels
     rebuild = hook == nil ? nil : (type as? any VersionedModel.Type).map { Self.makeRebuild($0) }
     allKeys = fields.map(\.key)
+    takenKeys = Set(fields.flatMap { [$0.key] + $0.formerly })
     archivedKeys = fields.filter { $0.archive != .excluded }.map(\.key)
     let levels = superclasses.map { ModelRecord.Superclass(typeName: $0.name, modelVersion: $0.modelVersion) }
     archivedShape = RecordShape(typeName: name, modelVersion: version, keys: archivedKeys, levels: levels)

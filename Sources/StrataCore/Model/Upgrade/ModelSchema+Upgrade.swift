@@ -94,7 +94,11 @@ extension ModelSchema {
   }
 
   package func unknownFields(of record: ModelRecord) -> UnknownFields {
-    let known = Set(fields.flatMap { [$0.key] + $0.formerly })
-    return UnknownFields(ArchiveObject(uniqueEntries: record.object.entries.filter { !known.contains($0.key) }))
+    UnknownFields(
+      ArchiveObject(
+        uniqueEntries: record.object.entries.compactMap { entry in
+          if takenKeys.contains(entry.key) { return nil }
+          return ArchiveObject.Entry(key: UnknownFields.key(ofArchived: entry.key), value: entry.value)
+        }))
   }
 }

@@ -30,7 +30,9 @@ struct ValueUpgrader {
         .missingValue, "a key without a default is absent; give the field a default, or a step that sets it",
         typeName: schema.name)
     }
-    for entry in unknown.object.entries { result[entry.key] = entry.value }
+    for entry in unknown.object.entries {
+      result[UnknownFields.archivedKey(entry.key, besides: schema.takenKeys)] = entry.value
+    }
     return try nested(result, context)
   }
 

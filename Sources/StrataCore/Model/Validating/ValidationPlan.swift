@@ -15,8 +15,23 @@ final class ValidationPlan<M: Validating>: Sendable {
     for rule in try ordered() {
       do { try rule.run(&model, &undo) } catch { failures += Self.failures(error, rule.key) }
     }
+    if !failures.isEmpty { failures = Self.adding(model, to: failures) }
     if !failures.isEmpty || !keepsReplacements { undo.run(&model) }
     if !failures.isEmpty { throw ArchiveError.invalid(failures) }
+  }
+
+  /// The failures with the values that were refused. Models inside are not asked for theirs: they have failures of their own.
+  private static func adding(_ model: M, to failures: [ValidationFailure]) -> [ValidationFailure] {
+    // A model that cannot be encoded has no values to tell.
+    guard let record = try? model.record(includingExcluded: true, role: .models(ReferencedObjects())) else {
+      return failures
+    }
+    return failures.map { failure in
+      guard failure.path.count == 1, failure.input == nil, let value = failure.key.flatMap({ record[$0] }),
+        !value.holdsReference
+      else { return failure }
+      return failure.about(value)
+    }
   }
 
   /// What a rule threw; a rule that validates an object inside has its failures, with the key in front.
@@ -25,7 +40,7 @@ final class ValidationPlan<M: Validating>: Sendable {
       return error.failures.map { failure in failure.prefixed(by: key.map { [.key($0)] } ?? []) }
     }
     let key = key ?? (error as? InvalidValue)?.key
-    return [ValidationFailure(path: key.map { [.key($0)] } ?? [], typeName: M.schema.name, error: error)]
+    return [ValidationFailure(path: key.map { [.key($0)] } ?? [], typeName: M.schema.name, error: error, input: nil)]
   }
 
   private func ordered() throws -> [Validation<M>.Rule] {
@@ -44,5 +59,19 @@ final class ValidationPlan<M: Validating>: Sendable {
       .sorted { ($0.place, $0.number) < ($1.place, $1.number) }.map(\.rule)
     rules.withLock { $0 = sorted }
     return sorted
+  }
+}
+
+extension ArchiveValue {
+  /// Whether a model stands in this value.
+  fileprivate var holdsReference: Bool {
+    switch self {
+    case .reference: return true
+    case .map(let entries): return entries.contains { $0.key.holdsReference || $0.value.holdsReference }
+    default:
+      var holds = false
+      forEachStep { value, _ in holds = holds || value.holdsReference }
+      return holds
+    }
   }
 }

@@ -1,0 +1,44 @@
+import Foundation
+import Observation
+import Strata
+import StrataTestSupport
+import Synchronization
+import Testing
+
+@Observable
+@Model(version: 1)
+private final class ObservedPlaylist {
+  let id: Int
+  var title: String
+  @Field(merge: .union) var tags: [String] = []
+  @ObservationIgnored @Field(storage: .none) var isOpen = false
+
+  init(id: Int, title: String) { (self.id, self.title) = (id, title) }
+}
+
+@Suite("Models that are observed")
+struct ObservedModelTests {
+  /// Whether what `read` reads is changed by `change`.
+  private func isSeen(_ read: () -> Void, _ change: () throws -> Void) rethrows -> Bool {
+    let seen = Mutex(false)
+    try withoutActuallyEscaping(read) { read in
+      withObservationTracking(read) { seen.withLock { $0 = true } }
+      try change()
+    }
+    return seen.withLock { $0 }
+  }
+
+  @Test("An @Observable model is archived, read from JSON and merged, and its observers see what a merge changes")
+  func observed() throws {
+    let playlist = ObservedPlaylist(id: 1, title: "a")
+    playlist.isOpen = true
+    let copy = try archived(playlist)
+    #expect(copy.title == "a" && !copy.isOpen)
+    #expect(try String(decoding: playlist.jsonData(), as: UTF8.self) == #"{"id":1,"title":"a","tags":[]}"#)
+    #expect(
+      try isSeen({ _ = playlist.title }) {
+        try playlist.mergeValues(fromJSON: Data(#"{"title": "b"}"#.utf8))
+      })
+    #expect(playlist.title == "b" && playlist.isOpen)
+  }
+}
