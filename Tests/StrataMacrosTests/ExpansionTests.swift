@@ -97,7 +97,7 @@ import Testing
               }),
             _StrataField("retrievedAt", archive: .excluded, default: {
                 let value = Date.now
-                return value
+                  return value
               }),
             _StrataField("a", Int.self),
             _StrataField("b", Int.self),
@@ -171,7 +171,7 @@ import Testing
                   _StrataField("tag", U.self),
                   _StrataField("kind", initialValue: {
                       let value = Kind.usual()
-                      return value
+                            return value
                     }),
                 ])
             }
