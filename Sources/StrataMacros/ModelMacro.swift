@@ -5,6 +5,9 @@ import SwiftSyntaxMacros
 /// `@Model`: the schema, and in a class all that must stand in its body, as members; the rest in an extension, so
 /// that a struct keeps its memberwise initializer.
 struct ModelMacro: MemberMacro, ExtensionMacro {
+  // The text is as it should be, and formatting it takes most of the time of an expansion.
+  static let formatMode = FormatMode.disabled
+
   static func expansion(
     of node: AttributeSyntax, providingMembersOf declaration: some DeclGroupSyntax,
     conformingTo protocols: [TypeSyntax], in context: some MacroExpansionContext
@@ -26,7 +29,7 @@ struct ModelMacro: MemberMacro, ExtensionMacro {
             otherwise: ["throw reader.constantInCycle(place)"]))
       }
     }
-    return members.map { DeclSyntax(stringLiteral: $0) }
+    return members.map { DeclSyntax(unparsed: $0) }
   }
 
   static func expansion(
@@ -39,15 +42,20 @@ struct ModelMacro: MemberMacro, ExtensionMacro {
     guard let model else { return [] }
     let isMissing = protocols.contains { $0.trimmedDescription.split(separator: ".").last ?? "" == "VersionedModel" }
     if !isMissing, let hint = ModelDeclaration.superclassHint(declaration) { context.diagnose(hint) }
+    let conformance = isMissing ? ": _StrataModel" : ""
+    var expansion = try ExtensionDeclSyntax("nonisolated extension \(type.trimmed)\(raw: conformance) {}")
     let members = model.extensionMembers.map { $0.indented(1) }.joined(separator: "\n\n")
-    let text =
-      "nonisolated extension \(type.trimmed)\(isMissing ? ": _StrataModel" : "") {\(members.isEmpty ? "" : "\n\(members)\n")}"
-    return [try ExtensionDeclSyntax("\(raw: text)")]
+    if !members.isEmpty {
+      expansion.memberBlock.members = [MemberBlockItemSyntax(decl: DeclSyntax(unparsed: "\n\(members)\n"))]
+    }
+    return [expansion]
   }
 }
 
 /// `@Model` on a subclass: it has the conformance of its superclass, so everything is a member.
 struct SubmodelMacro: MemberMacro {
+  static let formatMode = FormatMode.disabled
+
   static func expansion(
     of node: AttributeSyntax, providingMembersOf declaration: some DeclGroupSyntax,
     conformingTo protocols: [TypeSyntax], in context: some MacroExpansionContext
@@ -55,8 +63,13 @@ struct SubmodelMacro: MemberMacro {
     let (model, diagnostics) = ModelDeclaration.read(node, declaration, in: context.lexicalContext)
     diagnostics.forEach(context.diagnose)
     guard let model, case .object(let properties, let form) = model.kind else { return [] }
-    return model.hierarchyMembers(properties, form).map { DeclSyntax(stringLiteral: $0) }
+    return model.hierarchyMembers(properties, form).map { DeclSyntax(unparsed: $0) }
   }
+}
+
+extension DeclSyntax {
+  /// Declarations of this text, which the compiler parses. Doing that here as well would take half of the time of an expansion.
+  init(unparsed text: String) { self.init(EditorPlaceholderDeclSyntax(placeholder: .identifier(text))) }
 }
 
 extension String {

@@ -73,7 +73,7 @@ struct StoredProperty {
   private func copy(of value: ExprSyntax) -> String {
     guard !isDefaultPlain else { return value.trimmedDescription }
     let annotation = type.map { ": \($0.trimmedDescription)" } ?? ""
-    return "let value\(annotation) = \(value.trimmedDescription)\nreturn value"
+    return "let value\(annotation) = \(value.trimmedDescription); return value"
   }
 
   /// The statements that read the field with this place.

@@ -25,9 +25,7 @@ import Testing
           Note.self, name: "Note", version: 1,
           fields: [
             _StrataField("text", String.self),
-            _StrataField("seen", storage: .transitory, default: {
-                0
-              }),
+            _StrataField("seen", storage: .transitory, default: { 0 }),
           ])
       }
 
@@ -92,18 +90,11 @@ import Testing
           fields: [
             _StrataField("id", Int.self),
             _StrataField("title", String?.self, formerly: ["headline", "subject"], merge: .serverWins.ifPresent),
-            _StrataField("state", State.self, unknown: .useDefault, default: {
-                .open
-              }),
-            _StrataField("retrievedAt", archive: .excluded, default: {
-                let value = Date.now
-                  return value
-              }),
+            _StrataField("state", State.self, unknown: .useDefault, default: { .open }),
+            _StrataField("retrievedAt", archive: .excluded, default: { let value = Date.now; return value }),
             _StrataField("a", Int.self),
             _StrataField("b", Int.self),
-            _StrataField("init", default: {
-                0
-              }),
+            _StrataField("init", default: { 0 }),
           ], keepsUnknownFields: true)
       }
 
@@ -169,10 +160,7 @@ import Testing
                 fields: [
                   _StrataField("content", T.self),
                   _StrataField("tag", U.self),
-                  _StrataField("kind", initialValue: {
-                      let value = Kind.usual()
-                            return value
-                    }),
+                  _StrataField("kind", initialValue: { let value = Kind.usual(); return value }),
                 ])
             }
           }
@@ -272,9 +260,7 @@ import Testing
         static let schema = _StrataSchema(
           Counter.self, name: "Counter", version: 1,
           fields: [
-            _StrataField("count", default: {
-                0
-              }),
+            _StrataField("count", default: { 0 }),
             _StrataField("label", String?.self),
           ])
 
@@ -335,9 +321,7 @@ import Testing
             _StrataField("keeper", Keeper?.self, archive: .conditional),
           ])
 
-        open class var schema: _StrataSchema {
-          _schemaOfAnimal
-        }
+        open class var schema: _StrataSchema { _schemaOfAnimal }
 
         public required init(fields reader: inout _StrataReader) throws {
           self.name = try reader.field(0)
@@ -363,15 +347,12 @@ import Testing
         }
 
         open func adoptObject(_ other: AnyObject) {
-          guard let other = other as? Animal else {
-            return
-          }
+          guard let other = other as? Animal else { return }
           self.keeper = other.keeper
         }
       }
 
-      nonisolated extension Animal: _StrataModel {
-      }
+      nonisolated extension Animal: _StrataModel {}
       """#)
   }
 
@@ -393,9 +374,7 @@ import Testing
             _StrataField("friend", Animal?.self),
           ])
 
-        override class var schema: _StrataSchema {
-          _schemaOfDog
-        }
+        override class var schema: _StrataSchema { _schemaOfDog }
 
         required init(fields reader: inout _StrataReader) throws {
           self.friend = try reader.field(0)
@@ -424,9 +403,7 @@ import Testing
 
         override func adoptObject(_ other: AnyObject) {
           super.adoptObject(other)
-          guard let other = other as? Dog else {
-            return
-          }
+          guard let other = other as? Dog else { return }
           self.friend = other.friend
         }
       }
@@ -499,8 +476,7 @@ import Testing
           case "default":
             let made: Self = .`default`(in: try payload.value("in"))
             return made
-          default:
-            return nil
+          default: return nil
           }
         }
       }

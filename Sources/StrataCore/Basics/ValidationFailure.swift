@@ -6,9 +6,9 @@ public struct ValidationFailure: Sendable, CustomStringConvertible {
   public let typeName: String
   /// What the rule threw, as it threw it.
   public let error: any Error
-  /// The value that was refused, for code; no message contains it. `nil` for one that holds models, and where the whole
+  /// The value that was refused, for code: an `ArchiveValue`, and in no message. `nil` for one that holds models, and where the whole
   /// object is wrong.
-  public let input: ArchiveValue?
+  public let input: (any Sendable)?
 
   /// The key of the field; `nil` for a rule of the whole model at the root.
   public var key: String? {
@@ -26,7 +26,7 @@ public struct ValidationFailure: Sendable, CustomStringConvertible {
   }
 
   /// The same failure with the value that was refused.
-  func about(_ input: ArchiveValue) -> ValidationFailure {
+  func about(_ input: any Sendable) -> ValidationFailure {
     ValidationFailure(path: path, typeName: typeName, error: error, input: input)
   }
 

@@ -15,13 +15,13 @@ import Testing
 struct URLSessionTransportTests {
   private let transport = URLSessionTransport()
 
-  private func send(_ request: HTTPRequest, limit: Int = 1 << 20, timeout: Duration = .seconds(30)) async throws
+  private func send(_ request: HTTPRequest, limit: Int = 1 << 20, timeout: Duration = .seconds(900)) async throws
     -> HTTPResponse
   {
     try await transport.send(request, sizeLimit: limit, timeout: timeout)
   }
 
-  private func failure(_ request: HTTPRequest, limit: Int = 1 << 20, timeout: Duration = .seconds(30)) async
+  private func failure(_ request: HTTPRequest, limit: Int = 1 << 20, timeout: Duration = .seconds(900)) async
     -> RemoteError?
   {
     let error = await #expect(throws: RemoteError.self) { try await send(request, limit: limit, timeout: timeout) }
@@ -42,7 +42,7 @@ struct URLSessionTransportTests {
     let server = try await FaultServer { request in
       FaultServer.Answer(status: 201, headers: ["ETag": "\"a\"", "X-Method": request.method], body: request.body)
     }
-    let body = method == "GET" ? nil : Data((0..<200_000).map { UInt8(truncatingIfNeeded: $0 &* 31) })
+    let body = method == "GET" ? nil : Data((0..<40_000).map { UInt8(truncatingIfNeeded: $0 &* 31) })
     let request = HTTPRequest(
       method, try server.url("/a?b=c%20d"), headers: ["X-One": "1", "Accept": "a/b, c/d"], body: body)
     let response = try await send(request)

@@ -1,4 +1,3 @@
-import Dispatch
 import FlyingFox
 import FlyingSocks
 import Foundation
@@ -26,17 +25,6 @@ final class FaultServer: Sendable {
   }
 
   struct Failure: Error {}
-
-  /// Runs the server on threads of Dispatch. The tests all start at once on the few threads of the language, where each of a server's many
-  /// short pieces of work would wait behind theirs for longer than a client waits for its answer.
-  private final class Threads: TaskExecutor {
-    private let queue = DispatchQueue(label: "FaultServer", attributes: .concurrent)
-
-    func enqueue(_ job: consuming ExecutorJob) {
-      let job = UnownedJob(job)
-      queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
-    }
-  }
 
   let port: UInt16
   private let task: Task<Void, any Error>
@@ -74,7 +62,7 @@ final class FaultServer: Sendable {
         return HTTPResponse(statusCode: HTTPStatusCode(answer.status, phrase: "x"), headers: fields, body: answer.body)
       })
     seen = log
-    task = Task(executorPreference: Threads()) { try await server.run() }
+    task = Task { try await server.run() }
     try await server.waitUntilListening(timeout: 600)
     guard case .ip4(_, let port) = await server.listeningAddress else { throw Failure() }
     self.port = port
