@@ -2,7 +2,7 @@ extension ModelSchema {
   /// What stands for a type in the name of a generic model: the registered name of a model or of a collection, else the type's own
   /// name after those of the types around it (`Space.Item`).
   ///
-  /// The module is left out, as in the names of models. What is declared inside a function has its own name alone.
+  /// The module is left out, as in the names of models, and so is a function around the type: it has no name that stays.
   public static func argumentName<T>(_ type: T.Type) -> String {
     let plain = String(describing: type)
     if let type = type as? any Archivable.Type, type.archiveTypeName != plain { return type.archiveTypeName }
