@@ -279,7 +279,7 @@ public final class ModelSchema: Sendable {
 
   /// The default of a field, made anew; what `@Model` writes needs it where the declaration's own expression would mean something else.
   ///
-  /// - Throws: ``ArchiveError`` with the code `missingValue` where the field at this place has none of that type.
+  /// - Throws: ``ArchiveError`` with the code `missingValue` where the field at this place has none of that type; an optional is nil then.
   public func initialValue<T>(_ place: Int, _ type: T.Type = T.self) throws -> T {
     guard fields.indices.contains(place), let value = fields[place].makeInitial?() as? T else {
       return try ArchiveReader.absent()
