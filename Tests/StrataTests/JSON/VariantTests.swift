@@ -116,6 +116,18 @@ struct VariantTests {
     #expect(twice?.all.count == 2)
   }
 
+  @Test(
+    "A cluster refuses a key that stands twice, the tag above all, with line and column",
+    arguments: [
+      #"{"type": "circle", "type": "blob", "radius": 2.0, "area": 5.5}"#,
+      #"{"type": "circle", "radius": 2.0, "radius": 3.0}"#,
+    ])
+  func duplicates(document: String) throws {
+    let one = archiveError { try shapes().decode(Data(document.utf8)) }
+    #expect(one?.code == .invalidJSON && "\(one.map { "\($0)" } ?? "")".contains("line 1"))
+    #expect(archiveError { try shapes().decodeArray(Data("[\(document)]".utf8)) }?.code == .invalidJSON)
+  }
+
   @Test("U-20, U-13: unknown tags fail, take a fallback, or are skipped")
   func unknownTags() throws {
     let document = try json(#"[{"type": "circle"}, {"type": "x", "area": 3.0}, {"type": "blob", "area": "x"}]"#)
