@@ -66,7 +66,7 @@ public macro Model(version: Int, name: String? = nil, formerNames: [String] = []
 ///   - superclass: the superclass: `Animal.self`.
 @attached(
   member, names: named(schema), prefixed(_schemaOf), named(init(fields:)), named(encodeFields(to:)),
-  named(readField(_:from:)), named(adoptObject(_:)))
+  named(readField(_:from:)), named(adoptObject(_:)), named(archivedUnknownFields))
 public macro Model(version: Int, name: String? = nil, formerNames: [String] = [], superclass: any VersionedModel.Type) =
   #externalMacro(module: "StrataMacros", type: "SubmodelMacro")
 

@@ -22,10 +22,17 @@ extension ModelDeclaration {
     members += [reading(properties, form), encoding(fields, form), settingOne(fields, form)]
     if form.superclass == nil {
       members.append(function("\(access)func adoptFields(of other: \(typeName))", ["self.adoptObject(other)"]))
-      members += unknownFields(properties)
     }
+    members += unknownFields(properties, form)
     members.append(adoption(properties, form))
     return members
+  }
+
+  /// The unknown keys of the class, or of a subclass that has a property for them.
+  private func unknownFields(_ properties: [StoredProperty], _ form: ClassForm) -> [String] {
+    let own = properties.first { $0.role == .unknownFields }?.access
+    guard own != nil || form.superclass == nil else { return [] }
+    return [function("\(head(form))var archivedUnknownFields: _StrataUnknownFields", [own ?? "_StrataUnknownFields()"])]
   }
 
   private func head(_ form: ClassForm) -> String {

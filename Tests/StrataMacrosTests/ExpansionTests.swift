@@ -346,6 +346,10 @@ import Testing
           self.adoptObject(other)
         }
 
+        open var archivedUnknownFields: _StrataUnknownFields {
+          _StrataUnknownFields()
+        }
+
         open func adoptObject(_ other: AnyObject) {
           guard let other = other as? Animal else { return }
           self.keeper = other.keeper

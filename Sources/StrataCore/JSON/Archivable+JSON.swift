@@ -174,7 +174,7 @@ extension VersionedModel {
   public static func make(fromJSON element: JSONElement, in context: DecodingContext) throws -> Self {
     let schema = schema
     let plan = context.json.plan(of: schema)
-    if schema.isEnumeration || !context.readsDirectly(plan) {
+    if try schema.isEnumeration || !context.readsDirectly(plan) || schema.jsonHierarchy() != nil {
       return try make(from: element.value(), in: context)
     }
     try schema.check()

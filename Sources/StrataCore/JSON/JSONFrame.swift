@@ -57,14 +57,14 @@ struct JSONFrame {
     case .entries(let entries):
       let step = ArchiveError.PathComponent.key(entries[next - 1].key)
       // The case is in the place of the member that holds its values.
-      if let tag, tag.isAround { return error.prefixed(by: .key(tag.name), json: [step]) }
+      if let tag, tag.isAround, let name = tag.name { return error.prefixed(by: .key(name), json: [step]) }
       located = error.prefixed(by: step)
     case .fields(let shape, _): located = error.prefixed(by: .key(shape.keys[next - 1])).inType(shape.typeName)
     case .members(let members, let layout):
       guard case .value(_, let leaf) = members[next - 1].content else { return error }
       located = layout.located(error, layout.leaves[leaf])
     }
-    return tag.map { located.prefixed(by: .key($0.name), json: []) } ?? located
+    return tag?.name.map { located.prefixed(by: .key($0), json: []) } ?? located
   }
 }
 
@@ -77,13 +77,17 @@ extension JSONFrame.Contents {
     }
   }
 
-  func holds(_ key: String) -> Bool {
+  /// The member under a key: its value, or `.some(nil)` for an object of several fields; `nil` where there is none.
+  func member(_ key: String) -> ArchiveValue?? {
     switch self {
-    case .elements, .pairs: false
-    case .entries(let entries): entries.contains { ExactKey.isSame($0.key, key) }
-    case .fields(let shape, _): shape.place(of: key) != nil
+    case .elements, .pairs: return nil
+    case .entries(let entries): return entries.first { ExactKey.isSame($0.key, key) }.map { .some($0.value) }
+    case .fields(let shape, let values): return shape.place(of: key).map { .some(values[$0]) }
     case .members(let members, _):
-      members.contains { if case .key(let other)? = $0.node?.step { ExactKey.isSame(other, key) } else { false } }
+      let found = members.first {
+        if case .key(let other)? = $0.node?.step { ExactKey.isSame(other, key) } else { false }
+      }
+      return found.map { if case .value(let value, _) = $0.content { value } else { nil } }
     }
   }
 }

@@ -6,12 +6,21 @@ final class JSONNotes: SchemaNotes {
   let plan: JSONPlan
   /// How the cases of an enum are identified.
   let tagging: JSONTagging
+  /// How the objects of a class are told from those of its subclasses; `nil` where they are not.
+  let hierarchy: JSONHierarchy?
   let taggingProblem: ArchiveError?
 
   init(_ schema: ModelSchema) {
     plan = JSONPlan(typeName: schema.name, fields: schema.fields, keepsUnknownFields: schema.keepsUnknownFields)
-    tagging = (schema.type as? any JSONTagged.Type)?.jsonTagging ?? .external
-    taggingProblem = tagging.problem(schema)
+    let tagged = schema.type as? any JSONTagged.Type
+    tagging = tagged?.jsonTagging ?? .external
+    guard let tagged, schema.isObject else {
+      (hierarchy, taggingProblem) = (nil, tagging.problem(schema))
+      return
+    }
+    do { (hierarchy, taggingProblem) = (try JSONHierarchy(tagged, tagging), nil) } catch {
+      (hierarchy, taggingProblem) = (nil, ArchiveError.wrap(error))
+    }
   }
 }
 

@@ -132,19 +132,30 @@ struct JSONValueWriter {
   private mutating func open<Sink: JSONSink & ~Copyable>(
     _ contents: JSONFrame.Contents, _ sink: inout Sink, _ tag: JSONTagging.Tag? = nil
   ) throws {
-    let frame = JSONFrame(contents, tag)
+    let frame = JSONFrame(contents, try writtenTag(tag, besides: contents))
     try sink.open(isObject: frame.isObject)
-    if let member = tag?.member {
-      guard !contents.holds(member.key) else {
-        throw ArchiveError(
-          .notEncodable, "an associated value has the key of the tag; give one of them another",
-          path: [.key(member.key)])
-      }
+    if let member = frame.tag?.member {
       sink.separate(isFirst: true, inObject: true)
       sink.write(key: member.key)
       try sink.write(scalar: .string(member.tag))
     }
     frames.append(frame)
+  }
+
+  /// The tag, unless a field of the object has written it; nothing may be in its place.
+  private func writtenTag(_ tag: JSONTagging.Tag?, besides contents: JSONFrame.Contents) throws -> JSONTagging.Tag? {
+    guard let member = tag?.member, let found = contents.member(member.key) else { return tag }
+    if tag?.name != nil {
+      throw ArchiveError(
+        .notEncodable, "an associated value has the key of the tag; give one of them another", path: [.key(member.key)])
+    }
+    guard case .string(member.tag)? = found else {
+      throw ArchiveError(
+        .notEncodable,
+        "a field has another value than \(member.tag) where the tag of the class belongs; set it, or map the field elsewhere",
+        path: [.key(member.key)])
+    }
+    return nil
   }
 
   /// What an array or an object holds.
@@ -158,7 +169,8 @@ struct JSONValueWriter {
         return (.fields(record.shape, record.values), nil)
       }
       if let tagging = layout.tagging { return try contents(of: record, tagging) }
-      return (try contents(of: record, layout), nil)
+      let tag = layout.classTag.map { JSONTagging.Tag(name: nil, member: $0, isAround: false) }
+      return (try contents(of: record, layout), tag)
     default: throw ArchiveError.mismatch(expected: "an array or an object", found: value.kind)
     }
   }
@@ -205,7 +217,7 @@ struct JSONValueWriter {
     guard case .record = inside, case (let contents, nil) = try contents(of: inside), contents.isObject else {
       throw ArchiveError(
         .notEncodable, "a case without labels holds no object, so the tag has no place in it; use adjacent tagging",
-        path: [.key(tag.name)])
+        path: tag.name.map { [.key($0)] } ?? [])
     }
     return (contents, tag)
   }

@@ -56,6 +56,7 @@ public struct JSONWriter: Sendable {
 
   func text<T: Archivable>(of value: T, _ writing: JSONWriting) throws -> Data {
     var writer = ArchiveWriter(limits: limits, includesExcluded: true, usesReferences: false, notesSchemas: true)
+    writer.classCheck = JSONHierarchy.check
     try value.write(to: &writer)
     return try JSONBodyWriter.text(of: writer, writing, isPretty: isPretty, sortsKeys: sortsKeys)
   }

@@ -55,7 +55,11 @@ final class JSONWriting {
   private func makeLayout(_ shape: RecordShape, _ schema: ModelSchema) throws -> JSONLayout {
     let plan = plans[ObjectIdentifier(schema)] ?? schema.jsonPlan
     if schema.isEnumeration { return try JSONLayout(shape, nil, tagging: schema.jsonTagging().ifNotPlain) }
-    if shape == schema.fullShape, !marksPaths { return plan.layout }
-    return JSONLayout(shape, plan, writesUnknownKeys: writesUnknownKeys, marksPaths: marksPaths)
+    let hierarchy = try schema.jsonHierarchy()
+    let tag = hierarchy.flatMap { hierarchy in
+      (schema.type as? any VersionedModel.Type).flatMap { hierarchy.tag(of: $0) }.map { (hierarchy.key, $0) }
+    }
+    if shape == schema.fullShape, !marksPaths, tag == nil { return plan.layout }
+    return JSONLayout(shape, plan, classTag: tag, writesUnknownKeys: writesUnknownKeys, marksPaths: marksPaths)
   }
 }

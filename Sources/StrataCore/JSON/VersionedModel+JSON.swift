@@ -31,6 +31,23 @@ extension VersionedModel {
   package static func make(fromJSON json: ArchiveValue, in context: DecodingContext) throws -> Self {
     let schema = schema
     if schema.isEnumeration { return try makeCase(of: json, in: context) }
+    guard case .object(let object) = json, let hierarchy = try schema.jsonHierarchy() else {
+      return try make(ofOwn: json, in: context)
+    }
+    let (type, rest) = try inType { try hierarchy.resolved(object, in: context.json) }
+    guard let made = try type.make(ofOwn: .object(rest), in: context) as? Self else {
+      throw ArchiveError.mismatch(expected: "an object of \(schema.name)", found: "an object of \(type.schema.name)")
+    }
+    return made
+  }
+
+  private static func inType<R>(_ body: () throws -> R) throws -> R {
+    do { return try body() } catch { throw ArchiveError.wrap(error).inType(schema.name) }
+  }
+
+  /// Makes an object of this class itself.
+  private static func make(ofOwn json: ArchiveValue, in context: DecodingContext) throws -> Self {
+    let schema = schema
     try schema.check()
     let plan = context.json.plan(of: schema)
     let slots = try plan.read(json, in: context)

@@ -13,13 +13,13 @@ extension Merge {
       incoming.isWhole = true
       server = try graph.value(of: list)
     case .text(let text):
-      let value = try PartText(reading: json).value(of: text, for: type)
+      let value = try PartText(reading: json, classes: classes).value(of: text, for: type)
       do { server = try part(value, in: jsonContext) } catch {
         throw JSONReader.refusingDuplicates(limits: json.limits).located(error, in: text)
       }
     case .json(let value): server = try part(value, in: jsonContext)
     case .mergePatch(let data):
-      let patch = try PartText(reading: json).value(of: data, for: type)
+      let patch = try PartText(reading: json, classes: classes).value(of: data, for: type)
       guard patch.objectValue != nil else {
         throw ArchiveError.mismatch(expected: "a merge patch that is an object", found: patch.kind).inType(schema.name)
       }
@@ -28,6 +28,22 @@ extension Merge {
     case .archive(let data): try read(archive: ArchiveDecoder().decodeValue(from: data))
     case .record(let record): try read(archive: .record(record))
     }
+  }
+
+  /// The classes of all objects that are here.
+  private func classes() throws -> [any VersionedModel.Type] {
+    var seen = Set<Int>()
+    var queue: [Int] = []
+    func visit(_ value: ArchiveValue) { value.forEachReference { if seen.insert($0).inserted { queue.append($0) } } }
+    visit(snapshot.root)
+    base.map(visit)
+    var classes: [ObjectIdentifier: any VersionedModel.Type] = [:]
+    while let number = queue.popLast() {
+      let type = graph.type(number)
+      classes[ObjectIdentifier(type)] = type
+      visit(.record(try graph.record(number)))
+    }
+    return Array(classes.values)
   }
 
   private mutating func part(

@@ -50,7 +50,7 @@ struct Merge {
   ///
   /// - Throws: ``ArchiveError`` with the code `mergeFailed`, `missingValue` or `limitExceeded`.
   func run() throws -> Outcome {
-    do { return try outcome() } catch {
+    do { return try outcome() } catch let error as MergeGraph.Unreadable { throw error.reason } catch {
       let known = error as? ArchiveError
       if let known, [.mergeFailed, .missingValue, .limitExceeded].contains(known.code) { throw known }
       // What a policy threw is the cause, and not that it is no error of ours.

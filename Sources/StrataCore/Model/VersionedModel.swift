@@ -90,7 +90,9 @@ extension VersionedModel {
       if case .models? = writer.objects, let role = writer.objects { return try writer.write(self, as: role) }
       return try writeRecord(to: &writer)
     }
-    if let role = writer.objects { try writer.write(self, as: role) } else { try writer.writeInPlace(self) }
+    if let role = writer.objects { return try writer.write(self, as: role) }
+    try writer.classCheck?(Swift.type(of: self), Self.self, writer.depth > 0)
+    try writer.writeInPlace(self)
   }
 
   /// Writes the fields, also those of an object whose identity others care for.

@@ -114,9 +114,12 @@ public struct JSONAdapter<Root: Archivable>: Sendable {
   }
 
   /// What the adapter writes, as it is archived, and by which models.
-  func archived(_ root: Root, _ nulls: JSONNulls?) throws -> (ArchiveValue, JSONWriting) {
+  ///
+  /// - Parameter isInside: whether it is a part of something else.
+  func archived(_ root: Root, _ nulls: JSONNulls?, isInside: Bool = false) throws -> (ArchiveValue, JSONWriting) {
     let writing = writing(nulls)
     var writer = ArchiveWriter(includesExcluded: true, notesSchemas: true, minimumCapacity: 512)
+    writer.classCheck = { try JSONHierarchy.check($0, as: $1, isInside: $2 || isInside) }
     try root.write(to: &writer)
     writing.schemas = writer.schemasOfShapes ?? [:]
     return (try writer.value(), writing)
@@ -125,11 +128,12 @@ public struct JSONAdapter<Root: Archivable>: Sendable {
   /// - Parameters:
   ///   - keepsContainers: whether objects on the way to fields are there also where no field is.
   ///   - marksPaths: whether the further paths of fields that have several have a mark while the field has a value.
+  ///   - isInside: whether it is a part of something else.
   func value(
     of root: Root, _ nulls: JSONNulls?, fields: Set<String>? = nil, keepsContainers: Bool = false,
-    marksPaths: Bool = false
+    marksPaths: Bool = false, isInside: Bool = false
   ) throws -> ArchiveValue {
-    let (value, writing) = try archived(root, nulls)
+    let (value, writing) = try archived(root, nulls, isInside: isInside)
     writing.keepsContainers = keepsContainers
     writing.marksPaths = marksPaths
     var sink = JSONValueSink()

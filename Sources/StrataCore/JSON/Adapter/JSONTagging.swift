@@ -1,10 +1,12 @@
-/// How JSON identifies the cases of an enum with payloads.
+/// How JSON identifies the cases of an enum with payloads, or the class of an object.
 ///
 ///     extension Payment: JSONTagged {
 ///       static var jsonTagging: JSONTagging { .internal("type", names: ["credit_card": "card"]) }
 ///     }
 ///
 /// with which `.card(number: "1")` is `{"type": "credit_card", "number": "1"}`.
+///
+/// A class has the form ``internal(_:names:)``, with names of classes in place of cases.
 public struct JSONTagging: Sendable {
   enum Form: Sendable {
     case external
@@ -26,7 +28,8 @@ public struct JSONTagging: Sendable {
   }
 
   /// The tag among the associated values: `{"type": "card", "number": "1"}`. A case with one associated value without
-  /// a label, which must be a model, has that one's keys.
+  /// a label, which must be a model, has that one's keys. An object of a class has the tag before its fields; where a field
+  /// is at the key itself, it must hold the tag.
   public static func `internal`(_ key: String, names: KeyValuePairs<String, String> = [:]) -> JSONTagging {
     JSONTagging(form: .internal(key), names: names.map { ($0, $1) })
   }
@@ -113,8 +116,8 @@ public struct JSONTagging: Sendable {
 
   /// How a case is written.
   struct Tag {
-    /// The case, for the paths of errors.
-    let name: String
+    /// The case, for the paths of errors; `nil` for a class.
+    let name: String?
     /// The member that names the case, before all others; `nil` where the case is a key.
     let member: (key: String, tag: String)?
     /// Whether the values are under one key, the case or another, and not among the members.
@@ -143,9 +146,17 @@ public struct JSONTagging: Sendable {
   var ifNotPlain: JSONTagging? { if case .external = form, names.isEmpty { nil } else { self } }
 }
 
-/// An enum that says how JSON identifies its cases.
+/// An enum that says how JSON identifies its cases, or a class that says how it identifies its subclasses.
+///
+///     extension Animal: JSONTagged, ModelHierarchy {
+///       static var jsonTagging: JSONTagging { .internal("kind", names: ["dog": "Dog"]) }
+///       static var subclasses: [any VersionedModel.Type] { [Dog.self] }
+///     }
+///
+/// with which a list of `Animal` has each object in its own class, both ways. Every object of the hierarchy has a tag then.
 public protocol JSONTagged: VersionedModel {
-  /// The form; `external` for an enum that does not conform.
+  /// The form; `external` for an enum that does not conform. A class that does not conform has no tag: an object of a
+  /// subclass is written as a document of its own only, and not in the place of one of the class.
   static var jsonTagging: JSONTagging { get }
 }
 

@@ -3,7 +3,7 @@ extension ReversibleTransformer where Input == ArchiveValue, Output: Archivable 
   public static func model(_ adapter: JSONAdapter<Output>) -> Self {
     Self(
       Transformer({ try adapter.decode($0) }, unfinished: { try adapter.unfinished($0) }),
-      reverse: Transformer(ofObjects: { try adapter.encodeValue($0) }))
+      reverse: Transformer(ofObjects: { try adapter.value(of: $0, nil, isInside: true) }))
   }
 }
 
@@ -27,7 +27,7 @@ extension ReversibleTransformer where Input == ArchiveValue {
       reverse: Transformer(ofObjects: { models in
         .array(
           try models.enumerated().map { index, model in
-            do { return try model.map { try adapter.encodeValue($0) } ?? .null } catch {
+            do { return try model.map { try adapter.value(of: $0, nil, isInside: true) } ?? .null } catch {
               throw ArchiveError.at(.index(index), error)
             }
           })

@@ -82,6 +82,12 @@ package final class FieldParts {
     if isWhole { return try modelPart(type, value) }
     // A record in JSON is what a transformer made.
     if reader.context.source == .json, value.recordValue == nil {
+      var (type, value) = (type, value)
+      if case .object(let object) = value,
+        let (own, rest) = try type.schema.jsonHierarchy()?.tagged(object, in: reader.context.json)
+      {
+        (type, value) = (own, .object(rest))
+      }
       let plan = reader.context.json.plan(of: type.schema)
       let slots = try plan.read(value, in: reader.context, suppliesMissing: false)
       return Part(type: type, slots: slots.values, raw: plan.found(in: value), number: nil)

@@ -20,6 +20,8 @@ final class PartReader {
   /// Whether an object that a patch adds says null of what it lacks: a merge patch cannot say it in another way (RFC
   /// 7396, section 1).
   let addsNulls: Bool
+  /// Where the value is that is being read, for what is read later.
+  private var place: [ArchiveError.PathComponent] = []
   private var shapes: [ObjectIdentifier: [[Bool]: RecordShape]] = [:]
 
   private struct Conversion: Hashable {
@@ -100,11 +102,16 @@ final class PartReader {
     listDepth += 1
     defer { listDepth -= 1 }
     return .array(
-      try elements.enumerated().map { place, element in
-        do { return try part(type, element, olds?.counterpart(of: element, at: place, of: elements.count)) } catch {
-          throw ArchiveError.at(.index(place), error)
-        }
+      try elements.enumerated().map { index, element in
+        try at(.index(index)) { try part(type, element, olds?.counterpart(of: element, at: index, of: elements.count)) }
       })
+  }
+
+  /// Reads what is under a key or at an index.
+  private func at<R>(_ step: ArchiveError.PathComponent, _ body: () throws -> R) throws -> R {
+    place.append(step)
+    defer { place.removeLast() }
+    do { return try body() } catch { throw ArchiveError.at(step, error) }
   }
 
   private func dictionary(_ type: any PartialDictionary.Type, _ value: ArchiveValue, _ before: ArchiveValue?) throws
@@ -125,15 +132,15 @@ final class PartReader {
     }
     let olds = before?.objectValue.map { Dictionary($0.entries.map { ($0.key, $0.value) }) { first, _ in first } }
     var seen = Set<SameValue>(minimumCapacity: pairs.count)
-    for (place, pair) in pairs.enumerated() {
-      do {
+    for (index, pair) in pairs.enumerated() {
+      try at(.key(pair.key.stringValue ?? "(key)")) {
         let key = try type.partKey(pair.key, in: context)
         guard seen.insert(SameValue(key)).inserted || key.hasNaN else {
           throw ArchiveError(
             context.source == .json ? .invalidJSON : .damaged, "a duplicate key; each may be there once")
         }
-        pairs[place] = (key, try part(type.partType, pair.value, pair.key.stringValue.flatMap { olds?[$0] }))
-      } catch { throw ArchiveError.at(.key(pair.key.stringValue ?? "(key)"), error) }
+        pairs[index] = (key, try part(type.partType, pair.value, pair.key.stringValue.flatMap { olds?[$0] }))
+      }
     }
     if pairs.allSatisfy({ $0.key.stringValue != nil }) {
       return .object(ArchiveObject(pairs.map { .init(key: $0.key.stringValue ?? "", value: $0.value) }))
@@ -166,8 +173,13 @@ final class PartReader {
     case .object(let object) where context.source == .json && schema.isEnumeration:
       let old = try before?.objectValue.map { try schema.caseRecord(ofJSON: $0) }
       return try jsonCase(schema.caseRecord(ofJSON: object), type, value, old)
-    case .object where context.source == .json && !schema.isEnumeration:
-      return try jsonFields(value, of: type, before)
+    case .object(let object) where context.source == .json && !schema.isEnumeration:
+      // A document that names no class is about whichever object is there.
+      guard let (own, rest) = try schema.jsonHierarchy()?.tagged(object, in: context.json) else {
+        return try jsonFields(value, of: type, before)
+      }
+      let old = try before?.objectValue.flatMap { try own.schema.jsonHierarchy()?.tagged($0, in: context.json) }
+      return try jsonFields(.object(rest), of: own, old.flatMap { $0.0 == own ? .object($0.1) : nil })
     default: break
     }
     // A document that need not be an object, or something that is no model at all.
@@ -201,6 +213,29 @@ final class PartReader {
   private func jsonFields(_ json: ArchiveValue, of type: any VersionedModel.Type, _ before: ArchiveValue?) throws
     -> ArchiveValue
   {
+    let record = try jsonRecord(json, of: type, before)
+    let schema = type.schema
+    guard schema.isObject else { return .record(record) }
+    // Which class the object has that this is about is known when the two have been matched.
+    let (lists, path, keys) = (listDepth, self.place, Set(schema.allKeys))
+    return .reference(
+      graph.add(record, of: type) { [self] subclass, record in
+        let here = (listDepth, place)
+        defer { (listDepth, place) = here }
+        (listDepth, place) = (lists, path)
+        do { return try jsonRecord(json, of: subclass, before, known: (record, keys)) } catch {
+          throw path.reversed().reduce(ArchiveError.wrap(error)) { $0.prefixed(by: $1) }
+        }
+      })
+  }
+
+  /// The fields that JSON holds of a model.
+  ///
+  /// - Parameter known: what was read of it for a superclass, and the keys of that one's fields.
+  private func jsonRecord(
+    _ json: ArchiveValue, of type: any VersionedModel.Type, _ before: ArchiveValue?,
+    known: (record: ModelRecord, keys: Set<String>)? = nil
+  ) throws -> ModelRecord {
     let schema = type.schema
     let plan = context.json.plan(of: schema)
     let slots = try plan.read(json, in: context, suppliesMissing: false)
@@ -212,7 +247,13 @@ final class PartReader {
     }
     var values = [ArchiveValue?](repeating: nil, count: schema.fields.count)
     for (place, field) in schema.fields.enumerated() {
+      if let known, known.keys.contains(field.key) {
+        values[place] = known.record[field.key]
+        continue
+      }
       let (old, new) = (olds?[place], slots.values[place])
+      self.place.append(.key(field.key))
+      defer { self.place.removeLast() }
       do {
         switch (old, new) {
         case (nil, nil):
@@ -227,8 +268,7 @@ final class PartReader {
         values[place] = try field.makeDefault?() ?? .null
       } catch { throw plan.locate(error, place, input: new) }
     }
-    let record = record(schema, values, slots.unknownFields)
-    return schema.isObject ? .reference(graph.add(record, of: type)) : .record(record)
+    return record(schema, values, slots.unknownFields)
   }
 
   /// What a record holds of a model, of whichever version, or of another model.

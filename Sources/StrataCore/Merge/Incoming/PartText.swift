@@ -4,6 +4,8 @@ import Foundation
 /// one another reader of the same text took, so these are refused at any depth, as decoding does.
 struct PartText {
   let reading: JSONReading
+  /// The classes of the objects that the text may be about.
+  let classes: () throws -> [any VersionedModel.Type]
 
   /// - Throws: ``ArchiveError`` with the code `invalidJSON` for text that is no JSON, and with its path for a key that
   ///   is a duplicate and is read.
@@ -12,37 +14,47 @@ struct PartText {
     reader.limits = reading.limits
     return try reader.withRoot(of: text, depthLimit: JSONReader.maximumDepth) { root in
       let (value, hasDuplicates) = try root.lastValue()
-      if hasDuplicates { try check(root, type) }
+      if hasDuplicates { try check(root, type, classes(), isRoot: true) }
       return value
     }
   }
 
-  private func check(_ element: JSONElement, _ type: Any.Type) throws {
+  private func check(
+    _ element: JSONElement, _ type: Any.Type, _ classes: [any VersionedModel.Type], isRoot: Bool = false
+  ) throws {
     if let type = type as? any OptionalType.Type {
-      if !element.isNull { try check(element, type.wrappedType) }
+      if !element.isNull { try check(element, type.wrappedType, classes, isRoot: isRoot) }
     } else if let type = type as? any VersionedModel.Type, !type.schema.isEnumeration, element.kind == .object {
-      try checkFields(element, reading.plan(of: type.schema))
+      // Of an object somewhere inside nobody knows yet which class it has, and which keys that one reads.
+      let mayBeOther = !isRoot && classes.contains { $0 != type && $0.isSubtype(of: type) }
+      if try mayBeOther || type.schema.jsonHierarchy() != nil {
+        _ = try element.value()
+      } else {
+        try checkFields(element, classes, reading.plan(of: type.schema))
+      }
     } else if element.kind == .array, let type = (type as? any ArrayType.Type)?.elementType as? any Archivable.Type {
-      try element.forEachElement { try check($0, type) }
+      try element.forEachElement { try check($0, type, classes) }
     } else if let type = type as? any PartialDictionary.Type, element.kind == .object {
       var keys = Set<ExactKey>()
       try element.forEachMember { key, value in
         guard keys.insert(ExactKey(key)).inserted else { throw Self.duplicate(value) }
-        try check(value, type.partType)
+        try check(value, type.partType, classes)
       }
     } else {
       _ = try element.value()
     }
   }
 
-  private func checkFields(_ object: JSONElement, _ plan: JSONPlan) throws {
+  private func checkFields(
+    _ object: JSONElement, _ classes: [any VersionedModel.Type], _ plan: JSONPlan
+  ) throws {
     guard reading.unknownKeys == .ignore, let others = plan.otherKeys else {
       _ = try object.value()
       return
     }
     let places = try plan.keys.places(in: object, of: plan)
     for (entry, place) in zip(plan.entries, places) where place >= 0 {
-      do { try check(object.element(at: place), entry.field.type) } catch {
+      do { try check(object.element(at: place), entry.field.type, classes) } catch {
         throw ArchiveError.at(.key(entry.field.key), error)
       }
     }

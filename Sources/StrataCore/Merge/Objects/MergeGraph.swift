@@ -6,7 +6,17 @@ final class MergeGraph {
   /// An object of which a document says something: it may lack any key.
   struct Part {
     var record: ModelRecord
-    let type: any VersionedModel.Type
+    var type: any VersionedModel.Type
+    /// Reads what the document says about the fields of a subclass as well; `nil` where the document names the class itself.
+    var refine: Refinement?
+  }
+
+  /// The fields of an object in one of the subclasses of the class that it was read for.
+  typealias Refinement = (_ subclass: any VersionedModel.Type, _ known: ModelRecord) throws -> ModelRecord
+
+  /// What a document says about an object cannot be read for the class that the object has.
+  struct Unreadable: Error {
+    let reason: ArchiveError
   }
 
   let referenced = ReferencedObjects()
@@ -77,9 +87,26 @@ final class MergeGraph {
   }
 
   /// Adds an object of which a document says something.
-  func add(_ record: ModelRecord, of type: any VersionedModel.Type) -> Int {
-    parts.append(Part(record: record, type: type))
+  ///
+  /// - Parameter refine: reads more of it where the object turns out to be of a subclass.
+  func add(_ record: ModelRecord, of type: any VersionedModel.Type, refine: Refinement? = nil) -> Int {
+    parts.append(Part(record: record, type: type, refine: refine))
     return -parts.count
+  }
+
+  /// Reads what a document says about an object once more, where it is of a subclass of what the document was read for.
+  ///
+  /// - Returns: the fields that only the subclass has; `nil` where nothing was read.
+  func refine(_ number: Int, to type: any VersionedModel.Type) throws -> ModelRecord? {
+    guard number < 0, let refine = parts[-1 - number].refine else { return nil }
+    let known = parts[-1 - number]
+    guard known.type != type, type.isSubtype(of: known.type) else { return nil }
+    let record: ModelRecord
+    do { record = try refine(type, known.record) } catch { throw Unreadable(reason: ArchiveError.wrap(error)) }
+    parts[-1 - number] = Part(record: record, type: type, refine: refine)
+    let inherited = Set(known.type.schema.allKeys)
+    let own = zip(record.keys, record.values).filter { !inherited.contains($0.0) }
+    return ModelRecord(typeName: record.typeName, modelVersion: record.shape.modelVersion, fields: own.map { ($0, $1) })
   }
 
   /// Sets what a document says about an object that was added before.

@@ -56,6 +56,10 @@ struct ObjectMatching {
   var places: [Place] = []
   /// The schema of a root that is no object.
   private let rootStructure: ModelSchema?
+  /// The keys of fields that take no part.
+  private var skippedKeys: (ModelSchema) -> Set<String> = { _ in [] }
+  /// Whether parts of the document were read again, so that there are more objects.
+  private var hasRefined = false
 
   init(_ graph: MergeGraph, _ catalog: SchemaCatalog, rootStructure: ModelSchema?) {
     self.graph = graph
@@ -86,11 +90,12 @@ struct ObjectMatching {
   /// - Parameters:
   ///   - root: the root of each side. They correspond to each other, whatever their identities are.
   ///   - skippedKeys: the keys of fields that take no part: what the server has there is not looked at.
-  mutating func match(_ root: Place, skippedKeys: (ModelSchema) -> Set<String>) throws {
+  mutating func match(_ root: Place, skippedKeys: @escaping (ModelSchema) -> Set<String>) throws {
+    self.skippedKeys = skippedKeys
     try addRoot(root)
     for (side, value) in zip(Side.allCases, [root.base, root.local, root.server]) {
       guard let value else { continue }
-      try add(value, side, skippedKeys)
+      try add(value, side)
     }
     places = [root]
     var isRoot = true
@@ -99,10 +104,13 @@ struct ObjectMatching {
       isRoot = false
     }
     // What has an identity is matched wherever it is, and what it holds without one belongs to its places.
-    for entity in entities.indices {
-      try visit(entity)
-      while let place = places.popLast() { try match(place, isRoot: false) }
-    }
+    repeat {
+      hasRefined = false
+      for entity in entities.indices {
+        try visit(entity)
+        while let place = places.popLast() { try match(place, isRoot: false) }
+      }
+    } while hasRefined
     // What a document says first comes first, in whichever order its parts were found to be about one object.
     for entity in entities.indices where entities[entity][.server].count > 1 {
       guard entities[entity][.server].allSatisfy({ $0 < 0 }) else { continue }
@@ -124,7 +132,8 @@ struct ObjectMatching {
   }
 
   /// Adds all objects that one side leads to, those with an identity to the entity that has it.
-  private mutating func add(_ root: ArchiveValue, _ side: Side, _ skippedKeys: (ModelSchema) -> Set<String>) throws {
+  private mutating func add(_ root: ArchiveValue, _ side: Side, of schema: ModelSchema? = nil) throws {
+    let skippedKeys = skippedKeys
     var queue: [Int] = []
     var seen = Set<Int>()
     func visit(_ value: ArchiveValue, _ schema: ModelSchema?) {
@@ -134,7 +143,7 @@ struct ObjectMatching {
       }
       for (key, value) in zip(record.keys, record.values) where !skipped.contains(key) { visit(value, nil) }
     }
-    visit(root, rootStructure)
+    visit(root, schema ?? rootStructure)
     var next = 0
     while next < queue.count {
       let number = queue[next]
@@ -239,6 +248,7 @@ struct ObjectMatching {
     guard counts != visited else { return }
     entities[entity].visited = counts
     guard counts.count(where: { $0 > 0 }) > 1 else { return }
+    try refine(entity)
     // Each member is next to one of each other side, the first where there are no more: a side that comes in is
     // beside all.
     let isNew = zip(visited, counts).contains { $0 == 0 && $1 > 0 }
@@ -254,6 +264,18 @@ struct ObjectMatching {
         Place(
           base: try field(.base), local: try field(.local), server: try field(.server),
           isRepeated: counts[Side.server.rawValue] > 1, isKnownHere: isKnownHere))
+    }
+  }
+
+  /// Reads parts that were read for a superclass of an object's class for that class.
+  private mutating func refine(_ entity: Int) throws {
+    guard entities[entity].types.count > 1,
+      let type = entities[entity].types.values.max(by: { $0.schema.superclasses.count < $1.schema.superclasses.count })
+    else { return }
+    for number in entities[entity][.server] {
+      guard let fields = try graph.refine(number, to: type) else { continue }
+      hasRefined = true
+      try add(.record(fields), .server, of: type.schema)
     }
   }
 

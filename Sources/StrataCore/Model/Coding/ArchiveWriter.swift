@@ -21,6 +21,9 @@ public struct ArchiveWriter: ~Copyable {
   /// The schemas of the shapes that were written, where somebody asked for them.
   package private(set) var schemasOfShapes: [RecordShape: [ModelSchema]]?
   var depth = 0
+  /// What looks at the class of each object that is written in place, beside the class that it is declared as and whether it
+  /// is a part of something else; `nil` for nothing.
+  package var classCheck: ((any VersionedModel.Type, any VersionedModel.Type, Bool) throws -> Void)?
   private var output: OutputLimit
   /// What a reader of all this will count.
   var counts: ReadingCounts
