@@ -70,7 +70,7 @@ package final class FieldParts {
       objects = graph.objects
       root = graph.root
     }
-    reader = PartReader(MergeGraph(), context)
+    reader = PartReader(MergeGraph(), context, omitsUnknownCases: true)
     self.root = root
   }
 
@@ -127,15 +127,16 @@ package final class FieldParts {
     return Part(type: type, slots: slots, raw: slots, number: number)
   }
 
-  /// The value of a field in its type. Models inside may lack keys.
+  /// The value of a field in its type; `nil` where it says nothing: for a case that this program does not know, where the field
+  /// asks for its default. Models inside may lack keys.
   ///
   /// - Throws: ``ArchiveError`` where it is not what the field holds; the path begins with the key of the field.
-  package func value(of slot: ArchiveValue, _ field: FieldInfo, in schema: ModelSchema) throws -> ArchiveValue {
+  package func value(of slot: ArchiveValue, _ field: FieldInfo, in schema: ModelSchema) throws -> ArchiveValue? {
     guard !isWhole else { return slot }
     do { return try reader.part(field.type, slot, nil) } catch let error as ArchiveError
       where field.unknown == .useDefault && error.isUnknownCaseHere
     {
-      return try field.makeDefault?() ?? .null
+      return nil
     } catch { throw ArchiveError.at(.key(field.key), error).inType(schema.name) }
   }
 
@@ -143,7 +144,7 @@ package final class FieldParts {
   package func missingValue(of place: Int, in schema: ModelSchema) throws -> ArchiveValue? {
     guard reader.context.source == .json else { return nil }
     let missing = reader.context.json.plan(of: schema).entries[place].json.missing
-    return try missing.map { try value(of: $0, schema.fields[place], in: schema) }
+    return try missing.flatMap { try value(of: $0, schema.fields[place], in: schema) }
   }
 
   /// Where JSON holds a field, as text; `nil` where the source is not JSON.

@@ -20,6 +20,10 @@ final class PartReader {
   /// Whether an object that a patch adds says null of what it lacks: a merge patch cannot say it in another way (RFC
   /// 7396, section 1).
   let addsNulls: Bool
+  /// Whether a case that this program does not know is absent in a field that asks for its default: the default is no news,
+  /// and nobody knows what the case means. Where it was remembered, it is the default.
+  let omitsUnknownCases: Bool
+  /// By schema, and by which fields are there and which have cases that are not known.
   private var shapes: [ObjectIdentifier: [[Bool]: RecordShape]] = [:]
 
   private struct Conversion: Hashable {
@@ -30,10 +34,14 @@ final class PartReader {
   /// - Parameters:
   ///   - context: says where the values come from: JSON, an archive, or a merge for the fields of another model.
   ///   - addsNulls: whether what comes in was made by a merge patch.
-  init(_ graph: MergeGraph, _ context: DecodingContext, addsNulls: Bool = false) {
+  ///   - omitsUnknownCases: whether this is what comes in, and not what was remembered of it.
+  init(
+    _ graph: MergeGraph, _ context: DecodingContext, addsNulls: Bool = false, omitsUnknownCases: Bool = false
+  ) {
     self.graph = graph
     self.context = context
     self.addsNulls = addsNulls
+    self.omitsUnknownCases = omitsUnknownCases
   }
 
   /// Reads the root.
@@ -176,19 +184,25 @@ final class PartReader {
   }
 
   /// A record of some of the fields, in the order of the schema, with what no field took after them.
+  ///
+  /// - Parameter unknownCases: the places of fields that are absent since their cases are not known.
   private func record(
-    _ schema: ModelSchema, _ values: [ArchiveValue?], _ unknown: UnknownFields = UnknownFields()
+    _ schema: ModelSchema, _ values: [ArchiveValue?], unknownCases: [Int], _ unknown: UnknownFields = UnknownFields()
   ) -> ModelRecord {
     let present = values.map { $0 != nil }
     var shape = schema.fullShape
     if present.contains(false) {
-      let known = shapes[ObjectIdentifier(schema)]?[present]
+      let key = unknownCases.isEmpty ? present : present + values.indices.map(unknownCases.contains)
+      let known = shapes[ObjectIdentifier(schema)]?[key]
       shape =
         known
         ?? RecordShape(
           typeName: schema.name, modelVersion: schema.modelVersion,
           keys: zip(schema.allKeys, present).compactMap { $1 ? $0 : nil }, levels: shape.levels)
-      if known == nil { shapes[ObjectIdentifier(schema), default: [:]][present] = shape }
+      if known == nil {
+        shapes[ObjectIdentifier(schema), default: [:]][key] = shape
+        graph.noteUnknownCases(of: shape, unknownCases.map { schema.fields[$0].key })
+      }
     }
     var record = ModelRecord(shape: shape, values: values.compactMap(\.self))
     for entry in unknown.object.entries {
@@ -211,6 +225,7 @@ final class PartReader {
       keepsAll = keepsAll || olds?[place] != slots.values[place]
     }
     var values = [ArchiveValue?](repeating: nil, count: schema.fields.count)
+    var unknownCases: [Int] = []
     for (place, field) in schema.fields.enumerated() {
       let (old, new) = (olds?[place], slots.values[place])
       do {
@@ -224,11 +239,17 @@ final class PartReader {
         case (_, let new?): values[place] = try part(field.type, new, old)
         }
       } catch let error as ArchiveError where field.unknown == .useDefault && error.isUnknownCaseHere {
-        values[place] = try field.makeDefault?() ?? .null
+        values[place] = try unknownCase(of: field)
+        if values[place] == nil { unknownCases.append(place) }
       } catch { throw plan.locate(error, place, input: new) }
     }
-    let record = record(schema, values, slots.unknownFields)
+    let record = record(schema, values, unknownCases: unknownCases, slots.unknownFields)
     return schema.isObject ? .reference(graph.add(record, of: type)) : .record(record)
+  }
+
+  /// What a case that this program does not know becomes in a field that asks for its default; `nil` for nothing.
+  private func unknownCase(of field: FieldInfo) throws -> ArchiveValue? {
+    omitsUnknownCases ? nil : try field.makeDefault?() ?? .null
   }
 
   /// What a record holds of a model, of whichever version, or of another model.
@@ -242,6 +263,7 @@ final class PartReader {
       (slots, unknown) = try schema.upgradedFields(of: record, in: context)
     }
     var values = [ArchiveValue?](repeating: nil, count: schema.fields.count)
+    var unknownCases: [Int] = []
     for (place, field) in schema.fields.enumerated() {
       guard let slot = slots[place] else { continue }
       // An archive leaves out an object that nothing else in it writes.
@@ -250,10 +272,11 @@ final class PartReader {
       do { values[place] = try part(field.type, slot, nil) } catch let error as ArchiveError
         where field.unknown == .useDefault && error.isUnknownCaseHere
       {
-        values[place] = try field.makeDefault?() ?? .null
+        values[place] = try unknownCase(of: field)
+        if values[place] == nil { unknownCases.append(place) }
       } catch { throw ArchiveError.at(.key(field.key), error).inType(schema.name) }
     }
-    return self.record(schema, values, unknown)
+    return self.record(schema, values, unknownCases: unknownCases, unknown)
   }
 
   // MARK: Objects
