@@ -101,9 +101,7 @@ extension JSONPlan {
       if value.isNull, json.transform?.takesNull != true {
         guard !entry.isNullable || json.nullPolicy != .fail else { return value }
         switch json.nullPolicy {
-        case .fail:
-          throw ArchiveError(
-            .typeMismatch, "found null, and the field is no optional; make it one, or say what null means")
+        case .fail: throw ArchiveError(.typeMismatch, entry.nullReason)
         case .useDefault: return try entry.field.makeDefault?() ?? (entry.isNullable ? value : nil)
         case .value(let substitute): return substitute
         }

@@ -137,7 +137,12 @@ package final class FieldParts {
       where field.unknown == .useDefault && error.isUnknownCaseHere
     {
       return nil
-    } catch { throw ArchiveError.at(.key(field.key), error).inType(schema.name) }
+    } catch {
+      let plan = reader.context.source == .json ? reader.context.json.plan(of: schema) : nil
+      let entry = plan?.entries.first { $0.field.key == field.key }
+      let known = ArchiveError.wrap(error)
+      throw (entry?.naming(known, remedyFor: slot) ?? known).prefixed(by: .key(field.key)).inType(schema.name)
+    }
   }
 
   /// What the mapping of JSON supplies for a field that is absent, where the model is new; `nil` where it supplies nothing.
