@@ -43,6 +43,11 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
     }
   }
 
+  /// What the operation does, for an error that has the path: a conversion fails at its own.
+  var failure: String {
+    if case .convert(_, let conversion) = self { "convert a value \(conversion)" } else { description }
+  }
+
   func apply(to record: inout ModelRecord) throws {
     switch self {
     case .rename(let key, let newKey): record.rename(key, to: newKey)
