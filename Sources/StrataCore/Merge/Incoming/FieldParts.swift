@@ -98,7 +98,8 @@ package final class FieldParts {
     }
     let own = types[record.typeName] ?? type
     guard own.isSubtype(of: type) else {
-      throw ArchiveError.mismatch(expected: "an object of \(type.schema.name)", found: "an object of another type")
+      throw ArchiveError.mismatch(
+        expected: "an object of \(type.schema.name)", found: "an object of \(own.schema.name)")
     }
     let fields = try own.schema.upgradedFields(of: record, in: reader.context).values
     let slots = own.schema.fields.enumerated().map { place, field in

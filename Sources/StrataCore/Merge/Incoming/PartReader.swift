@@ -289,7 +289,8 @@ final class PartReader {
     }
     if let known = parts[number] {
       guard graph.type(known).isSubtype(of: type) else {
-        throw ArchiveError.mismatch(expected: "an object of \(type.schema.name)", found: "an object of another type")
+        throw ArchiveError.mismatch(
+          expected: "an object of \(type.schema.name)", found: "an object of \(graph.schema(known).name)")
       }
       return .reference(known)
     }
@@ -297,7 +298,8 @@ final class PartReader {
       return try part(type, objects[number], nil)
     }
     guard own.isSubtype(of: type) else {
-      throw ArchiveError.mismatch(expected: "an object of \(type.schema.name)", found: "an object of another type")
+      throw ArchiveError.mismatch(
+        expected: "an object of \(type.schema.name)", found: "an object of \(own.schema.name)")
     }
     let part = graph.add(ModelRecord(shape: own.schema.fullShape, values: []), of: own)
     parts[number] = part
