@@ -9,7 +9,7 @@ final class JSONNotes: SchemaNotes {
   let taggingProblem: ArchiveError?
 
   init(_ schema: ModelSchema) {
-    plan = JSONPlan(typeName: schema.name, fields: schema.fields, keepsUnknownFields: schema.keepsUnknownFields)
+    plan = JSONPlan(schema)
     tagging = (schema.type as? any JSONTagged.Type)?.jsonTagging ?? .external
     taggingProblem = tagging.problem(schema)
   }

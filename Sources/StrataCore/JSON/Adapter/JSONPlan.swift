@@ -93,6 +93,8 @@ package final class JSONPlan: Sendable {
   }
 
   package let typeName: String
+  /// The model.
+  let type: Any.Type
   let entries: [Entry]
   /// The fields that one key of the object holds.
   let table: [ExactKey: [Int]]
@@ -116,8 +118,10 @@ package final class JSONPlan: Sendable {
   let layout: JSONLayout
 
   /// The plan of what the fields declare, or of another mapping of them.
-  init(typeName: String, fields: [FieldInfo], mapping: [String: JSONField]? = nil, keepsUnknownFields: Bool) {
+  init(_ schema: ModelSchema, mapping: [String: JSONField]? = nil) {
+    let (typeName, fields, keepsUnknownFields) = (schema.name, schema.fields, schema.keepsUnknownFields)
     self.typeName = typeName
+    type = schema.type
     self.keepsUnknownFields = keepsUnknownFields
     var entries: [Entry] = []
     var table: [ExactKey: [Int]] = [:]
