@@ -36,6 +36,13 @@ struct DecodeCommand: ToolCommand {
     if walk.first?.kind != .single { text.closeArray() }
     text.data.append(UInt8(ascii: "\n"))
     try DataFile(output).write(text.data, console)
+    if text.cycleCount > 0 {
+      let (what, them) =
+        text.cycleCount == 1
+        ? ("1 reference back to an object that holds it is", "it")
+        : ("\(text.cycleCount.grouped) references back to objects that hold them are", "them")
+      console.errorLine("\(what) null here, since JSON has no form for \(them)")
+    }
     return 0
   }
 }
