@@ -86,7 +86,8 @@ public macro Model(version: Int, name: String? = nil, formerNames: [String] = []
 ///   - formerly: keys that the field, or names that the case, had before.
 ///   - merge: what `mergeValues(from:)` does with the field.
 ///   - json: where JSON holds the field, `"user.login"`, or how: see `JSONField`; under its own name unless set.
-///   - unknown: `.useDefault` takes the initial value, or nil, for an enum case that this program does not know.
+///   - unknown: `.useDefault` takes the initial value, or nil, for an enum case that this program does not know; a merge
+///     leaves the property as it is.
 @attached(peer)
 public macro Field(
   archive: ArchiveBehavior = .always, storage: StorageBehavior = .permanent, formerly: String...,

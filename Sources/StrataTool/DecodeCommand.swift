@@ -22,9 +22,12 @@ struct DecodeCommand: ToolCommand {
     // Standard output cannot be taken back, so nothing is printed until everything was read.
     var text = JSONText(isPretty: pretty)
     let file = try InputFile(DataFile(input), console)
-    if case .propertyList = file.kind {
+    switch file.kind {
+    case .archive: break
+    case .propertyList:
       throw ToolError(
         "\(DataFile(input).name): is a property list; inspect --json prints it, and convert makes an archive of it")
+    case .other(let found): throw ToolError(DataFile(input).name, InputFile.unknown(found))
     }
     let walk = try file.walk(limits: limits.limits) { stamp, values in
       for value in values { try text.append(value, inArray: stamp.kind == .member) }
@@ -33,6 +36,13 @@ struct DecodeCommand: ToolCommand {
     if walk.first?.kind != .single { text.closeArray() }
     text.data.append(UInt8(ascii: "\n"))
     try DataFile(output).write(text.data, console)
+    if text.cycleCount > 0 {
+      let (what, them) =
+        text.cycleCount == 1
+        ? ("1 reference back to an object that holds it is", "it")
+        : ("\(text.cycleCount.grouped) references back to objects that hold them are", "them")
+      console.errorLine("\(what) null here, since JSON has no form for \(them)")
+    }
     return 0
   }
 }

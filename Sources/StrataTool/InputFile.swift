@@ -136,7 +136,9 @@ struct InputFile {
 
   /// The error for a file of another form.
   static func unknown(_ found: String) -> ArchiveError {
-    ArchiveError(
-      .notAnArchive, "found \(found) where an archive, a keyed archive or a property list is expected", byteOffset: 0)
+    let advice = found == "JSON" ? "; encode makes an archive of it" : ""
+    return ArchiveError(
+      .notAnArchive, "found \(found) where an archive, a keyed archive or a property list is expected\(advice)",
+      byteOffset: 0)
   }
 }

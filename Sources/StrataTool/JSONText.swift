@@ -6,11 +6,13 @@ struct JSONText {
   let isPretty: Bool
   var data = Data()
   private var hasElements = false
+  /// How many references back to an object that holds them are null.
+  private(set) var cycleCount = 0
 
   init(isPretty: Bool) { self.isPretty = isPretty }
 
   mutating func append(_ value: ArchiveValue, inArray: Bool) throws {
-    let text = try JSONWriter(isPretty: isPretty).write(value)
+    let text = try JSONWriter(isPretty: isPretty).write(value, nullingCycles: &cycleCount)
     guard inArray else {
       data.append(text)
       return

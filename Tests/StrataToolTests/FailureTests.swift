@@ -14,7 +14,7 @@ struct FailureTests {
     Run(command, scratch.url.path).expectFailure("directory")
     Run(command, try scratch.file("empty", "")).expectFailure("empty: the file is empty")
     Run(command, try scratch.file("text", "no archive at all"))
-      .expectFailure("text: ", command == "inspect" ? "found text where an archive" : "gzip")
+      .expectFailure("text: ", "found text where an archive")
   }
 
   @Test(

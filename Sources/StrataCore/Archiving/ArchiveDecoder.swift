@@ -39,7 +39,7 @@ public struct ArchiveDecoder: Sendable {
   /// - Throws: as the first of these methods.
   public func decode<T: Archivable>(_ type: T.Type = T.self, from data: Data, report: inout DecodingReport) throws -> T
   {
-    try withBody(of: data, newestVersion: T.rootSchema) { stamp, body in
+    try withBody(of: data, as: T.archiveTypeName, newestVersion: T.rootSchema) { stamp, body in
       try decodeModels(body, fileSize: data.count, &report)
     }
   }
@@ -48,7 +48,7 @@ public struct ArchiveDecoder: Sendable {
   @_disfavoredOverload
   public func decode<T: Decodable>(_ type: T.Type = T.self, from data: Data) throws -> T {
     var report = DecodingReport()
-    return try withBody(of: data, newestVersion: nil) { stamp, body in
+    return try withBody(of: data, as: String(describing: T.self), newestVersion: nil) { stamp, body in
       try decode(body, fileSize: data.count, &report) { try $0.readCodable() }
     }
   }
@@ -88,8 +88,9 @@ public struct ArchiveDecoder: Sendable {
 
   package func read(_ url: URL) throws -> Data { Data(try AtomicFile.read(url, limit: nil)) }
 
+  /// - Parameter name: the type that is expected; `nil` for any.
   package func withBody<R>(
-    of data: Data, newestVersion schema: ModelSchema?, _ body: (Stamp, RawSpan) throws -> R
+    of data: Data, as name: String? = nil, newestVersion schema: ModelSchema?, _ body: (Stamp, RawSpan) throws -> R
   ) throws -> R {
     let bytes = data.bytes
     let stamp = try Stamp(of: data)
@@ -104,7 +105,10 @@ public struct ArchiveDecoder: Sendable {
     guard end == bytes.byteCount else {
       throw ArchiveError.damaged("\(bytes.byteCount - end) bytes follow the end of the archive", at: end)
     }
-    return try body(stamp, inflated.span.bytes)
+    do { return try body(stamp, inflated.span.bytes) } catch let error as ArchiveError {
+      guard let name, error.codingPath.isEmpty else { throw error }
+      throw error.naming(stamp, expected: name)
+    }
   }
 
   func decodeModels<T: Archivable>(
@@ -139,12 +143,24 @@ extension ModelSchema {
   ///
   /// The root may be an object of a subclass, which has a version of its own: reading checks that.
   func check(_ stamp: Stamp) throws {
-    guard let found = stamp.modelVersion, found > modelVersion, !isObject || isNamed(stamp.typeName) else { return }
-    throw ArchiveError.newer(found, self)
+    guard let found = stamp.modelVersion, found > modelVersion else { return }
+    // That of a collection has the name inside. Of another type the version says nothing.
+    let isOurs = isObject ? isNamed(stamp.typeName) : ([name] + formerNames).contains { stamp.typeName.contains($0) }
+    if isOurs { throw ArchiveError.newer(found, self) }
   }
 }
 
 extension ArchiveError {
+  /// The error of a root or an element that is no value of the type expected: with the names of both types, where the
+  /// stamp has another one.
+  func naming(_ stamp: Stamp, expected name: String) -> ArchiveError {
+    var isMismatch = code == .typeMismatch
+    if case DecodingError.typeMismatch? = underlyingError { isMismatch = true }
+    // An untyped value has no name of its own.
+    guard isMismatch, stamp.typeName != name, stamp.typeName != ArchiveValue.archiveTypeName else { return self }
+    return changed(reason: "found an archive of \(stamp.typeName) where \(name) is expected")
+  }
+
   package static func newer(_ found: Int, _ schema: ModelSchema) -> ArchiveError {
     ArchiveError(
       .newerModel,

@@ -118,3 +118,14 @@ public enum ArchiveSalvage {
     try AtomicFile.write(ArchiveEncoder(limits: limits).archive(stamp) { try $0.write(value) }, to: output)
   }
 }
+
+extension ArchiveSalvage.Report: CustomStringConvertible {
+  /// One line: what was written, and what is missing.
+  public var description: String {
+    var parts = ["\(isComplete ? "complete" : "partial"): \(modelCount.counting("model")) of \(stamp.typeName)"]
+    if !isComplete, stamp.kind == .single {
+      parts.append("missing from \(cutPath.isEmpty ? "the beginning" : ArchiveError.describe(cutPath)) on")
+    }
+    return (parts + gaps.map { "missing \($0)" }).joined(separator: "; ").onOneLine
+  }
+}

@@ -135,7 +135,11 @@ public struct ArchiveSequence<Element: Archivable>: AsyncSequence {
           return try context.checked {
             var archive = ArchiveReader(body.span.bytes, context: context)
             try archive.beginBody()
-            let models = try archive.readRoots(T.self)
+            let models: [T]
+            do { models = try archive.readRoots(T.self) } catch let error as ArchiveError {
+              guard error.codingPath.count < 2 else { throw error }
+              throw error.naming(stamp, expected: T.archiveTypeName)
+            }
             try archive.endBody()
             return models
           }

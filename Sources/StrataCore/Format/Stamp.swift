@@ -176,3 +176,18 @@ extension Stamp {
       plainSize: plainSize, count: count)
   }
 }
+
+extension Stamp: CustomStringConvertible {
+  /// One line: `archive of Issue@3, 1 model, 120 bytes inflated`.
+  public var description: String {
+    let what =
+      switch kind {
+      case .single: "archive"
+      case .member: "member \(sequenceNumber) of a stream"
+      case .end: "end of a stream"
+      }
+    let version = modelVersion.map { "@\($0)" } ?? ""
+    return "\(what) of \(typeName)\(version), \(count.counting("model")), \(plainSize.counting("byte")) inflated"
+      .onOneLine
+  }
+}

@@ -190,7 +190,10 @@ extension VersionedModel {
     }
     var model: Self
     do { model = try Self(fields: &reader) } catch {
-      throw element.located(plan.locate(error, reader.failedField))
+      let failed = reader.failedField
+      let place = places.indices.contains(failed) ? places[failed] : -1
+      let isNull = place >= 0 && element.element(at: place).isNull
+      throw element.located(plan.locate(error, failed, input: isNull ? ArchiveValue.null : nil))
     }
     if schema.finishesModels { try finish(&model, in: context) }
     return model

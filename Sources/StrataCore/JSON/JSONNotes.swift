@@ -11,7 +11,7 @@ final class JSONNotes: SchemaNotes {
   let taggingProblem: ArchiveError?
 
   init(_ schema: ModelSchema) {
-    plan = JSONPlan(typeName: schema.name, fields: schema.fields, keepsUnknownFields: schema.keepsUnknownFields)
+    plan = JSONPlan(schema)
     let tagged = schema.type as? any JSONTagged.Type
     tagging = tagged?.jsonTagging ?? .external
     guard let tagged, schema.isObject else {

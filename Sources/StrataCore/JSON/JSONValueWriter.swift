@@ -109,6 +109,10 @@ struct JSONValueWriter {
       throw ArchiveError(.notEncodable, "a reference names no object of its graph")
     }
     guard !openReferences.contains(number) else {
+      if writing.nullsCycles {
+        writing.cycleCount += 1
+        return try sink.write(scalar: .null)
+      }
       throw ArchiveError(
         .notEncodable, "an object refers back to itself, for which JSON has no form; leave a reference out")
     }

@@ -37,6 +37,17 @@ public struct JSONWriter: Sendable {
     try text(of: value, JSONWriting())
   }
 
+  /// The text of a value, in which references back to an object that holds them are null.
+  ///
+  /// - Parameter cycles: counts these.
+  package func write(_ value: ArchiveValue, nullingCycles cycles: inout Int) throws -> Data {
+    let writing = JSONWriting()
+    writing.nullsCycles = true
+    let data = try text(of: value, writing)
+    cycles += writing.cycleCount
+    return data
+  }
+
   /// The text of a model, of an array of models or of anything else that archives can hold, without an ``ArchiveValue`` in
   /// between unless a mapping needs one.
   ///

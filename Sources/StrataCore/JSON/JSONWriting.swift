@@ -8,6 +8,11 @@ final class JSONWriting {
   var keepsContainers = false
   /// Whether the further paths of fields that have several have a mark while the field has a value.
   var marksPaths = false
+  /// Whether a reference back to an object that is being written is null, which an archive without its types needs: it does not
+  /// say which references a model leaves out.
+  var nullsCycles = false
+  /// How many such references were written.
+  var cycleCount = 0
   /// The models whose records were written, by shape.
   var schemas: [RecordShape: [ModelSchema]] = [:]
   private let makeCatalog: (() -> SchemaCatalog)?

@@ -50,7 +50,8 @@ extension Merge {
     _ value: ArchiveValue, since before: ArchiveValue? = nil, addsNulls: Bool = false, in context: DecodingContext
   ) throws -> ArchiveValue {
     incoming.hasParts = true
-    return try PartReader(graph, context, addsNulls: addsNulls).read(snapshot.type, value, since: before)
+    return try PartReader(graph, context, addsNulls: addsNulls, omitsUnknownCases: true)
+      .read(snapshot.type, value, since: before)
   }
 
   private mutating func read(_ model: any VersionedModel) throws {

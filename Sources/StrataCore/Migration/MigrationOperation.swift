@@ -10,6 +10,8 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
   case drop(ValuePath)
   /// Sets a value where the key is absent; an explicit null stays.
   case setDefault(String, ArchiveValue)
+  /// Sets a value in the place of an explicit null, which is how an optional's nil was archived; what is absent stays.
+  case replaceNull(ValuePath, with: ArchiveValue)
   /// Turns a value into another kind. Absent and null stay.
   case convert(ValuePath, ValueConversion)
   /// Anything else, with what it does in a few words.
@@ -35,9 +37,15 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
     case .move(let path, let newPath, _): "move \(path) to \(newPath)"
     case .drop(let path): "drop \(path)"
     case .setDefault(let key, _): "set the default of \(key)"
+    case .replaceNull(let path, _): "replace null of \(path)"
     case .convert(let path, let conversion): "convert \(path) \(conversion)"
     case .custom(let description, _): description
     }
+  }
+
+  /// What the operation does, for an error that has the path: a conversion fails at its own.
+  var failure: String {
+    if case .convert(_, let conversion) = self { "convert a value \(conversion)" } else { description }
   }
 
   func apply(to record: inout ModelRecord) throws {
@@ -49,6 +57,8 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
       guard let value = try ArchiveValue.record(record).value(at: path.steps) else { return }
       try record.set(nil, at: path)
       try record.set(value, at: newPath.steps[...]) { try Self.container($0, $1, creating) }
+    case .replaceNull(let path, let value):
+      if case .null? = try ArchiveValue.record(record).value(at: path.steps) { try record.set(value, at: path) }
     case .convert(let path, let conversion):
       guard let value = try ArchiveValue.record(record).value(at: path.steps), !value.isNull else { return }
       do { try record.set(conversion.apply(to: value), at: path) } catch {

@@ -34,10 +34,12 @@ public struct MigrationStep: Sendable, CustomStringConvertible {
   package func apply(to record: inout ModelRecord) throws {
     for operation in operations {
       do { try operation.apply(to: &record) } catch {
+        // The path is told once, and by the outer error, which gets the way to the record before it.
+        let known = error as? ArchiveError
         throw ArchiveError(
-          .migrationFailed, "the step from version \(fromVersion) to \(toVersion) failed to \(operation)",
-          path: (error as? ArchiveError)?.codingPath ?? [], typeName: record.typeName, foundVersion: fromVersion,
-          supportedVersion: toVersion, underlying: error)
+          .migrationFailed, "the step from version \(fromVersion) to \(toVersion) failed to \(operation.failure)",
+          path: known?.codingPath ?? [], typeName: record.typeName, foundVersion: fromVersion,
+          supportedVersion: toVersion, underlying: known?.changed(path: []) ?? error)
       }
     }
     record.modelVersion = toVersion

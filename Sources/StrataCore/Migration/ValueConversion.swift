@@ -12,8 +12,8 @@ public enum ValueConversion: Sendable, Hashable, CustomStringConvertible {
   case toDouble
   /// 0, 1 and the text `true` and `false` as a boolean.
   case toBool
-  /// Text in ISO 8601 or seconds since 1970 as a date: the nearest one, since dates are no finer than about a tenth of a
-  /// microsecond.
+  /// Text with date, time and zone (`date-time` of RFC 3339), a calendar date (its `full-date`), which is midnight in UTC, or seconds
+  /// since 1970 as a date: the nearest one, since dates are no finer than about a tenth of a microsecond.
   case toDate
   /// Text as a URL.
   case toURL
@@ -40,7 +40,24 @@ public enum ValueConversion: Sendable, Hashable, CustomStringConvertible {
 
   package func apply(to value: ArchiveValue) throws -> ArchiveValue {
     if let converted = converted(value) { return converted }
-    throw ArchiveError(.typeMismatch, "found \(value.kind), which cannot be converted \(self)")
+    throw ArchiveError(.typeMismatch, "found \(value.kind), which cannot be converted \(self); \(acceptedForms)")
+  }
+
+  /// What would have been right, for errors.
+  private var acceptedForms: String {
+    switch self {
+    case .toString:
+      "text is made of a number, a boolean, a URL, a UUID, or a date of the years 0 to 9999 that is no finer than a billionth "
+        + "of a second"
+    case .toInteger: "an integer is text of digits or a number without a fraction, of up to 128 bits, or a boolean"
+    case .toDouble: "a floating-point number is a number, or text of one, that a double holds with all its digits"
+    case .toBool: "a boolean is 0, 1, or the text true or false"
+    case .toDate: "a date is text such as 2019-03-04T12:30:00Z or 2019-03-04, or seconds since 1970"
+    case .toURL: "a URL is text that is one, with its special characters escaped"
+    case .toUUID: "a UUID is text such as E621E1F8-C36C-495A-93FC-0C247A3E6E5F"
+    case .toArray: "any value is an array of it"
+    case .mapping: "the table has no such value; add it, or say what others become with otherwise:"
+    }
   }
 
   private func converted(_ value: ArchiveValue) -> ArchiveValue? {
@@ -52,7 +69,7 @@ public enum ValueConversion: Sendable, Hashable, CustomStringConvertible {
     case (.toInteger, _): value.wholeNumber
     case (.toDouble, _): Double(withoutLossOf: value).map { .double($0) }
     case (.toBool, _): value.truth.map { .bool($0) }
-    case (.toDate, .string(let text)): ISO8601.date(from: text).map { .date($0) }
+    case (.toDate, .string(let text)): (ISO8601.date(from: text) ?? ISO8601.midnight(ofDay: text)).map { .date($0) }
     case (.toDate, _): Double(withoutLossOf: value).flatMap(Self.date).map { .date($0) }
     case (.toURL, .string(let text)): URL(exactly: text).map { .url($0) }
     case (.toUUID, .string(let text)): UUID(uuidString: text).map { .uuid($0) }

@@ -37,6 +37,24 @@ public protocol ModelHierarchy: VersionedModel {
   static var subclasses: [any VersionedModel.Type] { get }
 }
 
+extension VersionedModel {
+  /// The subclasses that the class names, and those that they name.
+  static var knownSubclasses: [any VersionedModel.Type] {
+    var known: Set<ObjectIdentifier> = [ObjectIdentifier(Self.self)]
+    var found: [any VersionedModel.Type] = []
+    var waiting: [any VersionedModel.Type] = [Self.self]
+    while let type = waiting.popLast() {
+      // A subclass inherits what its superclass names.
+      for subclass in (type as? any ModelHierarchy.Type)?.subclasses ?? []
+      where known.insert(ObjectIdentifier(subclass)).inserted {
+        found.append(subclass)
+        waiting.append(subclass)
+      }
+    }
+    return found
+  }
+}
+
 extension VersionedModel where Self: AnyObject {
   public var objectIdentity: ObjectIdentifier? { ObjectIdentifier(self) }
 }

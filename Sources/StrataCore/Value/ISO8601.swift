@@ -13,9 +13,7 @@ package enum ISO8601 {
   /// The date that bytes of a text spell.
   package static func date(from text: RawSpan) -> Date? {
     var bytes = Cursor(text)
-    guard let year = digits(4, &bytes), bytes.next() == UInt8(ascii: "-"),
-      let month = digits(2, &bytes), bytes.next() == UInt8(ascii: "-"),
-      let day = digits(2, &bytes), let date = days(fromYear: year, month: month, day: day),
+    guard let date = fullDate(&bytes),
       let letter = bytes.next(), letter | 0x20 == UInt8(ascii: "t"),
       let hour = digits(2, &bytes), hour < 24, bytes.next() == UInt8(ascii: ":"),
       let minute = digits(2, &bytes), minute < 60, bytes.next() == UInt8(ascii: ":"),
@@ -41,6 +39,26 @@ package enum ISO8601 {
     guard bytes.next() == nil else { return nil }
     let seconds = (date - daysToReference) * 86_400 + hour * 3600 + minute * 60 + second - offset
     return Date(timeIntervalSinceReferenceDate: interval(seconds, fraction, scale))
+  }
+
+  /// The midnight in UTC of the day that a text spells: `2011-01-26` (`full-date` of RFC 3339, section 5.6).
+  ///
+  /// Anything else returns `nil`, a day that its month does not have included.
+  package static func midnight(ofDay text: String) -> Date? {
+    ByteBuffer.withUTF8(of: text) { text in
+      var bytes = Cursor(text.bytes)
+      guard let day = fullDate(&bytes), bytes.next() == nil else { return nil }
+      return Date(timeIntervalSinceReferenceDate: Double((day - daysToReference) * 86_400))
+    }
+  }
+
+  /// The days from 1 January 1970 to a date of year, month and day.
+  private static func fullDate(_ bytes: inout Cursor) -> Int? {
+    guard let year = digits(4, &bytes), bytes.next() == UInt8(ascii: "-"),
+      let month = digits(2, &bytes), bytes.next() == UInt8(ascii: "-"),
+      let day = digits(2, &bytes)
+    else { return nil }
+    return days(fromYear: year, month: month, day: day)
   }
 
   /// The date in UTC, such as `2011-01-26T19:01:12Z` or `2011-01-26T19:01:12.25Z`; `nil` outside the years 0 to

@@ -57,7 +57,7 @@ package enum PropertyListFormat {
     return .other("an unknown format")
   }
 
-  /// Whether a colon comes before an equals sign, where neither is in a string.
+  /// Whether a colon comes before an equals sign, where neither is in a string; nothing but `{}` is JSON too.
   private static func isJSON(_ text: ArraySlice<UInt8>) -> Bool {
     var isQuoted = false
     for byte in text {
@@ -66,6 +66,6 @@ package enum PropertyListFormat {
       if byte == UInt8(ascii: ":") { return true }
       if byte == UInt8(ascii: "=") || byte == UInt8(ascii: ";") { return false }
     }
-    return false
+    return text.dropFirst().first { ![0x20, 0x09, 0x0A, 0x0D].contains($0) } == UInt8(ascii: "}")
   }
 }

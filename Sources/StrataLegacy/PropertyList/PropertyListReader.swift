@@ -52,8 +52,13 @@ public struct PropertyListReader: Sendable {
       return try Self.readXML(Data(text.utf8).bytes, limits)
     case .binary: throw ArchiveError(.notAnArchive, "found a binary property list where text is expected")
     case .other(let name):
+      var advice = ""
+      switch ForeignFormat(bytes) {
+      case .json? where name == "JSON", .gzip?: advice = ForeignFormat(bytes).map { "; \($0.advice)" } ?? ""
+      default: break
+      }
       throw ArchiveError(
-        .notAnArchive, "found \(name) where a binary or XML property list is expected", byteOffset: 0)
+        .notAnArchive, "found \(name) where a binary or XML property list is expected\(advice)", byteOffset: 0)
     }
   }
 

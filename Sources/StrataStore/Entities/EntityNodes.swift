@@ -165,7 +165,8 @@ package struct EntityNodes: Sendable {
       if case .reference(let number) = value, let node = known[number] {
         guard catalog.types[nodes[node].type].type.isSubtype(of: declared.type) else {
           throw EntityNodes.failure(
-            ArchiveError.mismatch(expected: "an object of \(declared.name)", found: "an object of another type"),
+            ArchiveError.mismatch(
+              expected: "an object of \(declared.name)", found: "an object of \(catalog.types[nodes[node].type].name)"),
             declared.name, path(parent, steps))
         }
         return node

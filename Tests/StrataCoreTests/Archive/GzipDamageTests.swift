@@ -113,7 +113,7 @@ struct GzipDamageTests {
       [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3, 0xCB, 0xC8, 4, 0, 0xAC, 0x2A, 0x93, 0xD8, 2, 0, 0, 0]
     let error = archiveError(.notAnArchive) { _ = try inflate(plain) }
     #expect(error?.reason.contains("gzip file, but not an archive") == true)
-    let other = archiveError(.notAnArchive) { _ = try inflate(Array("bplist00".utf8)) }
+    let other = archiveError(.notAnArchive) { _ = try inflate(Array("other".utf8)) }
     #expect(other?.reason == "this is not a gzip file")
     archiveError(.notAnArchive) { _ = try inflate([0x1F, 0x8A]) }
     archiveError(.notAnArchive) { _ = try inflate([0x1F, 0x8B, 7]) }

@@ -54,7 +54,8 @@ package struct GzipHeader: Sendable {
     func byte(_ place: Int) -> UInt8? { bytes.littleEndian(at: offset + place, as: UInt8.self) }
     guard offset >= 0, offset <= bytes.byteCount else { throw truncation(fileOffset) }
     guard byte(0) ?? magic.0 == magic.0, byte(1) ?? magic.1 == magic.1 else {
-      throw reject("this is not a gzip file")
+      let advice = fileOffset > 0 ? nil : ForeignFormat(bytes.extracting(offset..<bytes.byteCount))?.advice
+      throw reject("this is not a gzip file" + (advice.map { ", and so no archive; \($0)" } ?? ""))
     }
     guard byte(2) ?? deflateMethod == deflateMethod else {
       throw reject("this is a gzip file, but not an archive: its method is not deflate")

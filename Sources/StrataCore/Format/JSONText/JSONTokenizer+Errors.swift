@@ -2,7 +2,9 @@ extension JSONTokenizer {
   /// The error for text that is not JSON.
   @inline(never)
   func failure(_ text: String, at offset: Int) -> ArchiveError {
-    ArchiveError(.invalidJSON, text, byteOffset: offset).located(in: bytes)
+    var text = text
+    if offset == 0, let other = ForeignFormat(bytes), other != .json { text += "; \(other.advice)" }
+    return ArchiveError(.invalidJSON, text, byteOffset: offset).located(in: bytes)
   }
 
   /// The error for text that goes beyond a limit.

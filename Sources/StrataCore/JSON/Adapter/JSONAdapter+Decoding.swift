@@ -200,3 +200,11 @@ public struct JSONArrayReport: Sendable {
 
   init(count: Int, failures: [ArchiveError]) { (self.count, self.failures) = (count, failures) }
 }
+
+extension JSONArrayReport: CustomStringConvertible {
+  /// One line: how many elements were skipped, and the error of each.
+  public var description: String {
+    let errors = failures.map(\.description).joined(separator: "; ")
+    return "\(failures.count) of \(count.counting("element")) skipped\(errors.isEmpty ? "" : ": ")\(errors)".onOneLine
+  }
+}

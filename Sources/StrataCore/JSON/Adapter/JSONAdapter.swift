@@ -38,9 +38,7 @@ public struct JSONAdapter<Root: Archivable>: Sendable {
   public init(_ mapping: JSONMapping<Root>, unknownKeys: JSONUnknownKeys = .ignore) throws where Root: VersionedModel {
     self.unknownKeys = unknownKeys
     let schema = Root.schema
-    plans[ObjectIdentifier(schema)] = JSONPlan(
-      typeName: schema.name, fields: schema.fields, mapping: mapping.fields,
-      keepsUnknownFields: schema.keepsUnknownFields)
+    plans[ObjectIdentifier(schema)] = JSONPlan(schema, mapping: mapping.fields)
     Root.collectSchemas(into: &catalog)
     try check()
   }

@@ -50,13 +50,30 @@ extension JSONPlan {
       return
     }
     let errors = read.strangers(in: json).map { path in
-      ArchiveError(
-        .unknownKey, "JSON holds a key that no field reads; map it, or ignore unknown keys", path: path,
-        typeName: typeName)
+      ArchiveError(.unknownKey, reason(ofUnknown: path, json, in: context), path: path, typeName: typeName)
     }
     guard let first = errors.first else { return }
     guard context.collectsErrors else { throw first }
     slots.errors += errors.map { (entries.count, $0) }
+  }
+
+  /// What to do about a key that no field reads; one of a subclass is no mistake of the mapping.
+  private func reason(
+    ofUnknown path: [ArchiveError.PathComponent], _ json: ArchiveValue, in context: DecodingContext
+  ) -> String {
+    guard let type = type as? any VersionedModel.Type, type.schema.isObject else {
+      return "JSON holds a key that no field reads; map it, or ignore unknown keys"
+    }
+    let reader = type.knownSubclasses.first { subclass in
+      !context.json.plan(of: subclass.schema).read.strangers(in: json).contains(path)
+    }
+    guard let reader else {
+      return
+        "JSON holds a key that no field of \(typeName) reads; map it, or ignore unknown keys; a key of a subclass is "
+        + "read by that class, or by a tag with a JSONCluster"
+    }
+    return "JSON holds a key that \(reader.schema.name) reads and its superclass \(typeName) does not; read "
+      + "\(reader.schema.name) itself, or both by a tag with a JSONCluster, or ignore unknown keys"
   }
 
   private func value(
@@ -101,9 +118,7 @@ extension JSONPlan {
       if value.isNull, json.transform?.takesNull != true {
         guard !entry.isNullable || json.nullPolicy != .fail else { return value }
         switch json.nullPolicy {
-        case .fail:
-          throw ArchiveError(
-            .typeMismatch, "found null, and the field is no optional; make it one, or say what null means")
+        case .fail: throw ArchiveError(.typeMismatch, entry.nullReason)
         case .useDefault: return try entry.field.makeDefault?() ?? (entry.isNullable ? value : nil)
         case .value(let substitute): return substitute
         }

@@ -69,6 +69,23 @@ package final class JSONPlan: Sendable {
       return object[path.description]
     }
 
+    /// An error of the field, which says what to declare where it is about null.
+    func naming(_ error: ArchiveError, remedyFor input: (any Sendable)?) -> ArchiveError {
+      guard error.code == .typeMismatch, error.codingPath.isEmpty, !isNullable, json.transform == nil,
+        json.nullPolicy == .fail, case .null? = input as? ArchiveValue
+      else { return error }
+      return error.changed(reason: nullReason)
+    }
+
+    /// Why null is no value of the field, and what would make it one.
+    var nullReason: String {
+      let remedy =
+        field.makeDefault == nil
+        ? "which value null means, with .null(.value(…)) in @Field(json:)"
+        : "that null means the default, with .null(.useDefault) in @Field(json:), or a value, with .null(.value(…))"
+      return "found null, and the field is no optional; make it one, or declare \(remedy)"
+    }
+
     /// Where JSON holds the field, for errors.
     var components: [ArchiveError.PathComponent] {
       if case .absent = source { [.key(field.key)] } else { paths.first?.components ?? [] }
@@ -76,6 +93,8 @@ package final class JSONPlan: Sendable {
   }
 
   package let typeName: String
+  /// The model.
+  let type: Any.Type
   let entries: [Entry]
   /// The fields that one key of the object holds.
   let table: [ExactKey: [Int]]
@@ -99,8 +118,10 @@ package final class JSONPlan: Sendable {
   let layout: JSONLayout
 
   /// The plan of what the fields declare, or of another mapping of them.
-  init(typeName: String, fields: [FieldInfo], mapping: [String: JSONField]? = nil, keepsUnknownFields: Bool) {
+  init(_ schema: ModelSchema, mapping: [String: JSONField]? = nil) {
+    let (typeName, fields, keepsUnknownFields) = (schema.name, schema.fields, schema.keepsUnknownFields)
     self.typeName = typeName
+    type = schema.type
     self.keepsUnknownFields = keepsUnknownFields
     var entries: [Entry] = []
     var table: [ExactKey: [Int]] = [:]
@@ -162,7 +183,7 @@ package final class JSONPlan: Sendable {
   func locate(_ error: any Error, _ place: Int, input: (any Sendable)? = nil) -> ArchiveError {
     guard entries.indices.contains(place) else { return ArchiveError.wrap(error).inType(typeName) }
     let entry = entries[place]
-    let known = ArchiveError.wrap(error)
+    let known = entry.naming(ArchiveError.wrap(error), remedyFor: input)
     // Of an array or an object the part counts that the error is about. A transformer's paths are its own.
     let value = entry.json.transform == nil ? input as? ArchiveValue : nil
     return known.about(value.map { $0.part(along: known.jsonPath) } ?? input).prefixed(

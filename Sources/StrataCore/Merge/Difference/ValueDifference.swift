@@ -161,3 +161,15 @@ public struct ValueDifference: Sendable, Hashable {
     return ids
   }
 }
+
+extension ValueDifference.Change: CustomStringConvertible {
+  /// `changed labels[id=2].name`, without the values.
+  public var description: String { "\(kind.rawValue) \(path)".onOneLine }
+}
+
+extension ValueDifference: CustomStringConvertible {
+  /// The differences on one line, without values.
+  public var description: String {
+    isEmpty ? "no differences" : changes.map(\.description).joined(separator: ", ")
+  }
+}

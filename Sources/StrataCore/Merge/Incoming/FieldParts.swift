@@ -70,7 +70,7 @@ package final class FieldParts {
       objects = graph.objects
       root = graph.root
     }
-    reader = PartReader(MergeGraph(), context)
+    reader = PartReader(MergeGraph(), context, omitsUnknownCases: true)
     self.root = root
   }
 
@@ -104,7 +104,8 @@ package final class FieldParts {
     }
     let own = types[record.typeName] ?? type
     guard own.isSubtype(of: type) else {
-      throw ArchiveError.mismatch(expected: "an object of \(type.schema.name)", found: "an object of another type")
+      throw ArchiveError.mismatch(
+        expected: "an object of \(type.schema.name)", found: "an object of \(own.schema.name)")
     }
     let fields = try own.schema.upgradedFields(of: record, in: reader.context).values
     let slots = own.schema.fields.enumerated().map { place, field in
@@ -133,23 +134,29 @@ package final class FieldParts {
     return Part(type: type, slots: slots, raw: slots, number: number)
   }
 
-  /// The value of a field in its type. Models inside may lack keys.
+  /// The value of a field in its type; `nil` where it says nothing: for a case that this program does not know, where the field
+  /// asks for its default. Models inside may lack keys.
   ///
   /// - Throws: ``ArchiveError`` where it is not what the field holds; the path begins with the key of the field.
-  package func value(of slot: ArchiveValue, _ field: FieldInfo, in schema: ModelSchema) throws -> ArchiveValue {
+  package func value(of slot: ArchiveValue, _ field: FieldInfo, in schema: ModelSchema) throws -> ArchiveValue? {
     guard !isWhole else { return slot }
     do { return try reader.part(field.type, slot, nil) } catch let error as ArchiveError
       where field.unknown == .useDefault && error.isUnknownCaseHere
     {
-      return try field.makeDefault?() ?? .null
-    } catch { throw ArchiveError.at(.key(field.key), error).inType(schema.name) }
+      return nil
+    } catch {
+      let plan = reader.context.source == .json ? reader.context.json.plan(of: schema) : nil
+      let entry = plan?.entries.first { $0.field.key == field.key }
+      let known = ArchiveError.wrap(error)
+      throw (entry?.naming(known, remedyFor: slot) ?? known).prefixed(by: .key(field.key)).inType(schema.name)
+    }
   }
 
   /// What the mapping of JSON supplies for a field that is absent, where the model is new; `nil` where it supplies nothing.
   package func missingValue(of place: Int, in schema: ModelSchema) throws -> ArchiveValue? {
     guard reader.context.source == .json else { return nil }
     let missing = reader.context.json.plan(of: schema).entries[place].json.missing
-    return try missing.map { try value(of: $0, schema.fields[place], in: schema) }
+    return try missing.flatMap { try value(of: $0, schema.fields[place], in: schema) }
   }
 
   /// Where JSON holds a field, as text; `nil` where the source is not JSON.

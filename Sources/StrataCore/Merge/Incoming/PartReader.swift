@@ -22,6 +22,10 @@ final class PartReader {
   let addsNulls: Bool
   /// Where the value is that is being read, for what is read later.
   private var place: [ArchiveError.PathComponent] = []
+  /// Whether a case that this program does not know is absent in a field that asks for its default: the default is no news,
+  /// and nobody knows what the case means. Where it was remembered, it is the default.
+  let omitsUnknownCases: Bool
+  /// By schema, and by which fields are there and which have cases that are not known.
   private var shapes: [ObjectIdentifier: [[Bool]: RecordShape]] = [:]
 
   private struct Conversion: Hashable {
@@ -32,10 +36,14 @@ final class PartReader {
   /// - Parameters:
   ///   - context: says where the values come from: JSON, an archive, or a merge for the fields of another model.
   ///   - addsNulls: whether what comes in was made by a merge patch.
-  init(_ graph: MergeGraph, _ context: DecodingContext, addsNulls: Bool = false) {
+  ///   - omitsUnknownCases: whether this is what comes in, and not what was remembered of it.
+  init(
+    _ graph: MergeGraph, _ context: DecodingContext, addsNulls: Bool = false, omitsUnknownCases: Bool = false
+  ) {
     self.graph = graph
     self.context = context
     self.addsNulls = addsNulls
+    self.omitsUnknownCases = omitsUnknownCases
   }
 
   /// Reads the root.
@@ -188,19 +196,25 @@ final class PartReader {
   }
 
   /// A record of some of the fields, in the order of the schema, with what no field took after them.
+  ///
+  /// - Parameter unknownCases: the places of fields that are absent since their cases are not known.
   private func record(
-    _ schema: ModelSchema, _ values: [ArchiveValue?], _ unknown: UnknownFields = UnknownFields()
+    _ schema: ModelSchema, _ values: [ArchiveValue?], unknownCases: [Int], _ unknown: UnknownFields = UnknownFields()
   ) -> ModelRecord {
     let present = values.map { $0 != nil }
     var shape = schema.fullShape
     if present.contains(false) {
-      let known = shapes[ObjectIdentifier(schema)]?[present]
+      let key = unknownCases.isEmpty ? present : present + values.indices.map(unknownCases.contains)
+      let known = shapes[ObjectIdentifier(schema)]?[key]
       shape =
         known
         ?? RecordShape(
           typeName: schema.name, modelVersion: schema.modelVersion,
           keys: zip(schema.allKeys, present).compactMap { $1 ? $0 : nil }, levels: shape.levels)
-      if known == nil { shapes[ObjectIdentifier(schema), default: [:]][present] = shape }
+      if known == nil {
+        shapes[ObjectIdentifier(schema), default: [:]][key] = shape
+        graph.noteUnknownCases(of: shape, unknownCases.map { schema.fields[$0].key })
+      }
     }
     var record = ModelRecord(shape: shape, values: values.compactMap(\.self))
     for entry in unknown.object.entries {
@@ -246,9 +260,11 @@ final class PartReader {
       keepsAll = keepsAll || olds?[place] != slots.values[place]
     }
     var values = [ArchiveValue?](repeating: nil, count: schema.fields.count)
+    var unknownCases: [Int] = []
     for (place, field) in schema.fields.enumerated() {
       if let known, known.keys.contains(field.key) {
         values[place] = known.record[field.key]
+        if graph.unknownCases(of: known.record).contains(field.key) { unknownCases.append(place) }
         continue
       }
       let (old, new) = (olds?[place], slots.values[place])
@@ -265,10 +281,16 @@ final class PartReader {
         case (_, let new?): values[place] = try part(field.type, new, old)
         }
       } catch let error as ArchiveError where field.unknown == .useDefault && error.isUnknownCaseHere {
-        values[place] = try field.makeDefault?() ?? .null
+        values[place] = try unknownCase(of: field)
+        if values[place] == nil { unknownCases.append(place) }
       } catch { throw plan.locate(error, place, input: new) }
     }
-    return record(schema, values, slots.unknownFields)
+    return record(schema, values, unknownCases: unknownCases, slots.unknownFields)
+  }
+
+  /// What a case that this program does not know becomes in a field that asks for its default; `nil` for nothing.
+  private func unknownCase(of field: FieldInfo) throws -> ArchiveValue? {
+    omitsUnknownCases ? nil : try field.makeDefault?() ?? .null
   }
 
   /// What a record holds of a model, of whichever version, or of another model.
@@ -282,6 +304,7 @@ final class PartReader {
       (slots, unknown) = try schema.upgradedFields(of: record, in: context)
     }
     var values = [ArchiveValue?](repeating: nil, count: schema.fields.count)
+    var unknownCases: [Int] = []
     for (place, field) in schema.fields.enumerated() {
       guard let slot = slots[place] else { continue }
       // An archive leaves out an object that nothing else in it writes.
@@ -290,10 +313,11 @@ final class PartReader {
       do { values[place] = try part(field.type, slot, nil) } catch let error as ArchiveError
         where field.unknown == .useDefault && error.isUnknownCaseHere
       {
-        values[place] = try field.makeDefault?() ?? .null
+        values[place] = try unknownCase(of: field)
+        if values[place] == nil { unknownCases.append(place) }
       } catch { throw ArchiveError.at(.key(field.key), error).inType(schema.name) }
     }
-    return self.record(schema, values, unknown)
+    return self.record(schema, values, unknownCases: unknownCases, unknown)
   }
 
   // MARK: Objects
@@ -306,7 +330,8 @@ final class PartReader {
     }
     if let known = parts[number] {
       guard graph.type(known).isSubtype(of: type) else {
-        throw ArchiveError.mismatch(expected: "an object of \(type.schema.name)", found: "an object of another type")
+        throw ArchiveError.mismatch(
+          expected: "an object of \(type.schema.name)", found: "an object of \(graph.schema(known).name)")
       }
       return .reference(known)
     }
@@ -314,7 +339,8 @@ final class PartReader {
       return try part(type, objects[number], nil)
     }
     guard own.isSubtype(of: type) else {
-      throw ArchiveError.mismatch(expected: "an object of \(type.schema.name)", found: "an object of another type")
+      throw ArchiveError.mismatch(
+        expected: "an object of \(type.schema.name)", found: "an object of \(own.schema.name)")
     }
     let part = graph.add(ModelRecord(shape: own.schema.fullShape, values: []), of: own)
     parts[number] = part

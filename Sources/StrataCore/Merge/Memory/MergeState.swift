@@ -168,3 +168,14 @@ extension VersionedModel {
     try snapshot.set(state, of: &self)
   }
 }
+
+extension MergeState: CustomStringConvertible {
+  /// One line without values: what it is the base of, and where there are conflicts.
+  public var description: String {
+    guard base != nil || !conflicts.isEmpty else { return "nothing was merged" }
+    let known = base.map { "a base of \($0.typeName)" } ?? "no base"
+    guard !conflicts.isEmpty else { return known }
+    let paths = conflicts.map(\.path.description).joined(separator: ", ")
+    return "\(known), \(conflicts.count.counting("conflict")): \(paths)".onOneLine
+  }
+}

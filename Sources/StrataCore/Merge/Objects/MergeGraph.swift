@@ -23,9 +23,20 @@ final class MergeGraph {
   private(set) var parts: [Part] = []
   private var records: [ModelRecord?] = []
   private var knownTable: ObjectTable?
+  private var unknownCases: [ObjectIdentifier: (shape: RecordShape, keys: [String])] = [:]
 
   /// Whether there are any objects.
   var isEmpty: Bool { referenced.objects.isEmpty && parts.isEmpty }
+
+  /// Keeps which keys records of a shape lack since this program does not know the cases that came in.
+  func noteUnknownCases(of shape: RecordShape, _ keys: [String]) {
+    if !keys.isEmpty { unknownCases[ObjectIdentifier(shape)] = (shape, keys) }
+  }
+
+  /// The keys that a record lacks since this program does not know the cases that came in.
+  func unknownCases(of record: ModelRecord) -> [String] {
+    unknownCases.isEmpty ? [] : unknownCases[ObjectIdentifier(record.shape)]?.keys ?? []
+  }
 
   /// The fields of an object.
   func record(_ number: Int) throws -> ModelRecord {

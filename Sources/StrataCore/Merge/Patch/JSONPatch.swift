@@ -187,3 +187,27 @@ extension JSONPatch.Operation {
     }
   }
 }
+
+extension JSONPatch.Operation: CustomStringConvertible {
+  /// What it does and where, without the value: `replace /title`.
+  public var description: String {
+    func name(_ pointer: JSONPointer) -> String { pointer.tokens.isEmpty ? "the whole" : pointer.description }
+    return
+      switch self
+    {
+    case .add(let pointer, _): "add \(name(pointer))"
+    case .remove(let pointer): "remove \(name(pointer))"
+    case .replace(let pointer, _): "replace \(name(pointer))"
+    case .move(let from, let to): "move \(name(from)) to \(name(to))"
+    case .copy(let from, let to): "copy \(name(from)) to \(name(to))"
+    case .test(let pointer, _): "test \(name(pointer))"
+    }
+  }
+}
+
+extension JSONPatch: CustomStringConvertible {
+  /// The operations on one line, without values; ``json`` has these.
+  public var description: String {
+    operations.isEmpty ? "no operations" : operations.map(\.description).joined(separator: ", ").onOneLine
+  }
+}

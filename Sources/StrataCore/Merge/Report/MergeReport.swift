@@ -148,3 +148,13 @@ extension MergeReport {
       path: first.path.firstKey.map { [.key($0)] } ?? [], typeName: typeName)
   }
 }
+
+extension MergeReport.Entry: CustomStringConvertible {
+  /// `title: server (only changed by the server)`, without the values.
+  public var description: String { "\(path): \(outcome.rawValue) (\(rule))".onOneLine }
+}
+
+extension MergeReport.Change: CustomStringConvertible {
+  /// `title changed`, without the values.
+  public var description: String { "\(key) changed".onOneLine }
+}

@@ -110,6 +110,11 @@ extension ValueMerger {
         result[key] = try merge(sides(base?[key], result[key], value, isBaseKnown: isKnown), policy)
       } catch { throw ArchiveError.at(.key(key), error) }
     }
+    for key in graph.unknownCases(of: server) where !handled.contains(key) && wanted?.contains(key) ?? true {
+      path.append(.key(key))
+      note(sides(base?[key], local[key], nil), .local, "a case that this program does not know", local[key])
+      path.removeLast()
+    }
     return result
   }
 

@@ -184,3 +184,18 @@ public struct DecodingReport: Sendable, Hashable {
     if !typesWithoutVersion.contains(typeName) { typesWithoutVersion.append(typeName) }
   }
 }
+
+extension DecodingReport.Upgrade: CustomStringConvertible {
+  /// `Person 1 → 4, 1 object`
+  public var description: String { "\(typeName) \(fromVersion) → \(toVersion), \(count.counting("object"))" }
+}
+
+extension DecodingReport: CustomStringConvertible {
+  /// One line: the upgrades, and the types without a version.
+  public var description: String {
+    guard !isEmpty else { return "nothing was upgraded" }
+    let missing =
+      typesWithoutVersion.isEmpty ? [] : ["without a version: " + typesWithoutVersion.joined(separator: ", ")]
+    return (upgrades.map(\.description) + missing).joined(separator: "; ").onOneLine
+  }
+}

@@ -122,7 +122,9 @@ package final class ObjectTable {
     // Most objects are just what is asked for. A cast looks at everything else before, and needs the type of the optional.
     if M.self == T.self { return unsafeBitCast(object, to: T.self) }
     guard let object = object as? T else {
-      throw ArchiveError.mismatch(expected: "an object of \(T.self)", found: "an object of another type")
+      throw ArchiveError.mismatch(
+        expected: "an object of \((T.self as? any Archivable.Type)?.archiveTypeName ?? "\(T.self)")",
+        found: "an object of \(Swift.type(of: object).schema.name)")
     }
     return object
   }

@@ -2,7 +2,8 @@
 public enum UnknownCasePolicy: String, Sendable, Hashable {
   /// Decoding throws `unknownCase`.
   case fail
-  /// The field takes its default.
+  /// The field takes its default when a model is read, and stays as it is when a model is merged: nobody knows what the
+  /// case means, so it replaces nothing.
   case useDefault
 }
 

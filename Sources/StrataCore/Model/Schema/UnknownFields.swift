@@ -37,3 +37,11 @@ public struct UnknownFields: Sendable, Hashable {
     set { object[key] = newValue }
   }
 }
+
+extension UnknownFields: CustomStringConvertible {
+  /// The keys, without the values.
+  public var description: String {
+    guard !isEmpty else { return "no unknown keys" }
+    return "\(object.keys.count.counting("unknown key")): \(object.keys.joined(separator: ", "))".onOneLine
+  }
+}

@@ -9,7 +9,11 @@ extension ModelSchema {
         isObject
         ? "name its class among the decoder's subclasses, or add the former name of a type that was renamed"
         : "if the type was renamed, add its former name"
-      throw ArchiveError(.unknownType, "found a record of type \(record.typeName); \(advice)", typeName: name)
+      let update =
+        (record.modelVersion ?? 0) > modelVersion ? ", or update this program where a newer one renamed it" : ""
+      throw ArchiveError(
+        .unknownType, "found a record of type \(record.typeName) where \(name) is expected; \(advice)\(update)",
+        typeName: name)
     }
     if record.modelVersion == nil { context.report.addMissingVersion(of: name) }
     let version = record.modelVersion ?? 0

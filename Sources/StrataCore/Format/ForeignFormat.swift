@@ -1,0 +1,50 @@
+/// What bytes are that somebody took for something else, as far as their beginning tells.
+package enum ForeignFormat {
+  case json, binaryPropertyList, xml, gzip
+
+  private static let spaces: Set<UInt8> = [0x20, 0x09, 0x0A, 0x0D]
+
+  /// - Parameter bytes: from the beginning of the file, and no more than may be there.
+  package init?(_ bytes: RawSpan) {
+    var start = bytes.extracting(first: 512).withUnsafeBytes { Array($0) }[...]
+    if start.starts(with: [0x1F, 0x8B]) {
+      self = .gzip
+      return
+    }
+    if start.starts(with: "bplist".utf8) {
+      self = .binaryPropertyList
+      return
+    }
+    if start.starts(with: [0xEF, 0xBB, 0xBF]) { start = start.dropFirst(3) }
+    let text = start.drop { Self.spaces.contains($0) }
+    if ["<?xml", "<!DOCTYPE pl", "<plist"].contains(where: { text.starts(with: $0.utf8) }) {
+      self = .xml
+    } else if Self.isJSON(text) {
+      self = .json
+    } else {
+      return nil
+    }
+  }
+
+  /// Whether text begins as JSON does. A number alone may be anything.
+  private static func isJSON(_ text: ArraySlice<UInt8>) -> Bool {
+    let next = text.dropFirst().first { !spaces.contains($0) }
+    switch text.first {
+    case UInt8(ascii: "["), UInt8(ascii: "\""): return true
+    case UInt8(ascii: "{"): return next == nil || next == UInt8(ascii: "\"") || next == UInt8(ascii: "}")
+    default:
+      let word = text.reversed().drop { spaces.contains($0) }.reversed()
+      return ["true", "false", "null"].contains { word.elementsEqual($0.utf8) }
+    }
+  }
+
+  /// What it looks like, and what reads it.
+  package var advice: String {
+    switch self {
+    case .json: "it looks like JSON; read it with init(fromJSON:), JSONReader or JSONAdapter"
+    case .binaryPropertyList: "it looks like a property list; read it with KeyedArchive or PropertyListReader"
+    case .xml: "it looks like XML; read it with KeyedArchive or PropertyListReader where it is a property list"
+    case .gzip: "it looks like an archive or another gzip file; read it with ArchiveDecoder"
+    }
+  }
+}

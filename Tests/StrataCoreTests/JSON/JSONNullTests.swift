@@ -1,0 +1,110 @@
+import Foundation
+import StrataCore
+import Testing
+
+private struct Ballot: DescribedModel, Equatable {
+  var votes: Int
+  var title: String
+  var tags: [String]
+  static let fields = Fields(
+    Ballot.self, name: "NullPoll", version: 1, Field("votes", \.votes, json: "counts.votes", default: 3),
+    Field("title", \.title), Field("tags", \.tags, default: []),
+    make: { Ballot(votes: $0, title: $1, tags: $2) })
+}
+
+@Suite("JSON: a null that a field does not take says what to declare")
+struct JSONNullTests {
+  private static let withDefault =
+    "found null, and the field is no optional; make it one, or declare that null means the "
+    + "default, with .null(.useDefault) in @Field(json:), or a value, with .null(.value(…))"
+  private static let without =
+    "found null, and the field is no optional; make it one, or declare which value null means, "
+    + "with .null(.value(…)) in @Field(json:)"
+
+  private static let rows = [
+    (#"{"counts": {"votes": null}, "title": "t"}"#, "votes", "counts.votes", withDefault),
+    (#"{"title": null}"#, "title", "title", without),
+    (#"{"title": "t", "tags": null}"#, "tags", "tags", withDefault),
+  ]
+
+  @Test("On every road", arguments: rows)
+  func messages(json: String, key: String, jsonPath: String, reason: String) throws {
+    let data = Data(json.utf8)
+    let poll = Ballot(votes: 1, title: "a", tags: ["x"])
+    let roads: [(String, () throws -> Void)] = [
+      ("text", { _ = try Ballot(fromJSON: data) }),
+      ("value", { _ = try Ballot(fromJSON: JSONReader().read(data)) }),
+      ("adapter", { _ = try JSONAdapter<Ballot>().decode(data) }),
+      ("all errors", { _ = try JSONAdapter<Ballot>().decode(data, errors: .collectAll) }),
+      (
+        "mapping",
+        {
+          _ = try JSONAdapter<Ballot>(["votes": .path("counts.votes"), "title": "title", "tags": "tags"]).decode(data)
+        }
+      ),
+      (
+        "lenient",
+        {
+          _ = try JSONAdapter<Ballot>(
+            [
+              "votes": .path("counts.votes").lenient(.numericString), "title": "title",
+              "tags": .path("tags").skippingInvalid,
+            ]).decode(data)
+        }
+      ),
+      (
+        "merge",
+        {
+          var copy = poll
+          try copy.mergeValues(fromJSON: data)
+        }
+      ),
+      (
+        "merge of a value",
+        {
+          var copy = poll
+          try copy.mergeValues(fromJSON: JSONReader().read(data))
+        }
+      ),
+      (
+        "three ways",
+        {
+          var copy = poll
+          try copy.merge(.json(data), base: poll)
+        }
+      ),
+    ]
+    for (road, run) in roads {
+      let error = #expect(throws: ArchiveError.self, "\(road)") { try run() }
+      #expect(error?.code == .typeMismatch, "\(road)")
+      #expect(error?.reason.hasSuffix(reason) == true, "\(road): \(error?.reason ?? "")")
+      #expect(error?.codingPath == [.key(key)], "\(road)")
+      #expect(error.map { ArchiveError.describe($0.jsonPath) } == jsonPath, "\(road)")
+    }
+  }
+
+  @Test("A transformer is not asked about null, and so does not refuse it")
+  func transformers() throws {
+    let adapter = try JSONAdapter<Ballot>([
+      "votes": .path("v"), "title": .path("t", .values(["a": "b"])), "tags": "tags",
+    ])
+    let error = #expect(throws: ArchiveError.self) { try adapter.decode(Data(#"{"t": null}"#.utf8)) }
+    #expect(error?.reason.hasSuffix(Self.without) == true, "\(error?.reason ?? "")")
+  }
+
+  @Test("What is declared is what happens")
+  func remedies() throws {
+    let adapter = try JSONAdapter<Ballot>(
+      ["votes": .path("v").null(.useDefault), "title": .path("t").null(.value("none")), "tags": "tags"])
+    let poll = try adapter.decode(Data(#"{"v": null, "t": null}"#.utf8))
+    #expect(poll == Ballot(votes: 3, title: "none", tags: []))
+  }
+
+  @Test("A null inside of a value has no such remedy")
+  func inside() {
+    let error = #expect(throws: ArchiveError.self) {
+      try Ballot(fromJSON: Data(#"{"title": "t", "tags": [null]}"#.utf8))
+    }
+    #expect(error?.reason.contains("@Field") == false)
+  }
+}

@@ -1,0 +1,54 @@
+import Foundation
+import StrataCore
+import Testing
+
+private class Beast: VersionedModel, ModelHierarchy {
+  var name = ""
+  class var schema: ModelSchema { beast }
+  private static let beast = ModelSchema(
+    Beast.self, name: "Beast", version: 1, fields: [FieldInfo("name", String.self, json: "label", default: { "" })])
+  class var subclasses: [any VersionedModel.Type] { [Bird.self] }
+  init() {}
+  required init(fields reader: inout ArchiveReader) throws { name = try reader.field(0, default: "") }
+  func encodeFields(to writer: inout ArchiveWriter) throws { try writer.field(0, name) }
+}
+
+private final class Bird: Beast {
+  var wings = 2
+  override class var schema: ModelSchema { bird }
+  private static let bird = ModelSchema(
+    Bird.self, name: "Bird", version: 1, superclass: Beast.self,
+    fields: [FieldInfo("wings", Int.self, json: "parts.wings", default: { 2 })])
+  required init(fields reader: inout ArchiveReader) throws {
+    try super.init(fields: &reader)
+  }
+}
+
+@Suite("JSON: unknown keys that are refused")
+struct JSONUnknownKeyTests {
+  private func error(_ json: String) -> ArchiveError? {
+    #expect(throws: ArchiveError.self) {
+      try JSONAdapter<Beast>(unknownKeys: .refuse).decode(Data(json.utf8))
+    }
+  }
+
+  @Test("A key of a subclass names the subclass, and what reads objects of it")
+  func subclass() {
+    let error = error(#"{"label": "a", "parts": {"wings": 2}}"#)
+    #expect(error?.code == .unknownKey && error?.typeName == "Beast" && error?.codingPath == [.key("parts")])
+    #expect(
+      error?.reason.hasSuffix(
+        "JSON holds a key that Bird reads and its superclass Beast does not; read Bird itself, or both by a tag with a "
+          + "JSONCluster, or ignore unknown keys") == true)
+  }
+
+  @Test("A key of nobody says what it said")
+  func nobody() {
+    let error = error(#"{"label": "a", "other": 1}"#)
+    #expect(
+      error?.reason.hasSuffix(
+        "JSON holds a key that no field of Beast reads; map it, or ignore unknown keys; a key of a subclass is read by that class, or by "
+          + "a tag with a JSONCluster") == true)
+    #expect(error?.codingPath == [.key("other")])
+  }
+}

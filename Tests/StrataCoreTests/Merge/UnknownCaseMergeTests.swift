@@ -1,0 +1,172 @@
+import Foundation
+import StrataCore
+import Testing
+
+private enum Phase: String, Archivable { case open, closed, merged }
+
+private struct Bearer: DescribedModel, Equatable {
+  var id = 0
+  var role = Phase.open
+  var note = ""
+  static let fields = Fields(
+    Bearer.self, name: "UnknownOwner", version: 1, Field("id", \.id, default: 0),
+    Field("role", \.role, unknown: .useDefault, default: .open), Field("note", \.note, default: ""),
+    make: { Bearer(id: $0, role: $1, note: $2) })
+}
+
+extension Bearer: Mergeable {
+  static let mergeRules = MergeRules(identity: "id")
+}
+
+private struct Errand: DescribedModel, Equatable {
+  var title = ""
+  var state = Phase.open
+  var priority: Phase? = nil
+  var owner = Bearer()
+  var others: [Bearer] = []
+  var byName: [String: Bearer] = [:]
+  static let fields = Fields(
+    Errand.self, name: "UnknownTicket", version: 1, Field("title", \.title, default: ""),
+    Field("state", \.state, json: "status", unknown: .useDefault, default: .open),
+    Field("priority", \.priority, unknown: .useDefault, default: nil), Field("owner", \.owner, default: Bearer()),
+    Field("others", \.others, default: []), Field("byName", \.byName, default: [:]),
+    make: { Errand(title: $0, state: $1, priority: $2, owner: $3, others: $4, byName: $5) })
+}
+
+/// The same, which remembers what the server had.
+private struct Remembering: DescribedModel, Equatable {
+  var state = Phase.open
+  var note = ""
+  var merging = MergeState()
+  static let fields = Fields(
+    Remembering.self, name: "UnknownRemembering", version: 1,
+    Field("state", \.state, unknown: .useDefault, default: .open), Field("note", \.note, default: ""),
+    Field("merging", \.merging, default: MergeState()),
+    make: { Remembering(state: $0, note: $1, merging: $2) })
+}
+
+private final class Chamber: DescribedModel {
+  var state = Phase.open
+  var name = ""
+  init(state: Phase, name: String) { (self.state, self.name) = (state, name) }
+  static let fields = Fields(
+    Chamber.self, name: "UnknownRoom", version: 1, Field("state", \.state, unknown: .useDefault, default: .open),
+    Field("name", \.name, default: ""), make: { Chamber(state: $0, name: $1) })
+}
+
+@Suite("Merging: a case that this program does not know replaces nothing")
+struct UnknownCaseMergeTests {
+  private static let local = Errand(
+    title: "t", state: .closed, priority: .merged, owner: Bearer(id: 1, role: .closed, note: "o"),
+    others: [Bearer(id: 2, role: .merged, note: "two"), Bearer(id: 3, role: .closed, note: "three")],
+    byName: ["a": Bearer(id: 4, role: .merged)])
+
+  private static let json = Data(
+    #"""
+    {"title": "new", "status": "foo", "priority": "foo", "owner": {"id": 1, "role": "foo", "note": "p"},
+     "others": [{"id": 3, "role": "foo", "note": "3"}, {"id": 2, "role": "foo"}, {"id": 9, "role": "foo"}],
+     "byName": {"a": {"id": 4, "role": "foo", "note": "n"}}}
+    """#.utf8)
+
+  private static var merged: Errand {
+    var merged = local
+    merged.title = "new"
+    merged.owner.note = "p"
+    merged.others = [
+      Bearer(id: 3, role: .closed, note: "3"), Bearer(id: 2, role: .merged, note: "two"), Bearer(id: 9, role: .open),
+    ]
+    merged.byName["a"]?.note = "n"
+    return merged
+  }
+
+  @Test("JSON: at every depth the local value stays, and what is new has the default")
+  func json() throws {
+    var ticket = Self.local
+    let report = try ticket.mergeValues(fromJSON: Self.json)
+    #expect(ticket == Self.merged)
+    #expect(report.changedKeys == ["title", "owner", "others", "byName"])
+    let kept = report.entries.filter { $0.rule == "a case that this program does not know" }
+    #expect(kept.allSatisfy { $0.outcome == .local && $0.server == nil && $0.local == $0.result })
+    #expect(
+      Set(kept.map(\.path.description)) == [
+        "state", "priority", "owner.role", "others[id=3].role", "others[id=2].role", "byName.a.role",
+      ])
+    var again = Self.local
+    try JSONAdapter<Errand>().merge(Self.json, into: &again)
+    #expect(again == Self.merged)
+  }
+
+  @Test("Policies that take the server's value, and a base, change nothing about that")
+  func policies() throws {
+    for options in [MergeOptions(policy: .serverWins), MergeOptions(policies: ["state": .serverWins])] {
+      var ticket = Self.local
+      try ticket.merge(.json(Self.json), options: options)
+      #expect(ticket.state == .closed && ticket.priority == .merged)
+    }
+    var ticket = Self.local
+    var base = Self.local
+    base.state = .open
+    base.owner.role = .open
+    let report = try ticket.merge(.json(Self.json), base: base)
+    #expect(ticket == Self.merged && report.conflicts.isEmpty)
+    ticket = Self.local
+    try ticket.merge(.json(Self.json), base: Self.local)
+    #expect(ticket == Self.merged)
+  }
+
+  @Test("Merge patches, patches, records and archives", arguments: ["merge patch", "patch", "record", "archive"])
+  func forms(form: String) throws {
+    let record = ModelRecord(
+      typeName: "UnknownTicket", modelVersion: 1,
+      fields: [("title", "new"), ("state", "foo"), ("priority", "foo")])
+    let source: MergeSource =
+      switch form {
+      case "merge patch": .mergePatch(Data(#"{"title": "new", "status": "foo", "priority": "foo"}"#.utf8))
+      case "patch":
+        .patch(
+          try JSONPatch(
+            parsing: Data(
+              #"""
+              [{"op": "replace", "path": "/title", "value": "new"}, {"op": "replace", "path": "/status", "value": "foo"},
+               {"op": "replace", "path": "/priority", "value": "foo"}]
+              """#.utf8)))
+      case "record": .record(record)
+      default: .archive(try ArchiveEncoder().encode(record))
+      }
+    var ticket = Self.local
+    try ticket.merge(source)
+    var expected = Self.local
+    expected.title = "new"
+    #expect(ticket == expected)
+  }
+
+  @Test("Objects stay as they are in that field")
+  func objects() throws {
+    let room = Chamber(state: .closed, name: "a")
+    let report = try room.mergeValues(fromJSON: Data(#"{"state": "foo", "name": "b"}"#.utf8))
+    #expect(room.state == .closed && room.name == "b")
+    #expect(report.entries.map(\.path.description).contains("state"))
+  }
+
+  @Test("What the server had before stays known, so a later case of it is compared with that")
+  func remembered() throws {
+    var model = try Remembering(fromJSON: Data(#"{"state": "closed"}"#.utf8))
+    try model.mergeValues(fromJSON: Data(#"{"state": "foo", "note": "n"}"#.utf8))
+    #expect(model.state == .closed && model.note == "n")
+    try model.mergeValues(fromJSON: Data(#"{"state": "merged"}"#.utf8))
+    #expect(model.state == .merged && model.merging.conflicts.isEmpty)
+    model.state = .open
+    try model.mergeValues(fromJSON: Data(#"{"state": "foo"}"#.utf8))
+    #expect(model.state == .open && model.merging.conflicts.isEmpty)
+    let report = try model.mergeValues(fromJSON: Data(#"{"state": "closed"}"#.utf8))
+    #expect(model.state == .open && report.conflicts.map(\.path.description) == ["state"])
+  }
+
+  @Test("Reading takes the default, from JSON and from archives")
+  func reading() throws {
+    let ticket = try Errand(fromJSON: Self.json)
+    #expect(ticket.state == .open && ticket.priority == nil && ticket.others.map(\.role) == [.open, .open, .open])
+    let record = ModelRecord(typeName: "UnknownTicket", modelVersion: 1, fields: [("state", "foo")])
+    #expect(try ArchiveDecoder().decode(Errand.self, from: ArchiveEncoder().encode(record)).state == .open)
+  }
+}

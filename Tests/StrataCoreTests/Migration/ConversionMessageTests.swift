@@ -1,0 +1,74 @@
+import Foundation
+import StrataCore
+import Testing
+
+@Suite("Conversions of migrations say what they take")
+struct ConversionMessageTests {
+  private func converted(_ value: ArchiveValue, _ conversion: ValueConversion) throws -> ArchiveValue? {
+    let record = ModelRecord(typeName: "T", modelVersion: 1, fields: [("a", .object(["v": value]))])
+    let upgraded = try MigrationPlan(.step(from: 1, to: 2, .convert("a.v", conversion))).upgrade(record)
+    return upgraded["a.v" as ValuePath]
+  }
+
+  private static func day(_ days: Double) -> ArchiveValue { .date(Date(timeIntervalSince1970: days * 86_400)) }
+
+  @Test(
+    "A calendar date is its midnight in UTC (RFC 3339, full-date)",
+    arguments: [
+      ("2019-03-04", 17_959), ("1970-01-01", 0), ("2000-02-29", 11_016), ("1969-12-31", -1), ("0000-01-01", -719_528),
+      ("9999-12-31", 2_932_896),
+    ] as [(ArchiveValue, Double)])
+  func calendarDates(text: ArchiveValue, days: Double) throws {
+    #expect(try converted(text, .toDate) == Self.day(days))
+  }
+
+  @Test(
+    "What is no calendar date is none",
+    arguments: [
+      "2019-02-29", "2019-13-01", "2019-00-10", "2019-03-00", "2019-3-4", "20190304", "2019-03-04Z", "2019-03-04T",
+      "2019-03-04 ", " 2019-03-04", "19-03-04", "+2019-03-04", "2019/03/04", "2019-03-04+01:00", "2019-03-04T00:00",
+      "",
+    ] as [ArchiveValue])
+  func refusedDates(text: ArchiveValue) {
+    #expect(throws: ArchiveError.self) { try converted(text, .toDate) }
+  }
+
+  @Test(
+    "The error names the forms that are taken, and the path once",
+    arguments: [
+      (.toDate, "no", "a date is text such as 2019-03-04T12:30:00Z or 2019-03-04, or seconds since 1970"),
+      (
+        .toInteger, "no", "an integer is text of digits or a number without a fraction, of up to 128 bits, or a boolean"
+      ),
+      (.toDouble, "no", "a floating-point number is a number, or text of one, that a double holds with all its digits"),
+      (.toBool, "no", "a boolean is 0, 1, or the text true or false"),
+      (.toURL, "a b%", "a URL is text that is one, with its special characters escaped"),
+      (.toUUID, "no", "a UUID is text such as E621E1F8-C36C-495A-93FC-0C247A3E6E5F"),
+      (
+        .toString, [],
+        "text is made of a number, a boolean, a URL, a UUID, or a date of the years 0 to 9999 that is no finer than a "
+          + "billionth of a second"
+      ),
+      (.mapping(["a": 1]), "no", "the table has no such value; add it, or say what others become with otherwise:"),
+    ] as [(ValueConversion, ArchiveValue, String)])
+  func messages(conversion: ValueConversion, value: ArchiveValue, forms: String) throws {
+    let error = #expect(throws: ArchiveError.self) { try converted(value, conversion) }
+    let text = try #require(error?.description)
+    #expect(text.contains("cannot be converted \(conversion); \(forms)"), "\(text)")
+    #expect(text.components(separatedBy: "a.v").count == 2, "\(text)")
+    #expect(error?.codingPath == [.key("a"), .key("v")] && error?.code == .migrationFailed)
+    #expect((error?.underlyingError as? ArchiveError)?.code == .typeMismatch)
+  }
+
+  @Test("Moves and drops name the path once too")
+  func paths() {
+    let record = ModelRecord(typeName: "T", modelVersion: 1, fields: [("a", "text"), ("b", 1)])
+    for operation in [MigrationOperation.drop("a.v"), .move("b", to: "a.v"), .convert("a.v", .toDate)] {
+      let error = #expect(throws: ArchiveError.self) {
+        try MigrationPlan(.step(from: 1, to: 2, operation)).upgrade(record)
+      }
+      #expect(
+        error.map { "\($0)".components(separatedBy: "(at ").count <= 2 } == true, "\(error.map { "\($0)" } ?? "")")
+    }
+  }
+}

@@ -1,0 +1,78 @@
+import Foundation
+import StrataCore
+import Testing
+
+@Suite("What a program prints of reports and the like is one line without values")
+struct DescriptionTests {
+  private struct Memo: DescribedModel {
+    var id = 0
+    var text = ""
+    var merging = MergeState()
+    static let fields = Fields(
+      Memo.self, name: "DescribedMemo", version: 3, Field("id", \.id, default: 0), Field("text", \.text, default: ""),
+      Field("merging", \.merging, default: MergeState()), make: { Memo(id: $0, text: $1, merging: $2) })
+  }
+
+  @Test("Stamps")
+  func stamps() throws {
+    let data = try ArchiveEncoder().encode([Memo(id: 1, text: "secret"), Memo()])
+    let stamp = try Stamp(of: data)
+    #expect("\(stamp)" == "archive of [DescribedMemo]@3, 2 models, \(stamp.plainSize) bytes inflated")
+    #expect("\(try Stamp(of: ArchiveEncoder().encode("secret")))".hasPrefix("archive of String, 1 model, "))
+  }
+
+  @Test("Reports of decoding, as in Docs/Migrating.md")
+  func decoding() throws {
+    var report = DecodingReport()
+    #expect("\(report)" == "nothing was upgraded")
+    let old = ModelRecord(typeName: "DescribedMemo", modelVersion: 1, fields: [("text", "secret")])
+    let bare = ModelRecord(typeName: "DescribedMemo", modelVersion: nil)
+    let data = try ArchiveEncoder().encode(ArchiveValue.array([.record(old), .record(old), .record(bare)]))
+    _ = try ArchiveDecoder().decode([Memo].self, from: data, report: &report)
+    #expect("\(report.upgrades)" == "[DescribedMemo 1 → 3, 2 objects, DescribedMemo 0 → 3, 1 object]")
+    #expect(
+      "\(report)" == "DescribedMemo 1 → 3, 2 objects; DescribedMemo 0 → 3, 1 object; without a version: DescribedMemo")
+  }
+
+  @Test("Patches and differences")
+  func patches() throws {
+    let patch = try JSONPatch(
+      parsing: Data(
+        #"""
+        [{"op": "replace", "path": "/text", "value": "secret"}, {"op": "remove", "path": "/a~1b/0"},
+         {"op": "move", "from": "/a", "path": "/c"}, {"op": "copy", "from": "/a", "path": "/c"},
+         {"op": "add", "path": "/c", "value": "secret"}, {"op": "test", "path": "", "value": "secret"}]
+        """#.utf8))
+    #expect("\(patch)" == "replace /text, remove /a~1b/0, move /a to /c, copy /a to /c, add /c, test the whole")
+    #expect("\(JSONPatch())" == "no operations")
+    let difference = ValueDifference(from: ["a": "secret", "b": 1], to: ["a": "other", "c": 2])
+    #expect("\(difference)" == "changed a, removed b, added c")
+    #expect("\(ValueDifference(from: 1, to: 1))" == "no differences")
+  }
+
+  @Test("Reports and states of merges")
+  func merges() throws {
+    var memo = try Memo(fromJSON: Data(#"{"text": "secret"}"#.utf8))
+    memo.text = "mine and secret"
+    let report = try memo.mergeValues(fromJSON: Data(#"{"id": 4, "text": "theirs and secret"}"#.utf8))
+    #expect(report.changes.map { "\($0)" } == ["id changed"])
+    #expect(
+      report.entries.map { "\($0)" } == ["id: server (only changed by the server)", "text: conflict (both changed it)"])
+    #expect("\(memo.merging)" == "a base of DescribedMemo, 1 conflict: text")
+    #expect("\(MergeState())" == "nothing was merged")
+  }
+
+  @Test("Reports of arrays")
+  func arrays() throws {
+    var report = JSONArrayReport()
+    #expect("\(report)" == "0 of 0 elements skipped")
+    _ = try JSONAdapter<Memo>().decodeArray(Data(#"[{"text": 1}, {}, {"text": "secret"}]"#.utf8), report: &report)
+    #expect("\(report)".hasPrefix("1 of 3 elements skipped: ") && "\(report)".contains("[0].text"))
+  }
+
+  @Test("Keys that no field took")
+  func unknown() {
+    #expect("\(UnknownFields(["a": "secret", "b": 1]))" == "2 unknown keys: a, b")
+    #expect("\(UnknownFields())" == "no unknown keys")
+  }
+}

@@ -1,0 +1,39 @@
+import Foundation
+import GRDB
+import StrataCore
+import StrataStore
+import Testing
+
+@Suite("Entities: a case that this program does not know")
+struct EntityUnknownCaseTests {
+  enum Phase: String, Archivable { case open, closed }
+
+  struct Errand: DescribedModel, Entity, Equatable {
+    var id: Int
+    var title: String
+    var phase: Phase
+    static let fields = Fields(
+      Errand.self, version: 1, Field("id", \.id), Field("title", \.title, default: ""),
+      Field("phase", \.phase, unknown: .useDefault, default: .open), make: { Errand(id: $0, title: $1, phase: $2) })
+    static let entityMapping = EntityMapping(table: "errand")
+  }
+
+  @Test("JSON and archives leave the column of a row as it is; a new row has the default", arguments: [false, true])
+  func rows(asArchive: Bool) throws {
+    let queue = try database { db in
+      try db.execute(sql: "CREATE TABLE errand (id INTEGER PRIMARY KEY, title TEXT, phase TEXT NOT NULL)")
+    }
+    let entities = try EntityStore(queue, Errand.self)
+    try entities.saveNow(Errand(id: 1, title: "a", phase: .closed))
+    let fields: [(key: String, value: ArchiveValue)] = [("title", "b"), ("phase", "foo")]
+    let records = [1, 2].map { id in
+      ModelRecord(typeName: "Errand", modelVersion: 1, fields: [("id", .int(id))] + fields)
+    }
+    let json = #"[{"id": 1, "title": "b", "phase": "foo"}, {"id": 2, "title": "b", "phase": "foo"}]"#
+    let source: MergeSource =
+      asArchive
+      ? .archive(try ArchiveEncoder().encode(ArchiveValue.array(records.map { .record($0) }))) : .json(Data(json.utf8))
+    try queue.write { db in _ = try entities.apply(source, to: Errand.self, in: db) }
+    #expect(try queue.lines("SELECT id, title, phase FROM errand ORDER BY id") == ["1|b|closed", "2|b|open"])
+  }
+}

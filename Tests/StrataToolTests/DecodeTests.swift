@@ -1,0 +1,48 @@
+import Foundation
+import StrataCore
+import Testing
+
+@Suite("strata decode: graphs and other files")
+struct DecodeTests {
+  private final class Folder: DescribedModel {
+    var name: String
+    var file: Document?
+    init(name: String, file: Document?) { (self.name, self.file) = (name, file) }
+    static let fields = Fields(
+      Folder.self, name: "DecodeFolder", version: 1, Field("name", \.name), Field("file", \.file),
+      make: { Folder(name: $0, file: $1) })
+  }
+
+  private final class Document: DescribedModel {
+    var name: String
+    weak var folder: Folder?
+    init(name: String, folder: Folder?) { (self.name, self.folder) = (name, folder) }
+    static let fields = Fields(
+      Document.self, name: "DecodeDocument", version: 1, Field("name", \.name),
+      Field("folder", \.folder, archive: .conditional), make: { Document(name: $0, folder: $1) })
+  }
+
+  @Test("A reference back to an object that holds it is null, as jsonData writes it", arguments: [false, true])
+  func weakReference(isPretty: Bool) throws {
+    let folder = Folder(name: "a", file: nil)
+    folder.file = Document(name: "b", folder: folder)
+    let run = Run(["decode", "-"] + (isPretty ? ["--pretty"] : []), input: try ArchiveEncoder().encode(folder))
+    #expect(run.code == 0)
+    #expect(try run.output == folder.jsonData(isPretty: isPretty) + Data("\n".utf8))
+    #expect(
+      run.error == "strata: 1 reference back to an object that holds it is null here, since JSON has no form for it\n")
+  }
+
+  @Test("A graph without such a reference is printed without a word")
+  func tree() throws {
+    let run = Run(
+      "decode", "-", input: try ArchiveEncoder().encode(Folder(name: "a", file: Document(name: "b", folder: nil))))
+    #expect(run.code == 0 && run.error.isEmpty)
+  }
+
+  @Test("JSON and other files are told by name, with what to call instead for JSON")
+  func others() {
+    Run("decode", "-", input: Data(#"{"a": 1}"#.utf8)).expectFailure("found JSON", "encode makes an archive of it")
+    Run("decode", "-", input: Data("hello".utf8)).expectFailure("found text where an archive")
+  }
+}
