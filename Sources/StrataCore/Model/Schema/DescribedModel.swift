@@ -45,23 +45,19 @@ extension FieldDescription {
   public func key(of property: PartialKeyPath<Root>) -> String? { nil }
 }
 
-/// A field of a ``DescribedModel``.
-public struct Field<Root, Value: Archivable>: Sendable {
+/// A field of a ``DescribedModel``: of any type that archives can hold, or that is `Codable`.
+public struct Field<Root, Value>: Sendable {
   let info: FieldInfo
   let path: any KeyPath<Root, Value> & Sendable
-  let makeDefault: (@Sendable () -> Value)?
+  private let coding: FieldCoding<Value>
 
   /// A field that must be there, or an optional.
   public init(
     _ key: String, _ path: any KeyPath<Root, Value> & Sendable, formerly: [String] = [],
     archive: ArchiveBehavior = .always, storage: StorageBehavior = .permanent, merge: MergePolicy = .automatic,
     json: JSONField = .automatic
-  ) {
-    info = FieldInfo(
-      key, Value.self, formerly: formerly, archive: archive, storage: storage, merge: merge, json: json,
-      isConstant: Root.self is AnyClass && !(path is ReferenceWritableKeyPath<Root, Value>))
-    self.path = path
-    makeDefault = nil
+  ) where Value: Archivable {
+    self.init(key, path, FieldCoding(archive), formerly, archive, storage, merge, json)
   }
 
   /// A field that takes a default where its key is absent.
@@ -70,29 +66,60 @@ public struct Field<Root, Value: Archivable>: Sendable {
     archive: ArchiveBehavior = .always, storage: StorageBehavior = .permanent, merge: MergePolicy = .automatic,
     json: JSONField = .automatic,
     unknown: UnknownCasePolicy = .fail, default makeDefault: @escaping @Sendable @autoclosure () -> Value
+  ) where Value: Archivable {
+    let coding = FieldCoding<Value>(archive, unknown: unknown, makeDefault)
+    self.init(key, path, coding, formerly, archive, storage, merge, json, unknown, makeDefault)
+  }
+
+  /// A field whose type is only `Codable`: it must be there, or is an optional.
+  @_disfavoredOverload
+  public init(
+    _ key: String, _ path: any KeyPath<Root, Value> & Sendable, formerly: [String] = [],
+    archive: ArchiveBehavior = .always, storage: StorageBehavior = .permanent, merge: MergePolicy = .automatic,
+    json: JSONField = .automatic
+  ) where Value: Codable {
+    self.init(key, path, FieldCoding(codable: archive), formerly, archive, storage, merge, json)
+  }
+
+  /// A field whose type is only `Codable` and that takes a default where its key is absent.
+  @_disfavoredOverload
+  public init(
+    _ key: String, _ path: any KeyPath<Root, Value> & Sendable, formerly: [String] = [],
+    archive: ArchiveBehavior = .always, storage: StorageBehavior = .permanent, merge: MergePolicy = .automatic,
+    json: JSONField = .automatic,
+    unknown: UnknownCasePolicy = .fail, default makeDefault: @escaping @Sendable @autoclosure () -> Value
+  ) where Value: Codable {
+    let coding = FieldCoding<Value>(codable: archive, unknown: unknown, makeDefault)
+    self.init(key, path, coding, formerly, archive, storage, merge, json, unknown, makeDefault)
+  }
+
+  private init(
+    _ key: String, _ path: any KeyPath<Root, Value> & Sendable, _ coding: FieldCoding<Value>, _ formerly: [String],
+    _ archive: ArchiveBehavior, _ storage: StorageBehavior, _ merge: MergePolicy, _ json: JSONField,
+    _ unknown: UnknownCasePolicy = .fail, _ makeDefault: (@Sendable () -> Value)? = nil
   ) {
-    info = FieldInfo(
-      key, Value.self, formerly: formerly, archive: archive, storage: storage, merge: merge, json: json,
-      unknown: unknown,
-      isConstant: Root.self is AnyClass && !(path is ReferenceWritableKeyPath<Root, Value>), default: makeDefault)
+    let isConstant = Root.self is AnyClass && !(path is ReferenceWritableKeyPath<Root, Value>)
+    if let makeDefault {
+      info = FieldInfo(
+        key, Value.self, formerly: formerly, archive: archive, storage: storage, merge: merge, json: json,
+        unknown: unknown, isConstant: isConstant, default: makeDefault)
+    } else {
+      info = FieldInfo(
+        key, Value.self, formerly: formerly, archive: archive, storage: storage, merge: merge, json: json,
+        isConstant: isConstant)
+    }
     self.path = path
-    self.makeDefault = makeDefault
+    self.coding = coding
   }
 
   func read(_ place: inout Int, _ reader: inout ArchiveReader) throws -> Value {
     defer { place += 1 }
-    guard let makeDefault else { return try reader.field(place) }
-    guard info.archive != .excluded else { return try reader.excludedField(place, default: makeDefault()) }
-    return try reader.field(place, default: makeDefault(), unknown: info.unknown)
+    return try coding.read(place, &reader)
   }
 
   func write(_ root: Root, _ place: inout Int, _ writer: inout ArchiveWriter) throws {
     defer { place += 1 }
-    switch info.archive {
-    case .always: try writer.field(place, root[keyPath: path])
-    case .conditional: try writer.conditionalField(place, root[keyPath: path])
-    case .excluded: try writer.excludedField(place, root[keyPath: path])
-    }
+    try coding.write(place, root[keyPath: path], &writer)
   }
 
   /// Reads the field and sets it, where it has the place that is asked for.
@@ -112,7 +139,7 @@ public struct Field<Root, Value: Archivable>: Sendable {
 }
 
 /// The fields of a ``DescribedModel``, in the order in which `make` takes them.
-public struct Fields<Root, each V: Archivable>: FieldDescription {
+public struct Fields<Root, each V>: FieldDescription {
   public let schema: ModelSchema
   private let fields: (repeat Field<Root, each V>)
   private let make: @Sendable (repeat each V) throws -> Root

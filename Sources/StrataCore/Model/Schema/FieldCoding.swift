@@ -1,0 +1,43 @@
+/// How a field of a ``DescribedModel`` is read and written: as what archives hold, or by its own `Codable` conformance.
+struct FieldCoding<Value>: Sendable {
+  let read: @Sendable (Int, inout ArchiveReader) throws -> Value
+  let write: @Sendable (Int, Value, inout ArchiveWriter) throws -> Void
+}
+
+extension FieldCoding where Value: Archivable {
+  init(
+    _ archive: ArchiveBehavior, unknown: UnknownCasePolicy = .fail, _ makeDefault: (@Sendable () -> Value)? = nil
+  ) {
+    read =
+      switch (archive, makeDefault) {
+      case (_, nil): { try $1.field($0) }
+      case (.excluded, let makeDefault?): { try $1.excludedField($0, default: makeDefault()) }
+      case (_, let makeDefault?): { try $1.field($0, default: makeDefault(), unknown: unknown) }
+      }
+    write =
+      switch archive {
+      case .always: { try $2.field($0, $1) }
+      case .conditional: { try $2.conditionalField($0, $1) }
+      case .excluded: { try $2.excludedField($0, $1) }
+      }
+  }
+}
+
+extension FieldCoding where Value: Codable {
+  /// - Parameter archive: `conditional` counts as `always`: a value is no object that something else writes.
+  init(
+    codable archive: ArchiveBehavior, unknown: UnknownCasePolicy = .fail, _ makeDefault: (@Sendable () -> Value)? = nil
+  ) {
+    read =
+      switch (archive, makeDefault) {
+      case (_, nil): { try $1.field($0) }
+      case (.excluded, let makeDefault?): { try $1.excludedField($0, default: makeDefault()) }
+      case (_, let makeDefault?): { try $1.field($0, default: makeDefault(), unknown: unknown) }
+      }
+    write =
+      switch archive {
+      case .always, .conditional: { try $2.field($0, $1) }
+      case .excluded: { try $2.excludedField($0, $1) }
+      }
+  }
+}
