@@ -64,7 +64,7 @@ extension ModelDeclaration {
   private func encoding(_ fields: [StoredProperty], _ form: ClassForm) -> String {
     function(
       "\(head(form))func encodeFields(to writer: inout _StrataWriter) throws", of: fields,
-      fields.enumerated().map { $1.write($0) }
+      writes(fields)
         + around(fields.count, form, "try super.encodeFields(to: &writer)", "writer"))
   }
 
@@ -102,7 +102,8 @@ extension ModelDeclaration {
     var lines = ["switch place {"]
     for (place, field) in fields.enumerated() where !field.isConstant {
       lines.append("case \(place):")
-      lines += field.read(place, schema: "\(typeName).\(schema)", inInitializer: false).map { "  " + $0 }
+      let reading = field.read(place, schema: "\(typeName).\(schema)", inInitializer: false)
+      lines += SourcePlace.lines([(field.place, reading)]).map { "  " + $0 }
     }
     lines.append("default:")
     lines += otherwise.map { "  " + $0 }

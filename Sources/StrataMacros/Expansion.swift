@@ -71,25 +71,30 @@ extension ModelDeclaration {
 
   /// The statements that read every field.
   func reads(_ properties: [StoredProperty]) -> [String] {
-    var lines: [String] = []
+    var statements: [(place: SourcePlace?, lines: [String])] = []
     var place = 0
     for property in properties {
       switch property.role {
       case .field:
-        lines += property.read(place, schema: "\(typeName).schema", inInitializer: true)
+        statements.append((property.place, property.read(place, schema: "\(typeName).schema", inInitializer: true)))
         place += 1
-      case .unknownFields: lines.append("\(property.access) = reader.readUnknownFields()")
+      case .unknownFields: statements.append((property.place, ["\(property.access) = reader.readUnknownFields()"]))
       case .apart: break
       }
     }
-    return lines
+    return SourcePlace.lines(statements)
   }
 
   private func encoding(_ properties: [StoredProperty]) -> String {
     let fields = properties.filter { $0.role == .field }
     return function(
       "\(access)func encodeFields(to writer: inout _StrataWriter) throws", of: fields,
-      fields.enumerated().map { $1.write($0) })
+      writes(fields))
+  }
+
+  /// The statements that write every field.
+  func writes(_ fields: [StoredProperty]) -> [String] {
+    SourcePlace.lines(fields.enumerated().map { ($1.place, [$1.write($0)]) })
   }
 
   func unknownFields(_ properties: [StoredProperty]) -> [String] {
@@ -141,6 +146,7 @@ extension ModelDeclaration {
   }
 
   func function(_ head: String, _ lines: [String]) -> String {
-    lines.isEmpty ? "\(head) {}" : "\(head) {\n\(lines.joined(separator: "\n").indented(1))\n}"
+    let lines = SourcePlace.ended(lines)
+    return lines.isEmpty ? "\(head) {}" : "\(head) {\n\(lines.joined(separator: "\n").indented(1))\n}"
   }
 }

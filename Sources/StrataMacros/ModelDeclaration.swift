@@ -1,5 +1,6 @@
 import SwiftDiagnostics
 import SwiftSyntax
+import SwiftSyntaxMacros
 
 /// A type with `@Model`, read once: what every part of the expansion needs.
 struct ModelDeclaration {
@@ -22,10 +23,11 @@ struct ModelDeclaration {
 
   /// The model, or `nil` where it cannot be one, and everything that is wrong.
   static func read(
-    _ node: AttributeSyntax, _ declaration: some DeclGroupSyntax, in context: [Syntax]
+    _ node: AttributeSyntax, _ declaration: some DeclGroupSyntax, in expansion: some MacroExpansionContext
   ) -> (model: ModelDeclaration?, diagnostics: [Diagnostic]) {
     var diagnostics: [Diagnostic] = []
-    guard let kind = kind(node, declaration, &diagnostics),
+    let context = expansion.lexicalContext
+    guard let kind = kind(node, declaration, SourceLines(of: declaration, in: expansion), &diagnostics),
       let named = declaration as? any DeclGroupSyntax & NamedDeclSyntax
     else { return (nil, diagnostics) }
     let generic = declaration.asProtocol((any WithGenericParametersSyntax).self)?.genericParameterClause
@@ -116,7 +118,8 @@ struct ModelDeclaration {
   }
 
   private static func kind(
-    _ node: AttributeSyntax, _ declaration: some DeclGroupSyntax, _ diagnostics: inout [Diagnostic]
+    _ node: AttributeSyntax, _ declaration: some DeclGroupSyntax, _ lines: SourceLines?,
+    _ diagnostics: inout [Diagnostic]
   ) -> Kind? {
     if let declaration = declaration.as(EnumDeclSyntax.self) {
       if let rawType = rawType(of: declaration) {
@@ -124,7 +127,7 @@ struct ModelDeclaration {
         diagnostics.append(ModelDiagnostic.rawValues(name: name, type: rawType).at(node))
         return nil
       }
-      let cases = EnumCase.cases(of: declaration, &diagnostics)
+      let cases = EnumCase.cases(of: declaration, lines, &diagnostics)
       if cases.isEmpty { diagnostics.append(ModelDiagnostic.noCases.at(declaration.name)) }
       return .enumeration(cases)
     }
@@ -134,7 +137,7 @@ struct ModelDeclaration {
       return nil
     }
     if object == nil, superclass(node) != nil { diagnostics.append(ModelDiagnostic.superclassOfValue.at(node)) }
-    let reader = PropertyReader(declaration.memberBlock.members)
+    let reader = PropertyReader(declaration.memberBlock.members, lines)
     diagnostics += reader.diagnostics + CodingKeysCheck.diagnostics(declaration.memberBlock.members, reader.properties)
     guard let object else { return .structure(reader.properties) }
     if let given = FieldAttribute.arguments(of: node).first(where: { $0.label?.text == "superclass" })?.expression,

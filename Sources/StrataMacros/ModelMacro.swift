@@ -13,7 +13,7 @@ struct ModelMacro: MemberMacro, ExtensionMacro {
     conformingTo protocols: [TypeSyntax], in context: some MacroExpansionContext
   ) throws -> [DeclSyntax] {
     // The other role reports what is wrong.
-    guard let model = ModelDeclaration.read(node, declaration, in: context.lexicalContext).model else {
+    guard let model = ModelDeclaration.read(node, declaration, in: context).model else {
       return []
     }
     var members = [model.schema]
@@ -37,7 +37,7 @@ struct ModelMacro: MemberMacro, ExtensionMacro {
     providingExtensionsOf type: some TypeSyntaxProtocol, conformingTo protocols: [TypeSyntax],
     in context: some MacroExpansionContext
   ) throws -> [ExtensionDeclSyntax] {
-    let (model, diagnostics) = ModelDeclaration.read(node, declaration, in: context.lexicalContext)
+    let (model, diagnostics) = ModelDeclaration.read(node, declaration, in: context)
     diagnostics.forEach(context.diagnose)
     guard let model else { return [] }
     let isMissing = protocols.contains { $0.trimmedDescription.split(separator: ".").last ?? "" == "VersionedModel" }
@@ -60,7 +60,7 @@ struct SubmodelMacro: MemberMacro {
     of node: AttributeSyntax, providingMembersOf declaration: some DeclGroupSyntax,
     conformingTo protocols: [TypeSyntax], in context: some MacroExpansionContext
   ) throws -> [DeclSyntax] {
-    let (model, diagnostics) = ModelDeclaration.read(node, declaration, in: context.lexicalContext)
+    let (model, diagnostics) = ModelDeclaration.read(node, declaration, in: context)
     diagnostics.forEach(context.diagnose)
     guard let model, case .object(let properties, let form) = model.kind else { return [] }
     return model.hierarchyMembers(properties, form).map { DeclSyntax(unparsed: $0) }

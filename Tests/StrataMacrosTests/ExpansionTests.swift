@@ -51,6 +51,56 @@ import Testing
       """#)
   }
 
+  /// What the compiler says about a property is shown at it. Lines that follow each other need not be counted again.
+  @Test func linesOfProperties() {
+    expectExpansion(
+      #"""
+      @Model(version: 1)
+      struct Note {
+        var text: String
+        var count: Int
+
+        @Field(archive: .excluded)
+        var tags = [1]
+      }
+      """#,
+      #"""
+      struct Note {
+        var text: String
+        var count: Int
+        var tags = [1]
+
+        static let schema = _StrataSchema(
+          Note.self, name: "Note", version: 1,
+          fields: [
+            _StrataField("text", String.self),
+            _StrataField("count", Int.self),
+            _StrataField("tags", archive: .excluded, default: { let value = [1]; return value }),
+          ])
+      }
+
+      nonisolated extension Note: _StrataModel {
+        init(fields reader: inout _StrataReader) throws {
+          #sourceLocation(file: "Note.swift", line: 3)
+          self.text = try reader.field(0)
+          self.count = try reader.field(1)
+          #sourceLocation(file: "Note.swift", line: 7)
+          let default2 = self.tags; self.tags = try reader.excludedField(2, default: default2)
+          #sourceLocation()
+        }
+
+        func encodeFields(to writer: inout _StrataWriter) throws {
+          #sourceLocation(file: "Note.swift", line: 3)
+          try writer.field(0, self.text)
+          try writer.field(1, self.count)
+          #sourceLocation(file: "Note.swift", line: 7)
+          try writer.excludedField(2, self.tags)
+          #sourceLocation()
+        }
+      }
+      """#, fileName: "Note.swift")
+  }
+
   @Test func structure() {
     expectExpansion(
       #"""

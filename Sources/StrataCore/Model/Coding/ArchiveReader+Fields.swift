@@ -83,7 +83,7 @@ extension ArchiveReader {
   @available(
     *, unavailable,
     message:
-      "archives hold no values of this type; make it Codable or a model, or leave it out with @Field(storage: .none)"
+      "archives hold no values of this type; make it @Model or Codable, or leave it out with @Field(storage: .none)"
   )
   @_disfavoredOverload
   public mutating func field<T>(_ place: Int, _ type: T.Type = T.self) throws -> T { try Self.absent() }
@@ -92,7 +92,7 @@ extension ArchiveReader {
   @available(
     *, unavailable,
     message:
-      "archives hold no values of this type; make it Codable or a model, or leave it out with @Field(storage: .none)"
+      "archives hold no values of this type; make it @Model or Codable, or leave it out with @Field(storage: .none)"
   )
   @_disfavoredOverload
   public mutating func field<T>(
@@ -103,7 +103,7 @@ extension ArchiveReader {
   @available(
     *, unavailable,
     message:
-      "archives hold no values of this type; make it Codable or a model, or leave it out with @Field(storage: .none)"
+      "archives hold no values of this type; make it @Model or Codable, or leave it out with @Field(storage: .none)"
   )
   @_disfavoredOverload
   public mutating func excludedField<T>(

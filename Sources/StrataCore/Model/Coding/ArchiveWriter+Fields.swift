@@ -39,7 +39,7 @@ extension ArchiveWriter {
   @available(
     *, unavailable,
     message:
-      "archives hold no values of this type; make it Codable or a model, or leave it out with @Field(storage: .none)"
+      "archives hold no values of this type; make it @Model or Codable, or leave it out with @Field(storage: .none)"
   )
   @_disfavoredOverload
   public mutating func field<T>(_ place: Int, _ value: T) throws { fail(place) }
@@ -48,7 +48,7 @@ extension ArchiveWriter {
   @available(
     *, unavailable,
     message:
-      "archives hold no values of this type; make it Codable or a model, or leave it out with @Field(storage: .none)"
+      "archives hold no values of this type; make it @Model or Codable, or leave it out with @Field(storage: .none)"
   )
   @_disfavoredOverload
   public mutating func excludedField<T>(_ place: Int, _ value: T) throws { fail(place) }
