@@ -62,8 +62,12 @@ extension ModelDeclaration {
   /// The initializer that reads every field.
   func initializer(_ properties: [StoredProperty]) -> String {
     var isConvenience = false
-    if case .object(_, let form) = kind { isConvenience = form.hasImplicitInitializer }
-    let lines = (isConvenience ? ["self.init()"] : []) + reads(properties)
+    var lines = reads(properties)
+    if case .object(_, let form) = kind {
+      isConvenience = form.hasImplicitInitializer
+      let first = SourcePlace.lines([(form.excludesSuperclass ? form.place : nil, ["self.init()"])])
+      lines = isConvenience ? first + lines : lines + superclassInitializer(form)
+    }
     let head =
       "\(access)\(isConvenience ? "convenience " : "")init(fields reader: inout _StrataReader) throws"
     return function(head, of: properties, lines)
@@ -104,7 +108,7 @@ extension ModelDeclaration {
   }
 
   /// Takes over every variable of another object.
-  func adoption(_ properties: [StoredProperty]) -> String {
+  func adoptingFields(_ properties: [StoredProperty]) -> String {
     let variables = properties.filter { $0.role != .apart && !$0.isConstant }
     return function(
       "\(access)func adoptFields(of other: \(typeName))", of: variables,

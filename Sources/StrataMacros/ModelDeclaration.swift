@@ -69,6 +69,9 @@ struct ModelDeclaration {
 
   /// Compares the superclass that the attribute names with the one that the class has, which comes first after the colon.
   private static func checkSuperclass(_ given: ExprSyntax, of object: ClassDeclSyntax) -> Diagnostic? {
+    if isExcluded(given) {
+      return object.inheritanceClause == nil ? ModelDiagnostic.noSuperclass(given: given.description).at(given) : nil
+    }
     guard let member = given.as(MemberAccessExprSyntax.self), member.declName.baseName.text == "self",
       let base = member.base?.trimmedDescription
     else { return nil }
@@ -90,6 +93,19 @@ struct ModelDeclaration {
     return nil
   }
 
+  /// What is wrong where the superclass is a model and the attribute does not name it: then nothing has to be added to the class.
+  static func modelAbove(_ declaration: some DeclGroupSyntax, missing protocols: [TypeSyntax]) -> Diagnostic? {
+    guard let object = declaration.as(ClassDeclSyntax.self), !names(protocols).contains("_StrataBaseClass"),
+      let first = object.inheritanceClause?.inheritedTypes.first?.type
+    else { return nil }
+    return ModelDiagnostic.modelAbove(type: object.name.text, superclass: first.trimmedDescription).at(first)
+  }
+
+  /// The names of types without those of modules and types around them.
+  static func names(_ types: [TypeSyntax]) -> [String] {
+    types.map { String($0.trimmedDescription.split(separator: ".").last ?? "") }
+  }
+
   /// A hint for a class that conforms already, as one does whose superclass is a model; `nil` where the class says so itself.
   static func superclassHint(_ declaration: some DeclGroupSyntax) -> Diagnostic? {
     guard let declaration = declaration.as(ClassDeclSyntax.self),
@@ -108,7 +124,32 @@ struct ModelDeclaration {
 
   private static func superclass(_ node: AttributeSyntax) -> ExprSyntax? {
     let argument = FieldAttribute.arguments(of: node).first { $0.label?.text == "superclass" }
-    return argument.flatMap { $0.expression.is(NilLiteralExprSyntax.self) ? nil : $0.expression.trimmed }
+    guard let expression = argument?.expression, !isExcluded(expression) else { return nil }
+    return expression.is(NilLiteralExprSyntax.self) ? nil : expression.trimmed
+  }
+
+  private static func readsItself(_ object: ClassDeclSyntax) -> Bool {
+    object.memberBlock.members.contains { member in
+      guard let parameters = member.decl.as(InitializerDeclSyntax.self)?.signature.parameterClause.parameters,
+        parameters.count == 1, let only = parameters.first, only.firstName.text == "fields"
+      else { return false }
+      return names([only.type]) == ["ArchiveReader"] || only.type.trimmedDescription.hasSuffix(" ArchiveReader")
+    }
+  }
+
+  /// Whether the argument is `.excluded`.
+  private static func isExcluded(_ argument: ExprSyntax) -> Bool {
+    argument.as(MemberAccessExprSyntax.self)?.declName.baseName.text == "excluded"
+  }
+
+  /// What a class inherits from first where only a protocol may stand there; `NSObject` has no properties to lose.
+  private static func protocolOnly(
+    _ object: ClassDeclSyntax, _ given: ExprSyntax?, _ lines: SourceLines?
+  ) -> (type: TypeSyntax, place: SourcePlace?)? {
+    guard given == nil, let first = object.inheritanceClause?.inheritedTypes.first?.type else { return nil }
+    let type = first.as(AttributedTypeSyntax.self)?.baseType.trimmed ?? first.trimmed
+    guard !type.is(SuppressedTypeSyntax.self), names([type]) != ["NSObject"] else { return nil }
+    return (type, lines?.place(of: first))
   }
 
   private static func makeName(
@@ -136,13 +177,12 @@ struct ModelDeclaration {
       diagnostics.append(ModelDiagnostic.notAModel.at(node))
       return nil
     }
-    if object == nil, superclass(node) != nil { diagnostics.append(ModelDiagnostic.superclassOfValue.at(node)) }
+    let given = FieldAttribute.arguments(of: node).first { $0.label?.text == "superclass" }?.expression
+    if object == nil, given != nil { diagnostics.append(ModelDiagnostic.superclassOfValue.at(node)) }
     let reader = PropertyReader(declaration.memberBlock.members, lines)
     diagnostics += reader.diagnostics + CodingKeysCheck.diagnostics(declaration.memberBlock.members, reader.properties)
     guard let object else { return .structure(reader.properties) }
-    if let given = FieldAttribute.arguments(of: node).first(where: { $0.label?.text == "superclass" })?.expression,
-      let problem = checkSuperclass(given, of: object)
-    {
+    if let given, let problem = checkSuperclass(given, of: object) {
       diagnostics.append(problem)
     }
     let hasInitializer = declaration.memberBlock.members.contains { $0.decl.is(InitializerDeclSyntax.self) }
@@ -152,7 +192,9 @@ struct ModelDeclaration {
     func has(_ modifier: String) -> Bool { object.modifiers.contains { $0.name.text == modifier } }
     let form = ClassForm(
       hasImplicitInitializer: !hasInitializer && hasValues, isFinal: has("final"), isOpen: has("open"),
-      superclass: superclass(node))
+      superclass: superclass(node), excludesSuperclass: given.map(isExcluded) ?? false,
+      readsItself: readsItself(object), place: lines?.place(of: object.name),
+      protocolOnly: protocolOnly(object, given, lines))
     return .object(reader.properties, form)
   }
 

@@ -36,6 +36,7 @@ enum ModelDiagnostic: DiagnosticMessage, Error {
   case fieldWithoutModel(String)
   case isolated(String)
   case superclass(type: String, superclass: String)
+  case modelAbove(type: String, superclass: String)
   case codingKey(property: String, key: String)
   case noCodingKey(String)
 
@@ -104,6 +105,9 @@ enum ModelDiagnostic: DiagnosticMessage, Error {
         + "a type of its own that the isolated one holds"
     case .superclass(let type, let superclass):
       "where '\(superclass)' is a model too, '\(type)' takes its fields over with "
+        + "@Model(version: …, superclass: \(superclass).self)"
+    case .modelAbove(let type, let superclass):
+      "the superclass '\(superclass)' is a model, and '\(type)' takes its fields over; write "
         + "@Model(version: …, superclass: \(superclass).self)"
     case .codingKey(let property, let key):
       "CodingKeys count for Codable alone, and '\(property)' is not \(key) in JSON; write @Field(json: \(key)) for that, "

@@ -10,7 +10,7 @@ import Testing
 let subclassSpecs: [String: MacroSpec] = ["Model": MacroSpec(type: SubmodelMacro.self)]
 
 let specs: [String: MacroSpec] = [
-  "Model": MacroSpec(type: ModelMacro.self, conformances: ["VersionedModel"]),
+  "Model": MacroSpec(type: ModelMacro.self, conformances: ["VersionedModel", "_StrataBaseClass"]),
   "Field": MacroSpec(type: FieldMacro.self),
 ]
 

@@ -402,8 +402,51 @@ import Testing
         }
       }
 
-      nonisolated extension Animal: _StrataModel {}
+      nonisolated extension Animal: _StrataModel, _StrataBaseClass {}
       """#)
+  }
+
+  /// Where the superclass is no model, the compiler says so about the first declaration; no place is known here.
+  @Test func superclassThatIsNoModel() {
+    let check =
+      "private static func _rootOfJob<_StrataRoot: Base & _Strata.`any superclass that is no model; write @Model(version: …, "
+      + "superclass: .excluded) to leave its properties out`>(_: _StrataRoot.Type) {}"
+    func expansion(_ check: String, _ initializer: String) -> String {
+      """
+      final class Job: Base {
+        let id: Int
+
+      \(check)  static let schema = _StrataSchema(
+          Job.self, name: "Job", version: 1,
+          fields: [
+            _StrataField("id", Int.self, isConstant: true),
+          ])
+
+        init(fields reader: inout _StrataReader) throws {
+          self.id = try reader.field(0)\(initializer)
+        }
+
+        func adoptFields(of other: Job) {}
+
+        func readField(_ place: Int, from reader: inout _StrataReader) throws {
+          switch place {
+          default:
+            throw reader.constantInCycle(place)
+          }
+        }
+      }
+
+      nonisolated extension Job: _StrataModel {
+        func encodeFields(to writer: inout _StrataWriter) throws {
+          try writer.field(0, self.id)
+        }
+      }
+      """
+    }
+    expectExpansion("@Model(version: 1)\nfinal class Job: Base {\n  let id: Int\n}", expansion("  \(check)\n\n", ""))
+    expectExpansion(
+      "@Model(version: 1, superclass: .excluded)\nfinal class Job: Base {\n  let id: Int\n}",
+      expansion("", "\n    super.init()"))
   }
 
   @Test func subclass() {
