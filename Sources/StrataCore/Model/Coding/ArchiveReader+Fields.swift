@@ -110,6 +110,39 @@ extension ArchiveReader {
     _ place: Int, default makeDefault: @autoclosure () throws -> T
   ) throws -> T { try makeDefault() }
 
+  /// Says what to do about a dictionary whose values are archived and whose keys are only `Codable`.
+  @available(
+    *, unavailable,
+    message:
+      "archives hold the values of this dictionary, and not its keys; make the type of the keys Archivable (enum Key: String, Archivable)"
+  )
+  @_disfavoredOverload
+  public mutating func field<Key, Value: Archivable>(
+    _ place: Int, _ type: [Key: Value].Type = [Key: Value].self
+  ) throws -> [Key: Value] { try Self.absent() }
+
+  /// Says what to do about a dictionary whose values are archived and whose keys are only `Codable`.
+  @available(
+    *, unavailable,
+    message:
+      "archives hold the values of this dictionary, and not its keys; make the type of the keys Archivable (enum Key: String, Archivable)"
+  )
+  @_disfavoredOverload
+  public mutating func field<Key, Value: Archivable>(
+    _ place: Int, default makeDefault: @autoclosure () throws -> [Key: Value], unknown: UnknownCasePolicy = .fail
+  ) throws -> [Key: Value] { try makeDefault() }
+
+  /// Says what to do about a dictionary whose values are archived and whose keys are only `Codable`.
+  @available(
+    *, unavailable,
+    message:
+      "archives hold the values of this dictionary, and not its keys; make the type of the keys Archivable (enum Key: String, Archivable)"
+  )
+  @_disfavoredOverload
+  public mutating func field<Key, Value: Archivable>(
+    _ place: Int, _ type: [Key: Value]?.Type = [Key: Value]?.self
+  ) throws -> [Key: Value]? { nil }
+
   /// The keys that the model does not declare.
   public func readUnknownFields() -> UnknownFields { unknownFields }
 

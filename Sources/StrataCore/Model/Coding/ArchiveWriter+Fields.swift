@@ -53,6 +53,24 @@ extension ArchiveWriter {
   @_disfavoredOverload
   public mutating func excludedField<T>(_ place: Int, _ value: T) throws { fail(place) }
 
+  /// Says what to do about a dictionary whose values are archived and whose keys are only `Codable`.
+  @available(
+    *, unavailable,
+    message:
+      "archives hold the values of this dictionary, and not its keys; make the type of the keys Archivable (enum Key: String, Archivable)"
+  )
+  @_disfavoredOverload
+  public mutating func field<Key, Value: Archivable>(_ place: Int, _ value: [Key: Value]) throws { fail(place) }
+
+  /// Says what to do about a dictionary whose values are archived and whose keys are only `Codable`.
+  @available(
+    *, unavailable,
+    message:
+      "archives hold the values of this dictionary, and not its keys; make the type of the keys Archivable (enum Key: String, Archivable)"
+  )
+  @_disfavoredOverload
+  public mutating func field<Key, Value: Archivable>(_ place: Int, _ value: [Key: Value]?) throws { fail(place) }
+
   @usableFromInline
   var writesExcludedFields: Bool { includesExcluded }
 
