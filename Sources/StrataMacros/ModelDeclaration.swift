@@ -34,6 +34,9 @@ struct ModelDeclaration {
     for parameter in generic?.parameters ?? [] where parameter.specifier?.tokenKind == .keyword(.each) {
       diagnostics.append(ModelDiagnostic.parameterPack.at(parameter))
     }
+    for type in (generic?.parameters ?? []).compactMap(\.inheritedType) {
+      if let suppressed = suppressed(type) { diagnostics.append(suppressed) }
+    }
     diagnostics += unsuitable(declaration, named.name, context)
     if let isolated = isolation(of: declaration) { diagnostics.append(isolated) }
     guard !diagnostics.contains(where: { $0.diagMessage.severity == .error }) else { return (nil, diagnostics) }
@@ -60,11 +63,18 @@ struct ModelDeclaration {
       diagnostics.append(ModelDiagnostic.privateInside(name.text.withoutBackticks).at(modifier))
     }
     for inherited in declaration.inheritanceClause?.inheritedTypes ?? [] {
-      if inherited.type.is(SuppressedTypeSyntax.self) {
-        diagnostics.append(ModelDiagnostic.notCopyable.at(inherited.type))
-      }
+      if let suppressed = suppressed(inherited.type) { diagnostics.append(suppressed) }
     }
     return diagnostics
+  }
+
+  /// What is wrong where a type does without copies or a lifetime of its own, alone or among others: `Hashable & ~Copyable`.
+  private static func suppressed(_ type: TypeSyntax) -> Diagnostic? {
+    if let composition = type.as(CompositionTypeSyntax.self) {
+      return composition.elements.lazy.compactMap { suppressed($0.type) }.first
+    }
+    guard let type = type.as(SuppressedTypeSyntax.self) else { return nil }
+    return ModelDiagnostic.suppressed(type.type.trimmedDescription).at(type)
   }
 
   /// Compares the superclass that the attribute names with the one that the class has, which comes first after the colon.

@@ -30,7 +30,7 @@ enum ModelDiagnostic: DiagnosticMessage, Error {
   case conditionalCase
   case takenName(String)
   case privateInside(String)
-  case notCopyable
+  case suppressed(String)
   case noSuperclass(given: String)
   case otherSuperclass(given: String, found: String)
   case fieldWithoutModel(String)
@@ -93,7 +93,7 @@ enum ModelDiagnostic: DiagnosticMessage, Error {
     case .takenName(let name): "@Model declares 'static let \(name)' itself; give this another name"
     case .privateInside(let name):
       "'\(name)' is private to the type around it, where the extension that @Model writes does not see it; write fileprivate"
-    case .notCopyable: "a model can be copied; take ~Copyable away"
+    case .suppressed(let name): "models and their generic arguments can be copied and kept; take ~\(name) away"
     case .noSuperclass(let given):
       "the class has no superclass; take 'superclass: \(given)' away, or write it after a colon"
     case .otherSuperclass(let given, let found):
