@@ -39,12 +39,40 @@
 ///     the type is renamed.
 ///   - formerNames: names that the type had before; archives with them are read.
 @attached(
-  member, names: named(schema), prefixed(_schemaOf), named(init()), named(init(fields:)), named(encodeFields(to:)),
-  named(readField(_:from:)), named(adoptFields(of:)), named(adoptObject(_:)), named(archivedUnknownFields))
+  member, conformances: VersionedModel, _StrataBaseClass, names: named(schema), prefixed(_schemaOf), prefixed(_rootOf),
+  named(init()),
+  named(init(fields:)), named(encodeFields(to:)), named(readField(_:from:)), named(adoptFields(of:)),
+  named(adoptObject(_:)), named(archivedUnknownFields))
 @attached(
-  extension, conformances: VersionedModel, names: named(init(fields:)), named(encodeFields(to:)),
+  extension, conformances: VersionedModel, _StrataBaseClass, names: named(init(fields:)), named(encodeFields(to:)),
   named(archivedUnknownFields), named(adoptFields(of:)), named(make(case:payload:)))
 public macro Model(version: Int, name: String? = nil, formerNames: [String] = []) =
+  #externalMacro(module: "StrataMacros", type: "ModelMacro")
+
+/// Makes a class archivable whose superclass is no model, and leaves the properties of that out.
+///
+///     @Model(version: 1, superclass: .excluded)
+///     final class Download: Operation {
+///       var address = ""
+///     }
+///
+/// Archives, JSON, copies and merges have the properties that the class declares itself. An object that is decoded has those of the
+/// superclass as its `init()` sets them; where the superclass has none without arguments, the class writes `init(fields:)` itself.
+///
+/// - Parameters:
+///   - version: what the fields of this class are stamped with.
+///   - name: the registered name: the class's own, after those of the types around it, unless set.
+///   - formerNames: names that the class had before; archives with them are read.
+///   - superclass: `.excluded`. `NSObject` has no properties, and needs no argument.
+@attached(
+  member, conformances: VersionedModel, _StrataBaseClass, names: named(schema), prefixed(_schemaOf), prefixed(_rootOf),
+  named(init()),
+  named(init(fields:)), named(encodeFields(to:)), named(readField(_:from:)), named(adoptFields(of:)),
+  named(adoptObject(_:)), named(archivedUnknownFields))
+@attached(
+  extension, conformances: VersionedModel, _StrataBaseClass, names: named(init(fields:)), named(encodeFields(to:)),
+  named(archivedUnknownFields), named(adoptFields(of:)))
+public macro Model(version: Int, name: String? = nil, formerNames: [String] = [], superclass: SuperclassBehavior) =
   #externalMacro(module: "StrataMacros", type: "ModelMacro")
 
 /// Makes a subclass of a model archivable: its fields are archived with those of the superclass, and the version of

@@ -10,6 +10,13 @@ extension ModelDeclaration {
     let isOpen: Bool
     /// The superclass where that is a model too, as it is written: `Animal.self`.
     let superclass: ExprSyntax?
+    /// Whether there is a superclass that is no model.
+    let excludesSuperclass: Bool
+    /// Whether the class writes `init(fields:)` itself.
+    let readsItself: Bool
+    let place: SourcePlace?
+    /// What must be no class, since nothing says what becomes of its properties.
+    let protocolOnly: (type: TypeSyntax, place: SourcePlace?)?
 
     /// Whether subclasses override what the macro writes, or this one overrides what it wrote for its superclass.
     var isInHierarchy: Bool { !isFinal || superclass != nil }
@@ -17,9 +24,12 @@ extension ModelDeclaration {
 
   func hierarchyMembers(_ properties: [StoredProperty], _ form: ClassForm) -> [String] {
     let fields = properties.filter { $0.role == .field }
-    var members = [schemaStorage(properties), schemaOverride(form)]
-    if form.hasImplicitInitializer, form.superclass == nil { members.append("\(access)init() {}") }
-    members += [reading(properties, form), encoding(fields, form), settingOne(fields, form)]
+    var members = rootCheck(form) + [schemaStorage(properties), schemaOverride(form)]
+    if form.hasImplicitInitializer, form.superclass == nil {
+      members.append(form.excludesSuperclass ? "\(access)override init() { super.init() }" : "\(access)init() {}")
+    }
+    if !form.readsItself { members.append(reading(properties, form)) }
+    members += [encoding(fields, form), settingOne(fields, form)]
     if form.superclass == nil {
       members.append(function("\(access)func adoptFields(of other: \(typeName))", ["self.adoptObject(other)"]))
     }
@@ -35,12 +45,25 @@ extension ModelDeclaration {
     return [function("\(head(form))var archivedUnknownFields: _StrataUnknownFields", [own ?? "_StrataUnknownFields()"])]
   }
 
+  /// A declaration that means nothing where what the class inherits from first is a protocol, and is an error where that is a class.
+  /// It comes first, as its error should.
+  func rootCheck(_ form: ClassForm) -> [String] {
+    guard let (type, place) = form.protocolOnly else { return [] }
+    let refused =
+      "any superclass that is no model; write @Model(version: …, superclass: .excluded) to leave its properties out"
+    let check =
+      "private static func \(memberName("_rootOf"))<_StrataRoot: \(type) & _Strata.`\(refused)`>(_: _StrataRoot.Type) {}"
+    return [SourcePlace.ended(SourcePlace.lines([(place, [check])])).joined(separator: "\n")]
+  }
+
   private func head(_ form: ClassForm) -> String {
     "\(form.isOpen ? "open " : access)\(form.superclass == nil ? "" : "override ")"
   }
 
-  var storageName: String {
-    let name = "_schemaOf\(typeName.withoutBackticks)"
+  var storageName: String { memberName("_schemaOf") }
+
+  private func memberName(_ prefix: String) -> String {
+    let name = "\(prefix)\(typeName.withoutBackticks)"
     return typeName == typeName.withoutBackticks ? name : "`\(name)`"
   }
 
@@ -65,13 +88,18 @@ extension ModelDeclaration {
     let above = around(count, form, "try super.init(fields: &reader)", "reader")
     return function(
       "\(access)required init(fields reader: inout _StrataReader) throws", of: properties,
-      reads(properties) + above)
+      reads(properties) + above + superclassInitializer(form))
+  }
+
+  /// The call of a superclass that is no model. What is wrong with it is shown at the class.
+  func superclassInitializer(_ form: ClassForm) -> [String] {
+    form.excludesSuperclass ? SourcePlace.lines([(form.place, ["super.init()"])]) : []
   }
 
   private func encoding(_ fields: [StoredProperty], _ form: ClassForm) -> String {
     function(
       "\(head(form))func encodeFields(to writer: inout _StrataWriter) throws", of: fields,
-      fields.enumerated().map { $1.write($0) }
+      writes(fields)
         + around(fields.count, form, "try super.encodeFields(to: &writer)", "writer"))
   }
 
@@ -109,7 +137,8 @@ extension ModelDeclaration {
     var lines = ["switch place {"]
     for (place, field) in fields.enumerated() where !field.isConstant {
       lines.append("case \(place):")
-      lines += field.read(place, schema: "\(typeName).\(schema)", inInitializer: false).map { "  " + $0 }
+      let reading = field.read(place, schema: "\(typeName).\(schema)", inInitializer: false)
+      lines += SourcePlace.lines([(field.place, reading)]).map { "  " + $0 }
     }
     lines.append("default:")
     lines += otherwise.map { "  " + $0 }

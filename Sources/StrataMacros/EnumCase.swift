@@ -10,6 +10,7 @@ struct EnumCase {
   let formerly: [ExprSyntax]
   /// The types of the associated values, as they are written.
   let types: [String]
+  let place: SourcePlace?
 
   var key: String { name.text.withoutBackticks }
 
@@ -23,9 +24,10 @@ struct EnumCase {
 
   var writing: [String] {
     let names = values.indices.map { "let a\($0)" }.joined(separator: ", ")
-    return ["case .\(name.text)\(values.isEmpty ? "" : "(\(names))"):"]
-      + ["  try writer.beginCase(Self.schema, \(key.literal), count: \(values.count))"]
-      + values.enumerated().map { "  try writer.payload(\($1.key.literal), a\($0))" }
+    let statements =
+      ["try writer.beginCase(Self.schema, \(key.literal), count: \(values.count))"]
+      + values.enumerated().map { "try writer.payload(\($1.key.literal), a\($0))" }
+    return ["case .\(name.text)\(values.isEmpty ? "" : "(\(names))"):"] + located(statements)
   }
 
   /// The result is an optional, whose own cases are called none and some, so the case is made apart from it.
@@ -34,7 +36,13 @@ struct EnumCase {
       (value.label.map { "\(Self.argumentLabel($0)): " } ?? "") + "try payload.value(\(value.key.literal))"
     }
     let call = values.isEmpty ? "" : "(\(arguments.joined(separator: ", ")))"
-    return ["case \(key.literal):", "  let made: Self = .\(name.text)\(call)", "  return made"]
+    return ["case \(key.literal):"] + located(["let made: Self = .\(name.text)\(call)", "return made"])
+  }
+
+  /// What is wrong with an associated value is shown at the case.
+  private func located(_ statements: [String]) -> [String] {
+    let statements = values.isEmpty ? statements : SourcePlace.lines([(place, statements)])
+    return statements.map { "  " + $0 }
   }
 
   /// The label as a call spells it: few words need backticks there.
@@ -45,7 +53,7 @@ struct EnumCase {
   }
 
   static func cases(
-    of declaration: EnumDeclSyntax, _ diagnostics: inout [Diagnostic]
+    of declaration: EnumDeclSyntax, _ lines: SourceLines?, _ diagnostics: inout [Diagnostic]
   ) -> [EnumCase] {
     var result: [EnumCase] = []
     for member in declaration.memberBlock.members {
@@ -72,7 +80,7 @@ struct EnumCase {
         result.append(
           EnumCase(
             name: element.name.trimmed, values: values, formerly: attribute.formerly,
-            types: parameters.map { $0.type.trimmedDescription }))
+            types: parameters.map { $0.type.trimmedDescription }, place: lines?.place(of: element)))
       }
     }
     return result

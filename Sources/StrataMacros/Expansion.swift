@@ -62,8 +62,12 @@ extension ModelDeclaration {
   /// The initializer that reads every field.
   func initializer(_ properties: [StoredProperty]) -> String {
     var isConvenience = false
-    if case .object(_, let form) = kind { isConvenience = form.hasImplicitInitializer }
-    let lines = (isConvenience ? ["self.init()"] : []) + reads(properties)
+    var lines = reads(properties)
+    if case .object(_, let form) = kind {
+      isConvenience = form.hasImplicitInitializer
+      let first = SourcePlace.lines([(form.excludesSuperclass ? form.place : nil, ["self.init()"])])
+      lines = isConvenience ? first + lines : lines + superclassInitializer(form)
+    }
     let head =
       "\(access)\(isConvenience ? "convenience " : "")init(fields reader: inout _StrataReader) throws"
     return function(head, of: properties, lines)
@@ -71,25 +75,30 @@ extension ModelDeclaration {
 
   /// The statements that read every field.
   func reads(_ properties: [StoredProperty]) -> [String] {
-    var lines: [String] = []
+    var statements: [(place: SourcePlace?, lines: [String])] = []
     var place = 0
     for property in properties {
       switch property.role {
       case .field:
-        lines += property.read(place, schema: "\(typeName).schema", inInitializer: true)
+        statements.append((property.place, property.read(place, schema: "\(typeName).schema", inInitializer: true)))
         place += 1
-      case .unknownFields: lines.append("\(property.access) = reader.readUnknownFields()")
+      case .unknownFields: statements.append((property.place, ["\(property.access) = reader.readUnknownFields()"]))
       case .apart: break
       }
     }
-    return lines
+    return SourcePlace.lines(statements)
   }
 
   private func encoding(_ properties: [StoredProperty]) -> String {
     let fields = properties.filter { $0.role == .field }
     return function(
       "\(access)func encodeFields(to writer: inout _StrataWriter) throws", of: fields,
-      fields.enumerated().map { $1.write($0) })
+      writes(fields))
+  }
+
+  /// The statements that write every field.
+  func writes(_ fields: [StoredProperty]) -> [String] {
+    SourcePlace.lines(fields.enumerated().map { ($1.place, [$1.write($0)]) })
   }
 
   func unknownFields(_ properties: [StoredProperty]) -> [String] {
@@ -99,7 +108,7 @@ extension ModelDeclaration {
   }
 
   /// Takes over every variable of another object.
-  func adoption(_ properties: [StoredProperty]) -> String {
+  func adoptingFields(_ properties: [StoredProperty]) -> String {
     let variables = properties.filter { $0.role != .apart && !$0.isConstant }
     return function(
       "\(access)func adoptFields(of other: \(typeName))", of: variables,
@@ -141,6 +150,7 @@ extension ModelDeclaration {
   }
 
   func function(_ head: String, _ lines: [String]) -> String {
-    lines.isEmpty ? "\(head) {}" : "\(head) {\n\(lines.joined(separator: "\n").indented(1))\n}"
+    let lines = SourcePlace.ended(lines)
+    return lines.isEmpty ? "\(head) {}" : "\(head) {\n\(lines.joined(separator: "\n").indented(1))\n}"
   }
 }

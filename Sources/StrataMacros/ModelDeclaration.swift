@@ -1,5 +1,6 @@
 import SwiftDiagnostics
 import SwiftSyntax
+import SwiftSyntaxMacros
 
 /// A type with `@Model`, read once: what every part of the expansion needs.
 struct ModelDeclaration {
@@ -22,15 +23,19 @@ struct ModelDeclaration {
 
   /// The model, or `nil` where it cannot be one, and everything that is wrong.
   static func read(
-    _ node: AttributeSyntax, _ declaration: some DeclGroupSyntax, in context: [Syntax]
+    _ node: AttributeSyntax, _ declaration: some DeclGroupSyntax, in expansion: some MacroExpansionContext
   ) -> (model: ModelDeclaration?, diagnostics: [Diagnostic]) {
     var diagnostics: [Diagnostic] = []
-    guard let kind = kind(node, declaration, &diagnostics),
+    let context = expansion.lexicalContext
+    guard let kind = kind(node, declaration, SourceLines(of: declaration, in: expansion), &diagnostics),
       let named = declaration as? any DeclGroupSyntax & NamedDeclSyntax
     else { return (nil, diagnostics) }
     let generic = declaration.asProtocol((any WithGenericParametersSyntax).self)?.genericParameterClause
     for parameter in generic?.parameters ?? [] where parameter.specifier?.tokenKind == .keyword(.each) {
       diagnostics.append(ModelDiagnostic.parameterPack.at(parameter))
+    }
+    for type in (generic?.parameters ?? []).compactMap(\.inheritedType) {
+      if let suppressed = suppressed(type) { diagnostics.append(suppressed) }
     }
     diagnostics += unsuitable(declaration, named.name, context)
     if let isolated = isolation(of: declaration) { diagnostics.append(isolated) }
@@ -58,15 +63,25 @@ struct ModelDeclaration {
       diagnostics.append(ModelDiagnostic.privateInside(name.text.withoutBackticks).at(modifier))
     }
     for inherited in declaration.inheritanceClause?.inheritedTypes ?? [] {
-      if inherited.type.is(SuppressedTypeSyntax.self) {
-        diagnostics.append(ModelDiagnostic.notCopyable.at(inherited.type))
-      }
+      if let suppressed = suppressed(inherited.type) { diagnostics.append(suppressed) }
     }
     return diagnostics
   }
 
+  /// What is wrong where a type does without copies or a lifetime of its own, alone or among others: `Hashable & ~Copyable`.
+  private static func suppressed(_ type: TypeSyntax) -> Diagnostic? {
+    if let composition = type.as(CompositionTypeSyntax.self) {
+      return composition.elements.lazy.compactMap { suppressed($0.type) }.first
+    }
+    guard let type = type.as(SuppressedTypeSyntax.self) else { return nil }
+    return ModelDiagnostic.suppressed(type.type.trimmedDescription).at(type)
+  }
+
   /// Compares the superclass that the attribute names with the one that the class has, which comes first after the colon.
   private static func checkSuperclass(_ given: ExprSyntax, of object: ClassDeclSyntax) -> Diagnostic? {
+    if isExcluded(given) {
+      return object.inheritanceClause == nil ? ModelDiagnostic.noSuperclass(given: given.description).at(given) : nil
+    }
     guard let member = given.as(MemberAccessExprSyntax.self), member.declName.baseName.text == "self",
       let base = member.base?.trimmedDescription
     else { return nil }
@@ -88,6 +103,19 @@ struct ModelDeclaration {
     return nil
   }
 
+  /// What is wrong where the superclass is a model and the attribute does not name it: then nothing has to be added to the class.
+  static func modelAbove(_ declaration: some DeclGroupSyntax, missing protocols: [TypeSyntax]) -> Diagnostic? {
+    guard let object = declaration.as(ClassDeclSyntax.self), !names(protocols).contains("_StrataBaseClass"),
+      let first = object.inheritanceClause?.inheritedTypes.first?.type
+    else { return nil }
+    return ModelDiagnostic.modelAbove(type: object.name.text, superclass: first.trimmedDescription).at(first)
+  }
+
+  /// The names of types without those of modules and types around them.
+  static func names(_ types: [TypeSyntax]) -> [String] {
+    types.map { String($0.trimmedDescription.split(separator: ".").last ?? "") }
+  }
+
   /// A hint for a class that conforms already, as one does whose superclass is a model; `nil` where the class says so itself.
   static func superclassHint(_ declaration: some DeclGroupSyntax) -> Diagnostic? {
     guard let declaration = declaration.as(ClassDeclSyntax.self),
@@ -106,7 +134,32 @@ struct ModelDeclaration {
 
   private static func superclass(_ node: AttributeSyntax) -> ExprSyntax? {
     let argument = FieldAttribute.arguments(of: node).first { $0.label?.text == "superclass" }
-    return argument.flatMap { $0.expression.is(NilLiteralExprSyntax.self) ? nil : $0.expression.trimmed }
+    guard let expression = argument?.expression, !isExcluded(expression) else { return nil }
+    return expression.is(NilLiteralExprSyntax.self) ? nil : expression.trimmed
+  }
+
+  private static func readsItself(_ object: ClassDeclSyntax) -> Bool {
+    object.memberBlock.members.contains { member in
+      guard let parameters = member.decl.as(InitializerDeclSyntax.self)?.signature.parameterClause.parameters,
+        parameters.count == 1, let only = parameters.first, only.firstName.text == "fields"
+      else { return false }
+      return names([only.type]) == ["ArchiveReader"] || only.type.trimmedDescription.hasSuffix(" ArchiveReader")
+    }
+  }
+
+  /// Whether the argument is `.excluded`.
+  private static func isExcluded(_ argument: ExprSyntax) -> Bool {
+    argument.as(MemberAccessExprSyntax.self)?.declName.baseName.text == "excluded"
+  }
+
+  /// What a class inherits from first where only a protocol may stand there; `NSObject` has no properties to lose.
+  private static func protocolOnly(
+    _ object: ClassDeclSyntax, _ given: ExprSyntax?, _ lines: SourceLines?
+  ) -> (type: TypeSyntax, place: SourcePlace?)? {
+    guard given == nil, let first = object.inheritanceClause?.inheritedTypes.first?.type else { return nil }
+    let type = first.as(AttributedTypeSyntax.self)?.baseType.trimmed ?? first.trimmed
+    guard !type.is(SuppressedTypeSyntax.self), names([type]) != ["NSObject"] else { return nil }
+    return (type, lines?.place(of: first))
   }
 
   private static func makeName(
@@ -116,7 +169,8 @@ struct ModelDeclaration {
   }
 
   private static func kind(
-    _ node: AttributeSyntax, _ declaration: some DeclGroupSyntax, _ diagnostics: inout [Diagnostic]
+    _ node: AttributeSyntax, _ declaration: some DeclGroupSyntax, _ lines: SourceLines?,
+    _ diagnostics: inout [Diagnostic]
   ) -> Kind? {
     if let declaration = declaration.as(EnumDeclSyntax.self) {
       if let rawType = rawType(of: declaration) {
@@ -124,7 +178,7 @@ struct ModelDeclaration {
         diagnostics.append(ModelDiagnostic.rawValues(name: name, type: rawType).at(node))
         return nil
       }
-      let cases = EnumCase.cases(of: declaration, &diagnostics)
+      let cases = EnumCase.cases(of: declaration, lines, &diagnostics)
       if cases.isEmpty { diagnostics.append(ModelDiagnostic.noCases.at(declaration.name)) }
       return .enumeration(cases)
     }
@@ -133,13 +187,12 @@ struct ModelDeclaration {
       diagnostics.append(ModelDiagnostic.notAModel.at(node))
       return nil
     }
-    if object == nil, superclass(node) != nil { diagnostics.append(ModelDiagnostic.superclassOfValue.at(node)) }
-    let reader = PropertyReader(declaration.memberBlock.members)
+    let given = FieldAttribute.arguments(of: node).first { $0.label?.text == "superclass" }?.expression
+    if object == nil, given != nil { diagnostics.append(ModelDiagnostic.superclassOfValue.at(node)) }
+    let reader = PropertyReader(declaration.memberBlock.members, lines)
     diagnostics += reader.diagnostics + CodingKeysCheck.diagnostics(declaration.memberBlock.members, reader.properties)
     guard let object else { return .structure(reader.properties) }
-    if let given = FieldAttribute.arguments(of: node).first(where: { $0.label?.text == "superclass" })?.expression,
-      let problem = checkSuperclass(given, of: object)
-    {
+    if let given, let problem = checkSuperclass(given, of: object) {
       diagnostics.append(problem)
     }
     let hasInitializer = declaration.memberBlock.members.contains { $0.decl.is(InitializerDeclSyntax.self) }
@@ -149,7 +202,9 @@ struct ModelDeclaration {
     func has(_ modifier: String) -> Bool { object.modifiers.contains { $0.name.text == modifier } }
     let form = ClassForm(
       hasImplicitInitializer: !hasInitializer && hasValues, isFinal: has("final"), isOpen: has("open"),
-      superclass: superclass(node))
+      superclass: superclass(node), excludesSuperclass: given.map(isExcluded) ?? false,
+      readsItself: readsItself(object), place: lines?.place(of: object.name),
+      protocolOnly: protocolOnly(object, given, lines))
     return .object(reader.properties, form)
   }
 

@@ -30,12 +30,13 @@ enum ModelDiagnostic: DiagnosticMessage, Error {
   case conditionalCase
   case takenName(String)
   case privateInside(String)
-  case notCopyable
+  case suppressed(String)
   case noSuperclass(given: String)
   case otherSuperclass(given: String, found: String)
   case fieldWithoutModel(String)
   case isolated(String)
   case superclass(type: String, superclass: String)
+  case modelAbove(type: String, superclass: String)
   case codingKey(property: String, key: String)
   case noCodingKey(String)
 
@@ -92,7 +93,7 @@ enum ModelDiagnostic: DiagnosticMessage, Error {
     case .takenName(let name): "@Model declares 'static let \(name)' itself; give this another name"
     case .privateInside(let name):
       "'\(name)' is private to the type around it, where the extension that @Model writes does not see it; write fileprivate"
-    case .notCopyable: "a model can be copied; take ~Copyable away"
+    case .suppressed(let name): "models and their generic arguments can be copied and kept; take ~\(name) away"
     case .noSuperclass(let given):
       "the class has no superclass; take 'superclass: \(given)' away, or write it after a colon"
     case .otherSuperclass(let given, let found):
@@ -104,6 +105,9 @@ enum ModelDiagnostic: DiagnosticMessage, Error {
         + "a type of its own that the isolated one holds"
     case .superclass(let type, let superclass):
       "where '\(superclass)' is a model too, '\(type)' takes its fields over with "
+        + "@Model(version: …, superclass: \(superclass).self)"
+    case .modelAbove(let type, let superclass):
+      "the superclass '\(superclass)' is a model, and '\(type)' takes its fields over; write "
         + "@Model(version: …, superclass: \(superclass).self)"
     case .codingKey(let property, let key):
       "CodingKeys count for Codable alone, and '\(property)' is not \(key) in JSON; write @Field(json: \(key)) for that, "

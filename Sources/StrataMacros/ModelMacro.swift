@@ -13,16 +13,23 @@ struct ModelMacro: MemberMacro, ExtensionMacro {
     conformingTo protocols: [TypeSyntax], in context: some MacroExpansionContext
   ) throws -> [DeclSyntax] {
     // The other role reports what is wrong.
-    guard let model = ModelDeclaration.read(node, declaration, in: context.lexicalContext).model else {
+    guard let model = ModelDeclaration.read(node, declaration, in: context).model else {
       return []
+    }
+    if ModelDeclaration.modelAbove(declaration, missing: protocols) != nil {
+      // Without it, the compiler would ask for it.
+      return [
+        DeclSyntax(unparsed: "\(model.access)required init(fields reader: inout _StrataReader) throws { fatalError() }")
+      ]
     }
     var members = [model.schema]
     if case .object(let properties, let form) = model.kind {
       if form.isInHierarchy {
         members = model.hierarchyMembers(properties, form)
       } else {
-        if !form.hasImplicitInitializer { members.append(model.initializer(properties)) }
-        members.append(model.adoption(properties))
+        members = model.rootCheck(form) + members
+        if !form.hasImplicitInitializer, !form.readsItself { members.append(model.initializer(properties)) }
+        members.append(model.adoptingFields(properties))
         members.append(
           model.settingOne(
             properties.filter { $0.role == .field }, head: model.access,
@@ -37,13 +44,19 @@ struct ModelMacro: MemberMacro, ExtensionMacro {
     providingExtensionsOf type: some TypeSyntaxProtocol, conformingTo protocols: [TypeSyntax],
     in context: some MacroExpansionContext
   ) throws -> [ExtensionDeclSyntax] {
-    let (model, diagnostics) = ModelDeclaration.read(node, declaration, in: context.lexicalContext)
+    let (model, diagnostics) = ModelDeclaration.read(node, declaration, in: context)
     diagnostics.forEach(context.diagnose)
+    if let problem = ModelDeclaration.modelAbove(declaration, missing: protocols) {
+      context.diagnose(problem)
+      return []
+    }
     guard let model else { return [] }
-    let isMissing = protocols.contains { $0.trimmedDescription.split(separator: ".").last ?? "" == "VersionedModel" }
+    let isMissing = ModelDeclaration.names(protocols).contains("VersionedModel")
     if !isMissing, let hint = ModelDeclaration.superclassHint(declaration) { context.diagnose(hint) }
-    let conformance = isMissing ? ": _StrataModel" : ""
-    var expansion = try ExtensionDeclSyntax("nonisolated extension \(type.trimmed)\(raw: conformance) {}")
+    var conformances = isMissing ? ["_StrataModel"] : []
+    if case .object(_, let form) = model.kind, !form.isFinal { conformances.append("_StrataBaseClass") }
+    let list = conformances.isEmpty ? "" : ": \(conformances.joined(separator: ", "))"
+    var expansion = try ExtensionDeclSyntax("nonisolated extension \(type.trimmed)\(raw: list) {}")
     let members = model.extensionMembers.map { $0.indented(1) }.joined(separator: "\n\n")
     if !members.isEmpty {
       expansion.memberBlock.members = [MemberBlockItemSyntax(decl: DeclSyntax(unparsed: "\n\(members)\n"))]
@@ -60,7 +73,7 @@ struct SubmodelMacro: MemberMacro {
     of node: AttributeSyntax, providingMembersOf declaration: some DeclGroupSyntax,
     conformingTo protocols: [TypeSyntax], in context: some MacroExpansionContext
   ) throws -> [DeclSyntax] {
-    let (model, diagnostics) = ModelDeclaration.read(node, declaration, in: context.lexicalContext)
+    let (model, diagnostics) = ModelDeclaration.read(node, declaration, in: context)
     diagnostics.forEach(context.diagnose)
     guard let model, case .object(let properties, let form) = model.kind else { return [] }
     return model.hierarchyMembers(properties, form).map { DeclSyntax(unparsed: $0) }

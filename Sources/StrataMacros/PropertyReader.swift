@@ -6,13 +6,13 @@ struct PropertyReader {
   private(set) var properties: [StoredProperty] = []
   private(set) var diagnostics: [Diagnostic] = []
 
-  init(_ members: MemberBlockItemListSyntax) {
+  init(_ members: MemberBlockItemListSyntax, _ lines: SourceLines?) {
     for member in members {
       if let condition = member.decl.as(IfConfigDeclSyntax.self) { checkCondition(condition) }
       guard let variable = member.decl.as(VariableDeclSyntax.self) else { continue }
       checkName(variable)
       // What overrides only observes a property of the superclass.
-      if !variable.isStatic, !variable.hasModifier("override") { read(variable) }
+      if !variable.isStatic, !variable.hasModifier("override") { read(variable, lines) }
     }
     let unknown = properties.filter { $0.role == .unknownFields }
     if unknown.count > 1, let last = unknown.last {
@@ -41,7 +41,7 @@ struct PropertyReader {
     }
   }
 
-  private mutating func read(_ variable: VariableDeclSyntax) {
+  private mutating func read(_ variable: VariableDeclSyntax, _ lines: SourceLines?) {
     let stored = variable.bindings.filter(\.isStored)
     guard !stored.isEmpty else { return }
     let attribute = FieldAttribute(variable.attributes, &diagnostics)
@@ -63,7 +63,7 @@ struct PropertyReader {
         continue
       }
       do throws(Problem) {
-        read.append(try property(variable, binding, name, type, attribute))
+        read.append(try property(variable, binding, name, type, attribute, lines?.place(of: name)))
       } catch { diagnostics.append(error.diagnostic.at(binding.pattern)) }
     }
     properties += read.reversed()
@@ -73,7 +73,7 @@ struct PropertyReader {
 
   private func property(
     _ variable: VariableDeclSyntax, _ binding: PatternBindingSyntax, _ name: TokenSyntax, _ type: TypeSyntax?,
-    _ attribute: FieldAttribute
+    _ attribute: FieldAttribute, _ place: SourcePlace?
   ) throws(Problem) -> StoredProperty {
     let initialValue = binding.initializer?.value.trimmed
     func make(_ role: StoredProperty.Role) -> StoredProperty {
@@ -82,7 +82,7 @@ struct PropertyReader {
         isLazy: variable.hasModifier("lazy"), isWeak: variable.hasModifier("weak"), hasWrapper: variable.hasWrapper,
         isDeprecated: variable.isDeprecated,
         attribute: attribute,
-        role: role)
+        role: role, place: place)
     }
     func problem(_ diagnostic: ModelDiagnostic) -> Problem { Problem(diagnostic: diagnostic) }
     let key = name.text.withoutBackticks

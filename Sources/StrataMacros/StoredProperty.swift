@@ -23,6 +23,7 @@ struct StoredProperty {
   let isDeprecated: Bool
   let attribute: FieldAttribute
   let role: Role
+  let place: SourcePlace?
 
   /// Whether archives only hold the reference where something else in them holds its object.
   var isConditional: Bool { attribute.isConditional || isWeak && !attribute.hasArchive }

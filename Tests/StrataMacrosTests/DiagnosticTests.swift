@@ -1,6 +1,7 @@
 import SwiftDiagnostics
 import SwiftParser
 import SwiftSyntax
+import SwiftSyntaxBuilder
 import SwiftSyntaxMacroExpansion
 import SwiftSyntaxMacros
 import Testing
@@ -167,7 +168,12 @@ struct Mistake: Sendable {
   }
 
   @Test func subclassesAreToldOfTheirSuperclass() {
-    let conforming = ["Model": MacroSpec(type: ModelMacro.self, conformances: [])]
+    let below = ["Model": MacroSpec(type: ModelMacro.self, conformances: [])]
+    let missing =
+      "the superclass 'Animal' is a model, and 'Dog' takes its fields over; write @Model(version: …, superclass: Animal.self)"
+    #expect(diagnostics("@Model(version: 1)\nfinal class Dog: Animal {}", below) == ["2:18 \(missing)"])
+    // A superclass that is a model by hand.
+    let conforming = ["Model": MacroSpec(type: ModelMacro.self, conformances: ["_StrataBaseClass"])]
     let message =
       "where 'Animal' is a model too, 'Dog' takes its fields over with @Model(version: …, superclass: Animal.self)"
     #expect(diagnostics("@Model(version: 1)\nfinal class Dog: Animal {}", conforming) == ["2:18 \(message)"])

@@ -10,20 +10,22 @@ import Testing
 let subclassSpecs: [String: MacroSpec] = ["Model": MacroSpec(type: SubmodelMacro.self)]
 
 let specs: [String: MacroSpec] = [
-  "Model": MacroSpec(type: ModelMacro.self, conformances: ["VersionedModel"]),
+  "Model": MacroSpec(type: ModelMacro.self, conformances: ["VersionedModel", "_StrataBaseClass"]),
   "Field": MacroSpec(type: FieldMacro.self),
 ]
 
 /// Expects that the macros make this of the source, and say this about it.
 ///
 /// Failures are collected, since the macro library's own assertion is silent outside XCTest.
+///
+/// - Parameter fileName: the file of the source; without one, its lines are not known and not part of what is made.
 func failures(
   _ source: String, _ expansion: String, _ diagnostics: [DiagnosticSpec] = [],
-  _ specs: [String: MacroSpec] = specs
+  _ specs: [String: MacroSpec] = specs, fileName: String = ""
 ) -> [TestFailureSpec] {
   var failures: [TestFailureSpec] = []
   assertMacroExpansion(
-    source, expandedSource: expansion, diagnostics: diagnostics, macroSpecs: specs,
+    source, expandedSource: expansion, diagnostics: diagnostics, macroSpecs: specs, testFileName: fileName,
     indentationWidth: .spaces(2),
     failureHandler: { failures.append($0) })
   return failures
@@ -31,9 +33,10 @@ func failures(
 
 func expectExpansion(
   _ source: String, _ expansion: String, _ diagnostics: [DiagnosticSpec] = [],
-  specs: [String: MacroSpec] = specs, sourceLocation: Testing.SourceLocation = #_sourceLocation
+  specs: [String: MacroSpec] = specs, fileName: String = "",
+  sourceLocation: Testing.SourceLocation = #_sourceLocation
 ) {
-  for failure in failures(source, expansion, diagnostics, specs) {
+  for failure in failures(source, expansion, diagnostics, specs, fileName: fileName) {
     Issue.record(Comment(rawValue: failure.message), sourceLocation: sourceLocation)
   }
 }

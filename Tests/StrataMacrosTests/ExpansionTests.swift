@@ -51,6 +51,56 @@ import Testing
       """#)
   }
 
+  /// What the compiler says about a property is shown at it. Lines that follow each other need not be counted again.
+  @Test func linesOfProperties() {
+    expectExpansion(
+      #"""
+      @Model(version: 1)
+      struct Note {
+        var text: String
+        var count: Int
+
+        @Field(archive: .excluded)
+        var tags = [1]
+      }
+      """#,
+      #"""
+      struct Note {
+        var text: String
+        var count: Int
+        var tags = [1]
+
+        static let schema = _StrataSchema(
+          Note.self, name: "Note", version: 1,
+          fields: [
+            _StrataField("text", String.self),
+            _StrataField("count", Int.self),
+            _StrataField("tags", archive: .excluded, default: { let value = [1]; return value }),
+          ])
+      }
+
+      nonisolated extension Note: _StrataModel {
+        init(fields reader: inout _StrataReader) throws {
+          #sourceLocation(file: "Note.swift", line: 3)
+          self.text = try reader.field(0)
+          self.count = try reader.field(1)
+          #sourceLocation(file: "Note.swift", line: 7)
+          let default2 = self.tags; self.tags = try reader.excludedField(2, default: default2)
+          #sourceLocation()
+        }
+
+        func encodeFields(to writer: inout _StrataWriter) throws {
+          #sourceLocation(file: "Note.swift", line: 3)
+          try writer.field(0, self.text)
+          try writer.field(1, self.count)
+          #sourceLocation(file: "Note.swift", line: 7)
+          try writer.excludedField(2, self.tags)
+          #sourceLocation()
+        }
+      }
+      """#, fileName: "Note.swift")
+  }
+
   @Test func structure() {
     expectExpansion(
       #"""
@@ -356,8 +406,51 @@ import Testing
         }
       }
 
-      nonisolated extension Animal: _StrataModel {}
+      nonisolated extension Animal: _StrataModel, _StrataBaseClass {}
       """#)
+  }
+
+  /// Where the superclass is no model, the compiler says so about the first declaration; no place is known here.
+  @Test func superclassThatIsNoModel() {
+    let check =
+      "private static func _rootOfJob<_StrataRoot: Base & _Strata.`any superclass that is no model; write @Model(version: …, "
+      + "superclass: .excluded) to leave its properties out`>(_: _StrataRoot.Type) {}"
+    func expansion(_ check: String, _ initializer: String) -> String {
+      """
+      final class Job: Base {
+        let id: Int
+
+      \(check)  static let schema = _StrataSchema(
+          Job.self, name: "Job", version: 1,
+          fields: [
+            _StrataField("id", Int.self, isConstant: true),
+          ])
+
+        init(fields reader: inout _StrataReader) throws {
+          self.id = try reader.field(0)\(initializer)
+        }
+
+        func adoptFields(of other: Job) {}
+
+        func readField(_ place: Int, from reader: inout _StrataReader) throws {
+          switch place {
+          default:
+            throw reader.constantInCycle(place)
+          }
+        }
+      }
+
+      nonisolated extension Job: _StrataModel {
+        func encodeFields(to writer: inout _StrataWriter) throws {
+          try writer.field(0, self.id)
+        }
+      }
+      """
+    }
+    expectExpansion("@Model(version: 1)\nfinal class Job: Base {\n  let id: Int\n}", expansion("  \(check)\n\n", ""))
+    expectExpansion(
+      "@Model(version: 1, superclass: .excluded)\nfinal class Job: Base {\n  let id: Int\n}",
+      expansion("", "\n    super.init()"))
   }
 
   @Test func subclass() {

@@ -18,9 +18,9 @@ private struct Secretive: Equatable {
 struct Declared: VersionedModel, Equatable { var x: Int }
 
 class Base { var base = 1 }
-@Model(version: 1)
+@Model(version: 1, superclass: .excluded)
 final class Derived: Base { var x: Int = 3 }
-@Model(version: 1)
+@Model(version: 1, superclass: .excluded)
 final class Derived2: Base { var x: Int; init(x: Int) { self.x = x } }
 
 @Model(version: 1)
@@ -60,6 +60,10 @@ enum Either<L: Archivable, R: Codable> { case left(L), right(R) }
   @Test func classes() throws {
     #expect(try archived(Derived()).x == 3)
     #expect(try archived(Derived2(x: 4)).x == 4)
+    // What the superclass has is left out, as the attribute says.
+    let derived = Derived(); derived.base = 5; derived.x = 6
+    #expect(try archived(derived).base == 1)
+    #expect(try derived.dictionaryValue.keys.sorted() == ["x"])
     let n = GenericNode(value: 1); n.next = GenericNode(value: 2)
     #expect(try archived(n).next?.value == 2)
   }

@@ -83,7 +83,7 @@ extension ArchiveReader {
   @available(
     *, unavailable,
     message:
-      "archives hold no values of this type; make it Codable or a model, or leave it out with @Field(storage: .none)"
+      "archives hold no values of this type; make it @Model or Codable, or leave it out with @Field(storage: .none)"
   )
   @_disfavoredOverload
   public mutating func field<T>(_ place: Int, _ type: T.Type = T.self) throws -> T { try Self.absent() }
@@ -92,7 +92,7 @@ extension ArchiveReader {
   @available(
     *, unavailable,
     message:
-      "archives hold no values of this type; make it Codable or a model, or leave it out with @Field(storage: .none)"
+      "archives hold no values of this type; make it @Model or Codable, or leave it out with @Field(storage: .none)"
   )
   @_disfavoredOverload
   public mutating func field<T>(
@@ -103,12 +103,45 @@ extension ArchiveReader {
   @available(
     *, unavailable,
     message:
-      "archives hold no values of this type; make it Codable or a model, or leave it out with @Field(storage: .none)"
+      "archives hold no values of this type; make it @Model or Codable, or leave it out with @Field(storage: .none)"
   )
   @_disfavoredOverload
   public mutating func excludedField<T>(
     _ place: Int, default makeDefault: @autoclosure () throws -> T
   ) throws -> T { try makeDefault() }
+
+  /// Says what to do about a dictionary whose values are archived and whose keys are only `Codable`.
+  @available(
+    *, unavailable,
+    message:
+      "archives hold the values of this dictionary, and not its keys; make the type of the keys Archivable (enum Key: String, Archivable)"
+  )
+  @_disfavoredOverload
+  public mutating func field<Key, Value: Archivable>(
+    _ place: Int, _ type: [Key: Value].Type = [Key: Value].self
+  ) throws -> [Key: Value] { try Self.absent() }
+
+  /// Says what to do about a dictionary whose values are archived and whose keys are only `Codable`.
+  @available(
+    *, unavailable,
+    message:
+      "archives hold the values of this dictionary, and not its keys; make the type of the keys Archivable (enum Key: String, Archivable)"
+  )
+  @_disfavoredOverload
+  public mutating func field<Key, Value: Archivable>(
+    _ place: Int, default makeDefault: @autoclosure () throws -> [Key: Value], unknown: UnknownCasePolicy = .fail
+  ) throws -> [Key: Value] { try makeDefault() }
+
+  /// Says what to do about a dictionary whose values are archived and whose keys are only `Codable`.
+  @available(
+    *, unavailable,
+    message:
+      "archives hold the values of this dictionary, and not its keys; make the type of the keys Archivable (enum Key: String, Archivable)"
+  )
+  @_disfavoredOverload
+  public mutating func field<Key, Value: Archivable>(
+    _ place: Int, _ type: [Key: Value]?.Type = [Key: Value]?.self
+  ) throws -> [Key: Value]? { nil }
 
   /// The keys that the model does not declare.
   public func readUnknownFields() -> UnknownFields { unknownFields }

@@ -39,7 +39,7 @@ extension ArchiveWriter {
   @available(
     *, unavailable,
     message:
-      "archives hold no values of this type; make it Codable or a model, or leave it out with @Field(storage: .none)"
+      "archives hold no values of this type; make it @Model or Codable, or leave it out with @Field(storage: .none)"
   )
   @_disfavoredOverload
   public mutating func field<T>(_ place: Int, _ value: T) throws { fail(place) }
@@ -48,10 +48,28 @@ extension ArchiveWriter {
   @available(
     *, unavailable,
     message:
-      "archives hold no values of this type; make it Codable or a model, or leave it out with @Field(storage: .none)"
+      "archives hold no values of this type; make it @Model or Codable, or leave it out with @Field(storage: .none)"
   )
   @_disfavoredOverload
   public mutating func excludedField<T>(_ place: Int, _ value: T) throws { fail(place) }
+
+  /// Says what to do about a dictionary whose values are archived and whose keys are only `Codable`.
+  @available(
+    *, unavailable,
+    message:
+      "archives hold the values of this dictionary, and not its keys; make the type of the keys Archivable (enum Key: String, Archivable)"
+  )
+  @_disfavoredOverload
+  public mutating func field<Key, Value: Archivable>(_ place: Int, _ value: [Key: Value]) throws { fail(place) }
+
+  /// Says what to do about a dictionary whose values are archived and whose keys are only `Codable`.
+  @available(
+    *, unavailable,
+    message:
+      "archives hold the values of this dictionary, and not its keys; make the type of the keys Archivable (enum Key: String, Archivable)"
+  )
+  @_disfavoredOverload
+  public mutating func field<Key, Value: Archivable>(_ place: Int, _ value: [Key: Value]?) throws { fail(place) }
 
   @usableFromInline
   var writesExcludedFields: Bool { includesExcluded }

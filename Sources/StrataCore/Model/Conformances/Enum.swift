@@ -33,8 +33,7 @@ public struct CasePayload {
   /// Says what to do about an associated value whose type archives cannot hold.
   @available(
     *, unavailable,
-    message:
-      "archives hold no values of this type; make it Codable or a model, or write a type of your own for the case"
+    message: "archives hold no values of this type; make it @Model or Codable, or write a type of your own for the case"
   )
   @_disfavoredOverload
   public func value<T>(_ label: String, _ type: T.Type = T.self) throws -> T { try ArchiveReader.absent() }
@@ -118,8 +117,7 @@ extension ArchiveWriter {
   /// Says what to do about an associated value whose type archives cannot hold.
   @available(
     *, unavailable,
-    message:
-      "archives hold no values of this type; make it Codable or a model, or write a type of your own for the case"
+    message: "archives hold no values of this type; make it @Model or Codable, or write a type of your own for the case"
   )
   @_disfavoredOverload
   public mutating func payload<T>(_ label: String, _ value: T) throws {}

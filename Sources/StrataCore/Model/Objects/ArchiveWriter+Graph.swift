@@ -96,6 +96,15 @@ extension ArchiveWriter {
     if skipsConditionalFields { writeNull() } else { try field(place, value) }
   }
 
+  /// Says what to do about a weak property whose objects archives cannot refer to.
+  @available(
+    *, unavailable,
+    message:
+      "archives refer to objects of models alone, and this is a weak or conditional reference to another; make that @Model, or leave it out with @Field(storage: .none)"
+  )
+  @_disfavoredOverload
+  public mutating func conditionalField<T>(_ place: Int, _ value: T) throws { fail(place) }
+
   @usableFromInline
   var skipsConditionalFields: Bool {
     switch objects {

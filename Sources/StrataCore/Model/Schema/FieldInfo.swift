@@ -9,6 +9,12 @@ public enum ArchiveBehavior: String, Sendable, Hashable {
   case excluded
 }
 
+/// What becomes of the properties of a superclass that is no model.
+public enum SuperclassBehavior: String, Sendable, Hashable {
+  /// Never written, and left alone by merging.
+  case excluded
+}
+
 /// What part a field takes in what an object is, besides being archived.
 public enum StorageBehavior: String, Sendable, Hashable {
   /// The field counts everywhere.

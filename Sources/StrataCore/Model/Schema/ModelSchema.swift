@@ -130,6 +130,7 @@ public final class ModelSchema: Sendable {
     self.type = type
     problem =
       Self.problem(name, version, fields, cases)
+      ?? superclass.flatMap { Self.problem(ofSuperclass: $0, typeName: name) }
       ?? Self.problem(ofInherited: migration, superclasses.first, typeName: name)
       ?? self.migration?.problem(upTo: version, typeName: name)
   }
@@ -155,6 +156,15 @@ public final class ModelSchema: Sendable {
     _ type: (some VersionedModel).Type
   ) -> @Sendable (ModelRecord, DecodingContext) throws -> ModelRecord {
     { try type.make(from: $0, in: $1).record() }
+  }
+
+  /// A class between two models would lose its properties.
+  private static func problem(ofSuperclass superclass: any VersionedModel.Type, typeName: String) -> ArchiveError? {
+    guard superclass.schema.typeIdentity != ObjectIdentifier(superclass) else { return nil }
+    return ArchiveError(
+      .invalidSchema,
+      "the superclass \(superclass) inherits its description from \(superclass.schema.name) and has none of its own; give it "
+        + "@Model(version:superclass:), or a schema", typeName: typeName)
   }
 
   private static func problem(
