@@ -84,7 +84,8 @@ extension JSONHierarchy {
   static func check(
     _ own: any VersionedModel.Type, as declared: any VersionedModel.Type, isInside: Bool
   ) throws(ArchiveError) {
-    guard own != declared else { return }
+    // A class without a description of its own is refused where its fields are written.
+    guard own != declared, own.schema.typeIdentity == ObjectIdentifier(own) else { return }
     let (name, superclass) = (own.schema.name, declared.schema.name)
     guard let hierarchy = try declared.schema.jsonHierarchy() else {
       guard isInside else { return }

@@ -22,6 +22,7 @@ package final class FieldParts {
   /// Whether it is whole models, which have something to say about each of their fields.
   package let isWhole: Bool
   private let referenced = ReferencedObjects()
+  private let graph = MergeGraph()
   private let reader: PartReader
   private var objects: [ArchiveValue] = []
   private var types: [String: any VersionedModel.Type] = [:]
@@ -70,7 +71,7 @@ package final class FieldParts {
       objects = graph.objects
       root = graph.root
     }
-    reader = PartReader(MergeGraph(), context, omitsUnknownCases: true)
+    reader = PartReader(graph, context, omitsUnknownCases: true)
     self.root = root
   }
 

@@ -3,7 +3,8 @@
 /// Records of the result may lack keys; what they have is what a model of the type would archive. Objects of classes
 /// become parts of the graph, so that each can be matched with the one that it corresponds to.
 final class PartReader {
-  private let graph: MergeGraph
+  /// Where objects are added. Whoever made the reader has it: what it is told to do later keeps the reader.
+  private unowned let graph: MergeGraph
   let context: DecodingContext
   /// Objects of an archive's graph, or of what a model remembers, and the parts that were made of them.
   private var objects: [ArchiveValue] = []
