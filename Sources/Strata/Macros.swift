@@ -29,6 +29,7 @@
 ///
 /// A generic model has one registered name for each set of arguments: `Box<Int>`. A constraint to `Archivable`
 /// gives registered names of models inside, any other the names of the Swift types.
+/// A model in an extension of a generic type has the arguments in its name as well, `Box<Int>.Item`, by the names of the Swift types.
 ///
 /// On an enum each case is archived by name, with its associated values under their labels, or `_0`, `_1` where they
 /// have none. An enum with raw values needs no macro: `enum State: String, Archivable`.

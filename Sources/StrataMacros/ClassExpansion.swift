@@ -69,7 +69,7 @@ extension ModelDeclaration {
 
   private func schemaStorage(_ properties: [StoredProperty]) -> String {
     let call = schemaCall(fieldLines(properties, inClass: true))
-    guard name.isGeneric else { return "private static let \(storageName) = \(call)" }
+    guard name.mayBeGeneric else { return "private static let \(storageName) = \(call)" }
     return """
       private static var \(storageName): _StrataSchema {
         _StrataSchema.cached(\(typeName).self) {

@@ -12,7 +12,7 @@ extension ModelDeclaration {
     case .enumeration(let cases): lines = ["cases: ["] + cases.map { "  \($0.info)," } + ["])"]
     }
     let call = schemaCall(lines)
-    guard name.isGeneric else { return "\(access)static let schema = \(call)" }
+    guard name.mayBeGeneric else { return "\(access)static let schema = \(call)" }
     return """
       \(access)static var schema: _StrataSchema {
         _StrataSchema.cached(\(typeName).self) {
@@ -39,7 +39,7 @@ extension ModelDeclaration {
 
   func fieldLines(_ properties: [StoredProperty], inClass: Bool) -> [String] {
     let fields = properties.filter { $0.role == .field }.map {
-      "  \($0.info(inClass: inClass, inGeneric: name.isGeneric)),"
+      "  \($0.info(inClass: inClass, inGeneric: name.mayBeGeneric)),"
     }
     let keeps = properties.contains { $0.role == .unknownFields } ? ", keepsUnknownFields: true" : ""
     return fields.isEmpty ? ["fields: []\(keeps))"] : ["fields: ["] + fields + ["]\(keeps))"]

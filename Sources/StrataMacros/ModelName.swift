@@ -9,6 +9,8 @@ struct ModelName {
   /// The name that a generic model had when types inside others stood in it by their own names alone; `nil` without parameters.
   let formerExpression: String?
   let isGeneric: Bool
+  /// Whether the model is generic or may be: an extension does not say whether what it extends is.
+  let mayBeGeneric: Bool
 
   init(_ declaration: some DeclGroupSyntax & NamedDeclSyntax, _ explicit: ExprSyntax?, in context: [Syntax]) {
     var parts = context.reversed().compactMap(Self.part)
@@ -21,7 +23,12 @@ struct ModelName {
       if let text { return "\"\(text)\(Self.list(parts.flatMap(\.arguments), argument))\"" }
       return "\"\(parts.map { $0.name + Self.list($0.arguments, argument) }.joined(separator: "."))\""
     }
-    self.expression = isGeneric ? expression(\.text) : explicit?.description ?? expression(\.text)
+    let isInExtension = context.contains { $0.is(ExtensionDeclSyntax.self) }
+    mayBeGeneric = isGeneric || isInExtension
+    let plain = isGeneric ? expression(\.text) : explicit?.description ?? expression(\.text)
+    self.expression =
+      isInExtension && !isGeneric
+      ? "_StrataSchema.name(\(declaration.name.text).self, \(plain), isGiven: \(explicit != nil))" : plain
     formerExpression = isGeneric ? expression(\.former) : nil
   }
 

@@ -28,7 +28,7 @@ private struct Stray: Shape { var area = 0.0 }
 
 private class IceCream { var flavor: String { "plain" } }
 
-@Model(version: 1)
+@Model(version: 1, superclass: .excluded)
 private final class Chocolate: IceCream {
   @Field(json: .path("chocolate_bitterness", .digits)) var bitterness: Int
   override var flavor: String { "chocolate" }

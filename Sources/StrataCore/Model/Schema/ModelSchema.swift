@@ -297,19 +297,11 @@ public final class ModelSchema: Sendable {
     return value
   }
 
-  /// The schema of a generic model, made once for each set of its arguments.
+  /// The schema of a generic model, made once for each set of its arguments, or of one in an extension of what may be generic.
   ///
   /// Generic types have no stored static properties, so theirs are kept here.
   public static func cached<M>(_ type: M.Type, _ make: () -> ModelSchema) -> ModelSchema {
     let identity = ObjectIdentifier(type)
-    if let known = genericSchemas.withLock({ $0[identity] }) { return known }
-    let schema = make()
-    return genericSchemas.withLock { schemas in
-      if let known = schemas[identity] { return known }
-      schemas[identity] = schema
-      return schema
-    }
+    return SchemaCache.schema(of: identity) ?? SchemaCache.insert(make(), of: identity)
   }
-
-  private static let genericSchemas = Mutex<[ObjectIdentifier: ModelSchema]>([:])
 }

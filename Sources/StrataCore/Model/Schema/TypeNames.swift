@@ -11,6 +11,15 @@ extension ModelSchema {
     // A type beside no other keeps the name that it always had.
     return qualified.prefix { $0 != "<" }.contains(".") || qualified.contains("<") ? qualified : plain
   }
+
+  /// The name of a model in an extension, which does not say whether what it extends is generic: where it is, the arguments are part of
+  /// the name, `Box<Int>.Item`, or follow the name that the model was given.
+  public static func name<T>(_ type: T.Type, _ name: String, isGiven: Bool) -> String {
+    var reader = QualifiedName(String(reflecting: type))
+    let qualified = reader.withoutModules()
+    guard let first = qualified.firstIndex(of: "<"), let last = qualified.lastIndex(of: ">") else { return name }
+    return isGiven ? name + qualified[first...last] : qualified
+  }
 }
 
 /// A name as `String(reflecting:)` gives it: `Module.Space.Box<Module.Space.Item>`, `Module.(Item in _0123)` for what is private, and
@@ -25,12 +34,16 @@ private struct QualifiedName {
     var name = ""
     var parts: [String] = []
     func flush() {
-      name += (parts.count > 1 ? parts.dropFirst() : parts[...]).joined(separator: ".")
+      // What follows generic arguments is inside the type that has them.
+      let isFirst = !name.hasSuffix(">.")
+      name += (isFirst && parts.count > 1 ? parts.dropFirst() : parts[...]).joined(separator: ".")
       parts = []
     }
     while place < text.count {
       switch text[place] {
-      case ".": place += 1
+      case ".":
+        if parts.isEmpty, name.hasSuffix(">") { name.append(".") }
+        place += 1
       case "(" where !parts.isEmpty:
         if let part = context() { parts.append(part) }
       case let character where character.isLetter || character.isNumber || character == "_" || character == "`":
