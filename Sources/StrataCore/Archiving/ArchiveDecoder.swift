@@ -104,7 +104,7 @@ public struct ArchiveDecoder: Sendable {
     guard end == bytes.byteCount else {
       throw ArchiveError.damaged("\(bytes.byteCount - end) bytes follow the end of the archive", at: end)
     }
-    return try body(stamp, inflated.span.bytes)
+    return try body(stamp, inflated.bytes)
   }
 
   func decodeModels<T: Archivable>(
