@@ -44,7 +44,8 @@ let package = Package(
     flyingFox,
   ],
   targets: [
-    .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+    // Without pkgConfig, which would add paths of the machine to builds for simulators; the module map links the library.
+    .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
     .target(name: "StrataCore", dependencies: ["CZlib"], swiftSettings: features + lifetimes),
     .target(name: "StrataLegacy", dependencies: ["StrataCore"], swiftSettings: features + lifetimes),
     .target(

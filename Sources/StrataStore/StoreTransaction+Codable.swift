@@ -61,7 +61,7 @@ extension KeyedContent {
   func decode<T: Decodable>(codable type: T.Type, _ options: StoreOptions) throws -> T {
     try inRow {
       try options.decoder.decodeRow(
-        codable: T.self, from: content.bytes.span.bytes, definitions: content.definition.records,
+        codable: T.self, from: content.bytes.bytes, definitions: content.definition.records,
         contents: content.contents)
     }
   }

@@ -192,7 +192,7 @@ struct KeyedContent: Sendable {
   func decode<T: Archivable>(_ type: T.Type, _ options: StoreOptions, _ report: inout DecodingReport) throws -> T {
     try inRow {
       try options.decoder.decodeRow(
-        T.self, from: content.bytes.span.bytes, definitions: content.definition.records, contents: content.contents,
+        T.self, from: content.bytes.bytes, definitions: content.definition.records, contents: content.contents,
         report: &report)
     }
   }
@@ -200,7 +200,7 @@ struct KeyedContent: Sendable {
   func value(_ options: StoreOptions) throws -> ArchiveValue {
     try inRow {
       try options.decoder.decodeRowValue(
-        from: content.bytes.span.bytes, definitions: content.definition.records, contents: content.contents)
+        from: content.bytes.bytes, definitions: content.definition.records, contents: content.contents)
     }
   }
 
@@ -211,7 +211,7 @@ struct KeyedContent: Sendable {
     do { row = try options.encoder.encodeRow(value, shapes: []) } catch { throw StoreError.ofSaving(error, key: key) }
     return try inRow {
       try options.decoder.decodeRowValue(
-        from: row.bytes.span.bytes, definitions: ArchiveReader.definitions(of: row.parts.shapes),
+        from: row.bytes.bytes, definitions: ArchiveReader.definitions(of: row.parts.shapes),
         contents: RowContents(row.parts.contents))
     }
   }

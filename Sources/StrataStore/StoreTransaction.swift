@@ -109,7 +109,7 @@ public final class StoreTransaction {
   /// The definition with a content, which is made where there is none.
   func definition(with content: Definition.Content) throws -> Definition {
     let bytes = try content.bytes()
-    let hash = Data(SHA256.digest(of: bytes.span.bytes))
+    let hash = Data(SHA256.digest(of: bytes.bytes))
     if let id = try Int64.fetchOne(
       statement("SELECT id FROM \(tables.definitions) WHERE hash = ?"), arguments: [hash])
     {

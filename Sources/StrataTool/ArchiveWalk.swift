@@ -61,7 +61,7 @@ struct ArchiveWalk {
   ) throws -> [ArchiveValue] {
     guard stamp.kind != .end else { return [] }
     context.budget.begin(fileSize: size)
-    var reader = ArchiveReader(bytes.span.bytes, context: context)
+    var reader = ArchiveReader(bytes.bytes, context: context)
     try reader.beginBody()
     let values = stamp.kind == .member ? try reader.readRootValues() : [try reader.readValue()]
     try reader.endBody()

@@ -67,7 +67,7 @@ struct RowDeltaTests {
   @Test("Digests are those of FIPS 180-4")
   func digests() {
     func hex(_ text: String) -> String {
-      SHA256.digest(of: Array(text.utf8).span.bytes).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }
+      SHA256.digest(of: Array(text.utf8).bytes).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }
         .joined()
     }
     #expect(hex("") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")

@@ -105,7 +105,7 @@ public struct ArchiveDecoder: Sendable {
     guard end == bytes.byteCount else {
       throw ArchiveError.damaged("\(bytes.byteCount - end) bytes follow the end of the archive", at: end)
     }
-    do { return try body(stamp, inflated.span.bytes) } catch let error as ArchiveError {
+    do { return try body(stamp, inflated.bytes) } catch let error as ArchiveError {
       guard let name, error.codingPath.isEmpty else { throw error }
       throw error.naming(stamp, expected: name)
     }

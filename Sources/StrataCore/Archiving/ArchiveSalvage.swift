@@ -54,7 +54,7 @@ public enum ArchiveSalvage {
       let member = try members.next { stamp, body, size -> (stamp: Stamp, body: [UInt8], size: Int, count: Int) in
         guard stamp.kind == .member else { return (stamp, [], 0, 0) }
         context.budget.begin(fileSize: size)
-        var reader = ArchiveReader(body.span.bytes, context: context)
+        var reader = ArchiveReader(body.bytes, context: context)
         try reader.beginBody()
         let values = try reader.readRootValues()
         try reader.endBody()
@@ -67,7 +67,7 @@ public enum ArchiveSalvage {
       var stamp = member.stamp
       stamp.sequenceNumber = number
       var bytes: [UInt8] = []
-      try Gzip.appendMember(body: member.body.span.bytes, stamp: stamp, minimumSize: member.size, to: &bytes)
+      try Gzip.appendMember(body: member.body.bytes, stamp: stamp, minimumSize: member.size, to: &bytes)
       try file.write(bytes)
       number += 1
       total = (total.count + stamp.count, total.plainSize + stamp.plainSize)
@@ -91,7 +91,7 @@ public enum ArchiveSalvage {
     do {
       guard let (stamp, body) = try whole.next() else { throw ArchiveError(.truncated, "the file is empty") }
       context.budget.begin(fileSize: own)
-      var reader = ArchiveReader(body.span.bytes, context: context)
+      var reader = ArchiveReader(body.bytes, context: context)
       try reader.beginBody()
       let value = try reader.readValue()
       try reader.endBody()
@@ -100,7 +100,7 @@ public enum ArchiveSalvage {
     } catch let error as ArchiveError where error.code == .truncated {
       var cut = try MemberReader(url: input, limits: limits)
       let (stamp, body) = try cut.nextCut()
-      var reader = ArchiveReader(body.span.bytes, context: context)
+      var reader = ArchiveReader(body.bytes, context: context)
       guard body.count > 3 else { throw error }
       context.budget.begin(fileSize: own)
       try reader.beginBody()

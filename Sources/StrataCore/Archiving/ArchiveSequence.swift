@@ -133,7 +133,7 @@ public struct ArchiveSequence<Element: Archivable>: AsyncSequence {
           guard stamp.kind == .member else { return [T]() }
           context.budget.begin(fileSize: size)
           return try context.checked {
-            var archive = ArchiveReader(body.span.bytes, context: context)
+            var archive = ArchiveReader(body.bytes, context: context)
             try archive.beginBody()
             let models: [T]
             do { models = try archive.readRoots(T.self) } catch let error as ArchiveError {

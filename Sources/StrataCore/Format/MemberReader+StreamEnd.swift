@@ -55,7 +55,7 @@ extension MemberReader {
     guard size >= length else { return nil }
     let tail = try file.readBytes(at: size - length, count: length)
     guard tail.count == length else { return nil }
-    return end(tail.span.bytes, first)
+    return end(tail.bytes, first)
   }
 
   static func endLength(_ first: GzipHeader) -> Int {
@@ -89,7 +89,7 @@ extension MemberReader {
       let bytes = try file.readBytes(at: bottom, count: top - bottom)
       guard bytes.count == top - bottom, bytes.count >= length else { return nil }
       for index in (0...bytes.count - length).reversed() where GzipHeader.mayBegin(bytes, at: index) {
-        if end(bytes.span.bytes.extracting(index..<index + length), first) != nil { return bottom + index + length }
+        if end(bytes.bytes.extracting(index..<index + length), first) != nil { return bottom + index + length }
       }
       if bottom == 0 { return nil }
       top = bottom + length - 1
@@ -99,8 +99,8 @@ extension MemberReader {
 
   static func firstHeader(of file: borrowing OpenFile) throws -> GzipHeader {
     var bytes = try file.readBytes(at: 0, count: headerReadSize)
-    let length = try GzipHeader.length(at: 0, in: bytes.span.bytes, fileOffset: 0)
+    let length = try GzipHeader.length(at: 0, in: bytes.bytes, fileOffset: 0)
     if length > bytes.count { bytes = try file.readBytes(at: 0, count: length) }
-    return try GzipHeader(at: 0, in: bytes.span.bytes, fileOffset: 0)
+    return try GzipHeader(at: 0, in: bytes.bytes, fileOffset: 0)
   }
 }

@@ -75,7 +75,7 @@ package struct MemberReader: ~Copyable {
       var inflater = try BodyInflater(
         stamp: header.stamp, limits: limits, stream: stream, inputHint: buffer.count, fileOffset: offset)
       while try !inflater.isFinished && fill(atLeast: 1) {
-        start += try inflater.feed(buffer.span.bytes.extracting(start..<end))
+        start += try inflater.feed(buffer.bytes.extracting(start..<end))
       }
       return (header.stamp, inflater.body)
     }
@@ -85,10 +85,10 @@ package struct MemberReader: ~Copyable {
     // Where the file ends early, the header says so itself.
     _ = try fill(atLeast: GzipHeader.fixedSize)
     let length = try GzipHeader.length(
-      at: 0, in: buffer.span.bytes.extracting(start..<end), fileOffset: offset)
+      at: 0, in: buffer.bytes.extracting(start..<end), fileOffset: offset)
     _ = try fill(atLeast: length)
     let header = try GzipHeader(
-      at: 0, in: buffer.span.bytes.extracting(start..<end), fileOffset: offset)
+      at: 0, in: buffer.bytes.extracting(start..<end), fileOffset: offset)
     start += header.length
     return header
   }
@@ -101,13 +101,13 @@ package struct MemberReader: ~Copyable {
       var size = header.length + Gzip.trailerSize
       while !inflater.isFinished {
         guard try fill(atLeast: 1) else { throw Gzip.truncation(offset + size - Gzip.trailerSize) }
-        let used = try inflater.feed(buffer.span.bytes.extracting(start..<end))
+        let used = try inflater.feed(buffer.bytes.extracting(start..<end))
         start += used
         size += used
       }
       guard try fill(atLeast: Gzip.trailerSize),
-        let crc = buffer.span.bytes.littleEndian(at: start, as: UInt32.self),
-        let plainSize = buffer.span.bytes.littleEndian(at: start + 4, as: UInt32.self)
+        let crc = buffer.bytes.littleEndian(at: start, as: UInt32.self),
+        let plainSize = buffer.bytes.littleEndian(at: start + 4, as: UInt32.self)
       else { throw Gzip.truncation(offset + size - Gzip.trailerSize + end - start) }
       let body = try inflater.finish(crc: crc, size: plainSize)
       start += Gzip.trailerSize
@@ -162,7 +162,7 @@ package struct MemberReader: ~Copyable {
             byteOffset: place + index)
         }
         // Compressed bytes can look like a header, and then are none.
-        guard (try? GzipHeader(at: 0, in: head.span.bytes, fileOffset: place + index)) != nil else { continue }
+        guard (try? GzipHeader(at: 0, in: head.bytes, fileOffset: place + index)) != nil else { continue }
         (offset, position, self.start, end, failure) = (place + index, place + index, 0, 0, nil)
         return true
       }

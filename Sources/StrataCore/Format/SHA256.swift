@@ -32,7 +32,7 @@ package enum SHA256 {
     let bits = UInt64(bytes.byteCount) &* 8
     for shift in stride(from: 56, through: 0, by: -8) { rest.append(UInt8(truncatingIfNeeded: bits >> UInt64(shift))) }
     for start in stride(from: 0, to: rest.count, by: blockSize) {
-      mix(rest.span.bytes.extracting(start..<start + blockSize), into: &state, &words)
+      mix(rest.bytes.extracting(start..<start + blockSize), into: &state, &words)
     }
     return state.flatMap { word in (0..<4).map { UInt8(truncatingIfNeeded: word >> UInt32(24 - 8 * $0)) } }
   }

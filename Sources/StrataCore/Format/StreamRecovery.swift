@@ -99,7 +99,7 @@ struct StreamRecovery {
     guard zip(bytes, pattern).allSatisfy({ $0 == $1 }) else { return false }
     guard bytes.count == first.length else { return true }
     do {
-      let header = try GzipHeader(at: 0, in: bytes.span.bytes, fileOffset: range.lowerBound)
+      let header = try GzipHeader(at: 0, in: bytes.bytes, fileOffset: range.lowerBound)
       return header.stamp.kind != .end || range.count < MemberReader.endLength(first)
     } catch let error as ArchiveError where error.isDamage { return false }
   }

@@ -79,7 +79,7 @@ struct JSONOutput: ~Copyable, JSONSink {
   /// Writes a key with its quotes and escapes.
   @inline(__always)
   mutating func write(quotedKey: [UInt8]) {
-    buffer.append(quotedKey.span.bytes)
+    buffer.append(quotedKey.bytes)
     endKey()
   }
 

@@ -3,11 +3,11 @@ internal import StrataCore
 /// Small numbers for the keys of a keyed archive, the same one for equal keys.
 struct KeyNumbers {
   /// The numbers by the objects of the property list; -1 where an object was not met as a key.
-  private var numbers: [Int32]
+  private var numbers: ContiguousArray<Int32>
   private var finder = KeyFinder()
 
   /// - Parameter count: how many objects the property list has.
-  init(count: Int) { numbers = [Int32](repeating: -1, count: count) }
+  init(count: Int) { numbers = ContiguousArray(repeating: -1, count: count) }
 
   /// The keys by their numbers.
   var keys: [String] { finder.keys }
@@ -16,10 +16,12 @@ struct KeyNumbers {
   ///
   /// - Parameter found: has room for as many or more.
   @inline(__always)
-  mutating func read(_ list: borrowing BinaryPropertyList, at start: Int, count: Int, into found: inout [Int32]) {
+  mutating func read(
+    _ list: borrowing BinaryPropertyList, at start: Int, count: Int, into found: inout ContiguousArray<Int32>
+  ) {
     // Through spans, it is found out once that nobody else has the arrays.
     var found = found.mutableSpan
-    var taken: [Int32] = []
+    var taken: ContiguousArray<Int32> = []
     swap(&taken, &self.numbers)
     defer { swap(&taken, &self.numbers) }
     var numbers = taken.mutableSpan

@@ -59,7 +59,7 @@ final class KeyedLayout {
   ///
   /// - Throws: `ArchiveError` with the code `damaged` where a number names no key, as that of a key that is no string
   ///   does, or is a duplicate.
-  init(_ numbers: [Int32], keys: [String]) throws {
+  init(_ numbers: ContiguousArray<Int32>, keys: [String]) throws {
     var rawKeys: [String] = []
     var indices: [Int32] = []
     var largeIndices: [Int: Int32] = [:]
@@ -106,7 +106,9 @@ final class KeyedLayout {
   ///   - found: gets the indices, from `first` on. Where the keys are not those of this layout, they mean nothing.
   /// - Returns: at which of them the class is, -1 where there is none; `nil` where the keys are not those of this layout.
   @inline(__always)
-  func find(_ numbers: [Int32], count: Int, in found: inout [Int32], from first: Int) -> Int? {
+  func find(
+    _ numbers: ContiguousArray<Int32>, count: Int, in found: inout ContiguousArray<Int32>, from first: Int
+  ) -> Int? {
     guard count == self.count else { return nil }
     let numbers = numbers.span
     var found = found.mutableSpan

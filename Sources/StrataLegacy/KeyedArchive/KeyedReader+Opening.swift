@@ -135,7 +135,7 @@ extension KeyedReader {
       indexCount = first + count
       return (known, classEntry)
     }
-    let keys = Array(openedKeys[..<count])
+    let keys = ContiguousArray(openedKeys[..<count])
     let slot = Self.slot(of: keys)
     if let known = layouts[slot], let classEntry = known.find(openedKeys, count: count, in: &indices, from: first) {
       recentLayouts[recent] = known
@@ -150,7 +150,7 @@ extension KeyedReader {
   }
 
   /// The slot for a layout of keys by their numbers, in whatever order.
-  private static func slot(of numbers: [Int32]) -> Int {
+  private static func slot(of numbers: ContiguousArray<Int32>) -> Int {
     var hash = UInt64(numbers.count)
     for number in numbers {
       // Sums do not depend on the order.

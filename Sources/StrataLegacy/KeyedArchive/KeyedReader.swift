@@ -76,14 +76,14 @@ struct KeyedReader: ~Escapable {
 
   private var frames: [Frame] = []
   /// The indices of the keys of all open frames, and how many there are: the rest is room for others.
-  var indices: [Int32] = []
+  var indices: ContiguousArray<Int32> = []
   var indexCount = 0
   var marks: [Mark]
   private var made: [Made] = []
   var classes: [Int: KeyedClass] = [:]
   var keyNumbers: KeyNumbers
   /// The numbers of the keys of the object that is being opened, and room for more.
-  var openedKeys: [Int32] = []
+  var openedKeys: ContiguousArray<Int32> = []
   /// Layouts, each in one of a fixed number of slots.
   var layouts = [KeyedLayout?](repeating: nil, count: 256)
   /// The layout that was last met of dictionaries with this number of keys.

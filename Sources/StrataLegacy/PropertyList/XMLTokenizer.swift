@@ -212,7 +212,7 @@ struct XMLTokenizer: ~Escapable {
           position = end + 3
         } else if try !skipComment() {
           try endText(of: tag)
-          return try string(of: text.span.bytes, tag)
+          return try string(of: text.bytes, tag)
         }
       case UInt8(ascii: "&"): text.append(contentsOf: try reference())
       case 0x20...:

@@ -17,7 +17,7 @@ struct UpgradeTypes: Sendable {
       names.insert(root.archiveTypeName)
       for schema in catalog(of: root).schemas { names.insert("\(schema.name)@\(schema.modelVersion)") }
     }
-    let digest = SHA256.digest(of: Array(names.sorted().joined(separator: "\n").utf8).span.bytes)
+    let digest = SHA256.digest(of: Array(names.sorted().joined(separator: "\n").utf8).bytes)
     return digest.prefix(8).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
   }
 

@@ -20,11 +20,11 @@ package enum RowDelta {
     let script = Self.script(of: target, from: base)
     var output = RowNumbers()
     output.append(target.count)
-    let crc = Checksum.crc32(of: target.span.bytes)
+    let crc = Checksum.crc32(of: target.bytes)
     for shift in [0, 8, 16, 24] { output.bytes.append(UInt8(truncatingIfNeeded: crc >> UInt32(shift))) }
     var deflated: [UInt8] = []
     if deflates, script.count > Self.shortest {
-      try PrimedDeflate.deflate(script.span.bytes, dictionary: base.span.bytes, to: &deflated)
+      try PrimedDeflate.deflate(script.bytes, dictionary: base.bytes, to: &deflated)
     }
     if !deflated.isEmpty, deflated.count < script.count - script.count / 8 {
       output.append(script.count)
@@ -60,7 +60,7 @@ package enum RowDelta {
       var plain: [UInt8] = []
       let rest = input.bytes[input.position...]
       guard
-        try PrimedDeflate.inflate(rest.span.bytes, dictionary: base.span.bytes, size: scriptSize, to: &plain)
+        try PrimedDeflate.inflate(rest.span.bytes, dictionary: base.bytes, size: scriptSize, to: &plain)
           == rest.count
       else { throw damage }
       script = RowNumberReader(plain)
@@ -91,7 +91,7 @@ package enum RowDelta {
       output.append(contentsOf: base[copy.start..<copy.start + copy.length])
     }
     output.append(contentsOf: script.bytes[position...])
-    guard output.count == size, Checksum.crc32(of: output.span.bytes) == crc else { throw damage }
+    guard output.count == size, Checksum.crc32(of: output.bytes) == crc else { throw damage }
     return output
   }
 
@@ -191,7 +191,7 @@ private struct BaseWords {
   }
 
   private static func word(_ bytes: [UInt8], _ place: Int) -> UInt64 {
-    bytes.span.bytes.unsafeLoadUnaligned(fromByteOffset: place, as: UInt64.self)
+    bytes.bytes.unsafeLoadUnaligned(fromByteOffset: place, as: UInt64.self)
   }
 }
 

@@ -174,7 +174,7 @@ extension StoreTransaction {
     (row.base, row.content, row.blob) = (nil, nil, nil)
     if bytes.count > RowParts.longestInPlace {
       row.form = .blob
-      row.blob = try makeBlob(Data(bytes), digest: SHA256.digest(of: bytes.span.bytes))
+      row.blob = try makeBlob(Data(bytes), digest: SHA256.digest(of: bytes.bytes))
     } else {
       row.form = .whole
       row.content = Data(bytes)

@@ -44,7 +44,7 @@ final class ConversionJournal {
     }
     entries = try Self.parse(AtomicFile.read(url))
     // What follows half a line must not become a part of it.
-    if try file.status().size > 0 { try file.writeAll([UInt8(ascii: "\n")].span.bytes) }
+    if try file.status().size > 0 { try file.writeAll([UInt8(ascii: "\n")].bytes) }
     self.file = consume file
   }
 

@@ -66,7 +66,7 @@ enum MadeArchive {
       let count = try file.readSome(into: &buffer, from: 0)
       guard count > 0 else { return checksum }
       checksum = Checksum.crc32(
-        of: buffer.span.bytes.extracting(first: count), continuing: checksum)
+        of: buffer.bytes.extracting(first: count), continuing: checksum)
     }
   }
 

@@ -21,7 +21,7 @@ struct AtomicFileTests {
     try withFolder { (folder: URL) throws in
       let url = folder.appendingPathComponent("größe ü.strata")
       let bytes = sampleBody(size)
-      try AtomicFile.write(bytes.span.bytes, to: url)
+      try AtomicFile.write(bytes.bytes, to: url)
       #expect(try AtomicFile.read(url) == bytes)
       try AtomicFile.write(new, to: url)
       #expect(try Data(contentsOf: url) == new)

@@ -27,7 +27,7 @@ func member(
 ) throws -> [UInt8] {
   var bytes: [UInt8] = []
   try Gzip.appendMember(
-    body: body.span.bytes, stamp: .sample(kind: kind, sequenceNumber: sequenceNumber), level: level,
+    body: body.bytes, stamp: .sample(kind: kind, sequenceNumber: sequenceNumber), level: level,
     to: &bytes)
   return bytes
 }
@@ -35,12 +35,12 @@ func member(
 /// A member whose header was exchanged for one that says something else.
 func member(_ body: [UInt8], claiming stamp: Stamp) throws -> [UInt8] {
   let honest = try member(body)
-  let length = try Gzip.readStamp(at: 0, in: honest.span.bytes).headerLength
+  let length = try Gzip.readStamp(at: 0, in: honest.bytes).headerLength
   return try GzipHeader.bytes(for: stamp) + honest[length...]
 }
 
 func inflate(
   _ bytes: [UInt8], at offset: Int = 0, limits: ArchiveLimits = ArchiveLimits()
 ) throws -> (stamp: Stamp, body: [UInt8], nextOffset: Int) {
-  try Gzip.inflateMember(at: offset, in: bytes.span.bytes, limits: limits)
+  try Gzip.inflateMember(at: offset, in: bytes.bytes, limits: limits)
 }

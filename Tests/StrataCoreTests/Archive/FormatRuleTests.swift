@@ -18,7 +18,7 @@ struct FormatRuleTests {
 
   private func read(_ hex: String, limits: ArchiveLimits = ArchiveLimits()) throws -> ArchiveValue {
     var file: [UInt8] = []
-    try Gzip.appendMember(body: Self.bytes("d90100" + hex).span.bytes, stamp: Stamp(typeName: "Value"), to: &file)
+    try Gzip.appendMember(body: Self.bytes("d90100" + hex).bytes, stamp: Stamp(typeName: "Value"), to: &file)
     return try ArchiveDecoder(limits: limits).decodeValue(from: Data(file))
   }
 
@@ -29,7 +29,7 @@ struct FormatRuleTests {
     let stamp = Stamp.sample()
     let extra = try stamp.extraField()
     let other: [UInt8] = [0x42, 0x43, 2, 0, 1, 2]
-    func read(_ extra: [UInt8]) throws -> Stamp { try Stamp(extraField: extra.span.bytes) }
+    func read(_ extra: [UInt8]) throws -> Stamp { try Stamp(extraField: extra.bytes) }
     #expect(try read(other + extra + other) == stamp)
     archiveError(.damaged) { _ = try read(extra + extra) }
     archiveError(.damaged) { _ = try read(extra + other + extra) }
@@ -44,11 +44,11 @@ struct FormatRuleTests {
   func checksumFirst() throws {
     var header = try GzipHeader.bytes(for: .sample())
     header[16] = 2
-    archiveError(.damaged) { _ = try GzipHeader(at: 0, in: header.span.bytes, fileOffset: 0) }
+    archiveError(.damaged) { _ = try GzipHeader(at: 0, in: header.bytes, fileOffset: 0) }
     let checked = Array(header.dropLast(2))
-    let crc = UInt16(truncatingIfNeeded: Checksum.crc32(of: checked.span.bytes))
+    let crc = UInt16(truncatingIfNeeded: Checksum.crc32(of: checked.bytes))
     header.replaceSubrange(header.count - 2..<header.count, with: [UInt8(crc & 0xFF), UInt8(crc >> 8)])
-    archiveError(.newerFormat) { _ = try GzipHeader(at: 0, in: header.span.bytes, fileOffset: 0) }
+    archiveError(.newerFormat) { _ = try GzipHeader(at: 0, in: header.bytes, fileOffset: 0) }
   }
 
   @Test("A stamp counts no more models than the body has bytes", arguments: [0, 1, 4, 5, UInt64.max])
@@ -56,7 +56,7 @@ struct FormatRuleTests {
     let body = Self.bytes("d90100f6")
     var file: [UInt8] = []
     let stamp = Stamp(typeName: "Value", plainSize: 4, count: count)
-    try Gzip.appendMember(body: body.span.bytes, stamp: stamp, to: &file)
+    try Gzip.appendMember(body: body.bytes, stamp: stamp, to: &file)
     let data = Data(file)
     guard count > 4 else {
       #expect(try ArchiveDecoder().decodeValue(from: data) == .null)
@@ -74,7 +74,7 @@ struct FormatRuleTests {
     var file: [UInt8] = []
     let body = Self.bytes("d90100" + hex)
     let stamp = Stamp(kind: .member, typeName: "Value", count: 1)
-    try Gzip.appendMember(body: body.span.bytes, stamp: stamp, to: &file)
+    try Gzip.appendMember(body: body.bytes, stamp: stamp, to: &file)
     let end = Stamp(kind: .end, sequenceNumber: 1, typeName: "Value", plainSize: UInt64(body.count), count: 1)
     try Gzip.appendMember(body: RawSpan(), stamp: end, to: &file)
     let found = try withFolder { folder in

@@ -44,7 +44,7 @@ struct GzipDamageTests {
     for bit in 0..<header.count * 8 {
       var flipped = header
       flipped[bit / 8] ^= 1 << UInt8(bit % 8)
-      #expect(throws: ArchiveError.self) { try GzipHeader(at: 0, in: flipped.span.bytes, fileOffset: 0) }
+      #expect(throws: ArchiveError.self) { try GzipHeader(at: 0, in: flipped.bytes, fileOffset: 0) }
     }
     archiveError(.notEncodable) { _ = try GzipHeader.bytes(for: .sample(typeName: name + "N")) }
   }
@@ -70,7 +70,7 @@ struct GzipDamageTests {
     #expect(error?.limit == .inflatedSize)
     let lie = try Array(
       GzipHeader.bytes(for: .sample(plainSize: 10))
-        + bytes[Gzip.readStamp(at: 0, in: bytes.span.bytes).headerLength...])
+        + bytes[Gzip.readStamp(at: 0, in: bytes.bytes).headerLength...])
     archiveError(.damaged) { _ = try inflate(lie, limits: limits) }
     limits.inflatedSize = 1 << 30
     limits.inflationRatio = 100

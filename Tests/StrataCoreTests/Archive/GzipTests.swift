@@ -69,7 +69,7 @@ struct GzipTests {
     #expect(try inflate(bytes).stamp == stamp)
     let before = bytes
     archiveError(.notEncodable) {
-      try Gzip.appendMember(body: [1].span.bytes, stamp: stamp, level: level, to: &bytes)
+      try Gzip.appendMember(body: [1].bytes, stamp: stamp, level: level, to: &bytes)
     }
     #expect(bytes == before)
   }
@@ -79,7 +79,7 @@ struct GzipTests {
     let stamp = Stamp(typeName: "A", modelVersion: nil, fingerprint: 0x0102, plainSize: 0, count: 1)
     let body: [UInt8] = [0x68, 0x69]
     var bytes: [UInt8] = []
-    try Gzip.appendMember(body: body.span.bytes, stamp: stamp, level: .none, to: &bytes)
+    try Gzip.appendMember(body: body.bytes, stamp: stamp, level: .none, to: &bytes)
     let expected: [UInt8] =
       [0x1F, 0x8B, 8, 6, 0, 0, 0, 0, 0, 255, 47, 0, 0x53, 0x74, 43, 0, 1, 0]
       + [0, 0, 0, 0, 0, 0, 0, 0] + [UInt8](repeating: 255, count: 8) + [2, 1, 0, 0, 0, 0, 0, 0]

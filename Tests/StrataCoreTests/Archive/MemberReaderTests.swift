@@ -114,7 +114,7 @@ struct MemberReaderTests {
   func stamps(typeName: String) throws {
     var bytes: [UInt8] = []
     let stamp = Stamp.sample(kind: .member, typeName: typeName, plainSize: 50)
-    try Gzip.appendMember(body: sampleBody(50).span.bytes, stamp: stamp, to: &bytes)
+    try Gzip.appendMember(body: sampleBody(50).bytes, stamp: stamp, to: &bytes)
     let withoutEnd = bytes
     let end = Stamp.sample(kind: .end, typeName: typeName, plainSize: 50)
     try Gzip.appendMember(body: RawSpan(), stamp: end, to: &bytes)

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Stamps")
 struct StampTests {
-  private func read(_ extra: [UInt8]) throws -> Stamp { try Stamp(extraField: extra.span.bytes) }
+  private func read(_ extra: [UInt8]) throws -> Stamp { try Stamp(extraField: extra.bytes) }
 
   @Test("Every field comes back", arguments: Stamp.Kind.allCases, ["", "A", "Größe.Größer<Straße?>"])
   func roundTrip(kind: Stamp.Kind, typeName: String) throws {

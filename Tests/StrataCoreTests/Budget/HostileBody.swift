@@ -60,7 +60,7 @@ struct HostileBody {
     var file: [UInt8] = []
     let stamp = Stamp(
       typeName: typeName, modelVersion: modelVersion, fingerprint: 0, plainSize: UInt64(bytes.count), count: 1)
-    try Gzip.appendMember(body: bytes.span.bytes, stamp: stamp, level: .best, to: &file)
+    try Gzip.appendMember(body: bytes.bytes, stamp: stamp, level: .best, to: &file)
     return Data(file)
   }
 }

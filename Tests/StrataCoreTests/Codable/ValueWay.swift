@@ -23,7 +23,7 @@ enum ValueWay {
 
   static func decode<T: Decodable>(_ type: T.Type, from body: [UInt8], with decoder: ArchiveDecoder) throws -> T {
     var report = DecodingReport()
-    return try decoder.decode(body.span.bytes, fileSize: body.count, &report) {
+    return try decoder.decode(body.bytes, fileSize: body.count, &report) {
       try make(type, from: $0.readValue(), in: $0.context)
     }
   }
@@ -33,7 +33,7 @@ enum ValueWay {
     _ type: T.Type, from body: [UInt8], with decoder: ArchiveDecoder
   ) throws -> T {
     var report = DecodingReport()
-    return try decoder.decode(body.span.bytes, fileSize: body.count, &report) { try $0.readCodable(type) }
+    return try decoder.decode(body.bytes, fileSize: body.count, &report) { try $0.readCodable(type) }
   }
 
   /// The body of an archive that was written without compression.

@@ -60,7 +60,7 @@ struct BodyInflater {
         throw damage("the content inflates to more than the \(expected) bytes that its stamp names")
       }
       try checkRatio()
-      crc = Checksum.crc32(of: body.span.bytes.extracting(before..<body.count), continuing: crc)
+      crc = Checksum.crc32(of: body.bytes.extracting(before..<body.count), continuing: crc)
       isFinished = step.isFinished
       // Room that was left over means that the input is used up.
       if produced < room, consumed == input.byteCount { break }

@@ -31,7 +31,7 @@ package struct GzipHeader: Sendable {
     }
     bytes.appendLittleEndian(extraSize)
     bytes.append(contentsOf: extra)
-    bytes.appendLittleEndian(UInt16(truncatingIfNeeded: Checksum.crc32(of: bytes.span.bytes)))
+    bytes.appendLittleEndian(UInt16(truncatingIfNeeded: Checksum.crc32(of: bytes.bytes)))
     return bytes
   }
 

@@ -30,7 +30,7 @@ struct CutBytes {
       while place < end {
         let bytes = try file.readBytes(at: place, count: min(Self.step, end - place))
         guard !bytes.isEmpty else { throw OpenFile.failure("read", name, EIO) }
-        try copy.writeAll(bytes.span.bytes)
+        try copy.writeAll(bytes.bytes)
         place += bytes.count
       }
       try copy.synchronize()

@@ -51,11 +51,11 @@ final class StreamFile {
 
   /// - Throws: ``ArchiveError`` with the code `fileSystem`, and `fileInUse` where somebody else wrote to the file.
   func write(_ bytes: [UInt8]) throws {
-    try replacement?.temporary.file.writeAll(bytes.span.bytes)
+    try replacement?.temporary.file.writeAll(bytes.bytes)
     guard grown != nil else { return }
     try checkSize()
     doubtfulSize = bytes.count
-    try grown?.writeAll(bytes.span.bytes)
+    try grown?.writeAll(bytes.bytes)
     size += bytes.count
     doubtfulSize = 0
   }

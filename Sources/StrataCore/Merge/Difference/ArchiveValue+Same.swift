@@ -158,7 +158,11 @@ extension ArchiveValue {
 
 extension Array {
   /// Whether two arrays are one in memory, so that nothing in them needs to be compared.
-  func isStored(like other: [Element]) -> Bool { span.isIdentical(to: other.span) }
+  func isStored(like other: [Element]) -> Bool {
+    withUnsafeBufferPointer { own in
+      other.withUnsafeBufferPointer { own.baseAddress == $0.baseAddress && own.count == $0.count }
+    }
+  }
 }
 
 /// A value that is found again: what is not a number is the same as itself.

@@ -43,7 +43,7 @@ final class ListEntries: Sendable {
   var entries: [MergeReport.Entry] {
     let bytes = bytes
     var reader = ArchiveReader(
-      bytes.span.bytes, context: DecodingContext(includesExcluded: true, finishing: .never))
+      bytes.bytes, context: DecodingContext(includesExcluded: true, finishing: .never))
     reader.define(shapes)
     var entries: [MergeReport.Entry] = []
     entries.reserveCapacity(notes.count)

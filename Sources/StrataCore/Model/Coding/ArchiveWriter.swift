@@ -100,7 +100,7 @@ public struct ArchiveWriter: ~Copyable {
 
   /// Writes what was encoded elsewhere.
   package mutating func append(encoded bytes: [UInt8]) {
-    buffer.append(bytes.span.bytes)
+    buffer.append(bytes.bytes)
     // The writer that encoded them counted them.
     bytesInPlace += bytes.count
   }
@@ -209,7 +209,7 @@ public struct ArchiveWriter: ~Copyable {
     buffer.appendHead(CBOR.Major.tag, CBOR.Tag.rowContent)
     buffer.appendHead(CBOR.Major.bytes, UInt64(digest.count + 1))
     buffer.append(major)
-    buffer.append(digest.span.bytes)
+    buffer.append(digest.bytes)
   }
 
   @inline(__always)

@@ -37,16 +37,18 @@ extension Array: Archivable where Element: Archivable {
   public func write(to writer: inout ArchiveWriter) throws {
     try writer.enter()
     writer.beginArray(count: count)
-    var index = 0
-    // Through a span, an element is lent and not copied with all its fields.
-    let elements = span
-    do {
-      while index < elements.count {
-        try elements[index].write(to: &writer)
-        index &+= 1
+    // Through a span, an element is lent and not copied with all its fields. Arrays have spans of their own from macOS 26 on only.
+    try withUnsafeBufferPointer { buffer in
+      let elements = buffer.span
+      var index = 0
+      do {
+        while index < elements.count {
+          try elements[index].write(to: &writer)
+          index &+= 1
+        }
+      } catch {
+        throw writer.error(error, atIndex: index)
       }
-    } catch {
-      throw writer.error(error, atIndex: index)
     }
     writer.leave()
   }
