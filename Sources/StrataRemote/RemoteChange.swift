@@ -2,8 +2,17 @@ internal import GRDB
 
 /// A record with changes that have not been sent.
 public struct RemoteChange: Sendable, Hashable {
-  public enum Kind: String, Sendable, Hashable, CaseIterable { case insert, update, delete }
+  /// What was done to a record here.
+  public enum Kind: String, Sendable, Hashable, CaseIterable {
+    /// It was made.
+    case insert
+    /// Properties of it were changed.
+    case update
+    /// It was deleted.
+    case delete
+  }
 
+  /// Where a change is on its way.
   public enum State: String, Sendable, Hashable, CaseIterable {
     /// It goes out with the next ``RemoteStore/send()``, unless it waits for another record or for a conflict to be resolved.
     case waiting
@@ -15,6 +24,7 @@ public struct RemoteChange: Sendable, Hashable {
 
   /// Its place in the queue. It stays the same until the change has been sent.
   public let number: Int64
+  /// The account that it is for.
   public let account: String
   /// The name of the entity.
   public let entity: String
@@ -22,7 +32,9 @@ public struct RemoteChange: Sendable, Hashable {
   public let record: String
   /// The server's id; `nil` for a record that it does not have yet.
   public let id: String?
+  /// What was done to the record.
   public let kind: Kind
+  /// Where it is on its way.
   public let state: State
   /// The columns that were changed, for an update.
   public let columns: [String]
@@ -30,7 +42,9 @@ public struct RemoteChange: Sendable, Hashable {
   public let attempts: Int
   /// Why the server refuses it, or why the last try failed: the code of a ``RemoteError``, its reason and the status.
   public let code: RemoteError.Code?
+  /// The reason of that error, in words.
   public let reason: String?
+  /// The status of the answer; `nil` where there was none.
   public let status: Int?
 
   init(_ change: UnsentChange, columns: [String]) {

@@ -2,7 +2,9 @@ public import StrataCore
 
 /// A value that both sides changed and no rule decides. The row has the value from here, which is not sent until it is resolved.
 public struct RemoteConflict: Sendable, Hashable {
+  /// What names the conflict when it is resolved.
   public let number: Int64
+  /// The account that it belongs to.
   public let account: String
   /// The name of the entity.
   public let entity: String
@@ -14,7 +16,9 @@ public struct RemoteConflict: Sendable, Hashable {
   public let path: String
   /// What both sides last agreed on, what is here, and what the server has; null where there is nothing.
   public let base: ArchiveValue
+  /// What is here.
   public let local: ArchiveValue
+  /// What the server has.
   public let server: ArchiveValue
 
   /// How a conflict ends.

@@ -1,5 +1,6 @@
 /// What a ``RemoteStore`` did, told after it is in the database.
 public struct RemoteEvent: Sendable {
+  /// What may happen.
   public enum Kind: Sendable {
     /// A request for records begins.
     case willFetch
@@ -19,6 +20,7 @@ public struct RemoteEvent: Sendable {
     case conflicts(Int)
   }
 
+  /// What happened.
   public let kind: Kind
   /// The name of the entity.
   public let entity: String

@@ -2,6 +2,7 @@ internal import StrataStore
 
 /// What a refresh came to.
 public struct RemoteRefresh: Sendable, Hashable {
+  /// What became of the question.
   public enum Outcome: String, Sendable, Hashable, CaseIterable {
     /// The copy here may still be used by what the server said of it; nothing was asked.
     case fresh
@@ -11,13 +12,17 @@ public struct RemoteRefresh: Sendable, Hashable {
     case merged
   }
 
+  /// What became of the question.
   public let outcome: Outcome
   /// The ids of the records in the answer, in its order, as the server spells them; empty unless it was merged.
   public internal(set) var ids: [String] = []
   /// The numbers of rows, of all tables that the answer is about.
   public internal(set) var inserted = 0
+  /// Rows in which columns were set.
   public internal(set) var updated = 0
+  /// Rows that the answer said nothing new about.
   public internal(set) var unchanged = 0
+  /// Rows that were deleted.
   public internal(set) var deleted = 0
   /// Records that were left alone, since a newer answer counts or they were deleted here.
   public internal(set) var passedOver = 0

@@ -16,6 +16,7 @@ public struct RemoteRequest: Sendable {
   }
 
   let target: Target
+  /// How what is kept of an earlier answer counts.
   public var policy = Policy.useCache
   /// Headers of this request, which win over those of the configuration.
   public var headers: HTTPHeaders = [:]

@@ -4,7 +4,9 @@ public import StrataCore
 
 /// A value with the revision that holds it.
 public struct StoreEntry<Value> {
+  /// What is known of the save.
   public let revision: StoreRevision
+  /// What was saved, in today's version.
   public let value: Value
 
   /// The key.

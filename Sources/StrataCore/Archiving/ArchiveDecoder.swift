@@ -15,6 +15,12 @@ public struct ArchiveDecoder: Sendable {
   /// named here, nor by ``ModelHierarchy``, nor the type of a field, is refused.
   public var subclasses: [any VersionedModel.Type]
 
+  /// A decoder. Create one, and share it.
+  ///
+  /// - Parameters:
+  ///   - limits: what an archive may claim.
+  ///   - validates: whether models must keep their rules.
+  ///   - subclasses: classes that may come where one that they inherit from is expected.
   public init(
     limits: ArchiveLimits = ArchiveLimits(), validates: Bool = true, subclasses: [any VersionedModel.Type] = []
   ) {

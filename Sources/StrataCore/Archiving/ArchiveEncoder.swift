@@ -11,6 +11,11 @@ public struct ArchiveEncoder: Sendable {
   /// What an archive may hold. A decoder with the same limits reads all that is written.
   public var limits: ArchiveLimits
 
+  /// An encoder. Create one, and share it.
+  ///
+  /// - Parameters:
+  ///   - compression: how hard archives are compressed.
+  ///   - limits: what an archive may hold; a decoder needs the same to read all that is written.
   public init(compression: CompressionLevel = .balanced, limits: ArchiveLimits = ArchiveLimits()) {
     self.compression = compression
     self.limits = limits

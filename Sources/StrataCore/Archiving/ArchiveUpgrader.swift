@@ -9,7 +9,9 @@ public import Foundation
 /// become today's, and what no encoding writes (fields that archives leave out, objects that nothing refers to any more)
 /// is not in the result.
 public struct ArchiveUpgrader: Sendable {
+  /// How hard what comes out is compressed.
   public var compression: CompressionLevel
+  /// What an archive may claim.
   public var limits: ArchiveLimits
   /// Whether models must keep their rules (see ``Validating``), as for ``ArchiveDecoder``.
   public var validates: Bool

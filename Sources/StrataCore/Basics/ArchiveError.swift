@@ -5,20 +5,57 @@ public struct ArchiveError: Error, Sendable {
   /// The kind of failure. ``description`` words it; only the code is part of the interface.
   public enum Code: String, Sendable, Hashable, CaseIterable {
     // Opening
-    case notAnArchive, newerFormat, truncated, damaged, limitExceeded
+    /// The bytes are no archive of this library.
+    case notAnArchive
+    /// The archive has a format that this program does not know: a newer program wrote it.
+    case newerFormat
+    /// The bytes end before the archive does.
+    case truncated
+    /// The bytes are not what was written: a checksum or the structure is wrong.
+    case damaged
+    /// The value is deeper, longer or larger than ``ArchiveLimits`` allow, or causes more work.
+    case limitExceeded
     // Decoding
-    case newerModel, unsupportedVersion, unknownType, typeMismatch, missingValue, unknownCase, rejected
+    /// A newer version of the model wrote the object than this program has.
+    case newerModel
+    /// The object is older than the first step of its model.
+    case unsupportedVersion
+    /// The object is of another type than is expected, or of one that nothing here declares.
+    case unknownType
+    /// The value is of another kind than is expected.
+    case typeMismatch
+    /// A key without a default is absent, or null stands where nothing can be nil.
+    case missingValue
+    /// The enum has no such case.
+    case unknownCase
+    /// The value has the right kind, and the code of its type or a transformer refuses it; or references form a cycle that the
+    /// type cannot hold.
+    case rejected
     // Validating
+    /// Rules of the model are broken; ``ArchiveError/failures`` lists them.
     case invalid
     // Upgrading
-    case invalidMigration, migrationFailed
+    /// The steps of a model have a gap, are there twice or do not end at its version.
+    case invalidMigration
+    /// A step or a hook failed; ``ArchiveError/underlyingError`` has its error.
+    case migrationFailed
     // Merging
-    case mergeFailed, unknownKey
+    /// A policy or a hook failed, or the sides cannot be merged; nothing was changed.
+    case mergeFailed
+    /// The model declares no such key.
+    case unknownKey
     // Encoding
-    case notEncodable, invalidSchema
+    /// The value cannot be archived, or not be written as JSON.
+    case notEncodable
+    /// The declaration of a model has a mistake, such as a key that is there twice.
+    case invalidSchema
     // JSON
-    case invalidJSON, invalidMapping
+    /// The text is not JSON, or what it holds is no JSON patch or pointer.
+    case invalidJSON
+    /// The JSON mapping of a model has a mistake, such as two fields on one path.
+    case invalidMapping
     // Files
+    /// The operating system refused to read or write; ``ArchiveError/underlyingError`` has its error.
     case fileSystem
     /// Another writer has the file.
     case fileInUse
@@ -26,7 +63,9 @@ public struct ArchiveError: Error, Sendable {
 
   /// A step from the outside in: a key or a place in an array.
   public enum PathComponent: Sendable, Hashable {
+    /// The value under a key.
     case key(String)
+    /// The element at a place, from 0.
     case index(Int)
   }
 

@@ -13,7 +13,24 @@
 public struct ArchiveLimits: Sendable, Hashable {
   /// Which limit was exceeded.
   public enum Limit: String, Sendable, Hashable, CaseIterable {
-    case depth, count, stringLength, inflatedSize, inflationRatio, values, expandedBytes, steps, outputSize
+    /// Beyond ``ArchiveLimits/depth``.
+    case depth
+    /// Beyond ``ArchiveLimits/count``.
+    case count
+    /// Beyond ``ArchiveLimits/stringLength``.
+    case stringLength
+    /// Beyond ``ArchiveLimits/inflatedSize``.
+    case inflatedSize
+    /// Beyond ``ArchiveLimits/inflationRatio``.
+    case inflationRatio
+    /// Beyond ``ArchiveLimits/values``.
+    case values
+    /// Beyond ``ArchiveLimits/expandedBytes``.
+    case expandedBytes
+    /// Beyond ``ArchiveLimits/steps``.
+    case steps
+    /// Beyond ``ArchiveLimits/outputSize``.
+    case outputSize
   }
 
   /// Levels of nesting, 512 unless set.

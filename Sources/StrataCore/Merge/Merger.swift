@@ -5,6 +5,7 @@
 /// Objects and records are merged key by key at every depth, by the policies that ``options`` names for paths; without
 /// a base the server's values count, and what the server's objects lack is left alone.
 public struct Merger: Sendable {
+  /// What decides, and what absence means.
   public var options: MergeOptions
   private let catalog: SchemaCatalog
 

@@ -19,11 +19,14 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
 
   /// Type name and version of a record that a move makes.
   public struct NestedRecord: Sendable, Hashable {
+    /// The registered name of its model.
     public let typeName: String
+    /// The version of its fields, from which its own steps go on.
     public let modelVersion: Int
     /// Shared by every record that is made, so that each key added to it leads to the same next shape.
     fileprivate let shape: RecordShape
 
+    /// A record of a model, at the version that the step was written for.
     public init(_ typeName: String, version: Int) {
       self.typeName = typeName
       modelVersion = version

@@ -34,8 +34,10 @@ public struct MigrationPlan: Sendable {
   /// The steps, oldest first.
   public let steps: [MigrationStep]
 
+  /// A chain of these steps, in whatever order.
   public init(_ steps: MigrationStep...) { self.init(steps) }
 
+  /// A chain of these steps, in whatever order.
   public init(_ steps: [MigrationStep]) { self.steps = steps.sorted { $0.fromVersion < $1.fromVersion } }
 
   /// The steps of one class of a hierarchy.

@@ -2,7 +2,9 @@
 ///
 /// A step sees the record as the step before it left it, and never today's types.
 public struct MigrationStep: Sendable, CustomStringConvertible {
+  /// The version of the records that it changes.
   public let fromVersion: Int
+  /// The version that they have afterwards.
   public let toVersion: Int
   /// What the step does, in order. Empty where only fields with defaults were added.
   public let operations: [MigrationOperation]
@@ -19,6 +21,7 @@ public struct MigrationStep: Sendable, CustomStringConvertible {
     MigrationStep(fromVersion: from, toVersion: to, operations: [.custom(description, transform)])
   }
 
+  /// A step with the operations given, in their order.
   public init(fromVersion: Int, toVersion: Int, operations: [MigrationOperation]) {
     self.fromVersion = fromVersion
     self.toVersion = toVersion

@@ -34,6 +34,7 @@ public protocol VersionedModel: Archivable, SendableMetatype {
 ///
 /// Where the class should not know them, ``ArchiveDecoder/subclasses`` names them.
 public protocol ModelHierarchy: VersionedModel {
+  /// The subclasses that archives may hold where this class is expected.
   static var subclasses: [any VersionedModel.Type] { get }
 }
 
@@ -93,6 +94,7 @@ extension VersionedModel {
     }
   }
 
+  /// Writes the model as a record of its fields.
   public func write(to writer: inout ArchiveWriter) throws {
     let schema = Self.schema
     guard schema.isPlainStructure, writer.isPlain else { return try writeSpecially(to: &writer) }

@@ -2,7 +2,18 @@
 public struct InvalidValue: Error, Sendable, Hashable, CustomStringConvertible {
   /// The ready-made check that failed.
   public enum Code: String, Sendable, Hashable {
-    case nonEmpty, count, length, range, matches, required
+    /// It is empty.
+    case nonEmpty
+    /// The number of elements is another.
+    case count
+    /// The number of characters is another.
+    case length
+    /// It is out of the range.
+    case range
+    /// The text does not match as a whole.
+    case matches
+    /// It is nil.
+    case required
   }
 
   /// What is wrong, in words that may be shown.
@@ -12,6 +23,11 @@ public struct InvalidValue: Error, Sendable, Hashable, CustomStringConvertible {
   /// The ready-made check; `nil` for rules of your own.
   public let code: Code?
 
+  /// An error of your own rule.
+  ///
+  /// - Parameters:
+  ///   - reason: what is wrong, in words that may be shown.
+  ///   - key: the field to blame, for a rule of the whole model.
   public init(_ reason: String, at key: String? = nil) {
     self.reason = reason
     self.key = key

@@ -4,9 +4,12 @@
 public struct ArchiveObject: Sendable {
   /// A key and its value.
   public struct Entry: Sendable, Hashable {
+    /// The key.
     public var key: String
+    /// The value; `.null` for one that is null.
     public var value: ArchiveValue
 
+    /// A key and its value.
     public init(key: String, value: ArchiveValue) {
       self.key = key
       self.value = value

@@ -8,7 +8,9 @@ public import Foundation
 ///
 /// Integers are exact and kept apart from floating-point numbers, and booleans are neither.
 public enum ArchiveValue: Sendable {
+  /// An explicit null, which is not the same as an absent key.
   case null
+  /// A boolean, which is no number.
   case bool(Bool)
   /// Every integer that fits in 64 bits with a sign.
   case int(Int64)
@@ -16,16 +18,25 @@ public enum ArchiveValue: Sendable {
   case uint(UInt64)
   /// An integer that neither ``int(_:)`` nor ``uint(_:)`` holds, up to 128 bits of magnitude.
   indirect case wideInteger(WideInteger)
+  /// A floating-point number of 32 bits.
   case float(Float)
+  /// A floating-point number of 64 bits.
   case double(Double)
+  /// A decimal number.
   indirect case decimal(Decimal)
   /// A number of a JSON text that none of the cases above holds exactly.
   case number(NumberText)
+  /// A text.
   case string(String)
+  /// Bytes.
   case data(Data)
+  /// A point in time.
   case date(Date)
+  /// A URL.
   case url(URL)
+  /// A UUID.
   indirect case uuid(UUID)
+  /// Elements in their order.
   case array([ArchiveValue])
   /// Elements without an order of their own, stored in the order of their encoded bytes.
   case set([ArchiveValue])
@@ -42,9 +53,12 @@ public enum ArchiveValue: Sendable {
 
   /// A pair of a ``map(_:)``.
   public struct MapEntry: Sendable, Hashable {
+    /// The key, of any kind.
     public var key: ArchiveValue
+    /// The value.
     public var value: ArchiveValue
 
+    /// A key and its value.
     public init(key: ArchiveValue, value: ArchiveValue) {
       self.key = key
       self.value = value
@@ -62,9 +76,12 @@ public enum ArchiveValue: Sendable {
 
 /// An integer of up to 128 bits of magnitude, with a sign.
 public struct WideInteger: Sendable, Hashable {
+  /// Whether it is less than zero.
   public let isNegative: Bool
+  /// Its distance from zero.
   public let magnitude: UInt128
 
+  /// An integer; zero is never negative.
   public init(isNegative: Bool, magnitude: UInt128) {
     self.isNegative = isNegative && magnitude != 0
     self.magnitude = magnitude

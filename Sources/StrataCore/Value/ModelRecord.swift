@@ -38,10 +38,12 @@ public struct ModelRecord: Sendable {
 
   /// A superclass of an object's class.
   public struct Superclass: Sendable, Hashable {
+    /// The registered name of the superclass.
     public var typeName: String
     /// The version that the superclass's fields have.
     public var modelVersion: Int
 
+    /// A superclass and the version of its fields.
     public init(typeName: String, modelVersion: Int) {
       self.typeName = typeName
       self.modelVersion = modelVersion

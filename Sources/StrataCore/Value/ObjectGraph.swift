@@ -8,6 +8,7 @@ public struct ObjectGraph: Sendable, Hashable {
   /// What was archived: a reference, or a value with references inside.
   public var root: ArchiveValue
 
+  /// A graph; every reference in it is the number of one of the objects.
   public init(objects: [ArchiveValue], root: ArchiveValue) {
     self.objects = objects
     self.root = root

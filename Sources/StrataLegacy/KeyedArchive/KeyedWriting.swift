@@ -21,6 +21,7 @@ public struct KeyedWriting: Sendable, Hashable {
   /// The superclasses of any other class that no archive told of, after those that are models: `["NSObject"]` unless set.
   public var baseClasses = ["NSObject"]
 
+  /// Numbers as objects, collections that cannot be changed, and classes that inherit from `NSObject`.
   public init() {}
 }
 

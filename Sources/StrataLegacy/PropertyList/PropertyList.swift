@@ -6,28 +6,42 @@ internal import StrataCore
 /// The table keeps what a tree would lose: which objects are one and the same, and references in cycles, which plain
 /// property lists must not have and keyed archives may.
 public struct PropertyList: Sendable, Hashable {
+  /// One object of the table. Containers hold the numbers of their elements.
   public enum Object: Sendable, Hashable {
+    /// The null object.
     case null
+    /// A boolean.
     case bool(Bool)
     /// Integers of up to 128 bits, which binary property lists can hold.
     case integer(Int128)
+    /// A real number of 32 bits.
     case float(Float)
+    /// A real number of 64 bits.
     case double(Double)
+    /// A point in time.
     case date(Date)
+    /// Bytes.
     case data(Data)
+    /// A text.
     case string(String)
     /// A number that means another object of a keyed archive.
     case uid(UInt64)
+    /// Elements in their order, by number.
     case array([Int])
+    /// Elements without an order, by number.
     case set([Int])
+    /// Pairs of a key and a value, by number.
     case dictionary([Entry])
   }
 
   /// A key and its value, by the numbers of their objects.
   public struct Entry: Sendable, Hashable {
+    /// The number of the key's object.
     public var key: Int
+    /// The number of the value's object.
     public var value: Int
 
+    /// A pair, by the numbers of its objects.
     public init(key: Int, value: Int) {
       self.key = key
       self.value = value
@@ -39,6 +53,7 @@ public struct PropertyList: Sendable, Hashable {
   /// The number of the outermost object.
   public var root: Int
 
+  /// A table of objects, and the number of the outermost.
   public init(objects: [Object], root: Int) {
     self.objects = objects
     self.root = root

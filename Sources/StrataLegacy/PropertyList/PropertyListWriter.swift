@@ -3,6 +3,7 @@ internal import StrataCore
 
 /// Writes binary property lists (`bplist00`, CFBinaryPList.c in swift-corelibs-foundation).
 public struct PropertyListWriter: Sendable {
+  /// A writer. It has no settings.
   public init() {}
 
   /// Writes the objects in the order of the table, each once, also those that nothing refers to.

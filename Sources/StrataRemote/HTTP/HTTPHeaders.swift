@@ -5,15 +5,19 @@ public struct HTTPHeaders: Sendable, Hashable {
 
   /// One line of a header.
   public struct Field: Sendable, Hashable {
+    /// The name, as it was given.
     public let name: String
+    /// The value, as it was given.
     public let value: String
 
+    /// A line of a header.
     public init(_ name: String, _ value: String) {
       self.name = name
       self.value = value
     }
   }
 
+  /// A header of these lines, in their order.
   public init(_ fields: [Field] = []) { self.fields = fields }
 
   /// All values of a name as one, separated by commas (RFC 9110, section 5.3); `nil` where there is none. Setting replaces all, and

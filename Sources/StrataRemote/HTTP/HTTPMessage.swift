@@ -4,11 +4,14 @@ public import Foundation
 public struct HTTPRequest: Sendable, Hashable {
   /// The method, in capitals: `GET`, `POST`, `PATCH`, `PUT`, `DELETE`.
   public var method: String
+  /// Where it goes.
   public var url: URL
+  /// Its header.
   public var headers: HTTPHeaders
   /// `nil` for a request without content.
   public var body: Data?
 
+  /// A request; a GET without content unless said.
   public init(_ method: String = "GET", _ url: URL, headers: HTTPHeaders = [:], body: Data? = nil) {
     self.method = method
     self.url = url
@@ -21,12 +24,14 @@ public struct HTTPRequest: Sendable, Hashable {
 public struct HTTPResponse: Sendable, Hashable {
   /// The status code, 100 to 599.
   public var status: Int
+  /// Its header.
   public var headers: HTTPHeaders
   /// The content, decoded from its transfer coding and content coding.
   public var body: Data
   /// Where it came from, after redirects.
   public var url: URL
 
+  /// An answer, for transports and tests.
   public init(_ status: Int, headers: HTTPHeaders = [:], body: Data = Data(), url: URL) {
     self.status = status
     self.headers = headers

@@ -9,6 +9,7 @@ public struct RemoteClock: Sendable {
   /// A number from 0 up to 1, without 1.
   public var random: @Sendable () -> Double
 
+  /// A clock of these three, for tests.
   public init(
     now: @escaping @Sendable () -> Date, sleep: @escaping @Sendable (Duration) async throws -> Void,
     random: @escaping @Sendable () -> Double

@@ -13,6 +13,7 @@ public struct RemoteRetry: Sendable, Hashable {
   /// The greatest wait. A server that asks for a longer one with `Retry-After` is not asked again: the error is `unavailable`.
   public var maximumDelay: Duration
 
+  /// How often, and how long between: four times, at most half a second at first, never more than 30 s, unless set.
   public init(attempts: Int = 4, baseDelay: Duration = .milliseconds(500), maximumDelay: Duration = .seconds(30)) {
     (self.attempts, self.baseDelay, self.maximumDelay) = (attempts, baseDelay, maximumDelay)
   }

@@ -54,10 +54,15 @@ public struct EntityMapper: Sendable {
   public let id: String?
   /// The keys under which a body may hold one record, or several.
   public let bodyKeys: (one: String, many: String)
+  /// Who chooses the ids of records that are made here.
   public let ids: IDs
+  /// What becomes of records that a whole list no longer has.
   public let missing: Missing
+  /// How a changed record is sent.
   public let update: Update
+  /// How a record that others changed meanwhile is kept from being overwritten.
   public let precondition: Precondition
+  /// How a list goes on from page to page.
   public let pagination: RemotePagination
   /// Relations whose JSON is the id of the other record: it stands under this key path instead of the relation's own.
   public let references: [String: JSONPath]

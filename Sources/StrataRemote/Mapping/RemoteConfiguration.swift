@@ -10,6 +10,7 @@ public import StrataCore
 public struct RemoteConfiguration: Sendable {
   /// Where all paths begin; with a path of its own or none, with a slash at its end or without.
   public var baseURL: URL
+  /// How the server has each entity, one mapper for each.
   public var mappers: [EntityMapper]
   /// Headers of every request. What carries a token belongs to ``authentication``.
   public var headers: HTTPHeaders = [:]
@@ -18,6 +19,7 @@ public struct RemoteConfiguration: Sendable {
   /// Reads the body of an answer: for servers that wrap records in another way, or speak something else than JSON. What it throws is
   /// the cause of `invalidBody`. Bodies are JSON unless given, of which `JSONReader` makes the value.
   public var decoder: (@Sendable (_ body: Data) throws -> ArchiveValue)?
+  /// How often a request is tried, and how long is waited in between.
   public var retry = RemoteRetry()
   /// The greatest number of bytes that an answer may have.
   public var sizeLimit = 64 << 20
@@ -30,6 +32,14 @@ public struct RemoteConfiguration: Sendable {
   /// Time and chance.
   public var clock = RemoteClock.system
 
+  /// What is needed of a server. All else is a property with a default.
+  ///
+  /// - Parameters:
+  ///   - baseURL: where all paths begin.
+  ///   - mappers: how the server has each entity.
+  ///   - headers: headers of every request.
+  ///   - authentication: says who an account is to the server; asked for each account once.
+  ///   - transport: what carries the requests.
   public init(
     baseURL: URL, mappers: EntityMapper..., headers: HTTPHeaders = [:],
     authentication: (@Sendable (_ account: String) -> RemoteAuthentication)? = nil,

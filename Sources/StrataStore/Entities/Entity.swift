@@ -11,6 +11,7 @@ public protocol Entity: VersionedModel, TableRecord, FetchableRecord {
 }
 
 extension Entity {
+  /// The table of the mapping.
   public static var databaseTableName: String { entityMapping.table }
 
   /// Makes the model of a row, for entities without relations.
@@ -22,6 +23,10 @@ extension Entity {
 
 // A model that is Decodable, too, would have two of it.
 extension Entity where Self: Decodable {
+  /// Makes the model of a row, for entities without relations.
+  ///
+  /// - Throws: ``EntityError`` with the code `notReadable` where a column is missing or holds what its property cannot be,
+  ///   `invalidMapping` for an entity with relations, which ``EntityStore`` reads.
   public init(row: Row) throws { self = try EntityRowCoding.model(Self.self, of: row) }
 }
 

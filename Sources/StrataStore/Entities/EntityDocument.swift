@@ -17,6 +17,7 @@ public struct EntityDocument: DescribedModel, Entity, Equatable, Sendable {
   /// What JSON can hold.
   public var value: ArchiveValue
 
+  /// A document, with its id.
   public init(id: String, value: ArchiveValue) {
     self.id = id
     self.value = value

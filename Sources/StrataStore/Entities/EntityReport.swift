@@ -4,12 +4,16 @@ public import GRDB
 public struct EntityReport: Sendable {
   /// The numbers of rows of one table.
   public struct Counts: Sendable, Hashable {
+    /// Rows that are new.
     public var inserted = 0
+    /// Rows in which columns were set.
     public var updated = 0
     /// Rows that what was saved said nothing new about.
     public var unchanged = 0
+    /// Rows that were deleted.
     public var deleted = 0
 
+    /// The numbers of rows; 0 unless given.
     public init(inserted: Int = 0, updated: Int = 0, unchanged: Int = 0, deleted: Int = 0) {
       self.inserted = inserted
       self.updated = updated
@@ -20,12 +24,23 @@ public struct EntityReport: Sendable {
 
   /// A row that was written.
   public struct Change: Sendable, Hashable {
-    public enum Kind: String, Sendable, Hashable { case inserted, updated, deleted }
+    /// What was done to a row.
+    public enum Kind: String, Sendable, Hashable {
+      /// It is new.
+      case inserted
+      /// Columns of it were set.
+      case updated
+      /// It was deleted.
+      case deleted
+    }
 
+    /// The name of the table.
     public let table: String
     /// The registered name of the model; `nil` for a table of pairs.
     public let entity: String?
+    /// The values of its primary key, in the order of the columns.
     public let primaryKey: [DatabaseValue]
+    /// What was done to the row.
     public let kind: Kind
     /// The columns that were set; empty for a row that was deleted.
     public let columns: [String]
@@ -37,6 +52,7 @@ public struct EntityReport: Sendable {
   /// The primary keys of the rows that the roots have, in their order.
   public internal(set) var roots: [[DatabaseValue]] = []
 
+  /// A report of a save that wrote nothing.
   public init() {}
 
   /// The tables that a row was saved in, in alphabetical order.

@@ -4,10 +4,15 @@ public import Foundation
 public struct StoreRevision: Sendable, Hashable {
   /// What made a revision.
   public enum Action: Int, Sendable, Hashable, CaseIterable {
+    /// A value was saved.
     case save = 0
+    /// An earlier revision was saved again.
     case restore = 1
+    /// The save before was undone.
     case undo = 2
+    /// What was undone was done again.
     case redo = 3
+    /// The key was deleted: the revision has no value.
     case delete = 4
   }
 

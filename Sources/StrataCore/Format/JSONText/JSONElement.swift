@@ -3,7 +3,20 @@
 /// A model's own `make(fromJSON:in:)` reads from it. It cannot outlive the text.
 public struct JSONElement: ~Escapable {
   /// What JSON knows.
-  public enum Kind: String, Sendable, Hashable, CaseIterable { case null, boolean, number, string, array, object }
+  public enum Kind: String, Sendable, Hashable, CaseIterable {
+    /// `null`.
+    case null
+    /// `true` or `false`.
+    case boolean
+    /// A number, of any length.
+    case number
+    /// A text in quotes.
+    case string
+    /// Elements in brackets.
+    case array
+    /// Members in braces.
+    case object
+  }
 
   package let bytes: RawSpan
   package let tokens: JSONTokens
@@ -60,6 +73,7 @@ public struct JSONElement: ~Escapable {
     }
   }
 
+  /// Whether the value is null.
   public var isNull: Bool { token.kind == .null }
 
   /// Where the value starts in the text, in bytes; a string after its quote.

@@ -2,8 +2,11 @@ public import Foundation
 
 /// Which fields of a model are written, by their keys. Models inside are written whole.
 public enum JSONFieldSelection: Sendable, Hashable {
+  /// Every field that the mapping writes.
   case all
+  /// Those with these keys.
   case only(Set<String>)
+  /// All but those with these keys.
   case excluding(Set<String>)
 }
 

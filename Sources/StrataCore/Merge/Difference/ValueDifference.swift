@@ -9,7 +9,12 @@
 public struct ValueDifference: Sendable, Hashable {
   /// What became of a value.
   public enum Kind: String, Sendable, Hashable, CaseIterable {
-    case added, removed, changed
+    /// There was none before.
+    case added
+    /// There is none any more.
+    case removed
+    /// It is another one.
+    case changed
     /// The elements of an array stand in another order; old and new are what tells them apart, in their orders.
     case reordered
   }
@@ -17,7 +22,9 @@ public struct ValueDifference: Sendable, Hashable {
   /// One difference. A place in an array that something was removed from is one in the old array; any other is one in
   /// the new one.
   public struct Change: Sendable, Hashable {
+    /// Where it is.
     public let path: MergePath
+    /// What became of the value.
     public let kind: Kind
     /// The value before; `nil` where there was none.
     public let old: ArchiveValue?

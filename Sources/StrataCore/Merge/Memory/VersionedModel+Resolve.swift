@@ -4,6 +4,7 @@ public enum MergeResolution: Sendable, Hashable {
   case base, server
   /// What is here now, also where it was edited since.
   case local
+  /// Another value.
   case value(ArchiveValue)
 }
 

@@ -2,19 +2,26 @@ public import Foundation
 
 /// JSON Patch (RFC 6902): a list of operations that change a document one after the other.
 public struct JSONPatch: Sendable, Hashable {
+  /// One change of a document. What an operation names must be there, except for what `add` puts in.
   public enum Operation: Sendable, Hashable {
     /// Puts a value in: under a key, or before a place of an array; `-` is after its last.
     case add(JSONPointer, ArchiveValue)
+    /// Takes a value out.
     case remove(JSONPointer)
+    /// Sets another value in the place of one.
     case replace(JSONPointer, ArchiveValue)
+    /// Takes a value out and puts it in at another place.
     case move(from: JSONPointer, to: JSONPointer)
+    /// Puts a value in at another place, too.
     case copy(from: JSONPointer, to: JSONPointer)
     /// Fails where the value there is another one. Numbers are compared as numbers.
     case test(JSONPointer, ArchiveValue)
   }
 
+  /// The operations, in the order in which they are applied.
   public var operations: [Operation]
 
+  /// A patch of these operations, in their order.
   public init(_ operations: [Operation] = []) { self.operations = operations }
 
   /// Reads a patch from JSON text.

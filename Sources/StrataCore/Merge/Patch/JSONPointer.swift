@@ -3,6 +3,7 @@ public struct JSONPointer: Sendable, Hashable, CustomStringConvertible {
   /// The keys and places, unescaped.
   public var tokens: [String]
 
+  /// A pointer of keys and places, which are not escaped; without any it means the whole document.
   public init(_ tokens: [String] = []) { self.tokens = tokens }
 
   /// - Throws: ``ArchiveError`` with the code `invalidJSON` where the text does not begin with a slash, or a `~` is not

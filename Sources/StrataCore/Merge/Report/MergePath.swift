@@ -2,6 +2,7 @@
 public struct MergePath: Sendable, Hashable, CustomStringConvertible {
   /// A step from the outside in.
   public enum Component: Sendable, Hashable {
+    /// The value under a key.
     case key(String)
     /// A place in an array.
     case index(Int)
@@ -15,6 +16,7 @@ public struct MergePath: Sendable, Hashable, CustomStringConvertible {
   private var origin: (places: ObjectPlaces, object: Int)?
   private var steps: [Component]
 
+  /// A path of these steps; without any it means the root.
   public init(_ components: [Component] = []) { steps = components }
 
   /// A path that begins at an object of a graph, whose own path it shares with all others that do.

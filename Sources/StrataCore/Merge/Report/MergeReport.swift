@@ -2,8 +2,11 @@
 public struct MergeReport: Sendable, Hashable {
   /// One field whose value is another than before.
   public struct Change: Sendable, Hashable {
+    /// The key of the field.
     public let key: String
+    /// The value before the merge; `nil` where there was none.
     public let old: ArchiveValue?
+    /// The value after it; `nil` where there is none.
     public let new: ArchiveValue?
   }
 
@@ -21,14 +24,19 @@ public struct MergeReport: Sendable, Hashable {
 
   /// A key path at which the sides differ.
   public struct Entry: Sendable, Hashable {
+    /// Where the sides differ.
     public let path: MergePath
+    /// Which side counted.
     public let outcome: Outcome
     /// The rule that decided: a policy's ``MergePolicy/description``, or why none was needed.
     public let rule: String
     /// The three values and what became of them; `nil` where one is absent. Objects are shown as records.
     public let base: ArchiveValue?
+    /// What the program had.
     public let local: ArchiveValue?
+    /// What came in.
     public let server: ArchiveValue?
+    /// What became of them.
     public let result: ArchiveValue?
   }
 
@@ -51,6 +59,7 @@ public struct MergeReport: Sendable, Hashable {
   /// Whether elements of a list changed that was merged as a whole.
   var isChangedInside = false
 
+  /// A report of a merge that came to nothing.
   public init() {}
 
   /// The keys of the fields that changed.

@@ -158,6 +158,9 @@ public struct MergeSides: Sendable, Hashable {
   /// What came in.
   public var server: ArchiveValue?
 
+  /// The values of both sides and of what they started from; `nil` is what is absent.
+  ///
+  /// - Parameter isBaseKnown: `false` where nobody knows the base.
   public init(base: ArchiveValue?, isBaseKnown: Bool = true, local: ArchiveValue?, server: ArchiveValue?) {
     self.base = base
     self.isBaseKnown = isBaseKnown

@@ -4,6 +4,7 @@
 ///       static let mergeRules = MergeRules(default: .lastWriter(by: "updatedAt"), identity: "number")
 ///     }
 public protocol Mergeable: VersionedModel {
+  /// The rules. A `static let`, made once.
   static var mergeRules: MergeRules { get }
 }
 

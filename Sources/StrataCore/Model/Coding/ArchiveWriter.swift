@@ -131,8 +131,10 @@ public struct ArchiveWriter: ~Copyable {
   /// Writes an explicit null.
   public mutating func writeNull() { buffer.append(CBOR.nullByte) }
 
+  /// Writes a boolean.
   public mutating func write(_ value: Bool) { buffer.append(value ? CBOR.trueByte : CBOR.falseByte) }
 
+  /// Writes an integer, in as few bytes as hold it.
   public mutating func write(_ value: Int64) {
     if value >= 0 {
       buffer.appendHead(CBOR.Major.unsigned, UInt64(bitPattern: value))
@@ -141,10 +143,13 @@ public struct ArchiveWriter: ~Copyable {
     }
   }
 
+  /// Writes an integer, in as few bytes as hold it.
   public mutating func write(_ value: UInt64) { buffer.appendHead(CBOR.Major.unsigned, value) }
 
+  /// Writes a floating-point number of 32 bits.
   public mutating func write(_ value: Float) { buffer.append(CBOR.floatByte, value.bitPattern) }
 
+  /// Writes a floating-point number of 64 bits.
   public mutating func write(_ value: Double) { buffer.append(CBOR.doubleByte, value.bitPattern) }
 
   /// Writes a string, or a reference to it where it was written before.
@@ -162,6 +167,7 @@ public struct ArchiveWriter: ~Copyable {
     value.withUTF8 { writeUnique(UnsafeRawBufferPointer($0), major: CBOR.Major.text) }
   }
 
+  /// Writes bytes, or a reference to them where they were written before.
   public mutating func write(_ value: Data) {
     value.withUnsafeBytes { writeUnique($0, major: CBOR.Major.bytes) }
   }
@@ -253,6 +259,7 @@ public struct ArchiveWriter: ~Copyable {
     }
   }
 
+  /// Writes the 16 bytes of a UUID, or a reference to them where they were written before.
   public mutating func write(_ value: UUID) {
     buffer.append(0xD8, UInt8(truncatingIfNeeded: CBOR.Tag.uuid))
     withUnsafeBytes(of: value.uuid) { writeUnique($0, major: CBOR.Major.bytes) }

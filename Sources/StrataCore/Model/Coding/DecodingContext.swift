@@ -153,8 +153,11 @@ extension DecodingContext {
 public struct DecodingReport: Sendable, Hashable {
   /// Objects of one type that were written by an older version.
   public struct Upgrade: Sendable, Hashable {
+    /// The registered name of the type.
     public let typeName: String
+    /// The version that wrote them.
     public let fromVersion: Int
+    /// The version that they have now.
     public let toVersion: Int
     /// How many objects.
     public var count: Int
@@ -165,6 +168,7 @@ public struct DecodingReport: Sendable, Hashable {
   /// Types whose objects had no model version, which counts as 0.
   public private(set) var typesWithoutVersion: [String] = []
 
+  /// A report without anything in it, for a decoder to fill.
   public init() {}
 
   /// Whether everything had today's versions.

@@ -1,6 +1,7 @@
 public import Foundation
 
 extension Archivable where Self: FixedWidthInteger {
+  /// Writes the integer in as few bytes as hold it, whatever its width.
   public func write(to writer: inout ArchiveWriter) throws {
     if let small = Int64(exactly: self) {
       writer.write(small)

@@ -108,6 +108,7 @@ public struct SchemaCatalog: Sendable {
   /// Whether something may stand under another name than today's: types, keys or cases.
   private(set) var hasSubstitutes = false
 
+  /// A catalogue without models.
   public init() {}
 
   /// Notes that values of a type may stand in archives in another form than the type would write.

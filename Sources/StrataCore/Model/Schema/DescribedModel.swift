@@ -8,6 +8,7 @@
 ///         make: { Point(x: $0, y: $1) })
 ///     }
 public protocol DescribedModel: VersionedModel {
+  /// The type of the description: ``Fields``, which the compiler infers.
   associatedtype Description: FieldDescription where Description.Root == Self
 
   /// Name, version, fields and how to make the object of them.
@@ -26,10 +27,15 @@ extension DescribedModel {
 
 /// What ``Fields`` is to ``DescribedModel``.
 public protocol FieldDescription<Root>: Sendable {
+  /// The model.
   associatedtype Root
+  /// Name, version and fields of the model.
   var schema: ModelSchema { get }
+  /// Makes the object of its fields.
   func read(from reader: inout ArchiveReader) throws -> Root
+  /// Writes the fields of an object, in their order.
   func write(_ root: Root, to writer: inout ArchiveWriter) throws
+  /// Sets the fields of an object to those of another.
   func adopt(_ other: Root, into root: inout Root) throws
   /// Reads one field of an object again and sets it: for objects that refer to each other in a cycle.
   func readField(_ place: Int, of root: Root, from reader: inout ArchiveReader) throws
@@ -140,6 +146,7 @@ public struct Field<Root, Value>: Sendable {
 
 /// The fields of a ``DescribedModel``, in the order in which `make` takes them.
 public struct Fields<Root, each V>: FieldDescription {
+  /// Name, version and fields of the model.
   public let schema: ModelSchema
   private let fields: (repeat Field<Root, each V>)
   private let make: @Sendable (repeat each V) throws -> Root
@@ -165,11 +172,15 @@ public struct Fields<Root, each V>: FieldDescription {
     self.make = make
   }
 
+  /// Makes the object of its fields, with `make`.
+  ///
+  /// - Throws: what reading a field throws, and what `make` throws.
   public func read(from reader: inout ArchiveReader) throws -> Root {
     var place = 0
     return try make(repeat try (each fields).read(&place, &reader))
   }
 
+  /// Writes the fields of an object, in their order.
   public func write(_ root: Root, to writer: inout ArchiveWriter) throws {
     var place = 0
     for field in repeat each fields { try field.write(root, &place, &writer) }
@@ -188,6 +199,7 @@ public struct Fields<Root, each V>: FieldDescription {
     for field in repeat each fields { try field.readAgain(&current, place, &reader, root) }
   }
 
+  /// Sets the fields of an object to those of another; of a class those that are variables.
   public func adopt(_ other: Root, into root: inout Root) throws {
     guard Root.self is AnyClass else {
       root = other

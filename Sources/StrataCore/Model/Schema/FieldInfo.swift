@@ -33,11 +33,15 @@ public struct FieldInfo: Sendable {
   public let key: String
   /// Keys that the field had before; the first one that is there is read where the key is absent.
   public let formerly: [String]
+  /// Whether archives hold the field.
   public let archive: ArchiveBehavior
+  /// Whether equality, hash and description count it.
   public let storage: StorageBehavior
+  /// What merging does with it.
   public let merge: MergePolicy
   /// How JSON holds the field: under its own key unless set.
   public let json: JSONField
+  /// How an enum case that this program does not know is read.
   public let unknown: UnknownCasePolicy
   /// The declared type.
   public let type: Any.Type

@@ -8,6 +8,7 @@ public final class ModelSchema: Sendable {
   public let formerNames: [String]
   /// The version that archives are stamped with today.
   public let modelVersion: Int
+  /// The fields, in their order; those of superclasses follow the class's own.
   public let fields: [FieldInfo]
   /// The superclasses that are models too, the nearest first.
   package let superclasses: [ModelSchema]
@@ -54,6 +55,7 @@ public final class ModelSchema: Sendable {
 
   /// One case of an enum with payloads.
   public struct CaseInfo: Sendable {
+    /// The name, which archives hold.
     public let name: String
     /// Names that the case had before.
     public let formerly: [String]
@@ -63,6 +65,7 @@ public final class ModelSchema: Sendable {
     /// one `_0`, `_1` by place. Empty where the declaration leaves them out.
     public let labels: [String]
 
+    /// A case, with the types of its associated values and their keys.
     public init(
       _ name: String, formerly: [String] = [], payload: [Any.Type] = [], labels: [String] = []
     ) {

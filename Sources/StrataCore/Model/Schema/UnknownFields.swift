@@ -10,8 +10,10 @@ public struct UnknownFields: Sendable, Hashable {
   /// No unknown keys.
   public init() { object = ArchiveObject() }
 
+  /// These keys and values.
   public init(_ object: ArchiveObject) { self.object = object }
 
+  /// Whether there are none.
   public var isEmpty: Bool { object.isEmpty }
 
   /// What archives have before a key that is also one of the model's: U+E000, of Unicode's private use area.

@@ -38,6 +38,7 @@ public protocol Validating: VersionedModel {
 public struct Validation<Root: VersionedModel>: Sendable {
   let rules: [Rule]
 
+  /// Rules; those of one field run in the order given.
   public init(_ rules: Rule...) { self.rules = rules }
 
   private init(_ rules: [Rule]) { self.rules = rules }
