@@ -41,3 +41,8 @@ struct DataFile {
     return (try ToolError.at(path) { try JSONReader.refusingDuplicates().read(data) }, data.count)
   }
 }
+    return (try document(in: data), data.count)
+  }
+
+  /// The document in what was read of the file.
+  func document(in data: Data) throws -> ArchiveValue {
