@@ -95,7 +95,7 @@ struct MergeCommand: ToolCommand {
     let policies = try policies()
     for path in policies.compactMap(\.path)
     where ![input.localValue, input.server, input.base ?? .null].contains(where: { path.leadsSomewhere(in: $0) }) {
-      console.errorLine("note: --policy \(path.description.onOneLine): nothing stands there")
+      console.noteLine("note: --policy \(path.description.onOneLine): nothing stands there")
     }
     var options = MergeOptions(conflicts: conflicts == .server ? .takeServer : .keepLocal)
     options.absence = partial ? .untouched : .removed
