@@ -1,5 +1,5 @@
 extension String {
-  /// The text, or its beginning and an ellipsis where it has more characters than `width`.
+  /// The text, or its beginning and an ellipsis where it takes more columns than `width`.
   func cut(to width: Int) -> String {
     guard width > 0 else { return "" }
     // A character takes no more columns than bytes.
