@@ -85,6 +85,7 @@ struct ConvertCommand: ToolCommand {
   }
 
   private func convertFile(_ conversion: LegacyConversion, _ console: Console) throws {
+    try DataFile(output).refuseTerminal(console)
     let file = try InputFile(DataFile(input), console)
     let name = DataFile(input).name
     switch file.kind {

@@ -95,6 +95,8 @@ struct MergeCommand: ToolCommand {
     let policies = try policies()
     for path in policies.compactMap(\.path)
     where ![input.localValue, input.server, input.base ?? .null].contains(where: { path.leadsSomewhere(in: $0) }) {
+    let form = format.flatMap { MergedDocument.Format(rawValue: $0) } ?? .init(path: output)
+    if form == .strata { try DataFile(output).refuseTerminal(console) }
       console.noteLine("note: --policy \(path.description.onOneLine): nothing stands there")
     }
     var options = MergeOptions(conflicts: conflicts == .server ? .takeServer : .keepLocal)
@@ -106,12 +108,13 @@ struct MergeCommand: ToolCommand {
     // All of it is worked out first, so that a failure leaves nothing behind.
     let document = MergedDocument(value: value, form: input.local.form, objects: input.objects)
     let data = try ToolError.at(output) {
-      try document.data(as: format.flatMap { .init(rawValue: $0) } ?? .init(path: output))
+      try document.data(as: form)
     }
     let account = try self.report.map { _ in
       try JSONWriter(isPretty: true).write(report.json(showsValues: values))
     }
     try write(fails ? nil : data, account.map { $0 + Data("\n".utf8) }, console) { try tell(report, fails, console) }
+    if data.first == 0x1F { try DataFile(output).refuseTerminal(console) }
     return report.conflicts.isEmpty || conflicts == .local || conflicts == .server ? 0 : 1
   }
 
