@@ -23,6 +23,16 @@ struct DataFile {
     try replace { try $0.writeAll(data.bytes) }
   }
 
+  /// Refuses to send an archive to a terminal, which would show its bytes as letters, and obey some of them.
+  ///
+  /// - Throws: `ToolError`; commands ask before they read anything.
+  func refuseTerminal(_ console: Console) throws {
+    guard isStandard, console.isTerminal else { return }
+    throw ToolError(
+      "standard output is a terminal, and an archive is no text; name a file with -o FILE, or send it on through a pipe"
+    )
+  }
+
   /// Replaces the file as a whole by what `writing` writes; where that throws, the file stays as it was.
   func replace(_ writing: (borrowing OpenFile) throws -> Void) throws {
     // A URL has no slash at its end: a file would be made in the place of the folder that is named.
@@ -36,8 +46,13 @@ struct DataFile {
   /// The document in the file.
   func readJSON(_ console: Console) throws -> (value: ArchiveValue, size: Int) {
     let data = try read(console)
+    return (try document(in: data), data.count)
+  }
+
+  /// The document in what was read of the file.
+  func document(in data: Data) throws -> ArchiveValue {
     guard !data.isEmpty else { throw ToolError("\(name): the file is empty; a JSON document is expected") }
     // Which of two values counts would be a guess, and the other one would be lost.
-    return (try ToolError.at(path) { try JSONReader.refusingDuplicates().read(data) }, data.count)
+    return try ToolError.at(path) { try JSONReader.refusingDuplicates().read(data) }
   }
 }

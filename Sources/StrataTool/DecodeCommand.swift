@@ -41,7 +41,7 @@ struct DecodeCommand: ToolCommand {
         text.cycleCount == 1
         ? ("1 reference back to an object that holds it is", "it")
         : ("\(text.cycleCount.grouped) references back to objects that hold them are", "them")
-      console.errorLine("\(what) null here, since JSON has no form for \(them)")
+      console.noteLine("\(what) null here, since JSON has no form for \(them)")
     }
     return 0
   }

@@ -14,6 +14,7 @@ struct EncodeCommand: ToolCommand {
   @OptionGroup var record: RecordOptions
 
   func run(on console: Console) throws -> Int32 {
+    try DataFile(output).refuseTerminal(console)
     let file = DataFile(input)
     let document = try file.readJSON(console).value
     let archive = try ToolError.at(input) { try record.archive(of: document, file) }

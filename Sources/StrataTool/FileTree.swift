@@ -77,6 +77,11 @@ struct FileTree {
     TemporaryFiles.isTemporary(path.split(separator: "/").last ?? "")
   }
 
+  /// Whether nothing is at a path, or at the end of its link.
+  static func isMissing(_ path: String) -> Bool {
+    access(path, F_OK) != 0 && [ENOENT, ENOTDIR].contains(errno)
+  }
+
   /// Whether a path leads to a folder, through a link too.
   static func isFolder(_ path: String) -> Bool {
     var isFolder: ObjCBool = false

@@ -48,7 +48,10 @@ struct InspectCommand: ToolCommand {
       if json {
         try document.writeJSON(to: console.write)
       } else {
-        try show(document.lines(of: named.name, width: console.width, depth: depth, elements: elements), console)
+        try show(
+          document.lines(
+            of: named.name, width: console.lineWidth, depth: depth, elements: elements, isColoured: console.isColoured),
+          console)
       }
     case .other(let found):
       throw ToolError(named.name, InputFile.unknown(found))
@@ -62,9 +65,10 @@ struct InspectCommand: ToolCommand {
       data.append(UInt8(ascii: "\n"))
       return try console.write(data)
     }
-    var lines = inspection.lines
+    var lines = inspection.lines(width: console.lineWidth, isColoured: console.isColoured)
     if let values = inspection.values {
-      var tree = ValueTree(width: console.width, depth: depth, elements: elements)
+      var tree = ValueTree(
+        width: console.lineWidth, depth: depth, elements: elements, isColoured: console.isColoured)
       if inspection.stamp.kind == .single {
         for value in values { tree.add(value) }
       } else {
@@ -76,7 +80,6 @@ struct InspectCommand: ToolCommand {
   }
 
   private func show(_ lines: [String], _ console: Console) throws {
-    // The tree is cut already, and says where. The lists before it are shown as a whole, however long the lines are.
     try console.write(Data((lines.joined(separator: "\n") + "\n").utf8))
   }
 }

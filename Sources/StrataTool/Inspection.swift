@@ -42,7 +42,9 @@ struct Inspection {
 
   var count: UInt64 { total?.count ?? 0 }
 
-  var lines: [String] {
+  /// What is told before the values: no line is wider than `width`.
+  func lines(width: Int, isColoured: Bool) -> [String] {
+    func row(_ name: String, _ text: String) -> String { LegacyDocument.row(name, text, width, isColoured) }
     var rows = [
       ("file", path.onOneLine),
       ("format", "\(stamp.formatVersion)\(stamp.kind == .single ? "" : ", a stream")"),
@@ -60,17 +62,18 @@ struct Inspection {
     } else {
       rows += [("file size", fileSize.counted("byte")), ("count", "unknown: the stream has no end")]
     }
-    var lines = rows.map { $0.0.padded(to: 15) + $0.1 }
+    var lines = rows.map { row($0.0, $0.1) }
     if let types {
       let marks = types.map(\.mark.onOneLine)
       // A name that is longer than most moves its own count alone.
-      let width = min(marks.map(\.count).max() ?? 0, 40) + 2
-      lines += types.isEmpty ? ["types".padded(to: 15) + "none"] : []
+      let column = min(marks.map(\.terminalWidth).max() ?? 0, 40) + 2
+      lines += types.isEmpty ? [row("types", "none")] : []
       for (place, type) in types.enumerated() {
-        let head = (place == 0 ? "types" : "").padded(to: 15)
-        lines.append(
-          head + marks[place].padded(to: max(width, marks[place].count + 2))
-            + type.count.counted("record"))
+        let count = type.count.counted("record")
+        // The count stays where a name is cut.
+        let mark = width < .max ? marks[place].cut(to: max(width - 17 - count.count, 1)) : marks[place]
+        let room = width < .max ? min(column, max(width - 15 - count.count, 0)) : column
+        lines.append(row(place == 0 ? "types" : "", mark.padded(to: max(room, mark.terminalWidth + 2)) + count))
       }
     }
     return lines

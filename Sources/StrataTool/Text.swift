@@ -1,15 +1,48 @@
 extension String {
-  /// The text, or its beginning and an ellipsis where it has more characters than `width`.
+  /// The text, or its beginning and an ellipsis where it takes more columns than `width`.
   func cut(to width: Int) -> String {
-    guard let end = index(startIndex, offsetBy: width, limitedBy: endIndex), end != endIndex else {
-      return self
+    guard width > 0 else { return "" }
+    // A character takes no more columns than bytes.
+    if utf8.count <= width { return self }
+    var (columns, end) = (0, startIndex)
+    var place = startIndex
+    while place < endIndex {
+      columns += self[place].terminalWidth
+      if columns > width { return self[..<end] + "…" }
+      formIndex(after: &place)
+      // What is before this place leaves a column for the ellipsis.
+      if columns < width { end = place }
     }
-    return width < 1 ? "" : String(self[..<index(before: end)]) + "…"
+    return self
+  }
+
+  /// The columns that the text takes on a terminal.
+  var terminalWidth: Int { reduce(0) { $0 + $1.terminalWidth } }
+
+  /// The text with spaces before it, so that it ends in a column.
+  func indented(to width: Int) -> String {
+    String(repeating: " ", count: max(width - terminalWidth, 0)) + self
   }
 
   func padded(to width: Int) -> String {
-    let length = count
+    let length = terminalWidth
     return length < width ? self + String(repeating: " ", count: width - length) : self
+  }
+}
+
+extension Character {
+  /// The letters of East Asia that are as wide as two others (Unicode Standard Annex 11), by their blocks.
+  private static let wide: [ClosedRange<UInt32>] = [
+    0x1100...0x115F, 0x2E80...0x303E, 0x3041...0x4DBF, 0x4E00...0xA4CF, 0xA960...0xA97F, 0xAC00...0xD7A3,
+    0xF900...0xFAFF, 0xFE30...0xFE6F, 0xFF01...0xFF60, 0xFFE0...0xFFE6, 0x1F300...0x1F64F, 0x1F900...0x1F9FF,
+    0x20000...0x3FFFD,
+  ]
+
+  /// The columns that the character takes on a terminal: 1, or 2 for wide letters and pictures.
+  var terminalWidth: Int {
+    guard let first = unicodeScalars.first, first.value >= 0x1100 else { return 1 }
+    if first.properties.isEmojiPresentation || unicodeScalars.contains("\u{FE0F}") { return 2 }
+    return Self.wide.contains { $0.contains(first.value) } ? 2 : 1
   }
 }
 

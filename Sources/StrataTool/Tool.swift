@@ -3,6 +3,9 @@ internal import Foundation
 
 /// The command line tool.
 package enum Tool {
+  /// Of the library and the tool.
+  package static let version = "0.1.0"
+
   static let wrongUsage: Int32 = 64
   /// What a shell makes of the signal SIGPIPE.
   static let brokenPipe: Int32 = 128 + 13
@@ -13,6 +16,11 @@ package enum Tool {
   ///   or 2 of those commands whose 1 says that there are differences or conflicts. 141 where nobody reads the output any
   ///   more.
   package static func run(_ arguments: [String], on console: Console) -> Int32 {
+    var (arguments, console) = (arguments, console)
+    do { console.colours = try ColourChoice.take(from: &arguments) } catch {
+      console.errorLine(ToolError.message(of: error))
+      return wrongUsage
+    }
     let command: any ParsableCommand
     do { command = try StrataCommand.parseAsRoot(arguments) } catch { return stop(error, console) }
     let failure = (type(of: command) as? any ToolCommand.Type)?.failureCode ?? 1

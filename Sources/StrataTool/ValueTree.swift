@@ -6,12 +6,14 @@ struct ValueTree {
   let width: Int
   let depth: Int
   let elements: Int
+  let isColoured: Bool
   private(set) var lines: [String] = []
 
-  init(width: Int, depth: Int, elements: Int) {
+  init(width: Int, depth: Int, elements: Int, isColoured: Bool = false) {
     self.width = width
     self.depth = depth
     self.elements = elements
+    self.isColoured = isColoured
   }
 
   mutating func add(_ value: ArchiveValue) { add(value, label: "", level: 0) }
@@ -25,15 +27,19 @@ struct ValueTree {
 
   private mutating func add(_ value: ArchiveValue, label: String, level: Int) {
     let children = value.children
-    let head = String(repeating: "  ", count: level) + label
-    lines.append((head + value.summary(mostCharacters: max(width, 20))).cut(to: width))
+    append(
+      TreeLine(margin: 2 * level, label: label, value: value.summary(mostCharacters: max(width, 20)), ink: value.ink))
     guard level < depth else { return }
     for child in children.prefix(elements) { add(child.value, label: child.label, level: level + 1) }
     if children.count > elements { note(children.count - elements, level: level + 1) }
   }
 
   private mutating func note(_ count: Int, level: Int) {
-    lines.append(String(repeating: "  ", count: level) + "… \(count.grouped) more")
+    append(TreeLine(margin: 2 * level, value: "… \(count.grouped) more", ink: .dim))
+  }
+
+  private mutating func append(_ line: TreeLine) {
+    lines.append(line.text(width: width, isColoured: isColoured))
   }
 }
 

@@ -36,7 +36,7 @@ struct ConvertTests {
     let stamp = try Stamp(of: data)
     #expect(stamp.typeName == "Bookmarks.Folder" && stamp.modelVersion == 2)
     #expect(try ArchiveDecoder().decodeValue(from: data) == .graph(KeyedArchive(Legacy.data(name)).graph))
-    #expect(Run("verify", output).text.hasPrefix("ok  \(output)  Bookmarks.Folder@2  1 value  "))
+    #expect(Run("verify", output).text.hasPrefix("intact  \(output)  Bookmarks.Folder@2  1 value  "))
     #expect(try scratch.names == ["a.strata"])
     // The same bytes again, and from standard input.
     #expect(try Run("convert", "-", "-o", "-", input: Legacy.data(name)).output == data)

@@ -44,7 +44,7 @@ enum Executable {
     try run("/bin/sh", ["-c", script, path()], nil, in: folder)
   }
 
-  private static func run(_ program: String, _ arguments: [String], _ input: Data?, in folder: URL?) throws -> Result {
+  static func run(_ program: String, _ arguments: [String], _ input: Data?, in folder: URL?) throws -> Result {
     let scratch = try Scratch()
     let process = Process()
     process.executableURL = URL(fileURLWithPath: program)

@@ -3,6 +3,8 @@ import StrataCore
 import StrataTestSupport
 import Testing
 
+@testable import StrataTool
+
 struct InspectTests {
   let scratch: Scratch
   let path: String
@@ -24,7 +26,6 @@ struct InspectTests {
     let run = Run("inspect", path)
     #expect(run.code == 0, "\(run.error)")
     let lines = run.text.split(separator: "\n")
-    #expect(lines.allSatisfy { $0.count <= 100 })
     #expect(lines.contains("type           Issue"))
     #expect(lines.contains("model version  3"))
     #expect(lines.contains("Issue@3"))
@@ -34,6 +35,37 @@ struct InspectTests {
     #expect(lines.contains("    … 30 more"))
     #expect(!Run("inspect", path, "--depth", "0").text.contains("title"))
   }
+
+  @Test(
+    "No line is wider than the terminal, of whatever characters; in a pipe nothing is cut",
+    arguments: [20, 40, 100, 250])
+  func width(columns: Int) throws {
+    let wide = ModelRecord(
+      typeName: String(repeating: "Type", count: 20), modelVersion: 3,
+      fields: [
+        ("漢字", .string(String(repeating: "漢字", count: 200))), ("emoji", .string(String(repeating: "👩‍👩‍👧", count: 200))),
+        ("accents", .string(String(repeating: "e\u{301}", count: 300))),
+        ("items", [.record(ModelRecord(typeName: String(repeating: "Long", count: 30), modelVersion: 1))]),
+      ])
+    let file = try scratch.file(String(repeating: "n", count: 120), ArchiveEncoder().encode(wide))
+    for file in [path, file, Repository.fixtures.appending(path: "legacy/everything.plist").path] {
+      let run = Run(["inspect", file, "--color", "never"], terminal: columns)
+      #expect(run.code == 0)
+      for line in run.text.split(separator: "\n") { #expect(String(line).terminalWidth <= columns, "\(line)") }
+      let whole = Run(["inspect", file, "--elements", "99999"])
+      #expect(!whole.text.contains("…"), "\(whole.text)")
+    }
+    #expect(Run("inspect", path).text.contains(String(repeating: "long ", count: 100) + "\""))
+    #expect(Run(["inspect", path], terminal: columns).text.contains("…"))
+  }
+
+  @Test(
+    "How many columns a text takes",
+    arguments: [
+      ("", 0), ("abc", 3), ("漢字", 4), ("e\u{301}", 1), ("👩‍👩‍👧", 2), ("한", 2), ("é…→", 3), ("ｱ", 1), ("Ａ", 2),
+      ("❤\u{FE0F}", 2),
+    ])
+  func columns(text: String, width: Int) { #expect(text.terminalWidth == width) }
 
   @Test func json() throws {
     let value = try JSONReader().read(Run("inspect", path, "--json").output)
@@ -90,7 +122,8 @@ struct InspectTests {
     let keys = ["1", "2"].map { String(repeating: "k", count: 60) + $0 }
     let map = ArchiveValue.map([.init(key: 1, value: 1)] + keys.map { .init(key: .string($0), value: 1) })
     let file = try scratch.file("m.strata", ArchiveEncoder().encode(map))
-    let lines = Run("inspect", file).text.split(separator: "\n").filter { $0.contains("kkk") }
+    let lines = Run(["inspect", file], terminal: 100, environment: ["NO_COLOR": "1"]).text.split(separator: "\n")
+      .filter { $0.contains("kkk") }
     #expect(lines.count == 2 && lines.allSatisfy { $0.contains("k…\": 1") }, "\(lines)")
   }
 

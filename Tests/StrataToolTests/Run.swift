@@ -13,12 +13,17 @@ struct Run {
   /// Runs a command in this process.
   init(_ arguments: String..., input: Data = Data()) { self.init(arguments, input: input) }
 
-  init(_ arguments: [String], input: Data = Data()) {
+  /// - Parameter terminal: the columns of the terminal that the streams are; `nil` where they are none.
+  init(
+    _ arguments: [String], input: Data = Data(), terminal: Int? = nil, environment: [String: String] = [:]
+  ) {
     var output = Data()
     var error = Data()
     code = Tool.run(
       arguments,
-      on: Console(read: { input }, write: { output.append($0) }, writeError: { error.append($0) }))
+      on: Console(
+        read: { input }, write: { output.append($0) }, writeError: { error.append($0) }, width: terminal ?? 100,
+        isTerminal: terminal != nil, showsProgress: terminal != nil, environment: environment))
     self.output = output
     self.error = String(decoding: error, as: UTF8.self)
   }

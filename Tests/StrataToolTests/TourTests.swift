@@ -34,6 +34,32 @@ struct TourTests {
     #expect(try scratch.data("tour/4-merged.strata") == before)
   }
 
+  @Test("The responses that the tool has are those of Fixtures/json/tour")
+  func embedded() throws {
+    let source = Repository.fixtures.appending(path: "json/tour")
+    #expect(
+      try FileManager.default.contentsOfDirectory(atPath: source.path).sorted() == TourFixtures.responses.map(\.name))
+    for response in TourFixtures.responses {
+      #expect(try String(contentsOf: source.appending(path: response.name), encoding: .utf8) == response.text)
+    }
+    let files = TourFixtures.responses.map { source.appending(path: $0.name).path }
+    let named = Run(["tour"] + files + ["-o", folder])
+    #expect(named.text.replacing(source.path + "/", with: "") == Run("tour", "-o", folder).text)
+  }
+
+  @Test("A copy of the program alone, in a folder without sources, has the tour")
+  func installed() throws {
+    try FileManager.default.createDirectory(atPath: scratch.path("bin"), withIntermediateDirectories: true)
+    try FileManager.default.copyItem(atPath: Executable.path(), toPath: scratch.path("bin/strata"))
+    // The paths of the sources are in the program for nothing: it must not look there.
+    let run = try Executable.shell(
+      "./strata tour && grep -c Fixtures/json/tour strata", in: URL(fileURLWithPath: scratch.path("bin")))
+    #expect(
+      run.text.contains("Version 1 of the model archives 1-issue.json (2,894 bytes of JSON)"), "\(run.text)\(run.error)"
+    )
+    #expect(run.text.hasSuffix("\n0\n"), "\(run.text)")
+  }
+
   @Test("The tour ends in a store that holds each state, and the commands read it")
   func store() throws {
     let run = Run("tour", "--output", folder)

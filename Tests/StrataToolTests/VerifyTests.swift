@@ -19,8 +19,9 @@ struct VerifyTests {
     let run = Run("verify", single, stream)
     #expect(run.code == 0 && run.error.isEmpty)
     let lines = run.text.split(separator: "\n")
-    #expect(lines.first == "ok  \(single)  Issue@3  1 value  \(archive.count) bytes")
-    #expect(lines.last?.hasPrefix("ok  \(stream)  Value  3 values  ") == true)
+    #expect(lines.first?.hasPrefix("intact  \(single)  Issue@3   1 value  ") == true, "\(lines)")
+    #expect(lines.dropFirst().first?.hasPrefix("intact  \(stream)  Value    3 values  ") == true, "\(lines)")
+    #expect(Run("verify", single).text == "intact  \(single)  Issue@3  1 value  \(archive.count) bytes\n")
   }
 
   @Test("Of the damaged fixtures all but the archive of a newer model, which is intact, are refused")
@@ -34,15 +35,22 @@ struct VerifyTests {
     }
   }
 
-  @Test func everyFlippedByteIsNoticed() throws {
+  @Test("A flipped byte is noticed; where it is one of the marks, the file is none of the tool's")
+  func everyFlippedByteIsNoticed() throws {
+    var unsupported = 0
     for place in archive.indices {
       var damaged = archive
       damaged[place] ^= 0x10
       let path = try scratch.file("d.strata", damaged)
       let run = Run("verify", path)
       #expect(run.code == 1 && run.error.isEmpty, "\(place)")
-      #expect(run.text.hasPrefix("damaged  \(path)  "))
+      if run.text.hasPrefix("unsupported  \(path)  ") {
+        unsupported += 1
+      } else {
+        #expect(run.text.hasPrefix("damaged  \(path)  "), "\(run.text)")
+      }
     }
+    #expect(unsupported < 8)
   }
 
   @Test func cutFiles() throws {
@@ -135,7 +143,7 @@ struct VerifyTests {
     let good = try scratch.file("a.strata", archive)
     let run = Run("verify", good, scratch.path("missing"), good)
     #expect(run.code == 1)
-    #expect(run.text.split(separator: "\n").map { $0.prefix(3) } == ["ok ", "dam", "ok "])
+    #expect(run.text.split(separator: "\n").map { $0.prefix(3) } == ["int", "mis", "int", "3 f"])
   }
 
   @Test func folders() throws {
@@ -148,13 +156,13 @@ struct VerifyTests {
     let run = Run("verify", folder)
     #expect(run.code == 0 && run.error.isEmpty)
     #expect(
-      run.text.split(separator: "\n") == [
-        "other  \(folder)/a.txt  text", "ok  \(folder)/b.strata  Issue@3  1 value  \(archive.count) bytes",
-        "ok  \(folder)/c/d/e.plist  keyed archive, binary  14 objects  601 bytes",
-        "other  \(folder)/c/loop  a symbolic link",
-      ])
+      run.text.split(separator: "\n").map { $0.replacing(/[ ]{2,}/, with: "  ") } == [
+        "other  \(folder)/a.txt  text", "intact  \(folder)/b.strata  Issue@3  1 value  \(archive.count) bytes",
+        "intact  \(folder)/c/d/e.plist  keyed archive, binary  14 objects  601 bytes",
+        "other  \(folder)/c/loop  a symbolic link", "4 files: 2 intact, 2 other",
+      ], "\(run.text)")
     _ = try scratch.file("c/z.strata", archive.dropLast())
-    #expect(Run("verify", folder + "/").text.contains("damaged  \(folder)/c/z.strata  "))
+    #expect(Run("verify", folder + "/").text.contains("damaged  \(folder)/c/z.strata "))
     #expect(Run("verify", folder + "/").code == 1)
   }
 
@@ -166,13 +174,14 @@ struct VerifyTests {
     _ = try scratch.file("a.tmp", "text")
     let run = Run("verify", scratch.url.path)
     #expect(run.code == 0)
-    #expect(run.text.split(separator: "\n").map { $0.prefix(5) } == ["other", "other", "ok  /"], "\(run.text)")
+    #expect(
+      run.text.split(separator: "\n").map { $0.prefix(5) } == ["other", "other", "intac", "3 fil"], "\(run.text)")
     #expect(Run("verify", half).code == 1)
   }
 
   @Test func foldersWithNothingToVerify() throws {
     let run = Run("verify", scratch.url.path)
-    #expect(run.code == 1 && run.text.hasPrefix("damaged  \(scratch.url.path)  no archive"))
+    #expect(run.code == 1 && run.text.hasPrefix("missing  \(scratch.url.path)  no archive"))
   }
 
   @Test func noFiles() { Run("verify").expectFailure(code: 64, "files") }

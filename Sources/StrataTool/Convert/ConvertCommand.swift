@@ -32,7 +32,7 @@ struct ConvertCommand: ToolCommand {
   @Option(help: "How many files of a folder are converted at a time.")
   var jobs: Int?
 
-  @Option(help: "Where to write what became of each file of a folder: a file.json or file.tsv.")
+  @Option(help: "Where to write what became of each file of a folder: a file.json or file.tsv; - prints JSON.")
   var report: String?
 
   @OptionGroup var limitOptions: LimitOptions
@@ -49,8 +49,8 @@ struct ConvertCommand: ToolCommand {
     }
     if let modelVersion, modelVersion < 0 { throw ValidationError("--model-version is 0 or more.") }
     if let jobs, !(1...256 ~= jobs) { throw ValidationError("--jobs is from 1 to 256.") }
-    if let report, !report.hasSuffix(".json"), !report.hasSuffix(".tsv") {
-      throw ValidationError("--report is a file.json or a file.tsv.")
+    if let report, report != "-", !report.hasSuffix(".json"), !report.hasSuffix(".tsv") {
+      throw ValidationError("--report is a file.json or a file.tsv, or - for standard output.")
     }
     if output.isEmpty { throw ValidationError("--output needs a path.") }
     _ = try newNames()
@@ -85,6 +85,7 @@ struct ConvertCommand: ToolCommand {
   }
 
   private func convertFile(_ conversion: LegacyConversion, _ console: Console) throws {
+    try DataFile(output).refuseTerminal(console)
     let file = try InputFile(DataFile(input), console)
     let name = DataFile(input).name
     switch file.kind {
@@ -121,7 +122,7 @@ struct ConvertCommand: ToolCommand {
   private func convertFolder(_ conversion: LegacyConversion, _ console: Console) throws -> Int32 {
     guard output != "-" else { throw ValidationError("The files of a folder need a folder to go to.") }
     let folders = try FolderPair(input: input, output: output)
-    if let report, try folders.isAmongOriginals(report) {
+    if let report, report != "-", try folders.isAmongOriginals(report) {
       throw ToolError("\(report): the report must not lie among the originals")
     }
     let folder = try FolderConversion(folders: folders, conversion: conversion, isDry: dryRun)
@@ -130,7 +131,10 @@ struct ConvertCommand: ToolCommand {
     if let report {
       try DataFile(report).write(result.data(isTabSeparated: report.hasSuffix(".tsv")), console)
     }
-    for line in result.lines { try console.line(line) }
+    for line in result.lines {
+      // The report is alone on standard output.
+      if report == "-" { console.writeError(Data((line + "\n").utf8)) } else { try console.line(line) }
+    }
     return result.count(.failed) == 0 ? 0 : 1
   }
 }

@@ -2,42 +2,46 @@ internal import StrataCore
 
 extension GraphOrder {
   private struct Step {
-    let label: String
-    let value: ArchiveValue?
+    var label = ""
+    /// `nil` for what is left out, whose number `more` has.
+    var value: ArchiveValue?
+    var more = 0
     let level: Int
   }
 
   /// The tree, a line a value, cut in width, depth and number of elements. An object is shown where it is first met, with
   /// its number; elsewhere there is an arrow with the number.
-  func lines(width: Int, depth: Int, elements: Int) -> [String] {
+  func lines(width: Int, depth: Int, elements: Int, isColoured: Bool = false) -> [String] {
     var lines: [String] = []
+    func append(_ line: TreeLine) { lines.append(line.text(width: width, isColoured: isColoured)) }
     var shown = Array(repeating: false, count: objects.count)
     // What comes next is last.
     var steps = top.reversed().map {
       Step(label: $0.key.isEmpty ? "" : $0.key.onOneLine + ": ", value: $0.value, level: 0)
     }
     while let step = steps.popLast() {
-      let margin = String(repeating: " ", count: min(2 * step.level, width))
+      let margin = min(2 * step.level, width)
       guard var value = step.value else {
-        lines.append((margin + step.label).cut(to: width))
+        append(TreeLine(margin: margin, value: "… \(step.more.grouped) more", ink: .dim))
         continue
       }
       var label = step.label
       if case .reference(let place) = value {
         let number = number(of: place) ?? -1
         guard objects.indices.contains(place), !shown[place] else {
-          lines.append((margin + label + "→ #\(number)").cut(to: width))
+          append(TreeLine(margin: margin, label: label, value: "→ #\(number)", ink: .dim))
           continue
         }
         shown[place] = true
         value = objects[place]
         label += "#\(number) " + (odd.contains(place) ? "(odd) " : "")
       }
-      lines.append((margin + label + value.summary(mostCharacters: max(width, 20))).cut(to: width))
+      append(
+        TreeLine(margin: margin, label: label, value: value.summary(mostCharacters: max(width, 20)), ink: value.ink))
       guard step.level < depth else { continue }
       let count = value.childCount
       if count > elements {
-        steps.append(Step(label: "… \((count - elements).grouped) more", value: nil, level: step.level + 1))
+        steps.append(Step(more: count - elements, level: step.level + 1))
       }
       for child in value.children(atMost: elements).reversed() {
         steps.append(Step(label: child.label, value: child.value, level: step.level + 1))

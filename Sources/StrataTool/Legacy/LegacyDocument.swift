@@ -72,7 +72,7 @@ struct LegacyDocument {
 
   // MARK: Text
 
-  func lines(of path: String, width: Int, depth: Int, elements: Int) -> [String] {
+  func lines(of path: String, width: Int, depth: Int, elements: Int, isColoured: Bool) -> [String] {
     var rows = [("file", path.onOneLine), ("kind", kind)]
     switch content {
     case .keyed(let archive, let census):
@@ -88,8 +88,9 @@ struct LegacyDocument {
       ]
     }
     let graph = graph
-    let tree = graph.lines(width: width, depth: depth, elements: elements)
-    return Self.lines(rows) + [""] + tree + Self.lines(of: oddities(graph), mostLines: max(elements, 20))
+    let tree = graph.lines(width: width, depth: depth, elements: elements, isColoured: isColoured)
+    let odd = Self.lines(of: oddities(graph), mostLines: max(elements, 20))
+    return rows.map { Self.row($0.0, $0.1, width, isColoured) } + [""] + tree + odd.map { $0.cut(to: width) }
   }
 
   private static func lines(of oddities: [(object: Int, reason: String)], mostLines: Int) -> [String] {
@@ -118,7 +119,10 @@ struct LegacyDocument {
     }
   }
 
-  private static func lines(_ rows: [(String, String)]) -> [String] { rows.map { $0.0.padded(to: 15) + $0.1 } }
+  /// A line of what a file says of itself.
+  static func row(_ name: String, _ text: String, _ width: Int, _ isColoured: Bool) -> String {
+    name.padded(to: 15).painted(.bold, isColoured) + text.cut(to: width < .max ? width - 15 : width)
+  }
 
   // MARK: JSON
 

@@ -46,7 +46,7 @@ struct MergeCommand: ToolCommand {
   @Option(help: "json or strata; as the name of the output says, or else as the local document is.")
   var format: String?
 
-  @Option(help: "Where to write what became of each key path, as a file.json.")
+  @Option(help: "Where to write what became of each key path, as a file.json; - is standard output.")
   var report: String?
 
   @Flag(help: "Show values in the table and in the report.")
@@ -84,18 +84,24 @@ struct MergeCommand: ToolCommand {
       throw ValidationError("--format is json or strata.")
     }
     if let report {
-      guard report.hasSuffix(".json") else { throw ValidationError("--report is a file.json.") }
+      guard report == "-" || report.hasSuffix(".json") else { throw ValidationError("--report is a file.json, or -.") }
+      guard report != "-" || output != "-" else {
+        throw ValidationError(
+          "--report and the document cannot both be on standard output; the document goes to a file with -o FILE.")
+      }
       guard report != output else { throw ValidationError("--report and --output are two files.") }
     }
   }
 
   func run(on console: Console) throws -> Int32 {
     try checkReport()
+    let form = format.flatMap { MergedDocument.Format(rawValue: $0) } ?? .init(path: output)
+    if form == .strata { try DataFile(output).refuseTerminal(console) }
     let input = try MergeInput(local: local, base: base, server: source(), console)
     let policies = try policies()
     for path in policies.compactMap(\.path)
     where ![input.localValue, input.server, input.base ?? .null].contains(where: { path.leadsSomewhere(in: $0) }) {
-      console.errorLine("note: --policy \(path.description.onOneLine): nothing stands there")
+      console.noteLine("note: --policy \(path.description.onOneLine): nothing stands there")
     }
     var options = MergeOptions(conflicts: conflicts == .server ? .takeServer : .keepLocal)
     options.absence = partial ? .untouched : .removed
@@ -106,8 +112,9 @@ struct MergeCommand: ToolCommand {
     // All of it is worked out first, so that a failure leaves nothing behind.
     let document = MergedDocument(value: value, form: input.local.form, objects: input.objects)
     let data = try ToolError.at(output) {
-      try document.data(as: format.flatMap { .init(rawValue: $0) } ?? .init(path: output))
+      try document.data(as: form)
     }
+    if data.first == 0x1F { try DataFile(output).refuseTerminal(console) }
     let account = try self.report.map { _ in
       try JSONWriter(isPretty: true).write(report.json(showsValues: values))
     }
@@ -122,6 +129,10 @@ struct MergeCommand: ToolCommand {
   ) throws {
     func writeReport() throws {
       guard let report, let account else { return try tell() }
+      guard report != "-" else {
+        try tell()
+        return try console.write(account)
+      }
       try DataFile(report).replace { file in
         try file.writeAll(account.bytes)
         try tell()
@@ -140,7 +151,7 @@ struct MergeCommand: ToolCommand {
 
   /// The report must not take the place of a document, whatever path names that.
   private func checkReport() throws {
-    guard let report else { return }
+    guard let report, report != "-" else { return }
     let place = try RealPath.of(report)
     for path in [output, local, server, serverPatch, serverMergePatch, base].compactMap(\.self)
     where path != "-" {
@@ -155,7 +166,7 @@ struct MergeCommand: ToolCommand {
       var lines = [report.table(showsValues: values)]
       if !report.entries.isEmpty { lines += ["", counts(report)] }
       let text = Data((lines.joined(separator: "\n") + "\n").utf8)
-      if output == "-" || fails { console.writeError(text) } else { try console.write(text) }
+      if output == "-" || self.report == "-" || fails { console.writeError(text) } else { try console.write(text) }
     }
     if fails { console.errorLine("\(report.conflicts.count.counted("conflict")); nothing was merged") }
   }

@@ -22,6 +22,7 @@ struct StoreExportCommand: ToolCommand {
   }
 
   func run(on console: Console) throws -> Int32 {
+    try DataFile(output).refuseTerminal(console)
     let (found, archive) = try store.use(.reads) { store in
       try store.read { transaction in
         guard let found = try transaction.revision(of: key.name, at: revision.point) else {

@@ -10,11 +10,13 @@ struct IssueResponse {
 
   /// Reads a response and makes sure that it is one for an issue.
   ///
-  /// - Parameter isFirst: whether an issue is made of it; a later one may hold some of the keys only.
-  init(path: String, isFirst: Bool, _ console: Console) throws {
+  /// - Parameters:
+  ///   - path: what messages call it.
+  ///   - isFirst: whether an issue is made of it; a later one may hold some of the keys only.
+  init(path: String, _ data: Data, isFirst: Bool) throws {
     self.path = path
     let file = DataFile(path)
-    (json, size) = try file.readJSON(console)
+    (json, size) = (try file.document(in: data), data.count)
     guard case .object(let object) = json else {
       throw ToolError("\(file.name): a GitHub issue is a JSON object, and this is \(json.kind)")
     }

@@ -7,7 +7,7 @@ struct TourCommand: ToolCommand {
     commandName: "tour",
     abstract:
       "Archive a GitHub issue, open it years later, merge what the server says since, and keep every state of it.",
-    discussion: "Without files, the three responses in Fixtures/json/tour are taken.")
+    discussion: "Without files, three responses that come with the tool are taken.")
 
   @Argument(help: "Responses for one GitHub issue, as JSON, in their order.")
   var files: [String] = []
@@ -16,10 +16,12 @@ struct TourCommand: ToolCommand {
   var output = "strata-tour"
 
   func run(on console: Console) throws -> Int32 {
-    let paths = files.isEmpty ? try TourFixtures.paths() : files
-    let responses = try paths.enumerated().map {
-      try IssueResponse(path: $1, isFirst: $0 == 0, console)
-    }
+    let responses =
+      try files.isEmpty
+      ? TourFixtures.responses.enumerated().map {
+        try IssueResponse(path: $1.name, Data($1.text.utf8), isFirst: $0 == 0)
+      }
+      : files.enumerated().map { try IssueResponse(path: $1, DataFile($1).read(console), isFirst: $0 == 0) }
     // All of it is worked out first, so that a failure leaves nothing behind.
     let stages = try TourPlan.stages(of: responses, width: console.width)
     let folder = URL(fileURLWithPath: output, isDirectory: true)

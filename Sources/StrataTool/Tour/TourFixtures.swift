@@ -1,23 +1,466 @@
 internal import Foundation
 
-/// The responses that come with the sources.
+/// The responses that the tour takes where none are named.
+///
+/// They are those of Fixtures/json/tour, which a test compares with them: the program runs where the repository is not.
 enum TourFixtures {
-  /// Their paths in order, from the current folder or from where the sources were when this was built.
-  static func paths() throws -> [String] {
-    let sources = (0..<4).reduce(URL(fileURLWithPath: #filePath)) { url, _ in url.deletingLastPathComponent()
+  /// The name and the text of each, in their order.
+  static let responses = [
+    (name: "1-issue.json", text: issue),
+    (name: "2-triaged.json", text: triaged),
+    (name: "3-closed.json", text: closed),
+  ]
+
+  private static let issue = #"""
+    {
+      "url": "https://api.github.com/repos/lindenhof/seismo/issues/214",
+      "repository_url": "https://api.github.com/repos/lindenhof/seismo",
+      "labels_url": "https://api.github.com/repos/lindenhof/seismo/issues/214/labels{/name}",
+      "comments_url": "https://api.github.com/repos/lindenhof/seismo/issues/214/comments",
+      "events_url": "https://api.github.com/repos/lindenhof/seismo/issues/214/events",
+      "html_url": "https://github.com/lindenhof/seismo/issues/214",
+      "id": 2871530046,
+      "node_id": "I_kwDOKx4Ans6rJ0E-",
+      "number": 214,
+      "title": "Export stops at midnight",
+      "user": {
+        "login": "ana-ferreira",
+        "id": 30917755,
+        "node_id": "U_kgDO917755",
+        "avatar_url": "https://avatars.githubusercontent.com/u/30917755?v=4",
+        "gravatar_id": "",
+        "url": "https://api.github.com/users/ana-ferreira",
+        "html_url": "https://github.com/ana-ferreira",
+        "followers_url": "https://api.github.com/users/ana-ferreira/followers",
+        "following_url": "https://api.github.com/users/ana-ferreira/following{/other_user}",
+        "gists_url": "https://api.github.com/users/ana-ferreira/gists{/gist_id}",
+        "starred_url": "https://api.github.com/users/ana-ferreira/starred{/owner}{/repo}",
+        "subscriptions_url": "https://api.github.com/users/ana-ferreira/subscriptions",
+        "organizations_url": "https://api.github.com/users/ana-ferreira/orgs",
+        "repos_url": "https://api.github.com/users/ana-ferreira/repos",
+        "events_url": "https://api.github.com/users/ana-ferreira/events{/privacy}",
+        "received_events_url": "https://api.github.com/users/ana-ferreira/received_events",
+        "type": "User",
+        "user_view_type": "public",
+        "site_admin": false
+      },
+      "labels": [
+        {
+          "id": 6011284471,
+          "node_id": "LA_kwDOKx6011284471",
+          "url": "https://api.github.com/repos/lindenhof/seismo/labels/bug",
+          "name": "bug",
+          "color": "d73a4a",
+          "default": true,
+          "description": "Something isn't working"
+        }
+      ],
+      "state": "open",
+      "locked": false,
+      "assignee": null,
+      "assignees": [],
+      "milestone": null,
+      "comments": 0,
+      "created_at": "2025-02-24T08:03:17Z",
+      "updated_at": "2025-02-24T08:03:17Z",
+      "closed_at": null,
+      "author_association": "NONE",
+      "active_lock_reason": null,
+      "body": "Exporting a recording of more than 24 hours stops at 23:59:59 without an error.\n\nSteps:\n1. Open `vienna-2025-02.seis`\n2. Choose *Export as CSV*\n3. Look at the last line: everything after midnight is missing\n\nExpected: all 31 hours. 🙏",
+      "reactions": {
+        "url": "https://api.github.com/repos/lindenhof/seismo/issues/214/reactions",
+        "total_count": 0,
+        "+1": 0,
+        "-1": 0,
+        "laugh": 0,
+        "hooray": 0,
+        "confused": 0,
+        "heart": 0,
+        "rocket": 0,
+        "eyes": 0
+      },
+      "timeline_url": "https://api.github.com/repos/lindenhof/seismo/issues/214/timeline",
+      "performed_via_github_app": null,
+      "state_reason": null
     }
-    for root in ["", sources.path + "/"] {
-      let folder = root + "Fixtures/json/tour"
-      guard FileTree.isFolder(folder) else { continue }
-      let names: [String]
-      do { names = try FileManager.default.contentsOfDirectory(atPath: folder) } catch {
-        throw ToolError("cannot read the folder “\(folder)”: " + ToolError.reason(of: error))
+
+    """#
+
+  private static let triaged = #"""
+    {
+      "url": "https://api.github.com/repos/lindenhof/seismo/issues/214",
+      "repository_url": "https://api.github.com/repos/lindenhof/seismo",
+      "labels_url": "https://api.github.com/repos/lindenhof/seismo/issues/214/labels{/name}",
+      "comments_url": "https://api.github.com/repos/lindenhof/seismo/issues/214/comments",
+      "events_url": "https://api.github.com/repos/lindenhof/seismo/issues/214/events",
+      "html_url": "https://github.com/lindenhof/seismo/issues/214",
+      "id": 2871530046,
+      "node_id": "I_kwDOKx4Ans6rJ0E-",
+      "number": 214,
+      "title": "CSV export stops at midnight",
+      "user": {
+        "login": "ana-ferreira",
+        "id": 30917755,
+        "node_id": "U_kgDO917755",
+        "avatar_url": "https://avatars.githubusercontent.com/u/30917755?v=4",
+        "gravatar_id": "",
+        "url": "https://api.github.com/users/ana-ferreira",
+        "html_url": "https://github.com/ana-ferreira",
+        "followers_url": "https://api.github.com/users/ana-ferreira/followers",
+        "following_url": "https://api.github.com/users/ana-ferreira/following{/other_user}",
+        "gists_url": "https://api.github.com/users/ana-ferreira/gists{/gist_id}",
+        "starred_url": "https://api.github.com/users/ana-ferreira/starred{/owner}{/repo}",
+        "subscriptions_url": "https://api.github.com/users/ana-ferreira/subscriptions",
+        "organizations_url": "https://api.github.com/users/ana-ferreira/orgs",
+        "repos_url": "https://api.github.com/users/ana-ferreira/repos",
+        "events_url": "https://api.github.com/users/ana-ferreira/events{/privacy}",
+        "received_events_url": "https://api.github.com/users/ana-ferreira/received_events",
+        "type": "User",
+        "user_view_type": "public",
+        "site_admin": false
+      },
+      "labels": [
+        {
+          "id": 6011284471,
+          "node_id": "LA_kwDOKx6011284471",
+          "url": "https://api.github.com/repos/lindenhof/seismo/labels/bug",
+          "name": "bug",
+          "color": "d73a4a",
+          "default": true,
+          "description": "Something isn't working"
+        },
+        {
+          "id": 6011284502,
+          "node_id": "LA_kwDOKx6011284502",
+          "url": "https://api.github.com/repos/lindenhof/seismo/labels/export",
+          "name": "export",
+          "color": "c5def5",
+          "default": false,
+          "description": null
+        },
+        {
+          "id": 6011291120,
+          "node_id": "LA_kwDOKx6011291120",
+          "url": "https://api.github.com/repos/lindenhof/seismo/labels/regression",
+          "name": "regression",
+          "color": "b60205",
+          "default": false,
+          "description": "Worked in an earlier release"
+        }
+      ],
+      "state": "open",
+      "locked": false,
+      "assignee": {
+        "login": "tkovacs",
+        "id": 8841203,
+        "node_id": "U_kgDO841203",
+        "avatar_url": "https://avatars.githubusercontent.com/u/8841203?v=4",
+        "gravatar_id": "",
+        "url": "https://api.github.com/users/tkovacs",
+        "html_url": "https://github.com/tkovacs",
+        "followers_url": "https://api.github.com/users/tkovacs/followers",
+        "following_url": "https://api.github.com/users/tkovacs/following{/other_user}",
+        "gists_url": "https://api.github.com/users/tkovacs/gists{/gist_id}",
+        "starred_url": "https://api.github.com/users/tkovacs/starred{/owner}{/repo}",
+        "subscriptions_url": "https://api.github.com/users/tkovacs/subscriptions",
+        "organizations_url": "https://api.github.com/users/tkovacs/orgs",
+        "repos_url": "https://api.github.com/users/tkovacs/repos",
+        "events_url": "https://api.github.com/users/tkovacs/events{/privacy}",
+        "received_events_url": "https://api.github.com/users/tkovacs/received_events",
+        "type": "User",
+        "user_view_type": "public",
+        "site_admin": false
+      },
+      "assignees": [
+        {
+          "login": "tkovacs",
+          "id": 8841203,
+          "node_id": "U_kgDO841203",
+          "avatar_url": "https://avatars.githubusercontent.com/u/8841203?v=4",
+          "gravatar_id": "",
+          "url": "https://api.github.com/users/tkovacs",
+          "html_url": "https://github.com/tkovacs",
+          "followers_url": "https://api.github.com/users/tkovacs/followers",
+          "following_url": "https://api.github.com/users/tkovacs/following{/other_user}",
+          "gists_url": "https://api.github.com/users/tkovacs/gists{/gist_id}",
+          "starred_url": "https://api.github.com/users/tkovacs/starred{/owner}{/repo}",
+          "subscriptions_url": "https://api.github.com/users/tkovacs/subscriptions",
+          "organizations_url": "https://api.github.com/users/tkovacs/orgs",
+          "repos_url": "https://api.github.com/users/tkovacs/repos",
+          "events_url": "https://api.github.com/users/tkovacs/events{/privacy}",
+          "received_events_url": "https://api.github.com/users/tkovacs/received_events",
+          "type": "User",
+          "user_view_type": "public",
+          "site_admin": false
+        }
+      ],
+      "milestone": {
+        "url": "https://api.github.com/repos/lindenhof/seismo/milestones/7",
+        "html_url": "https://github.com/lindenhof/seismo/milestone/7",
+        "labels_url": "https://api.github.com/repos/lindenhof/seismo/milestones/7/labels",
+        "id": 10442871,
+        "node_id": "MI_kwDOKx4Anw8",
+        "number": 7,
+        "title": "2.4",
+        "description": "Long recordings",
+        "creator": {
+          "login": "mbrandt",
+          "id": 5520114,
+          "node_id": "U_kgDO520114",
+          "avatar_url": "https://avatars.githubusercontent.com/u/5520114?v=4",
+          "gravatar_id": "",
+          "url": "https://api.github.com/users/mbrandt",
+          "html_url": "https://github.com/mbrandt",
+          "followers_url": "https://api.github.com/users/mbrandt/followers",
+          "following_url": "https://api.github.com/users/mbrandt/following{/other_user}",
+          "gists_url": "https://api.github.com/users/mbrandt/gists{/gist_id}",
+          "starred_url": "https://api.github.com/users/mbrandt/starred{/owner}{/repo}",
+          "subscriptions_url": "https://api.github.com/users/mbrandt/subscriptions",
+          "organizations_url": "https://api.github.com/users/mbrandt/orgs",
+          "repos_url": "https://api.github.com/users/mbrandt/repos",
+          "events_url": "https://api.github.com/users/mbrandt/events{/privacy}",
+          "received_events_url": "https://api.github.com/users/mbrandt/received_events",
+          "type": "User",
+          "user_view_type": "public",
+          "site_admin": false
+        },
+        "open_issues": 4,
+        "closed_issues": 11,
+        "state": "open",
+        "created_at": "2025-01-08T09:12:40Z",
+        "updated_at": "2025-03-03T16:20:05Z",
+        "due_on": "2025-04-30T07:00:00Z",
+        "closed_at": null
+      },
+      "comments": 4,
+      "created_at": "2025-02-24T08:03:17Z",
+      "updated_at": "2025-03-03T16:21:44Z",
+      "closed_at": null,
+      "author_association": "NONE",
+      "active_lock_reason": null,
+      "body": "Exporting a recording of more than 24 hours stops at 23:59:59 without an error.\n\nSteps:\n1. Open `vienna-2025-02.seis`\n2. Choose *Export as CSV*\n3. Look at the last line: everything after midnight is missing\n\nExpected: all 31 hours. 🙏",
+      "reactions": {
+        "url": "https://api.github.com/repos/lindenhof/seismo/issues/214/reactions",
+        "total_count": 5,
+        "+1": 3,
+        "-1": 0,
+        "laugh": 0,
+        "hooray": 0,
+        "confused": 0,
+        "heart": 0,
+        "rocket": 0,
+        "eyes": 2
+      },
+      "timeline_url": "https://api.github.com/repos/lindenhof/seismo/issues/214/timeline",
+      "performed_via_github_app": null,
+      "state_reason": null,
+      "closed_by": null
+    }
+
+    """#
+
+  private static let closed = #"""
+    {
+      "url": "https://api.github.com/repos/lindenhof/seismo/issues/214",
+      "repository_url": "https://api.github.com/repos/lindenhof/seismo",
+      "labels_url": "https://api.github.com/repos/lindenhof/seismo/issues/214/labels{/name}",
+      "comments_url": "https://api.github.com/repos/lindenhof/seismo/issues/214/comments",
+      "events_url": "https://api.github.com/repos/lindenhof/seismo/issues/214/events",
+      "html_url": "https://github.com/lindenhof/seismo/issues/214",
+      "id": 2871530046,
+      "node_id": "I_kwDOKx4Ans6rJ0E-",
+      "number": 214,
+      "title": "CSV export stops at midnight",
+      "user": {
+        "login": "ana-ferreira",
+        "id": 30917755,
+        "node_id": "U_kgDO917755",
+        "avatar_url": "https://avatars.githubusercontent.com/u/30917755?v=4",
+        "gravatar_id": "",
+        "url": "https://api.github.com/users/ana-ferreira",
+        "html_url": "https://github.com/ana-ferreira",
+        "followers_url": "https://api.github.com/users/ana-ferreira/followers",
+        "following_url": "https://api.github.com/users/ana-ferreira/following{/other_user}",
+        "gists_url": "https://api.github.com/users/ana-ferreira/gists{/gist_id}",
+        "starred_url": "https://api.github.com/users/ana-ferreira/starred{/owner}{/repo}",
+        "subscriptions_url": "https://api.github.com/users/ana-ferreira/subscriptions",
+        "organizations_url": "https://api.github.com/users/ana-ferreira/orgs",
+        "repos_url": "https://api.github.com/users/ana-ferreira/repos",
+        "events_url": "https://api.github.com/users/ana-ferreira/events{/privacy}",
+        "received_events_url": "https://api.github.com/users/ana-ferreira/received_events",
+        "type": "User",
+        "user_view_type": "public",
+        "site_admin": false
+      },
+      "labels": [
+        {
+          "id": 6011284471,
+          "node_id": "LA_kwDOKx6011284471",
+          "url": "https://api.github.com/repos/lindenhof/seismo/labels/bug",
+          "name": "bug",
+          "color": "d73a4a",
+          "default": true,
+          "description": "Something isn't working"
+        },
+        {
+          "id": 6011284502,
+          "node_id": "LA_kwDOKx6011284502",
+          "url": "https://api.github.com/repos/lindenhof/seismo/labels/export",
+          "name": "export",
+          "color": "c5def5",
+          "default": false,
+          "description": null
+        }
+      ],
+      "state": "closed",
+      "locked": false,
+      "assignee": {
+        "login": "tkovacs",
+        "id": 8841203,
+        "node_id": "U_kgDO841203",
+        "avatar_url": "https://avatars.githubusercontent.com/u/8841203?v=4",
+        "gravatar_id": "",
+        "url": "https://api.github.com/users/tkovacs",
+        "html_url": "https://github.com/tkovacs",
+        "followers_url": "https://api.github.com/users/tkovacs/followers",
+        "following_url": "https://api.github.com/users/tkovacs/following{/other_user}",
+        "gists_url": "https://api.github.com/users/tkovacs/gists{/gist_id}",
+        "starred_url": "https://api.github.com/users/tkovacs/starred{/owner}{/repo}",
+        "subscriptions_url": "https://api.github.com/users/tkovacs/subscriptions",
+        "organizations_url": "https://api.github.com/users/tkovacs/orgs",
+        "repos_url": "https://api.github.com/users/tkovacs/repos",
+        "events_url": "https://api.github.com/users/tkovacs/events{/privacy}",
+        "received_events_url": "https://api.github.com/users/tkovacs/received_events",
+        "type": "User",
+        "user_view_type": "public",
+        "site_admin": false
+      },
+      "assignees": [
+        {
+          "login": "tkovacs",
+          "id": 8841203,
+          "node_id": "U_kgDO841203",
+          "avatar_url": "https://avatars.githubusercontent.com/u/8841203?v=4",
+          "gravatar_id": "",
+          "url": "https://api.github.com/users/tkovacs",
+          "html_url": "https://github.com/tkovacs",
+          "followers_url": "https://api.github.com/users/tkovacs/followers",
+          "following_url": "https://api.github.com/users/tkovacs/following{/other_user}",
+          "gists_url": "https://api.github.com/users/tkovacs/gists{/gist_id}",
+          "starred_url": "https://api.github.com/users/tkovacs/starred{/owner}{/repo}",
+          "subscriptions_url": "https://api.github.com/users/tkovacs/subscriptions",
+          "organizations_url": "https://api.github.com/users/tkovacs/orgs",
+          "repos_url": "https://api.github.com/users/tkovacs/repos",
+          "events_url": "https://api.github.com/users/tkovacs/events{/privacy}",
+          "received_events_url": "https://api.github.com/users/tkovacs/received_events",
+          "type": "User",
+          "user_view_type": "public",
+          "site_admin": false
+        },
+        {
+          "login": "mbrandt",
+          "id": 5520114,
+          "node_id": "U_kgDO520114",
+          "avatar_url": "https://avatars.githubusercontent.com/u/5520114?v=4",
+          "gravatar_id": "",
+          "url": "https://api.github.com/users/mbrandt",
+          "html_url": "https://github.com/mbrandt",
+          "followers_url": "https://api.github.com/users/mbrandt/followers",
+          "following_url": "https://api.github.com/users/mbrandt/following{/other_user}",
+          "gists_url": "https://api.github.com/users/mbrandt/gists{/gist_id}",
+          "starred_url": "https://api.github.com/users/mbrandt/starred{/owner}{/repo}",
+          "subscriptions_url": "https://api.github.com/users/mbrandt/subscriptions",
+          "organizations_url": "https://api.github.com/users/mbrandt/orgs",
+          "repos_url": "https://api.github.com/users/mbrandt/repos",
+          "events_url": "https://api.github.com/users/mbrandt/events{/privacy}",
+          "received_events_url": "https://api.github.com/users/mbrandt/received_events",
+          "type": "User",
+          "user_view_type": "public",
+          "site_admin": false
+        }
+      ],
+      "milestone": {
+        "url": "https://api.github.com/repos/lindenhof/seismo/milestones/7",
+        "html_url": "https://github.com/lindenhof/seismo/milestone/7",
+        "labels_url": "https://api.github.com/repos/lindenhof/seismo/milestones/7/labels",
+        "id": 10442871,
+        "node_id": "MI_kwDOKx4Anw8",
+        "number": 7,
+        "title": "2.4",
+        "description": "Long recordings",
+        "creator": {
+          "login": "mbrandt",
+          "id": 5520114,
+          "node_id": "U_kgDO520114",
+          "avatar_url": "https://avatars.githubusercontent.com/u/5520114?v=4",
+          "gravatar_id": "",
+          "url": "https://api.github.com/users/mbrandt",
+          "html_url": "https://github.com/mbrandt",
+          "followers_url": "https://api.github.com/users/mbrandt/followers",
+          "following_url": "https://api.github.com/users/mbrandt/following{/other_user}",
+          "gists_url": "https://api.github.com/users/mbrandt/gists{/gist_id}",
+          "starred_url": "https://api.github.com/users/mbrandt/starred{/owner}{/repo}",
+          "subscriptions_url": "https://api.github.com/users/mbrandt/subscriptions",
+          "organizations_url": "https://api.github.com/users/mbrandt/orgs",
+          "repos_url": "https://api.github.com/users/mbrandt/repos",
+          "events_url": "https://api.github.com/users/mbrandt/events{/privacy}",
+          "received_events_url": "https://api.github.com/users/mbrandt/received_events",
+          "type": "User",
+          "user_view_type": "public",
+          "site_admin": false
+        },
+        "open_issues": 2,
+        "closed_issues": 13,
+        "state": "open",
+        "created_at": "2025-01-08T09:12:40Z",
+        "updated_at": "2025-03-19T11:47:02Z",
+        "due_on": "2025-04-30T07:00:00Z",
+        "closed_at": null
+      },
+      "comments": 9,
+      "created_at": "2025-02-24T08:03:17Z",
+      "updated_at": "2025-03-19T11:47:02Z",
+      "closed_at": "2025-03-19T11:47:01Z",
+      "author_association": "NONE",
+      "active_lock_reason": null,
+      "body": "Exporting a recording of more than 24 hours stops at 23:59:59 without an error.\n\nSteps:\n1. Open `vienna-2025-02.seis`\n2. Choose *Export as CSV*\n3. Look at the last line: everything after midnight is missing\n\nExpected: all 31 hours. 🙏",
+      "reactions": {
+        "url": "https://api.github.com/repos/lindenhof/seismo/issues/214/reactions",
+        "total_count": 12,
+        "+1": 8,
+        "-1": 0,
+        "laugh": 0,
+        "hooray": 0,
+        "confused": 0,
+        "heart": 2,
+        "rocket": 0,
+        "eyes": 2
+      },
+      "timeline_url": "https://api.github.com/repos/lindenhof/seismo/issues/214/timeline",
+      "performed_via_github_app": null,
+      "state_reason": "completed",
+      "closed_by": {
+        "login": "tkovacs",
+        "id": 8841203,
+        "node_id": "U_kgDO841203",
+        "avatar_url": "https://avatars.githubusercontent.com/u/8841203?v=4",
+        "gravatar_id": "",
+        "url": "https://api.github.com/users/tkovacs",
+        "html_url": "https://github.com/tkovacs",
+        "followers_url": "https://api.github.com/users/tkovacs/followers",
+        "following_url": "https://api.github.com/users/tkovacs/following{/other_user}",
+        "gists_url": "https://api.github.com/users/tkovacs/gists{/gist_id}",
+        "starred_url": "https://api.github.com/users/tkovacs/starred{/owner}{/repo}",
+        "subscriptions_url": "https://api.github.com/users/tkovacs/subscriptions",
+        "organizations_url": "https://api.github.com/users/tkovacs/orgs",
+        "repos_url": "https://api.github.com/users/tkovacs/repos",
+        "events_url": "https://api.github.com/users/tkovacs/events{/privacy}",
+        "received_events_url": "https://api.github.com/users/tkovacs/received_events",
+        "type": "User",
+        "user_view_type": "public",
+        "site_admin": false
       }
-      let paths = names.filter { $0.hasSuffix(".json") }.sorted().map { folder + "/" + $0 }
-      if !paths.isEmpty { return paths }
     }
-    throw ToolError(
-      "Fixtures/json/tour is not here: run the tour in the repository, or name responses for one GitHub issue"
-    )
-  }
+
+    """#
 }

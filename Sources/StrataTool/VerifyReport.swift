@@ -1,0 +1,65 @@
+internal import StrataCore
+
+/// What `verify` found out, for people and for programs.
+struct VerifyReport {
+  /// The most columns that the paths, or the types, are padded to: a longer one moves its own line alone.
+  private static let mostColumns = 60
+
+  private(set) var results: [VerifyResult] = []
+
+  mutating func add(_ result: VerifyResult) { results.append(result) }
+
+  var hasFailed: Bool { results.contains { $0.outcome.isFailure } }
+
+  private func shown(_ isQuiet: Bool) -> [VerifyResult] {
+    isQuiet ? results.filter { $0.outcome.isFailure } : results
+  }
+
+  private func count(_ outcome: VerifyResult.Outcome) -> Int { results.count { $0.outcome == outcome } }
+
+  /// A line for each file in aligned columns, and for several files one of counts.
+  ///
+  /// - Parameter isQuiet: whether only failures are shown.
+  func lines(isQuiet: Bool, _ paint: (String, Ink?) -> String) -> [String] {
+    let results = shown(isQuiet)
+    func widest(_ texts: [String]) -> Int { min(texts.map(\.terminalWidth).max() ?? 0, Self.mostColumns) }
+    let contents = results.compactMap(\.content)
+    let words = widest(results.map(\.outcome.rawValue))
+    let paths = widest(results.map(\.path.onOneLine))
+    let names = widest(contents.map(\.name.onOneLine))
+    let counts = widest(contents.map { $0.count.counted($0.noun) })
+    let sizes = widest(contents.map { $0.size.counted("byte") })
+    let lines = results.map { result in
+      let word = result.outcome.rawValue
+      var cells = [
+        paint(word, result.outcome.ink) + "".padded(to: words - word.count), result.path.onOneLine.padded(to: paths),
+      ]
+      if let content = result.content {
+        cells += [
+          content.name.onOneLine.padded(to: names), content.count.counted(content.noun).indented(to: counts),
+          content.size.counted("byte").indented(to: sizes),
+        ]
+      } else {
+        cells.append(result.message ?? "")
+      }
+      return cells.joined(separator: "  ")
+    }
+    return lines + (isQuiet || results.count < 2 ? [] : [summary(paint)])
+  }
+
+  private func summary(_ paint: (String, Ink?) -> String) -> String {
+    let counts = VerifyResult.Outcome.allCases.compactMap { outcome in
+      let count = count(outcome)
+      return count == 0 ? nil : paint("\(count.grouped) \(outcome.rawValue)", outcome.ink)
+    }
+    return results.count.counted("file") + ": " + counts.joined(separator: ", ")
+  }
+
+  func json(isQuiet: Bool) -> ArchiveValue {
+    [
+      "files": .array(shown(isQuiet).map(\.json)),
+      "counts": .object(
+        ArchiveObject(VerifyResult.Outcome.allCases.map { .init(key: $0.rawValue, value: .integer(count($0))) })),
+    ]
+  }
+}

@@ -1,0 +1,105 @@
+internal import StrataCore
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
+/// What `verify` found out about a file.
+struct VerifyResult {
+  enum Outcome: String, CaseIterable {
+    case intact
+    /// It begins like an archive, a keyed archive or a property list, and breaks its rules.
+    case damaged
+    case missing
+    /// The system does not let us read it.
+    case unreadable
+    /// Another format, one of a newer version, or more than the limits allow.
+    case unsupported
+    /// Another format in a folder, which is passed over.
+    case other
+
+    var ink: Ink {
+      switch self {
+      case .intact: .green
+      case .damaged: .red
+      case .missing, .unreadable, .unsupported: .yellow
+      case .other: .dim
+      }
+    }
+
+    /// Whether it lets the command fail.
+    var isFailure: Bool { self != .intact && self != .other }
+  }
+
+  /// What is in an intact file.
+  struct Content {
+    let kind: String
+    var type: String?
+    var modelVersion: Int?
+    let count: UInt64
+    /// What is counted.
+    let noun: String
+    let size: Int
+
+    /// The type, or what kind of file it is.
+    var name: String { type.map { type in modelVersion.map { "\(type)@\($0)" } ?? type } ?? kind }
+  }
+
+  let path: String
+  let outcome: Outcome
+  private(set) var content: Content?
+  private(set) var message: String?
+  private(set) var code: ArchiveError.Code?
+
+  init(_ path: String, _ content: Content) {
+    (self.path, outcome, self.content) = (path, .intact, content)
+  }
+
+  init(_ path: String, _ outcome: Outcome, _ message: String) {
+    (self.path, self.outcome, self.message) = (path, outcome, message)
+  }
+
+  /// The failure of reading a file.
+  init(_ path: String, _ error: any Error) {
+    let code = (error as? ArchiveError)?.code ?? (error as? ToolError)?.code
+    let message = ToolError.message(of: error)
+    // The line names the path already.
+    let start = (path == "-" ? "standard input" : path).onOneLine + ": "
+    let outcome = Self.outcome(code, path)
+    self.init(
+      path, outcome, message.hasPrefix(start) ? String(message.dropFirst(start.count)) : message)
+    self.code = code
+    if outcome == .missing { self.message = String(cString: strerror(ENOENT)) }
+  }
+
+  private static func outcome(_ code: ArchiveError.Code?, _ path: String) -> Outcome {
+    switch code {
+    case .notAnArchive?, .newerFormat?, .limitExceeded?: .unsupported
+    case .fileSystem?: FileTree.isMissing(path) ? .missing : .unreadable
+    case nil: .unreadable
+    default: .damaged
+    }
+  }
+
+  var json: ArchiveValue {
+    var object = ArchiveObject()
+    object["file"] = .string(path)
+    object["outcome"] = .string(outcome.rawValue)
+    if let content {
+      object["kind"] = .string(content.kind)
+      if let type = content.type {
+        object["type"] = .string(type)
+        object["modelVersion"] = content.modelVersion.map { .integer($0) } ?? .null
+      }
+      object["count"] = .integer(content.count)
+      object["size"] = .integer(content.size)
+    }
+    if let code { object["code"] = .string("\(code)") }
+    if let message { object["message"] = .string(message) }
+    return .object(object)
+  }
+}

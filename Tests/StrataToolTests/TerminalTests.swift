@@ -1,0 +1,102 @@
+import Foundation
+import StrataCore
+import StrataTestSupport
+import Testing
+
+@testable import StrataTool
+
+/// What the tool does for who sits at a terminal, and for no other.
+struct TerminalTests {
+  let scratch: Scratch
+  let archive: String
+  static let escape = "\u{1B}["
+
+  init() throws {
+    scratch = try Scratch()
+    archive = try scratch.file(
+      "a.strata",
+      ArchiveEncoder().encode(
+        ModelRecord(typeName: "Issue", modelVersion: 3, fields: [("title", "text"), ("votes", 3)])))
+  }
+
+  @Test("The version is one constant, and has no path or date")
+  func version() {
+    let run = Run("--version")
+    #expect(run.code == 0 && run.text == "strata \(Tool.version)\n" && run.error.isEmpty)
+    #expect(Tool.version == "0.1.0")
+    #expect(Run("verify", "--version").text == run.text)
+  }
+
+  @Test("Colours are on a terminal alone", arguments: ["verify", "inspect"])
+  func colours(command: String) throws {
+    func isColoured(_ arguments: [String] = [], terminal: Int? = 100, _ environment: [String: String] = [:]) -> Bool {
+      let run = Run([command, archive] + arguments, terminal: terminal, environment: environment)
+      #expect(run.code == 0)
+      return run.text.contains(Self.escape)
+    }
+    #expect(isColoured() && isColoured([], ["TERM": "xterm-256color", "NO_COLOR": ""]))
+    #expect(!isColoured(terminal: nil))
+    #expect(!isColoured([], ["NO_COLOR": "1"]) && !isColoured([], ["TERM": "dumb"]))
+    #expect(isColoured(["--color", "always"], terminal: nil, ["NO_COLOR": "1"]))
+    #expect(isColoured(["--color=never", "--color=always"], terminal: nil) && !isColoured(["--color", "never"]))
+    // JSON is for programs.
+    #expect(!isColoured(["--json", "--color=always"]))
+  }
+
+  @Test("Text is the same with colours and without", arguments: ["verify", "inspect"])
+  func coloursAlone(command: String) throws {
+    for file in [archive, Repository.fixtures.appending(path: "legacy/everything.plist").path] {
+      let plain = Run([command, file]).text
+      let coloured = Run([command, file, "--color=always"]).text
+      #expect(coloured.replacing(/\u{1B}\[[0-9]+m/, with: "") == plain)
+    }
+  }
+
+  @Test func colouredErrors() throws {
+    let missing = scratch.path("missing")
+    #expect(Run(["decode", missing], terminal: 100).error.hasPrefix("\u{1B}[31mstrata:\u{1B}[0m "))
+    #expect(Run(["decode", missing]).error.hasPrefix("strata: "))
+    #expect(Run(["--color", "always", "frobnicate"]).error.hasPrefix("\u{1B}[31mstrata:\u{1B}[0m "))
+    Run("verify", archive, "--color").expectFailure(code: 64, "--color is auto, always or never")
+    Run("verify", archive, "--color=red").expectFailure(code: 64, "--color is auto, always or never")
+    // Behind -- it is a file.
+    #expect(Run("verify", "--", "--color").text.contains("--color"))
+    #expect(Run("--help").text.contains("--color"))
+  }
+
+  @Test("No archive goes to a terminal, and what is read is not even read")
+  func archivesOnATerminal() throws {
+    let json = try scratch.file("a.json", #"{"a": 1}"#)
+    let list = try scratch.file("a.plist", Legacy.data("bookmarks.plist"))
+    let store = scratch.path("a.store")
+    #expect(Run("store", "save", store, "key", archive).code == 0 || Run("store", "init", store).code == 0)
+    #expect(Run("store", "save", store, "key", archive).code == 0)
+    let commands: [(Int32, [String])] = [
+      (1, ["encode", json, "-o", "-"]), (1, ["convert", list, "-o", "-"]),
+      (1, ["store", "export", store, "key", "-o", "-"]),
+      (2, ["merge", "--local", archive, "--server", archive]),
+      (2, ["merge", "--local", json, "--server", json, "--format", "strata"]),
+    ]
+    for (code, command) in commands {
+      let run = Run(command, terminal: 100, environment: ["NO_COLOR": "1"])
+      run.expectFailure(code: code, "standard output is a terminal", "-o FILE", "pipe")
+      #expect(Run(command).code == 0 && Run(command).output.starts(with: [0x1F, 0x8B]))
+    }
+    #expect(Run(["merge", "--local", json, "--server", json], terminal: 100).output == Data("{\"a\":1}\n".utf8))
+    #expect(Run(["decode", archive], terminal: 100).code == 0)
+  }
+
+  @Test("The program itself on a terminal of 60 columns")
+  func process() throws {
+    let long = try scratch.file("long.json", #"{"key": "\#(String(repeating: "long ", count: 50))"}"#)
+    let made = scratch.path("long.strata")
+    #expect(try Executable.run(["encode", long, "-o", made]).code == 0)
+    let refused = try Executable.terminal(["encode", long, "-o", "-"], columns: 60)
+    #expect(refused.contains("standard output is a terminal"), "\(refused)")
+    let verified = try Executable.terminal(["verify", made], columns: 60)
+    #expect(verified.contains("\u{1B}[32mintact\u{1B}[0m"), "\(verified)")
+    let inspected = try Executable.terminal(["inspect", made, "--color", "never"], columns: 60)
+    let lines = inspected.split(separator: "\r\n")
+    #expect(lines.map(\.count).max() == 60 && inspected.contains("…"), "\(inspected)")
+  }
+}
