@@ -1,5 +1,10 @@
 /// What an archive says about itself before anything is inflated.
 ///
+/// ```swift
+/// let stamp = try Stamp(ofFile: url)
+/// print(stamp.typeName, stamp.modelVersion ?? 0, stamp.count)  // [Issue] 2 100
+/// ```
+///
 /// A stamp lies in the FEXTRA field of a gzip header (RFC 1952 §2.3.1.1), as the subfield `St`. All numbers are
 /// little endian: format version and kind (a byte each), sequence number, model version (−1 for none),
 /// fingerprint, plain size and count (8 bytes each), then the type name in UTF-8 up to the subfield's end.

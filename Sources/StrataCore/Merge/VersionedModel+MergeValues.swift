@@ -10,6 +10,11 @@ extension VersionedModel {
   /// themselves. All or nothing: when anything fails, every object is as it was. Where the model keeps a
   /// ``MergeState``, it knows the base, as with `merge(_:base:options:)`.
   ///
+  /// ```swift
+  /// let report = try issue.mergeValues(from: refreshed)
+  /// print(report.changedKeys)  // ["title"]
+  /// ```
+  ///
   /// - Parameters:
   ///   - source: the object whose values are taken; it stays as it is.
   ///   - keys: the keys to merge; all of them unless given.
