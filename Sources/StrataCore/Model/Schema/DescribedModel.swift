@@ -62,7 +62,7 @@ public struct Field<Root, Value>: Sendable {
     _ key: String, _ path: any KeyPath<Root, Value> & Sendable, formerly: [String] = [],
     archive: ArchiveBehavior = .always, storage: StorageBehavior = .permanent, merge: MergePolicy = .automatic,
     json: JSONField = .automatic
-  ) where Value: Archivable {
+  ) where Value: Archivable & SendableMetatype {
     self.init(key, path, FieldCoding(archive), formerly, archive, storage, merge, json)
   }
 
@@ -72,7 +72,7 @@ public struct Field<Root, Value>: Sendable {
     archive: ArchiveBehavior = .always, storage: StorageBehavior = .permanent, merge: MergePolicy = .automatic,
     json: JSONField = .automatic,
     unknown: UnknownCasePolicy = .fail, default makeDefault: @escaping @Sendable @autoclosure () -> Value
-  ) where Value: Archivable {
+  ) where Value: Archivable & SendableMetatype {
     let coding = FieldCoding<Value>(archive, unknown: unknown, makeDefault)
     self.init(key, path, coding, formerly, archive, storage, merge, json, unknown, makeDefault)
   }
@@ -83,7 +83,7 @@ public struct Field<Root, Value>: Sendable {
     _ key: String, _ path: any KeyPath<Root, Value> & Sendable, formerly: [String] = [],
     archive: ArchiveBehavior = .always, storage: StorageBehavior = .permanent, merge: MergePolicy = .automatic,
     json: JSONField = .automatic
-  ) where Value: Codable {
+  ) where Value: Codable & SendableMetatype {
     self.init(key, path, FieldCoding(codable: archive), formerly, archive, storage, merge, json)
   }
 
@@ -94,7 +94,7 @@ public struct Field<Root, Value>: Sendable {
     archive: ArchiveBehavior = .always, storage: StorageBehavior = .permanent, merge: MergePolicy = .automatic,
     json: JSONField = .automatic,
     unknown: UnknownCasePolicy = .fail, default makeDefault: @escaping @Sendable @autoclosure () -> Value
-  ) where Value: Codable {
+  ) where Value: Codable & SendableMetatype {
     let coding = FieldCoding<Value>(codable: archive, unknown: unknown, makeDefault)
     self.init(key, path, coding, formerly, archive, storage, merge, json, unknown, makeDefault)
   }

@@ -4,7 +4,7 @@ struct FieldCoding<Value>: Sendable {
   let write: @Sendable (Int, Value, inout ArchiveWriter) throws -> Void
 }
 
-extension FieldCoding where Value: Archivable {
+extension FieldCoding where Value: Archivable & SendableMetatype {
   init(
     _ archive: ArchiveBehavior, unknown: UnknownCasePolicy = .fail, _ makeDefault: (@Sendable () -> Value)? = nil
   ) {
@@ -23,7 +23,7 @@ extension FieldCoding where Value: Archivable {
   }
 }
 
-extension FieldCoding where Value: Codable {
+extension FieldCoding where Value: Codable & SendableMetatype {
   /// - Parameter archive: `conditional` counts as `always`: a value is no object that something else writes.
   init(
     codable archive: ArchiveBehavior, unknown: UnknownCasePolicy = .fail, _ makeDefault: (@Sendable () -> Value)? = nil
