@@ -303,6 +303,7 @@ public final class ModelSchema: Sendable {
   /// The schema of a generic model, made once for each set of its arguments, or of one in an extension of what may be generic.
   ///
   /// Generic types have no stored static properties, so theirs are kept here.
+  @inlinable
   public static func cached<M>(_ type: M.Type, _ make: () -> ModelSchema) -> ModelSchema {
     let identity = ObjectIdentifier(type)
     return SchemaCache.schema(of: identity) ?? SchemaCache.insert(make(), of: identity)

@@ -1,19 +1,27 @@
-import Synchronization
+public import Synchronization
 
 /// The schemas of types that cannot have stored static properties, since they are generic or in an extension of what may be.
 ///
-/// Every reading and writing of such a model asks for its schema, so asking takes no lock. What is found is never changed: a schema stands
-/// in its slot before its type does. A table that is outgrown is not freed, as somebody may be reading it; all of them are smaller than the last.
+/// Every reading and writing of such a model asks for its schema, so asking takes no lock, and is compiled into whoever asks. What is
+/// found is never changed: a schema stands in its slot before its type does. A table that is outgrown is not freed, as somebody may be
+/// reading it; all of them together are smaller than the last.
+@usableFromInline
 enum SchemaCache {
-  private struct Slot: ~Copyable {
+  @usableFromInline
+  struct Slot: ~Copyable {
     /// Zero where nothing stands here yet.
+    @usableFromInline
     let type = Atomic<UInt>(0)
+    @usableFromInline
     var schema: Unmanaged<ModelSchema>?
   }
 
-  private struct Table {
+  @usableFromInline
+  struct Table {
     /// One less than the number of slots, which is a power of two.
+    @usableFromInline
     let mask: Int
+    @usableFromInline
     let slots: UnsafeMutablePointer<Slot>
 
     init(capacity: Int) {
@@ -22,11 +30,13 @@ enum SchemaCache {
       for place in 0..<capacity { (slots + place).initialize(to: Slot()) }
     }
 
+    @inlinable
     @inline(__always)
     func firstPlace(of type: UInt) -> Int {
       Int(truncatingIfNeeded: (UInt64(type) &* 0x9e37_79b9_7f4a_7c15) >> 33) & mask
     }
 
+    @inlinable
     @inline(__always)
     func schema(of type: UInt) -> ModelSchema? {
       var place = firstPlace(of: type)
@@ -48,20 +58,23 @@ enum SchemaCache {
   }
 
   /// The address of the table; zero before there is one.
-  private static let address = Atomic<UInt>(0)
+  @usableFromInline
+  static let address = Atomic<UInt>(0)
   /// How many schemas there are; who inserts holds the lock.
   private static let count = Mutex(0)
 
+  @inlinable
   @inline(__always)
   static func schema(of type: ObjectIdentifier) -> ModelSchema? {
     table?.schema(of: UInt(bitPattern: type))
   }
 
+  @inlinable
   @inline(__always)
-  private static var table: Table? { UnsafePointer<Table>(bitPattern: address.load(ordering: .acquiring))?.pointee }
+  static var table: Table? { UnsafePointer<Table>(bitPattern: address.load(ordering: .acquiring))?.pointee }
 
   /// Keeps a schema, unless somebody was faster; the one that is kept.
-  @inline(never)
+  @usableFromInline
   static func insert(_ schema: ModelSchema, of type: ObjectIdentifier) -> ModelSchema {
     count.withLock { count in
       if let known = self.schema(of: type) { return known }
