@@ -4,12 +4,17 @@ internal import StrataCore
 
 struct DecodeCommand: ToolCommand {
   static let configuration = CommandConfiguration(
-    commandName: "decode", abstract: "Print an archive as JSON, a stream of models as an array.")
+    commandName: "decode", abstract: "Print an archive as JSON, a stream of models as an array.",
+    discussion: """
+      Example:
 
-  @Argument(help: "The archive; - is standard input.")
+        strata decode issue.strata --pretty
+      """)
+
+  @Argument(help: "The archive; - is standard input.", completion: .file(extensions: ["strata"]))
   var input: String
 
-  @Option(name: .shortAndLong, help: "The JSON file to write; - is standard output.")
+  @Option(name: .shortAndLong, help: "The JSON file to write; - is standard output.", completion: .file())
   var output = "-"
 
   @Flag(help: "Indent the text.")

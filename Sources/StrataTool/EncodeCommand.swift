@@ -3,12 +3,17 @@ internal import StrataCore
 
 struct EncodeCommand: ToolCommand {
   static let configuration = CommandConfiguration(
-    commandName: "encode", abstract: "Make an archive of a JSON document.")
+    commandName: "encode", abstract: "Make an archive of a JSON document.",
+    discussion: """
+      Example:
 
-  @Argument(help: "The JSON document; - is standard input.")
+        strata encode issue.json -o issue.strata --type Issue --model-version 3
+      """)
+
+  @Argument(help: "The JSON document; - is standard input.", completion: .file(extensions: ["json"]))
   var input: String
 
-  @Option(name: .shortAndLong, help: "The archive to write; - is standard output.")
+  @Option(name: .shortAndLong, help: "The archive to write; - is standard output.", completion: .file())
   var output: String
 
   @OptionGroup var record: RecordOptions

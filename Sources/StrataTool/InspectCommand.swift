@@ -8,9 +8,13 @@ struct InspectCommand: ToolCommand {
     discussion: """
       The file is an archive, a keyed archive of Foundation or a property list, binary or in XML. Its bytes tell which,
       not its name. Docs/Tool.md describes the JSON.
+
+      Example:
+
+        strata inspect issue.strata --depth 2
       """)
 
-  @Argument(help: "The file; - is standard input.")
+  @Argument(help: "The file; - is standard input.", completion: .file())
   var file: String
 
   @Flag(help: "Print JSON, and all of it.")

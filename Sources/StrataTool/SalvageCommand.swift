@@ -8,12 +8,16 @@ struct SalvageCommand: ToolCommand {
     discussion: """
       Of a stream, the members that read well; of an archive of one value that breaks off, what is complete before the \
       break. Prints what is missing, and exits with 1 where anything is.
+
+      Example:
+
+        strata salvage log.strata -o rescued.strata
       """)
 
-  @Argument(help: "The damaged archive. It stays as it is.")
+  @Argument(help: "The damaged archive. It stays as it is.", completion: .file(extensions: ["strata"]))
   var input: String
 
-  @Option(name: .shortAndLong, help: "The archive to write.")
+  @Option(name: .shortAndLong, help: "The archive to write.", completion: .file())
   var output: String
 
   func validate() throws {

@@ -22,7 +22,13 @@ package enum Tool {
       return wrongUsage
     }
     let command: any ParsableCommand
-    do { command = try StrataCommand.parseAsRoot(arguments) } catch { return stop(error, console) }
+    do { command = try parse(arguments) } catch {
+      if StrataCommand.exitCode(for: error) != .success, let unknown = UnknownCommand.find(in: arguments) {
+        console.errorLine(unknown.message)
+        return wrongUsage
+      }
+      return stop(error, console)
+    }
     let failure = (type(of: command) as? any ToolCommand.Type)?.failureCode ?? 1
     do {
       guard let command = command as? any ToolCommand else {
@@ -45,6 +51,9 @@ package enum Tool {
     }
   }
 
+  /// The command that arguments name.
+  static func parse(_ arguments: [String]) throws -> any ParsableCommand { try StrataCommand.parseAsRoot(arguments) }
+
   private static func isOfParser(_ error: any Error) -> Bool {
     error is CleanExit || error is ExitCode || StrataCommand.exitCode(for: error) != .failure
   }
@@ -61,7 +70,9 @@ package enum Tool {
       return 0
     }
     let message = StrataCommand.message(for: error).split(separator: "\n").first.map(String.init)
-    console.errorLine((message ?? "the arguments make no sense") + " (strata --help tells more)")
+    // The whole message ends with the command whose help has more.
+    let help = StrataCommand.fullMessage(for: error).firstMatch(of: /See '([^'\n]+ --help)'/).map { String($0.1) }
+    console.errorLine((message ?? "the arguments make no sense") + " (\(help ?? "strata --help") tells more)")
     return wrongUsage
   }
 }

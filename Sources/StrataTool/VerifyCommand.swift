@@ -9,9 +9,13 @@ struct VerifyCommand: ToolCommand {
       The files are archives, keyed archives of Foundation or property lists. Of a folder all files are read, those in \
       its folders too, and files of other kinds are passed over with a line. The exit code is 0 where all are intact, \
       and else 1: each file is intact, damaged, missing, unreadable or unsupported.
+
+      Example:
+
+        strata verify Documents backup.strata
       """)
 
-  @Argument(help: "The files or folders; - is standard input.")
+  @Argument(help: "The files or folders; - is standard input.", completion: .file())
   var files: [String]
 
   @Flag(help: "Print what was found as JSON.")

@@ -9,12 +9,18 @@ struct ConvertCommand: ToolCommand {
       Of a folder all files are converted, those in its folders too; each archive has the name of its file with .strata \
       behind it. Files of other kinds are passed over. What an earlier run has done is not done again, so a run that was \
       stopped can be repeated. The originals are only read.
+
+      Example:
+
+        strata convert Documents -o Converted --report report.json
       """)
 
-  @Argument(help: "The file or folder; - is standard input.")
+  @Argument(help: "The file or folder; - is standard input.", completion: .file())
   var input: String
 
-  @Option(name: .shortAndLong, help: "The archive to write, or the folder for archives; - is standard output.")
+  @Option(
+    name: .shortAndLong, help: "The archive to write, or the folder for archives; - is standard output.",
+    completion: .file())
   var output: String
 
   @Option(help: "The type that the root is to have: an object, or a dictionary.")

@@ -9,14 +9,18 @@ struct DiffCommand: ToolCommand {
       The files are archives, JSON documents, keyed archives of Foundation or property lists, in any mixture. A line \
       begins with + for what was added, - for what was removed, ~ for what changed, and ↕ for a list in another order. \
       The exit code is 0 where the files are the same, 1 where they differ, and 2 for a failure.
+
+      Example:
+
+        strata diff old.strata new.json --values
       """)
 
   static var failureCode: Int32 { 2 }
 
-  @Argument(help: "The file before; - is standard input.")
+  @Argument(help: "The file before; - is standard input.", completion: .file())
   var old: String
 
-  @Argument(help: "The file after.")
+  @Argument(help: "The file after.", completion: .file())
   var new: String
 
   @Option(help: "The key that tells the elements of lists apart.")

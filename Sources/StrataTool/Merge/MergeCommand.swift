@@ -8,6 +8,13 @@ struct MergeCommand: ToolCommand {
     discussion: """
       What came of it is told as a table: on standard output where --output names a file, else on standard error. The \
       exit code is 0, 1 where conflicts remain, and 2 for a failure. Docs/Tool.md has an example.
+
+      Rules: \(MergePolicy.names.joined(separator: ", ")).
+
+      Example:
+
+        strata merge --local mine.json --base old.json --server theirs.json \\
+          --policy 'labels=byID(id)' --policy votes=max -o merged.json
       """)
 
   static var failureCode: Int32 { 2 }
@@ -16,22 +23,26 @@ struct MergeCommand: ToolCommand {
     case local, server, fail
   }
 
-  @Option(help: "What is here: an archive or a JSON document; - is standard input.")
+  @Option(help: "What is here: an archive or a JSON document; - is standard input.", completion: .file())
   var local: String
 
-  @Option(help: "What came in.")
+  @Option(help: "What came in.", completion: .file())
   var server: String?
 
-  @Option(help: "What came in, as a JSON Patch (RFC 6902) of the base, or without one of what is here.")
+  @Option(
+    help: "What came in, as a JSON Patch (RFC 6902) of the base, or without one of what is here.",
+    completion: .file(extensions: ["json"]))
   var serverPatch: String?
 
-  @Option(help: "What came in, as a JSON Merge Patch (RFC 7396).")
+  @Option(help: "What came in, as a JSON Merge Patch (RFC 7396).", completion: .file(extensions: ["json"]))
   var serverMergePatch: String?
 
-  @Option(help: "What both started from.")
+  @Option(help: "What both started from.", completion: .file())
   var base: String?
 
-  @Option(help: ArgumentHelp("What decides at a path, or everywhere; may be repeated.", valueName: "[path=]rule"))
+  @Option(
+    help: ArgumentHelp("What decides at a path, or everywhere; may be repeated.", valueName: "[path=]rule"),
+    completion: .list(MergePolicy.names.filter { $0.allSatisfy(\.isLetter) }))
   var policy: [String] = []
 
   @Option(help: "Which side counts where both changed a value and no rule decides; fail writes nothing.")
@@ -40,10 +51,12 @@ struct MergeCommand: ToolCommand {
   @Flag(help: "The server's document is a part: that it lacks a key says nothing.")
   var partial = false
 
-  @Option(name: .shortAndLong, help: "The file to write; - is standard output.")
+  @Option(name: .shortAndLong, help: "The file to write; - is standard output.", completion: .file())
   var output = "-"
 
-  @Option(help: "json or strata; as the name of the output says, or else as the local document is.")
+  @Option(
+    help: "json or strata; as the name of the output says, or else as the local document is.",
+    completion: .list(["json", "strata"]))
   var format: String?
 
   @Option(help: "Where to write what became of each key path, as a file.json; - is standard output.")

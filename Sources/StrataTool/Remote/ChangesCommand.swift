@@ -4,7 +4,12 @@ internal import StrataRemote
 
 struct ChangesCommand: ToolCommand {
   static let configuration = CommandConfiguration(
-    commandName: "changes", abstract: "List what was changed here and has not been sent, or is refused.")
+    commandName: "changes", abstract: "List what was changed here and has not been sent, or is refused.",
+    discussion: """
+      Example:
+
+        strata changes --store tasks.store --retry 1
+      """)
 
   @OptionGroup var file: RemoteFile
 

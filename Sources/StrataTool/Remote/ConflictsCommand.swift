@@ -11,6 +11,10 @@ struct ConflictsCommand: ToolCommand {
     discussion: """
       Without a number, the conflicts of the database are listed. With one, the conflict ends by --take local, by --take \
       server, or by --value. What is to be sent goes out with strata refresh --send. Exits with 1 where conflicts are left.
+
+      Example:
+
+        strata conflicts --store tasks.store 1 --take local
       """)
   static let failureCode: Int32 = 2
 

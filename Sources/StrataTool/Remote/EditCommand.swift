@@ -11,6 +11,10 @@ struct EditCommand: ToolCommand {
     discussion: """
       The change is a JSON merge patch (RFC 7396): keys that it names are set, those that are null are taken away, and the \
       others stay. strata refresh --send sends it.
+
+      Example:
+
+        strata edit t2 '{"title": "Choose tiles"}' --store tasks.store --entity task
       """)
 
   @Argument(help: "The id of the document.")

@@ -14,6 +14,10 @@ struct RefreshCommand: ToolCommand {
       The records of the entity become documents: rows of a table of its name, with the columns id and value. What strata \
       edit changed of them stays, and goes to the server with --send. Exits with 1 where values are in conflict, which \
       strata conflicts lists. Docs/Refresh.md is the guide.
+
+      Example:
+
+        strata refresh http://127.0.0.1:8080/api --store tasks.store --entity task
       """)
   static let failureCode: Int32 = 2
 

@@ -8,6 +8,10 @@ struct ServeCommand: ToolCommand {
     discussion: """
       Without a folder, tasks and projects that come with the tool are served. Changes are forgotten when it stops, unless \
       --write says otherwise. Docs/Tool.md has the routes, Docs/Refresh.md an example.
+
+      Example:
+
+        strata serve Records --write --port 8080
       """)
 
   @Argument(help: "A folder with a file NAME.json for each list: an array of objects, each with an id.")

@@ -9,6 +9,10 @@ struct StoreBackupCommand: ToolCommand {
     discussion: """
       Every save that was acknowledged before is in it. The file is checked before it takes the place of the one before, \
       and opens as a store.
+
+      Example:
+
+        strata store backup models.store -o backup.store
       """)
 
   @OptionGroup var store: StoreFile

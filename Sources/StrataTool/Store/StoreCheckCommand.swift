@@ -8,6 +8,10 @@ struct StoreCheckCommand: ToolCommand {
     discussion: """
       Nothing is changed, and others may go on saving. Each finding says what to do next. The exit code is 0 where there is \
       none, 1 where there is any, and 2 for a failure.
+
+      Example:
+
+        strata store check models.store --full
       """)
 
   static var failureCode: Int32 { 2 }

@@ -4,7 +4,12 @@ internal import StrataStore
 
 struct StoreDeleteCommand: ToolCommand {
   static let configuration = CommandConfiguration(
-    commandName: "delete", abstract: "Delete a key, as a new revision without a value; undo brings it back.")
+    commandName: "delete", abstract: "Delete a key, as a new revision without a value; undo brings it back.",
+    discussion: """
+      Example:
+
+        strata store delete models.store issue/7
+      """)
 
   @OptionGroup var store: StoreFile
 

@@ -8,6 +8,10 @@ struct StoreDiffCommand: ToolCommand {
     discussion: """
       Marks, and exit codes, are those of strata diff: 0 where the revisions are the same, 1 where they differ, and 2 for \
       a failure. A deletion is compared as null.
+
+      Example:
+
+        strata store diff models.store issue/7 --values
       """)
 
   static var failureCode: Int32 { 2 }

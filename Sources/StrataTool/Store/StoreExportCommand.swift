@@ -4,13 +4,18 @@ internal import StrataStore
 
 struct StoreExportCommand: ToolCommand {
   static let configuration = CommandConfiguration(
-    commandName: "export", abstract: "Write what is under a key as an ordinary archive.")
+    commandName: "export", abstract: "Write what is under a key as an ordinary archive.",
+    discussion: """
+      Example:
+
+        strata store export models.store issue/7 -o issue.strata
+      """)
 
   @OptionGroup var store: StoreFile
 
   @OptionGroup var key: StoreKey
 
-  @Option(name: .shortAndLong, help: "The archive to write; - is standard output.")
+  @Option(name: .shortAndLong, help: "The archive to write; - is standard output.", completion: .file())
   var output: String
 
   @Option(help: ArgumentHelp("Which revision: \(StorePointArgument.help).", valueName: "point"))

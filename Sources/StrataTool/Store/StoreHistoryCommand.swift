@@ -4,7 +4,12 @@ internal import StrataStore
 
 struct StoreHistoryCommand: ToolCommand {
   static let configuration = CommandConfiguration(
-    commandName: "history", abstract: "List the revisions of a key, the first one first.")
+    commandName: "history", abstract: "List the revisions of a key, the first one first.",
+    discussion: """
+      Example:
+
+        strata store history models.store issue/7
+      """)
 
   @OptionGroup var store: StoreFile
 

@@ -9,6 +9,10 @@ struct StoreImportCommand: ToolCommand {
     discussion: """
       Each file is saved under its path in the folder, those in its folders too. What is under its key already, to the \
       byte, is not saved again, so an import can be repeated. Files of other kinds are passed over with a line.
+
+      Example:
+
+        strata store import models.store Documents --prefix documents/
       """)
 
   @OptionGroup var store: StoreFile

@@ -5,7 +5,13 @@ internal import StrataStore
 struct StoreInitCommand: ToolCommand {
   static let configuration = CommandConfiguration(
     commandName: "init", abstract: "Make an empty store.",
-    discussion: "A store that is there already stays as it is, and any other file is refused.")
+    discussion: """
+      A store that is there already stays as it is, and any other file is refused.
+
+      Example:
+
+        strata store init models.store
+      """)
 
   @OptionGroup var store: StoreFile
 

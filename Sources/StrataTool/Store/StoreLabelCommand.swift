@@ -5,7 +5,13 @@ internal import StrataStore
 struct StoreLabelCommand: ToolCommand {
   static let configuration = CommandConfiguration(
     commandName: "label", abstract: "Give a revision of a key a name, or take one away.",
-    discussion: "A label that another revision of the key has moves. Revisions with labels are kept.")
+    discussion: """
+      A label that another revision of the key has moves. Revisions with labels are kept.
+
+      Example:
+
+        strata store label models.store issue/7 approved
+      """)
 
   @OptionGroup var store: StoreFile
 

@@ -4,7 +4,12 @@ internal import StrataStore
 
 struct StoreListCommand: ToolCommand {
   static let configuration = CommandConfiguration(
-    commandName: "list", abstract: "List the keys with their last revisions, in the order of the keys' bytes.")
+    commandName: "list", abstract: "List the keys with their last revisions, in the order of the keys' bytes.",
+    discussion: """
+      Example:
+
+        strata store list models.store
+      """)
 
   @OptionGroup var store: StoreFile
 

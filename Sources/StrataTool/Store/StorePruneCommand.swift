@@ -7,6 +7,10 @@ struct StorePruneCommand: ToolCommand {
     commandName: "prune", abstract: "Remove the revisions that no rule keeps, and give their space back.",
     discussion: """
       The last revision of each key is always kept, and each one with a label. Exits with 1 where a key could not be pruned.
+
+      Example:
+
+        strata store prune models.store --keep-last 10 --dry-run
       """)
 
   @OptionGroup var store: StoreFile

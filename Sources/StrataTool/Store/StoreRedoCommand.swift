@@ -4,7 +4,12 @@ internal import StrataStore
 
 struct StoreRedoCommand: ToolCommand {
   static let configuration = CommandConfiguration(
-    commandName: "redo", abstract: "Take the last undo of a key back, as a new revision.")
+    commandName: "redo", abstract: "Take the last undo of a key back, as a new revision.",
+    discussion: """
+      Example:
+
+        strata store redo models.store issue/7
+      """)
 
   @OptionGroup var store: StoreFile
 

@@ -4,7 +4,12 @@ internal import StrataStore
 
 struct StoreRestoreCommand: ToolCommand {
   static let configuration = CommandConfiguration(
-    commandName: "restore", abstract: "Make an earlier state the last one again, as a new revision.")
+    commandName: "restore", abstract: "Make an earlier state the last one again, as a new revision.",
+    discussion: """
+      Example:
+
+        strata store restore models.store issue/7 2
+      """)
 
   @OptionGroup var store: StoreFile
 

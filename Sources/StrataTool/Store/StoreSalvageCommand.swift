@@ -9,6 +9,10 @@ struct StoreSalvageCommand: ToolCommand {
     discussion: """
       The damaged store stays as it is. Prints what is lost, and exits with 1 where anything is, and with 2 where nothing \
       could be brought out.
+
+      Example:
+
+        strata store salvage damaged.store -o rescued.store
       """)
 
   static var failureCode: Int32 { 2 }

@@ -5,7 +5,13 @@ internal import StrataStore
 struct StoreSaveCommand: ToolCommand {
   static let configuration = CommandConfiguration(
     commandName: "save", abstract: "Save an archive or a JSON document under a key, as a new revision.",
-    discussion: "When the revision is printed, it is on the disk.")
+    discussion: """
+      When the revision is printed, it is on the disk.
+
+      Example:
+
+        strata store save models.store issue/7 issue.json --author ann
+      """)
 
   @OptionGroup var store: StoreFile
 

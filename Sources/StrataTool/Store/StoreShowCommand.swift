@@ -4,7 +4,12 @@ internal import StrataStore
 
 struct StoreShowCommand: ToolCommand {
   static let configuration = CommandConfiguration(
-    commandName: "show", abstract: "Show what is under a key, and who saved it.")
+    commandName: "show", abstract: "Show what is under a key, and who saved it.",
+    discussion: """
+      Example:
+
+        strata store show models.store issue/7
+      """)
 
   @OptionGroup var store: StoreFile
 

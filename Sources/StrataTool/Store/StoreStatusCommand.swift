@@ -4,7 +4,12 @@ internal import StrataStore
 
 struct StoreStatusCommand: ToolCommand {
   static let configuration = CommandConfiguration(
-    commandName: "status", abstract: "Tell which types and versions a store holds, and how large it is.")
+    commandName: "status", abstract: "Tell which types and versions a store holds, and how large it is.",
+    discussion: """
+      Example:
+
+        strata store status models.store
+      """)
 
   @OptionGroup var store: StoreFile
 

@@ -4,7 +4,12 @@ internal import StrataStore
 
 struct StoreUndoCommand: ToolCommand {
   static let configuration = CommandConfiguration(
-    commandName: "undo", abstract: "Go back to the state before the last change of a key, as a new revision.")
+    commandName: "undo", abstract: "Go back to the state before the last change of a key, as a new revision.",
+    discussion: """
+      Example:
+
+        strata store undo models.store issue/7
+      """)
 
   @OptionGroup var store: StoreFile
 

@@ -10,6 +10,10 @@ struct StoreUpgradeCommand: ToolCommand {
       A model is upgraded by the steps and hooks of its Swift type, which this tool does not have: revisions of older \
       versions stay as they are, and open as before. The line of Swift that upgrades them is printed. The exit code is 0 \
       whether any are left or not.
+
+      Example:
+
+        strata store upgrade models.store --dry-run
       """)
 
   @OptionGroup var store: StoreFile

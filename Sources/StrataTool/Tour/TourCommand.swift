@@ -7,9 +7,15 @@ struct TourCommand: ToolCommand {
     commandName: "tour",
     abstract:
       "Archive a GitHub issue, open it years later, merge what the server says since, and keep every state of it.",
-    discussion: "Without files, three responses that come with the tool are taken.")
+    discussion: """
+      Without files, three responses that come with the tool are taken.
 
-  @Argument(help: "Responses for one GitHub issue, as JSON, in their order.")
+      Example:
+
+        strata tour -o tour
+      """)
+
+  @Argument(help: "Responses for one GitHub issue, as JSON, in their order.", completion: .file(extensions: ["json"]))
   var files: [String] = []
 
   @Option(name: .shortAndLong, help: "The folder for the archives.")
@@ -31,13 +37,15 @@ struct TourCommand: ToolCommand {
       throw ToolError("cannot make the folder “\(output)”: " + ToolError.reason(of: error))
     }
     let title = stages.first?.issue.title ?? ""
-    try console.line("Issue \(responses.first?.number ?? 0): \(title.onOneLine)".cut(to: console.width))
+    let heading = "Issue \(responses.first?.number ?? 0): \(title.onOneLine)".cut(to: console.width)
+    try console.line(console.paint(heading, .bold))
     for (place, stage) in stages.enumerated() { try tell(stage, place + 1, in: folder, console) }
     let store = TourStore(in: folder, output)
     let number = responses.first?.number ?? 0
     let lines = try store.tell(stages, key: "issue/\(number)")
     try console.line()
-    try console.line("\(stages.count + 1). A store keeps every state: \(store.path.onOneLine)")
+    try console.line(
+      console.paint("\(stages.count + 1). A store keeps every state: \(store.path.onOneLine)", .bold))
     for line in lines { try console.line("   " + line.cut(to: console.width - 3)) }
     try console.line()
     try console.line("The archives are in \(output.onOneLine); look into them with strata inspect.")
@@ -47,7 +55,7 @@ struct TourCommand: ToolCommand {
 
   private func tell(_ stage: TourStage, _ place: Int, in folder: URL, _ console: Console) throws {
     try console.line()
-    try console.line("\(place). \(stage.title.onOneLine)")
+    try console.line(console.paint("\(place). \(stage.title.onOneLine)", .bold))
     for line in stage.lines { try console.line("   " + line) }
     let path = (output.hasSuffix("/") ? output : output + "/") + stage.fileName
     let url = folder.appendingPathComponent(stage.fileName)
@@ -57,7 +65,7 @@ struct TourCommand: ToolCommand {
     }
     let size = stage.archive.count.counted("byte")
     let share = ratio(UInt64(stage.archive.count) * 100, UInt64(stage.jsonSize), places: 0)
-    try console.line(
-      "   saved as \(path.onOneLine): \(size), \(share) % of the JSON; opened again: equal")
+    let outcome = "saved as \(path.onOneLine): \(size), \(share) % of the JSON; opened again: equal"
+    try console.line("   " + console.paint(outcome, .green))
   }
 }

@@ -1,0 +1,49 @@
+internal import ArgumentParser
+internal import StrataCore
+
+/// A word in the place of a command that names none.
+struct UnknownCommand {
+  let message: String
+
+  /// - Returns: `nil` where the arguments begin with a command, or with an option.
+  static func find(in arguments: [String]) -> UnknownCommand? {
+    var group: any ParsableCommand.Type = StrataCommand.self
+    var path = "strata"
+    for word in arguments {
+      let commands = group.configuration.subcommands
+      guard !commands.isEmpty, !word.hasPrefix("-"), word != "help" else { return nil }
+      if let next = commands.first(where: { $0.configuration.commandName == word }) {
+        group = next
+        path += " " + word
+        continue
+      }
+      let names = commands.compactMap { $0.configuration.commandName }
+      let near = names.map { (name: $0, distance: Self.distance(word, $0)) }.min { $0.distance < $1.distance }
+      var advice = ""
+      // A third of the letters may be others: what differs in more is another word.
+      if let near, near.distance <= max(near.name.count / 3, 1) { advice = "; did you mean \(near.name)?" }
+      return UnknownCommand(
+        message: "there is no command “\(word.cut(to: 40).onOneLine)” of \(path)\(advice) (\(path) --help lists them)")
+    }
+    return nil
+  }
+
+  /// How many letters have to be put in, left out, replaced or changed with their neighbours to make one word of another.
+  static func distance(_ first: String, _ second: String) -> Int {
+    let (first, second) = (Array(first), Array(second))
+    var rows = [Array(0...second.count)]
+    for i in first.indices {
+      var row = [i + 1]
+      for j in second.indices {
+        let replaced = rows[i][j] + (first[i] == second[j] ? 0 : 1)
+        var best = min(replaced, rows[i][j + 1] + 1, row[j] + 1)
+        if i > 0, j > 0, first[i] == second[j - 1], first[i - 1] == second[j] {
+          best = min(best, rows[i - 1][j - 1] + 1)
+        }
+        row.append(best)
+      }
+      rows.append(row)
+    }
+    return rows[first.count][second.count]
+  }
+}

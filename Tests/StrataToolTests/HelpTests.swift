@@ -1,0 +1,65 @@
+import Foundation
+import StrataCore
+import Testing
+
+@testable import StrataTool
+
+/// What the tool tells those who ask for help, or mistype.
+struct HelpTests {
+  static let commands = [
+    "tour", "encode", "decode", "inspect", "verify", "salvage", "convert", "diff", "merge", "refresh", "edit",
+    "changes",
+    "conflicts", "serve",
+  ]
+  static let storeCommands = [
+    "init", "import", "save", "show", "list", "history", "diff", "label", "restore", "undo", "redo", "delete", "export",
+    "check", "salvage", "backup", "status", "upgrade", "prune",
+  ]
+
+  @Test(
+    "Each command has an example, whose arguments the command takes",
+    arguments: commands + storeCommands.map { "store " + $0 })
+  func examples(command: String) throws {
+    let help = Run(command.split(separator: " ").map(String.init) + ["--help"]).text
+    let lines = help.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+    let start = try #require(lines.firstIndex(of: "Example:"))
+    // The help breaks long lines.
+    let end = try #require(lines[start...].firstIndex { $0.hasPrefix("USAGE:") })
+    let example = lines[(start + 1)..<end].joined(separator: " ").replacing("\\ ", with: "")
+    #expect(example.hasPrefix("strata \(command) ") || example == "strata \(command)")
+    var arguments: [String] = []
+    for (place, part) in example.split(separator: "'", omittingEmptySubsequences: false).enumerated() {
+      if place.isMultiple(of: 2) {
+        arguments += part.split(separator: " ").map(String.init)
+      } else {
+        arguments.append(String(part))
+      }
+    }
+    #expect(throws: Never.self) { _ = try Tool.parse(Array(arguments.dropFirst())) }
+    // The line of usage is the argument parser's, which does not break it.
+    #expect(lines.allSatisfy { $0.count <= 100 || $0.hasPrefix("USAGE:") })
+  }
+
+  @Test func rules() {
+    let help = Run("merge", "--help").text.replacing(/\s+/, with: " ")
+    for rule in MergePolicy.names { #expect(help.contains(rule), "\(rule)") }
+  }
+
+  @Test(
+    "A mistyped word is told, with the one that was meant",
+    arguments: [
+      (["verfy", "a"], "did you mean verify?"), (["mereg"], "did you mean merge?"),
+      (["store", "histroy", "a", "b"], "did you mean history?"),
+      (["frobnicate"], "there is no command “frobnicate” of strata ("),
+      (["store", "frob"], "of strata store (strata store --help"),
+      (["verify", "--jsn", "a"], "Did you mean '--json'?"), (["verify"], "(strata verify --help tells more)"),
+      (["store", "save", "a"], "(strata store save --help tells more)"),
+    ])
+  func mistyped(arguments: [String], fragment: String) { Run(arguments).expectFailure(code: 64, fragment) }
+
+  @Test("Shells complete files and rules", arguments: ["bash", "zsh", "fish"])
+  func completion(shell: String) {
+    let script = Run("--generate-completion-script", shell).text
+    for word in ["strata", "sumOfDeltas", "serverWins", "history"] { #expect(script.contains(word), "\(word)") }
+  }
+}
