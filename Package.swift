@@ -14,6 +14,21 @@ let features: [SwiftSetting] = [
 // The cursor over untrusted bytes is a non-escapable type, and returning a span needs this feature.
 let lifetimes: [SwiftSetting] = [.enableExperimentalFeature("Lifetimes")]
 
+// The parts that need other packages. Who depends on Strata with `traits: []` resolves none of them, and with `traits: ["Store"]` GRDB
+// alone. All are on unless said otherwise; Docs/Decisions/0015-platforms-and-packages.md tells what each costs.
+let macros = TargetDependencyCondition.when(traits: ["Macros"])
+let store = TargetDependencyCondition.when(traits: ["Store"])
+let tool = TargetDependencyCondition.when(traits: ["Tool"])
+
+let swiftSyntaxProducts = { (names: [String]) -> [Target.Dependency] in
+  names.map { .product(name: $0, package: "swift-syntax", condition: macros) }
+}
+let grdbProduct = Target.Dependency.product(name: "GRDB", package: "GRDB.swift", condition: store)
+let serverProducts: [Target.Dependency] = [
+  .product(name: "FlyingFox", package: "FlyingFox", condition: tool),
+  .product(name: "FlyingSocks", package: "FlyingFox", condition: tool),
+]
+
 let argumentParser = Package.Dependency.package(
   url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")
 // Of StrataStore and StrataRemote.
@@ -36,9 +51,18 @@ let package = Package(
     // The command line tool.
     .executable(name: "strata", targets: ["strata-cli"]),
   ],
+  traits: [
+    .default(enabledTraits: ["Macros", "Tool"]),
+    .trait(
+      name: "Macros",
+      description: "@Model and @Field, of the library Strata. Without it, Strata is StrataCore and StrataLegacy."),
+    .trait(name: "Store", description: "StrataStore and StrataRemote, which stand on GRDB."),
+    .trait(name: "Tool", description: "The command line tool, with all that it needs.", enabledTraits: ["Store"]),
+  ],
   dependencies: [
-    // Of the macro alone: nothing that stands on StrataCore compiles it.
-    .package(url: "https://github.com/swiftlang/swift-syntax", from: "603.0.1"),
+    // Of the macro alone: nothing that stands on StrataCore compiles it. Built and tested with 602.0.0 and 603.0.1; every version of
+    // swift-syntax has a major number of its own, and other macro packages must find one that suits them as well.
+    .package(url: "https://github.com/swiftlang/swift-syntax", "602.0.0"..<"605.0.0"),
     argumentParser,
     grdb,
     flyingFox,
@@ -51,26 +75,24 @@ let package = Package(
     .target(
       name: "StrataStore",
       dependencies: [
-        "StrataCore", .product(name: "GRDB", package: "GRDB.swift"),
-        .product(name: "GRDBSQLite", package: "GRDB.swift"),
+        "StrataCore", grdbProduct,
+        .product(name: "GRDBSQLite", package: "GRDB.swift", condition: store),
       ],
       swiftSettings: features),
     .target(
       name: "StrataRemote",
-      dependencies: ["StrataCore", "StrataStore", .product(name: "GRDB", package: "GRDB.swift")],
+      dependencies: ["StrataCore", "StrataStore", grdbProduct],
       swiftSettings: features),
     .macro(
       name: "StrataMacros",
-      dependencies: [
-        .product(name: "SwiftSyntax", package: "swift-syntax"),
-        .product(name: "SwiftSyntaxBuilder", package: "swift-syntax"),
-        .product(name: "SwiftSyntaxMacros", package: "swift-syntax"),
-        .product(name: "SwiftDiagnostics", package: "swift-syntax"),
-        .product(name: "SwiftCompilerPlugin", package: "swift-syntax"),
-      ],
+      dependencies: swiftSyntaxProducts([
+        "SwiftSyntax", "SwiftSyntaxBuilder", "SwiftSyntaxMacros", "SwiftDiagnostics", "SwiftCompilerPlugin",
+      ]),
       swiftSettings: features
     ),
-    .target(name: "Strata", dependencies: ["StrataCore", "StrataLegacy", "StrataMacros"], swiftSettings: features),
+    .target(
+      name: "Strata", dependencies: ["StrataCore", "StrataLegacy", .target(name: "StrataMacros", condition: macros)],
+      swiftSettings: features),
     // What the tests of several modules share.
     .target(
       name: "StrataTestSupport", dependencies: ["StrataCore"], path: "Tests/StrataTestSupport", swiftSettings: features),
@@ -79,28 +101,23 @@ let package = Package(
       swiftSettings: features),
     .testTarget(
       name: "StrataStoreTests",
-      dependencies: ["StrataStore", "StrataCore", "StrataTestSupport", .product(name: "GRDB", package: "GRDB.swift")],
+      dependencies: ["StrataStore", "StrataCore", "StrataTestSupport", grdbProduct],
       swiftSettings: features),
     .testTarget(
       name: "StrataRemoteTests",
       dependencies: [
         "StrataRemote", "StrataStore", "StrataCore", "StrataTestSupport",
-        .product(name: "GRDB", package: "GRDB.swift"), .product(name: "FlyingFox", package: "FlyingFox"),
-        .product(name: "FlyingSocks", package: "FlyingFox"),
-      ],
+        grdbProduct,
+      ] + serverProducts,
       swiftSettings: features),
     .testTarget(
       name: "StrataMacrosTests",
-      dependencies: [
-        "StrataMacros",
-        .product(name: "SwiftSyntax", package: "swift-syntax"),
-        .product(name: "SwiftDiagnostics", package: "swift-syntax"),
-        .product(name: "SwiftParser", package: "swift-syntax"),
-        .product(name: "SwiftSyntaxBuilder", package: "swift-syntax"),
-        .product(name: "SwiftSyntaxMacroExpansion", package: "swift-syntax"),
-        .product(name: "SwiftSyntaxMacros", package: "swift-syntax"),
-        .product(name: "SwiftSyntaxMacrosGenericTestSupport", package: "swift-syntax"),
-      ],
+      dependencies: ["StrataMacros"]
+        + swiftSyntaxProducts([
+          "SwiftSyntax", "SwiftDiagnostics", "SwiftParser", "SwiftSyntaxBuilder", "SwiftSyntaxMacroExpansion",
+          "SwiftSyntaxMacros",
+          "SwiftSyntaxMacrosGenericTestSupport",
+        ]),
       swiftSettings: features
     ),
     // Names that other libraries declare: a test uses both.
@@ -109,23 +126,22 @@ let package = Package(
       name: "StrataTests",
       dependencies: [
         "Strata", "StrataStore", "StrataRemote", "StrataTestSupport", "NeighbourNames",
-        .product(name: "GRDB", package: "GRDB.swift"),
+        grdbProduct,
       ],
       swiftSettings: features),
     .target(
       name: "StrataTool",
       dependencies: [
-        "StrataCore", "StrataLegacy", "StrataStore", "StrataRemote", .product(name: "GRDB", package: "GRDB.swift"),
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
-        .product(name: "FlyingFox", package: "FlyingFox"), .product(name: "FlyingSocks", package: "FlyingFox"),
-      ],
+        "StrataCore", "StrataLegacy", "StrataStore", "StrataRemote", grdbProduct,
+        .product(name: "ArgumentParser", package: "swift-argument-parser", condition: tool),
+      ] + serverProducts,
       swiftSettings: features),
     .executableTarget(name: "strata-cli", dependencies: ["StrataTool"], swiftSettings: features),
     .testTarget(
       name: "StrataToolTests",
       dependencies: [
         "StrataCore", "StrataLegacy", "StrataRemote", "StrataStore", "StrataTool", "StrataTestSupport", "strata-cli",
-        .product(name: "GRDB", package: "GRDB.swift"),
+        grdbProduct,
       ],
       swiftSettings: features),
   ]
