@@ -1,10 +1,6 @@
 public import Foundation
 public import GRDB
 
-#if !Store
-  #error("GRDB is behind a trait: depend on Strata with traits: [\"Store\"]")
-#endif
-
 /// Models as they were at every save: each save is a revision that one can return to.
 ///
 ///     let store = try SnapshotStore(url: url)
