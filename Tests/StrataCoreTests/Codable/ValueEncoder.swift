@@ -67,6 +67,7 @@ struct ValueEncoder: Encoder {
       node.content = .value(try value.archivedValue())
       return
     }
+    if value is any HashOrdered { node.content = .empty }
     try value.encode(to: ValueEncoder(node: node, codingPath: path))
     if let value = value as? any HashOrdered {
       node.content = .value(try CanonicalOrder.sorted(hashed: node.value(), pairs: type(of: value).hasPairs))

@@ -114,8 +114,11 @@ final class FlatEncoder: Encoder {
     if type.archivable != nil, let value = value as? any Archivable {
       return target.flat.set(place, try value.archivedValue())
     }
+    guard let hashed = type.hashed else { return try value.encode(to: encoder()) }
+    // Whatever was encoded here before is replaced, as by any value: sorting takes all that is here for this value's.
+    target.flat.setNull(place)
     try value.encode(to: encoder())
-    if let hashed = type.hashed { try CanonicalOrder.sort(place, of: &target.flat, pairs: hashed.hasPairs) }
+    try CanonicalOrder.sort(place, of: &target.flat, pairs: hashed.hasPairs)
   }
 
   // MARK: Containers
