@@ -116,7 +116,7 @@ final class FlatEncoder: Encoder {
     }
     guard let hashed = type.hashed else { return try value.encode(to: encoder()) }
     // Whatever was encoded here before is replaced, as by any value: sorting takes all that is here for this value's.
-    target.flat.setNull(place)
+    target.flat.setEmpty(place)
     try value.encode(to: encoder())
     try CanonicalOrder.sort(place, of: &target.flat, pairs: hashed.hasPairs)
   }

@@ -143,6 +143,8 @@ struct FlatValue {
     parts[Int(place)].content = content
   }
 
+  /// Forgets what was encoded in a place.
+  mutating func setEmpty(_ place: UInt32) { set(place, .empty, 0) }
   mutating func setNull(_ place: UInt32) { set(place, .null, 0) }
   mutating func set(_ place: UInt32, _ value: Bool) { set(place, .bool, value ? 1 : 0) }
   mutating func set(_ place: UInt32, _ value: Int64) { set(place, .int, UInt64(bitPattern: value)) }
