@@ -184,7 +184,7 @@ extension VersionedModel {
     let places = try plan.keys.places(in: element, of: plan)
     var reader = ArchiveReader(json: element, places: places, context: context)
     if let keys = plan.otherKeys, !keys.isEmpty {
-      do { reader.values = .slots(try plan.read(.object(element.members(keys)), in: context).values) } catch {
+      do { reader.values = try plan.read(.object(element.members(keys)), in: context).fieldValues } catch {
         throw element.located(error)
       }
     }

@@ -61,7 +61,7 @@ extension VersionedModel {
   }
 
   private static func make(of slots: JSONSlots, _ plan: JSONPlan, in context: DecodingContext) throws -> Self {
-    var reader = ArchiveReader(.slots(slots.values), unknownFields: slots.unknownFields, context: context)
+    var reader = ArchiveReader(slots.fieldValues, unknownFields: slots.unknownFields, context: context)
     var model: Self
     do { model = try Self(fields: &reader) } catch {
       let place = reader.failedField

@@ -6,6 +6,7 @@ extension Merge {
     let type = snapshot.type
     let jsonContext = DecodingContext(source: .json, finishing: .never)
     jsonContext.json = json
+    jsonContext.triesRules = options.validates
     try readBase(base)
     switch source.form {
     case .model(let model): try read(model.dynamicModel)

@@ -46,14 +46,136 @@ struct JSONSkippingTests {
     #expect(error?.all.map(\.code) == [.typeMismatch, .invalid])
   }
 
-  @Test("So it is in a field that skips; a broken rule of an element that is one stays an error")
-  func field() throws {
-    func rows(_ elements: String...) throws -> [Row] {
-      try Table(fromJSON: Data("{\"rows\": [\(elements.joined(separator: ", "))]}".utf8)).rows
-    }
-    #expect(try rows(Self.both, Self.good, Self.both).map(\.count) == [1])
-    let error = #expect(throws: ArchiveError.self) { try rows(Self.both, Self.broken) }
-    #expect(error?.code == .invalid)
-    #expect(error?.failures.map { $0.path } == [[.key("rows"), .index(0), .key("inner"), .key("name")]])
+  private static let text2 = #"{"rows": [1, \#(both), \#(good), null, \#(broken), \#(good)]}"#
+
+  /// Every road from a document to a table that validates.
+  private static let roads: [(name: String, read: @Sendable (Data) throws -> Table)] = [
+    ("text", { try Table(fromJSON: $0) }),
+    ("value", { try Table(fromJSON: JSONReader().read($0)) }),
+    ("adapter", { try JSONAdapter<Table>().decode($0) }),
+    ("all errors", { try JSONAdapter<Table>().decode($0, errors: .collectAll) }),
+    ("array", { try JSONAdapter<Table>().decodeArray(Data("[".utf8) + $0 + Data("]".utf8)).first ?? Table(rows: []) }),
+    ("inside", { try OuterTable(fromJSON: Data(#"{"inner": "#.utf8) + $0 + Data("}".utf8)).inner ?? Table(rows: []) }),
+    (
+      "transformer",
+      { json in
+        let model: ReversibleTransformer<ArchiveValue, Table> = .model(try JSONAdapter<Table>())
+        return try model.transform(JSONReader().read(json))
+      }
+    ),
+    ("merge of text", { try merged(.json($0)) }),
+    ("merge of a value", { try merged(.json(JSONReader().read($0))) }),
+  ]
+
+  private static func merged(_ source: MergeSource) throws -> Table {
+    var table = Table(rows: [])
+    try table.merge(source)
+    return table
   }
+
+  @Test(
+    "A field that skips leaves out what is no element and what breaks a rule, on every road",
+    arguments: roads.map(\.name))
+  func field(_ name: String) throws {
+    let road = try #require(Self.roads.first { $0.name == name })
+    let read = try road.read(Data(Self.text2.utf8)).rows
+    #expect(read.map(\.count) == [1, 1] && read.map(\.inner.name) == ["ok", "ok"])
+  }
+
+  @Test("Reading that does not validate keeps what breaks a rule")
+  func unvalidated() throws {
+    let json = Data(Self.text2.utf8)
+    #expect(try Table(fromJSON: json, validates: false).rows.map(\.count) == [1, 2, 1])
+    var merged = Table(rows: [])
+    try merged.merge(.json(json), options: MergeOptions(validates: false))
+    #expect(merged.rows.map(\.count) == [1, 2, 1])
+    var adapter = try JSONAdapter<Table>()
+    adapter.validates = false
+    #expect(try adapter.decode(json).rows.map(\.count) == [1, 2, 1])
+  }
+
+  @Test("A rule that fails beside the list fails the document, with all failures and their places")
+  func beside() throws {
+    let json =
+      #"{"first": \#(Self.broken), "tables": [{"rows": [\#(Self.both), \#(Self.good)]}], "last": \#(Self.broken)}"#
+    let error = #expect(throws: ArchiveError.self) { try Beside(fromJSON: Data(json.utf8)) }
+    #expect(error?.code == .invalid)
+    #expect(
+      error?.failures.map { $0.path } == [
+        [.key("first"), .key("inner"), .key("name")], [.key("last"), .key("inner"), .key("name")],
+      ])
+  }
+
+  @Test("A limit that is reached is an error: all that follows would be left out")
+  func limits() throws {
+    let text = #"{"items": [{"depth": 1}, {"depth": 600}, null]}"#
+    let error = #expect(throws: ArchiveError.self) { try Depths(fromJSON: Data(text.utf8)) }
+    #expect(error?.code == .limitExceeded && error?.codingPath == [.key("items"), .index(1)])
+    let skipped = #expect(throws: ArchiveError.self) {
+      try JSONAdapter<Depth>().decodeArray(
+        Data(#"[null, {"depth": 1}, {"depth": 600}]"#.utf8), onInvalid: .skip)
+    }
+    #expect(skipped?.code == .limitExceeded && skipped?.codingPath == [.index(2)])
+  }
+
+  @Test("A merge changes what elements say, and nothing that they do not")
+  func partial() throws {
+    let here = Noted(id: 1, title: "old", note: "mine")
+    let list = NotedList(items: [here])
+    try list.mergeValues(fromJSON: Data(#"{"items": [null, {"id": 1, "title": "new"}, {"id": "x"}]}"#.utf8))
+    #expect(list.items.count == 1 && list.items.first === here)
+    #expect(here.title == "new" && here.note == "mine")
+  }
+}
+
+private struct Beside: DescribedModel {
+  var first: Row
+  var tables: [Table]
+  var last: Row
+  static let fields = Fields(
+    Beside.self, name: "SkipBeside", version: 1, Field("first", \.first), Field("tables", \.tables),
+    Field("last", \.last), make: { Beside(first: $0, tables: $1, last: $2) })
+}
+
+/// Says that a limit is reached, as reading does where a value is nested too deep.
+private struct Depth: DescribedModel, PostDecoding {
+  var depth: Int
+  static let fields = Fields(
+    Depth.self, name: "SkipDepth", version: 1, Field("depth", \.depth), make: { Depth(depth: $0) })
+
+  mutating func didDecode(from source: DecodingSource) throws {
+    if depth > 512 { throw ArchiveError(.limitExceeded, "too deep") }
+  }
+}
+
+private struct Depths: DescribedModel {
+  var items: [Depth]
+  static let fields = Fields(
+    Depths.self, name: "SkipDepths", version: 1, Field("items", \.items, json: .path("items").skippingInvalid),
+    make: { Depths(items: $0) })
+}
+
+private final class Noted: DescribedModel, Mergeable {
+  static let mergeRules = MergeRules(identity: "id")
+  let id: Int
+  var title: String
+  var note: String?
+  init(id: Int, title: String, note: String?) { (self.id, self.title, self.note) = (id, title, note) }
+  static let fields = Fields(
+    Noted.self, name: "SkipNoted", version: 1, Field("id", \.id), Field("title", \.title),
+    Field("note", \.note), make: { Noted(id: $0, title: $1, note: $2) })
+}
+
+private final class NotedList: DescribedModel {
+  var items: [Noted]
+  init(items: [Noted]) { self.items = items }
+  static let fields = Fields(
+    NotedList.self, name: "SkipNotedList", version: 1, Field("items", \.items, json: .path("items").skippingInvalid),
+    make: { NotedList(items: $0) })
+}
+
+private struct OuterTable: DescribedModel {
+  var inner: Table?
+  static let fields = Fields(
+    OuterTable.self, name: "SkipOuter", version: 1, Field("inner", \.inner), make: { OuterTable(inner: $0) })
 }

@@ -28,7 +28,8 @@ extension JSONAdapter {
     }
   }
 
-  /// Reads an array, in its order. All or nothing, unless invalid elements are skipped.
+  /// Reads an array, in its order. All or nothing, unless invalid elements are skipped: those that cannot be read, that a
+  /// hook refuses, or that break a rule. A limit that is reached is an error in any case.
   ///
   /// - Parameters:
   ///   - json: the text, in UTF-8.
@@ -96,7 +97,7 @@ extension JSONAdapter {
     var failures: [ArchiveError] = []
     for (index, element) in elements.enumerated() {
       do { models.append(try make(element, in: context, errors)) } catch {
-        failures.append(ArchiveError.at(.index(index), error).prefixed(by: path))
+        failures.append(try Self.failure(error, at: index, path))
         if stops { break }
       }
     }
@@ -114,12 +115,23 @@ extension JSONAdapter {
     var place = try array.firstElement()
     while place < array.end {
       do { models.append(try make(array.element(at: place), in: context, errors)) } catch {
-        failures.append(ArchiveError.at(.index(models.count + failures.count), error).prefixed(by: path))
+        failures.append(try Self.failure(error, at: models.count + failures.count, path))
         if stops { break }
       }
       place = array.place(after: place)
     }
     return (models, failures)
+  }
+
+  /// The error of an element.
+  ///
+  /// - Throws: one that is not the element's alone.
+  private static func failure(
+    _ error: any Error, at index: Int, _ path: [ArchiveError.PathComponent]
+  ) throws -> ArchiveError {
+    let error = ArchiveError.at(.index(index), error).prefixed(by: path)
+    guard error.isOfElement else { throw error }
+    return error
   }
 
   /// Calls `body` with the value at a path of a text, of keys and indices, and with a context to read it in.

@@ -85,6 +85,7 @@ public struct JSONAdapter<Root: Archivable>: Sendable {
       limits: limits, source: .json, finishing: finishesModels ? .gathering(validates: validates) : .never)
     context.json = JSONReading(plans: plans, unknownKeys: unknownKeys, limits: limits)
     context.collectsErrors = errors == .collectAll
+    context.triesRules = validates
     return context
   }
 

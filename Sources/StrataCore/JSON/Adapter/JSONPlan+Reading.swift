@@ -1,10 +1,15 @@
 /// What reading found for the fields of a model, in the order of the schema.
 struct JSONSlots {
-  /// `nil` where the path leads nowhere.
+  /// `nil` where the path leads nowhere, and for a field that was made.
   var values: [ArchiveValue?]
+  /// Fields that are made already, by their places.
+  var made: [Int: Any] = [:]
   var unknownFields = UnknownFields()
   /// The fields that failed, where errors are collected.
   var errors: [(place: Int, error: ArchiveError)] = []
+
+  /// What a model's fields are read of.
+  var fieldValues: FieldValues { made.isEmpty ? .slots(values) : .partlyMade(values, made) }
 }
 
 extension JSONPlan {
@@ -31,6 +36,7 @@ extension JSONPlan {
       do {
         if let value = try value(of: entry, found[place], json, in: context) {
           found[place] = try processed(value, entry, in: context)
+          if entry.json.skipsInvalid { try skipInvalid(&found[place], entry, in: context, &slots) }
         } else {
           found[place] = suppliesMissing && entry.json.isRead ? entry.json.missing : nil
         }
@@ -124,13 +130,23 @@ extension JSONPlan {
         }
       }
       if let transform = json.transform { value = try transform.read(value, context) }
-      if json.skipsInvalid, case .array(let elements) = value {
-        let type = (entry.field.type as? any OptionalType.Type)?.wrappedType ?? entry.field.type
-        if let type = type as? any ArrayType.Type { value = .array(type.valid(elements, in: context)) }
-      }
       return value
     } catch {
       throw locate(error, entry.place, input: value)
     }
+  }
+
+  /// Leaves the elements out of an array that are none of the field's.
+  private func skipInvalid(
+    _ value: inout ArchiveValue?, _ entry: Entry, in context: DecodingContext, _ slots: inout JSONSlots
+  ) throws {
+    guard case .array(let elements)? = value else { return }
+    let type = (entry.field.type as? any OptionalType.Type)?.wrappedType ?? entry.field.type
+    func skip<A: ArrayType>(_ type: A.Type) throws {
+      let (values, made) = try type.valid(elements, in: context)
+      slots.made[entry.place] = made
+      value = made == nil ? .array(values) : nil
+    }
+    do { if let type = type as? any ArrayType.Type { try skip(type) } } catch { throw locate(error, entry.place) }
   }
 }

@@ -4,7 +4,7 @@ extension ModelSchema {
   func errors(of slots: JSONSlots, _ plan: JSONPlan, in context: DecodingContext) -> ArchiveError? {
     var errors = slots.errors
     let failed = Set(slots.errors.map(\.place))
-    for (place, field) in fields.enumerated() where !failed.contains(place) {
+    for (place, field) in fields.enumerated() where !failed.contains(place) && slots.made[place] == nil {
       do { try field.check(slots.values[place], in: context) } catch {
         errors.append((place, plan.locate(error, place, input: slots.values[place])))
       }

@@ -160,9 +160,11 @@ public struct JSONField: Sendable, ExpressibleByStringLiteral {
   /// Forms that are accepted besides the exact one.
   public func lenient(_ forms: JSONLenience...) -> JSONField { with { $0.leniences.formUnion(forms) } }
 
-  /// Leaves out elements of an array that are not what it holds, instead of failing.
+  /// Leaves out elements of an array that are invalid, instead of failing: those that are not what it holds, that a hook
+  /// refuses, or that break a rule, unless reading does not validate.
   ///
-  /// Hooks and rules run on what is left: an element that one of them refuses is an error.
+  /// A merge, and a transformer that makes models, try the hooks and rules of an element on a copy of it first. A limit
+  /// that is reached stays an error, and so does a model that is declared wrongly.
   public var skippingInvalid: JSONField { with { $0.skipsInvalid = true } }
 
   /// Whether a null is written, whatever the adapter says.

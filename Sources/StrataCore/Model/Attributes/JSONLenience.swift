@@ -84,22 +84,10 @@ extension JSONLenience {
 }
 
 /// Tells arrays apart at run time.
-package protocol ArrayType {
-  static var elementType: Any.Type { get }
-  static func valid(_ elements: [ArchiveValue], in context: DecodingContext) -> [ArchiveValue]
+package protocol ArrayType<Element> {
+  associatedtype Element
 }
-extension Array: ArrayType {
+extension ArrayType {
   package static var elementType: Any.Type { Element.self }
-
-  /// The elements of which one of the array's can be made, as archives hold them: so they are not read as JSON again,
-  /// which would double the work with every level of nesting. Their hooks and rules come when the field is made of them.
-  package static func valid(_ elements: [ArchiveValue], in context: DecodingContext) -> [ArchiveValue] {
-    let unfinished = context.unfinished
-    guard let type = Element.self as? any Archivable.Type else {
-      guard let type = Element.self as? any Decodable.Type else { return elements }
-      return elements.filter { (try? ValueCoding.make(type, from: $0, in: unfinished)) != nil }
-    }
-    // Leaving out what cannot be made is what was asked for.
-    return elements.compactMap { try? type.make(from: $0, in: unfinished).archivedValue(includingExcluded: true) }
-  }
 }
+extension Array: ArrayType {}

@@ -171,7 +171,7 @@ extension ArchiveReader {
         throw jsonError(error, at: token)
       }
     }
-    guard let value = slotValue(place) else { return try makeDefault() }
+    guard let value = slotValue(place) else { return try made(place) ?? makeDefault() }
     return try T.make(from: value, in: context)
   }
 
@@ -184,12 +184,20 @@ extension ArchiveReader {
         throw jsonError(error, at: token)
       }
     }
-    guard let value = slotValue(place) else { return try makeDefault() }
+    guard let value = slotValue(place) else { return try made(place) ?? makeDefault() }
     return try ValueCoding.make(T.self, from: value, in: context)
   }
 
   @usableFromInline
   func slotValue(_ place: Int) -> ArchiveValue? { values?[place + Int(placeOffset)] }
+
+  /// A field that was made before the model; `nil` where there is none.
+  @usableFromInline
+  func made<T>(_ place: Int) throws -> T? {
+    guard let made = values?.made(place + Int(placeOffset)) else { return nil }
+    guard let made = made as? T else { throw ArchiveError(.invalidSchema, "the field is declared as another type") }
+    return made
+  }
 
   /// What an absent key without a default stands for: nil, where the type has it.
   @usableFromInline

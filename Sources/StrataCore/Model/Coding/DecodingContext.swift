@@ -19,6 +19,9 @@ public final class DecodingContext {
   var options: (any AnyObject & Sendable)?
   /// Whether reading goes on after an error, to find the others.
   var collectsErrors = false
+  /// Whether an element that breaks a rule is none where those that are invalid are skipped; for a context that checks no
+  /// rules itself.
+  var triesRules = true
   // Each record that is upgraded counts, and checking the access would cost more than counting.
   @exclusivity(unchecked) package var report = DecodingReport()
   /// What is kept beside the bytes where they are those of a row; `nil` for an archive.
@@ -58,10 +61,18 @@ public final class DecodingContext {
   /// once, where they are made for good.
   var unfinished: DecodingContext {
     guard finishesModels else { return self }
+    return sharing(.never)
+  }
+
+  /// A context for models that are made to see whether they can be.
+  var trying: DecodingContext { sharing(.gathering(validates: triesRules)) }
+
+  private func sharing(_ finishing: Finishing) -> DecodingContext {
     let context = DecodingContext(
-      limits: limits, source: source, includesExcluded: includesExcluded, finishing: .never, budget: budget)
+      limits: limits, source: source, includesExcluded: includesExcluded, finishing: finishing, budget: budget)
     context.options = options
     context.subclasses = subclasses
+    context.triesRules = finishesModels ? validates : triesRules
     return context
   }
 
