@@ -1,4 +1,5 @@
 internal import GRDB
+internal import StrataCore
 
 /// A record with changes that have not been sent.
 public struct RemoteChange: Sendable, Hashable {
@@ -60,6 +61,17 @@ public struct RemoteChange: Sendable, Hashable {
     code = change.code.flatMap(RemoteError.Code.init)
     reason = change.reason
     status = change.status
+  }
+}
+
+extension RemoteChange: CustomStringConvertible {
+  /// One line: the number, what was done to which record, and where it is on its way, without the values.
+  public var description: String {
+    let columns = columns.isEmpty ? "" : " (\(columns.joined(separator: ", ")))"
+    let tries = attempts > 0 ? ", \(attempts.counting("attempt"))" : ""
+    let why = reason.map { ": \($0)" } ?? ""
+    return "change \(number): \(kind.rawValue) of \(entity) \(record)\(columns), \(state.rawValue)\(tries)\(why)"
+      .onOneLine
   }
 }
 

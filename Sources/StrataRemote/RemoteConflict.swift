@@ -31,3 +31,8 @@ public struct RemoteConflict: Sendable, Hashable {
     case value(ArchiveValue)
   }
 }
+
+extension RemoteConflict: CustomStringConvertible {
+  /// One line: the number, and which value of which record it is, without the values.
+  public var description: String { "conflict \(number): \(path) of \(entity) \(record)".onOneLine }
+}

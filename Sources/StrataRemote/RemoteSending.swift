@@ -9,3 +9,12 @@ public struct RemoteSending: Sendable, Hashable {
   /// Values that both sides changed and no rule decides.
   public internal(set) var conflicts = 0
 }
+
+extension RemoteSending: CustomStringConvertible {
+  /// One line: `2 sent, 1 waiting`, or that there was nothing to send.
+  public var description: String {
+    let parts = [(sent, "sent"), (refused, "refused"), (waiting, "waiting"), (conflicts, "in conflict")]
+      .filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
+    return parts.isEmpty ? "nothing to send" : parts.joined(separator: ", ")
+  }
+}

@@ -1,4 +1,8 @@
 extension BinaryInteger {
   /// `1 object`, `2 objects`.
-  package func counting(_ noun: String) -> String { "\(self) \(noun)\(self == 1 ? "" : "s")" }
+  ///
+  /// - Parameter plural: the noun for several, where it does not end in a mere s.
+  package func counting(_ noun: String, plural: String? = nil) -> String {
+    "\(self) \(self == 1 ? noun : plural ?? noun + "s")"
+  }
 }

@@ -28,6 +28,15 @@ public struct StoreCheckReport: Sendable {
   public var isClean: Bool { findings.isEmpty }
 }
 
+extension StoreCheckReport: CustomStringConvertible {
+  /// One line: how much was read, and how many findings there are.
+  public var description: String {
+    let found = findings.count + omittedFindings
+    let read = "\(checkedRevisions.counting("revision")) read"
+    return found == 0 ? "\(read), nothing found" : "\(read), \(found.counting("finding"))"
+  }
+}
+
 extension SnapshotStore {
   /// Compares the store with what was written to it. Nothing is changed, and nobody waits for it: others go on saving, which
   /// the check does not see.

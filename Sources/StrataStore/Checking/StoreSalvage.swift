@@ -17,6 +17,15 @@ public struct StoreSalvageReport: Sendable {
   public var isComplete: Bool { lost.isEmpty }
 }
 
+extension StoreSalvageReport: CustomStringConvertible {
+  /// One line: what the new store has, and how much is lost.
+  public var description: String {
+    let lost = lost.count + omittedLosses
+    let brought = "\(revisions.counting("revision")) of \(keys.counting("key")) brought out"
+    return lost == 0 ? "\(brought), nothing lost" : "\(brought), \(lost.counting("loss", plural: "losses"))"
+  }
+}
+
 extension SnapshotStore {
   /// Brings all that is intact into a new store, and lists what is not.
   ///

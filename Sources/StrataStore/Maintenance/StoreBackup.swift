@@ -12,6 +12,13 @@ public struct StoreBackup: Sendable, Hashable {
   public let sequence: Int64
 }
 
+extension StoreBackup: CustomStringConvertible {
+  /// One line: the name of the file, its size, and the last save in it.
+  public var description: String {
+    "\(url.lastPathComponent), \(size.counting("byte")), up to sequence \(sequence)".onOneLine
+  }
+}
+
 extension SnapshotStore {
   /// Writes the store to one file as it is now, while it is in use: nobody waits for it.
   ///

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import StrataCore
 
 /// Which revisions of a key are kept by a prune: those that any of the rules names. The last revision of a key and those with
 /// labels are kept whatever the rules say.
@@ -32,6 +33,19 @@ public struct StorePruneReport: Sendable {
 
   /// How many revisions were removed, or would be.
   public var removedCount: Int { removed.values.reduce(0) { $0 + $1.count } }
+}
+
+extension StorePruneReport: CustomStringConvertible {
+  /// One line: `12 revisions of 3 keys removed, 40 kept, 8192 bytes freed`.
+  public var description: String {
+    let keys = removed.count.counting("key")
+    var parts = [
+      "\(removedCount.counting("revision")) of \(keys) \(isDryRun ? "would be removed" : "removed")", "\(kept) kept",
+    ]
+    if !skipped.isEmpty { parts.append("\(skipped.count.counting("key")) skipped") }
+    if freedBytes > 0 { parts.append("\(freedBytes.counting("byte")) freed") }
+    return parts.joined(separator: ", ")
+  }
 }
 
 extension SnapshotStore {

@@ -46,6 +46,23 @@ public struct StoreStatus: Sendable {
   public var keys: Int { types.reduce(0) { $0 + $1.heads } }
 }
 
+extension StoreStatus.TypeCount: CustomStringConvertible {
+  /// `Note 2: 12 revisions, 3 of them the last ones of their keys`
+  public var description: String {
+    let version = modelVersion.map { " \($0)" } ?? ""
+    return "\(typeName)\(version): \(revisions.counting("revision")), \(heads) of them the last ones of their keys"
+      .onOneLine
+  }
+}
+
+extension StoreStatus: CustomStringConvertible {
+  /// One line: how much there is, and the size of the file.
+  public var description: String {
+    "\(keys.counting("key")), \(revisions.counting("revision")), \(fileSize.counting("byte")), sequence \(sequence)"
+      + (failedUpgrades > 0 ? ", \(failedUpgrades.counting("failed upgrade"))" : "") + (isReadOnly ? ", read-only" : "")
+  }
+}
+
 extension SnapshotStore {
   /// Tells what the store holds from its counts, without a look at the revisions.
   ///

@@ -55,6 +55,32 @@ public struct StoreUpgradeReport: Sendable {
   }
 }
 
+extension StoreUpgradePlan.Part: CustomStringConvertible {
+  /// `Note 1: 12 revisions, old`
+  public var description: String {
+    "\(typeName)\(modelVersion.map { " \($0)" } ?? ""): \(revisions.counting("revision")), \(state.rawValue)".onOneLine
+  }
+}
+
+extension StoreUpgradePlan: CustomStringConvertible {
+  /// One line: how many revisions would be upgraded, and the parts.
+  public var description: String {
+    (["\(pending) to upgrade"] + (failed > 0 ? ["\(failed) set aside"] : []) + parts.map(\.description)).joined(
+      separator: "; ")
+  }
+}
+
+extension StoreUpgradeReport: CustomStringConvertible {
+  /// One line: `10 of 12 upgraded, 1 unchanged, 1 failed`.
+  public var description: String {
+    var parts = ["\(upgraded) of \(total) upgraded"]
+    if unchanged > 0 { parts.append("\(unchanged) unchanged") }
+    let failed = failures.count + omittedFailures
+    if failed > 0 { parts.append("\(failed) failed") }
+    return parts.joined(separator: ", ")
+  }
+}
+
 extension SnapshotStore {
   /// What `upgrade(_:retryFailed:progress:)` would do. Reads counts alone.
   ///

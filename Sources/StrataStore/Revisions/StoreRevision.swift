@@ -1,4 +1,5 @@
 public import Foundation
+internal import StrataCore
 
 /// One save of a key: what is known of it without its content.
 public struct StoreRevision: Sendable, Hashable {
@@ -48,6 +49,15 @@ extension StoreRevision {
       key: key, number: Int(row.seq), sequence: row.id, time: Date(milliseconds: row.time), author: row.author,
       note: row.note, action: row.action, origin: row.origin.map { Int($0) },
       typeName: definition?.content.typeName, modelVersion: definition?.content.modelVersion)
+  }
+}
+
+extension StoreRevision: CustomStringConvertible {
+  /// One line: the key, the number, what made it and of which type it is, without the value.
+  public var description: String {
+    let type = typeName.map { ", \($0)\(modelVersion.map { " \($0)" } ?? "")" } ?? ""
+    let origin = origin.map { " of revision \($0)" } ?? ""
+    return "key \(key), revision \(number): \(action)\(origin)\(type), sequence \(sequence)".onOneLine
   }
 }
 
