@@ -14,7 +14,7 @@ import uuid
 from datetime import datetime, timezone
 from fractions import Fraction
 
-from json_numbers import INTEGERS, decimal, floating, integer
+from json_numbers import INTEGERS, decimal, floating, integer, parts
 
 TEXTS = [
     '', ' ', 'text', 'true', 'null', '0', '1', '-1', '1.5', '12', '300', '1e2', 'open', 'Open', 'closed', 'é', 'e\u0301', '\U0001F600', '\u0000', 'a"b\\c/\n',
@@ -35,7 +35,7 @@ NUMBERS = [
     '12345678901234567890.12', '3.4028236e38', '1e40', '1e308', '1e400', '-1e400', '1e-400', '5e-324',
     '99999999999999999999999999999999999999', '3.14159265358979323846',
 ]
-OTHERS = ['null', 'true', 'false', '[]', '[1]', '["a"]', '[null]', '[[]]', '{}', '{"a":1}', '{"a":null}', '[1,"a"]', '{"open":{}}', '[{}]']
+OTHERS = ['null', 'true', 'false', '[]', '[1]', '["a"]', '[null]', '[[]]', '{}', '{"a":1}', '{"a":null}', '[1,"a"]', '{"open":{}}', '[{}]', '{"b":[true,"x"],"a":1.50}']
 
 
 def text_of(json_text):
@@ -109,13 +109,39 @@ def level(json_text):
     return found if found in ('0', '1', '2') else '-'
 
 
+def value(json_text):
+    """The value itself: a number by all its digits, objects in their order."""
+    def spell(found):
+        if found is None or isinstance(found, bool):
+            return json.dumps(found)
+        if isinstance(found, str) and found.startswith('#'):
+            sign, digits, power = parts(found[1:])
+            return f'{sign}{digits}e{power}' if digits else f'{sign}0'
+        if isinstance(found, str):
+            return spelled(found[1:])
+        if isinstance(found, list):
+            return '[' + ' '.join(map(spell, found)) + ']'
+        return '{' + ' '.join(f'{spelled(key)}:{spell(inner)}' for key, inner in found.items()) + '}'
+
+    def marked(found):
+        """Texts with a mark before them, so that they are told from numbers."""
+        if isinstance(found, str):
+            return found if found.startswith('#') else "'" + found
+        if isinstance(found, list):
+            return [marked(inner) for inner in found]
+        return {key: marked(inner) for key, inner in found.items()} if isinstance(found, dict) else found
+
+    number = '#{}'.format
+    return spell(marked(json.loads(json_text, parse_int=number, parse_float=number)))
+
+
 TYPES = [('bool', lambda text: text if text in ('true', 'false') else '-')]
 for bits, signed in INTEGERS:
     TYPES.append((f'{"" if signed else "u"}int{bits}', number(lambda text, b=bits, s=signed: integer(text, b, s, False))))
 TYPES += [
     ('float', number(lambda text: floating(text, 24, -149, 104))), ('double', number(lambda text: floating(text, 53, -1074, 971))),
     ('decimal', number(decimal)), ('string', string(spelled)), ('date', string(date)), ('data', string(data)), ('url', string(url)),
-    ('uuid', string(identifier)), ('state', string(lambda text: text if text in ('open', 'closed') else None)), ('level', level),
+    ('uuid', string(identifier)), ('state', string(lambda text: text if text in ('open', 'closed') else None)), ('level', level), ('value', value),
 ]
 
 if __name__ == '__main__':

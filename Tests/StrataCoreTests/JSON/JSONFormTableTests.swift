@@ -19,61 +19,130 @@ private struct One<T: Archivable>: VersionedModel {
   func encodeFields(to writer: inout ArchiveWriter) throws { try writer.field(0, x) }
 }
 
-private enum FormState: String, Archivable { case open, closed }
+private enum FormState: String, Archivable, Codable { case open, closed }
 
-private enum FormLevel: Int, Archivable { case low, middle, high }
+/// A type that is only Codable, around a value of any type.
+private struct Only<T: Codable>: Codable {
+  var y: T
+}
+
+private struct OneOnly<T: Codable>: VersionedModel {
+  var x: Only<T>
+
+  static var schema: ModelSchema {
+    ModelSchema.cached(OneOnly<T>.self) {
+      ModelSchema(
+        OneOnly<T>.self, name: "FormOfCodable \(T.self)", version: 1, fields: [FieldInfo("x", Only<T>.self)])
+    }
+  }
+
+  init(fields reader: inout ArchiveReader) throws { x = try reader.field(0) }
+
+  func encodeFields(to writer: inout ArchiveWriter) throws { try writer.field(0, x) }
+}
+
+private enum FormLevel: Int, Archivable, Codable { case low, middle, high }
+
+/// What a row of the table says.
+private struct Row {
+  let text: String
+  let expected: String
+  /// Whether the form may be refused as well.
+  let may: Bool
+
+  init(_ text: String, _ expected: String) {
+    self.text = text
+    may = expected.hasPrefix("?")
+    self.expected = may || expected.hasPrefix("!") ? String(expected.dropFirst()) : expected
+  }
+
+  /// What an optional of the type gives.
+  var optional: String { text == "null" ? "null" : expected }
+
+  /// What something around the type gives.
+  func inside(_ form: String) -> String { expected == "-" ? "-" : form.replacing("%", with: expected) }
+
+  /// What is wrong with the ways of reading a model.
+  func problems<M: VersionedModel>(
+    _ form: String, _ type: M.Type, _ json: String, _ expected: String, _ spell: (M) -> String
+  ) -> [String] {
+    let data = Data("{\"x\": \(json)}".utf8)
+    let ways: [(String, () throws -> M)] = [
+      ("text", { try M(fromJSON: data) }), ("value", { try M(fromJSON: JSONReader().read(data)) }),
+      ("adapter", { try JSONAdapter<M>(unknownKeys: .refuse).decode(data) }),
+    ]
+    return ways.flatMap { way, read -> [String] in
+      // That a form is refused is what the table says, too.
+      let one = try? read()
+      let found = one.map { spell($0) } ?? "-"
+      guard found == expected || found == "-" && may else {
+        return ["\(form) from \(json) by \(way): \(found) and not \(expected)"]
+      }
+      guard let one else { return [] }
+      // What is written means the same.
+      let again = try? M(fromJSON: one.jsonData())
+      return again.map { spell($0) } == found ? [] : ["\(form) from \(json) is written otherwise"]
+    }
+  }
+}
 
 /// A type of field: how the table spells its values.
 private struct Column: Sendable {
   let name: String
   /// What is wrong with the ways of reading a row; nothing where all of them give what the table has.
-  let problems: @Sendable (_ text: String, _ expected: String) -> [String]
+  let problems: @Sendable (_ row: Row) -> [String]
 
-  init<T: Archivable & SendableMetatype>(_ name: String, _ type: T.Type, _ spell: @escaping @Sendable (T) -> String) {
+  /// A type that is Codable as well: a type that is only Codable reads what a field of it reads.
+  init<T: Archivable & Codable & Hashable & SendableMetatype>(
+    _ name: String, _ type: T.Type, _ spell: @escaping @Sendable (T) -> String
+  ) {
     self.name = name
-    problems = { text, expected in
+    let column = Column(value: name, type, spell)
+    problems = { row in
+      var problems = column.problems(row)
+      problems += row.problems("Codable \(name)", OneOnly<T>.self, "{\"y\": \(row.text)}", row.expected) {
+        spell($0.x.y)
+      }
+      problems += row.problems("Codable optional \(name)", OneOnly<T?>.self, "{\"y\": \(row.text)}", row.optional) {
+        $0.x.y.map(spell) ?? "null"
+      }
+      problems += row.problems("set of \(name)", One<Set<T>>.self, "[\(row.text)]", row.inside("[%]")) {
+        "[\($0.x.map(spell).joined(separator: " "))]"
+      }
+      // A set says that an element is there, however often it is.
+      problems += row.problems("set of \(name)", One<Set<T>>.self, "[\(row.text), \(row.text)]", row.inside("[%]")) {
+        "[\($0.x.map(spell).joined(separator: " "))]"
+      }
+      return problems
+    }
+  }
+
+  init<T: Archivable & SendableMetatype>(
+    value name: String, _ type: T.Type, _ spell: @escaping @Sendable (T) -> String
+  ) {
+    self.name = name
+    problems = { row in
       var problems: [String] = []
-      let may = expected.hasPrefix("?")
-      let expected = may || expected.hasPrefix("!") ? String(expected.dropFirst()) : expected
+      let (text, expected) = (row.text, row.expected)
       func check<F: Archivable>(
         _ form: String, _ type: F.Type, _ json: String, _ expected: String, _ spell: (F) -> String
       ) {
-        let data = Data("{\"x\": \(json)}".utf8)
-        let ways: [(String, () throws -> One<F>)] = [
-          ("text", { try One<F>(fromJSON: data) }), ("value", { try One<F>(fromJSON: JSONReader().read(data)) }),
-          ("adapter", { try JSONAdapter<One<F>>(unknownKeys: .refuse).decode(data) }),
-        ]
-        for (way, read) in ways {
-          // That a form is refused is what the table says, too.
-          let one = try? read()
-          let found = one.map { spell($0.x) } ?? "-"
-          guard found == expected || found == "-" && may else {
-            problems.append("\(form) \(name) from \(json) by \(way): \(found) and not \(expected)")
-            continue
-          }
-          guard let one else { continue }
-          // What is written means the same.
-          let again = try? One<F>(fromJSON: one.jsonData())
-          if again.map({ spell($0.x) }) != found {
-            problems.append("\(form) \(name) from \(json) is written otherwise")
-          }
-        }
+        problems += row.problems("\(form) \(name)", One<F>.self, json, expected) { spell($0.x) }
       }
       let isNull = text == "null"
       check("plain", T.self, text, expected, spell)
-      check("optional", T?.self, text, isNull ? "null" : expected) { $0.map(spell) ?? "null" }
-      func inside(_ form: String) -> String { expected == "-" ? "-" : form.replacing("%", with: expected) }
-      check("array of", [T].self, "[\(text), \(text)]", inside("[% %]")) {
+      check("optional", T?.self, text, row.optional) { $0.map(spell) ?? "null" }
+      check("array of", [T].self, "[\(text), \(text)]", row.inside("[% %]")) {
         "[\($0.map(spell).joined(separator: " "))]"
       }
       // What is in an array or an object has rows of its own.
       if text == "[]" || !text.hasPrefix("[") {
         check("array of", [T].self, text, text == "[]" ? "[]" : "-") { "[\($0.map(spell).joined(separator: " "))]" }
       }
-      check("array of optional", [T?].self, "[\(text)]", isNull ? "[null]" : inside("[%]")) {
+      check("array of optional", [T?].self, "[\(text)]", isNull ? "[null]" : row.inside("[%]")) {
         "[\($0.map { $0.map(spell) ?? "null" }.joined(separator: " "))]"
       }
-      check("dictionary of", [String: T].self, "{\"k\": \(text)}", inside("k: %")) {
+      check("dictionary of", [String: T].self, "{\"k\": \(text)}", row.inside("k: %")) {
         $0.map { "\($0): \(spell($1))" }.joined()
       }
       if text == "{}" || !text.hasPrefix("{") {
@@ -101,7 +170,7 @@ struct JSONFormTableTests {
     Column("string", String.self) { $0.utf8.spelled }, Column("date", Date.self) { "\($0.timeIntervalSince1970)" },
     Column("data", Data.self) { $0.spelled }, Column("url", URL.self) { $0.absoluteString.utf8.spelled },
     Column("uuid", UUID.self) { $0.uuidString }, Column("state", FormState.self) { $0.rawValue },
-    Column("level", FormLevel.self) { "\($0.rawValue)" },
+    Column("level", FormLevel.self) { "\($0.rawValue)" }, Column(value: "value", ArchiveValue.self) { $0.spelled },
   ]
 
   private static let table: [[String]] = {
@@ -124,7 +193,7 @@ struct JSONFormTableTests {
     let column = Self.columns[index]
     let place = try #require(Self.table.first?.firstIndex(of: column.name))
     for row in Self.table.dropFirst() {
-      let problems = column.problems(row[0], row[place])
+      let problems = column.problems(Row(row[0], row[place]))
       #expect(problems.isEmpty, "\(problems.joined(separator: "\n"))")
     }
   }
@@ -138,5 +207,37 @@ extension Sequence<UInt8> {
         let digits = String(byte, radix: 16)
         return digits.count == 1 ? "0" + digits : digits
       }.joined()
+  }
+}
+
+extension ArchiveValue {
+  /// As the table spells a value of JSON.
+  fileprivate var spelled: String {
+    switch self {
+    case .null: return "null"
+    case .bool(let truth): return "\(truth)"
+    case .string(let text): return text.utf8.spelled
+    case .array(let elements): return "[\(elements.map(\.spelled).joined(separator: " "))]"
+    case .object(let object):
+      return "{\(object.entries.map { "\($0.key.utf8.spelled):\($0.value.spelled)" }.joined(separator: " "))}"
+    default:
+      // A number, by the digits that are written: what cannot be written is no value of JSON.
+      guard let data = try? JSONWriter().write(self) else { return "?" }
+      return String(decoding: data, as: UTF8.self).digitsAndPowerOfNumber
+    }
+  }
+}
+
+extension String {
+  /// The digits of a number in JSON without zeros on either side, and the power of ten of the last one.
+  fileprivate var digitsAndPowerOfNumber: String {
+    let parts = split(omittingEmptySubsequences: false) { $0 == "e" || $0 == "E" }
+    let mantissa = parts[0].drop { $0 == "-" }.split(separator: ".", omittingEmptySubsequences: false)
+    let fraction = mantissa.count > 1 ? mantissa[1] : ""
+    let digits = (mantissa[0] + fraction).drop { $0 == "0" }
+    let zeros = digits.reversed().prefix { $0 == "0" }.count
+    let power = (parts.count > 1 ? Int(parts[1].drop { $0 == "+" }) ?? 0 : 0) - fraction.count + zeros
+    let sign = hasPrefix("-") ? "-" : ""
+    return digits.isEmpty ? sign + "0" : "\(sign)\(digits.dropLast(zeros))e\(power)"
   }
 }

@@ -232,13 +232,13 @@ final class PartReader {
     let schema = type.schema
     guard schema.isObject else { return .record(record) }
     // Which class the object has that this is about is known when the two have been matched.
-    let (lists, path, keys) = (listDepth, self.place, Set(schema.allKeys))
+    let (lists, path) = (listDepth, self.place)
     return .reference(
       graph.add(record, of: type) { [self] subclass, record in
         let here = (listDepth, place)
         defer { (listDepth, place) = here }
         (listDepth, place) = (lists, path)
-        do { return try jsonRecord(json, of: subclass, before, known: (record, keys)) } catch {
+        do { return try jsonRecord(json, of: subclass, before, known: (record, Set(schema.allKeys))) } catch {
           throw path.reversed().reduce(ArchiveError.wrap(error)) { $0.prefixed(by: $1) }
         }
       })

@@ -7,7 +7,7 @@ final class MergeGraph {
   struct Part {
     var record: ModelRecord
     var type: any VersionedModel.Type
-    /// Reads what the document says about the fields of a subclass as well; `nil` where the document names the class itself.
+    /// Reads what the document says about the fields of a subclass as well; `nil` for an object that came in as a model.
     var refine: Refinement?
   }
 
