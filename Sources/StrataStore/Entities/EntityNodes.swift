@@ -23,6 +23,9 @@ package struct EntityNodes: Sendable {
     package let parent: Int?
     /// The way to it from there.
     package let steps: [ArchiveError.PathComponent]
+    /// The attributes that are absent because their cases are not known, which have nothing to do with what stands for an absent
+    /// value.
+    package var unknownCases: Set<Int> = []
     /// Whether its values are what the row is to have, so that policies have nothing left to decide.
     package var isMerged = false
 
@@ -109,7 +112,7 @@ package struct EntityNodes: Sendable {
       let parent = node.parent.flatMap { numbers[$0] }
       var copy = Node(
         type: node.type, values: node.values, links: links, parent: parent, steps: parent == nil ? [] : node.steps)
-      copy.isMerged = node.isMerged
+      (copy.isMerged, copy.unknownCases) = (node.isMerged, node.unknownCases)
       return copy
     }
     return result
@@ -179,7 +182,10 @@ package struct EntityNodes: Sendable {
           guard let slot = part.slots[attribute.place] else { return nil }
           return try parts.value(of: slot, part.type.schema.fields[attribute.place], in: part.type.schema)
         }
-        nodes.append(Node(type: own, values: values, links: [], parent: parent, steps: steps))
+        var node = Node(type: own, values: values, links: [], parent: parent, steps: steps)
+        for (number, attribute) in catalog.types[own].attributes.enumerated()
+        where values[number] == nil && part.slots[attribute.place] != nil { node.unknownCases.insert(number) }
+        nodes.append(node)
         if let number = part.number { known[number] = nodes.count - 1 }
         waiting.append((nodes.count - 1, part))
         return nodes.count - 1

@@ -257,7 +257,8 @@ package final class EntityWriter {
     {
       let field = type.schema.fields[attribute.place]
       do {
-        let supplied = try nodes.defaults[number]?[place] ?? field.makeDefault?()
+        let isUnknown = rows[row].node.map { nodes.nodes[$0].unknownCases.contains(place) } ?? false
+        let supplied = try (isUnknown ? nil : nodes.defaults[number]?[place]) ?? field.makeDefault?()
         if let value = supplied, !(value.isNull && table.primaryKey.contains(attribute.slot)) {
           rows[row].values[attribute.slot] = try type.stored(value, attribute, in: table)
         } else if !field.isOptional, !table.suppliesValue(of: attribute.slot) {

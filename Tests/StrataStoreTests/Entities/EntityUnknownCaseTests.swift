@@ -36,4 +36,24 @@ struct EntityUnknownCaseTests {
     try queue.write { db in _ = try entities.apply(source, to: Errand.self, in: db) }
     #expect(try queue.lines("SELECT id, title, phase FROM errand ORDER BY id") == ["1|b|closed", "2|b|open"])
   }
+
+  struct Chore: DescribedModel, Entity, Equatable {
+    var id: Int
+    var phase: Phase
+    static let fields = Fields(
+      Chore.self, version: 1, Field("id", \.id),
+      Field("phase", \.phase, json: .path("phase").missing("closed"), unknown: .useDefault, default: .open),
+      make: { Chore(id: $0, phase: $1) })
+    static let entityMapping = EntityMapping(table: "chore")
+  }
+
+  @Test("What stands for an absent path does not stand for a case that is not known: a new row has the default")
+  func missing() throws {
+    let queue = try database { try $0.execute(sql: "CREATE TABLE chore (id INTEGER PRIMARY KEY, phase TEXT NOT NULL)") }
+    let entities = try EntityStore(queue, Chore.self)
+    let json = Data(#"[{"id": 1, "phase": "foo"}, {"id": 2}]"#.utf8)
+    try queue.write { db in _ = try entities.apply(.json(json), to: Chore.self, in: db) }
+    #expect(try queue.lines("SELECT id, phase FROM chore ORDER BY id") == ["1|open", "2|closed"])
+    #expect(try JSONAdapter<Chore>().decodeArray(json) == [Chore(id: 1, phase: .open), Chore(id: 2, phase: .closed)])
+  }
 }
