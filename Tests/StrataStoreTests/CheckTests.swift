@@ -36,7 +36,7 @@ struct CheckTests {
         let text = Array(String(describing: value).utf8)
         let start = String(decoding: text.prefix(100), as: UTF8.self)
         all[revision.key, default: []].append(
-          "\(revision) \(start) \(text.count) \(Checksum.crc32(of: text.bytes))")
+          "\(revision.everything) \(start) \(text.count) \(Checksum.crc32(of: text.bytes))")
       }
       for key in all.keys { all[key]?.append("\(try transaction.labels(of: key).sorted { $0.key < $1.key })") }
       return all

@@ -27,7 +27,9 @@ struct ReportTests {
   func upgrades() {
     let old = StoreUpgradePlan.Part(typeName: "Note", modelVersion: 1, state: .old, revisions: 3)
     let text = StoreUpgradePlan.Part(typeName: "String", modelVersion: nil, state: .current, revisions: 1)
-    #expect("\(StoreUpgradePlan(parts: [old, text], failed: 1))" == "2 to upgrade; 1 set aside; Note 1: 3 revisions, old; String: 1 revision, current")
+    #expect(
+      "\(StoreUpgradePlan(parts: [old, text], failed: 1))"
+        == "2 to upgrade; 1 set aside; Note 1: 3 revisions, old; String: 1 revision, current")
     var report = StoreUpgradeReport()
     (report.upgraded, report.total, report.unchanged) = (10, 12, 1)
     report.add(Self.finding)

@@ -222,7 +222,7 @@ extension StoreProcessTests {
     /// Opens the copies that a process was at, the last of which it may have left in any state.
     private static func checkTables(_ url: URL, _ name: String) throws {
       let expected = try SnapshotStore(url: URL(fileURLWithPath: url.path + ".old"))
-      let revisions = try expected.read { try $0.revisions(since: 0) }.map { String(describing: $0) }
+      let revisions = try expected.read { try $0.revisions(since: 0) }.map(\.everything)
       try expected.close()
       let all = try lines(url, name)
       for (place, line) in all.enumerated() where line != "saved" {
@@ -231,7 +231,7 @@ extension StoreProcessTests {
         let store = try SnapshotStore(url: copy, schema: newer)
         #expect(try store.status().format == 2)
         let found = try store.read { try $0.revisions(since: 0) }
-        #expect(found.prefix(revisions.count).map { String(describing: $0) } == revisions)
+        #expect(found.prefix(revisions.count).map(\.everything) == revisions)
         #expect(!isSaved || found.count == revisions.count + 1)
         if place >= all.count - 2 { #expect(try store.check(.full).findings.map(\.description) == []) }
         try store.close()

@@ -77,3 +77,10 @@ final class Gate: Sendable {
 
   func open() { state.withLock { $0.isOpen = true } }
 }
+
+extension StoreRevision {
+  /// All that a revision has, with names: its description leaves out what may be private.
+  var everything: String {
+    Mirror(reflecting: self).children.map { "\($0.label ?? ""): \($0.value)" }.joined(separator: ", ")
+  }
+}

@@ -3,9 +3,9 @@ import Strata
 import StrataTestSupport
 import Testing
 
-// The README's example for servers. A test compares the two, and runs it.
+// The example of Docs/JSON.md for servers. A test compares the two, and runs it.
 
-// README:begin
+// JSON:begin
 @Model(version: 1)
 struct GHIssue {
   let number: Int
@@ -37,12 +37,14 @@ func close(_ response: Data) throws -> Data {
   closed.assignee = nil
   return try adapter.jsonMergePatchData(from: issue, to: closed)  // {"state":"closed","assignee":null}
 }
-// README:end
+// JSON:end
 
-@Suite("README, JSON")
-struct JSONReadmeTests {
-  @Test("The README's example for servers is this one, and does what it says")
+@Suite("The guide to JSON, an issue of a server")
+struct JSONIssueGuideTests {
+  @Test("The example for servers is this one, and does what it says")
   func example() throws {
+    let program = try #require(Repository.examples("JSON").first)
+    #expect(try Repository.text("Docs/JSON.md").contains(program.trimmingCharacters(in: .whitespacesAndNewlines)))
     let response = """
       {"number": 7, "title": "Crash", "state": "reopened", "user": {"login": "ada"}, "html_url": "https://example.com/7",
        "assignee": {"login": "bob", "url": "https://example.com/bob"}, "updated_at": "2011-01-26T19:01:12Z",
@@ -52,7 +54,5 @@ struct JSONReadmeTests {
     let issue = try JSONAdapter<GHIssue>().decode(Data(response.utf8))
     #expect(issue.labels == ["bug"] && issue.assignee?.page.path() == "/bob" && issue.state == .open)
     #expect(issue.dueOn == Date(timeIntervalSince1970: 1_296_518_400))
-    let program = try #require(Repository.examples("README").first)
-    #expect(try Repository.text("README.md").contains(program.trimmingCharacters(in: .whitespacesAndNewlines)))
   }
 }
