@@ -29,7 +29,9 @@ struct EntityHierarchyTests {
     try queue.write { try entities.apply(.json(Data(json.utf8)), to: type, in: $0) }
   }
 
-  private var rows: [String] { get throws { try queue.lines("SELECT id, kind, name, ifnull(doors, '-') FROM vehicle ORDER BY id") } }
+  private var rows: [String] {
+    get throws { try queue.lines("SELECT id, kind, name, ifnull(doors, '-') FROM vehicle ORDER BY id") }
+  }
 
   @Test("The tag names the class of a new row, and what it alone has is stored")
   func insert() throws {

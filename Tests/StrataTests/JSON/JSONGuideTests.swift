@@ -63,7 +63,9 @@ struct JSONGuideTests {
 
   @Test("A list of a superclass holds its subclasses, both ways")
   func hierarchy() throws {
-    let text = #"{"vehicles":[{"kind":"car","brand":"Fiat","name":"Panda"},{"kind":"Bike","gears":9,"name":"Roadster"}]}"#
+    let car = #"{"kind":"car","brand":"Fiat","name":"Panda"}"#
+    let bike = #"{"kind":"Bike","gears":9,"name":"Roadster"}"#
+    let text = #"{"vehicles":[\#(car),\#(bike)]}"#
     let garage = try Garage(fromJSON: Data(text.utf8))
     #expect((garage.vehicles.first as? Car)?.brand == "Fiat" && (garage.vehicles.last as? Bike)?.gears == 9)
     #expect(try String(decoding: garage.jsonData(), as: UTF8.self) == text)
