@@ -17,6 +17,7 @@ let lifetimes: [SwiftSetting] = [.enableExperimentalFeature("Lifetimes")]
 // The parts that need other packages. Who depends on Strata with `traits: []` resolves none of them, and with `traits: ["Store"]` GRDB
 // alone. All are on unless said otherwise; Docs/Decisions/0015-platforms-and-packages.md tells what each costs.
 let macros = TargetDependencyCondition.when(traits: ["Macros"])
+let logging = TargetDependencyCondition.when(traits: ["Logging"])
 let store = TargetDependencyCondition.when(traits: ["Store"])
 let tool = TargetDependencyCondition.when(traits: ["Tool"])
 
@@ -29,6 +30,8 @@ let serverProducts: [Target.Dependency] = [
   .product(name: "FlyingSocks", package: "FlyingFox", condition: tool),
 ]
 
+// Of the trait Logging.
+let swiftLog = Package.Dependency.package(url: "https://github.com/apple/swift-log", from: "1.6.0")
 let argumentParser = Package.Dependency.package(
   url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")
 // Of StrataStore and StrataRemote.
@@ -57,6 +60,8 @@ let package = Package(
       name: "Macros",
       description: "@Model and @Field, of the library Strata. Without it, Strata is StrataCore and StrataLegacy."),
     .trait(name: "Store", description: "StrataStore and StrataRemote, which stand on GRDB."),
+    .trait(name: "Logging", description: "Tells swift-log how long encoding, decoding, JSON and merging take."),
+    .trait(name: "Signposts", description: "Makes intervals of the same for Instruments, on Apple's platforms."),
     .trait(name: "Tool", description: "The command line tool, with all that it needs.", enabledTraits: ["Store"]),
   ],
   dependencies: [
@@ -66,11 +71,14 @@ let package = Package(
     argumentParser,
     grdb,
     flyingFox,
+    swiftLog,
   ],
   targets: [
     // Without pkgConfig, which would add paths of the machine to builds for simulators; the module map links the library.
     .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
-    .target(name: "StrataCore", dependencies: ["CZlib"], swiftSettings: features + lifetimes),
+    .target(
+      name: "StrataCore", dependencies: ["CZlib", .product(name: "Logging", package: "swift-log", condition: logging)],
+      swiftSettings: features + lifetimes),
     .target(name: "StrataLegacy", dependencies: ["StrataCore"], swiftSettings: features + lifetimes),
     .target(
       name: "StrataStore",
@@ -154,7 +162,7 @@ let isSanitized = Context.environment["STRATA_THREAD_SANITIZER"] != nil
 let isStore = Context.environment["STRATA_STORE"] != nil
 if isSanitized {
   package.products = []
-  package.dependencies = [grdb, flyingFox]
+  package.dependencies = [grdb, flyingFox, swiftLog]
   package.targets.removeAll {
     ![
       "CZlib", "StrataCore", "StrataLegacy", "StrataStore", "StrataRemote", "StrataTestSupport",
@@ -164,7 +172,7 @@ if isSanitized {
 }
 if Context.environment["STRATA_CORE"] != nil {
   package.products = []
-  package.dependencies = []
+  package.dependencies = [swiftLog]
   package.targets.removeAll {
     !["CZlib", "StrataCore", "StrataLegacy", "StrataTestSupport", "StrataCoreTests"].contains($0.name)
   }
@@ -172,7 +180,7 @@ if Context.environment["STRATA_CORE"] != nil {
 // The store and its tests without the macro, for a quick build.
 if isStore {
   package.products = []
-  package.dependencies = [grdb]
+  package.dependencies = [grdb, swiftLog]
   package.targets.removeAll {
     !["CZlib", "StrataCore", "StrataStore", "StrataTestSupport", "StrataStoreTests"].contains($0.name)
   }
@@ -181,7 +189,7 @@ if isStore {
 let isRemote = Context.environment["STRATA_REMOTE"] != nil
 if isRemote {
   package.products = []
-  package.dependencies = [grdb, flyingFox]
+  package.dependencies = [grdb, flyingFox, swiftLog]
   package.targets.removeAll {
     !["CZlib", "StrataCore", "StrataStore", "StrataRemote", "StrataTestSupport", "StrataRemoteTests"].contains($0.name)
   }
@@ -189,7 +197,7 @@ if isRemote {
 // The command line tool, the store and their tests without the macro, for a quick build.
 if Context.environment["STRATA_TOOL"] != nil {
   package.products.removeAll { $0.name == "Strata" }
-  package.dependencies = [argumentParser, grdb, flyingFox]
+  package.dependencies = [argumentParser, grdb, flyingFox, swiftLog]
   package.targets.removeAll {
     ![
       "CZlib", "StrataCore", "StrataLegacy", "StrataStore", "StrataRemote", "StrataTool", "strata-cli",

@@ -98,6 +98,14 @@ public struct ArchiveDecoder: Sendable {
   package func withBody<R>(
     of data: Data, as name: String? = nil, newestVersion schema: ModelSchema?, _ body: (Stamp, RawSpan) throws -> R
   ) throws -> R {
+    try Measured.work("decode", name ?? "any", bytes: { _ in data.count }) {
+      try withContents(of: data, as: name, newestVersion: schema, body)
+    }
+  }
+
+  private func withContents<R>(
+    of data: Data, as name: String?, newestVersion schema: ModelSchema?, _ body: (Stamp, RawSpan) throws -> R
+  ) throws -> R {
     let bytes = data.bytes
     let stamp = try Stamp(of: data)
     // A root that is too new is refused before anything is inflated.

@@ -88,9 +88,11 @@ public struct ArchiveEncoder: Sendable {
   }
 
   package func archive(_ stamp: Stamp, _ write: (inout ArchiveWriter) throws -> Void) throws -> Data {
-    var writer = ArchiveWriter(limits: limits)
-    try write(&writer)
-    return Data(try writer.member(stamp, compression))
+    try Measured.work("encode", stamp.typeName, bytes: { $0.count }) {
+      var writer = ArchiveWriter(limits: limits)
+      try write(&writer)
+      return Data(try writer.member(stamp, compression))
+    }
   }
 }
 

@@ -54,7 +54,9 @@ public struct JSONReader: Sendable {
   ///   and both start at 1. No message repeats content of the document beyond one punctuation character.
   /// - Complexity: linear in the size of the text.
   public func read(_ data: Data) throws -> ArchiveValue {
-    try withRoot(of: data, depthLimit: Self.maximumDepth) { try $0.value(duplicateKeys: duplicateKeys) }
+    try Measured.work("read JSON", "any", bytes: { _ in data.count }) {
+      try withRoot(of: data, depthLimit: Self.maximumDepth) { try $0.value(duplicateKeys: duplicateKeys) }
+    }
   }
 
   /// Reads a document into a model, an array of models or anything else that archives can hold.
@@ -75,8 +77,12 @@ public struct JSONReader: Sendable {
 
   func read<T: Archivable>(_ type: T.Type, from data: Data, in context: DecodingContext) throws -> T {
     context.budget.begin(fileSize: data.count)
-    return try withRoot(of: data, depthLimit: ArchiveLimits().depth) { root in
-      try context.checked { do { return try T.make(fromJSON: root, in: context) } catch { throw root.located(error) } }
+    return try Measured.work("read JSON", T.archiveTypeName, bytes: { _ in data.count }) {
+      try withRoot(of: data, depthLimit: ArchiveLimits().depth) { root in
+        try context.checked {
+          do { return try T.make(fromJSON: root, in: context) } catch { throw root.located(error) }
+        }
+      }
     }
   }
 

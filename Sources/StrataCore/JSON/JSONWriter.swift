@@ -66,10 +66,12 @@ public struct JSONWriter: Sendable {
   }
 
   func text<T: Archivable>(of value: T, _ writing: JSONWriting) throws -> Data {
-    var writer = ArchiveWriter(limits: limits, includesExcluded: true, usesReferences: false, notesSchemas: true)
-    writer.classCheck = JSONHierarchy.check
-    try value.write(to: &writer)
-    return try JSONBodyWriter.text(of: writer, writing, isPretty: isPretty, sortsKeys: sortsKeys)
+    try Measured.work("write JSON", T.archiveTypeName, bytes: { $0.count }) {
+      var writer = ArchiveWriter(limits: limits, includesExcluded: true, usesReferences: false, notesSchemas: true)
+      writer.classCheck = JSONHierarchy.check
+      try value.write(to: &writer)
+      return try JSONBodyWriter.text(of: writer, writing, isPretty: isPretty, sortsKeys: sortsKeys)
+    }
   }
 
   func text(of value: ArchiveValue, _ writing: JSONWriting, fields: Set<String>? = nil) throws -> Data {

@@ -9,7 +9,7 @@ extension VersionedModel {
     let schema = Swift.type(of: dynamicModel).schema
     try schema.check()
     try schema.checkKeys(options.keys ?? [])
-    var (report, additions) = try folded(source, base, options, json)
+    var (report, additions) = try Measured.work("merge", schema.name) { try folded(source, base, options, json) }
     // Nothing of the merge holds the new objects any more.
     report.noteReleased(additions.filter { $0.object == nil }.map(\.path))
     return report

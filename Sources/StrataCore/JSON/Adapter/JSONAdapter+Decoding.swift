@@ -140,10 +140,12 @@ extension JSONAdapter {
   ) throws -> R {
     let context = context(.first)
     context.budget.begin(fileSize: json.count)
-    return try reader.withRoot(of: json, depthLimit: ArchiveLimits().depth) { root in
-      guard let path else { return try body(root, context) }
-      guard let place = try path.place(in: root) else { throw Self.nothing(at: path) }
-      return try body(root.element(at: place), context)
+    return try Measured.work("read JSON", Root.archiveTypeName, bytes: { _ in json.count }) {
+      try reader.withRoot(of: json, depthLimit: ArchiveLimits().depth) { root in
+        guard let path else { return try body(root, context) }
+        guard let place = try path.place(in: root) else { throw Self.nothing(at: path) }
+        return try body(root.element(at: place), context)
+      }
     }
   }
 

@@ -1,0 +1,70 @@
+#if Logging
+  internal import Logging
+#endif
+#if Signposts && canImport(os)
+  internal import os
+#endif
+
+/// Work that a caller waits for, for those who measure: the traits `Logging` and `Signposts` tell of it. Without them it is done,
+/// and nothing else.
+///
+/// What is told are names of types, sizes, durations and codes of errors, and never values.
+package enum Measured {
+  /// Does `body`.
+  ///
+  /// - Parameters:
+  ///   - name: what is done: `decode`.
+  ///   - type: the registered name of the type.
+  ///   - bytes: how many bytes went in or came out.
+  @inline(__always)
+  package static func work<R>(
+    _ name: StaticString, _ type: @autoclosure () -> String, bytes: (R) -> Int? = { _ in nil }, _ body: () throws -> R
+  ) rethrows -> R {
+    #if Logging
+      return try logged(name, type(), bytes) { try signposted(name, body) }
+    #else
+      return try signposted(name, body)
+    #endif
+  }
+
+  @inline(__always)
+  private static func signposted<R>(_ name: StaticString, _ body: () throws -> R) rethrows -> R {
+    #if Signposts && canImport(os)
+      return try signposter.withIntervalSignpost(name, around: body)
+    #else
+      return try body()
+    #endif
+  }
+
+  #if Signposts && canImport(os)
+    private static let signposter = OSSignposter(subsystem: "strata", category: "work")
+  #endif
+
+  #if Logging
+    private static let logger = Logger(label: "strata")
+
+    /// Does `body`, and logs at the level `debug` how long it took and how it ended: whoever catches the error knows whether it is
+    /// worth more.
+    private static func logged<R>(
+      _ name: StaticString, _ type: @autoclosure () -> String, _ bytes: (R) -> Int?, _ body: () throws -> R
+    ) rethrows -> R {
+      guard logger.logLevel <= .debug else { return try body() }
+      let start = ContinuousClock.now
+      func log(_ key: String, _ value: String?) {
+        var metadata: Logger.Metadata = [
+          "type": "\(type())", "microseconds": "\((ContinuousClock.now - start) / .microseconds(1))",
+        ]
+        metadata[key] = value.map { "\($0)" }
+        logger.debug("\(name)", metadata: metadata)
+      }
+      do {
+        let result = try body()
+        log("bytes", bytes(result).map { "\($0)" })
+        return result
+      } catch {
+        log("error", (error as? ArchiveError)?.code.rawValue ?? "\(Swift.type(of: error))")
+        throw error
+      }
+    }
+  #endif
+}
