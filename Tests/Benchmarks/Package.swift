@@ -12,13 +12,13 @@ let package = Package(
   name: "Benchmarks",
   platforms: [.macOS(.v15)],
   dependencies: [
-    .package(name: "Strata", path: "../.."),
+    .package(name: "Strata", path: "../..", traits: ["Store"]),
     .package(url: "https://github.com/apple/swift-protobuf.git", exact: "1.39.0"),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     .package(url: "https://github.com/swhitty/FlyingFox", from: "0.27.1"),
   ],
   targets: [
-    .systemLibrary(name: "CBenchmarkZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+    .systemLibrary(name: "CBenchmarkZlib", providers: [.apt(["zlib1g-dev"])]),
     .executableTarget(
       name: "strata-benchmarks",
       dependencies: [
