@@ -62,4 +62,31 @@ struct HelpTests {
     let script = Run("--generate-completion-script", shell).text
     for word in ["strata", "sumOfDeltas", "serverWins", "history"] { #expect(script.contains(word), "\(word)") }
   }
+
+  @Test("Whatever takes a file or a folder completes one, in every command")
+  func completedFiles() throws {
+    let help = try JSONReader().read(Run("--experimental-dump-help").output)
+    var files = 0
+    func visit(_ command: ArchiveValue, _ path: String) {
+      for argument in command["arguments"]?.arrayValue ?? [] where argument["kind"] != "flag" {
+        let name = argument["valueName"]?.stringValue ?? ""
+        guard
+          ["path", "file", "folder", "store", "output", "report", "files", "input", "local", "server", "base"].contains(
+            name)
+        else {
+          continue
+        }
+        let kind = argument["completionKind"]
+        // The path of a list at a server is none of this machine.
+        guard name != "path" || argument["abstract"]?.stringValue?.contains("list") != true else { continue }
+        files += 1
+        #expect(kind?["file"] != nil || kind?["directory"] != nil, "\(path) \(name)")
+      }
+      for inner in command["subcommands"]?.arrayValue ?? [] {
+        visit(inner, path + " " + (inner["commandName"]?.stringValue ?? ""))
+      }
+    }
+    visit(try #require(help["command"]), "strata")
+    #expect(files > 40)
+  }
 }

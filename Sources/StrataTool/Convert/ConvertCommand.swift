@@ -38,7 +38,9 @@ struct ConvertCommand: ToolCommand {
   @Option(help: "How many files of a folder are converted at a time.")
   var jobs: Int?
 
-  @Option(help: "Where to write what became of each file of a folder: a file.json or file.tsv; - prints JSON.")
+  @Option(
+    help: "Where to write what became of each file of a folder: a file.json or file.tsv; - prints JSON.",
+    completion: .file(extensions: ["json", "tsv"]))
   var report: String?
 
   @OptionGroup var limitOptions: LimitOptions

@@ -59,7 +59,9 @@ struct MergeCommand: ToolCommand {
     completion: .list(["json", "strata"]))
   var format: String?
 
-  @Option(help: "Where to write what became of each key path, as a file.json; - is standard output.")
+  @Option(
+    help: "Where to write what became of each key path, as a file.json; - is standard output.",
+    completion: .file(extensions: ["json"]))
   var report: String?
 
   @Flag(help: "Show values in the table and in the report.")

@@ -7,7 +7,8 @@ internal import StrataStore
 
 /// The database that is refreshed, and whose documents are changed.
 struct RemoteFile: ParsableArguments {
-  @Option(help: ArgumentHelp("The database with the documents, a file of SQLite.", valueName: "file"))
+  @Option(
+    help: ArgumentHelp("The database with the documents, a file of SQLite.", valueName: "file"), completion: .file())
   var store: String
 
   @Option(help: "Whose changes are made and sent.")

@@ -14,7 +14,8 @@ struct ServeCommand: ToolCommand {
         strata serve Records --write --port 8080
       """)
 
-  @Argument(help: "A folder with a file NAME.json for each list: an array of objects, each with an id.")
+  @Argument(
+    help: "A folder with a file NAME.json for each list: an array of objects, each with an id.", completion: .directory)
   var folder: String?
 
   @Option(help: "The port; 0 for one that the system chooses.")

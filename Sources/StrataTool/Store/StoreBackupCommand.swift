@@ -17,7 +17,7 @@ struct StoreBackupCommand: ToolCommand {
 
   @OptionGroup var store: StoreFile
 
-  @Option(name: .shortAndLong, help: "The file of the backup.")
+  @Option(name: .shortAndLong, help: "The file of the backup.", completion: .file())
   var output: String
 
   func validate() throws {

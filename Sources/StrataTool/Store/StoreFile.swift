@@ -13,7 +13,7 @@ struct StoreFile: ParsableArguments {
     case makes
   }
 
-  @Argument(help: ArgumentHelp("The file of the store.", valueName: "store"))
+  @Argument(help: ArgumentHelp("The file of the store.", valueName: "store"), completion: .file())
   var path: String
 
   @Flag(help: "Print one JSON document.")

@@ -17,7 +17,7 @@ struct StoreImportCommand: ToolCommand {
 
   @OptionGroup var store: StoreFile
 
-  @Argument(help: "The folder.")
+  @Argument(help: "The folder.", completion: .directory)
   var folder: String
 
   @Option(help: "What the keys begin with.")

@@ -19,7 +19,7 @@ struct StoreSalvageCommand: ToolCommand {
 
   @OptionGroup var store: StoreFile
 
-  @Option(name: .shortAndLong, help: "The new store; there must be no file.")
+  @Option(name: .shortAndLong, help: "The new store; there must be no file.", completion: .file())
   var output: String
 
   func validate() throws {

@@ -17,7 +17,7 @@ struct StoreSaveCommand: ToolCommand {
 
   @OptionGroup var key: StoreKey
 
-  @Argument(help: "The archive or JSON document; - is standard input.")
+  @Argument(help: "The archive or JSON document; - is standard input.", completion: .file())
   var file: String
 
   @OptionGroup var record: RecordOptions

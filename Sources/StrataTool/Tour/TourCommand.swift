@@ -18,7 +18,7 @@ struct TourCommand: ToolCommand {
   @Argument(help: "Responses for one GitHub issue, as JSON, in their order.", completion: .file(extensions: ["json"]))
   var files: [String] = []
 
-  @Option(name: .shortAndLong, help: "The folder for the archives.")
+  @Option(name: .shortAndLong, help: "The folder for the archives.", completion: .directory)
   var output = "strata-tour"
 
   func run(on console: Console) throws -> Int32 {
