@@ -20,7 +20,7 @@ struct Fetched<M: VersionedModel> {
   ///   `URLError`. Nothing has changed then.
   mutating func refresh(from url: URL, in session: URLSession = .shared) async throws -> MergeReport? {
     var request = URLRequest(url: url)
-    // A cache of the session would make 200 of the server's 304, and what is known would be merged again.
+    // A cache of the session would answer in the server's place while its copy is fresh, and what is known would be merged again.
     request.cachePolicy = .reloadIgnoringLocalCacheData
     request.setValue("application/json", forHTTPHeaderField: "Accept")
     if let tag { request.setValue(tag, forHTTPHeaderField: "If-None-Match") }
