@@ -86,9 +86,15 @@ struct BodyProblem: HTTPResponseError {
   struct Document {
     var title: String
     var status: Int
-    var detail: String
+    var errors: [Place]
+  }
+
+  @Model(version: 1)
+  struct Place: Equatable {
     /// Where in the body: `lines[2].amount`. Empty for the body as a whole.
     var path: String
+    /// What is wrong there: keys, types and places in the text, and no value.
+    var detail: String
   }
 
   let status: HTTPResponse.Status
@@ -101,9 +107,14 @@ struct BodyProblem: HTTPResponseError {
     case .limitExceeded: status = .contentTooLarge
     default: status = .badRequest
     }
-    // The reason has keys, types and places, and no values. What a hook of the app threw may have some, and stays out.
-    let path = error.jsonPathDescription
-    document = Document(title: "The body cannot be read", status: status.code, detail: error.reason, path: path)
+    // What a hook or a rule of the app has thrown may have values in its text, and stays out; an InvalidValue is there to be shown.
+    let places =
+      error.code == .invalid
+      ? error.failures.map {
+        Place(path: $0.pathDescription, detail: ($0.error as? InvalidValue)?.reason ?? "is invalid")
+      }
+      : error.all.map { Place(path: $0.jsonPathDescription, detail: $0.reason) }
+    document = Document(title: "The body cannot be read", status: status.code, errors: places)
   }
 
   func response(from request: Request, context: some RequestContext) throws -> Response {
@@ -127,6 +138,14 @@ struct Order: Equatable, ResponseCodable {
   let id: Int
   var customer: String
   var lines: [Line] = []
+}
+
+extension Order: Validating {
+  static let validation = Validation<Order>(.check("customer", \.customer, .nonEmpty))
+}
+
+extension Order.Line: Validating {
+  static let validation = Validation<Order.Line>(.check("amount", \.amount, .range(1...1000)))
 }
 
 extension Order: Migratable {

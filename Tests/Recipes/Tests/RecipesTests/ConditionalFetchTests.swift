@@ -11,13 +11,6 @@ import Testing
   import FoundationNetworking
 #endif
 
-@Model(version: 1)
-private struct Article: Equatable {
-  let id: Int
-  var title: String
-  var note: String?
-}
-
 /// A server of one document at 127.0.0.1, which answers 304 to who has its tag.
 private final class DocumentServer: Sendable {
   struct State {
@@ -74,6 +67,7 @@ private final class DocumentServer: Sendable {
   }
 }
 
+@MainActor
 @Suite("URLSession: fetch and merge")
 struct ConditionalFetchTests {
   private let article = Article(id: 7, title: "a", note: "mine")
@@ -81,34 +75,45 @@ struct ConditionalFetchTests {
   @Test("The keys that the server sent are merged; what it has not changed is not sent again")
   func conditional() async throws {
     let server = try await DocumentServer(tag: #""1""#, body: #"{"id": 7, "title": "b"}"#)
-    var fetched = Fetched(article)
-    #expect(try await fetched.refresh(from: server.url)?.changedKeys == ["title"])
-    #expect(fetched.model == Article(id: 7, title: "b", note: "mine") && fetched.tag == #""1""#)
-    #expect(try await fetched.refresh(from: server.url) == nil)
+    let screen = ArticleScreen(article, at: server.url)
+    #expect(try await screen.refresh()?.changedKeys == ["title"])
+    #expect(screen.article.model == Article(id: 7, title: "b", note: "mine") && screen.article.tag == #""1""#)
+    screen.edit { $0.note = "edited" }
+    #expect(try await screen.refresh() == nil)
     server.withState { ($0.tag, $0.body) = (#""2""#, #"{"title": "c", "note": null}"#) }
-    #expect(try await fetched.refresh(from: server.url)?.changedKeys == ["title", "note"])
-    #expect(fetched.model == Article(id: 7, title: "c", note: nil) && fetched.tag == #""2""#)
+    #expect(try await screen.refresh()?.changedKeys == ["title", "note"])
+    #expect(screen.article.model == Article(id: 7, title: "c", note: nil) && screen.article.tag == #""2""#)
     #expect(server.withState(\.statuses) == [200, 304, 200])
   }
 
-  @Test("An answer that does not fit changes nothing, and is asked for again")
+  @Test("What is edited while the server answers is kept")
+  func editedMeanwhile() async throws {
+    let server = try await DocumentServer(tag: nil, body: #"{"title": "b"}"#)
+    var fetched = Fetched(article)
+    let answer = try await URLSession.shared.answer(from: server.url, unless: nil)
+    fetched.model.note = "edited"
+    #expect(try fetched.merge(answer)?.changedKeys == ["title"])
+    #expect(fetched.model == Article(id: 7, title: "b", note: "edited") && fetched.tag == nil)
+  }
+
+  @Test("A document that does not fit changes nothing, and is asked for again")
   func refused() async throws {
     let server = try await DocumentServer(tag: #""1""#, body: #"{"title": 1}"#)
-    var fetched = Fetched(article)
-    await #expect(throws: ArchiveError.self) { _ = try await fetched.refresh(from: server.url) }
-    #expect(fetched.model == article && fetched.tag == nil)
+    let screen = ArticleScreen(article, at: server.url)
+    await #expect(throws: ArchiveError.self) { try await screen.refresh() }
+    #expect(screen.article.model == article && screen.article.tag == nil)
     server.withState { $0.body = #"{"title": "b"}"# }
-    #expect(try await fetched.refresh(from: server.url)?.changedKeys == ["title"])
+    #expect(try await screen.refresh()?.changedKeys == ["title"])
     #expect(server.withState(\.statuses) == [200, 200])
   }
 
-  @Test("Another status is an error that says so, and keeps the tag", arguments: [404, 500, 304])
+  @Test("Another status is an error that says so, and so is 304 where no tag was sent", arguments: [404, 500, 304])
   func failures(status: Int) async throws {
     let server = try await DocumentServer(tag: nil, body: "<html>")
     server.withState { $0.failure = status }
-    var fetched = Fetched(article)
-    let error = await #expect(throws: FetchError.self) { _ = try await fetched.refresh(from: server.url) }
+    let screen = ArticleScreen(article, at: server.url)
+    let error = await #expect(throws: FetchError.self) { try await screen.refresh() }
     #expect(error?.status == status && error?.description.contains("\(status)") == true)
-    #expect(fetched.model == article && fetched.tag == nil)
+    #expect(screen.article.model == article && screen.article.tag == nil)
   }
 }

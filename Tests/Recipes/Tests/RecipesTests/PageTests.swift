@@ -32,7 +32,7 @@ struct PageTests {
       $0.components(separatedBy: "```\n").first
     }
     let parts = try Self.parts()
-    #expect(parts.count == 8)
+    #expect(parts.count == 10)
     for (name, part) in parts { #expect(blocks.contains(part), "the page has no such block: \(name)") }
     for block in blocks { #expect(parts.values.contains(block), "no source file has this: \(block.prefix(60))") }
     #expect(Set(blocks).count == blocks.count)
