@@ -11,7 +11,8 @@ let features: [SwiftSetting] = [
   .treatAllWarnings(as: .error),
 ]
 
-// A package of its own, so that who builds Strata never fetches what the recipes of Docs/Recipes.md use it beside.
+// A package of its own, so that who builds Strata never fetches what the recipes of Docs/Recipes.md use it beside. SwiftPM knows a package
+// at a path by the name of its folder, so a clone in a folder called recipes cannot be told from this package: call it otherwise.
 let package = Package(
   name: "Recipes",
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],

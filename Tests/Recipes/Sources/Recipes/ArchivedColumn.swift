@@ -88,15 +88,14 @@ extension Note {
   /// - Returns: where to go on; `nil` when there are no more rows.
   static func upgrade(_ db: Database, after id: Int64, limit: Int = 500) throws -> Int64? {
     let upgrader = ArchiveUpgrader(NoteContent.self)
-    let request = select(Column("id"), Column("content")).filter(Column("id") > id).order(Column("id")).limit(limit)
-    let rows = try Row.fetchAll(db, request)
+    let request = select(Column("id"), Column("content")).filter(Column("id") > id && Column("content") != nil)
+    let rows = try Row.fetchAll(db, request.order(Column("id")).limit(limit))
     for row in rows {
-      let archive = try row.decode(Data.self, forColumn: "content")
+      let (id, archive): (Int64, Data) = (try row.decode(forColumn: "id"), try row.decode(forColumn: "content"))
       do {
         let upgraded = try upgrader.upgrade(archive)
         guard upgraded != archive else { continue }
-        try db.execute(
-          sql: "UPDATE note SET content = ? WHERE id = ?", arguments: [upgraded, row["id"] as DatabaseValue])
+        try db.execute(sql: "UPDATE note SET content = ? WHERE id = ?", arguments: [upgraded, id])
       } catch is ArchiveError {
         // What cannot be read stays as it is; fetchReadable tells of it.
       }

@@ -167,10 +167,12 @@ actor Orders {
 
   func put(_ order: Order) { orders[order.id] = order }
 
-  /// Only the keys that the document has are changed; where one does not fit, none is.
+  /// Only the keys that the document has are changed; where one does not fit, none is. The id is in the path, and no document changes it.
   func merge(_ json: Data, into id: Int) throws -> Order? {
     guard var order = orders[id] else { return nil }
-    do { try order.mergeValues(fromJSON: json) } catch let error as ArchiveError { throw BodyProblem(error) ?? error }
+    do { try order.mergeValues(fromJSON: json, forKeys: ["customer", "lines"]) } catch let error as ArchiveError {
+      throw BodyProblem(error) ?? error
+    }
     orders[id] = order
     return order
   }

@@ -49,13 +49,14 @@ struct ServerTests {
     }
   }
 
-  @Test("A patch merges the keys that it has, or nothing")
+  @Test("A patch merges the keys that it has, but the id, or nothing")
   func patch() async throws {
     try await withServer { client in
       _ = try await client.executeRequest(
         uri: "/orders", method: .put, headers: jsonFields, body: ByteBuffer(data: order.jsonData()))
       let patched = try await client.executeRequest(
-        uri: "/orders/7", method: .patch, headers: jsonFields, body: ByteBuffer(string: #"{"customer": "Bea"}"#))
+        uri: "/orders/7", method: .patch, headers: jsonFields,
+        body: ByteBuffer(string: #"{"id": 8, "customer": "Bea"}"#))
       #expect(try Order(fromJSON: Data(buffer: patched.body)) == Order(id: 7, customer: "Bea", lines: order.lines))
       let refused = try await client.executeRequest(
         uri: "/orders/7", method: .patch, headers: jsonFields,
@@ -123,6 +124,7 @@ struct ServerTests {
       let other = try await client.executeRequest(
         uri: "/orders", method: .put, headers: [.contentType: "text/plain"], body: ByteBuffer(data: archive))
       #expect(other.status == .unsupportedMediaType)
+      #expect(String(buffer: other.body).contains("vnd.strata.archive"))
       let large = try await client.executeRequest(
         uri: "/orders", method: .put, headers: jsonFields, body: ByteBuffer(repeating: 0x20, count: 3 << 20))
       #expect(large.status == .contentTooLarge)
