@@ -28,6 +28,9 @@ extension ArchiveError {
   /// ``codingPath``.
   public var jsonPath: [PathComponent] { details.extra?.jsonPath ?? codingPath }
 
+  /// ``jsonPath`` as it would be written in code, for who sent the JSON: `user.logins[3]`; empty at the root.
+  public var jsonPathDescription: String { Self.describe(jsonPath) }
+
   /// The value that was refused, where it is known; never a part of ``description``.
   public var input: (any Sendable)? { details.extra?.input }
 

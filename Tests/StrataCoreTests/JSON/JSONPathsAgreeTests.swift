@@ -157,7 +157,7 @@ struct JSONPathsAgreeTests {
   func pathThroughScalar(user: String, path: String) {
     let error = #expect(throws: ArchiveError.self) { try Report(fromJSON: Data("{\"id\":1,\"user\":\(user)}".utf8)) }
     #expect(error?.code == .typeMismatch)
-    #expect(error.map { ArchiveError.describe($0.jsonPath) } == path)
+    #expect(error?.jsonPathDescription == path)
     #expect(error?.typeName == "Report")
   }
 
@@ -221,7 +221,7 @@ struct JSONPathsAgreeTests {
   func duplicates(text: String, path: String) throws {
     let error = #expect(throws: ArchiveError.self) { try Report(fromJSON: Data(text.utf8)) }
     #expect(error?.code == .invalidJSON)
-    #expect(error.map { ArchiveError.describe($0.jsonPath) } == path)
+    #expect(error?.jsonPathDescription == path)
     #expect(error?.byteOffset != nil)
     // A value takes the last one unless told to refuse.
     var reader = JSONReader()

@@ -1,0 +1,205 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import NIOFoundationCompat
+import Strata
+
+// Recipes:begin Server.coder
+/// Reads and writes bodies as JSON or as archives, as the headers of a request say.
+struct ModelCoder: RequestDecoder, ResponseEncoder {
+  static let json = "application/json"
+  /// In the vendor tree (RFC 6838, section 3.2). That an archive is a gzip file is a part of its format, and no `Content-Encoding`: who
+  /// inflated it on the way would lose the stamp.
+  static let archive = "application/vnd.strata.archive"
+
+  /// What a body may claim. The request's size is limited by the context, before anything is read.
+  var limits: ArchiveLimits = {
+    var limits = ArchiveLimits()
+    (limits.inflatedSize, limits.depth, limits.count) = (16 << 20, 64, 100_000)
+    return limits
+  }()
+
+  func decode<T: Decodable>(_ type: T.Type, from request: Request, context: some RequestContext) async throws -> T {
+    let buffer = try await request.body.collect(upTo: context.maxUploadSize)
+    let body = Data(buffer: buffer, byteTransferStrategy: .noCopy)
+    guard let model = type as? any Archivable.Type else { return try JSONDecoder().decode(type, from: body) }
+    do {
+      guard let value = try read(model, from: body, request.headers[.contentType]) as? T else {
+        throw HTTPError(.internalServerError)
+      }
+      return value
+    } catch let error as ArchiveError {
+      throw BodyProblem(error) ?? error
+    }
+  }
+
+  private func read(_ type: (some Archivable).Type, from body: Data, _ contentType: String?) throws -> any Archivable {
+    switch Self.parts(contentType ?? "").first {
+    case Self.archive:
+      return try ArchiveDecoder(limits: limits).decode(type, from: body)
+    case Self.json:
+      var reader = JSONReader()
+      reader.limits = limits
+      return try reader.read(type, from: body)
+    default:
+      throw HTTPError(.unsupportedMediaType, message: "send \(Self.json) or \(Self.archive)")
+    }
+  }
+
+  func encode(_ value: some Encodable, from request: Request, context: some RequestContext) throws -> Response {
+    // Hummingbird's own errors are Codable, and no models.
+    guard let model = value as? any Archivable else {
+      return try JSONEncoder().encode(value, from: request, context: context)
+    }
+    let sendsArchive = Self.prefersArchive(request.headers[values: .accept])
+    let body = sendsArchive ? try ArchiveEncoder().encode(model) : try JSONWriter().write(model)
+    let headers: HTTPFields = [
+      .contentType: sendsArchive ? Self.archive : Self.json, .contentLength: "\(body.count)", .vary: "Accept",
+    ]
+    return Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(data: body)))
+  }
+
+  /// Whether `Accept` names archives, and JSON with no greater weight (RFC 9110, section 12.5.1). Who names neither gets JSON.
+  static func prefersArchive(_ accept: [String]) -> Bool {
+    var weights: [String: Double] = [:]
+    for range in accept.joined(separator: ",").split(separator: ",") {
+      let parts = parts(range)
+      let weight = parts.dropFirst().first { $0.hasPrefix("q=") }.map { Double($0.dropFirst(2)) ?? 0 }
+      if let type = parts.first { weights[type] = weight ?? 1 }
+    }
+    guard let weight = weights[archive], weight > 0 else { return false }
+    return weight >= weights[json] ?? 0
+  }
+
+  /// A media type and its parameters, in lower case.
+  private static func parts(_ header: some StringProtocol) -> [String] {
+    header.split(separator: ";").map { $0.trimmingCharacters(in: .whitespaces).lowercased() }
+  }
+}
+// Recipes:end
+
+// Recipes:begin Server.errors
+/// What is wrong with a body, for who sent it: a problem document (RFC 9457).
+struct BodyProblem: HTTPResponseError {
+  @Model(version: 1)
+  struct Document {
+    var title: String
+    var status: Int
+    var errors: [Place]
+  }
+
+  @Model(version: 1)
+  struct Place: Equatable {
+    /// Where in the body: `lines[2].amount`. Empty for the body as a whole.
+    var path: String
+    /// What is wrong there: keys, types and places in the text, and no value.
+    var detail: String
+  }
+
+  let status: HTTPResponse.Status
+  let document: Document
+
+  /// - Returns: `nil` where the body is not to blame: a mistake in a model's declaration is one of the server, and remains a 500.
+  init?(_ error: ArchiveError) {
+    switch error.code {
+    case .invalidSchema, .invalidMigration, .invalidMapping, .notEncodable, .fileSystem, .fileInUse: return nil
+    case .limitExceeded: status = .contentTooLarge
+    default: status = .badRequest
+    }
+    // What a hook or a rule of the app has thrown may have values in its text, and stays out; an InvalidValue is there to be shown.
+    let places =
+      error.code == .invalid
+      ? error.failures.map {
+        Place(path: $0.pathDescription, detail: ($0.error as? InvalidValue)?.reason ?? "is invalid")
+      }
+      : error.all.map { Place(path: $0.jsonPathDescription, detail: $0.reason) }
+    document = Document(title: "The body cannot be read", status: status.code, errors: places)
+  }
+
+  func response(from request: Request, context: some RequestContext) throws -> Response {
+    let body = ByteBuffer(data: try document.jsonData())
+    return Response(
+      status: status, headers: [.contentType: "application/problem+json"], body: ResponseBody(byteBuffer: body))
+  }
+}
+// Recipes:end
+
+// Recipes:begin Server.routes
+/// `Codable` is what Hummingbird asks of what it decodes; the coder reads and writes by the model's fields.
+@Model(version: 2)
+struct Order: Equatable, ResponseCodable {
+  @Model(version: 1)
+  struct Line: Equatable, Codable {
+    let id: Int
+    var amount: Int
+  }
+
+  let id: Int
+  var customer: String
+  var lines: [Line] = []
+}
+
+extension Order: Validating {
+  static let validation = Validation<Order>(.check("customer", \.customer, .nonEmpty))
+}
+
+extension Order.Line: Validating {
+  static let validation = Validation<Order.Line>(.check("amount", \.amount, .range(1...1000)))
+}
+
+extension Order: Migratable {
+  static let migration = MigrationPlan(.step(from: 1, to: 2, .rename("name", to: "customer")))
+}
+
+/// The context of each request: it names the coder.
+struct ModelContext: RequestContext {
+  var coreContext: CoreRequestContextStorage
+  var requestDecoder: ModelCoder { ModelCoder() }
+  var responseEncoder: ModelCoder { ModelCoder() }
+
+  init(source: ApplicationRequestContextSource) { coreContext = CoreRequestContextStorage(source: source) }
+}
+
+/// The orders that there are.
+actor Orders {
+  private var orders: [Int: Order] = [:]
+
+  func put(_ order: Order) { orders[order.id] = order }
+
+  /// Only the keys that the document has are changed; where one does not fit, none is. The id is in the path, and no document changes it.
+  func merge(_ json: Data, into id: Int) throws -> Order? {
+    guard var order = orders[id] else { return nil }
+    do { try order.mergeValues(fromJSON: json, forKeys: ["customer", "lines"]) } catch let error as ArchiveError {
+      throw BodyProblem(error) ?? error
+    }
+    orders[id] = order
+    return order
+  }
+
+  func order(_ id: Int) -> Order? { orders[id] }
+}
+
+func orderRoutes(_ orders: Orders) -> Router<ModelContext> {
+  let router = Router(context: ModelContext.self)
+  router.put("orders") { request, context in
+    let order = try await request.decode(as: Order.self, context: context)
+    await orders.put(order)
+    return order
+  }
+  router.get("orders/:id") { _, context in
+    guard let order = await orders.order(try context.parameters.require("id", as: Int.self)) else {
+      throw HTTPError(.notFound)
+    }
+    return order
+  }
+  router.patch("orders/:id") { request, context in
+    let body = Data(buffer: try await request.body.collect(upTo: context.maxUploadSize), byteTransferStrategy: .noCopy)
+    guard let order = try await orders.merge(body, into: context.parameters.require("id", as: Int.self)) else {
+      throw HTTPError(.notFound)
+    }
+    return order
+  }
+  return router
+}
+// Recipes:end

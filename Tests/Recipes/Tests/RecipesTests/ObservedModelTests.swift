@@ -1,0 +1,47 @@
+import Foundation
+import Observation
+import Strata
+import Testing
+
+@testable import Recipes
+
+@MainActor
+@Suite("Observation: a model that is observed")
+struct ObservedModelTests {
+  /// Lets what waits for the main actor run until the condition holds; a bound, so that a failure ends.
+  private func turns(until condition: () -> Bool) async {
+    for _ in 0..<10_000 where !condition() { await Task.yield() }
+  }
+
+  @Test("What a merge changes is drawn again, once, and nothing else is")
+  func merged() async throws {
+    let screen = PlaylistScreen(Playlist(id: 1, title: "a"))
+    #expect(screen.heading == "a" && screen.drawings == 1)
+    try screen.receive(Data(#"{"title": "b", "tags": ["x"]}"#.utf8))
+    await turns { screen.drawings > 1 }
+    #expect(screen.heading == "b" && screen.drawings == 2)
+    // Drawing again has registered again.
+    try screen.receive(Data(#"{"title": "c"}"#.utf8))
+    await turns { screen.drawings > 2 }
+    #expect(screen.heading == "c" && screen.drawings == 3)
+  }
+
+  @Test("What a merge leaves as it was is not drawn again: other keys, equal values, a document that is refused")
+  func unchanged() async throws {
+    let screen = PlaylistScreen(Playlist(id: 1, title: "a"))
+    #expect(try screen.receive(Data(#"{"tags": ["x"]}"#.utf8)).changedKeys == ["tags"])
+    #expect(try screen.receive(Data(#"{"title": "a"}"#.utf8)).changedKeys.isEmpty)
+    #expect(throws: ArchiveError.self) { try screen.receive(Data(#"{"title": "b", "tags": 1}"#.utf8)) }
+    for _ in 0..<1000 { await Task.yield() }
+    #expect(screen.heading == "a" && screen.drawings == 1)
+  }
+
+  @Test("It is archived and read from JSON as any model; what only the view has is no field")
+  func archived() throws {
+    let playlist = Playlist(id: 1, title: "a")
+    playlist.scrollPosition = 7
+    let copy = try ArchiveDecoder().decode(Playlist.self, from: ArchiveEncoder().encode(playlist))
+    #expect(copy.title == "a" && copy.scrollPosition == 0)
+    #expect(try String(decoding: playlist.jsonData(), as: UTF8.self) == #"{"id":1,"title":"a","tags":[]}"#)
+  }
+}
