@@ -41,13 +41,13 @@ package enum Measured {
   #endif
 
   #if Logging
-    private static let logger = Logger(label: "strata")
-
     /// Does `body`, and logs at the level `debug` how long it took and how it ended: whoever catches the error knows whether it is
     /// worth more.
     private static func logged<R>(
       _ name: StaticString, _ type: @autoclosure () -> String, _ bytes: (R) -> Int?, _ body: () throws -> R
     ) rethrows -> R {
+      // Made each time: one that is made before the program has said where logs go would never go there.
+      let logger = Logger(label: "strata")
       guard logger.logLevel <= .debug else { return try body() }
       let start = ContinuousClock.now
       func log(_ key: String, _ value: String?) {

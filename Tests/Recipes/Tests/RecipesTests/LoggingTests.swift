@@ -1,0 +1,65 @@
+import Foundation
+import Logging
+import Strata
+import Synchronization
+import Testing
+
+@Model(version: 1)
+private struct Timed: Equatable {
+  var note = ""
+}
+
+/// Keeps what Strata logs.
+private struct Recorder: LogHandler {
+  struct Entry: Sendable {
+    let level: Logger.Level
+    let message: String
+    let metadata: [String: String]
+  }
+
+  static let entries = Mutex<[Entry]>([])
+  /// Nothing is logged to it before this was asked for.
+  static let isInstalled: Bool = {
+    LoggingSystem.bootstrap { label in Recorder(logLevel: label == "strata" ? .debug : .critical) }
+    return true
+  }()
+
+  var logLevel: Logger.Level
+  var metadata: Logger.Metadata = [:]
+
+  subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+    get { metadata[key] }
+    set { metadata[key] = newValue }
+  }
+
+  func log(event: LogEvent) {
+    let metadata = (event.metadata ?? [:]).mapValues { "\($0)" }
+    Self.entries.withLock {
+      $0.append(Entry(level: event.level, message: "\(event.message)", metadata: metadata))
+    }
+  }
+}
+
+@Suite("The trait Logging")
+struct LoggingTests {
+  @Test("Each piece of work is logged once, with its type, its bytes and how it ended, and without values")
+  func entries() throws {
+    #expect(Recorder.isInstalled)
+    var timed = Timed(note: "secret")
+    let archive = try ArchiveEncoder().encode(timed)
+    #expect(try ArchiveDecoder().decode(Timed.self, from: archive) == timed)
+    #expect(throws: ArchiveError.self) { try ArchiveDecoder().decode(Timed.self, from: archive.dropLast()) }
+    let json = try timed.jsonData()
+    #expect(try Timed(fromJSON: json) == timed)
+    try timed.mergeValues(fromJSON: Data(#"{"note": "secret too"}"#.utf8))
+
+    let entries = Recorder.entries.withLock { $0 }.filter { $0.metadata["type"] == "Timed" }
+    #expect(entries.map(\.message) == ["encode", "decode", "decode", "write JSON", "read JSON", "merge"])
+    #expect(
+      entries.map { $0.metadata["bytes"] }
+        == ["\(archive.count)", "\(archive.count)", nil, "\(json.count)", "\(json.count)", nil])
+    #expect(entries.map { $0.metadata["error"] } == [nil, nil, "truncated", nil, nil, nil])
+    #expect(entries.allSatisfy { $0.level == .debug && Double($0.metadata["microseconds"] ?? "") ?? -1 >= 0 })
+    #expect(!"\(entries)".contains("secret"))
+  }
+}
