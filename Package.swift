@@ -18,6 +18,7 @@ let lifetimes: [SwiftSetting] = [.enableExperimentalFeature("Lifetimes")]
 // alone. All are on unless said otherwise; Docs/Decisions/0015-platforms-and-packages.md tells what each costs.
 let macros = TargetDependencyCondition.when(traits: ["Macros"])
 let logging = TargetDependencyCondition.when(traits: ["Logging"])
+let collections = TargetDependencyCondition.when(traits: ["Collections"])
 let store = TargetDependencyCondition.when(traits: ["Store"])
 let tool = TargetDependencyCondition.when(traits: ["Tool"])
 
@@ -30,6 +31,9 @@ let serverProducts: [Target.Dependency] = [
   .product(name: "FlyingSocks", package: "FlyingFox", condition: tool),
 ]
 
+// Of the trait Collections.
+let swiftCollections = Package.Dependency.package(
+  url: "https://github.com/apple/swift-collections", "1.1.0"..<"2.0.0")
 // Of the trait Logging.
 let swiftLog = Package.Dependency.package(url: "https://github.com/apple/swift-log", from: "1.6.0")
 let argumentParser = Package.Dependency.package(
@@ -51,6 +55,8 @@ let package = Package(
     .library(name: "StrataStore", targets: ["StrataStore"]),
     // What a server says, folded into the store; what is changed here, sent to it. Needs GRDB as well.
     .library(name: "StrataRemote", targets: ["StrataRemote"]),
+    // OrderedDictionary and OrderedSet as properties of models. Needs the trait Collections, without which it is empty.
+    .library(name: "StrataCollections", targets: ["StrataCollections"]),
     // The command line tool.
     .executable(name: "strata", targets: ["strata-cli"]),
   ],
@@ -60,6 +66,7 @@ let package = Package(
       name: "Macros",
       description: "@Model and @Field, of the library Strata. Without it, Strata is StrataCore and StrataLegacy."),
     .trait(name: "Store", description: "StrataStore and StrataRemote, which stand on GRDB."),
+    .trait(name: "Collections", description: "OrderedDictionary and OrderedSet as properties of models."),
     .trait(name: "Logging", description: "Tells swift-log how long encoding, decoding, JSON and merging take."),
     .trait(name: "Signposts", description: "Makes intervals of the same for Instruments, on Apple's platforms."),
     .trait(name: "Tool", description: "The command line tool, with all that it needs.", enabledTraits: ["Store"]),
@@ -72,6 +79,7 @@ let package = Package(
     grdb,
     flyingFox,
     swiftLog,
+    swiftCollections,
   ],
   targets: [
     // Without pkgConfig, which would add paths of the machine to builds for simulators; the module map links the library.
@@ -80,6 +88,12 @@ let package = Package(
       name: "StrataCore", dependencies: ["CZlib", .product(name: "Logging", package: "swift-log", condition: logging)],
       swiftSettings: features + lifetimes),
     .target(name: "StrataLegacy", dependencies: ["StrataCore"], swiftSettings: features + lifetimes),
+    .target(
+      name: "StrataCollections",
+      dependencies: [
+        "StrataCore", .product(name: "OrderedCollections", package: "swift-collections", condition: collections),
+      ],
+      swiftSettings: features),
     .target(
       name: "StrataStore",
       dependencies: [

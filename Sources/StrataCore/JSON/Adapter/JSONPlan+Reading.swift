@@ -144,7 +144,7 @@ extension JSONPlan {
     let type = (entry.field.type as? any OptionalType.Type)?.wrappedType ?? entry.field.type
     func skip<A: ArrayType>(_ type: A.Type) throws {
       let (values, made) = try type.valid(elements, in: context)
-      slots.made[entry.place] = made
+      slots.made[entry.place] = made.map { A.made(of: $0) }
       value = made == nil ? .array(values) : nil
     }
     do { if let type = type as? any ArrayType.Type { try skip(type) } } catch { throw locate(error, entry.place) }

@@ -94,7 +94,9 @@ final class PartReader {
     {
       return try list(element, elements, before)
     }
-    if let type = type as? any PartialDictionary.Type, let part = try dictionary(type, value, before) { return part }
+    if let type = type as? any PartialDictionary.Type, type.isKeyed, let part = try dictionary(type, value, before) {
+      return part
+    }
     return try whole(type, value)
   }
 

@@ -1,14 +1,18 @@
 /// A dictionary whose values can come in parts.
-protocol PartialDictionary {
+package protocol PartialDictionary {
+  /// Whether its keys are those of an object or a map; else it is one value.
+  static var isKeyed: Bool { get }
   static var partType: any Archivable.Type { get }
   /// The key that JSON or an archive holds, as a value of the dictionary.
   static func partKey(_ key: ArchiveValue, in context: DecodingContext) throws -> ArchiveValue
 }
 
 extension Dictionary: PartialDictionary where Key: Archivable, Value: Archivable {
-  static var partType: any Archivable.Type { Value.self }
+  package static var isKeyed: Bool { true }
 
-  static func partKey(_ key: ArchiveValue, in context: DecodingContext) throws -> ArchiveValue {
+  package static var partType: any Archivable.Type { Value.self }
+
+  package static func partKey(_ key: ArchiveValue, in context: DecodingContext) throws -> ArchiveValue {
     try makeKey(key, context).archivedValue(includingExcluded: true)
   }
 }

@@ -83,11 +83,15 @@ extension JSONLenience {
   }
 }
 
-/// Tells arrays apart at run time.
+/// Tells arrays, and what is archived as they are, apart at run time.
 package protocol ArrayType<Element> {
   associatedtype Element
+  /// What a field of the type holds for elements that were made already.
+  static func made(of elements: [Element]) -> Any
 }
 extension ArrayType {
   package static var elementType: Any.Type { Element.self }
 }
-extension Array: ArrayType {}
+extension Array: ArrayType {
+  package static func made(of elements: [Element]) -> Any { elements }
+}

@@ -202,5 +202,5 @@ package protocol SetType { static var elementType: Any.Type { get } }
 extension Set: SetType { package static var elementType: Any.Type { Element.self } }
 
 /// Tells dictionaries apart at run time.
-private protocol DictionaryType { static var keyType: Any.Type { get } }
-extension Dictionary: DictionaryType { fileprivate static var keyType: Any.Type { Key.self } }
+package protocol DictionaryType { static var keyType: Any.Type { get } }
+extension Dictionary: DictionaryType { package static var keyType: Any.Type { Key.self } }

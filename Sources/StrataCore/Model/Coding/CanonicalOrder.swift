@@ -27,6 +27,21 @@ package enum CanonicalOrder {
     }
   }
 
+  /// Makes sure that no two elements of what keeps an order of its own are archived alike, unless their type tells that already.
+  ///
+  /// - Complexity: as sorting them; constant for texts and integers.
+  package static func checkDifferent<T, Key: Archivable & Equatable>(
+    _ elements: some Collection<T>, _ what: String, in writer: borrowing ArchiveWriter, by key: (T) -> Key
+  ) throws {
+    guard Key.self != String.self, !(Key.self is any FixedWidthInteger.Type), !writer.includesExcluded,
+      !(Key.rootSchema?.holdsObjects ?? false)
+    else { return }
+    let items = try encoded(elements, objects: writer.objects, inPlace: writer.objectsInPlace) {
+      try key($1).write(to: &$0)
+    }
+    try checkDifferent(items, what, by: key)
+  }
+
   /// The elements in their order, each with the bytes that decide it.
   ///
   /// - Parameter inPlace: the objects that are being written in place.

@@ -130,25 +130,37 @@ extension Set: Archivable where Element: Archivable {
   }
 
   public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Set<Element> {
+    var set = Set<Element>()
+    if case .set(let elements) = value { set.reserveCapacity(elements.count) }
+    try forEachMember(of: value, takesArrays: context.source == .json || context.takesPlainObjects, in: context) {
+      set.insert($0).inserted
+    }
+    return set
+  }
+
+  /// Makes the elements of a set, of whatever kind, in the order in which they are here.
+  ///
+  /// - Parameters:
+  ///   - takesArrays: whether an array is a set as well, in which an element may be there twice.
+  ///   - add: adds an element; false where it was there.
+  /// - Throws: ``ArchiveError`` with the code `typeMismatch` for what is no set, `damaged` for a duplicate element, and what elements throw.
+  package static func forEachMember(
+    of value: ArchiveValue, takesArrays: Bool, in context: DecodingContext, _ add: (Element) -> Bool
+  ) throws {
     let values: [ArchiveValue]
-    let takesArrays = context.source == .json || context.takesPlainObjects
     switch value {
     case .set(let elements): values = elements
     case .array(let elements) where takesArrays: values = elements
     default: throw ArchiveError.mismatch(expected: "a set", found: value.kind)
     }
-    var set = Set<Element>(minimumCapacity: values.count)
     var load = HashLoad<Element>(context.budget)
     for (index, value) in values.enumerated() {
       do {
         let element = try Element.make(from: value, in: context)
         try load.add(element, value)
-        guard set.insert(element).inserted || takesArrays else {
-          throw ArchiveError(.damaged, "a duplicate element of a set")
-        }
+        guard add(element) || takesArrays else { throw ArchiveError(.damaged, "a duplicate element of a set") }
       } catch { throw ArchiveError.at(.index(index), error) }
     }
-    return set
   }
 
   public static func collectSchemas(into catalog: inout SchemaCatalog) { Element.collectSchemas(into: &catalog) }
@@ -178,13 +190,29 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
 
   public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> [Key: Value] {
     var result: [Key: Value] = [:]
+    try forEachPair(of: value, takesPairs: context.source == .json, in: context) {
+      result.updateValue($1, forKey: $0) == nil
+    }
+    return result
+  }
+
+  /// Makes the keys and values of a dictionary, of whatever kind, in the order in which they are here.
+  ///
+  /// - Parameters:
+  ///   - takesPairs: whether an array of pairs is a dictionary as well. JSON has no keys but strings, so others stand in pairs.
+  ///   - add: adds a pair; false where the key was there.
+  /// - Throws: ``ArchiveError`` with the code `typeMismatch` for what is no dictionary, `damaged` or `invalidJSON` for a duplicate key, and
+  ///   what keys and values throw.
+  package static func forEachPair(
+    of value: ArchiveValue, takesPairs: Bool, in context: DecodingContext, _ add: (Key, Value) -> Bool
+  ) throws {
     var failures: [ArchiveError] = []
     var load = HashLoad<Key>(context.budget)
-    func add(_ key: ArchiveValue, _ value: ArchiveValue) throws {
+    func make(_ key: ArchiveValue, _ value: ArchiveValue) throws {
       do {
         let made = (value: try Value.make(from: value, in: context), key: try makeKey(key, context))
         try load.add(made.key, key)
-        guard result.updateValue(made.value, forKey: made.key) == nil else {
+        guard add(made.key, made.value) else {
           throw context.source == .json
             ? ArchiveError(.invalidJSON, "a duplicate key; each may be there once")
             : ArchiveError(.damaged, "a duplicate key")
@@ -196,24 +224,22 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
       }
     }
     switch value {
-    case .object(let object): for entry in object.entries { try add(.string(entry.key), entry.value) }
-    case .map(let entries): for entry in entries { try add(entry.key, entry.value) }
-    // JSON has no keys but strings, so others stand in pairs.
-    case .array(let pairs) where context.source == .json:
+    case .object(let object): for entry in object.entries { try make(.string(entry.key), entry.value) }
+    case .map(let entries): for entry in entries { try make(entry.key, entry.value) }
+    case .array(let pairs) where takesPairs:
       for (index, pair) in pairs.enumerated() {
         guard case .array(let pair) = pair, pair.count == 2 else {
           throw ArchiveError(.typeMismatch, "found no pair of a key and a value in a dictionary", path: [.index(index)])
         }
-        try add(pair[0], pair[1])
+        try make(pair[0], pair[1])
       }
     default: throw ArchiveError.mismatch(expected: "a dictionary", found: value.kind)
     }
     if let error = ArchiveError.combined(failures) { throw error }
-    return result
   }
 
   /// JSON writes every key as a string, integers among them: what cannot be made of the text is made of its number.
-  static func makeKey(_ key: ArchiveValue, _ context: DecodingContext) throws -> Key {
+  package static func makeKey(_ key: ArchiveValue, _ context: DecodingContext) throws -> Key {
     guard context.source == .json, !(Key.self is String.Type), case .string(let text) = key,
       let number = ArchiveValue(integerText: text)
     else { return try Key.make(from: key, in: context) }

@@ -1,0 +1,70 @@
+#if Collections
+  public import OrderedCollections
+  public import StrataCore
+
+  /// An ordered dictionary is archived in its order: as an object where its keys are texts, and otherwise as an array of pairs, since
+  /// only objects keep their order (Docs/Format.md, section 8).
+  ///
+  /// It opens what was archived as a dictionary, in the order that archives give those; a dictionary opens what was archived of one with
+  /// texts for keys. In JSON it is an object, or an array of pairs. A merge goes key by key where keys are texts: what is here keeps
+  /// its order, and what is new comes after it in the order of the server. With other keys it is one value.
+  extension OrderedDictionary: Archivable where Key: Archivable, Value: Archivable {
+    /// - Throws: ``ArchiveError`` with the code `notEncodable` where two keys are archived alike, and what keys and values throw.
+    public func write(to writer: inout ArchiveWriter) throws {
+      try writer.enter()
+      try CanonicalOrder.checkDifferent(elements, "keys of an ordered dictionary", in: writer) { $0.key }
+      if Self.isKeyed { writer.beginMap(count: count) } else { writer.beginArray(count: count) }
+      for (key, value) in self {
+        if !Self.isKeyed {
+          try writer.enter()
+          writer.beginArray(count: 2)
+        }
+        try key.write(to: &writer)
+        // Keys are data, but without them nobody finds the place.
+        do { try value.write(to: &writer) } catch { throw ArchiveError.at(.key(key as? String ?? "(key)"), error) }
+        if !Self.isKeyed { writer.leave() }
+      }
+      writer.leave()
+    }
+
+    public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Self {
+      var result = Self()
+      try [Key: Value].forEachPair(of: value, takesPairs: context.source == .json || !isKeyed, in: context) {
+        result.updateValue($1, forKey: $0) == nil
+      }
+      return result
+    }
+
+    public static func collectSchemas(into catalog: inout SchemaCatalog) {
+      [Key: Value].collectSchemas(into: &catalog)
+    }
+    public static var archiveTypeName: String { [Key: Value].archiveTypeName }
+    public static var rootSchema: ModelSchema? { Value.rootSchema }
+    public var archivedCount: Int { count }
+  }
+
+  extension OrderedDictionary: DictionaryType {
+    package static var keyType: Any.Type { Key.self }
+  }
+
+  extension OrderedDictionary: PartialDictionary where Key: Archivable, Value: Archivable {
+    /// Whether the keys are archived as texts, as strings and enums of strings are.
+    package static var isKeyed: Bool { TextKey.isText(Key.self) }
+    package static var partType: any Archivable.Type { Value.self }
+
+    package static func partKey(_ key: ArchiveValue, in context: DecodingContext) throws -> ArchiveValue {
+      try [Key: Value].partKey(key, in: context)
+    }
+  }
+
+  /// Tells keys that are archived as texts from others.
+  private enum TextKey {
+    static func isText(_ type: Any.Type) -> Bool {
+      if type == String.self { return true }
+      guard let type = type as? any (RawRepresentable & Archivable).Type else { return false }
+      return isRawText(type)
+    }
+
+    private static func isRawText<T: RawRepresentable>(_ type: T.Type) -> Bool { T.RawValue.self == String.self }
+  }
+#endif

@@ -1,0 +1,31 @@
+#if Collections
+  public import OrderedCollections
+  public import StrataCore
+
+  /// An ordered set is archived as the array of its elements, in JSON as well, and opens what was archived as an array or as a set. An
+  /// array that has an element twice is damage in an archive; in JSON and merges the first one counts. A merge is that of an array.
+  extension OrderedSet: Archivable where Element: Archivable {
+    /// - Throws: ``ArchiveError`` with the code `notEncodable` where two elements are archived alike, and what elements throw.
+    public func write(to writer: inout ArchiveWriter) throws {
+      try CanonicalOrder.checkDifferent(elements, "elements of an ordered set", in: writer) { $0 }
+      try elements.write(to: &writer)
+    }
+
+    public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Self {
+      var result = Self()
+      let isArchive = context.source == .archive
+      let members: ArchiveValue = if isArchive, case .array(let elements) = value { .set(elements) } else { value }
+      try Set<Element>.forEachMember(of: members, takesArrays: !isArchive, in: context) { result.append($0).inserted }
+      return result
+    }
+
+    public static func collectSchemas(into catalog: inout SchemaCatalog) { Element.collectSchemas(into: &catalog) }
+    public static var archiveTypeName: String { [Element].archiveTypeName }
+    public static var rootSchema: ModelSchema? { Element.rootSchema }
+    public var archivedCount: Int { count }
+  }
+
+  extension OrderedSet: ArrayType {
+    package static func made(of elements: [Element]) -> Any { OrderedSet(elements) }
+  }
+#endif

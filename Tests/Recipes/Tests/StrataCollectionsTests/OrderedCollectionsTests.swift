@@ -1,0 +1,141 @@
+import Foundation
+import OrderedCollections
+import Strata
+import StrataCollections
+import Testing
+
+@Suite("Ordered collections as properties")
+struct OrderedCollectionsTests {
+  private static let seeds: [UInt64] = [1, 2, 3, 4, 5, 6, 7, 8, UInt64.random(in: 100...UInt64(UInt32.max))]
+
+  @Test("All ways round give an equal model, orders included, and equal bytes", arguments: seeds)
+  func roundTrips(seed: UInt64) throws {
+    var generator = SeededGenerator(seed: seed)
+    for _ in 0..<50 {
+      let menu = Menu.random(using: &generator)
+      let archive = try ArchiveEncoder().encode(menu)
+      let opened = try ArchiveDecoder().decode(Menu.self, from: archive)
+      #expect(opened == menu, "seed \(seed)")
+      #expect(try ArchiveEncoder().encode(opened) == archive, "seed \(seed)")
+      #expect(try Menu(fromJSON: menu.jsonData()) == menu, "seed \(seed)")
+      #expect(try Menu(fromJSON: JSONReader().read(menu.jsonData())) == menu, "seed \(seed)")
+      #expect(try menu.copy() == menu, "seed \(seed)")
+      #expect(try Menu(dictionary: menu.dictionaryValue) == menu, "seed \(seed)")
+      #expect(try ArchiveUpgrader(Menu.self).upgrade(archive) == archive, "seed \(seed)")
+      // What a tool reads without the types, and writes again.
+      let value = try ArchiveDecoder().decodeValue(from: archive)
+      #expect(try ArchiveDecoder().decode(Menu.self, from: ArchiveEncoder().encode(value)) == menu, "seed \(seed)")
+      var merged = Menu()
+      try merged.mergeValues(from: menu)
+      #expect(merged == menu, "seed \(seed)")
+    }
+  }
+
+  @Test("The bytes are those of objects, pairs and arrays in their order")
+  func bytes() throws {
+    let menu = Menu(
+      prices: ["b": 1, "a": 2], byDay: [:], byNumber: [2: "x", 1: "y"], tags: ["z", "a"], dishes: [], optional: nil,
+      nested: [])
+    let body = try ArchiveEncoder().encodeBody([menu.prices])
+    #expect([UInt8](body).suffix(7) == [0xA2, 0x61, 0x62, 0x01, 0x61, 0x61, 0x02])
+    let pairs = try ArchiveEncoder().encodeBody([menu.byNumber])
+    #expect([UInt8](pairs).suffix(9) == [0x82, 0x82, 0x02, 0x61, 0x78, 0x82, 0x01, 0x61, 0x79])
+    let tags = try ArchiveEncoder().encodeBody([menu.tags])
+    #expect([UInt8](tags).suffix(5) == [0x82, 0x61, 0x7A, 0x61, 0x61])
+  }
+
+  @Test("What was archived of the standard library's collections opens, and texts as keys go back")
+  func upgrade() throws {
+    let dish = Dish(id: 1)
+    let old = OldMenu(
+      prices: ["b": 1, "a": 2], byDay: [.tuesday: dish], byNumber: [3: "c", 1: "a"], tags: ["y", "x"], dishes: [dish])
+    let menu = try ArchiveDecoder().decode(Menu.self, from: ArchiveEncoder().encode(old))
+    #expect(Dictionary(uniqueKeysWithValues: menu.prices.map { ($0, $1) }) == old.prices)
+    #expect(menu.byDay == [.tuesday: dish] && menu.byNumber == [1: "a", 3: "c"])
+    #expect(Set(menu.tags) == old.tags && menu.dishes == [dish])
+    let again = try ArchiveEncoder().encode([menu.prices])
+    #expect(try ArchiveDecoder().decode([[String: Int]].self, from: again) == [old.prices])
+  }
+
+  @Test("JSON keeps the order of an object, takes numbers as keys, and refuses a duplicate key")
+  func json() throws {
+    let text = #"{"prices":{"b":1,"a":2},"byNumber":{"2":"x","1":"y"},"tags":["z","a","z"]}"#
+    let menu = try Menu(fromJSON: Data(text.utf8))
+    #expect(menu.prices == ["b": 1, "a": 2] && menu.byNumber == [2: "x", 1: "y"] && menu.tags == ["z", "a"])
+    let written = try String(decoding: menu.jsonData(), as: UTF8.self)
+    #expect(written.contains(#""prices":{"b":1,"a":2}"#) && written.contains(#""byNumber":[[2,"x"],[1,"y"]]"#))
+    let error = #expect(throws: ArchiveError.self) { try Menu(fromJSON: Data(#"{"prices":{"b":1,"b":2}}"#.utf8)) }
+    #expect(error?.code == .invalidJSON)
+  }
+
+  @Test(
+    "An archive that says a key or an element twice, or something else, is an error",
+    arguments: [
+      ("byNumber", [[1, "a"], [1, "b"]]), ("byNumber", [[1, "a"], [2]]), ("byNumber", [1]), ("prices", [["a", 1]]),
+      ("prices", 7), ("tags", ["a", "a"]), ("tags", ["a": 1]), ("tags", [1]), ("byDay", ["sunday": .null]),
+    ] as [(String, ArchiveValue)])
+  func hostile(key: String, value: ArchiveValue) throws {
+    let record = ModelRecord(typeName: "Menu", modelVersion: 2, fields: [(key, value)])
+    let error = #expect(throws: ArchiveError.self) {
+      try ArchiveDecoder().decode(Menu.self, from: ArchiveEncoder().encode(record))
+    }
+    #expect(error?.codingPath.first == .key(key))
+  }
+
+  /// A merge with a base, of plain pairs: key by key what one side changed, and what is here on both sides changed. The order is that
+  /// of what is here, then that of the server.
+  private static func merged(
+    _ base: [(String, Int)], _ local: [(String, Int)], _ server: [(String, Int)]
+  ) -> [(String, Int)] {
+    func value(_ pairs: [(String, Int)], _ key: String) -> Int? { pairs.first { $0.0 == key }?.1 }
+    var keys = local.map(\.0)
+    for (key, _) in server where !keys.contains(key) { keys.append(key) }
+    return keys.compactMap { key in
+      let (old, own, other) = (value(base, key), value(local, key), value(server, key))
+      return (own == old ? other : own).map { (key, $0) }
+    }
+  }
+
+  @Test("A merge with a base goes key by key, in the order that is here", arguments: seeds)
+  func merges(seed: UInt64) throws {
+    var generator = SeededGenerator(seed: seed)
+    func pairs() -> [(String, Int)] {
+      ["a", "b", "c", "d"].shuffled(using: &generator).prefix(Int.random(in: 0...4, using: &generator))
+        .map { ($0, Int.random(in: 0...1, using: &generator)) }
+    }
+    for _ in 0..<500 {
+      let (base, local, server) = (pairs(), pairs(), pairs())
+      func menu(_ pairs: [(String, Int)]) -> Menu { Menu(prices: OrderedDictionary(uniqueKeysWithValues: pairs)) }
+      var mine = menu(local)
+      try mine.merge(.model(menu(server)), base: menu(base))
+      let expected = Self.merged(base, local, server)
+      #expect(mine == menu(expected), "seed \(seed): \(base) \(local) \(server)")
+    }
+  }
+
+  @Test("Models that are values are merged inside, and a document changes what it says alone")
+  func inside() throws {
+    var menu = Menu(byDay: [
+      .monday: Dish(id: 1, name: "Soup", price: 4), .tuesday: Dish(id: 2, name: "Fish", price: 9),
+    ])
+    try menu.mergeValues(
+      fromJSON: Data(#"{"byDay": {"wednesday": {"id": 3, "name": "Pie"}, "tuesday": {"price": 8}}}"#.utf8))
+    #expect(menu.byDay.keys == [.monday, .tuesday, .wednesday])
+    #expect(menu.byDay[.tuesday] == Dish(id: 2, name: "Fish", price: 8))
+    #expect(menu.byDay[.wednesday] == Dish(id: 3, name: "Pie"))
+  }
+
+  @Test("Fields that skip leave invalid elements out of an ordered set, and a schema names what policies fit")
+  func skipping() throws {
+    let read = try Tagged(fromJSON: Data(#"{"tags": ["b", 1, "a", null, "b"]}"#.utf8))
+    #expect(read.tags == ["b", "a"])
+    var tagged = Tagged(tags: ["b", "a"])
+    try tagged.merge(.model(Tagged(tags: ["c", "a"])), base: Tagged(tags: ["a"]))
+    #expect(Set(tagged.tags) == ["a", "b", "c"])
+  }
+}
+
+@Model(version: 1)
+private struct Tagged: Equatable {
+  @Field(merge: .addWins, json: .path("tags").skippingInvalid) var tags: OrderedSet<String> = []
+}
