@@ -210,7 +210,7 @@ if isRemote {
 }
 // The command line tool, the store and their tests without the macro, for a quick build.
 if Context.environment["STRATA_TOOL"] != nil {
-  package.products.removeAll { $0.name == "Strata" }
+  package.products.removeAll { ["Strata", "StrataCollections"].contains($0.name) }
   package.dependencies = [argumentParser, grdb, flyingFox, swiftLog]
   package.targets.removeAll {
     ![

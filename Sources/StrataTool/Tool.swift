@@ -61,7 +61,7 @@ package enum Tool {
   /// Prints help where that was asked for, or else what is wrong with the arguments.
   private static func stop(_ error: any Error, _ console: Console) -> Int32 {
     guard StrataCommand.exitCode(for: error) != .success else {
-      do { try console.line(StrataCommand.fullMessage(for: error)) } catch is BrokenPipe {
+      do { try console.line(UsageLine.shortened(in: StrataCommand.fullMessage(for: error))) } catch is BrokenPipe {
         return brokenPipe
       } catch {
         console.errorLine(ToolError.message(of: error))

@@ -193,6 +193,6 @@ struct MergeCommand: ToolCommand {
     }
     let isOpen = conflicts == nil && !report.conflicts.isEmpty
     return counts.joined(separator: ", ")
-      + (isOpen ? "; the local values stand there (--policy or --conflicts decides)" : "")
+      + (isOpen ? ": the local values stand (--policy, --conflicts)" : "")
   }
 }

@@ -71,8 +71,8 @@ enum TourPlan {
     let changed = Set(report.changedKeys)
     let same = report.mergedKeys.filter { !changed.contains($0) }
     let absent = Issue.schema.fields.map(\.key).filter { !report.mergedKeys.contains($0) }
-    lines.append("the same as before: " + list(same))
-    lines.append("not in the response, untouched: " + list(absent))
+    lines += list("the same as before", same, width - 3)
+    lines += list("not in the response, untouched", absent, width - 3)
     lines.append("in the response, but not in the model: " + response.unreadKeys.count.counted("key"))
     return TourStage(
       title: "\(response.path) is merged in (\(response.size.counted("byte")) of JSON)", lines: lines,
@@ -84,8 +84,16 @@ enum TourPlan {
     try ArchiveDecoder().decode(Issue.self, from: archive) == issue
   }
 
-  private static func list(_ keys: [String]) -> String {
-    keys.isEmpty ? "none" : keys.joined(separator: ", ")
+  /// Keys in lines that are not wider than the terminal.
+  private static func list(_ title: String, _ keys: [String], _ width: Int) -> [String] {
+    var lines = ["\(title): \(keys.first ?? "none")"]
+    for key in keys.dropFirst() {
+      lines[lines.count - 1] += ","
+      let line = lines[lines.count - 1] + " " + key
+      // Another comma may come behind it.
+      if line.count < width { lines[lines.count - 1] = line } else { lines.append("  " + key) }
+    }
+    return lines
   }
 
   /// A value in a few words; records by what names them.
