@@ -38,6 +38,8 @@ public struct MigrationPlan: Sendable {
   public init(_ steps: MigrationStep...) { self.init(steps) }
 
   /// A chain of these steps, in whatever order.
+  // Disfavoured, so that the compiler tells a mistake within a step of the other one, and not that a list is no step.
+  @_disfavoredOverload
   public init(_ steps: [MigrationStep]) { self.steps = steps.sorted { $0.fromVersion < $1.fromVersion } }
 
   /// The steps of one class of a hierarchy.

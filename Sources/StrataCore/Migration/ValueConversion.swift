@@ -10,6 +10,9 @@ public enum ValueConversion: Sendable, Hashable, CustomStringConvertible {
   /// Integers, decimals and text as a double, where no digit is lost: `0.1` is the double that prints as 0.1, and
   /// 9007199254740993, 1e999 and 3.14159265358979323846 fail.
   case toDouble
+  /// Integers, floating-point numbers and text as a decimal with all their digits, at most 38 of them; a floating-point number by the
+  /// digits that it prints with.
+  case toDecimal
   /// 0, 1 and the text `true` and `false` as a boolean.
   case toBool
   /// Text with date, time and zone (`date-time` of RFC 3339), a calendar date (its `full-date`), which is midnight in UTC, or seconds
@@ -29,6 +32,7 @@ public enum ValueConversion: Sendable, Hashable, CustomStringConvertible {
     case .toString: "to a string"
     case .toInteger: "to an integer"
     case .toDouble: "to a floating-point number"
+    case .toDecimal: "to a decimal"
     case .toBool: "to a boolean"
     case .toDate: "to a date"
     case .toURL: "to a URL"
@@ -51,6 +55,7 @@ public enum ValueConversion: Sendable, Hashable, CustomStringConvertible {
         + "of a second"
     case .toInteger: "an integer is text of digits or a number without a fraction, of up to 128 bits, or a boolean"
     case .toDouble: "a floating-point number is a number, or text of one, that a double holds with all its digits"
+    case .toDecimal: "a decimal is a number, or text of one, that has at most 38 digits"
     case .toBool: "a boolean is 0, 1, or the text true or false"
     case .toDate: "a date is text such as 2019-03-04T12:30:00Z or 2019-03-04, or seconds since 1970"
     case .toURL: "a URL is text that is one, with its special characters escaped"
@@ -68,6 +73,8 @@ public enum ValueConversion: Sendable, Hashable, CustomStringConvertible {
     case (.toInteger, .string(let text)): ExactNumber(spelledAs: text)?.integer
     case (.toInteger, _): value.wholeNumber
     case (.toDouble, _): Double(withoutLossOf: value).map { .double($0) }
+    case (.toDecimal, .string(let text)): ExactNumber(spelledAs: text)?.decimal.map { .decimal($0) }
+    case (.toDecimal, _): ExactNumber(value)?.decimal.map { .decimal($0) }
     case (.toBool, _): value.truth.map { .bool($0) }
     case (.toDate, .string(let text)): (ISO8601.date(from: text) ?? ISO8601.midnight(ofDay: text)).map { .date($0) }
     case (.toDate, _): Double(withoutLossOf: value).flatMap(Self.date).map { .date($0) }

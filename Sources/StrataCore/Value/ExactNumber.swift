@@ -62,6 +62,17 @@ struct ExactNumber: Comparable {
     return ArchiveValue(WideInteger(isNegative: kind == .negative, magnitude: magnitude))
   }
 
+  /// The number as a decimal; `nil` where that has not all of its digits.
+  var decimal: Decimal? {
+    guard kind != .zero else { return 0 }
+    guard kind == .positive || kind == .negative, digits.count <= 39, power <= Power(200), power >= Power(-200) else {
+      return nil
+    }
+    let text = String(decoding: digits, as: UTF8.self) + "e\(power.clamped - digits.count)"
+    guard let decimal = Decimal(string: kind == .negative ? "-" + text : text), !decimal.isNaN else { return nil }
+    return ExactNumber(.decimal(decimal)) == self ? decimal : nil
+  }
+
   /// The number of a text that is one.
   private init(text: String) {
     var rest = text.utf8[...]

@@ -41,6 +41,7 @@ struct ConversionMessageTests {
         .toInteger, "no", "an integer is text of digits or a number without a fraction, of up to 128 bits, or a boolean"
       ),
       (.toDouble, "no", "a floating-point number is a number, or text of one, that a double holds with all its digits"),
+      (.toDecimal, "no", "a decimal is a number, or text of one, that has at most 38 digits"),
       (.toBool, "no", "a boolean is 0, 1, or the text true or false"),
       (.toURL, "a b%", "a URL is text that is one, with its special characters escaped"),
       (.toUUID, "no", "a UUID is text such as E621E1F8-C36C-495A-93FC-0C247A3E6E5F"),

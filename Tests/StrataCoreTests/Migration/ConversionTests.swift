@@ -39,6 +39,15 @@ struct ConversionTests {
       (.date(Date(timeIntervalSince1970: 0.25)), .toString, "1970-01-01T00:00:00.25Z"), ("true", .toBool, true),
       (0, .toBool, false),
       (.decimal(2), .toDate, .date(Date(timeIntervalSince1970: 2))),
+      ("99.10", .toDecimal, .decimal(Decimal(string: "99.1") ?? 0)), (.double(0.1), .toDecimal, .decimal(decimal)),
+      (.int(-7), .toDecimal, .decimal(-7)), (wide, .toDecimal, .decimal(Decimal(string: "-18446744073709551616") ?? 0)),
+      ("-1.50e3", .toDecimal, .decimal(-1500)), ("0.00", .toDecimal, .decimal(0)),
+      (.decimal(decimal), .toDecimal, .decimal(decimal)),
+      (
+        "-99999999999999999999999999999999999999e10", .toDecimal,
+        .decimal(Decimal(string: "-99999999999999999999999999999999999999e10") ?? 0)
+      ),
+      (number("1e-120"), .toDecimal, .decimal(Decimal(string: "1e-120") ?? 0)),
       ("1970-01-01T00:00:00Z", .toDate, .date(Date(timeIntervalSince1970: 0))),
     ] as [(ArchiveValue, ValueConversion, ArchiveValue)])
   func kept(value: ArchiveValue, conversion: ValueConversion, expected: ArchiveValue) throws {
@@ -52,6 +61,11 @@ struct ConversionTests {
   @Test(
     "Refused",
     arguments: [
+      ("1234567890123456789012345678901234567891", .toDecimal), ("1e999", .toDecimal), ("1e-999", .toDecimal),
+      ("", .toDecimal),
+      ("1e99999999999999999999", .toDecimal), ("12 EUR", .toDecimal), ("1,5", .toDecimal), ("nan", .toDecimal),
+      (.bool(true), .toDecimal),
+      (.decimal(.nan), .toDecimal), (.double(.infinity), .toDecimal), (.double(1e300), .toDecimal),
       ("9007199254740993", .toDouble), ("1e999", .toDouble), ("-1e999", .toDouble), ("1e-400", .toDouble),
       ("inf", .toDouble),
       ("nan", .toDouble), ("0x1p3", .toDouble), ("3.14159265358979323846", .toDouble),
