@@ -70,8 +70,10 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
     let file = try WriterLock.take(url, waiting: waiting) { try OpenFile(appending: $0) }
     let first = try MemberReader.stamp(of: file)
     guard first.kind != .single, first.typeName == Self.stamp(0).typeName else {
+      let found = first.kind == .single ? "an archive of one value" : "a stream of \(first.typeName)"
       throw ArchiveError(
-        .typeMismatch, "the file is no stream of \(Element.archiveTypeName)", typeName: first.typeName)
+        .typeMismatch, "the file is \(found), and no stream of \(Element.archiveTypeName) to append to",
+        typeName: first.typeName)
     }
     var size = try file.status().size
     var end = try MemberReader.endStamp(of: file, at: size)

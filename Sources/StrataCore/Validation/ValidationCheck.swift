@@ -27,7 +27,7 @@ extension ValidationCheck where Value: Collection & SendableMetatype {
   public static func count(_ range: some RangeExpression<Int> & Sendable) -> Self {
     Self { value in
       if !range.contains(value.count) {
-        throw InvalidValue("has not \(describe(range)) elements", code: .count)
+        throw InvalidValue(describe(range, of: "elements"), code: .count)
       }
     }
   }
@@ -39,7 +39,7 @@ extension ValidationCheck where Value: StringProtocol & SendableMetatype {
   public static func length(_ range: some RangeExpression<Int> & Sendable) -> Self {
     Self { value in
       if !range.contains(value.count) {
-        throw InvalidValue("is not \(describe(range)) characters long", code: .length)
+        throw InvalidValue(describe(range, of: "characters"), code: .length)
       }
     }
   }
@@ -77,6 +77,17 @@ private final class Pattern<Output>: Sendable {
 /// A range as it is written in code.
 @usableFromInline
 func describe(_ range: some RangeExpression) -> String { (range as? any OneSidedRange)?.spelling ?? "\(range)" }
+
+/// What is wrong with a number of things that is outside of a range.
+@usableFromInline
+func describe(_ range: some RangeExpression<Int>, of things: String) -> String {
+  switch range {
+  case let range as PartialRangeThrough<Int>: "has more than \(range.upperBound) \(things)"
+  case let range as PartialRangeUpTo<Int>: "has not fewer than \(range.upperBound) \(things)"
+  case let range as PartialRangeFrom<Int>: "has fewer than \(range.lowerBound) \(things)"
+  default: "has not \(describe(range)) \(things)"
+  }
+}
 
 /// A range with one bound, whose own description is that of its storage.
 private protocol OneSidedRange {

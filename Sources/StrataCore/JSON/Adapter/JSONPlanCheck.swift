@@ -19,10 +19,13 @@ enum JSONPlanCheck {
     }
     let nodes = JSONPathTree.nodes(written.enumerated().map { ($0, $1.path.steps[...]) })
     for (number, other) in JSONPathTree.conflicts(in: nodes).sorted(by: { $0.number < $1.number }) {
+      let (one, two) = (written[number], written[other])
       add(
-        written[number].key,
-        "the path \(written[number].path) is in the way of \(written[other].key), which is also written; "
-          + "make one of the two readOnly")
+        one.key,
+        (one.path == two.path
+          ? "the path \(one.path) is that of \(two.key), which is written there"
+          : "the path \(one.path) is in the way of \(two.key), which is written at \(two.path)")
+          + "; give it another path, or make one of the two readOnly")
     }
     for (number, path) in JSONPathTree.gaps(in: nodes).sorted(by: { $0.path.description < $1.path.description }) {
       add(written[number].key, "the array at \(path) is written with a gap; map every index from 0")
