@@ -31,17 +31,18 @@ let serverProducts: [Target.Dependency] = [
   .product(name: "FlyingSocks", package: "FlyingFox", condition: tool),
 ]
 
-// Of the trait Collections.
-let swiftCollections = Package.Dependency.package(
-  url: "https://github.com/apple/swift-collections", "1.1.0"..<"2.0.0")
-// Of the trait Logging.
-let swiftLog = Package.Dependency.package(url: "https://github.com/apple/swift-log", from: "1.6.0")
-let argumentParser = Package.Dependency.package(
-  url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")
-// Of StrataStore and StrataRemote.
-let grdb = Package.Dependency.package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0")
-// The small server of the tool, and of the tests of StrataRemote.
-let flyingFox = Package.Dependency.package(url: "https://github.com/swhitty/FlyingFox", from: "0.27.1")
+// The packages by their names, so that a part of the manifest can keep those that it needs.
+let packages: KeyValuePairs<String, Package.Dependency> = [
+  // Only the macro needs it: nothing that depends on StrataCore alone compiles it. Built and tested with 602.0.0 and 603.0.1; each version
+  // of swift-syntax has a major number of its own, and other macro packages must find one that suits them as well.
+  "swift-syntax": .package(url: "https://github.com/swiftlang/swift-syntax", "602.0.0"..<"605.0.0"),
+  "swift-argument-parser": .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+  "GRDB.swift": .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+  // The small server of the tool, and of the tests of StrataRemote.
+  "FlyingFox": .package(url: "https://github.com/swhitty/FlyingFox", from: "0.27.1"),
+  "swift-log": .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
+  "swift-collections": .package(url: "https://github.com/apple/swift-collections", "1.1.0"..<"2.0.0"),
+]
 
 let package = Package(
   name: "Strata",
@@ -71,16 +72,7 @@ let package = Package(
     .trait(name: "Signposts", description: "Makes intervals of the same for Instruments, on Apple's platforms."),
     .trait(name: "Tool", description: "The command line tool, with all that it needs.", enabledTraits: ["Store"]),
   ],
-  dependencies: [
-    // Of the macro alone: nothing that stands on StrataCore compiles it. Built and tested with 602.0.0 and 603.0.1; every version of
-    // swift-syntax has a major number of its own, and other macro packages must find one that suits them as well.
-    .package(url: "https://github.com/swiftlang/swift-syntax", "602.0.0"..<"605.0.0"),
-    argumentParser,
-    grdb,
-    flyingFox,
-    swiftLog,
-    swiftCollections,
-  ],
+  dependencies: packages.map(\.value),
   targets: [
     // Without pkgConfig, which would add paths of the machine to builds for simulators; the module map links the library.
     .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
@@ -115,11 +107,20 @@ let package = Package(
     .target(
       name: "Strata", dependencies: ["StrataCore", "StrataLegacy", .target(name: "StrataMacros", condition: macros)],
       swiftSettings: features),
-    // What the tests of several modules share.
+    // Models, generators and helpers that the tests of several modules share.
     .target(
-      name: "StrataTestSupport", dependencies: ["StrataCore"], path: "Tests/StrataTestSupport", swiftSettings: features),
+      name: "StrataTestSupport", dependencies: ["StrataCore", "StrataLegacy", "SanitizedMutex"],
+      path: "Tests/StrataTestSupport", swiftSettings: features),
+    // Empty unless the thread sanitizer is on.
+    .target(name: "SanitizedMutex", path: "Tests/SanitizedMutex"),
     .testTarget(
-      name: "StrataCoreTests", dependencies: ["StrataCore", "StrataLegacy", "StrataTestSupport"],
+      name: "StrataCoreTests", dependencies: ["Strata", "StrataCore", "StrataTestSupport"], swiftSettings: features),
+    .testTarget(
+      name: "StrataLegacyTests", dependencies: ["Strata", "StrataCore", "StrataLegacy", "StrataTestSupport"],
+      swiftSettings: features),
+    // Simulations, fuzz trials, processes and concurrency of StrataCore, without the macro.
+    .testTarget(
+      name: "StrataStressTests", dependencies: ["StrataCore", "StrataLegacy", "StrataTestSupport"],
       swiftSettings: features),
     .testTarget(
       name: "StrataStoreTests",
@@ -169,61 +170,23 @@ let package = Package(
   ]
 )
 
-// Without the macro, whose own dependency takes minutes to build a second time: the core, the store, refreshing and their
-// tests for the thread sanitizer (see `.ci/run`), and the core alone for the simulation of merges (see
-// `Tests/merge-simulation.sh`).
-let isSanitized = Context.environment["STRATA_THREAD_SANITIZER"] != nil
-let isStore = Context.environment["STRATA_STORE"] != nil
-if isSanitized {
-  package.products = []
-  package.dependencies = [grdb, flyingFox, swiftLog]
-  package.targets.removeAll {
-    ![
-      "CZlib", "StrataCore", "StrataLegacy", "StrataStore", "StrataRemote", "StrataTestSupport",
-      "StrataCoreTests", "StrataStoreTests", "StrataRemoteTests",
-    ].contains($0.name)
+// STRATA_TARGETS="StrataStressTests strata-cli" keeps these targets and what they depend on. Neither needs the macro, so a sanitizer, a
+// release build or a quick build of their tests does not compile swift-syntax once more.
+if let names = Context.environment["STRATA_TARGETS"] {
+  var pending = names.split(separator: " ").map(String.init)
+  var keptTargets = Set<String>()
+  var keptPackages = Set<String>()
+  while let name = pending.popLast() {
+    guard keptTargets.insert(name).inserted else { continue }
+    for dependency in package.targets.first(where: { $0.name == name })?.dependencies ?? [] {
+      switch dependency {
+      case .targetItem(let name, _), .byNameItem(let name, _): pending.append(name)
+      case .productItem(_, let package, _, _): keptPackages.insert(package ?? "")
+      @unknown default: break
+      }
+    }
   }
-}
-if Context.environment["STRATA_CORE"] != nil {
-  package.products = []
-  package.dependencies = [swiftLog]
-  package.targets.removeAll {
-    !["CZlib", "StrataCore", "StrataLegacy", "StrataTestSupport", "StrataCoreTests"].contains($0.name)
-  }
-}
-// The store and its tests without the macro, for a quick build.
-if isStore {
-  package.products = []
-  package.dependencies = [grdb, swiftLog]
-  package.targets.removeAll {
-    !["CZlib", "StrataCore", "StrataStore", "StrataTestSupport", "StrataStoreTests"].contains($0.name)
-  }
-}
-// Refreshing and its tests without the macro, for a quick build.
-let isRemote = Context.environment["STRATA_REMOTE"] != nil
-if isRemote {
-  package.products = []
-  package.dependencies = [grdb, flyingFox, swiftLog]
-  package.targets.removeAll {
-    !["CZlib", "StrataCore", "StrataStore", "StrataRemote", "StrataTestSupport", "StrataRemoteTests"].contains($0.name)
-  }
-}
-// The command line tool, the store and their tests without the macro, for a quick build.
-if Context.environment["STRATA_TOOL"] != nil {
-  package.products.removeAll { ["Strata", "StrataCollections"].contains($0.name) }
-  package.dependencies = [argumentParser, grdb, flyingFox, swiftLog]
-  package.targets.removeAll {
-    ![
-      "CZlib", "StrataCore", "StrataLegacy", "StrataStore", "StrataRemote", "StrataTool", "strata-cli",
-      "StrataTestSupport",
-      "StrataStoreTests", "StrataToolTests",
-    ].contains($0.name)
-  }
-}
-if isSanitized {
-  package.targets.append(.target(name: "SanitizedMutex", path: "Tests/SanitizedMutex"))
-  for target in package.targets
-  where ["StrataCoreTests", "StrataStoreTests", "StrataRemoteTests"].contains(target.name) {
-    target.dependencies.append("SanitizedMutex")
-  }
+  package.products.removeAll { !(($0 as? Product.Executable)?.targets.allSatisfy(keptTargets.contains) ?? false) }
+  package.targets.removeAll { !keptTargets.contains($0.name) }
+  package.dependencies = packages.filter { keptPackages.contains($0.key) }.map(\.value)
 }

@@ -6,7 +6,8 @@
 // library, which do the work, and say what is ordered. A sanitizer of another toolchain, whose functions have other
 // names, is none the wiser; the false reports would then be back, and the run would fail.
 
-#ifdef __linux__
+#if defined(__has_feature)
+#if defined(__linux__) && __has_feature(thread_sanitizer)
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdint.h>
@@ -32,4 +33,5 @@ SWIFT void strata_unlock(SELF void *mutex) {
   __tsan_release(mutex);
   ((SWIFT void (*)(SELF void *))dlsym(RTLD_NEXT, UNLOCK))(mutex);
 }
+#endif
 #endif

@@ -35,7 +35,8 @@ struct HistoryTests {
   }
 
   @Test(
-    "Random saves, deletions, restores, undo and redo agree with a list of states", arguments: 0..<24 as Range<UInt64>)
+    "Random saves, deletions, restores, undo and redo agree with a list of states", .tags(.long),
+    arguments: 0..<UInt64(Effort.rounds(3, long: 24)))
   func oracle(seed: UInt64) throws {
     try withFolder { folder in
       var random = MemoRandom(seed: seed)

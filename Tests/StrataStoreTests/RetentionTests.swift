@@ -41,7 +41,9 @@ struct RetentionTests {
     #expect(try store.read { try $0.history(of: "n") }.count == 40)
   }
 
-  @Test("What is kept is as it was, and what comes after is as if nothing had gone", arguments: 0..<24 as Range<UInt64>)
+  @Test(
+    "What is kept is as it was, and what comes after is as if nothing had gone", .tags(.long),
+    arguments: 0..<UInt64(Effort.rounds(3, long: 24)))
   func oracle(seed: UInt64) throws {
     try withFolder { folder in
       var random = MemoRandom(seed: seed)

@@ -26,7 +26,8 @@ struct RowDeltaTests {
     return target
   }
 
-  @Test("A delta gives the bytes that it was made of", arguments: 0..<120 as Range<UInt64>)
+  @Test(
+    "A delta gives the bytes that it was made of", .tags(.long), arguments: 0..<UInt64(Effort.rounds(20, long: 120)))
   func roundTrip(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     let base = bytes(random.oneOf([0, 1, 7, 8, 9, 100, 3000, 40_000]), random.oneOf([1, 2, 30, 256]), &random)
@@ -38,7 +39,8 @@ struct RowDeltaTests {
     }
   }
 
-  @Test("Damaged deltas are refused, or give the same", arguments: 0..<60 as Range<UInt64>)
+  @Test(
+    "Damaged deltas are refused, or give the same", .tags(.long), arguments: 0..<UInt64(Effort.rounds(10, long: 60)))
   func damage(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     let base = bytes(400, 20, &random)

@@ -24,7 +24,8 @@ struct RowTests {
   }
 
   @Test(
-    "A value is read as it was saved, and its export has the bytes of its archive", arguments: 0..<60 as Range<UInt64>)
+    "A value is read as it was saved, and its export has the bytes of its archive", .tags(.long),
+    arguments: 0..<UInt64(Effort.rounds(10, long: 60)))
   func memos(seed: UInt64) throws {
     var random = MemoRandom(seed: seed)
     let memo = random.memo()

@@ -104,7 +104,7 @@ struct SalvageTests {
     }
   }
 
-  @Test("Salvage brings a whole store out as it is", arguments: 0..<4 as Range<UInt64>)
+  @Test("Salvage brings a whole store out as it is", .tags(.long), arguments: 0..<UInt64(Effort.rounds(1, long: 4)))
   func salvageAll(seed: UInt64) async throws {
     try await withFolder { folder in
       let url = folder.appending(path: "store"), copy = folder.appending(path: "copy")
@@ -123,7 +123,8 @@ struct SalvageTests {
   }
 
   @Test(
-    "A damaged page ends neither a check nor salvage, and all else is brought out", arguments: 0..<10 as Range<UInt64>)
+    "A damaged page ends neither a check nor salvage, and all else is brought out", .tags(.long),
+    arguments: 0..<UInt64(Effort.rounds(2, long: 10)))
   func damagedPage(seed: UInt64) throws {
     try withFolder { folder in
       let url = folder.appending(path: "store"), copy = folder.appending(path: "copy")
@@ -160,7 +161,8 @@ struct SalvageTests {
 
   @Test(
     "Where the last number cannot be read, what comes after a damaged page is brought out, and no number is given again",
-    arguments: 0..<6 as Range<UInt64>)
+    .tags(.long),
+    arguments: 0..<UInt64(Effort.rounds(2, long: 6)))
   func damagedSequence(seed: UInt64) throws {
     try withFolder { folder in
       let url = folder.appending(path: "store"), copy = folder.appending(path: "copy")
@@ -266,8 +268,8 @@ struct SalvageTests {
   }
 
   @Test(
-    "Of a file that was cut all that is intact is brought out, or the error is clear",
-    arguments: 0..<12 as Range<UInt64>)
+    "Of a file that was cut all that is intact is brought out, or the error is clear", .tags(.long),
+    arguments: 0..<UInt64(Effort.rounds(3, long: 12)))
   func truncated(seed: UInt64) throws {
     try withFolder { folder in
       let url = folder.appending(path: "store"), copy = folder.appending(path: "copy")

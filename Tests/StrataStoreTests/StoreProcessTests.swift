@@ -7,12 +7,12 @@ import Testing
 /// Processes that save to one store and are killed at random.
 ///
 /// Each is this program again, with one test that saves until it is killed and says after each save that it was acknowledged.
-/// `STRATA_PROCESS_ROUNDS` is the number of kills of each of seven kinds; Tests/store-simulation.sh makes 3,000.
-@Suite("Processes with a store", .serialized)
+/// `STRATA_PROCESS_ROUNDS` is the number of kills of each of seven kinds; Tests/Scripts/store-simulation makes 3,000.
+@Suite("Processes with a store", .serialized, .tags(.long))
 struct StoreProcessTests {
   static let environment = ProcessInfo.processInfo.environment
   static var isChild: Bool { ["STRATA_SAVER", "STRATA_WORK", "STRATA_PART"].contains { environment[$0] != nil } }
-  static var rounds: Int { environment["STRATA_PROCESS_ROUNDS"].flatMap(Int.init) ?? 3 }
+  static var rounds: Int { environment["STRATA_PROCESS_ROUNDS"].flatMap(Int.init) ?? Effort.rounds(1, long: 43) }
 
   /// What a process saves as a number: a small row, and now and then one with content of its own and one that others have.
   private static func memo(_ name: String, _ number: Int) -> Part {

@@ -1,10 +1,6 @@
 import Foundation
 import Strata
-
-/// What comes back from an archive of the value.
-func archived<T: Archivable>(_ value: T) throws -> T {
-  try ArchiveDecoder().decode(T.self, from: ArchiveEncoder().encode(value))
-}
+import StrataTestSupport
 
 enum State: String, Archivable { case open, closed }
 

@@ -1,5 +1,6 @@
 import Foundation
 import Strata
+import StrataTestSupport
 import Testing
 
 /// The same models by hand and by macro: their archives must not differ in a byte.

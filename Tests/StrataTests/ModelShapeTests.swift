@@ -1,5 +1,6 @@
 import Foundation
 public import Strata
+import StrataTestSupport
 import Testing
 
 @propertyWrapper

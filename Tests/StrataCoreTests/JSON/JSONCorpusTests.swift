@@ -55,10 +55,10 @@ struct JSONCorpusTests {
   }
 
   @Test(
-    "Real documents come back as they are",
+    "Real documents come back as they are", .tags(.long),
     arguments: ["github-rest", "github-webhook", "mastodon", "tweets", "octokit-scenarios", "merge"])
   func roundTrip(folder: String) throws {
-    let paths = Corpus.jsonFiles(in: "json/\(folder)")
+    let paths = Effort.sample(10, of: Corpus.jsonFiles(in: "json/\(folder)"))
     #expect(!paths.isEmpty)
     for path in paths {
       let value = try JSONReader().read(Corpus.data(path))
@@ -70,10 +70,10 @@ struct JSONCorpusTests {
   }
 
   @Test(
-    "Real documents are written as they were, with the same keys in the same order and the same numbers",
+    "Real documents are written as they were, with the same keys in the same order and the same numbers", .tags(.long),
     arguments: ["github-rest", "github-webhook", "mastodon", "tweets", "octokit-scenarios", "merge"])
   func sameText(folder: String) throws {
-    let paths = Corpus.jsonFiles(in: "json/\(folder)")
+    let paths = Effort.sample(10, of: Corpus.jsonFiles(in: "json/\(folder)"))
     #expect(!paths.isEmpty)
     for path in paths {
       let data = try Corpus.data(path)
@@ -92,9 +92,9 @@ struct JSONCorpusTests {
     }
   }
 
-  @Test("Another reader reads the written text alike", arguments: ["github-rest", "tweets"])
+  @Test("Another reader reads the written text alike", .tags(.long), arguments: ["github-rest", "tweets"])
   func crossCheck(folder: String) throws {
-    let paths = Corpus.jsonFiles(in: "json/\(folder)")
+    let paths = Effort.sample(10, of: Corpus.jsonFiles(in: "json/\(folder)"))
     #expect(!paths.isEmpty)
     for path in paths {
       let data = try Corpus.data(path)

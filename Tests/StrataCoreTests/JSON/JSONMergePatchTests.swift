@@ -91,13 +91,13 @@ struct JSONMergePatchTests {
     return document
   }
 
-  @Test("A patch applied to the server's whole document changes the fields and nothing else")
+  @Test("A patch applied to the server's whole document changes the fields and nothing else", .tags(.long))
   func law() throws {
     let seed = UInt64.random(in: .min ... .max)
     print("seed: \(seed)")
     var random = SeededRandom(seed: seed)
     let adapter = try JSONAdapter<PatchedIssue>()
-    for _ in 0..<1000 {
+    for _ in 0..<Effort.rounds(50, long: 1000) {
       let (old, new) = (PatchedIssue.random(&random), PatchedIssue.random(&random))
       // A person who is there has something of the server's; who is not has nothing.
       var others = try #require(Self.others.objectValue)
@@ -203,7 +203,7 @@ struct JSONMergePatchTests {
     return document
   }
 
-  @Test("So it is with any document: null and nothing on the way to fields, and anything beside them")
+  @Test("So it is with any document: null and nothing on the way to fields, and anything beside them", .tags(.long))
   func anyDocument() throws {
     let seed = UInt64.random(in: .min ... .max)
     print("seed: \(seed)")
@@ -211,7 +211,7 @@ struct JSONMergePatchTests {
     let adapter = try JSONAdapter<PatchedIssue>()
     let sorted = JSONWriter(sortsKeys: true)
     var count = 0
-    while count < 2000 {
+    while count < Effort.rounds(60, long: 2000) {
       let server = try Self.document(&random)
       // What the fields cannot read is not patched either.
       guard let old = try? adapter.decode(server) else { continue }

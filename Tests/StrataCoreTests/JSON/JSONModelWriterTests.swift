@@ -1,5 +1,6 @@
 import Foundation
 import StrataCore
+import StrataTestSupport
 import Testing
 
 private func text(_ data: Data) -> String { String(decoding: data, as: UTF8.self) }

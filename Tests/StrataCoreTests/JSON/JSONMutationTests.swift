@@ -49,12 +49,12 @@ struct JSONMutationTests {
     }
   }
 
-  @Test("Random pieces put elsewhere are read or refused")
+  @Test("Random pieces put elsewhere are read or refused", .tags(.long))
   func splices() {
     let seed = UInt64.random(in: 0 ... .max)
     print("JSON splices: seed \(seed)")
     var random = SeededRandom(seed: seed)
-    for _ in 0..<3000 {
+    for _ in 0..<Effort.rounds(300, long: 3000) {
       var changed = document
       for _ in 0..<Int.random(in: 1...3, using: &random) {
         let start = Int.random(in: 0..<changed.count, using: &random)

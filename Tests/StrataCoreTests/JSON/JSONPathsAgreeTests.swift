@@ -1,9 +1,10 @@
 import Foundation
 import StrataCore
+import StrataTestSupport
 import Testing
 
 /// A model whose fields stand in nested objects.
-struct Report: DescribedModel, Equatable {
+struct Filing: DescribedModel, Equatable {
   var number: Int
   var login: String?
   var owner: Int
@@ -23,7 +24,7 @@ struct Report: DescribedModel, Equatable {
   }
 
   static let fields = Fields(
-    Report.self, version: 1,
+    Filing.self, version: 1,
     Field("number", \.number, json: "id"), Field("login", \.login, json: "user.login"),
     Field("owner", \.owner, json: "user.id", default: -1),
     Field("city", \.city, json: "user.address.city", default: "?"),
@@ -31,7 +32,7 @@ struct Report: DescribedModel, Equatable {
     Field("state", \.state, unknown: .useDefault, default: .open), Field("note", \.note, default: .null),
     Field("price", \.price, default: 0), Field("labels", \.labels, default: []),
     make: {
-      Report(
+      Filing(
         number: $0, login: $1, owner: $2, city: $3, street: $4, state: $5, note: $6, price: $7, labels: $8)
     })
 }
@@ -115,7 +116,7 @@ struct JSONPathsAgreeTests {
     compare([Int: String].self, text)
     compare([UUID: Bool].self, text)
     compare(Payment.self, text)
-    compare(Report.self, text)
+    compare(Filing.self, text)
     compare(Everything.self, text)
     for field in Everything.schema.allKeys { compare(Everything.self, "{\"\(field)\": \(text)}") }
   }
@@ -136,17 +137,17 @@ struct JSONPathsAgreeTests {
   func paths(text: String) {
     // The model does not read keys that it does not know, so they may stand twice; a value refuses them.
     if text.contains("unknown") {
-      #expect(throws: Never.self) { try Report(fromJSON: Data(text.utf8)) }
+      #expect(throws: Never.self) { try Filing(fromJSON: Data(text.utf8)) }
     } else {
-      compare(Report.self, text)
+      compare(Filing.self, text)
     }
-    compare([Report].self, "[\(text),\(text)]".replacing("\"unknown\":1,\"unknown\":2", with: "\"unknown\":1"))
+    compare([Filing].self, "[\(text),\(text)]".replacing("\"unknown\":1,\"unknown\":2", with: "\"unknown\":1"))
   }
 
   @Test("J-6: absent keeps the default, null is a value")
   func absentAndNull() throws {
-    #expect(try Report(fromJSON: Data(#"{"id":1}"#.utf8)).owner == -1)
-    let error = #expect(throws: ArchiveError.self) { try Report(fromJSON: Data(#"{"id":1,"user":{"id":null}}"#.utf8)) }
+    #expect(try Filing(fromJSON: Data(#"{"id":1}"#.utf8)).owner == -1)
+    let error = #expect(throws: ArchiveError.self) { try Filing(fromJSON: Data(#"{"id":1,"user":{"id":null}}"#.utf8)) }
     #expect(error?.code == .typeMismatch)
     #expect(error?.pathDescription == "owner")
   }
@@ -155,23 +156,23 @@ struct JSONPathsAgreeTests {
     "J-5: a path through something else than an object is an error with its path",
     arguments: [("7", "user"), ("{\"address\":[1]}", "user.address"), ("\"x\"", "user"), ("[]", "user")])
   func pathThroughScalar(user: String, path: String) {
-    let error = #expect(throws: ArchiveError.self) { try Report(fromJSON: Data("{\"id\":1,\"user\":\(user)}".utf8)) }
+    let error = #expect(throws: ArchiveError.self) { try Filing(fromJSON: Data("{\"id\":1,\"user\":\(user)}".utf8)) }
     #expect(error?.code == .typeMismatch)
     #expect(error?.jsonPathDescription == path)
-    #expect(error?.typeName == "Report")
+    #expect(error?.typeName == "Filing")
   }
 
   @Test("Errors carry the whole path, the offset, and line and column")
   func places() {
     let text = "{\"id\": 1,\n \"labels\": [{\"name\": \"x\"},\n  {\"name\": 7}]}"
-    let error = #expect(throws: ArchiveError.self) { try Report(fromJSON: Data(text.utf8)) }
+    let error = #expect(throws: ArchiveError.self) { try Filing(fromJSON: Data(text.utf8)) }
     #expect(error?.pathDescription == "labels[1].name")
     #expect(error?.typeName == "Label")
     #expect(error?.byteOffset == text.utf8.count - 4)
     #expect(error?.reason == "line 3, column 12 (in bytes): found integer where a string is expected")
-    let missing = #expect(throws: ArchiveError.self) { try Report(fromJSON: Data("[\n{}]".utf8)[2...]) }
+    let missing = #expect(throws: ArchiveError.self) { try Filing(fromJSON: Data("[\n{}]".utf8)[2...]) }
     #expect(missing?.code == .invalidJSON)
-    let absent = #expect(throws: ArchiveError.self) { try JSONReader().read([Report].self, from: Data("[\n{}]".utf8)) }
+    let absent = #expect(throws: ArchiveError.self) { try JSONReader().read([Filing].self, from: Data("[\n{}]".utf8)) }
     #expect(absent?.code == .missingValue)
     #expect(absent?.pathDescription == "[0].number")
     #expect(absent?.reason.hasPrefix("line 2, column 1 (in bytes): ") == true)
@@ -219,7 +220,7 @@ struct JSONPathsAgreeTests {
       (#"{"id":1,"labels":[{"name":"a","name":"b"}]}"#, "labels[0].name"),
     ])
   func duplicates(text: String, path: String) throws {
-    let error = #expect(throws: ArchiveError.self) { try Report(fromJSON: Data(text.utf8)) }
+    let error = #expect(throws: ArchiveError.self) { try Filing(fromJSON: Data(text.utf8)) }
     #expect(error?.code == .invalidJSON)
     #expect(error?.jsonPathDescription == path)
     #expect(error?.byteOffset != nil)
@@ -234,7 +235,7 @@ struct JSONPathsAgreeTests {
 
   @Test("Merging refuses two values for a field, and leaves the model as it was")
   func duplicatesInMerges() throws {
-    var report = try Report(fromJSON: Data(#"{"id":1}"#.utf8))
+    var report = try Filing(fromJSON: Data(#"{"id":1}"#.utf8))
     let before = report
     for text in [#"{"id":2,"id":3}"#, #"{"user":{"id":1,"id":2}}"#] {
       let error = #expect(throws: ArchiveError.self) { try report.mergeValues(fromJSON: Data(text.utf8)) }
@@ -255,15 +256,15 @@ struct JSONPathsAgreeTests {
         changed[place] ^= 1 << bit
         // Only what is UTF-8 can be handed on as text here; the rest is refused by both alike.
         if let text = String(validating: changed, as: UTF8.self), !text.contains(where: { $0 == "\0" }) {
-          compare(Report.self, text)
+          compare(Filing.self, text)
         } else {
-          #expect(throws: ArchiveError.self) { try Report(fromJSON: Data(changed)) }
+          #expect(throws: ArchiveError.self) { try Filing(fromJSON: Data(changed)) }
         }
       }
     }
     for count in bytes.indices {
-      #expect(throws: ArchiveError.self) { try Report(fromJSON: Data(bytes[..<count])) }
-      compare(Report.self, String(text.prefix(count)))
+      #expect(throws: ArchiveError.self) { try Filing(fromJSON: Data(bytes[..<count])) }
+      compare(Filing.self, String(text.prefix(count)))
     }
   }
 

@@ -66,7 +66,7 @@ struct DifferenceApplyingTests {
   }
 
   /// An oracle by identifiers alone: what a third value has and nobody removed is there, once.
-  @Test("Nothing of a third value is lost or doubled", arguments: 0..<8)
+  @Test("Nothing of a third value is lost or doubled", .tags(.long), arguments: 0..<Effort.rounds(1, long: 8))
   func nothingLost(_ seed: Int) throws {
     var random = SeededRandom(seed: UInt64(7_100 + seed))
     for _ in 0..<200 {

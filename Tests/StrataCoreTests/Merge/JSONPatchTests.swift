@@ -193,14 +193,14 @@ struct JSONPatchTests {
     #expect(try inside.applied(to: document)[other.tokens[0]] == ["a": 1])
   }
 
-  @Test("Random operations on a long list do to it what they do to an array")
+  @Test("Random operations on a long list do to it what they do to an array", .tags(.long))
   func longLists() throws {
     var random = SeededRandom(seed: .random(in: 0 ... .max))
     var expected = (0..<2500).map { ArchiveValue.integer($0) }
     let old = ArchiveValue.array(expected)
     var operations: [JSONPatch.Operation] = []
     func place(_ number: Int) -> JSONPointer { JSONPointer([String(number)]) }
-    for number in 0..<6000 {
+    for number in 0..<Effort.rounds(1500, long: 6000) {
       // More goes than comes at first, then the other way round.
       let one = random.below(max(expected.count, 1)), value = ArchiveValue.integer(-number)
       switch random.below(8) {
@@ -226,14 +226,14 @@ struct JSONPatchTests {
     #expect(try JSONPatch(operations).applied(to: old) == .array(expected), "\(random)")
   }
 
-  @Test("Random operations on the keys of an object do to it what they do to an object by itself")
+  @Test("Random operations on the keys of an object do to it what they do to an object by itself", .tags(.long))
   func manyKeys() throws {
     var random = SeededRandom(seed: .random(in: 0 ... .max))
     for keyCount in [6, 12, 100] {
       let old = ArchiveObject((0..<keyCount / 2).map { .init(key: String($0), value: .integer($0)) })
       var expected = old
       var operations: [JSONPatch.Operation] = []
-      for number in 0..<3000 {
+      for number in 0..<Effort.rounds(300, long: 3000) {
         let key = String(random.below(keyCount)), value = ArchiveValue.integer(-number)
         let pointer = JSONPointer([key])
         if let present = expected[key], random.below(2) == 0 {

@@ -40,11 +40,11 @@ private struct Holder: DescribedModel, Equatable {
 
 @Suite("Merging lists as a whole")
 struct ListMergeTests {
-  @Test("A list merges as the same list in a model does, with and without a base")
+  @Test("A list merges as the same list in a model does, with and without a base", .tags(.long))
   func asInModels() throws {
     let seed = UInt64.random(in: 0 ... .max)
     var random = SeededRandom(seed: seed)
-    for _ in 0..<500 {
+    for _ in 0..<Effort.rounds(60, long: 500) {
       func list(_ known: [Item]) -> [Item] {
         var items = known.filter { _ in random.below(6) > 0 }.map {
           random.below(2) == 0 ? $0 : .random($0.id, &random)

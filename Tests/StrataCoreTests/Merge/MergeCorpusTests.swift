@@ -91,8 +91,8 @@ struct MergeCorpusTests {
   }
 
   @Test(
-    "MG-7, U-1: no edit gets lost without a line in the report, and all else is what the server said",
-    arguments: RecordedSequence.all)
+    "MG-7, U-1: no edit gets lost without a line in the report, and all else is what the server said", .tags(.long),
+    arguments: Effort.sample(6, of: RecordedSequence.all))
   private func editsSurvive(_ sequence: RecordedSequence) throws {
     let documents = try sequence.documents()
     #expect(documents.count == sequence.steps)
@@ -124,7 +124,9 @@ struct MergeCorpusTests {
     }
   }
 
-  @Test("MG-7: many edits at once, and each one is told of or there", arguments: RecordedSequence.all)
+  @Test(
+    "MG-7: many edits at once, and each one is told of or there", .tags(.long),
+    arguments: Effort.sample(6, of: RecordedSequence.all))
   private func manyEdits(_ sequence: RecordedSequence) throws {
     let documents = try sequence.documents()
     let seed = UInt64.random(in: 0 ... .max)

@@ -1,5 +1,6 @@
 import Foundation
 import StrataCore
+import StrataTestSupport
 import Synchronization
 import Testing
 
@@ -26,15 +27,15 @@ private struct Lot: DescribedModel, PostDecoding, Validating {
 }
 
 /// An object that notes when its code runs.
-private final class Link: DescribedModel, PostDecoding, Validating {
+private final class HookLink: DescribedModel, PostDecoding, Validating {
   let id: Int
   var name: String
-  var next: Link?
-  init(id: Int, name: String, next: Link?) { (self.id, self.name, self.next) = (id, name, next) }
+  var next: HookLink?
+  init(id: Int, name: String, next: HookLink?) { (self.id, self.name, self.next) = (id, name, next) }
   static let fields = Fields(
-    Link.self, version: 1, Field("id", \.id), Field("name", \.name), Field("next", \.next),
-    make: { Link(id: $0, name: $1, next: $2) })
-  static let validation = Validation<Link>(.check("name", \.name, .nonEmpty))
+    HookLink.self, version: 1, Field("id", \.id), Field("name", \.name), Field("next", \.next),
+    make: { HookLink(id: $0, name: $1, next: $2) })
+  static let validation = Validation<HookLink>(.check("name", \.name, .nonEmpty))
   static let calls = Mutex<[String]>([])
 
   func didDecode(from source: DecodingSource) { Self.calls.withLock { $0.append(name) } }
@@ -117,14 +118,14 @@ struct MergeHookTests {
 
   @Test("M-8: objects inside are finished before those that hold them, and failures have paths from the root")
   func order() throws {
-    func chain(_ names: [String]) -> Link {
-      let links = names.enumerated().map { Link(id: $0, name: $1, next: nil) }
+    func chain(_ names: [String]) -> HookLink {
+      let links = names.enumerated().map { HookLink(id: $0, name: $1, next: nil) }
       for (link, next) in zip(links, links.dropFirst()) { link.next = next }
       return links[0]
     }
     let local = chain(["a", "b", "c"])
     try local.mergeValues(from: chain(["A", "B", "C", "D"]))
-    #expect(Link.calls.withLock { $0 } == ["D", "C", "B", "A"])
+    #expect(HookLink.calls.withLock { $0 } == ["D", "C", "B", "A"])
     let error = try #require(throws: ArchiveError.self) { try local.mergeValues(from: chain(["A", "", "C", ""])) }
     #expect(error.failures.map(\.pathDescription) == ["next.name", "next.next.next.name"])
     #expect(local.next?.name == "B" && local.next?.next?.next?.name == "D")

@@ -1,5 +1,6 @@
 import Foundation
 import StrataCore
+import StrataTestSupport
 import Testing
 
 @Suite("MergeMemory") struct MergeMemoryTests {
@@ -10,7 +11,7 @@ import Testing
   func conflictsOfACycleAreUpgraded(_ count: Int) throws {
     func crew(_ name: String) -> Crew1 {
       let crew = Crew1("t", [], MergeState())
-      crew.sailors = (1...count).map { Sailor($0, name, crew) }
+      crew.sailors = (1...count).map { Seafarer($0, name, crew) }
       return crew
     }
     let crew1 = crew("a")
@@ -302,9 +303,9 @@ private struct ItemBox: DescribedModel {
 
 private final class Crew1: DescribedModel {
   var title: String
-  var sailors: [Sailor]
+  var sailors: [Seafarer]
   var merging: MergeState
-  init(_ title: String, _ sailors: [Sailor], _ merging: MergeState) {
+  init(_ title: String, _ sailors: [Seafarer], _ merging: MergeState) {
     (self.title, self.sailors, self.merging) = (title, sailors, merging)
   }
   static let fields = Fields(
@@ -313,14 +314,14 @@ private final class Crew1: DescribedModel {
     make: { Crew1($0, $1, $2) })
 }
 
-private final class Sailor: DescribedModel {
+private final class Seafarer: DescribedModel {
   let id: Int
   var name: String
   weak var crew: Crew1?
   init(_ id: Int, _ name: String, _ crew: Crew1?) { (self.id, self.name, self.crew) = (id, name, crew) }
   static let fields = Fields(
-    Sailor.self, name: "MemorySailor", version: 1, Field("id", \.id), Field("name", \.name),
-    Field("crew", \.crew, archive: .conditional, json: .none), make: { Sailor($0, $1, $2) })
+    Seafarer.self, name: "MemorySailor", version: 1, Field("id", \.id), Field("name", \.name),
+    Field("crew", \.crew, archive: .conditional, json: .none), make: { Seafarer($0, $1, $2) })
 }
 
 private final class Crew2: DescribedModel, Migratable {
@@ -347,16 +348,16 @@ private final class Sailor2: DescribedModel {
     Field("crew", \.crew, archive: .conditional, json: .none), make: { Sailor2($0, $1, $2) })
 }
 
-private final class Link: DescribedModel {
+private final class MemoryLink: DescribedModel {
   let id: Int
   var name: String
-  var next: Link?
-  init(_ id: Int, _ name: String, _ next: Link?) { (self.id, self.name, self.next) = (id, name, next) }
+  var next: MemoryLink?
+  init(_ id: Int, _ name: String, _ next: MemoryLink?) { (self.id, self.name, self.next) = (id, name, next) }
   static let fields = Fields(
-    Link.self, name: "MemoryLink", version: 1, Field("id", \.id), Field("name", \.name), Field("next", \.next),
-    make: { Link($0, $1, $2) })
+    MemoryLink.self, name: "MemoryLink", version: 1, Field("id", \.id), Field("name", \.name), Field("next", \.next),
+    make: { MemoryLink($0, $1, $2) })
 
-  var last: Link {
+  var last: MemoryLink {
     var link = self
     while let next = link.next { link = next }
     return link
@@ -370,17 +371,17 @@ private final class Link: DescribedModel {
   }
 }
 
-extension Link? {
-  fileprivate static func chain(_ count: Int, _ last: String) -> Link? {
-    (1...count).reversed().reduce(nil as Link?) { next, id in Link(id, id == count ? last : "n", next) }
+extension MemoryLink? {
+  fileprivate static func chain(_ count: Int, _ last: String) -> MemoryLink? {
+    (1...count).reversed().reduce(nil as MemoryLink?) { next, id in MemoryLink(id, id == count ? last : "n", next) }
   }
 }
 
 private final class Chain1: DescribedModel {
   var title: String
-  var first: Link?
+  var first: MemoryLink?
   var merging: MergeState
-  init(_ title: String, _ first: Link?, _ merging: MergeState) {
+  init(_ title: String, _ first: MemoryLink?, _ merging: MergeState) {
     (self.title, self.first, self.merging) = (title, first, merging)
   }
   static let fields = Fields(
@@ -390,9 +391,9 @@ private final class Chain1: DescribedModel {
 
 private final class Chain2: DescribedModel, Migratable {
   var name: String
-  var first: Link?
+  var first: MemoryLink?
   var merging: MergeState
-  init(_ name: String, _ first: Link?, _ merging: MergeState) {
+  init(_ name: String, _ first: MemoryLink?, _ merging: MergeState) {
     (self.name, self.first, self.merging) = (name, first, merging)
   }
   static let fields = Fields(

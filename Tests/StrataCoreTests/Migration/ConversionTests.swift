@@ -1,5 +1,6 @@
 import Foundation
 import StrataCore
+import StrataTestSupport
 import Testing
 
 @Suite("Conversions of migrations lose nothing, or fail")
@@ -91,11 +92,11 @@ struct ConversionTests {
   }
 
   @Test(
-    "Doubles of random bits come back from their text, and no other digit is accepted",
+    "Doubles of random bits come back from their text, and no other digit is accepted", .tags(.long),
     arguments: [1, 2, 3] as [UInt64])
   func random(seed: UInt64) throws {
     var state = seed
-    for _ in 0..<2000 {
+    for _ in 0..<Effort.rounds(100, long: 2000) {
       state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
       let number = Double(bitPattern: state ^ state >> 17)
       guard number.isFinite else { continue }

@@ -1,5 +1,6 @@
 import Foundation
 import StrataCore
+import StrataTestSupport
 import Testing
 
 @Suite("Upgrading is decoding and encoding")
@@ -53,8 +54,8 @@ struct UpgradeEqualityTests {
   }
 
   @Test(
-    "X-35: an upgraded archive is the decoded one encoded, and what decoding refuses is refused",
-    arguments: 0..<20 as Range<UInt64>)
+    "X-35: an upgraded archive is the decoded one encoded, and what decoding refuses is refused", .tags(.long),
+    arguments: 0..<UInt64(Effort.rounds(2, long: 20)))
   func records(seed: UInt64) throws {
     var random = RecordRandom(seed: 35_000 + seed)
     var succeeded = 0

@@ -1,5 +1,6 @@
 import Foundation
 import StrataCore
+import StrataTestSupport
 
 /// A model with every way in which an archive may hold something in another form than today's.
 struct Ware: DescribedModel, Migratable, FieldHashable {

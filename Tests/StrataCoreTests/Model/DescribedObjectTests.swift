@@ -1,4 +1,5 @@
 import StrataCore
+import StrataTestSupport
 import Testing
 
 private final class Room: DescribedModel {

@@ -1,5 +1,6 @@
 import Foundation
 import StrataCore
+import StrataTestSupport
 import Testing
 
 private struct Node: DescribedModel, FieldHashable, FieldDescribing {
@@ -30,23 +31,23 @@ private final class Thing: DescribedModel, FieldHashable {
 }
 
 /// Objects that lead to each other.
-private final class Contact: DescribedModel, FieldHashable, FieldDescribing, Validating {
+private final class Companion: DescribedModel, FieldHashable, FieldDescribing, Validating {
   var name: String
-  var friend: Contact?
-  var others: [Contact]
-  init(_ name: String, friend: Contact? = nil, others: [Contact] = []) {
+  var friend: Companion?
+  var others: [Companion]
+  init(_ name: String, friend: Companion? = nil, others: [Companion] = []) {
     (self.name, self.friend, self.others) = (name, friend, others)
   }
   static let fields = Fields(
-    Contact.self, name: "Person", version: 1, Field("name", \.name), Field("friend", \.friend),
+    Companion.self, name: "Person", version: 1, Field("name", \.name), Field("friend", \.friend),
     Field("others", \.others),
-    make: { Contact($0, friend: $1, others: $2) })
-  static let validation = Validation<Contact>(.check("name", \.name, .nonEmpty))
+    make: { Companion($0, friend: $1, others: $2) })
+  static let validation = Validation<Companion>(.check("name", \.name, .nonEmpty))
 }
 
 private struct Team: DescribedModel, FieldHashable, Validating {
   var name: String
-  var members: [String: Contact]
+  var members: [String: Companion]
   static let fields = Fields(
     Team.self, version: 1, Field("name", \.name), Field("members", \.members), make: { Team(name: $0, members: $1) })
   static let validation = Validation<Team>(.check("members", \.members, .count(...2)))
@@ -122,9 +123,9 @@ struct FieldEquatableTests {
   }
 
   /// Two objects that are friends of each other.
-  private func couple(_ first: String, _ second: String) -> Contact {
-    let person = Contact(first)
-    person.friend = Contact(second, friend: person)
+  private func couple(_ first: String, _ second: String) -> Companion {
+    let person = Companion(first)
+    person.friend = Companion(second, friend: person)
     return person
   }
 
@@ -140,7 +141,7 @@ struct FieldEquatableTests {
     let error = try #require(throws: ArchiveError.self) { try couple.validated() }
     #expect(error.pathDescription == "friend.name")
     // One that is its own friend looks like two that are each other's.
-    let alone = Contact("a")
+    let alone = Companion("a")
     alone.friend = alone
     #expect(alone == self.couple("a", "a"))
     #expect(alone.hashValue == self.couple("a", "a").hashValue)
@@ -150,19 +151,19 @@ struct FieldEquatableTests {
 
   @Test("M-9: one object in two places is equal to two equal objects there")
   func sharing() {
-    let one = Contact("x")
-    let shared = Contact("a", others: [one, one])
-    let apart = Contact("a", others: [Contact("x"), Contact("x")])
+    let one = Companion("x")
+    let shared = Companion("a", others: [one, one])
+    let apart = Companion("a", others: [Companion("x"), Companion("x")])
     #expect(shared == apart && shared.hashValue == apart.hashValue)
-    #expect(shared != Contact("a", others: [one, Contact("y")]))
-    #expect(Team(name: "t", members: ["m": one]) == Team(name: "t", members: ["m": Contact("x")]))
+    #expect(shared != Companion("a", others: [one, Companion("y")]))
+    #expect(Team(name: "t", members: ["m": one]) == Team(name: "t", members: ["m": Companion("x")]))
     #expect(Team(name: "t", members: ["m": one]) != Team(name: "t", members: ["n": one]))
   }
 
   @Test("M-13: chains of objects may be long")
   func chains() throws {
-    func chain(_ count: Int) -> [Contact] {
-      let contacts = (0..<count).map { Contact("\($0)") }
+    func chain(_ count: Int) -> [Companion] {
+      let contacts = (0..<count).map { Companion("\($0)") }
       for (contact, next) in zip(contacts, contacts.dropFirst()) { contact.friend = next }
       return contacts
     }

@@ -51,11 +51,11 @@ struct RoundTripTests {
     #expect(back.timeIntervalSinceReferenceDate.bitPattern == seconds.bitPattern)
   }
 
-  @Test("Random dates and doubles keep their bits", arguments: [UInt64.random(in: .min ... .max)])
+  @Test("Random dates and doubles keep their bits", .tags(.long), arguments: [UInt64.random(in: .min ... .max)])
   func random(seed: UInt64) throws {
     print("seed: \(seed)")
     var random = SeededRandom(seed: seed)
-    for _ in 0..<2000 {
+    for _ in 0..<Effort.rounds(200, long: 2000) {
       let bits = random.next()
       let double = Double(bitPattern: bits)
       let back: Double = try ArchiveDecoder().decodeBody(from: ArchiveEncoder().encodeBody(double))

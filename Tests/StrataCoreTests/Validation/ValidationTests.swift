@@ -41,12 +41,12 @@ struct ValidationTests {
   func stream() async throws {
     try await withFolder { folder in
       let url = folder.appending(path: "tags.strata")
-      var writer = try ArchiveStreamWriter<Tag>(creating: url)
-      try writer.append(Tag(name: ""))
+      var writer = try ArchiveStreamWriter<EntryTag>(creating: url)
+      try writer.append(EntryTag(name: ""))
       try writer.finish()
-      await #expect(throws: ArchiveError.self) { for try await _ in ArchiveSequence(Tag.self, from: url) {} }
+      await #expect(throws: ArchiveError.self) { for try await _ in ArchiveSequence(EntryTag.self, from: url) {} }
       var count = 0
-      for try await _ in ArchiveSequence(Tag.self, from: url, validates: false) { count += 1 }
+      for try await _ in ArchiveSequence(EntryTag.self, from: url, validates: false) { count += 1 }
       #expect(count == 1)
     }
   }
@@ -138,13 +138,13 @@ struct ValidationTests {
     #expect(error.typeName == "Tag")
     #expect(error.failures.map(\.pathDescription) == ["tags[1].name"])
     #expect(error.description == "the value is invalid (at tags[1].name) [Tag]: is empty")
-    let archive = try ArchiveEncoder().encode(["k": Entry(id: 1, title: "a", tags: [Tag(name: "")])])
+    let archive = try ArchiveEncoder().encode(["k": Entry(id: 1, title: "a", tags: [EntryTag(name: "")])])
     #expect(
       failures { try ArchiveDecoder().decode([String: Entry].self, from: archive) } == ["k.tags[0].name: is empty"])
     var target = goodEntry
     #expect(failures { try target.mergeValues(fromJSON: json) } == ["tags[1].name: is empty"])
     #expect(target == goodEntry)
-    #expect(failures { try goodEntry.copy { $0.tags = [Tag(name: "")] } } == ["tags[0].name: is empty"])
+    #expect(failures { try goodEntry.copy { $0.tags = [EntryTag(name: "")] } } == ["tags[0].name: is empty"])
   }
 
   @Test("U-4, U-17: failures of the objects inside are all found too, after those of the object that holds them")
@@ -152,7 +152,7 @@ struct ValidationTests {
     let tags = #"[{"name": ""}, {"name": "x"}, {"name": ""}]"#
     let json = Data(#"{"id": 0, "title": "a", "tags": \#(tags)}"#.utf8)
     let expected = ["id: is not in 1...", "tags[0].name: is empty", "tags[2].name: is empty"]
-    let bad = Entry(id: 0, title: "a", tags: [Tag(name: ""), Tag(name: "x"), Tag(name: "")])
+    let bad = Entry(id: 0, title: "a", tags: [EntryTag(name: ""), EntryTag(name: "x"), EntryTag(name: "")])
     #expect(failures { try Entry(fromJSON: json) } == expected)
     #expect(failures { try Entry(dictionary: bad.dictionaryValue) } == expected)
     let data = try ArchiveEncoder().encode([goodEntry, bad])
@@ -192,7 +192,7 @@ struct ValidationTests {
 
   @Test("V-3: validate() checks objects inside, and changes nothing where a rule fails")
   func byHand() throws {
-    var entry = Entry(id: 1, title: "a", tags: [Tag(name: "x"), Tag(name: "")])
+    var entry = Entry(id: 1, title: "a", tags: [EntryTag(name: "x"), EntryTag(name: "")])
     #expect(failures { try entry.validate() } == ["tags[1].name: is empty"])
     #expect(!entry.isValid)
     entry = Entry(id: 0, title: "a", stars: -2)
@@ -200,7 +200,7 @@ struct ValidationTests {
     #expect(entry.stars == -2)
     #expect(goodEntry.isValid)
     // A model without rules of its own.
-    #expect(failures { try Box(tag: Tag(name: "")).validated() } == ["tag.name: is empty"])
+    #expect(failures { try Box(tag: EntryTag(name: "")).validated() } == ["tag.name: is empty"])
   }
 
   @Test("V-1: an object keeps its values where a rule fails")
@@ -314,19 +314,19 @@ private struct Misdeclared: DescribedModel, Validating {
 }
 
 private struct Box: DescribedModel {
-  var tag: Tag
+  var tag: EntryTag
   static let fields = Fields(Box.self, version: 1, Field("tag", \.tag), make: { Box(tag: $0) })
 }
 
 /// Models in every kind of container.
 private struct Crate: DescribedModel {
-  var byName: [String: Tag]
-  var byNumber: [Int: Tag]
-  var one: Tag?
+  var byName: [String: EntryTag]
+  var byNumber: [Int: EntryTag]
+  var one: EntryTag?
   static let fields = Fields(
     Crate.self, version: 1, Field("byName", \.byName), Field("byNumber", \.byNumber), Field("one", \.one),
     make: { Crate(byName: $0, byNumber: $1, one: $2) })
-  static let bad = Crate(byName: ["k": Tag(name: "")], byNumber: [3: Tag(name: "")], one: Tag(name: ""))
+  static let bad = Crate(byName: ["k": EntryTag(name: "")], byNumber: [3: EntryTag(name: "")], one: EntryTag(name: ""))
   static let failures = ["byName.k.name: is empty", "byNumber[0].name: is empty", "one.name: is empty"]
 }
 

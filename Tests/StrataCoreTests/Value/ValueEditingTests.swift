@@ -99,7 +99,9 @@ import Testing
     #expect(Array(object.reversed()).map(\.key) == ["a", "b"])
   }
 
-  @Test("A step sets what it leads to and nothing else", arguments: [1, 2, 3] as [UInt64]) func steps(seed: UInt64)
+  @Test("A step sets what it leads to and nothing else", .tags(.long), arguments: [1, 2, 3] as [UInt64]) func steps(
+    seed: UInt64
+  )
     throws
   {
     var random = SeededRandom(seed: seed)
@@ -113,7 +115,7 @@ import Testing
     var value: ArchiveValue = [:]
     // All that was set, by the text of its path: the same as a table instead of a tree.
     var table: [[ArchiveValue.Step]: ArchiveValue] = [:]
-    for number in 0..<3000 {
+    for number in 0..<Effort.rounds(300, long: 3000) {
       let steps = path()
       let new: ArchiveValue? = number.isMultiple(of: 5) ? nil : .integer(number)
       let before = value

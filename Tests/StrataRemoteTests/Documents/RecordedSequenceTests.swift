@@ -11,8 +11,8 @@ import Testing
 @Suite("Recorded sequences, refreshed with edits in between", .readsCorpus)
 struct RecordedSequenceTests {
   @Test(
-    "Each edit is in the row, at the server or in a conflict, and all else is what the server said",
-    arguments: RecordedSequence.all)
+    "Each edit is in the row, at the server or in a conflict, and all else is what the server said", .tags(.long),
+    arguments: Effort.sample(6, of: RecordedSequence.all))
   func edits(_ sequence: RecordedSequence) async throws {
     let documents = try sequence.documents().compactMap(Self.record)
     guard documents.count > 1 else { return }

@@ -8,11 +8,11 @@ import Testing
 /// Processes that save graphs of entities and are killed at random. Each save sets all rows to one number, so that a part of one shows.
 ///
 /// `STRATA_PROCESS_ROUNDS` is the number of kills.
-@Suite("Entities: processes that are killed", .serialized)
+@Suite("Entities: processes that are killed", .serialized, .tags(.long))
 struct EntityProcessTests {
   static let environment = ProcessInfo.processInfo.environment
   static var isChild: Bool { environment["STRATA_ENTITY_FILE"] != nil }
-  static var rounds: Int { environment["STRATA_PROCESS_ROUNDS"].flatMap(Int.init) ?? 6 }
+  static var rounds: Int { environment["STRATA_PROCESS_ROUNDS"].flatMap(Int.init) ?? Effort.rounds(2, long: 30) }
 
   /// Twenty teams with players that refer to each other in cycles, all of them with one number. The lists change from number to number.
   static func graph(_ number: Int) -> [Team] {

@@ -7,10 +7,10 @@ import Testing
 
 /// Graphs of entities at random, against dictionaries that plain assignments set. `STRATA_ENTITY_ROUNDS` rounds, each with a seed that is
 /// printed where it fails.
-@Suite("Entities: random graphs")
+@Suite("Entities: random graphs", .tags(.long))
 struct EntityRandomTests {
   static let environment = ProcessInfo.processInfo.environment
-  static var rounds: Int { environment["STRATA_ENTITY_ROUNDS"].flatMap(Int.init) ?? 60 }
+  static var rounds: Int { environment["STRATA_ENTITY_ROUNDS"].flatMap(Int.init) ?? Effort.rounds(10, long: 400) }
   static let titles = ["a", "b", "c"]
 
   @Test("O-11, O-17, O-19, O-23: graphs go into rows and come back, and saving twice writes nothing")

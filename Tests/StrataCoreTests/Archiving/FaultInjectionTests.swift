@@ -1,0 +1,196 @@
+import Foundation
+import StrataCore
+import StrataTestSupport
+import Testing
+
+/// What writes a file, from one state to another.
+private enum WritingScenario: String, CaseIterable, Sendable {
+  case create, replace, append, recover, write, salvage
+
+  /// Prepares the file. The stream of each has the models from 0 up.
+  func prepare(_ stream: SessionStream) throws {
+    switch self {
+    case .create: break
+    case .replace, .append: _ = try stream.sessions(2)
+    case .recover:
+      let sizes = try stream.sessions(3)
+      try stream.bytes.prefix(sizes[2] - 9).write(to: stream.url)
+    case .write: try ArchiveEncoder().encode(SessionStream.model(0), to: stream.url)
+    case .salvage:
+      let sizes = try stream.sessions(3)
+      var bytes = try stream.bytes
+      bytes[sizes[0] + 100] ^= 1
+      try bytes.write(to: stream.folder.appending(path: "damaged.strata"))
+      try bytes.prefix(sizes[0]).write(to: stream.url)
+    }
+  }
+
+  func run(_ stream: SessionStream) throws {
+    switch self {
+    case .create, .replace:
+      var writer = try ArchiveStreamWriter<Address>(creating: stream.url)
+      for number in 100..<110 { try writer.append(SessionStream.model(number)) }
+      try writer.finish()
+    case .append: try stream.session(20..<30)
+    case .recover: try stream.session(20..<30, recovering: true)
+    case .write: try ArchiveEncoder().encode(SessionStream.model(1), to: stream.url)
+    case .salvage: _ = try ArchiveSalvage.salvage(stream.folder.appending(path: "damaged.strata"), to: stream.url)
+    }
+  }
+
+  /// What is in the file; empty where there is none.
+  func content(_ stream: SessionStream) throws -> [Address] {
+    guard FileManager.default.fileExists(atPath: stream.url.path) else { return [] }
+    switch self {
+    case .write: return [try ArchiveDecoder().decode(Address.self, from: Data(contentsOf: stream.url))]
+    case .recover: return try stream.read(.skips).models
+    default: return try stream.read().models
+    }
+  }
+
+  /// Calls that it makes, whatever else it calls.
+  var calls: Set<SystemCall> {
+    let all: Set<SystemCall> = [.open, .write, .synchronize, .close]
+    return switch self {
+    case .create: all
+    case .append: all.union([.read])
+    case .recover: all.union([.read, .truncate])
+    case .replace, .write: all.union([.rename])
+    case .salvage: all.union([.read, .rename])
+    }
+  }
+
+  var old: [Address] {
+    switch self {
+    case .create: []
+    case .replace, .append: SessionStream.models(0..<20)
+    case .recover: SessionStream.models(0..<20)
+    case .write: SessionStream.models(0..<1)
+    case .salvage: SessionStream.models(0..<10)
+    }
+  }
+
+  var new: [Address] {
+    switch self {
+    case .create, .replace: SessionStream.models(100..<110)
+    case .append, .recover: SessionStream.models(0..<30)
+    case .write: SessionStream.models(1..<2)
+    case .salvage: SessionStream.models(0..<10) + SessionStream.models(20..<30)
+    }
+  }
+}
+
+@Suite("Every call to the system fails once")
+struct FaultInjectionTests {
+  private static let faults: [SystemCall.Outcome] = [
+    .fails(EIO), .fails(ENOSPC), .fails(EINTR), .fails(EACCES), .isShort,
+  ]
+
+  /// After each fault the file is the old one or the new one, what was acknowledged is there, and the next writer gets on.
+  @Test(
+    "X-30, X-31: the old state or the new one", .tags(.long), arguments: WritingScenario.allCases, SystemCall.allCases)
+  fileprivate func faults(scenario: WritingScenario, call: SystemCall) throws {
+    for fault in Effort.sample(2, of: Self.faults) {
+      for number in 0..<1000 {
+        let isReached = try SessionStream.with { stream in
+          try scenario.prepare(stream)
+          let before = try stream.files
+          let plan = FaultPlan(call, number, fault)
+          let error: (any Error)? = plan.run {
+            do {
+              try scenario.run(stream)
+              return nil
+            } catch { return error }
+          }
+          guard plan.wasReached else { return false }
+          let place: Comment = "\(scenario), \(call) \(number), \(fault): \(error.map { "\($0)" } ?? "no error")"
+          let found = try scenario.content(stream)
+          if error == nil { #expect(found == scenario.new, place) }
+          if scenario == .recover, found.count < 30 {
+            #expect(found.starts(with: scenario.old), place)
+          } else {
+            #expect(found == scenario.old || found == scenario.new, place)
+          }
+          if fault == .fails(EINTR), call != .close { #expect(error == nil, place) }
+          if fault == .isShort { #expect(error == nil, place) }
+          if let error { #expect((error as? ArchiveError)?.code == .fileSystem, place) }
+          // Nothing is left behind that the next writers do not remove, but what was cut off. A second name of the file
+          // that the next one replaces is only free for the one after it.
+          for _ in 0..<2 { try scenario.run(stream) }
+          let after = try stream.files.filter { !$0.contains(".cut") }
+          #expect(Set(after) == Set(before).union(["stream.strata"]), place)
+          return true
+        }
+        if !isReached {
+          #expect(number > 0 || !scenario.calls.contains(call), "\(scenario) makes no call \(call)")
+          break
+        }
+      }
+    }
+  }
+}
+
+@Suite("Temporary files")
+struct TemporaryFileTests {
+  /// The temporary file that a writer of the stream uses.
+  private func temporary(_ stream: SessionStream) throws -> String {
+    var name = ""
+    do {
+      let writer = try ArchiveStreamWriter<Address>(creating: stream.url)
+      name = try stream.files.first { $0.hasPrefix(".strata-") } ?? ""
+      _ = consume writer
+    }
+    #expect(try !name.isEmpty && stream.files.isEmpty)
+    return name
+  }
+
+  @Test("X-30: what a killed writer left is removed by the next writer of the same file, and nothing else is")
+  func abandoned() throws {
+    try SessionStream.with { stream in
+      let name = try temporary(stream)
+      let end = name.index(name.endIndex, offsetBy: -5)
+      let others = [".strata-mine.tmp", ".strata-0123456789abcdef-0.tmp", "a.tmp"]
+      for other in others { try Data("user's".utf8).write(to: stream.folder.appending(path: other)) }
+      // As many as writers have numbers.
+      for number in 0..<16 {
+        let left = name[..<end] + String(number, radix: 16) + name[name.index(after: end)...]
+        try Data("left".utf8).write(to: stream.folder.appending(path: String(left)))
+      }
+      try ArchiveEncoder().encode(SessionStream.model(0), to: stream.url)
+      #expect(try Set(stream.files) == Set(others + ["stream.strata"]))
+    }
+  }
+
+  @Test("X-31: that of a writer that is alive stays")
+  func live() throws {
+    try SessionStream.with { stream in
+      var first = try ArchiveStreamWriter<Address>(creating: stream.url)
+      try first.append(SessionStream.model(0))
+      let files = try stream.files
+      for _ in 0..<20 {
+        try ArchiveEncoder().encode(SessionStream.model(0), to: stream.folder.appending(path: "other"))
+      }
+      let second = try ArchiveStreamWriter<Address>(creating: stream.url)
+      #expect(try Set(stream.files).isSuperset(of: files) && stream.files.count == files.count + 2)
+      _ = consume second
+      try first.finish()
+      #expect(try stream.files == ["other", "stream.strata"])
+    }
+  }
+
+  @Test("A folder that may be written and not read; permissions and groups that cannot be kept")
+  func odd() throws {
+    try SessionStream.with { stream in
+      try ArchiveEncoder().encode(SessionStream.model(0), to: stream.url)
+      for (call, number) in [(SystemCall.changeOwner, EPERM), (.changeMode, EPERM), (.changeMode, ENOTSUP)] {
+        let plan = FaultPlan(call, 0, .fails(number))
+        try plan.run { try ArchiveEncoder().encode(SessionStream.model(1), to: stream.url) }
+      }
+      // Opening the folder is the first call that opens something.
+      let plan = FaultPlan(.open, 0, .fails(EACCES))
+      try plan.run { try ArchiveEncoder().encode(SessionStream.model(2), to: stream.url) }
+      #expect(plan.wasReached)
+      #expect(try ArchiveDecoder().decode(Address.self, from: Data(contentsOf: stream.url)) == SessionStream.model(2))
+    }
+  }
+}

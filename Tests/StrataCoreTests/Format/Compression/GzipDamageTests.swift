@@ -1,0 +1,122 @@
+import Foundation
+import StrataCore
+import StrataTestSupport
+import Testing
+
+@Suite("Damaged and hostile members")
+struct GzipDamageTests {
+  @Test("Every truncation is an error", arguments: [CompressionLevel.none, .balanced], [0, 5, 3000])
+  func truncations(level: CompressionLevel, size: Int) throws {
+    let bytes = try member(sampleBody(size), level: level)
+    for count in bytes.indices {
+      let cut = Array(bytes.prefix(count))
+      archiveError(.truncated) { _ = try inflate(cut) }
+    }
+  }
+
+  @Test(
+    "Every flipped bit is an error, or changes nothing",
+    arguments: [CompressionLevel.none, .balanced, .best], [0, 1, 40, 700])
+  func flips(level: CompressionLevel, size: Int) throws {
+    let body = sampleBody(size)
+    let bytes = try member(body, level: level)
+    var silent = 0
+    for bit in 0..<bytes.count * 8 {
+      var flipped = bytes
+      flipped[bit / 8] ^= 1 << UInt8(bit % 8)
+      do {
+        let result = try inflate(flipped)
+        #expect(result.stamp == .sample(plainSize: size))
+        #expect(result.body == body)
+        silent += 1
+      } catch {
+        #expect(error is ArchiveError)
+      }
+    }
+    // Only the bits that pad the deflate data to a byte, or the header of a stored block, may be free.
+    #expect(silent < 14)
+  }
+
+  @Test("Every flipped bit of the longest header is found", .tags(.long))
+  func longestHeader() throws {
+    let name = String(repeating: "N", count: Stamp.longestTypeName)
+    let header = try GzipHeader.bytes(for: .sample(typeName: name))
+    for bit in Effort.sample(997, of: 0..<header.count * 8) {
+      var flipped = header
+      flipped[bit / 8] ^= 1 << UInt8(bit % 8)
+      #expect(throws: ArchiveError.self) { try GzipHeader(at: 0, in: flipped.bytes, fileOffset: 0) }
+    }
+    archiveError(.notEncodable) { _ = try GzipHeader.bytes(for: .sample(typeName: name + "N")) }
+  }
+
+  @Test(
+    "A stamp that claims another size is refused",
+    arguments: [1 << 30, 1 << 60, UInt64.max, 1001, 999, 0])
+  func hostileSize(claim: UInt64) throws {
+    var stamp = Stamp.sample()
+    stamp.plainSize = claim
+    let bytes = try member(sampleBody(1000), claiming: stamp)
+    let error = #expect(throws: ArchiveError.self) { try inflate(bytes) }
+    #expect(error?.code == (claim > 1 << 30 ? .limitExceeded : .damaged))
+  }
+
+  @Test("A bomb is refused before it goes off, whatever its stamp says", .tags(.long))
+  func bomb() throws {
+    let bomb = [UInt8](repeating: 0, count: Effort.rounds(10, long: 100) << 20)
+    var limits = ArchiveLimits()
+    limits.inflatedSize = 1 << 20
+    let bytes = try member(bomb, level: .fastest)
+    var error = archiveError(.limitExceeded) { _ = try inflate(bytes, limits: limits) }
+    #expect(error?.limit == .inflatedSize)
+    let lie = try Array(
+      GzipHeader.bytes(for: .sample(plainSize: 10))
+        + bytes[Gzip.readStamp(at: 0, in: bytes.bytes).headerLength...])
+    archiveError(.damaged) { _ = try inflate(lie, limits: limits) }
+    limits.inflatedSize = 1 << 30
+    limits.inflationRatio = 100
+    error = archiveError(.limitExceeded) { _ = try inflate(bytes, limits: limits) }
+    #expect(error?.limit == .inflationRatio)
+    limits.inflationRatio = 1032
+    #expect(try inflate(bytes, limits: limits).body.count == bomb.count)
+    limits.inflatedSize = -1
+    archiveError(.limitExceeded) { _ = try inflate(bytes, limits: limits) }
+    limits.inflatedSize = .max
+    limits.inflationRatio = .max
+    #expect(try inflate(bytes, limits: limits).body.count == bomb.count)
+  }
+
+  @Test("A high ratio is allowed in a small member")
+  func smallRatio() throws {
+    var limits = ArchiveLimits()
+    limits.inflationRatio = 1
+    let zeros = [UInt8](repeating: 0, count: 1 << 20)
+    #expect(try inflate(member(zeros), limits: limits).body == zeros)
+  }
+
+  @Test("A member that ends a stream cannot have a body")
+  func endWithBody() throws {
+    let bytes = try member([1, 2, 3], claiming: .sample(kind: .end, plainSize: 3))
+    archiveError(.damaged) { _ = try inflate(bytes) }
+  }
+
+  @Test("What follows a member stays untouched, also where it looks like deflate data")
+  func trailing() throws {
+    let bytes = try member(sampleBody(100))
+    #expect(try inflate(bytes + bytes).nextOffset == bytes.count)
+    #expect(try inflate(bytes + [0]).nextOffset == bytes.count)
+  }
+
+  @Test("Other files are not archives")
+  func otherFiles() throws {
+    // What `printf hi | gzip -n` writes.
+    let plain: [UInt8] =
+      [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3, 0xCB, 0xC8, 4, 0, 0xAC, 0x2A, 0x93, 0xD8, 2, 0, 0, 0]
+    let error = archiveError(.notAnArchive) { _ = try inflate(plain) }
+    #expect(error?.reason.contains("gzip file, but not an archive") == true)
+    let other = archiveError(.notAnArchive) { _ = try inflate(Array("other".utf8)) }
+    #expect(other?.reason == "this is not a gzip file")
+    archiveError(.notAnArchive) { _ = try inflate([0x1F, 0x8A]) }
+    archiveError(.notAnArchive) { _ = try inflate([0x1F, 0x8B, 7]) }
+    archiveError(.truncated) { _ = try inflate([]) }
+  }
+}

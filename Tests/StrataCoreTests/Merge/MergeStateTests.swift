@@ -1,0 +1,117 @@
+import Foundation
+import Strata
+import StrataTestSupport
+import Testing
+
+@Model(version: 1)
+private struct CountedItem {
+  @Field(merge: .sumOfDeltas) var count = 0
+  var merging = MergeState()
+}
+
+@Suite("Merging that remembers its base")
+struct MergeStateTests {
+  private func json(_ title: String, stars: Int = 0) -> Data {
+    Data(#"{"id": 1, "title": "\#(title)", "stars": \#(stars), "steps": [{"id": 1, "name": "s"}]}"#.utf8)
+  }
+
+  @Test("The base is what the server had the last time, from the first JSON on")
+  func remembers() throws {
+    var task = try TrackedTask(fromJSON: json("a"))
+    task.title = "mine"
+    task.steps[0].isDone = true
+    let report = try task.mergeValues(fromJSON: json("a", stars: 3))
+    #expect(task.title == "mine" && task.stars == 3 && task.steps[0].isDone && report.changedKeys == ["stars"])
+    // The server takes the edit, and then changes it again.
+    try task.mergeValues(fromJSON: json("mine", stars: 3))
+    try task.mergeValues(fromJSON: json("theirs", stars: 3))
+    #expect(task.title == "theirs" && task.steps[0].isDone && task.mergeConflicts.isEmpty)
+    #expect(try !String(decoding: task.jsonData(), as: UTF8.self).contains("merging"))
+    var twin = task
+    twin.merging = MergeState()
+    #expect(twin.merging != task.merging)
+  }
+
+  @Test("A partial document moves the base only where it says something")
+  func partial() throws {
+    var task = try TrackedTask(fromJSON: json("a"))
+    task.title = "mine"
+    try task.mergeValues(fromJSON: Data(#"{"stars": 2}"#.utf8))
+    #expect(task.title == "mine" && task.stars == 2)
+    try task.mergeValues(fromJSON: json("a", stars: 2))
+    #expect(task.title == "mine")
+  }
+
+  @Test("Unresolved conflicts survive in the archive, and so does the base, through versions")
+  func archived() throws {
+    var task = try TrackedTask(fromJSON: json("a"))
+    task.title = "mine"
+    try task.mergeValues(fromJSON: json("theirs"))
+    #expect(task.title == "mine" && task.mergeConflicts.count == 1)
+    let data = try ArchiveEncoder().encode(task)
+    var opened = try ArchiveDecoder().decode(TrackedTask.self, from: data)
+    #expect(opened.merging == task.merging)
+    let conflict = try #require(opened.mergeConflicts.first)
+    #expect(conflict.path.description == "title" && conflict.server == "theirs" && conflict.base == "a")
+    try opened.resolve(conflict, with: .server)
+    #expect(opened.title == "theirs" && opened.mergeConflicts.isEmpty)
+    // An archive of version 1, with a base of version 1 in it.
+    let base = ModelRecord(
+      typeName: "TrackedTask", modelVersion: 1, fields: [("id", 1), ("summary", "a"), ("stars", 0), ("steps", [])])
+    let old = ModelRecord(
+      typeName: "TrackedTask", modelVersion: 1,
+      fields: [
+        ("id", 1), ("summary", "mine"), ("stars", 0), ("steps", []),
+        ("merging", ["base": .record(base), "conflicts": []]),
+      ])
+    var lifted = try ArchiveDecoder().decode(TrackedTask.self, from: ArchiveEncoder().encode(old))
+    let report = try lifted.mergeValues(fromJSON: Data(#"{"title": "a", "stars": 4}"#.utf8))
+    #expect(lifted.title == "mine" && lifted.stars == 4 && report.conflicts.isEmpty)
+  }
+
+  @Test("MG-16: conflicts of an older version go through the steps with the model: a rename, and an element's")
+  func migrated() throws {
+    func record(_ summary: String) -> ModelRecord {
+      ModelRecord(
+        typeName: "TrackedTask", modelVersion: 1,
+        fields: [("id", 1), ("summary", .string(summary)), ("stars", 0), ("steps", [])])
+    }
+    let conflict: ArchiveValue = [
+      "path": ["summary"], "rule": "both changed it", "base": "a", "local": "mine", "server": "theirs",
+    ]
+    var fields = record("mine").fields
+    fields.append(("merging", ["base": .record(record("theirs")), "conflicts": [conflict]]))
+    let old = ModelRecord(typeName: "TrackedTask", modelVersion: 1, fields: fields)
+    func opened() throws -> TrackedTask {
+      try ArchiveDecoder().decode(TrackedTask.self, from: ArchiveEncoder().encode(old))
+    }
+    var task = try opened()
+    let found = try #require(task.mergeConflicts.first)
+    #expect(found.path.description == "title" && found.local == "mine" && found.server == "theirs" && found.base == "a")
+    try task.resolve(found, with: .server)
+    #expect(task.title == "theirs" && task.mergeConflicts.isEmpty)
+    // It stays one, at its new place, through merges that say nothing about it.
+    var other = try opened()
+    try other.mergeValues(fromJSON: Data(#"{"stars": 2}"#.utf8))
+    #expect(other.mergeConflicts.map(\.path.description) == ["title"] && other.merging.base?["title"] == "theirs")
+    try other.mergeValues(fromJSON: Data(#"{"title": "mine"}"#.utf8))
+    #expect(other.mergeConflicts.isEmpty && other.title == "mine")
+  }
+
+  @Test("What the server has taken is the base: counters that come back count once")
+  func accepted() throws {
+    var item = try CountedItem(fromJSON: Data(#"{"count": 10}"#.utf8))
+    item.count = 12
+    try item.acceptedByServer()
+    try item.mergeValues(fromJSON: Data(#"{"count": 12}"#.utf8))
+    #expect(item.count == 12 && item.merging.base?["count"] == 12)
+    let crew = Crew(name: "a")
+    crew.sailors = [Sailor(id: 1, name: "Ada")]
+    crew.captain = crew.sailors[0]
+    crew.sailors[0].boss = crew.sailors[0]
+    try crew.acceptedByServer()
+    crew.sailors[0].name = "mine"
+    try crew.mergeValues(fromJSON: Data(#"{"sailors": [{"id": 1, "name": "Ada", "mail": "m"}]}"#.utf8))
+    #expect(crew.captain?.name == "mine" && crew.captain?.mail == "m" && crew.mergeConflicts.isEmpty)
+  }
+}

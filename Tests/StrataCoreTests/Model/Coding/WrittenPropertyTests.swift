@@ -1,0 +1,87 @@
+import Foundation
+import Strata
+import StrataTestSupport
+import Testing
+
+@Suite("Everything that is written is read again")
+struct WrittenPropertyTests {
+  /// What a value is, whatever its numbers are equal to: its archive.
+  private func form<T: Archivable>(_ value: T) throws -> Data { try ArchiveEncoder().encodeBody(value) }
+
+  private func check<M: RandomModel>(_ type: M.Type, _ seed: UInt64) throws {
+    var random = WrittenRandom(seed: seed)
+    let model = M.random(&random)
+    let comment = Testing.Comment(rawValue: "\(M.self), seed \(seed)")
+    let decoder = ArchiveDecoder(subclasses: [WrittenLoop.self])
+    let body: Data
+    do { body = try form(model) } catch let error as ArchiveError {
+      // What cannot be archived says so; nothing is in between.
+      #expect(error.code == .notEncodable, "\(error) (\(comment))")
+      return
+    }
+    let data = try ArchiveEncoder().encode(model)
+    func same(_ road: String, _ make: () throws -> M) {
+      do {
+        let found = try form(make())
+        #expect(found == body, "\(road): \(comment)")
+      } catch { Issue.record("\(road): \(error) (\(comment))") }
+    }
+    same("archive") { try decoder.decode(M.self, from: data) }
+    same("body") { try decoder.decodeBody(M.self, from: body) }
+    same("upgrade") {
+      try decoder.decode(M.self, from: ArchiveUpgrader(M.self, subclasses: [WrittenLoop.self]).upgrade(data))
+    }
+    same("array") { try decoder.decode([M].self, from: ArchiveEncoder().encode([model])).first ?? model }
+    same("general road") {
+      let value = try ArchiveDecoder().decodeValue(from: data)
+      guard case .record(let record) = value else { return try decoder.decode(M.self, from: data) }
+      return try decoder.decode(M.self, from: ArchiveEncoder().encode(record))
+    }
+    // What a form cannot hold is an error when it is written, and never one when it is read.
+    func writes<T>(_ write: () throws -> T) -> T? {
+      do { return try write() } catch {
+        let code = (error as? ArchiveError)?.code
+        #expect(code == .notEncodable, "\(error) (\(comment))")
+        return nil
+      }
+    }
+    if let json = writes({ try model.jsonData() }), !M.schema.isClass {
+      same("JSON") { try M(fromJSON: json) }
+      same("JSON value") { try M(fromJSON: JSONReader().read(json)) }
+    }
+    if let json = writes({ try model.jsonData(isPretty: true, sortsKeys: true) }), !M.schema.isClass {
+      same("sorted JSON") { try M(fromJSON: json) }
+    }
+    if let adapter = try? JSONAdapter<M>(), let json = writes({ try adapter.encode(model) }), !M.schema.isClass {
+      same("adapter") { try adapter.decode(json) }
+    }
+    if !M.schema.isEnum, let dictionary = writes({ try model.dictionaryValue }), !M.schema.isClass {
+      same("dictionary") { try M(dictionary: dictionary) }
+    }
+    // The copy of an object leads to the same objects, and back to the original.
+    if !M.schema.isClass { same("copy") { try model.copy() } }
+  }
+
+  @Test(
+    "X-34: random models of every kind of declaration come back from archives, JSON, dictionaries and upgrades",
+    .tags(.long),
+    arguments: 0..<UInt64(Effort.rounds(2, long: 20)))
+  func models(seed: UInt64) throws {
+    for round in 0..<15 as Range<UInt64> {
+      let seed = 34_000 + seed * 1000 + round
+      try check(WrittenScalars.self, seed)
+      try check(WrittenContainers.self, seed)
+      try check(WrittenChoice.self, seed)
+      try check(WrittenSpot.self, seed)
+      try check(WrittenHolder.self, seed)
+      try check(WrittenByLine.self, seed)
+      try check(WrittenKnot.self, seed)
+      try check(WrittenLoop.self, seed)
+    }
+  }
+}
+
+extension ModelSchema {
+  fileprivate var isClass: Bool { ["WrittenKnot", "WrittenLoop"].contains(name) }
+  fileprivate var isEnum: Bool { name == "WrittenChoice" }
+}

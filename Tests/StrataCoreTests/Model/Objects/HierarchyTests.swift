@@ -1,0 +1,152 @@
+import Foundation
+import Strata
+import StrataTestSupport
+import Testing
+
+@Suite("Classes and their superclasses")
+struct HierarchyTests {
+  @Test("M-1: a class has the fields of its superclasses after its own; a key that both declare is a mistake")
+  func fields() throws {
+    #expect(Puppy.schema.fields.map(\.key) == ["weeks", "breed", "friend", "name", "keeper"])
+    let keys = try Puppy(name: "Bit", breed: "Pug", weeks: 7).dictionaryValue.keys
+    #expect(keys.sorted() == ["breed", "friend", "keeper", "name", "weeks"])
+    let twice = ModelSchema(
+      Puppy.self, name: "Twice", version: 1, superclass: Animal.self, fields: [FieldInfo("name", String.self)])
+    let error = #expect(throws: ArchiveError.self) { try twice.check() }
+    #expect(error?.code == .invalidSchema && error?.reason.contains("name") == true)
+  }
+
+  @Test(
+    "A-3: archives hold a field always, never or conditionally; weak ones conditionally, and inherited ones likewise")
+  func behaviours() {
+    func behaviours(_ schema: ModelSchema) -> [String: ArchiveBehavior] {
+      Dictionary(uniqueKeysWithValues: schema.fields.map { ($0.key, $0.archive) })
+    }
+    #expect(behaviours(Pair.schema) == ["weakModel": .conditional, "name": .always])
+    #expect(behaviours(File.schema) == ["title": .always, "folder": .conditional, "sibling": .conditional])
+    #expect(
+      behaviours(Dog.schema) == ["breed": .always, "friend": .always, "name": .always, "keeper": .conditional])
+    #expect(behaviours(Acquaintance.schema)["cache"] == .excluded)
+  }
+
+  /// The graph of a keeper with three animals, the number of each under its name.
+  private func graph() throws -> (graph: ObjectGraph, numbers: [String: Int]) {
+    let keeper = Keeper()
+    keeper.animals = [
+      Animal(name: "Cat"), Dog(name: "Rex", breed: "Pug"), Puppy(name: "Bit", breed: "Pug", weeks: 7),
+    ]
+    for animal in keeper.animals { animal.keeper = keeper }
+    guard case .graph(let graph) = try ArchiveDecoder().decodeValue(from: ArchiveEncoder().encode(keeper)) else {
+      throw Unexpected()
+    }
+    let names = graph.objects.enumerated().compactMap { number, object in
+      object["name"]?.stringValue.map { ($0, number) }
+    }
+    return (graph, Dictionary(uniqueKeysWithValues: names))
+  }
+
+  private func archive(_ graph: ObjectGraph) throws -> Data {
+    try ArchiveEncoder().encode(graph, typeName: "Keeper", modelVersion: 1)
+  }
+
+  private let decoder = ArchiveDecoder(subclasses: [Dog.self, Puppy.self])
+
+  @Test("A-7, A-14: newer is refused wherever an object or a level of it stands", arguments: ["Cat", "Rex", "Bit"])
+  func newer(name: String) throws {
+    var (graph, numbers) = try graph()
+    let number = try #require(numbers[name])
+    var record = try #require(graph.objects[number].recordValue)
+    if record.superclasses.isEmpty {
+      record.modelVersion = 3
+    } else {
+      record.superclasses[record.superclasses.count - 1].modelVersion = 3
+    }
+    graph.objects[number] = .record(record)
+    let data = try archive(graph)
+    for newer in [
+      archiveError { try decoder.decode(Keeper.self, from: data) },
+      archiveError { try ArchiveUpgrader(Keeper.self, subclasses: [Dog.self, Puppy.self]).upgrade(data) },
+    ] {
+      #expect(newer?.code == .newerModel && newer?.typeName == "Animal")
+      #expect(newer?.foundVersion == 3 && newer?.supportedVersion == 2)
+    }
+  }
+
+  @Test("A-19: the upgrader rewrites every object and keeps what refers to what")
+  func upgrade() throws {
+    var (graph, numbers) = try graph()
+    for number in numbers.values {
+      var record = try #require(graph.objects[number].recordValue)
+      record.rename("name", to: "title")
+      if record.superclasses.isEmpty {
+        record.modelVersion = 1
+      } else {
+        record.superclasses[record.superclasses.count - 1].modelVersion = 1
+      }
+      graph.objects[number] = .record(record)
+    }
+    var report = DecodingReport()
+    let upgraded = try ArchiveUpgrader(Keeper.self, subclasses: [Dog.self, Puppy.self])
+      .upgrade(archive(graph), report: &report)
+    #expect(report.upgrades.map(\.typeName) == ["Animal"])
+    let again = try ArchiveUpgrader(Keeper.self, subclasses: [Dog.self, Puppy.self]).upgrade(upgraded, report: &report)
+    #expect(again == upgraded && report.upgrades.isEmpty)
+    let keeper = try decoder.decode(Keeper.self, from: upgraded)
+    #expect(keeper.animals.map(\.name) == ["Cat", "Rex", "Bit"])
+    #expect(keeper.animals.allSatisfy { $0.keeper === keeper })
+    #expect(try ArchiveEncoder().encode(keeper) == upgraded)
+    #expect(archiveError { try ArchiveUpgrader(Keeper.self).upgrade(upgraded) }?.code == .unknownType)
+  }
+
+  @Model(version: 2)
+  final class Sticker: ValueDecoding {
+    var text = ""
+    var twin: Sticker?
+
+    static func decodeValue(forKey key: String, modelVersion: Int, in record: ModelRecord) throws -> ArchiveValue? {
+      key == "text" && modelVersion < 2 ? record["caption"] : record[key]
+    }
+  }
+
+  @Test("A-8: the hook of a class is asked for each key of an object in a cycle, when upgrading too")
+  func hooks() throws {
+    let name = Sticker.schema.name
+    let record = ModelRecord(typeName: name, modelVersion: 1, fields: [("caption", "x"), ("twin", .reference(0))])
+    let graph = ObjectGraph(objects: [.record(record)], root: .reference(0))
+    let data = try ArchiveEncoder().encode(graph, typeName: name, modelVersion: 1)
+    for archive in [data, try ArchiveUpgrader(Sticker.self).upgrade(data)] {
+      let sticker = try ArchiveDecoder().decode(Sticker.self, from: archive)
+      #expect(sticker.text == "x" && sticker.twin === sticker)
+      sticker.twin = nil
+    }
+    #expect(try Stamp(of: ArchiveUpgrader(Sticker.self).upgrade(data)).modelVersion == 2)
+  }
+
+  @Test("An object that nothing refers to any more does no harm")
+  func unreferenced() throws {
+    var (graph, _) = try graph()
+    graph.objects.append(.record(ModelRecord(typeName: "Animal", modelVersion: 1, fields: [("title", "Ghost")])))
+    let upgraded = try ArchiveUpgrader(Keeper.self, subclasses: [Dog.self, Puppy.self]).upgrade(archive(graph))
+    #expect(try decoder.decode(Keeper.self, from: upgraded).animals.count == 3)
+  }
+
+  @Test("A record of a class that stands alone is upgraded too")
+  func upgradeOfARecord() throws {
+    let record = ModelRecord(typeName: "Animal", modelVersion: 1, fields: [("title", "Cat")])
+    let upgraded = try ArchiveUpgrader(Animal.self).upgrade(ArchiveEncoder().encode(record))
+    #expect(try Stamp(of: upgraded).modelVersion == 2)
+    #expect(try ArchiveDecoder().decode(Animal.self, from: upgraded).name == "Cat")
+  }
+
+  @Test("A-16: the version of a subclass at the root is its own, whatever that of its superclass")
+  func rootOfASubclass() throws {
+    let data = try ArchiveEncoder().encode(Dog(name: "Rex", breed: "Pug"))
+    #expect(try Stamp(of: data).modelVersion == 3)
+    #expect(try ArchiveUpgrader(Animal.self, subclasses: [Dog.self]).upgrade(data) == data)
+    #expect((try decoder.decode(Animal.self, from: data) as? Dog)?.breed == "Pug")
+    let newer = try ArchiveEncoder().encode(ModelRecord(typeName: "Animal", modelVersion: 3))
+    #expect(archiveError { try decoder.decode(Animal.self, from: newer) }?.code == .newerModel)
+  }
+
+  struct Unexpected: Error {}
+}

@@ -1,0 +1,162 @@
+import Foundation
+import StrataCore
+import StrataTestSupport
+import Testing
+
+/// Three replicas that started from one base, each with its own edit, and a policy by which they merge.
+private struct Exchange {
+  let law: MergeLaw
+  let base: ArchiveValue
+  let edits: [ArchiveValue]
+
+  /// Values that fit the policy; a time is never before the base's.
+  init(_ law: MergeLaw, _ random: inout SeededRandom) {
+    self.law = law
+    let isTimed = law.isTimed
+    func value(since time: Int) -> ArchiveValue {
+      let plain = random.value(for: law.kind)
+      return isTimed ? ["time": .integer(time + random.below(3)), "text": plain] : plain
+    }
+    let start = value(since: 0)
+    base = start
+    edits = (0..<3).map { _ in random.below(4) == 0 ? start : value(since: start["time"]?.intValue ?? 0) }
+  }
+
+  func merge(_ local: ArchiveValue, _ server: ArchiveValue) throws -> ArchiveValue {
+    guard law.isTimed else { return try law.merge(base, local, server) }
+    let merger = Merger(options: MergeOptions(policy: law.policy))
+    return try merger.merge(["in": server], into: ["in": local], base: ["in": base]).value["in"] ?? .null
+  }
+
+  /// Each replica gets what the others edited, as they edited it and once each, in an order of its own.
+  func once(_ random: inout SeededRandom) throws -> [ArchiveValue] {
+    var ends: [ArchiveValue] = []
+    for own in 0..<3 {
+      var value = edits[own]
+      for other in (0..<3).filter({ $0 != own }).shuffled(using: &random) { value = try merge(value, edits[other]) }
+      ends.append(value)
+    }
+    return ends
+  }
+
+  /// Replicas send each other what they have by now, in any order and as often as it happens, and then all to all until
+  /// nothing changes or it is clear that something always will.
+  func gossip(_ random: inout SeededRandom) throws -> [ArchiveValue] {
+    var values = edits
+    func send(_ sender: Int, _ receiver: Int) throws { values[receiver] = try merge(values[receiver], values[sender]) }
+    for _ in 0..<random.below(8) {
+      let sender = random.below(3)
+      try send(sender, (sender + 1 + random.below(2)) % 3)
+    }
+    // One after the other, or at the same time and each in an order of its own that stays: what would swap for ever
+    // does then.
+    let isAtOnce = random.below(2) == 0
+    let others = (0..<3).map { own in (0..<3).filter { $0 != own }.shuffled(using: &random) }
+    for _ in 0..<6 {
+      let sent = values
+      for receiver in 0..<3 {
+        for sender in others[receiver] {
+          values[receiver] = try merge(values[receiver], isAtOnce ? sent[sender] : values[sender])
+        }
+      }
+      if sent == values { break }
+    }
+    return values
+  }
+}
+
+extension MergeLaw {
+  fileprivate var isTimed: Bool { policy.description.hasPrefix("lastWriter") }
+
+  /// What is tested: every policy with values that it is for, and times that do not run backwards.
+  fileprivate static let converging: [MergeLaw] =
+    all.filter { !$0.policy.description.contains(".ifPresent") } + [
+      .init(policy: .lastWriter(by: "time"), kind: .scalar)
+    ]
+}
+
+/// How far replicas come together.
+private struct Convergence: Hashable, CustomStringConvertible {
+  /// Whether all are equal, arrays without their order, when each got each edit once.
+  var once = true
+  /// Whether all are equal after any exchange of states.
+  var gossip = true
+  /// Whether all are equal after any exchange of states, arrays in their order.
+  var inOrder = true
+  /// Whether it does not matter who met first: the result of two exchanges of the same edits is the same.
+  var isConfluent = true
+
+  static let table = ["each edit once", "any states, repeatedly", "order of arrays too", "same whoever meets first"]
+
+  /// Whether nothing is left that more cases could refute.
+  var isRefuted: Bool { !once && !gossip && !inOrder && !isConfluent }
+
+  var cells: [String] { [once, gossip, inOrder, isConfluent].map { $0 ? "✓" : " " } }
+  var description: String { cells.joined(separator: " | ") }
+
+  /// Whether this is less than what is claimed.
+  func isLess(than other: Convergence) -> Bool {
+    zip(cells, other.cells).contains { $0 != $1 && $0 == " " }
+  }
+
+  /// What some cases leave of the claims that replicas come together; more cases where they leave too much, since only
+  /// luck decides when a claim is refuted.
+  static func found(for law: MergeLaw, expecting expected: Convergence, seed: UInt64) throws -> Convergence {
+    var random = SeededRandom(seed: seed)
+    var found = Convergence()
+    func areEqual(_ values: [ArchiveValue], _ read: (ArchiveValue) -> ArchiveValue) -> Bool {
+      Set(values.map(read)).count == 1
+    }
+    for number in 0..<3000 where number < Effort.rounds(12, long: 60) || expected.isLess(than: found) {
+      guard !found.isLess(than: expected) else { break }
+      let exchange = Exchange(law, &random)
+      let ends = try exchange.once(&random)
+      found.once = found.once && areEqual(ends, law.unordered)
+      let first = try exchange.gossip(&random)
+      let second = try exchange.gossip(&random)
+      found.gossip = found.gossip && areEqual(first, law.unordered) && areEqual(second, law.unordered)
+      found.inOrder = found.inOrder && areEqual(first, \.self) && areEqual(second, \.self)
+      found.isConfluent = found.isConfluent && areEqual(first + second, law.unordered)
+      if found.isRefuted { break }
+    }
+    return found
+  }
+}
+
+@Suite("Simulation: which policies converge", .tags(.long))
+struct ConvergenceTests {
+  /// What replicas come to, in the order of the columns; a policy with another answer changed.
+  private static let expected: [String: Convergence] = [
+    "max on ordered": Convergence(), "min on ordered": Convergence(), "max on number": Convergence(),
+    "union on set": Convergence(), "addWins on set": Convergence(),
+    // What both put in one place stands in the order in which they met.
+    "union on list": Convergence(inOrder: false), "addWins on list": Convergence(inOrder: false),
+    // The same change counts again each time that it comes.
+    "sumOfDeltas on number": Convergence(gossip: false, inOrder: false, isConfluent: false),
+    // The time is one and the text another value: an edit that is older than one of somebody else can still be the only
+    // one of its text, until the later time has gone round.
+    "lastWriter(time) on scalar": Convergence(once: false, isConfluent: false),
+  ]
+  /// Everything else comes to the same only by chance.
+  private static let diverging = Convergence(once: false, gossip: false, inOrder: false, isConfluent: false)
+
+  @Test("Replicas that exchange what they have come to the same by exactly these policies")
+  func table() throws {
+    let seed = SimulationSettings.seed ?? .random(in: 0 ... .max)
+    var rows: [(name: String, convergence: Convergence)] = []
+    for law in MergeLaw.converging {
+      let expected = Self.expected[law.testDescription, default: Self.diverging]
+      let found = try Convergence.found(for: law, expecting: expected, seed: seed)
+      #expect(found == expected, "\(law.testDescription), seed \(seed)")
+      rows.append((law.testDescription, found))
+    }
+    let width = rows.map(\.name.count).max() ?? 0
+    func padded(_ text: String, _ width: Int) -> String { text.padding(toLength: width, withPad: " ", startingAt: 0) }
+    var lines = ["| \(padded("policy", width)) | \(Convergence.table.joined(separator: " | ")) |"]
+    for row in rows {
+      let cells = zip(row.convergence.cells, Convergence.table).map { padded($0, $1.count) }
+      lines.append("| \(padded(row.name, width)) | \(cells.joined(separator: " | ")) |")
+    }
+    if ProcessInfo.processInfo.environment["STRATA_MERGE_TABLE"] != nil { print(lines.joined(separator: "\n")) }
+  }
+}

@@ -1,0 +1,292 @@
+import Foundation
+import StrataCore
+import StrataTestSupport
+import Testing
+
+/// What merging graphs must come to: each object is a map of its fields, which is merged once, and references are values.
+private struct GraphOracle {
+  let base: GraphMap?
+  let local: GraphMap
+  let server: GraphMap
+  /// Whether a null says that a weak reference leads nowhere; else it says nothing without a base.
+  let nullsClear: Bool
+  private(set) var result = GraphMap()
+  /// Whether the rules leave open what becomes of a member.
+  private(set) var isOpen = false
+
+  init(base: GraphMap?, local: GraphMap, server: GraphMap, nullsClear: Bool) {
+    (self.base, self.local, self.server, self.nullsClear) = (base, local, server, nullsClear)
+    isOpen =
+      Self.areMoved(local, server)
+      || base.map { Self.areMoved($0, local) || Self.areMoved($0, server) } ?? false
+    for key in Set(local.objects.keys).union(server.objects.keys) {
+      guard let own = local.objects[key] else {
+        result.objects[key] = server.objects[key]
+        continue
+      }
+      result.objects[key] = own
+      guard let other = server.objects[key] else { continue }
+      for (field, theirs) in other {
+        let value = merged(key, field, own[field], theirs)
+        result.objects[key]?[field] = value
+      }
+    }
+    result = result.trimmed(holding: Set(local.objects.keys))
+  }
+
+  private mutating func merged(
+    _ key: String, _ field: String, _ own: GraphMap.Content?, _ theirs: GraphMap.Content
+  ) -> GraphMap.Content? {
+    guard let base else {
+      // A weak reference that a whole graph lacks says nothing.
+      if field == "friend", !nullsClear, theirs == .reference(nil) { return own }
+      return theirs
+    }
+    let old = base.objects[key]?[field]
+    if field == "members", case .references(let mine)? = own, case .references(let others) = theirs {
+      return members(mine, others, old)
+    }
+    return own == old ? theirs : own
+  }
+
+  /// Members in no order, which is compared apart.
+  private mutating func members(_ own: [String], _ other: [String], _ old: GraphMap.Content?) -> GraphMap.Content {
+    var before: [String] = []
+    if case .references(let keys)? = old { before = keys }
+    let kept = own.filter { key in
+      guard !other.contains(key), before.contains(key) else { return true }
+      // What the server no longer has stays where it was edited here.
+      if isEdited(key) { return true }
+      if isEditedInside(key) { isOpen = true }
+      return false
+    }
+    return .references(kept + other.filter { !own.contains($0) && !before.contains($0) })
+  }
+
+  /// Whether an object that only its place tells apart looks like one at another place of the list, and not like the one at
+  /// its own: the library matches what looks the same first, and the names here go by places.
+  private static func areMoved(_ one: GraphMap, _ other: GraphMap) -> Bool {
+    other.objects.contains { key, fields in
+      guard let bracket = key.lastIndex(of: "["), let own = one.objects[key], own != fields else { return false }
+      return one.objects.contains { $0.key != key && $0.key.hasPrefix(key[...bracket]) && $0.value == fields }
+    }
+  }
+
+  private func isEdited(_ key: String) -> Bool { local.objects[key] != base?.objects[key] }
+
+  /// Whether something that a member leads to was edited: whether that is an edit of the member, nobody says.
+  private func isEditedInside(_ key: String) -> Bool {
+    local.reachable(from: key, throughWeak: true).contains { local.objects[$0] != base?.objects[$0] }
+  }
+}
+
+/// One merge of graphs.
+private struct GraphRound {
+  let seed: UInt64
+  /// How many edits each side makes.
+  var edits: (local: Int, server: Int)
+  let isBaseKnown: Bool
+
+  init(seed: UInt64) {
+    var random = SeededRandom(seed: seed)
+    self.seed = seed
+    edits = (random.below(5), random.below(5))
+    isBaseKnown = !random.isOnce(in: 3)
+  }
+
+  private struct Sides {
+    let base: GraphMap
+    let local: GraphMap
+    let server: GraphMap
+    /// An object that stands twice on the server, and the field that leads to the second instance.
+    let twice: (key: String, field: String)?
+    /// What the server sends; `nil` where the instances themselves come.
+    let document: GraphDocument?
+  }
+
+  private var sides: Sides {
+    var random = SeededRandom(seed: seed ^ 0xF00D)
+    let base = random.graph()
+    func edited(_ count: Int, _ seed: UInt64) -> GraphMap {
+      var random = SeededRandom(seed: seed)
+      var map = base
+      for _ in 0..<count { random.edit(&map) }
+      return map.trimmed()
+    }
+    let server = edited(edits.server, seed ^ 0xA)
+    let people = server.objects.keys.filter { $0.hasPrefix("P") && !$0.contains(".") }.sorted()
+    let twice =
+      people.isEmpty || !random.isOnce(in: 3) ? nil : (random.oneOf(people), random.oneOf(["boss", "lead", "keeper"]))
+    let local = edited(edits.local, seed ^ 0xB)
+    let document = random.isOnce(in: 2) ? GraphDocument(server, knownHere: local, &random) : nil
+    return Sides(base: base, local: local, server: server, twice: twice, document: document)
+  }
+
+  func failure(log: (String) -> Void = { _ in }) -> SimulationFailure? {
+    let sides = sides
+    let (base, local, server) = (
+      sides.base.instantiated(), sides.local.instantiated(), sides.server.instantiated(twice: sides.twice)
+    )
+    let (bases, locals, servers) = (GraphInstances(base), GraphInstances(local), GraphInstances(server))
+    defer {
+      for graph in [bases, locals, servers, GraphInstances(local)] { graph.release() }
+    }
+    log("base    \(isBaseKnown ? bases.map.description : "unknown")")
+    log("local   \(locals.map.description)")
+    log("server  \(servers.map.description)\(sides.twice.map { ", \($0.key) twice, by \($0.field)" } ?? "")")
+    if let document = sides.document { log("sent    \(document.json.story)") }
+    let oracle = GraphOracle(
+      base: isBaseKnown ? bases.map : nil, local: locals.map, server: sides.document?.map ?? servers.map,
+      nullsClear: sides.document != nil)
+    guard !oracle.isOpen else { return nil }
+    do {
+      let report: MergeReport
+      if let document = sides.document {
+        report = try local.merge(.json(document.json), base: isBaseKnown ? base : nil, options: MergeOptions())
+      } else if isBaseKnown {
+        report = try local.merge(.model(server), base: base)
+      } else {
+        report = try local.mergeValues(from: server)
+      }
+      try check(GraphInstances(local), oracle, bases, locals, servers, report)
+      guard GraphInstances(base).map.objects == bases.map.objects else { throw SimulationFailure("base that changed") }
+      guard GraphInstances(server).map.objects == servers.map.objects else {
+        throw SimulationFailure("server that changed")
+      }
+      return nil
+    } catch let failure as SimulationFailure { return failure } catch {
+      return SimulationFailure("error", [], "\(error)")
+    }
+  }
+
+  private func check(
+    _ found: GraphInstances, _ oracle: GraphOracle, _ bases: GraphInstances, _ locals: GraphInstances,
+    _ servers: GraphInstances, _ report: MergeReport
+  ) throws {
+    let strangers = Set(
+      (Array(bases.instances.values) + Array(servers.instances.values) + servers.duplicates).map(ObjectIdentifier.init))
+    for (key, object) in found.instances.sorted(by: { $0.key < $1.key }) {
+      if strangers.contains(ObjectIdentifier(object)) {
+        throw SimulationFailure("instance of another graph", [kind(key)], key)
+      }
+      if let own = locals.instances[key], own !== object {
+        throw SimulationFailure("instance that is another than before", [kind(key)], key)
+      }
+    }
+    if let key = found.duplicated.min() { throw SimulationFailure("two instances of one object", [kind(key)], key) }
+    let expected = oracle.result
+    for key in Set(expected.objects.keys).union(found.map.objects.keys).sorted() {
+      guard let own = found.map.objects[key] else {
+        throw SimulationFailure("object that is missing", [kind(key)], key)
+      }
+      guard let wanted = expected.objects[key] else { throw SimulationFailure("object too many", [kind(key)], key) }
+      for field in wanted.keys.sorted() where !isSame(field, own[field], wanted[field]) {
+        throw SimulationFailure(
+          "value", [kind(key), field],
+          "\(key): expected \(GraphMap.text(of: wanted[field])), found \(GraphMap.text(of: own[field]))")
+      }
+    }
+    try checkReport(report, locals, found)
+  }
+
+  /// What kind of object a key is for.
+  private func kind(_ key: String) -> String {
+    key == "root" ? "team" : key.contains(".pets[") ? "pet" : key.hasPrefix("P") ? "person" : "guest"
+  }
+
+  private func isSame(_ field: String, _ one: GraphMap.Content?, _ other: GraphMap.Content?) -> Bool {
+    if field == "members", case .references(let one)? = one, case .references(let other)? = other {
+      return one.sorted() == other.sorted()
+    }
+    return one == other
+  }
+
+  /// Every change of an object has a line, at one path.
+  private func checkReport(_ report: MergeReport, _ before: GraphInstances, _ after: GraphInstances) throws {
+    var told: [String: Int] = [:]
+    // An edit that went with its object has a line of its own, beside that of the reference.
+    for entry in report.entries where !entry.rule.hasPrefix("edited here") {
+      // A path is one of the result; what is no longer in it stands where it stood before.
+      let steps = entry.path.components[...]
+      if let place = Self.place(steps, "root", after.map) ?? Self.place(steps, "root", before.map) {
+        told[place, default: 0] += 1
+      }
+    }
+    for (key, fields) in before.map.objects {
+      guard let now = after.map.objects[key] else { continue }
+      for (field, content) in fields where now[field] != content {
+        let isTold = told.keys.contains { $0 == "\(key) \(field)" || $0.hasPrefix("\(key) \(field) ") }
+        if !isTold {
+          throw SimulationFailure("change that the report leaves out", [kind(key), field], "\(key)\n\(report)")
+        }
+      }
+    }
+    if let (place, _) = told.first(where: { $0.value > 1 }) {
+      throw SimulationFailure("change that the report tells twice", [], "\(place)\n\(report)")
+    }
+  }
+
+  /// The object and the field that a path leads to, and what comes after; `nil` where it leads nowhere.
+  private static func place(_ path: ArraySlice<MergePath.Component>, _ key: String, _ map: GraphMap) -> String? {
+    guard case .key(let field)? = path.first, let content = map.objects[key]?[field] else { return nil }
+    let rest = path.dropFirst()
+    guard let next = rest.first else { return "\(key) \(field)" }
+    switch (content, next) {
+    case (.reference(let target?), .key): return place(rest, target, map)
+    case (.references(let keys), .element(_, let id)):
+      let target = id.intValue.map { "P\($0)" } ?? ""
+      if rest.count == 1 { return "\(key) \(field) \(target)" }
+      return keys.contains(target) ? place(rest.dropFirst(), target, map) : nil
+    case (.references(let keys), .index(let number)):
+      if rest.count == 1 { return "\(key) \(field) \(number)" }
+      return keys.indices.contains(number) ? place(rest.dropFirst(), keys[number], map) : nil
+    case (.text, _): return "\(key) \(field)"
+    default: return nil
+    }
+  }
+
+  func shrunk(_ failure: SimulationFailure) -> GraphRound {
+    var smallest = self
+    for _ in 0..<10 {
+      var round = smallest
+      if round.edits.local > 0 { round.edits.local -= 1 }
+      if round.failure()?.signature == failure.signature { smallest = round }
+      round = smallest
+      if round.edits.server > 0 { round.edits.server -= 1 }
+      if round.failure()?.signature == failure.signature { smallest = round }
+    }
+    return smallest
+  }
+
+  var story: String {
+    var lines: [String] = []
+    let failure = failure { lines.append($0) }
+    if let failure { lines.append("→ \(failure)") }
+    return lines.joined(separator: "\n")
+  }
+}
+
+@Suite("Simulation: graphs of objects", .tags(.long))
+struct GraphSimulationTests {
+  @Test("MG-11, MG-12, MG-13, MG-17: each object is merged once, stays itself, and refers to what stands here")
+  func rounds() throws {
+    let seeds = SimulationSettings.seeds(Effort.rounds(40, long: 1500))
+    var failures: [String: [(seed: UInt64, failure: SimulationFailure)]] = [:]
+    for seed in seeds {
+      guard let failure = GraphRound(seed: seed).failure() else { continue }
+      failures[failure.signature, default: []].append((seed, failure))
+    }
+    let count = failures.values.reduce(0) { $0 + $1.count }
+    let range = "\(seeds.first ?? 0)…\(seeds.last ?? 0)"
+    print("graphs: \(seeds.count) rounds, seeds \(range), \(count) failures of \(failures.count) kinds")
+    let frequent = failures.sorted { ($0.value.count, $1.key) > ($1.value.count, $0.key) }
+    for (signature, cases) in frequent { print("  \(cases.count) × \(signature), seed \(cases[0].seed)") }
+    for (signature, cases) in frequent.prefix(SimulationSettings.stories) {
+      // Of several the smallest one tells most.
+      let smallest = cases.map { GraphRound(seed: $0.seed).shrunk($0.failure) }.min { $0.story.count < $1.story.count }
+      guard let smallest else { continue }
+      Issue.record("\(signature), \(cases.count) times; STRATA_MERGE_SEED=\(smallest.seed)\n\(smallest.story)")
+    }
+    #expect(count == 0, "\(count) of \(seeds.count) rounds")
+  }
+}

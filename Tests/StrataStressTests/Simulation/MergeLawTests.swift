@@ -1,0 +1,205 @@
+import Foundation
+import StrataCore
+import StrataTestSupport
+import Testing
+
+/// Random values for merging.
+extension SeededRandom {
+  /// A value that fits a policy: few different ones, so that sides often agree.
+  mutating func value(for kind: MergeLaw.Kind) -> ArchiveValue {
+    switch kind {
+    case .scalar:
+      switch below(6) {
+      case 0: return .null
+      case 1: return .bool(below(2) == 0)
+      case 2: return .string(["a", "b", "ä"][below(3)])
+      case 3: return .double(Double(below(3)) / 2)
+      default: return .integer(below(4))
+      }
+    case .ordered: return below(4) == 0 ? .null : .integer(below(4))
+    case .number: return .integer(below(7) - 3)
+    case .set:
+      let members = (0..<5).filter { _ in below(2) == 0 }
+      return .set(members.map { .integer($0) })
+    case .list:
+      return .array((0..<6).filter { _ in below(2) == 0 }.shuffled(using: &self).map { .integer($0) })
+    case .log: return .array((0..<below(4)).map { _ in .integer(below(3)) })
+    case .text: return .string((0..<below(5)).map { _ in ["x\n", "y\n", "z\n"][below(3)] }.joined())
+    case .records:
+      return .array(
+        (0..<5).filter { _ in below(3) > 0 }.shuffled(using: &self).map { id in
+          ["id": .integer(id), "name": .string(["a", "b", "c"][below(3)]), "stars": .integer(below(3))]
+        })
+    case .object:
+      var object = ArchiveObject()
+      for key in ["a", "b", "c"] where below(4) > 0 { object[key] = value(for: below(5) == 0 ? .object : .scalar) }
+      return .object(object)
+    }
+  }
+}
+
+/// A policy with values that it is for.
+struct MergeLaw: Sendable, CustomTestStringConvertible {
+  enum Kind: Sendable { case scalar, ordered, number, set, list, log, text, records, object }
+
+  let policy: MergePolicy
+  let kind: Kind
+
+  var testDescription: String { "\(policy) on \(kind)" }
+
+  static let all: [MergeLaw] = [
+    .init(policy: .automatic, kind: .scalar), .init(policy: .automatic, kind: .object),
+    .init(policy: .conflict, kind: .scalar), .init(policy: .conflict, kind: .object),
+    .init(policy: .serverWins, kind: .scalar), .init(policy: .localWins, kind: .scalar),
+    .init(policy: .keepLocal, kind: .scalar), .init(policy: .recursive, kind: .object),
+    .init(policy: .byID(), kind: .records), .init(policy: .byID("id", missing: .keep), kind: .records),
+    .init(policy: .byID("id", missing: .delete), kind: .records),
+    .init(policy: .max, kind: .ordered), .init(policy: .min, kind: .ordered), .init(policy: .max, kind: .number),
+    .init(policy: .sumOfDeltas, kind: .number), .init(policy: .union, kind: .set), .init(policy: .union, kind: .list),
+    .init(policy: .addWins, kind: .set), .init(policy: .addWins, kind: .list), .init(policy: .append, kind: .log),
+    .init(policy: .append, kind: .text), .init(policy: .lines, kind: .text),
+    .init(policy: .serverWins.ifPresent, kind: .scalar), .init(policy: .max.ifPresent, kind: .scalar),
+    .init(policy: .lines.orElse(.serverWins), kind: .text), .init(policy: .max.orElse(.localWins), kind: .scalar),
+  ]
+
+  /// The value that the policy makes; conflicts keep the local one.
+  func merge(_ base: ArchiveValue?, _ local: ArchiveValue, _ server: ArchiveValue) throws -> ArchiveValue {
+    // What is merged stands in an object, as it does in a model.
+    let options = MergeOptions(policies: ["value": policy])
+    let merged = try Merger(options: options).merge(
+      ["value": server], into: ["value": local], base: base.map { ["value": $0] })
+    return merged.value["value"] ?? .null
+  }
+
+  /// The value without the order that arrays have, where a law does not speak of it.
+  func unordered(_ value: ArchiveValue) -> ArchiveValue {
+    guard kind == .list || kind == .records, case .array(let elements) = value else { return value }
+    return .array(elements.sorted { "\($0)" < "\($1)" })
+  }
+}
+
+@Suite("Laws of merging, with random values", .tags(.long))
+struct MergeLawTests {
+  private static let seed = UInt64.random(in: 0 ... .max)
+  private static let cases = 300
+
+  /// Runs a law on random values and says which ones break it.
+  private func check(
+    _ law: MergeLaw, _ name: String, _ holds: (ArchiveValue, ArchiveValue, ArchiveValue, ArchiveValue) throws -> Bool
+  ) throws -> Int {
+    var random = SeededRandom(seed: Self.seed)
+    var broken = 0
+    for _ in 0..<Self.cases {
+      let values = (0..<4).map { _ in random.value(for: law.kind) }
+      guard try holds(values[0], values[1], values[2], values[3]) else {
+        broken += 1
+        continue
+      }
+    }
+    return broken
+  }
+
+  private func expect(
+    _ law: MergeLaw, _ claim: MergePolicy.Claims, _ name: String,
+    _ holds: (ArchiveValue, ArchiveValue, ArchiveValue, ArchiveValue) throws -> Bool
+  ) throws {
+    let broken = try check(law, name, holds)
+    if law.policy.claims.contains(claim) {
+      #expect(broken == 0, "\(law.testDescription) is not \(name): \(broken) of \(Self.cases), seed \(Self.seed)")
+    }
+  }
+
+  @Test("U-1: merging with oneself changes nothing", arguments: MergeLaw.all)
+  func oneself(_ law: MergeLaw) throws {
+    #expect(
+      try check(law, "oneself") { _, value, _, _ in try law.merge(nil, value, value) == value } == 0,
+      "seed \(Self.seed)")
+    #expect(
+      try check(law, "oneself") { _, value, _, _ in try law.merge(value, value, value) == value } == 0,
+      "seed \(Self.seed)")
+  }
+
+  @Test("Where only one side changed, that side counts", arguments: MergeLaw.all)
+  func oneSide(_ law: MergeLaw) throws {
+    try expect(law, .respectsBase, "true to its base") { base, value, _, _ in
+      try law.merge(base, value, base) == value && law.merge(base, base, value) == value
+    }
+  }
+
+  @Test("Merging twice is the same as merging once", arguments: MergeLaw.all)
+  func idempotence(_ law: MergeLaw) throws {
+    try expect(law, .idempotent, "idempotent") { base, local, server, _ in
+      let once = try law.merge(base, local, server)
+      return try law.unordered(law.merge(base, once, server)) == law.unordered(once)
+    }
+  }
+
+  @Test("Merging twice is the same as merging once where the base moves on", arguments: MergeLaw.all)
+  func idempotenceWithNewBase(_ law: MergeLaw) throws {
+    guard law.policy.claims.contains(.respectsBase) else { return }
+    let broken = try check(law, "idempotent") { base, local, server, _ in
+      let once = try law.merge(base, local, server)
+      return try law.merge(server, once, server) == once
+    }
+    #expect(broken == 0, "\(law.testDescription), seed \(Self.seed)")
+  }
+
+  @Test("Two replicas that exchange their changes come to the same", arguments: MergeLaw.all)
+  func exchange(_ law: MergeLaw) throws {
+    try expect(law, .commutative, "commutative") { base, one, other, _ in
+      try law.unordered(law.merge(base, one, other)) == law.unordered(law.merge(base, other, one))
+        && law.unordered(law.merge(nil, one, other)) == law.unordered(law.merge(nil, other, one))
+        || law.policy.description == "sumOfDeltas"
+          && law.merge(base, one, other) == law.merge(base, other, one)
+    }
+  }
+
+  @Test("Three replicas come to the same, whichever meet first", arguments: MergeLaw.all)
+  func association(_ law: MergeLaw) throws {
+    try expect(law, .associative, "associative") { base, one, two, three in
+      try law.unordered(law.merge(base, law.merge(base, one, two), three))
+        == law.unordered(law.merge(base, one, law.merge(base, two, three)))
+    }
+  }
+
+  @Test("Laws that a policy does not claim are broken somewhere, so that the tests would see it")
+  func unclaimed() throws {
+    func breaks(_ policy: MergePolicy, _ kind: MergeLaw.Kind, _ holds: (MergeLaw, [ArchiveValue]) throws -> Bool) throws
+      -> Bool
+    {
+      let law = MergeLaw(policy: policy, kind: kind)
+      return try check(law, "") { try holds(law, [$0, $1, $2, $3]) } > 0
+    }
+    func commutes(_ law: MergeLaw, _ values: [ArchiveValue]) throws -> Bool {
+      try law.unordered(law.merge(values[0], values[1], values[2]))
+        == law.unordered(law.merge(values[0], values[2], values[1]))
+    }
+    func repeats(_ law: MergeLaw, _ values: [ArchiveValue]) throws -> Bool {
+      let once = try law.merge(values[0], values[1], values[2])
+      return try law.merge(values[0], once, values[2]) == once
+    }
+    func isTrueToBase(_ law: MergeLaw, _ values: [ArchiveValue]) throws -> Bool {
+      try law.merge(values[0], values[1], values[0]) == values[1]
+    }
+    #expect(try breaks(.serverWins, .scalar, commutes))
+    #expect(try breaks(.append, .log, commutes))
+    #expect(try breaks(.byID(), .records, commutes))
+    #expect(try breaks(.sumOfDeltas, .number, repeats))
+    #expect(try breaks(.union, .set, isTrueToBase))
+  }
+
+  @Test("Three ways and two agree where only the server changed something", arguments: MergeLaw.all)
+  func twoWays(_ law: MergeLaw) throws {
+    // A side that always counts, or a rule between the two values, is asked without a base what it is not asked with one.
+    let asked = ["localWins", "keepLocal", "max", "min", "conflict", "append"]
+    guard law.policy.claims.contains(.respectsBase), !asked.contains(where: law.policy.description.hasPrefix),
+      !law.policy.description.contains("keep"), law.policy.description != "addWins",
+      law.policy.description != "recursive"
+    else { return }
+    #expect(
+      try check(law, "the same") { base, server, _, _ in
+        try law.merge(base, base, server) == law.merge(nil, base, server)
+      } == 0,
+      "seed \(Self.seed)")
+  }
+}

@@ -1,0 +1,24 @@
+import Foundation
+package import Testing
+
+/// How much the random, simulated and corpus tests do.
+package enum Effort {
+  /// Whether `STRATA_LONG` is set to 1, as in the long runs of `.ci/run`.
+  package static let isLong = ProcessInfo.processInfo.environment["STRATA_LONG"] == "1"
+
+  /// The number of rounds: few by default, so that all tests answer in two minutes, and many in a long run.
+  package static func rounds(_ few: Int, long: Int) -> Int { isLong ? long : few }
+
+  /// About `few` of the elements by default, evenly spaced and with the last one, and all of them in a long run.
+  package static func sample<Elements: Collection>(_ few: Int, of elements: Elements) -> [Elements.Element] {
+    let all = Array(elements)
+    guard !isLong, all.count > few else { return all }
+    let step = all.count / few
+    return all.enumerated().filter { $0.offset % step == 0 || $0.offset == all.count - 1 }.map(\.element)
+  }
+}
+
+extension Tag {
+  /// A test that does few rounds by default and many in a long run. `Tests/Scripts/long-tests` finds it by this tag.
+  @Tag package static var long: Tag
+}

@@ -1,0 +1,40 @@
+package import Foundation
+import StrataCore
+
+/// Every text: what is read is written and read again, and both paths to a model give the same one.
+package enum JSONTrial {
+  package static func run(_ data: Data) throws {
+    let value = try attempt { try JSONReader().read(data) }
+    if let value {
+      let text = try succeed("a value is written") { try JSONWriter().write(value) }
+      try require(try attempt { try JSONReader().read(text) } == value, "a value comes back")
+      try require(
+        try attempt { try textFromArchive(value) } == text, "the archive's bytes give the same text")
+    }
+    var strict = JSONReader()
+    strict.duplicateKeys = .refuse
+    let unambiguous = try attempt { try strict.read(data) }
+
+    let form = try attempt { try JSONReader().read(Form.self, from: data) }
+    if let unambiguous {
+      try require(try form == attempt { try Form(fromJSON: unambiguous) }, "both roads give the same model")
+    }
+    if let form {
+      try require(value != nil, "a model comes of a value")
+      let text = try succeed("a model is written") { try form.jsonData() }
+      try require(try attempt { try Form(fromJSON: text) } == form, "a model comes back")
+    }
+    _ = try attempt { try JSONReader().read([String: [Int: [Double]]].self, from: data) }
+    _ = try attempt { try JSONReader().read(Set<String>.self, from: data) }
+  }
+
+  /// The path that models take to text.
+  private static func textFromArchive<T: Archivable>(_ value: T) throws -> Data { try JSONWriter().write(value) }
+
+  /// The result; each error says where.
+  private static func attempt<T>(_ body: () throws -> T) throws -> T? {
+    try Trial.attempt(body) { error in
+      error.code != .invalidJSON || (error.byteOffset != nil && error.reason.hasPrefix("line "))
+    }
+  }
+}

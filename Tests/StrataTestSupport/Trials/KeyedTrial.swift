@@ -1,0 +1,71 @@
+package import Foundation
+package import StrataCore
+import StrataLegacy
+
+/// Every keyed archive: its graph is archived and comes back, and decoding into models ends.
+package enum KeyedTrial {
+  package static func run(_ data: Data) throws {
+    let isList = data.starts(with: Data("bplist".utf8)) || data.contains(UInt8(ascii: "<"))
+    let list = try isList ? Trial.attempt { try PropertyListReader().read(data) } : TableForm.keyedArchive(of: data)
+    guard let list, let archive = try Trial.attempt({ try KeyedArchive(list) }) else { return }
+    try archiveGraph(archive.graph)
+    if let bytes = isList ? data : try Trial.attempt({ try PropertyListWriter().write(list) }) {
+      try compareTable(Form.self, bytes)
+      try compareTable([Form].self, bytes)
+      try compareTable([String: Form].self, bytes)
+      try compareTable(ArchiveValue.self, bytes)
+    }
+    let decoder = ArchiveDecoder(subclasses: [Knot.self])
+    _ = try Trial.attempt { try decoder.decode(Leaf.self, fromKeyed: archive) }
+    _ = try Trial.attempt { try decoder.decode([Form].self, fromKeyed: archive) }
+    _ = try Trial.attempt { try decoder.decode(ArchiveValue.self, fromKeyed: archive) }
+    if let knot = try Trial.attempt({ try decoder.decode(Knot.self, fromKeyed: archive) }) {
+      try KnotTrial.run(knot)
+    }
+    if let knots = try Trial.attempt({ try decoder.decode([String: Knot].self, fromKeyed: archive) }) {
+      for knot in knots.values { try KnotTrial.run(knot) }
+    }
+  }
+
+  /// Decoding bytes gives what decoding the table of their objects gives, errors too: where binary property lists are
+  /// damaged or not, however they write integers, text and references.
+  package static func compareTable<T: Archivable>(_ type: T.Type, _ data: Data) throws {
+    let decoder = ArchiveDecoder()
+    func outcome(_ decode: (inout DecodingReport) throws -> T) throws -> String {
+      var report = DecodingReport()
+      do {
+        let value = try decode(&report)
+        return try "\(Array(ArchiveEncoder().encodeBody(value))) \(report)"
+      } catch let error as ArchiveError {
+        // Both refuse what is too deep; which of several such places they come to first is their own.
+        if error.limit == .depth { return "too deep" }
+        // A model that is no class is a record among the values of one, and an object of the other's graph.
+        return "\(error)".replacing("found reference", with: "found record")
+      }
+    }
+    let table = try outcome {
+      try decoder.decode(type, fromKeyed: KeyedArchive(PropertyListReader().read(data)), report: &$0)
+    }
+    let bytes = try outcome { try decoder.decode(type, fromKeyed: data, report: &$0) }
+    try require(bytes == table, "bytes and table become the same \(T.archiveTypeName)")
+  }
+
+  /// An archive of the graph holds what the graph does.
+  private static func archiveGraph(_ graph: ObjectGraph) throws {
+    guard let bytes = try Trial.attempt({ try ArchiveEncoder().encode(graph, typeName: "T", modelVersion: nil) })
+    else { return }
+    let value = try succeed("a graph is read again") { try ArchiveDecoder().decodeValue(from: bytes) }
+    guard case .graph(let again) = value else { throw TrialFailure("does not hold: a graph comes back as one") }
+    try require(
+      try ArchiveEncoder().encode(again, typeName: "T", modelVersion: nil) == bytes, "a graph comes back")
+  }
+}
+
+/// Every object of a model: its archive holds the same, as far as an archive can hold it.
+package enum KnotTrial {
+  package static func run(_ knot: Knot) throws {
+    guard let body = try Trial.attempt({ try ArchiveEncoder().encodeBody(knot) }) else { return }
+    let copy = try succeed("an object is read again") { try ArchiveDecoder().decodeBody(Knot.self, from: body) }
+    try require(try ArchiveEncoder().encodeBody(copy) == body, "an object comes back")
+  }
+}
