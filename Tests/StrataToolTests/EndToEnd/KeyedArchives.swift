@@ -1,0 +1,39 @@
+import Foundation
+import StrataTestSupport
+import Testing
+
+extension EndToEnd {
+  @Suite struct KeyedArchives {
+    let workspace: Workspace
+
+    init() throws {
+      workspace = try Workspace()
+      try workspace.copy(Repository.fixtures.appending(path: "legacy"), to: "old")
+    }
+
+    @Test("Keyed archives and property lists are inspected and verified")
+    func reading() throws {
+      let files = ["bookmarks-xml.plist", "bookmarks.plist", "everything.plist", "settings.bplist", "settings.plist"]
+      try workspace.strata("inspect", "old/bookmarks.plist")
+      let verified = try workspace.strata(["verify"] + files.map { "old/" + $0 })
+      #expect(verified.lines.filter { $0.hasPrefix("intact") }.count == files.count, "\(verified.text)")
+    }
+
+    @Test("A keyed archive is converted to an archive")
+    func convertingFiles() throws {
+      try workspace.strata("convert", "old/bookmarks.plist", "-o", "bookmarks.strata")
+      try workspace.strata("verify", "bookmarks.strata")
+    }
+
+    @Test("A folder is converted once, and its files stay as they are")
+    func convertingFolders() throws {
+      let first = try workspace.strata("convert", "old", "-o", "new", "--report", "report.json")
+      #expect(first.lines.last?.hasPrefix("5 converted, 0 done before") ?? false, "\(first.text)")
+      let second = try workspace.strata("convert", "old", "-o", "new")
+      #expect(second.lines.last?.hasPrefix("0 converted, 5 done before") ?? false, "\(second.text)")
+      #expect(
+        FileManager.default.contentsEqual(
+          atPath: workspace.scratch.path("old"), andPath: Repository.fixtures.appending(path: "legacy").path))
+    }
+  }
+}
