@@ -10,11 +10,12 @@ extension EndToEnd {
 
     @Test("A JSON document is encoded, and every command that reads archives reads it")
     func roundTrip() throws {
-      let source = try workspace.encode(to: "a.strata")
-      let original = try JSONSerialization.jsonObject(with: Data(contentsOf: URL(filePath: source))) as? NSDictionary
+      try workspace.encode(to: "a.strata")
+      let original = try JSONSerialization.jsonObject(with: Data(contentsOf: Workspace.json)) as? NSDictionary
       #expect(try workspace.strata("decode", "a.strata").object() == original)
       #expect(try workspace.strata("inspect", "a.strata").text.contains("Document@3"))
-      #expect(try workspace.strata("inspect", "--json", "a.strata").object().count > 0)
+      let stamp = try workspace.strata("inspect", "--json", "a.strata").object()["stamp"] as? NSDictionary
+      #expect(stamp?["type"] as? String == "Document" && stamp?["modelVersion"] as? Int == 3)
       #expect(try workspace.strata("verify", "a.strata").text.hasPrefix("intact  a.strata"))
     }
 
@@ -29,7 +30,8 @@ extension EndToEnd {
     @Test("A complete archive is salvaged completely")
     func salvagingCompleteArchives() throws {
       try workspace.encode(to: "a.strata")
-      try workspace.strata("salvage", "a.strata", "-o", "rescued.strata")
+      let salvaged = try workspace.strata("salvage", "a.strata", "-o", "rescued.strata")
+      #expect(salvaged.text.hasPrefix("complete  "), "\(salvaged.text)")
       try workspace.strata("verify", "rescued.strata")
     }
 

@@ -19,21 +19,22 @@ extension EndToEnd {
       var testDescription: String { name }
     }
 
-    /// The workspace that every failure starts from.
-    private func makeWorkspace() throws -> Workspace {
+    /// The workspace that the failure starts from.
+    private func makeWorkspace(_ failure: Failure) throws -> Workspace {
       let workspace = try Workspace()
       let scratch = workspace.scratch
       try workspace.makeMergeSides()
       try workspace.copy(Repository.fixtures.appending(path: "legacy"), to: "old")
+      try workspace.copy(Repository.fixtures.appending(path: "damaged/truncated.strata"), to: "cut.strata")
       _ = try scratch.file("empty", "")
       _ = try scratch.file("array.json", "[1]")
-      // The library is quicker than a process. Other tests run these commands.
-      #expect(Run("encode", Workspace.json, "-o", scratch.path("a.strata")).code == 0)
-      _ = try scratch.file("cut.strata", scratch.data("a.strata").prefix(100))
-      let store = scratch.path("models.store")
-      #expect(Run("store", "init", store).code == 0)
-      for side in ["base", "server"] {
-        #expect(Run("store", "save", store, "base", scratch.path("\(side).json")).code == 0)
+      if failure.arguments.first == "store" {
+        // In this process, which is quicker. The suite Stores runs these commands.
+        let store = scratch.path("models.store")
+        #expect(Run("store", "init", store).code == 0)
+        for side in ["base", "server"] {
+          #expect(Run("store", "save", store, "base", scratch.path("\(side).json")).code == 0)
+        }
       }
       return workspace
     }
@@ -70,8 +71,8 @@ extension EndToEnd {
         Failure("wrong usage of convert", 64, "convert", "old", "-o", "new", "--jobs", "0"),
       ])
     func failure(_ failure: Failure) throws {
-      let workspace = try makeWorkspace()
-      try workspace.strata(failure.arguments, code: failure.code).expectFailure(code: failure.code)
+      let workspace = try makeWorkspace(failure)
+      try workspace.run(failure.arguments).expectFailure(code: failure.code)
     }
   }
 }

@@ -59,7 +59,7 @@ extension EndToEnd {
       let conflicts = try workspace.strata("conflicts", "--store", "tasks.store", code: 1)
       #expect(conflicts.lines.contains("1  task t2  title"), "\(conflicts.text)")
       try workspace.strata("conflicts", "--store", "tasks.store", "1", "--take", "local")
-      #expect(try refresh("--send", "--json").object().count > 0)
+      #expect(try refresh("--send", "--json").object()["sent"] as? Int == 1)
       let file = try String(decoding: workspace.scratch.data("served/tasks.json"), as: UTF8.self)
       #expect(file.contains(#""Choose tiles""#), "\(file)")
       #expect(server.stop() == 0)

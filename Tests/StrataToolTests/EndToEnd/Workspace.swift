@@ -8,6 +8,11 @@ struct Workspace {
 
   init() throws { scratch = try Scratch() }
 
+  /// Runs the executable.
+  func run(_ arguments: [String], input: Data? = nil) throws -> Executable.Result {
+    try Executable.run(Executable.path(), arguments, input, in: scratch.url)
+  }
+
   /// Runs the executable and checks its exit code.
   @discardableResult
   func strata(_ arguments: String..., code: Int32 = 0, at location: SourceLocation = #_sourceLocation) throws
@@ -20,16 +25,16 @@ struct Workspace {
   func strata(
     _ arguments: [String], input: Data? = nil, code: Int32 = 0, at location: SourceLocation = #_sourceLocation
   ) throws -> Executable.Result {
-    let run = try Executable.run(Executable.path(), arguments, input, in: scratch.url)
+    let run = try run(arguments, input: input)
     #expect(
       !run.isSignal && run.code == code, "strata \(arguments.joined(separator: " ")): \(run.code) \(run.error)",
       sourceLocation: location)
     return run
   }
 
-  /// Creates a folder with a copy of each file of a folder.
-  func copy(_ folder: URL, to name: String) throws {
-    try FileManager.default.copyItem(atPath: folder.path, toPath: scratch.path(name))
+  /// Copies a file or a folder into the workspace.
+  func copy(_ original: URL, to name: String) throws {
+    try FileManager.default.copyItem(atPath: original.path, toPath: scratch.path(name))
   }
 
   /// The names of the archives in a folder, in order.
@@ -38,16 +43,13 @@ struct Workspace {
       .sorted()
   }
 
-  /// Creates an archive of a JSON file and returns the path of the JSON file.
-  @discardableResult
-  func encode(to name: String) throws -> String {
-    let source = Self.json
-    try strata("encode", source, "-o", name, "--type", "Document", "--model-version", "3")
-    return source
-  }
+  /// A JSON file with one object.
+  static let json = Repository.fixtures.appending(path: "json/tour/1-issue.json")
 
-  /// The path of a JSON file with one object.
-  static let json = Repository.fixtures.appending(path: "json/tour/1-issue.json").path
+  /// Encodes the JSON file.
+  func encode(to name: String) throws {
+    try strata("encode", Self.json.path, "-o", name, "--type", "Document", "--model-version", "3")
+  }
 }
 
 extension Executable.Result {
