@@ -13,7 +13,7 @@ extension EndToEnd {
 
     @Test("Keyed archives and property lists are inspected and verified")
     func reading() throws {
-      let files = ["bookmarks-xml.plist", "bookmarks.plist", "everything.plist", "settings.bplist", "settings.plist"]
+      let files = try Legacy.names
       let inspected = try workspace.strata("inspect", "old/bookmarks.plist")
       #expect(inspected.lines.contains("kind           keyed archive, binary"), "\(inspected.text)")
       let verified = try workspace.strata(["verify"] + files.map { "old/" + $0 })
@@ -35,6 +35,16 @@ extension EndToEnd {
       #expect(
         FileManager.default.contentsEqual(
           atPath: workspace.scratch.path("old"), andPath: Repository.fixtures.appending(path: "legacy").path))
+    }
+  }
+}
+
+extension Legacy {
+  /// The names of the keyed archives and property lists, in order.
+  static var names: [String] {
+    get throws {
+      try FileManager.default.contentsOfDirectory(atPath: Repository.fixtures.appending(path: "legacy").path)
+        .filter { !$0.hasSuffix(".json") }.sorted()
     }
   }
 }
