@@ -5,6 +5,8 @@ package enum Repository {
   /// The folder of Package.swift.
   package static let root = (0..<3).reduce(URL(filePath: #filePath)) { url, _ in url.deletingLastPathComponent() }
   package static let fixtures = root.appending(path: "Fixtures")
+  /// The executables that people and CI use.
+  package static let scripts = root.appending(path: "Tests/Scripts")
 
   /// The text of a file, by its path from the root.
   package static func text(_ path: String) throws -> String {

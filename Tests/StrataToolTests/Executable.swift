@@ -23,8 +23,15 @@ enum Executable {
     }
   }
 
-  /// The program stands beside the test bundle.
+  /// The path of the executable: the value of `STRATA_EXECUTABLE` if it is set, so that CI tests the release build. Otherwise the
+  /// executable beside the test bundle.
   static func path() throws -> String {
+    if let path = ProcessInfo.processInfo.environment["STRATA_EXECUTABLE"] {
+      try #require(
+        FileManager.default.isExecutableFile(atPath: path), "STRATA_EXECUTABLE is not an executable: \(path)")
+      // Absolute, because processes run in folders of their own.
+      return URL(fileURLWithPath: path).path
+    }
     let places =
       [URL(fileURLWithPath: CommandLine.arguments[0])] + Bundle.allBundles.map(\.bundleURL)
       + [Bundle.main.executableURL].compactMap { $0 }
