@@ -142,6 +142,10 @@ let package = Package(
         ]),
       swiftSettings: features
     ),
+    // Calls whose instructions Tests/Scripts/counts counts.
+    .executableTarget(
+      name: "strata-counts", dependencies: ["StrataCore", "StrataLegacy", "StrataStore", grdbProduct],
+      path: "Tests/Counts", exclude: ["record.tsv"], swiftSettings: features),
     // Names that other libraries declare: a test uses both.
     .target(name: "NeighbourNames", path: "Tests/NeighbourNames", swiftSettings: features),
     .testTarget(
@@ -215,7 +219,7 @@ if Context.environment["STRATA_TOOL"] != nil {
   package.targets.removeAll {
     ![
       "CZlib", "StrataCore", "StrataLegacy", "StrataStore", "StrataRemote", "StrataTool", "strata-cli",
-      "StrataTestSupport",
+      "StrataTestSupport", "strata-counts",
       "StrataStoreTests", "StrataToolTests",
     ].contains($0.name)
   }
