@@ -159,6 +159,36 @@ extension Runner {
     try theirs.close()
   }
 
+  /// Applying JSON of 10,000 entities without relations, of which one in ten changed, against JSONDecoder and upserts by hand.
+  func compareApplying() throws {
+    guard wants("upsert/json") else { return }
+    let folder = try Folder()
+    defer { folder.remove() }
+    let texts = try (0..<2).map { try ServedPost.list(round: $0) }
+    let ours = try Self.posts(folder.file("entities"))
+    let theirs = try Self.posts(folder.file("plain"))
+    let entities = try EntityStore(ours, ServedPost.self)
+    var ourRound = 0, theirRound = 0
+    func apply() throws {
+      let report = try ours.write { db in try entities.apply(.json(texts[ourRound % 2]), to: ServedPost.self, in: db) }
+      guard ourRound == 0 || report.total.updated == 1000 else { throw Failure("not one in ten changed") }
+      ourRound += 1
+    }
+    func upsert() throws {
+      let posts = try JSONDecoder().decode([ServedPost].self, from: texts[theirRound % 2])
+      try theirs.write { db in for post in posts { try post.upsert(db) } }
+      theirRound += 1
+    }
+    try time("upsert/json", inverted: true, ours: apply, theirs: upsert)
+    if ourRound % 2 != theirRound % 2 { try apply() }
+    let dump = "SELECT * FROM post ORDER BY id"
+    guard
+      try ours.read({ try GRDB.Row.fetchAll($0, sql: dump) }) == theirs.read({ try GRDB.Row.fetchAll($0, sql: dump) })
+    else { throw Failure("the two sides do not have the same rows") }
+    try ours.close()
+    try theirs.close()
+  }
+
   private static func blogs(_ url: URL) throws -> DatabasePool {
     let pool = try DatabasePool(path: url.path)
     try pool.write { db in

@@ -4,6 +4,7 @@ import StrataCore
 extension Runner {
   /// Merging a refresh by identity into models that are there, against decoding that refresh.
   func compareMerging() throws {
+    try compareMergingOfJSON()
     let names = ["merge/decode", "merge/decode-all", "merge/decode-base", "merge/archive", "grow/merge"]
     guard names.contains(where: wants) else { return }
     let models = Small.make(10_000)
@@ -29,6 +30,38 @@ extension Runner {
     } theirs: {
       var merged = few
       consume(try merged.mergeValues(from: fewFresh))
+    }
+  }
+
+  /// Merging JSON into a model and into a list of 100 of which one in ten changed, against decoding the same bytes.
+  private func compareMergingOfJSON() throws {
+    guard ["merge/json-one", "merge/json-list"].contains(where: wants) else { return }
+    let decoder = JSONDecoder()
+    decoder.dateDecodingStrategy = .iso8601
+    // Dates of whole seconds, since JSONDecoder reads no others in this form.
+    let models = Small.make(100).map { model in
+      var model = model
+      model.createdAt = Date(timeIntervalSinceReferenceDate: model.createdAt.timeIntervalSinceReferenceDate.rounded())
+      return model
+    }
+    let fresh = try Small.changed(models, every: 10)
+    let (one, list) = try (JSONWriter().write(fresh[0]), JSONWriter().write(fresh))
+    var (merged, all) = (models[0], models)
+    guard try merged.mergeValues(fromJSON: one).changedKeys == ["name", "score"],
+      try !all.mergeValues(fromJSON: list).isEmpty, merged == fresh[0], all == fresh,
+      try decoder.decode(Small.self, from: one) == fresh[0], try decoder.decode([Small].self, from: list) == fresh
+    else { throw Failure("both sides must have the same models") }
+    try time("merge/json-one", inverted: true) {
+      var merged = models[0]
+      consume(try merged.mergeValues(fromJSON: one))
+    } theirs: {
+      consume(try decoder.decode(Small.self, from: one))
+    }
+    try time("merge/json-list", inverted: true) {
+      var merged = models
+      consume(try merged.mergeValues(fromJSON: list))
+    } theirs: {
+      consume(try decoder.decode([Small].self, from: list))
     }
   }
 

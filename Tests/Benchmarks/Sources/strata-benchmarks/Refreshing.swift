@@ -150,7 +150,7 @@ extension Runner {
     try fetch()
   }
 
-  private static func posts(_ url: URL) throws -> DatabasePool {
+  static func posts(_ url: URL) throws -> DatabasePool {
     let pool = try DatabasePool(path: url.path)
     try pool.write { db in
       try db.execute(

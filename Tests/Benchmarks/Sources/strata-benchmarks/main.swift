@@ -39,11 +39,13 @@ let notes = """
   Strata, JSON and property lists hold URL and Date; protobuf has neither: strings and doubles there.
   merge/ is the time to merge a refresh of 10,000 models into as many / the time to decode that refresh from JSON, with one
   in ten changed, with all changed (-all), and with edits and a base (-base); merge/archive: from our own encoding instead. A
-  smaller ratio is better.
+  smaller ratio is better. merge/json is the time to merge the JSON of one model, or of 100 by identity with one in ten changed /
+  the time that JSONDecoder takes for the same bytes.
   store/ is the time that a store takes / that GRDB takes, by hand, for the same models in the same columns, and size/store
   the same of bytes turned round.
   upsert/ is the time to save 1,000 blogs of 10 posts by 100 authors as entities / with a hand-written GRDB upsert for each row:
-  one post in ten changed, with all rows new (-new), and read again with three queries by hand (fetch).
+  one post in ten changed, with all rows new (-new), and read again with three queries by hand (fetch). upsert/json is the time to
+  apply JSON of 10,000 posts to rows, one in ten changed / to decode it with JSONDecoder and upsert each.
   refresh/ is the time to refresh 10,000 entities from a server on loopback / to fetch and decode the same bytes and write them by
   hand with GRDB: one in ten changed, all new (-first); refresh/not-modified is a 304 / that refresh, both ours.
   NSKeyedArchiver is quadratic in the number of objects, so it takes part up to 1,000 small models.
@@ -76,6 +78,7 @@ func run(_ arguments: [String]) async throws {
   try runner.compareLegacy(tweets)
   try runner.compareStore()
   try runner.compareEntities()
+  try runner.compareApplying()
   try runner.compareRefreshing()
   for count in [1, 100, 1000, 10_000, 1_000_000] { try runner.compareSmall(count) }
   if let path = options.json {

@@ -1,0 +1,35 @@
+import Foundation
+import GRDB
+import StrataCore
+import StrataLegacy
+import StrataStore
+
+extension Small: LegacyModel { static var legacyNames: [String] { ["App.Small"] } }
+
+extension Small: Entity { static let entityMapping = EntityMapping(table: "small") }
+
+extension Small {
+  /// Models that differ in every field, always the same ones.
+  static func make(_ count: Int) -> [Small] { (0..<count).map { make(number: $0) } }
+
+  static func make(number: Int) -> Small {
+    Small(
+      id: number, name: "Model number \(number)", score: Double(number) * 0.375, isFlagged: number.isMultiple(of: 3),
+      createdAt: Date(timeIntervalSinceReferenceDate: 700_000_000.25 + Double(number) * 61.5))
+  }
+
+  /// The model with another name and score.
+  func changed(_ mark: String = "refreshed") -> Small {
+    var changed = self
+    changed.name += " \(mark)"
+    changed.score += 1
+    return changed
+  }
+}
+
+extension [Small] {
+  /// The models, of which one in ten has another name and score.
+  func changed(_ mark: String = "refreshed", from first: Int = 0) -> [Small] {
+    enumerated().map { place, model in place % 10 == first ? model.changed(mark) : model }
+  }
+}

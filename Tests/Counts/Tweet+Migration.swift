@@ -1,0 +1,36 @@
+import Foundation
+import StrataCore
+
+extension Tweet: Migratable {
+  static let migration = MigrationPlan(
+    .step(from: 1, to: 2, .rename("favs", to: "favoriteCount"), .convert("createdAt", .toDate)),
+    .step(from: 2, to: 3, .drop("geo"), .setDefault("symbols", [])),
+    .step(
+      from: 3, to: 4,
+      .move("resultType", to: "metadata.resultType", creating: .init("Metadata", version: 1)),
+      .move("isoLanguageCode", to: "metadata.isoLanguageCode")))
+
+  /// The tweet as version 1 wrote it: dates as seconds since 1970, the metadata inline, another name for the count, no symbols,
+  /// and a key that is gone today.
+  func versionOneArchive() throws -> Data {
+    let today = try ArchiveDecoder().decodeValue(from: ArchiveEncoder().encode(self))
+    return try ArchiveEncoder(compression: .none).encode(Self.downgraded(today))
+  }
+
+  private static func downgraded(_ tweet: ArchiveValue) throws -> ArchiveValue {
+    guard var record = tweet.recordValue else { throw Failure("a tweet is no record") }
+    record.modelVersion = 1
+    record.rename("favoriteCount", to: "favs")
+    if case .date(let date)? = record["createdAt"] {
+      record["createdAt"] = .int(Int64(date.timeIntervalSince1970))
+    }
+    record["geo"] = .null
+    // Only what the step sets may be left out.
+    if record["symbols"] == [] { record["symbols"] = nil }
+    record["resultType"] = tweet["metadata"]?["resultType"]
+    record["isoLanguageCode"] = tweet["metadata"]?["isoLanguageCode"]
+    record["metadata"] = nil
+    record["retweeted"] = .array(try (tweet["retweeted"]?.arrayValue ?? []).map { try downgraded($0) })
+    return .record(record)
+  }
+}
