@@ -118,6 +118,10 @@ let package = Package(
     // What the tests of several modules share.
     .target(
       name: "StrataTestSupport", dependencies: ["StrataCore"], path: "Tests/StrataTestSupport", swiftSettings: features),
+    // Prints what the library does with many inputs. Its folder compiles against older commits as well.
+    .executableTarget(
+      name: "strata-behaviour", dependencies: ["StrataCore", "StrataLegacy"], path: "Tests/Behaviour",
+      exclude: ["golden.tsv", "differences.tsv"], swiftSettings: features),
     .testTarget(
       name: "StrataCoreTests", dependencies: ["StrataCore", "StrataLegacy", "StrataTestSupport"],
       swiftSettings: features),
@@ -188,7 +192,8 @@ if Context.environment["STRATA_CORE"] != nil {
   package.products = []
   package.dependencies = [swiftLog]
   package.targets.removeAll {
-    !["CZlib", "StrataCore", "StrataLegacy", "StrataTestSupport", "StrataCoreTests"].contains($0.name)
+    !["CZlib", "StrataCore", "StrataLegacy", "StrataTestSupport", "StrataCoreTests", "strata-behaviour"]
+      .contains($0.name)
   }
 }
 // The store and its tests without the macro, for a quick build.
