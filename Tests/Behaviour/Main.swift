@@ -7,7 +7,8 @@ import Foundation
 ///     strata-behaviour corpus FOLDER
 ///
 /// A line a case: its name, a tab, and the digest of its text. With `--full` the lines of the text follow the name instead,
-/// each after a tab, and with `--blocks N` a line has the digest of the texts of N cases.
+/// each after a tab. With `--blocks N` a line has the digest of the texts of N cases, and then a character for each case, which
+/// tells with high probability which of them changed.
 @main
 struct Main {
   static let usage = """
@@ -63,15 +64,20 @@ struct Main {
     while start < first + count {
       let end = min(start + blockSize, first + count)
       var digest = Digest()
+      var marks: [UInt8] = []
       for seed in start..<end {
         text.removeAll()
         autoreleased { write(seed, &text) }
-        if !isFull {
-          digest.add(text.bytes)
-          digest.add(CollectionOfOne(UInt8(ascii: "\n")))
-        }
+        guard !isFull else { continue }
+        let known = Digest(of: text.bytes)
+        digest.add(known.text.utf8)
+        marks.append(known.mark)
       }
-      show(blockSize == 1 ? "\(start)" : "\(start)..<\(end)", digest, text)
+      if blockSize == 1 {
+        show("\(start)", isFull ? text.bytes : Array(Digest(of: text.bytes).text.utf8))
+      } else {
+        show("\(start)..<\(end)", Array(digest.text.utf8) + [CaseText.separator] + marks)
+      }
       start = end
     }
     return true
@@ -82,17 +88,13 @@ struct Main {
     for (name, run) in try Corpus(folder: folder).cases() where only == nil || only == name {
       text.removeAll()
       autoreleased { run(&text) }
-      var digest = Digest()
-      digest.add(text.bytes)
-      show(name, digest, text)
+      show(name, isFull ? text.bytes : Array(Digest(of: text.bytes).text.utf8))
     }
   }
 
   /// Prints a line at once, so that the last line tells how far a process came that crashed.
-  private func show(_ name: String, _ digest: Digest, _ text: CaseText) {
-    var line = Array(name.utf8) + [CaseText.separator]
-    line += isFull ? text.bytes : Array(digest.text.utf8)
-    line.append(UInt8(ascii: "\n"))
+  private func show(_ name: String, _ text: [UInt8]) {
+    let line = Array(name.utf8) + [CaseText.separator] + text + [UInt8(ascii: "\n")]
     do { try FileHandle.standardOutput.write(contentsOf: line) } catch { exit(74) }
   }
 

@@ -830,7 +830,8 @@ struct Form: Validating, PostDecoding, ValueMerging, Sample {
     case 11: flag.toggle()
     case 12: data = Data(random.oneOf([[], [0, 255], [1, 2, 3]]))
     case 13: url = random.optional(random.url()) ?? nil
-    case 14: uuid = random.optional(UUID(uuid: (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, random.oneOf([1, 2]))))
+    case 14:
+      uuid = random.optional(UUID(uuid: (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, random.oneOf([1, 2]))))
     case 15: price = random.optional(random.oneOf([0, Decimal(string: "12.5") ?? 0, Decimal(string: "-0.001") ?? 0]))
     case 16: size = random.optional(Size(random: &random))
     case 17: sizes.editList(&random, { Size(random: &$0) }, { $0.width = $1.number() })

@@ -95,7 +95,8 @@ struct Contact: VersionedModel, Migratable, ShownModel {
       FieldInfo("street", String.self, formerly: ["road"], default: { "" }), FieldInfo("zip", String?.self),
       FieldInfo("channel", Channel.self, unknown: .useDefault, default: { .chat }),
     ], keepsUnknownFields: true)
-  static let migration = MigrationPlan(.step(from: 1, to: 2, .rename("code", to: "zip"), .setDefault("channel", "e-mail")))
+  static let migration = MigrationPlan(
+    .step(from: 1, to: 2, .rename("code", to: "zip"), .setDefault("channel", "e-mail")))
 
   init(fields reader: inout ArchiveReader) throws {
     street = try reader.field(0, default: "")
@@ -250,7 +251,9 @@ class Depot: ModelHierarchy, Migratable, ShownObject {
       FieldInfo("next", Depot?.self), FieldInfo("home", Depot?.self, archive: .conditional),
     ])
   class var schema: ModelSchema { depotSchema }
-  class var migration: MigrationPlan { MigrationPlan(for: Depot.self, .step(from: 1, to: 2, .rename("label", to: "name"))) }
+  class var migration: MigrationPlan {
+    MigrationPlan(for: Depot.self, .step(from: 1, to: 2, .rename("label", to: "name")))
+  }
   static var subclasses: [any VersionedModel.Type] { [Harbour.self] }
 
   required init(fields reader: inout ArchiveReader) throws {

@@ -123,7 +123,10 @@ struct Records {
       fields.append((version < 2 ? "fullName" : "name", name))
       fields.append(("words", value([["x", "y"], ["z"], []])))
     } else {
-      fields += [("first", value(["Ada", ""])), ("last", value(["L", "long", random.isOnce(in: 9) ? "far too long a name" : "M"]))]
+      fields += [
+        ("first", value(["Ada", ""])),
+        ("last", value(["L", "long", random.isOnce(in: 9) ? "far too long a name" : "M"])),
+      ]
     }
     fields.append(
       version < 2
@@ -146,7 +149,8 @@ struct Records {
       ]
     } else {
       fields += [
-        ("goal", value([3, 500])), ("tags", value([["a", "b"], .array([])])), ("status", value(["open", "closed", "merged"])),
+        ("goal", value([3, 500])), ("tags", value([["a", "b"], .array([])])),
+        ("status", value(["open", "closed", "merged"])),
         ("page", value([.null, URL(string: "https://example.com/y").map { .url($0) } ?? .null])),
       ]
     }
@@ -162,7 +166,8 @@ struct Records {
     record(
       ["Contact"], [1, 2],
       [
-        (random.oneOf(["street", "road"]), value(["Inner 2"])), (random.oneOf(["zip", "code"]), value([outer < 3 ? 8001 : "8001", "x"])),
+        (random.oneOf(["street", "road"]), value(["Inner 2"])),
+        (random.oneOf(["zip", "code"]), value([outer < 3 ? 8001 : "8001", "x"])),
         ("channel", value(["mail", "chat", "e-mail", random.isOnce(in: 6) ? "fax" : "mail"])),
         ("rank", value([4])), ("fax", value(["no"])), ("street", value(["Own"])), ("extra", mistake()),
       ])
@@ -196,7 +201,10 @@ struct Records {
     var fields: [(key: String, value: ArchiveValue)] = [
       (random.oneOf(["title", "caption", "label"]), value(["a", "b"])), ("gone", 1), ("title", value(["t", "u"])),
       ("state", value(["open", "closed", "lost"])),
-      ("prices", .object(ArchiveObject([.init(key: "y", value: value(["mail", "e-mail"])), .init(key: "x", value: "chat")]))),
+      (
+        "prices",
+        .object(ArchiveObject([.init(key: "y", value: value(["mail", "e-mail"])), .init(key: "x", value: "chat")]))
+      ),
       ("channels", .set([value(["e-mail", "chat"])])),
     ]
     if depth < 2, random.isOnce(in: 3) {
@@ -206,7 +214,8 @@ struct Records {
     }
     if !isBase, random.isOnce(in: 2) {
       let conflict = ArchiveObject([
-        .init(key: "path", value: [random.oneOf(["state", "title", "label"])]), .init(key: "rule", value: "both changed it"),
+        .init(key: "path", value: [random.oneOf(["state", "title", "label"])]),
+        .init(key: "rule", value: "both changed it"),
         .init(key: "base", value: "open"), .init(key: "local", value: "closed"),
         .init(key: "server", value: value(["open", "lost"])),
       ])
@@ -228,7 +237,8 @@ struct Records {
       var fields: [(key: String, value: ArchiveValue)] = []
       if isHarbour { fields += [(random.oneOf(["ships", "boats"]), value([1, 2])), ("piers", 3)] }
       fields += [
-        (level < 2 ? "label" : random.oneOf(["name", "title"]), value(["d", "e"])), ("channel", value(["mail", "e-mail"])),
+        (level < 2 ? "label" : random.oneOf(["name", "title"]), value(["d", "e"])),
+        ("channel", value(["mail", "e-mail"])),
         ("next", random.isOnce(in: 3) ? .null : .reference(random.below(count))),
         ("home", random.isOnce(in: 3) ? .null : .reference(random.below(count))),
       ]

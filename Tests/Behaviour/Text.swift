@@ -154,6 +154,10 @@ struct CaseText {
 struct Digest {
   private var hash: UInt64 = 0xcbf2_9ce4_8422_2325
 
+  init() {}
+
+  init(of bytes: some Sequence<UInt8>) { add(bytes) }
+
   mutating func add(_ bytes: some Sequence<UInt8>) {
     for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
   }
@@ -163,11 +167,13 @@ struct Digest {
     return String(repeating: "0", count: 16 - digits.count) + digits
   }
 
-  static func text(of bytes: some Sequence<UInt8>) -> String {
-    var digest = Digest()
-    digest.add(bytes)
-    return digest.text
+  /// Six bits of it, as a digit of base 64.
+  var mark: UInt8 {
+    let digits: StaticString = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+    return digits.utf8Start[Int((hash ^ hash >> 32) & 63)]
   }
+
+  static func text(of bytes: some Sequence<UInt8>) -> String { Digest(of: bytes).text }
 }
 
 /// A value with a canonical text.
@@ -377,7 +383,8 @@ extension CaseText {
 
   mutating func report(_ name: String, _ report: DecodingReport) {
     begin(name)
-    escape(report.upgrades.map { "\($0.typeName) \($0.fromVersion) → \($0.toVersion): \($0.count)" }.joined(separator: ", "))
+    escape(
+      report.upgrades.map { "\($0.typeName) \($0.fromVersion) → \($0.toVersion): \($0.count)" }.joined(separator: ", "))
     if !report.typesWithoutVersion.isEmpty { line(name + ".unversioned", report.typesWithoutVersion) }
   }
 
@@ -387,7 +394,8 @@ extension CaseText {
       escape("\(type(of: error)) \(error)")
       return
     }
-    escape("\(known.code.rawValue) at [\(known.pathDescription)] json [\(known.jsonPathDescription)]: \(known.description)")
+    escape(
+      "\(known.code.rawValue) at [\(known.pathDescription)] json [\(known.jsonPathDescription)]: \(known.description)")
     var parts: [String] = []
     if let type = known.typeName { parts.append("type \(type)") }
     if let version = known.foundVersion { parts.append("found \(version)") }
