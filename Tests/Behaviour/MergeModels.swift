@@ -204,21 +204,21 @@ struct Row: DescribedModel, Mergeable, Validating, PostDecoding, Sample {
   var number: String
   var text: String
   var note: String?
-  var at: Date
+  var at: Date?
   var label: String
 
-  init(number: String, text: String, note: String?, at: Date, label: String) {
+  init(number: String, text: String, note: String?, at: Date?, label: String) {
     (self.number, self.text, self.note, self.at, self.label) = (number, text, note, at, label)
   }
 
   init(random: inout Random) {
     number = random.oneOf(["1", "2", "3", "4", "5"])
-    (text, note, at, label) = (random.word(), random.optional(random.word()), random.date(), "new")
+    (text, note, at, label) = (random.word(), random.optional(random.word()), random.time(), "new")
   }
 
   static let fields = Fields(
     Row.self, version: 1, Field("number", \.number), Field("text", \.text, default: ""), Field("note", \.note),
-    Field("at", \.at, json: .path("times.at"), default: Date(timeIntervalSinceReferenceDate: 0)),
+    Field("at", \.at, json: .path("times.at")),
     Field("label", \.label, merge: .keepLocal, json: .none, default: ""),
     make: { Row(number: $0, text: $1, note: $2, at: $3, label: $4) })
   static let mergeRules = MergeRules(default: .lastWriter(by: "at"), identity: "number")
@@ -244,7 +244,7 @@ struct Row: DescribedModel, Mergeable, Validating, PostDecoding, Sample {
     case 1: note = random.optional(random.word())
     default: text = random.word()
     }
-    if random.isOnce(in: 2) { at = random.date() }
+    if random.isOnce(in: 2) { at = random.time() }
   }
 }
 
@@ -559,7 +559,7 @@ struct Doc: Migratable, Sample {
     switch kind {
     case 0: title = random.word()
     case 1, 2: body = random.editedLines(body)
-    case 3: log += random.oneOf(["x\n", "y\n", "z"])
+    case 3: for _ in 0...random.below(3) { log += random.oneOf(["x\n", "y\n", "z"]) }
     case 4: mine = random.word()
     case 5: asked = random.word()
     case 6: theirs = random.word()
@@ -589,7 +589,7 @@ struct Doc: Migratable, Sample {
     case 34: tags.editList(&random, { $0.word() }, { $0 = $1.word() })
     case 35: labels.formSymmetricDifference([random.word()])
     case 36: grades.formSymmetricDifference([random.number()])
-    case 37: history.append(random.word())
+    case 37: for _ in 0...random.below(3) { history.append(random.oneOf(["a", "b"])) }
     case 38: counts[random.word()] = random.optional(random.number())
     case 39: places[random.word()] = random.optional(Place(random: &random))
     case 40: places[places.keys.sorted().first ?? "a"]?.edit(&random)

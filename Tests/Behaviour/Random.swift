@@ -45,6 +45,8 @@ extension Random {
     Date(timeIntervalSinceReferenceDate: oneOf([0, 1, 86_400, 700_000_000.5, 700_000_000.123_456_7]))
   }
 
+  mutating func time() -> Date? { isOnce(in: 5) ? nil : date() }
+
   /// Text of several lines.
   mutating func lines() -> String {
     (0..<below(5)).map { _ in oneOf(["one", "two", "three", "four"]) + "\n" }.joined()

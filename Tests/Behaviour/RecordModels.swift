@@ -45,7 +45,7 @@ struct Account: DescribedModel, Migratable, Validating, ShownModel {
       from: 2, to: 3, .move("street", to: "contact.street", creating: .init("Contact", version: 1)),
       .move("contact.rank", to: "stars"), .convert("price", .toDecimal), .convert("contact.zip", .toString)),
     .step(
-      from: 3, to: 4, .drop("legacy"), .drop("contact.fax"), .setDefault("goal", 5), .replaceNull("goal", with: 7),
+      from: 3, to: 4, .drop("legacy"), .drop("contact.fax"), .replaceNull("goal", with: 7), .setDefault("goal", 5),
       .convert("tags", .toArray), .convert("page", .toURL), .convert("token", .toUUID),
       .convert("status", .mapping([0: "open", 1: "closed", "old": "merged"], otherwise: "open"))),
     .step(from: 4, to: 5, "split the name, and join the words") { record in
