@@ -143,6 +143,14 @@ let package = Package(
         ]),
       swiftSettings: features
     ),
+    // Prints the results of many merges, upgrades and files. Its folder compiles against older commits as well.
+    .executableTarget(
+      name: "strata-behaviour", dependencies: ["StrataCore", "StrataLegacy"], path: "Tests/Behaviour",
+      exclude: ["golden.tsv", "differences.tsv"], swiftSettings: features),
+    // The calls whose instructions Tests/Scripts/counts counts.
+    .executableTarget(
+      name: "strata-counts", dependencies: ["StrataCore", "StrataLegacy", "StrataStore", grdbProduct],
+      path: "Tests/Counts", exclude: ["record.tsv"], swiftSettings: features),
     // Names that other libraries declare: a test uses both.
     .target(name: "NeighbourNames", path: "Tests/NeighbourNames", swiftSettings: features),
     .testTarget(

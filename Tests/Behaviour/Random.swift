@@ -1,0 +1,71 @@
+import Foundation
+
+/// Random numbers that depend on the seed only: SplitMix64 (Steele et al., 2014).
+///
+/// A copy of the generator of the tests, so that this folder compiles against an old commit of the library alone. Neither
+/// the algorithm nor the way in which it is used may change without recording the goldens again.
+struct Random: RandomNumberGenerator {
+  private var state: UInt64
+
+  init(seed: UInt64) { state = seed }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var bits = state
+    bits = (bits ^ (bits >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    bits = (bits ^ (bits >> 27)) &* 0x94D0_49BB_1331_11EB
+    return bits ^ (bits >> 31)
+  }
+
+  /// A number from 0 up to the bound, without the standard library's algorithm, which may change.
+  mutating func below(_ bound: Int) -> Int { Int(truncatingIfNeeded: next() >> 32) % bound }
+
+  mutating func oneOf<T>(_ values: [T]) -> T { values[below(values.count)] }
+
+  /// Whether an event happens that has a chance of one in `count`.
+  mutating func isOnce(in count: Int) -> Bool { below(count) == 0 }
+
+  mutating func optional<T>(_ value: T) -> T? { isOnce(in: 3) ? nil : value }
+
+  mutating func array<T>(upTo count: Int, _ element: (inout Random) -> T) -> [T] {
+    (0..<below(count + 1)).map { _ in element(&self) }
+  }
+}
+
+extension Random {
+  // Small domains, so that two sides often choose the same value.
+
+  mutating func word() -> String { oneOf(["", "a", "b", "c", "Zürich", "a b", "\u{301}é", "🦀"]) }
+
+  mutating func number() -> Int { oneOf([0, 1, 2, 3, -1, 7, 100, 9_007_199_254_740_993]) }
+
+  mutating func real() -> Double { oneOf([0, 0.1, -1.5, 3, 1e21, 2.5e-7]) }
+
+  mutating func date() -> Date {
+    Date(timeIntervalSinceReferenceDate: oneOf([0, 1, 86_400, 700_000_000.5, 700_000_000.123_456_7]))
+  }
+
+  mutating func time() -> Date? { isOnce(in: 5) ? nil : date() }
+
+  /// Text of several lines.
+  mutating func lines() -> String {
+    (0..<below(5)).map { _ in oneOf(["one", "two", "three", "four"]) + "\n" }.joined()
+  }
+
+  /// Text of lines with another one in the place of some line.
+  mutating func editedLines(_ text: String) -> String {
+    var lines = text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map { $0 + "\n" }
+    if lines.isEmpty { return (0..<6).map { _ in self.lines() }.joined() }
+    let place = below(lines.count)
+    switch below(4) {
+    case 0: lines.remove(at: place)
+    case 1: lines.insert("new\n", at: place)
+    default: lines[place] = oneOf(["one", "two", "three", "four"]) + "\n"
+    }
+    return lines.joined()
+  }
+
+  mutating func url() -> URL? {
+    URL(string: oneOf(["https://example.com", "https://example.com/a?b=c#d", "mailto:a@b.c"]))
+  }
+}
