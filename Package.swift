@@ -120,7 +120,7 @@ let package = Package(
       swiftSettings: features),
     // Simulations, fuzz trials, processes and concurrency of StrataCore, without the macro.
     .testTarget(
-      name: "StrataStressTests", dependencies: ["StrataCore", "StrataLegacy", "StrataTestSupport"],
+      name: "StrataStressTests", dependencies: ["StrataCore", "StrataLegacy", "StrataTestSupport", "strata-behaviour"],
       swiftSettings: features),
     .testTarget(
       name: "StrataStoreTests",

@@ -212,7 +212,9 @@ struct HistoryTests {
     private static let letters = Array("abcdefghijklmnopqrstuvwxyz012345")
   }
 
-  @Test("A hundred revisions of a document take at most three times its bytes", arguments: Edits.allCases)
+  @Test(
+    "A hundred revisions of a document take at most three times its bytes", .tags(.long),
+    arguments: Effort.sample(1, of: Edits.allCases))
   func space(edits: Edits) throws {
     try withFolder { folder in
       let url = folder.appending(path: "store")
@@ -242,7 +244,9 @@ struct HistoryTests {
     }
   }
 
-  @Test("Of a thousand revisions each opens with at most ⌈log2 n⌉ + 1 inflations, and one for each long text in it")
+  @Test(
+    "Of a thousand revisions each opens with at most ⌈log2 n⌉ + 1 inflations, and one for each long text in it",
+    .tags(.long), .longRunsOnly)
   func inflations() throws {
     try withFolder { folder in
       let store = try SnapshotStore(url: folder.appending(path: "store"))

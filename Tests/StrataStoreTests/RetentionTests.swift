@@ -91,7 +91,7 @@ struct RetentionTests {
     }
   }
 
-  @Test("Space is given back, and the prune takes at most a tenth more while it runs")
+  @Test("Space is given back, and the prune takes at most a tenth more while it runs", .tags(.long), .longRunsOnly)
   func space() async throws {
     try await withFolder { folder in
       let url = folder.appending(path: "store")
@@ -205,7 +205,8 @@ struct RetentionTests {
     }
   }
 
-  @Test("Two prunes of a long history at once remove it together, and neither reports damage")
+  @Test(
+    "Two prunes of a long history at once remove it together, and neither reports damage", .tags(.long), .longRunsOnly)
   func together() async throws {
     try await withFolder { folder in
       let url = folder.appending(path: "store")

@@ -93,7 +93,7 @@ struct RowTests {
     }
   }
 
-  @Test("Damaged bytes of a row are noticed", arguments: 0..<40 as Range<UInt64>)
+  @Test("Damaged bytes of a row are noticed", .tags(.long), arguments: 0..<UInt64(Effort.rounds(8, long: 40)))
   func damage(seed: UInt64) throws {
     var random = MemoRandom(seed: seed)
     let memo = random.memo()

@@ -234,7 +234,7 @@ struct SalvageTests {
     }
   }
 
-  @Test("A file whose first page is gone is salvaged whole", arguments: [0, 1, 2, 3])
+  @Test("A file whose first page is gone is salvaged whole", .tags(.long), arguments: Effort.sample(1, of: 0...3))
   func firstPage(damage: Int) throws {
     try withFolder { folder in
       let url = folder.appending(path: "store"), copy = folder.appending(path: "copy")

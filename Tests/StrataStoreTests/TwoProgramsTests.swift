@@ -101,7 +101,7 @@ struct TwoProgramsTests {
     }
   }
 
-  @Test("Readers that overlap do not let the journal grow without end")
+  @Test("Readers that overlap do not let the journal grow without end", .tags(.long), .longRunsOnly)
   func overlappingReaders() async throws {
     try await withFolder { folder in
       let url = folder.appending(path: "store")

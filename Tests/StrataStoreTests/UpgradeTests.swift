@@ -46,7 +46,9 @@ struct UpgradeTests {
   private static let types: [any (Archivable & SendableMetatype).Type] = [Point5.self, Holder<Point5>.self]
 
   /// All that a program of today reads, as archives.
-  @Test("A long history is upgraded part by part, and one that is cancelled goes on", arguments: [false, true])
+  @Test(
+    "A long history is upgraded part by part, and one that is cancelled goes on", .tags(.long), .longRunsOnly,
+    arguments: [false, true])
   func longHistory(isDamaged: Bool) async throws {
     try await withFolder { folder in
       let url = folder.appending(path: "store")

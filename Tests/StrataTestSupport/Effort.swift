@@ -22,3 +22,8 @@ extension Tag {
   /// A test that does few rounds by default and many in a long run. `Tests/Scripts/long-tests` finds it by this tag.
   @Tag package static var long: Tag
 }
+
+extension Trait where Self == ConditionTrait {
+  /// Skips a test whose point is a size that takes seconds, except in a long run.
+  package static var longRunsOnly: Self { .enabled(if: Effort.isLong, "STRATA_LONG is not 1") }
+}

@@ -32,14 +32,7 @@ enum Executable {
       // Absolute, because processes run in folders of their own.
       return URL(fileURLWithPath: path).path
     }
-    let places =
-      [URL(fileURLWithPath: CommandLine.arguments[0])] + Bundle.allBundles.map(\.bundleURL)
-      + [Bundle.main.executableURL].compactMap { $0 }
-    let candidates = places.flatMap { place in
-      [place, place.deletingLastPathComponent()].map { $0.appendingPathComponent("strata") }
-    }
-    let found = candidates.first { FileManager.default.isExecutableFile(atPath: $0.path) }
-    return try #require(found, "strata is not built").path
+    return try Products.path("strata")
   }
 
   static func run(_ arguments: [String], input: Data? = nil) throws -> Result {

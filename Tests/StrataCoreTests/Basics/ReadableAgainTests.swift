@@ -29,19 +29,20 @@ import StrataTestSupport
     }
   }
 
-  @Test("X-33: values that repeat are read again from an archive", arguments: Content.allCases)
+  @Test("X-33: values that repeat are read again from an archive", .tags(.long), arguments: Content.allCases)
   func archive(content: Content) throws {
-    let value = content.value(content == .rows ? 6_000 : 150_000)
+    let value = content.value(content == .rows ? Effort.rounds(600, long: 6_000) : Effort.rounds(15_000, long: 150_000))
     let archive = try ArchiveEncoder().encode(value)
     #expect(try ArchiveDecoder().decodeValue(from: archive) == value)
   }
 
   /// The budget that is free for small files is there once for a whole stream.
-  @Test("X-33: values that repeat are read again from a stream", arguments: [Content.numbers, .records])
+  @Test("X-33: values that repeat are read again from a stream", .tags(.long), arguments: [Content.numbers, .records])
   func stream(content: Content) throws {
     try withFolder { folder in
       let url = folder.appending(path: "stream.strata")
-      let value = content.value(content == .numbers ? 100_000 : 10_000)
+      let value = content.value(
+        content == .numbers ? Effort.rounds(10_000, long: 100_000) : Effort.rounds(1_000, long: 10_000))
       var writer = try ArchiveStreamWriter<ArchiveValue>(creating: url)
       for _ in 0..<60 { try writer.append(value) }
       try writer.finish()
@@ -55,7 +56,9 @@ import StrataTestSupport
     }
   }
 
-  @Test("X-33: a body alone, which cannot be filled, is refused before a decoder would refuse it")
+  @Test(
+    "X-33: a body alone, which cannot be filled, is refused before a decoder would refuse it", .tags(.long),
+    .longRunsOnly)
   func body() throws {
     let value = Content.texts.value(400_000)
     let error = archiveError(.limitExceeded) { _ = try ArchiveEncoder().encodeBody(value) }

@@ -33,7 +33,9 @@ import StrataTestSupport
     }
   }
 
-  @Test("X-33: elements and keys that hash alike take linear work", arguments: Lookalikes.allCases, [false, true])
+  @Test(
+    "X-33: elements and keys that hash alike take linear work", .tags(.long),
+    arguments: Effort.sample(1, of: Lookalikes.allCases), Effort.isLong ? [false, true] : [true])
   func lookalikes(kind: Lookalikes, asMap: Bool) async {
     await #expect(processExitsWith: .success) { [kind = kind as Lookalikes, asMap = asMap as Bool] in
       Child.limit()
@@ -42,7 +44,8 @@ import StrataTestSupport
     }
   }
 
-  @Test("X-33: unknown fields of a model take no more", arguments: Lookalikes.allCases)
+  @Test(
+    "X-33: unknown fields of a model take no more", .tags(.long), arguments: Effort.sample(1, of: Lookalikes.allCases))
   func unknownFields(kind: Lookalikes) async {
     await #expect(processExitsWith: .success) { [kind = kind as Lookalikes] in
       Child.limit()
@@ -64,7 +67,9 @@ import StrataTestSupport
     }
   }
 
-  @Test("X-33: sets and keys of a program's own types end with an error", arguments: Lookalikes.allCases)
+  @Test(
+    "X-33: sets and keys of a program's own types end with an error", .tags(.long),
+    arguments: Effort.sample(1, of: Lookalikes.allCases))
   func typed(kind: Lookalikes) async {
     await #expect(processExitsWith: .success) { [kind = kind as Lookalikes] in
       Child.limit()
@@ -77,7 +82,9 @@ import StrataTestSupport
     }
   }
 
-  @Test("X-33: sets and maps of keyed archives take linear work", arguments: Lookalikes.allCases, [false, true])
+  @Test(
+    "X-33: sets and maps of keyed archives take linear work", .tags(.long),
+    arguments: Effort.sample(1, of: Lookalikes.allCases), Effort.isLong ? [false, true] : [true])
   func keyed(kind: Lookalikes, asMap: Bool) async {
     await #expect(processExitsWith: .success) { [kind = kind as Lookalikes, asMap = asMap as Bool] in
       Child.limit()
@@ -174,7 +181,9 @@ import StrataTestSupport
     }
   }
 
-  @Test("X-33: sets and keys inside each other are hashed once", arguments: Nesting.allCases)
+  @Test(
+    "X-33: sets and keys inside each other are hashed once", .tags(.long),
+    arguments: Effort.sample(1, of: Nesting.allCases))
   func nested(nesting: Nesting) async {
     await #expect(processExitsWith: .success) { [nesting = nesting as Nesting] in
       Child.limit()

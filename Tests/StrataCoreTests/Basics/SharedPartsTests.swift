@@ -27,7 +27,9 @@ import StrataTestSupport
     }
   }
 
-  @Test("X-33: values that share parts are compared and hashed in linear time", arguments: Form.allCases)
+  @Test(
+    "X-33: values that share parts are compared and hashed in linear time", .tags(.long),
+    arguments: Effort.sample(1, of: Form.allCases))
   func comparing(form: Form) async {
     await #expect(processExitsWith: .success) { [form = form as Form] in
       Child.limit()
@@ -39,7 +41,7 @@ import StrataTestSupport
     }
   }
 
-  @Test("X-33: records in another order of keys are compared in linear time")
+  @Test("X-33: records in another order of keys are compared in linear time", .tags(.long), .longRunsOnly)
   func comparingOtherOrder() async {
     await #expect(processExitsWith: .success) {
       Child.limit()
@@ -54,7 +56,9 @@ import StrataTestSupport
     }
   }
 
-  @Test("X-33: writers refuse values that would be written as many times their parts", arguments: Form.allCases)
+  @Test(
+    "X-33: writers refuse values that would be written as many times their parts", .tags(.long),
+    arguments: Effort.sample(1, of: Form.allCases))
   func writing(form: Form) async {
     await #expect(processExitsWith: .success) { [form = form as Form] in
       Child.limit()

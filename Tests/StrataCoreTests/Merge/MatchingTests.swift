@@ -180,7 +180,7 @@ struct MatchingTests {
     #expect(error?.code == .limitExceeded && sailor.boss === boss)
   }
 
-  @Test("A list of 20,000 linked objects is merged without a deep stack")
+  @Test("A list of 20,000 linked objects is merged without a deep stack", .tags(.long), .longRunsOnly)
   func chain() throws {
     func chain(_ texts: (Int) -> String) -> (ChainPart, [ChainPart]) {
       var links: [ChainPart] = []

@@ -1,11 +1,12 @@
 import Foundation
 import StrataCore
+import StrataTestSupport
 import Testing
 
 /// Documents so large that what takes the square of their size would not end in minutes.
-@Suite("Patches and differences of large documents")
+@Suite("Patches and differences of large documents", .tags(.long))
 struct PatchGrowthTests {
-  private static let count = 40_000
+  private static let count = Effort.rounds(4_000, long: 40_000)
   private static let keys = (0..<count).map { "key \($0)" }
 
   private static func object(_ value: (Int) -> ArchiveValue?) -> ArchiveValue {

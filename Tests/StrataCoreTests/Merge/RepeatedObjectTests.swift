@@ -1,5 +1,6 @@
 import Foundation
 import Strata
+import StrataTestSupport
 import Testing
 
 /// A page of comments; each names its author in full, as most servers do.
@@ -89,9 +90,11 @@ struct RepeatedObjectTests {
   }
 
   /// Each of 20,000 parts is about the one author: looking at all of them again for each would be 400 million looks.
-  @Test("MG-13: an author whom each of 20,000 comments names is merged once", arguments: [true, false], [true, false])
+  @Test(
+    "MG-13: an author whom each of 20,000 comments names is merged once", .tags(.long), arguments: [true, false],
+    [true, false])
   func mentions(knowsBase: Bool, namesEditor: Bool) throws {
-    let count = 20_000
+    let count = Effort.rounds(2_000, long: 20_000)
     let ada = Writer(id: 1, name: "Ada", mail: "ada@x")
     let local = thread(count, ada)
     let editor = namesEditor ? #"{"id": 1, "name": "Ada L."}"# : #"{"name": "Ada L."}"#
@@ -104,9 +107,9 @@ struct RepeatedObjectTests {
     #expect(report.entries.count == 1)
   }
 
-  @Test("MG-13: 20,000 objects here for one of the server's: one line, and one object afterwards")
+  @Test("MG-13: 20,000 objects here for one of the server's: one line, and one object afterwards", .tags(.long))
   func duplicates() throws {
-    let count = 20_000
+    let count = Effort.rounds(2_000, long: 20_000)
     func json(_ name: String) -> Data {
       let comments = (0..<count).map { #"{"id": \#($0), "author": {"id": 1, "name": "\#(name)"}}"# }
       return Data(#"{"comments": [\#(comments.joined(separator: ","))]}"#.utf8)

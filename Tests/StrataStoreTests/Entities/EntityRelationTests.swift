@@ -40,7 +40,9 @@ struct EntityRelationTests {
     return team
   }
 
-  @Test("O-18, U-23: queries are as many for ten objects as for ten thousand", arguments: [10, 1000, 10_000])
+  @Test(
+    "O-18, U-23: queries are as many for ten objects as for ten thousand", .tags(.long),
+    arguments: Effort.isLong ? [10, 1000, 10_000] : [10, 1000])
   func constantQueries(count: Int) throws {
     let (queue, entities, statements) = try world()
     let teams = (0..<count / 10).map { team($0, players: $0 * 10..<$0 * 10 + 9) }

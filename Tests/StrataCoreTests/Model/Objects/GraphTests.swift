@@ -88,7 +88,7 @@ import Testing
     copy.parent = nil
   }
 
-  @Test("A list of 100,000 objects takes neither the stack nor quadratic time")
+  @Test("A list of 100,000 objects takes neither the stack nor quadratic time", .tags(.long), .longRunsOnly)
   func longList() throws {
     let (head, all) = Link.list(100_000)
     let data = try ArchiveEncoder().encode(head)

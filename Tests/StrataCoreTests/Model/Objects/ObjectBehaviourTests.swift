@@ -27,7 +27,7 @@ extension Folder: FieldEquatable {}
     for city in first + same + other { city.referenced = [] }
   }
 
-  @Test("Equality of lists of 20,000 objects takes no stack")
+  @Test("Equality of lists of 20,000 objects takes no stack", .tags(.long), .longRunsOnly)
   func longLists() {
     let (one, all) = Link.list(20_000)
     let (other, others) = Link.list(20_000)

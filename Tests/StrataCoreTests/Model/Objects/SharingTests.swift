@@ -26,7 +26,7 @@ struct SharingTests {
     #expect(archiveError { _ = try ArchiveDecoder().decode(Form.self, from: forms) }?.limit == .count)
   }
 
-  @Test("Objects that share others do not multiply where they are kept untyped")
+  @Test("Objects that share others do not multiply where they are kept untyped", .tags(.long), .longRunsOnly)
   func objects() throws {
     func knot(_ others: [ArchiveValue], any: ArchiveValue = .null) -> ArchiveValue {
       .record(ModelRecord(typeName: "Knot", modelVersion: 1, fields: [("others", .array(others)), ("any", any)]))
