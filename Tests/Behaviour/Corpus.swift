@@ -66,7 +66,11 @@ struct Corpus {
       let list = try PropertyListReader().read(data)
       text.line("list", "\(list.objects.count) objects, root \(list.root)")
       text.line("list", Digest.text(of: try PropertyListWriter().write(list)))
-      text.attempt("list.value") { $0.line("value", try PropertyListReader().value(of: list)) }
+      text.attempt("list.value") { text in
+        let value = try PropertyListReader().value(of: list)
+        text.line("value", value)
+        text.line("json", Digest.text(of: try JSONWriter().write(value)))
+      }
     }
     text.attempt("keyed") { text in
       let keyed = try KeyedArchive(data)
@@ -75,6 +79,9 @@ struct Corpus {
       text.line("top", keyed.topKeys)
       let archive = try ArchiveEncoder().encode(keyed.graph, typeName: "Keyed", modelVersion: nil)
       text.line("archive", "\(archive.count) bytes \(Digest.text(of: archive))")
+      text.attempt("keyed.json") { text in
+        text.line("json", Digest.text(of: try JSONWriter().write(.graph(keyed.graph))))
+      }
       text.attempt("keyed.again") { $0.line("written", Digest.text(of: try keyed.data())) }
       text.attempt("keyed.nested") { text in
         let nested = try KeyedArchive(data, opensNested: true)

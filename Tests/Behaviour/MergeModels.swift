@@ -667,6 +667,7 @@ struct Form: Validating, PostDecoding, ValueMerging, Sample {
   var score = 0
   var name = "n"
   var label = ""
+  var days: [Date: String] = [:]
 
   static let schema = ModelSchema(
     Form.self, name: "Form", version: 1,
@@ -695,6 +696,7 @@ struct Form: Validating, PostDecoding, ValueMerging, Sample {
       FieldInfo("spots", [Place].self, json: .path("spots").skippingInvalid, default: { [] }),
       FieldInfo("score", Int.self, default: { 0 }), FieldInfo("name", String.self, default: { "n" }),
       FieldInfo("label", String.self, storage: .transitory, json: .none, default: { "" }),
+      FieldInfo("days", [Date: String].self, default: { [:] }),
     ])
 
   init() {}
@@ -729,6 +731,7 @@ struct Form: Validating, PostDecoding, ValueMerging, Sample {
     score = try reader.field(26, default: 0)
     name = try reader.field(27, default: "n")
     label = try reader.field(28, default: "")
+    days = try reader.field(29, default: [:])
   }
 
   func encodeFields(to writer: inout ArchiveWriter) throws {
@@ -761,6 +764,7 @@ struct Form: Validating, PostDecoding, ValueMerging, Sample {
     try writer.field(26, score)
     try writer.field(27, name)
     try writer.field(28, label)
+    try writer.field(29, days)
   }
 
   static let validation = Validation<Form>(
@@ -806,13 +810,14 @@ struct Form: Validating, PostDecoding, ValueMerging, Sample {
     text.field("score", score)
     text.field("name", name)
     text.field("label", label)
+    text.field("days", days)
   }
 
   init(random: inout Random) {
     for _ in 0..<random.below(30) { edit(&random) }
   }
 
-  static var kinds: Int { 29 }
+  static var kinds: Int { 30 }
 
   mutating func edit(_ kind: Int, _ random: inout Random) {
     switch kind {
@@ -847,6 +852,7 @@ struct Form: Validating, PostDecoding, ValueMerging, Sample {
     case 24: password = random.optional(random.word())
     case 25: spots.editList(&random, { Place(random: &$0) }, { $0.edit(&$1) })
     case 26: score = random.oneOf([0, 1, 5, 5, 5, 99])
+    case 27: days[random.date()] = random.optional(random.word())
     default: name = random.oneOf(["n", "m", "o", "p", "longest", ""].dropLast(random.isOnce(in: 2) ? 2 : 0))
     }
   }

@@ -372,11 +372,15 @@ extension Random {
   fileprivate mutating func damaged(_ value: ArchiveValue) -> ArchiveValue {
     guard case .object(var object) = part(of: value), !object.isEmpty else { return value }
     let entry = object.entries[below(object.count)]
-    switch below(5) {
+    switch below(6) {
     case 0: object[entry.key] = oneOf([.null, true, "?", -1, 0.5, [], ["x": 1]])
     case 1: if object["state"] != nil { object["state"] = "lost" } else { object["later"] = tree(1) }
     case 2: if object["channel"] != nil { object["channel"] = oneOf(["e-mail", "fax"]) }
-    case 3: object["payment"] = ["creditCard": ["number": "1"]]
+    case 3:
+      // Forms that only lenient fields take.
+      let key = object["page"] == nil ? entry.key : "page"
+      object[key] = oneOf([.string("\(below(4))"), .double(Double(below(4))), .double(0.5), "x"])
+    case 4: object["payment"] = ["creditCard": ["number": "1"]]
     default: if case .object = entry.value { object[entry.key] = damaged(entry.value) }
     }
     return .object(object)

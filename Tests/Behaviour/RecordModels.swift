@@ -176,7 +176,7 @@ struct Parcel: DescribedModel, Migratable, ValueDecoding, PostDecoding, ShownMod
 
   static let fields = Fields(
     Parcel.self, version: 3, Field("weight", \.weight, default: 1), Field("channel", \.channel, default: .mail),
-    Field("text", \.text, formerly: ["label"], default: ""),
+    Field("text", \.text, formerly: ["label", "caption"], default: ""),
     Field("secret", \.secret, archive: .excluded, default: "none"), Field("priority", \.priority, default: .low),
     make: { Parcel(weight: $0, channel: $1, text: $2, secret: $3, priority: $4) })
 

@@ -193,6 +193,7 @@ struct Records {
         ("weight", value([1, 99])), ("grams", value(["5", 500, 3.0])),
         (random.oneOf(["channel", "via"]), value(["mail", "chat", "e-mail"])),
         (random.oneOf(["text", "label"]), value(["A", "b", random.isOnce(in: 6) ? "refuse" : "c"])),
+        ("caption", value(["older"])),
         ("secret", value(["kept"])), ("priority", value([1, 9, -1, 77])),
       ] + (random.isOnce(in: 20) ? [("refuses", true)] : []))
   }

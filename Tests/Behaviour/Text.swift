@@ -388,6 +388,15 @@ extension CaseText {
     if !report.typesWithoutVersion.isEmpty { line(name + ".unversioned", report.typesWithoutVersion) }
   }
 
+  private static func path(_ components: [ArchiveError.PathComponent]) -> String {
+    components.map { component in
+      switch component {
+      case .key(let key): key
+      case .index(let index): String(index)
+      }
+    }.joined(separator: "/")
+  }
+
   mutating func error(_ name: String, _ error: any Error) {
     begin(name)
     guard let known = error as? ArchiveError else {
@@ -395,14 +404,15 @@ extension CaseText {
       return
     }
     escape(
-      "\(known.code.rawValue) at [\(known.pathDescription)] json [\(known.jsonPathDescription)]: \(known.description)")
+      "\(known.code.rawValue) at [\(Self.path(known.codingPath))] json [\(Self.path(known.jsonPath))]: \(known.description)"
+    )
     var parts: [String] = []
     if let type = known.typeName { parts.append("type \(type)") }
     if let version = known.foundVersion { parts.append("found \(version)") }
     if let version = known.supportedVersion { parts.append("supported \(version)") }
     if let limit = known.limit { parts.append("limit \(limit.rawValue)") }
     if let offset = known.byteOffset { parts.append("offset \(offset)") }
-    parts += known.failures.map { "failure \($0.pathDescription)" }
+    parts += known.failures.map { "failure \(Self.path($0.path))" }
     if !parts.isEmpty { line(name + ".parts", parts) }
   }
 
