@@ -128,13 +128,13 @@ struct StreamTests {
     }
   }
 
-  @Test("Every single-bit flip is an error or the very same models")
+  @Test("Every single-bit flip is an error or the very same models", .tags(.long))
   func flips() async throws {
     try await withStream { url in
       try write(0..<3, to: url)
       let whole = try Data(contentsOf: url)
       let models = try await read(url)
-      for bit in 0..<whole.count * 8 {
+      for bit in Effort.sample(300, of: 0..<whole.count * 8) {
         var flipped = whole
         flipped[bit / 8] ^= 1 << (bit % 8)
         try flipped.write(to: url)

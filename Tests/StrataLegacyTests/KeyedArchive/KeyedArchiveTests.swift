@@ -46,7 +46,7 @@ struct KeyedArchiveTests {
       ])
   }
 
-  @Test("A-20: a list of 100,000 objects does not take the stack")
+  @Test("A-20: a list of 100,000 objects does not take the stack", .tags(.long), .longRunsOnly)
   func longList() throws {
     let count: UInt64 = 100_000
     var objects: [Plist] = (1...count).map { ["$class": .uid(count + 1), "next": .uid($0 == count ? 0 : $0 + 1)] }

@@ -31,7 +31,7 @@ struct SharedObjectConcurrencyTests {
   @Test("X-1, P-8: one task at a time uses a formatter")
   func formatter() async {
     let formatter = SharedFormatter { Turnstile() }
-    await hundredTasks(share: formatter) { formatter, _ in _ = formatter { $0.pass() } }
+    await hundredTasks(share: formatter, rounds: 5) { formatter, _ in _ = formatter { $0.pass() } }
     #expect(formatter { $0.pass() } == 501)
   }
 
@@ -41,7 +41,7 @@ struct SharedObjectConcurrencyTests {
     nonisolated(unsafe) let turnstile = Turnstile()
     nonisolated(unsafe) let pattern = Regex { Counting(turnstile: turnstile) }
     let check = ValidationCheck<String>.matches(pattern)
-    await hundredTasks(share: check) { check, _ in try check.run("any text") }
+    await hundredTasks(share: check, rounds: 5) { check, _ in try check.run("any text") }
     #expect(turnstile.pass() == 501)
   }
 }

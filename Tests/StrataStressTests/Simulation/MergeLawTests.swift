@@ -81,7 +81,7 @@ struct MergeLaw: Sendable, CustomTestStringConvertible {
 @Suite("Laws of merging, with random values", .tags(.long))
 struct MergeLawTests {
   private static let seed = UInt64.random(in: 0 ... .max)
-  private static let cases = 300
+  private static let cases = Effort.rounds(60, long: 300)
 
   /// Runs a law on random values and says which ones break it.
   private func check(
