@@ -10,7 +10,7 @@ import Testing
 @Suite("Entities: random graphs", .tags(.long))
 struct EntityRandomTests {
   static let environment = ProcessInfo.processInfo.environment
-  static var rounds: Int { environment["STRATA_ENTITY_ROUNDS"].flatMap(Int.init) ?? Effort.rounds(10, long: 400) }
+  static var rounds: Int { environment["STRATA_ENTITY_ROUNDS"].flatMap(Int.init) ?? Effort.rounds(10, long: 120) }
   static let titles = ["a", "b", "c"]
 
   @Test("O-11, O-17, O-19, O-23: graphs go into rows and come back, and saving twice writes nothing")

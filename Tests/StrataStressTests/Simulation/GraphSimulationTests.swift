@@ -270,7 +270,7 @@ private struct GraphRound {
 struct GraphSimulationTests {
   @Test("MG-11, MG-12, MG-13, MG-17: each object is merged once, stays itself, and refers to what stands here")
   func rounds() throws {
-    let seeds = SimulationSettings.seeds(Effort.rounds(40, long: 1500))
+    let seeds = SimulationSettings.seeds(Effort.rounds(40, long: 400))
     var failures: [String: [(seed: UInt64, failure: SimulationFailure)]] = [:]
     for seed in seeds {
       guard let failure = GraphRound(seed: seed).failure() else { continue }

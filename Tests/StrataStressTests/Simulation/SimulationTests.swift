@@ -6,7 +6,7 @@ import Testing
 struct SimulationTests {
   @Test("The oracle alone comes to rest: when all is resolved and exchanged, everybody has what the server has")
   func oracle() {
-    for seed in SimulationSettings.seeds(Effort.rounds(15, long: 300)) {
+    for seed in SimulationSettings.seeds(Effort.rounds(15, long: 60)) {
       let round = SimulationRound(seed: seed)
       if let failure = round.failure(isOracleAlone: true) { Issue.record("\(failure), seed \(seed)") }
     }
@@ -16,7 +16,7 @@ struct SimulationTests {
     "MG-9, MG-10, MG-15, MG-16, MG-17: whatever is edited, sent, archived and resolved, the library says what the oracle says"
   )
   func rounds() throws {
-    let seeds = SimulationSettings.seeds(Effort.rounds(20, long: 600))
+    let seeds = SimulationSettings.seeds(Effort.rounds(20, long: 200))
     var failures: [String: [(seed: UInt64, failure: SimulationFailure)]] = [:]
     for seed in seeds {
       guard let failure = SimulationRound(seed: seed).failure() else { continue }
