@@ -114,7 +114,9 @@ let package = Package(
     // Empty unless the thread sanitizer is on.
     .target(name: "SanitizedMutex", path: "Tests/SanitizedMutex"),
     .testTarget(
-      name: "StrataCoreTests", dependencies: ["Strata", "StrataCore", "StrataTestSupport"], swiftSettings: features),
+      name: "StrataCoreTests",
+      dependencies: ["Strata", "StrataCore", "StrataLegacy", "StrataTestSupport", "NeighbourNames"],
+      swiftSettings: features),
     .testTarget(
       name: "StrataLegacyTests", dependencies: ["Strata", "StrataCore", "StrataLegacy", "StrataTestSupport"],
       swiftSettings: features),
@@ -156,8 +158,7 @@ let package = Package(
     .testTarget(
       name: "StrataTests",
       dependencies: [
-        "Strata", "StrataStore", "StrataRemote", "StrataTestSupport", "NeighbourNames",
-        grdbProduct,
+        "Strata", "StrataStore", "StrataRemote", "StrataTestSupport", grdbProduct,
       ],
       swiftSettings: features),
     .target(

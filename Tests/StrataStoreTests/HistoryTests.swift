@@ -213,8 +213,8 @@ struct HistoryTests {
   }
 
   @Test(
-    "A hundred revisions of a document take at most three times its bytes", .tags(.long),
-    arguments: Effort.sample(1, of: Edits.allCases))
+    "A hundred revisions of a document take at most three times its bytes", .longRunsOnly, .tags(.long),
+    arguments: Edits.allCases)
   func space(edits: Edits) throws {
     try withFolder { folder in
       let url = folder.appending(path: "store")
@@ -293,7 +293,9 @@ struct HistoryTests {
     }
   }
 
-  @Test("Documents beyond deflate's window are short in the history, too", arguments: [30_000, 100_000, 400_000])
+  @Test(
+    "Documents beyond deflate's window are short in the history, too", .tags(.long),
+    arguments: Effort.sample(1, of: [100_000, 30_000, 400_000]))
   func largeDocuments(size: Int) throws {
     try withFolder { folder in
       let url = folder.appending(path: "store")

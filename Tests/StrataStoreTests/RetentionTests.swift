@@ -43,7 +43,7 @@ struct RetentionTests {
 
   @Test(
     "What is kept is as it was, and what comes after is as if nothing had gone", .tags(.long),
-    arguments: 0..<UInt64(Effort.rounds(3, long: 24)))
+    arguments: 0..<UInt64(Effort.rounds(1, long: 24)))
   func oracle(seed: UInt64) throws {
     try withFolder { folder in
       var random = MemoRandom(seed: seed)
@@ -158,7 +158,9 @@ struct RetentionTests {
     return all
   }
 
-  @Test("A long history is pruned part by part, while others save, and a prune that is cancelled leaves all that stays")
+  @Test(
+    "A long history is pruned part by part, while others save, and a prune that is cancelled leaves all that stays",
+    .tags(.long), .longRunsOnly)
   func longHistory() async throws {
     try await withFolder { folder in
       let url = folder.appending(path: "store")
@@ -227,7 +229,8 @@ struct RetentionTests {
     }
   }
 
-  @Test("Of a long history with a damaged revision nothing goes", arguments: [5, 300])
+  @Test(
+    "Of a long history with a damaged revision nothing goes", .tags(.long), arguments: Effort.sample(1, of: [5, 300]))
   func damagedLong(id: Int) throws {
     try withFolder { folder in
       let url = folder.appending(path: "store")

@@ -35,7 +35,7 @@ struct RowTests {
     try check(memo)
   }
 
-  @Test("Collections, optionals, null and nothing", arguments: 0..<12 as Range<UInt64>)
+  @Test("Collections, optionals, null and nothing", .tags(.long), arguments: 0..<UInt64(Effort.rounds(3, long: 12)))
   func containers(seed: UInt64) throws {
     var random = MemoRandom(seed: seed)
     let memos = (0..<random.random.below(5)).map { _ in random.memo() }
@@ -51,7 +51,8 @@ struct RowTests {
     try check([String: Int]())
   }
 
-  @Test("Shared objects and cycles, in sets and in lists", arguments: 0..<30 as Range<UInt64>)
+  @Test(
+    "Shared objects and cycles, in sets and in lists", .tags(.long), arguments: 0..<UInt64(Effort.rounds(8, long: 30)))
   func graphs(seed: UInt64) throws {
     var random = MemoRandom(seed: seed)
     let person = random.group(1 + random.random.below(12))
@@ -72,14 +73,14 @@ struct RowTests {
     try check(ArchiveValue.object(["a": .null, "b": .data(Data(repeating: 7, count: 600)), "c": .float(1.5)]))
   }
 
-  @Test("A long text is kept once, whatever refers to it, and goes with the last that does")
+  @Test("A long text is kept once, whatever refers to it, and goes with the last that does", .tags(.long))
   func contentsOnce() throws {
     try withFolder { folder in
       let store = try SnapshotStore(url: folder.appending(path: "store"))
       var random = MemoRandom(seed: 4)
       let text = random.text(200_000)
       try store.write { transaction in
-        for number in 0..<50 {
+        for number in 0..<Effort.rounds(10, long: 50) {
           var memo = random.memo()
           memo.text = text
           memo.image = Data(text.utf8)
@@ -88,7 +89,7 @@ struct RowTests {
       }
       let size = try Data(contentsOf: folder.appending(path: "store-wal")).count
       #expect(size < 2_500_000, "text and image would take 20 MB if each had its own")
-      let memo = try store.read { try $0.value(Memo.self, for: "memo/49") }
+      let memo = try store.read { try $0.value(Memo.self, for: "memo/9") }
       #expect(memo?.text == text && memo?.image == Data(text.utf8))
     }
   }

@@ -124,7 +124,7 @@ struct SalvageTests {
 
   @Test(
     "A damaged page ends neither a check nor salvage, and all else is brought out", .tags(.long),
-    arguments: 0..<UInt64(Effort.rounds(2, long: 10)))
+    arguments: 0..<UInt64(Effort.rounds(1, long: 10)))
   func damagedPage(seed: UInt64) throws {
     try withFolder { folder in
       let url = folder.appending(path: "store"), copy = folder.appending(path: "copy")
@@ -162,7 +162,7 @@ struct SalvageTests {
   @Test(
     "Where the last number cannot be read, what comes after a damaged page is brought out, and no number is given again",
     .tags(.long),
-    arguments: 0..<UInt64(Effort.rounds(2, long: 6)))
+    arguments: 0..<UInt64(Effort.rounds(1, long: 6)))
   func damagedSequence(seed: UInt64) throws {
     try withFolder { folder in
       let url = folder.appending(path: "store"), copy = folder.appending(path: "copy")
@@ -234,7 +234,7 @@ struct SalvageTests {
     }
   }
 
-  @Test("A file whose first page is gone is salvaged whole", .tags(.long), arguments: Effort.sample(1, of: 0...3))
+  @Test("A file whose first page is gone is salvaged whole", .longRunsOnly, .tags(.long), arguments: 0...3)
   func firstPage(damage: Int) throws {
     try withFolder { folder in
       let url = folder.appending(path: "store"), copy = folder.appending(path: "copy")
@@ -269,7 +269,7 @@ struct SalvageTests {
 
   @Test(
     "Of a file that was cut all that is intact is brought out, or the error is clear", .tags(.long),
-    arguments: 0..<UInt64(Effort.rounds(3, long: 12)))
+    arguments: 0..<UInt64(Effort.rounds(1, long: 12)))
   func truncated(seed: UInt64) throws {
     try withFolder { folder in
       let url = folder.appending(path: "store"), copy = folder.appending(path: "copy")

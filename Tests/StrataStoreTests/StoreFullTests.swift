@@ -122,7 +122,9 @@ struct StoreFullTests {
       try store.close()
     }
 
-    @Test("A limit to the size of files is a disk that is full", arguments: [200_000, 500_001, 3_000_000])
+    @Test(
+      "A limit to the size of files is a disk that is full", .tags(.long),
+      arguments: Effort.sample(1, of: [500_001, 200_000, 3_000_000]))
     func fileLimit(limit: Int) throws {
       try withFolder { folder in try fill(folder, log: folder.appending(path: "log"), limit: limit) }
     }

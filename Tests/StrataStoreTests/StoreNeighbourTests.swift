@@ -123,10 +123,10 @@ extension StoreProcessTests {
       try withFolder { folder in
         let url = folder.appending(path: "store")
         let store = try SnapshotStore(url: url)
-        var random = SeededRandom(seed: 1)
+        // Data that does not compress, and of which no part repeats.
+        let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: "/dev/urandom"))
         func save() throws {
-          let numbers = (0..<1 << 17).map { _ in random.next() }
-          let data = numbers.withUnsafeBytes { Data($0) }
+          let data = try #require(try file.read(upToCount: 1 << 20))
           try store.write { _ = try $0.save(data, as: "d") }
         }
         try save()

@@ -81,7 +81,8 @@ extension StoreProcessTests {
 
   #if os(Linux)
     @Test(
-      "whatever a process is at when it is killed, nothing is lost", .enabled(if: !isChild), arguments: Work.allCases)
+      "whatever a process is at when it is killed, nothing is lost", .tags(.long), .enabled(if: !isChild),
+      arguments: Effort.sample(2, of: Work.allCases))
     func killsAtWork(work: Work) throws {
       let seed = Self.environment["STRATA_PROCESS_SEED"].flatMap(UInt64.init) ?? UInt64.random(in: 0..<1 << 48)
       print("store: \(work), STRATA_PROCESS_SEED=\(seed)")

@@ -9,12 +9,11 @@ package enum Effort {
   /// The number of rounds: few by default, so that all tests answer in two minutes, and many in a long run.
   package static func rounds(_ few: Int, long: Int) -> Int { isLong ? long : few }
 
-  /// About `few` of the elements by default, evenly spaced and with the last one, and all of them in a long run.
+  /// `few` of the elements by default, evenly spaced from the first to the last, and all of them in a long run.
   package static func sample<Elements: Collection>(_ few: Int, of elements: Elements) -> [Elements.Element] {
     let all = Array(elements)
     guard !isLong, all.count > few else { return all }
-    let step = all.count / few
-    return all.enumerated().filter { $0.offset % step == 0 || $0.offset == all.count - 1 }.map(\.element)
+    return (0..<few).map { all[$0 * (all.count - 1) / max(few - 1, 1)] }
   }
 }
 

@@ -11,10 +11,10 @@ struct CorpusTests {
     return stride(from: 0, to: paths.count, by: max(1, paths.count / count)).map { paths[$0] }
   }
 
-  @Test(arguments: ["github-rest", "mastodon", "tweets"])
+  @Test(.tags(.long), arguments: ["github-rest", "mastodon", "tweets"])
   func documentsComeBack(folder: String) throws {
     let scratch = try Scratch()
-    let paths = try documents(folder, 24)
+    let paths = try documents(folder, Effort.rounds(5, long: 24))
     #expect(!paths.isEmpty)
     var refused = 0
     for path in paths {
@@ -36,9 +36,10 @@ struct CorpusTests {
     #expect(refused < paths.count / 2)
   }
 
-  @Test func tours() throws {
+  @Test(.tags(.long)) func tours() throws {
     let scratch = try Scratch()
-    for path in try documents("merge", .max) + documents("github-rest", .max) {
+    let count = Effort.rounds(30, long: .max)
+    for path in try documents("merge", count) + documents("github-rest", count) {
       let value = try JSONReader().read(Data(contentsOf: URL(fileURLWithPath: path)))
       let keys = Set(value.objectValue?.keys ?? [])
       let isIssue = keys.isSuperset(of: ["number", "title", "state", "user", "created_at"])

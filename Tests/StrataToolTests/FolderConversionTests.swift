@@ -92,12 +92,12 @@ struct FolderConversionTests {
     #expect(try Stamp(ofFile: URL(fileURLWithPath: output + "/a.plist.strata")).typeName == "Folder")
   }
 
-  @Test("A run goes on where one was killed, wherever that was")
+  @Test("A run goes on where one was killed, wherever that was", .tags(.long))
   func killedRuns() throws {
     #expect(Run("convert", input, "-o", output).code == 1)
     let whole = try archives()
     let journal = try Data(contentsOf: URL(fileURLWithPath: output + "/" + Self.journal))
-    for length in stride(from: 0, through: journal.count, by: 7) {
+    for length in stride(from: 0, through: journal.count, by: Effort.rounds(40, long: 7)) {
       try journal.prefix(length).write(to: URL(fileURLWithPath: output + "/" + Self.journal))
       let run = Run("convert", input, "-o", output)
       let done = journal.prefix(length).count { $0 == UInt8(ascii: "\n") }
@@ -114,14 +114,14 @@ struct FolderConversionTests {
     Run(["convert", input, "-o", output] + arguments).text.split(separator: "\n").last.map(String.init) ?? ""
   }
 
-  @Test("X-30: an archive that is not what the journal says was written is not done, whatever its size")
+  @Test("X-30: an archive that is not what the journal says was written is not done, whatever its size", .tags(.long))
   func damagedArchives() throws {
     #expect(summary() == "4 converted, 0 done before, 5 ignored, 1 failed")
     let whole = try archives()
     let path = output + "/a.plist.strata"
     let archive = try #require(whole["a.plist.strata"])
     var random = SeededRandom(seed: 11)
-    for round in 0..<40 {
+    for round in 0..<Effort.rounds(10, long: 40) {
       var damaged = archive
       switch round {
       case 0: damaged = Data(repeating: 0, count: archive.count)

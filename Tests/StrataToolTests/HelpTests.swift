@@ -1,5 +1,6 @@
 import Foundation
 import StrataCore
+import StrataTestSupport
 import Testing
 
 @testable import StrataTool
@@ -17,8 +18,8 @@ struct HelpTests {
   ]
 
   @Test(
-    "Each command has an example, whose arguments the command takes",
-    arguments: commands + storeCommands.map { "store " + $0 })
+    "Each command has an example, whose arguments the command takes", .tags(.long),
+    arguments: Effort.sample(10, of: commands + storeCommands.map { "store " + $0 }))
   func examples(command: String) throws {
     let help = Run(command.split(separator: " ").map(String.init) + ["--help"]).text
     let lines = help.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
@@ -71,7 +72,7 @@ struct HelpTests {
     ])
   func mistyped(arguments: [String], fragment: String) { Run(arguments).expectFailure(code: 64, fragment) }
 
-  @Test("Shells complete files and rules", arguments: ["bash", "zsh", "fish"])
+  @Test("Shells complete files and rules", .tags(.long), arguments: Effort.sample(1, of: ["bash", "zsh", "fish"]))
   func completion(shell: String) {
     let script = Run("--generate-completion-script", shell).text
     for word in ["strata", "sumOfDeltas", "serverWins", "history"] { #expect(script.contains(word), "\(word)") }

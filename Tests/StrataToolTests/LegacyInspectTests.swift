@@ -75,7 +75,9 @@ struct LegacyInspectTests {
     }
   }
 
-  @Test("A list of very many objects neither exhausts the stack nor makes text without end", arguments: [30_000])
+  @Test(
+    "A list of very many objects neither exhausts the stack nor makes text without end", .tags(.long),
+    arguments: [Effort.rounds(2_000, long: 30_000)])
   func longLists(count: Int) throws {
     var list = PropertyList(objects: [], root: 0)
     func add(_ object: PropertyList.Object) -> Int {
@@ -212,14 +214,16 @@ struct LegacyInspectTests {
     Run("inspect", try scratch.file("a.gz", Data(bytes))).expectFailure("a.gz: ", "gzip")
   }
 
-  @Test("Every cut and every damaged byte of a keyed archive gives an error in one line, or another value")
+  @Test(
+    "Every cut and every damaged byte of a keyed archive gives an error in one line, or another value", .tags(.long))
   func damage() throws {
+    let step = Effort.rounds(20, long: 4)
     let whole = try Legacy.data("bookmarks.plist")
     // Each byte, over several runs: the reader itself is tested with all of them (KeyedDamageTests).
-    for length in stride(from: Int.random(in: 0..<4), to: whole.count, by: 4) {
+    for length in stride(from: Int.random(in: 0..<step), to: whole.count, by: step) {
       Run("inspect", "--json", "-", input: whole.prefix(length)).expectFailure("standard input: ")
     }
-    for place in stride(from: Int.random(in: 0..<4), to: whole.count, by: 4) {
+    for place in stride(from: Int.random(in: 0..<step), to: whole.count, by: step) {
       for mask: UInt8 in [0x01, 0x80] {
         var data = whole
         data[place] ^= mask

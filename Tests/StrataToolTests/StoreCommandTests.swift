@@ -106,7 +106,9 @@ struct StoreCommandTests {
     }
   }
 
-  @Test("No command but init makes a store", arguments: ["save", "show", "list", "history", "diff", "undo", "restore"])
+  @Test(
+    "No command but init makes a store", .tags(.long),
+    arguments: Effort.sample(2, of: ["save", "show", "list", "history", "undo", "restore", "diff"]))
   func whereThereIsNoStore(_ command: String) throws {
     let path = scene.scratch.path("none")
     let arguments = ["save": ["k", "-"], "list": [], "restore": ["k", "1"]][command] ?? ["k"]

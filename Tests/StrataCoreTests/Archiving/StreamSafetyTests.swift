@@ -64,7 +64,9 @@ struct StreamRecoveryTests {
     }
   }
 
-  @Test("X-30: a damaged end, all of which is there, is no end that broke off", arguments: 0..<8)
+  @Test(
+    "X-30: a damaged end, all of which is there, is no end that broke off", .tags(.long),
+    arguments: Effort.sample(2, of: 0..<8))
   func damagedEnd(bit: Int) throws {
     try SessionStream.with { stream in
       let (bytes, sizes) = try whole(stream)

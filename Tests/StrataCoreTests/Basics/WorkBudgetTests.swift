@@ -41,7 +41,9 @@ import StrataTestSupport
     }
   }
 
-  @Test("X-33: memory follows the file, whatever its values are", arguments: Content.allCases)
+  @Test(
+    "X-33: memory follows the file, whatever its values are", .tags(.long),
+    arguments: Effort.sample(1, of: Content.allCases))
   func values(content: Content) async {
     await #expect(processExitsWith: .success) { [content = content as Content] in
       let file = try content.body(64 << 20).archive()

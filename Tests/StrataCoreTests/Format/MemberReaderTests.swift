@@ -67,7 +67,9 @@ struct MemberReaderTests {
     }
   }
 
-  @Test("Errors tell the same as in memory", arguments: [0, 3, 20, 80, 1000, 70_100, 136_000])
+  @Test(
+    "Errors tell the same as in memory", .tags(.long),
+    arguments: Effort.sample(3, of: [0, 3, 20, 80, 1000, 70_100, 136_000]))
   func damage(place: Int) throws {
     var bytes = try stream()
     bytes[place] ^= 0x20

@@ -55,9 +55,11 @@ struct KeyedBytesTests {
     }
   }
 
-  @Test("X-7: counts and references that are too large give the same models or error") func larger() throws {
+  @Test("X-7: counts and references that are too large give the same models or error", .tags(.long)) func larger()
+    throws
+  {
     let data = try Self.archives()[0]
-    for place in data.indices {
+    for place in Effort.sample(60, of: data.indices) {
       var changed = data
       changed[place] &+= 7
       try KeyedTrial.compareTable([Form].self, changed)

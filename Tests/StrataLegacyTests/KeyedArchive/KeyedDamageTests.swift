@@ -54,16 +54,17 @@ struct KeyedDamageTests {
     }
   }
 
-  @Test("X-7: every single-bit flip is refused or gives models")
+  @Test("X-7: every single-bit flip is refused or gives models", .tags(.long))
   func flips() throws {
     for data in try Self.archives() {
       var refused = 0
-      for bit in 0..<data.count * 8 {
+      let bits = Effort.sample(600, of: 0..<data.count * 8)
+      for bit in bits {
         var flipped = data
         flipped[bit / 8] ^= 1 << (bit % 8)
         if try !reads(flipped) { refused += 1 }
       }
-      #expect(refused > data.count && refused < data.count * 8)
+      #expect(refused * 8 > bits.count && refused < bits.count)
     }
   }
 

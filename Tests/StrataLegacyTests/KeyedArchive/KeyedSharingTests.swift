@@ -33,7 +33,7 @@ struct KeyedSharingTests {
     #expect(archive.top["root"]?.arrayValue?.count == 100)
   }
 
-  @Test("X-33: values that share their parts are not written without end") func writing() {
+  @Test("X-33: values that share their parts are not written without end", .tags(.long), .longRunsOnly) func writing() {
     var value = ArchiveValue.array([.string("a")])
     for _ in 0..<40 { value = .array([value, value]) }
     let error = archiveError { _ = try KeyedArchive(ObjectGraph(objects: [], root: value)).data() }

@@ -93,10 +93,11 @@ struct AdapterCorpusTests {
     ]
   }()
 
-  @Test("J-32: models of real documents are read, and written back as they were read", arguments: kinds)
+  @Test("J-32: models of real documents are read, and written back as they were read", .tags(.long), arguments: kinds)
   private func documents(kind: Kind) throws {
     var count = 0
-    for path in kind.folders.flatMap({ Corpus.jsonFiles(in: "json/\($0)") }) {
+    let paths = kind.folders.flatMap { Corpus.jsonFiles(in: "json/\($0)") }
+    for path in Effort.sample(40, of: paths) {
       try objects(in: JSONReader().read(Corpus.data(path)), with: kind.keys) { json in
         count += 1
         do {
@@ -105,7 +106,7 @@ struct AdapterCorpusTests {
         } catch { Issue.record("\(path): \(error)") }
       }
     }
-    #expect(count >= kind.atLeast, "only \(count) documents")
+    #expect(count >= kind.atLeast || !Effort.isLong, "only \(count) documents")
   }
 }
 

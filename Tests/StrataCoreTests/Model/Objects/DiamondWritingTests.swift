@@ -92,7 +92,7 @@ struct DiamondWritingTests {
 
   @Test(
     "What would be endless is refused", .tags(.long), .timeLimit(.minutes(10)),
-    arguments: Effort.sample(2, of: ways.indices))
+    arguments: Effort.sample(1, of: ways.indices))
   func refused(way: Int) throws {
     let node = try #require(Self.diamonds())
     let error = #expect(throws: ArchiveError.self, "\(Self.ways[way].name)") { try Self.ways[way].write(node) }

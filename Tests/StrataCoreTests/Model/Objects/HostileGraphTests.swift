@@ -73,7 +73,7 @@ import Testing
     var right: [Doubling] = []
   }
 
-  @Test("X-7: shared values that multiply without end are refused")
+  @Test("X-7: shared values that multiply without end are refused", .tags(.long), .longRunsOnly)
   func expansion() throws {
     var objects: [ArchiveValue] = [.record(ModelRecord(typeName: "Doubling", modelVersion: 1))]
     for number in 0..<40 {

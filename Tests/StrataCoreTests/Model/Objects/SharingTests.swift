@@ -9,7 +9,9 @@ struct SharingTests {
     try ArchiveEncoder().encode(ObjectGraph(objects: objects, root: root), typeName: "T", modelVersion: nil)
   }
 
-  @Test("X-7: shared values that stand for millions are refused, and memory does not follow them")
+  @Test(
+    "X-7: shared values that stand for millions are refused, and memory does not follow them", .tags(.long),
+    .longRunsOnly)
   func values() throws {
     var objects: [ArchiveValue] = [.array((0..<100).map { .int($0) })]
     for number in 0..<4 { objects.append(.array(.init(repeating: .reference(number), count: 100))) }
