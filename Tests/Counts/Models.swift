@@ -1,10 +1,10 @@
 import Foundation
 import StrataCore
 
-// The models of Tests/Benchmarks, in the form that `@Model(version:)` writes. A package cannot compile files of another one.
+// The form that `@Model(version:)` writes. The benchmarks compile this file as well, through a link; `Codable` serves their peers.
 
 /// What the server adds to a tweet; version 3 of the tweet held it inline.
-struct Metadata: VersionedModel, Equatable, Sendable {
+struct Metadata: VersionedModel, Codable, Equatable, Sendable {
   var resultType: String
   var isoLanguageCode: String
 }
@@ -29,7 +29,7 @@ extension Metadata {
 }
 
 /// Who wrote a tweet.
-struct User: VersionedModel, Equatable, Sendable {
+struct User: VersionedModel, Codable, Equatable, Sendable {
   var id: Int
   var name: String
   var screenName: String
@@ -134,7 +134,7 @@ extension User {
 }
 
 /// A tweet. A struct cannot hold itself, so `retweeted` has no element or one.
-struct Tweet: VersionedModel, Equatable, Sendable {
+struct Tweet: VersionedModel, Codable, Equatable, Sendable {
   var id: Int
   var idText: String
   var text: String
@@ -251,7 +251,7 @@ extension Tweet {
 }
 
 /// A model of five fields.
-struct Small: VersionedModel, Equatable, Sendable {
+struct Small: VersionedModel, Codable, Equatable, Sendable {
   var id: Int
   var name: String
   var score: Double

@@ -1,7 +1,6 @@
 import Foundation
 import HTTPTypes
 import Hummingbird
-import HummingbirdTesting
 import NIOCore
 import NIOFoundationCompat
 import Strata
@@ -15,60 +14,52 @@ struct ServerTests {
   private let archiveFields: HTTPFields = [.contentType: ModelCoder.archive, .accept: ModelCoder.archive]
   private let jsonFields: HTTPFields = [.contentType: "Application/JSON; charset=utf-8"]
 
-  private func withServer(_ body: @Sendable (any TestClientProtocol) async throws -> Void) async throws {
-    try await Application(router: orderRoutes(Orders())).test(.router) { try await body($0) }
-  }
+  private let client = TestServer()
 
-  private func problem(_ response: TestResponse) throws -> BodyProblem.Document {
+  private func problem(_ response: TestServer.Answer) throws -> BodyProblem.Document {
     #expect(response.headers[.contentType] == "application/problem+json")
     return try BodyProblem.Document(fromJSON: Data(buffer: response.body))
   }
 
   @Test("JSON goes in and comes out, by the model's own fields")
   func json() async throws {
-    try await withServer { client in
-      let sent = try await client.executeRequest(
-        uri: "/orders", method: .put, headers: jsonFields, body: ByteBuffer(data: order.jsonData()))
-      #expect(sent.status == .ok && sent.headers[.contentType] == ModelCoder.json)
-      #expect(try Order(fromJSON: Data(buffer: sent.body)) == order)
-      let kept = try await client.executeRequest(uri: "/orders/7", method: .get, headers: [:], body: nil)
-      #expect(kept.body == sent.body)
-    }
+    let sent = try await client.executeRequest(
+      uri: "/orders", method: .put, headers: jsonFields, body: ByteBuffer(data: order.jsonData()))
+    #expect(sent.status == .ok && sent.headers[.contentType] == ModelCoder.json)
+    #expect(try Order(fromJSON: Data(buffer: sent.body)) == order)
+    let kept = try await client.executeRequest(uri: "/orders/7", method: .get, headers: [:], body: nil)
+    #expect(kept.body == sent.body)
   }
 
   @Test("An archive of version 1 goes in, and one of version 2 comes out")
   func archive() async throws {
     let old = ModelRecord(typeName: "Order", modelVersion: 1, fields: [("id", 7), ("name", "Ann"), ("lines", [])])
     let body = ByteBuffer(data: try ArchiveEncoder().encode(old))
-    try await withServer { client in
-      let response = try await client.executeRequest(uri: "/orders", method: .put, headers: archiveFields, body: body)
-      #expect(response.status == .ok && response.headers[.contentType] == ModelCoder.archive)
-      let data = Data(buffer: response.body)
-      #expect(try Stamp(of: data).modelVersion == 2)
-      #expect(try ArchiveDecoder().decode(Order.self, from: data).customer == "Ann")
-    }
+    let response = try await client.executeRequest(uri: "/orders", method: .put, headers: archiveFields, body: body)
+    #expect(response.status == .ok && response.headers[.contentType] == ModelCoder.archive)
+    let data = Data(buffer: response.body)
+    #expect(try Stamp(of: data).modelVersion == 2)
+    #expect(try ArchiveDecoder().decode(Order.self, from: data).customer == "Ann")
   }
 
   @Test("A patch merges the keys that it has, but the id, or nothing")
   func patch() async throws {
-    try await withServer { client in
-      _ = try await client.executeRequest(
-        uri: "/orders", method: .put, headers: jsonFields, body: ByteBuffer(data: order.jsonData()))
-      let patched = try await client.executeRequest(
-        uri: "/orders/7", method: .patch, headers: jsonFields,
-        body: ByteBuffer(string: #"{"id": 8, "customer": "Bea"}"#))
-      #expect(try Order(fromJSON: Data(buffer: patched.body)) == Order(id: 7, customer: "Bea", lines: order.lines))
-      let refused = try await client.executeRequest(
-        uri: "/orders/7", method: .patch, headers: jsonFields,
-        body: ByteBuffer(string: #"{"customer": "Cid", "lines": "secret"}"#))
-      #expect(refused.status == .badRequest)
-      #expect(try problem(refused).errors.map(\.path) == ["lines"])
-      let kept = try await client.executeRequest(uri: "/orders/7", method: .get, headers: [:], body: nil)
-      #expect(kept.body == patched.body)
-      let none = try await client.executeRequest(
-        uri: "/orders/8", method: .patch, headers: jsonFields, body: ByteBuffer(string: "{}"))
-      #expect(none.status == .notFound)
-    }
+    _ = try await client.executeRequest(
+      uri: "/orders", method: .put, headers: jsonFields, body: ByteBuffer(data: order.jsonData()))
+    let patched = try await client.executeRequest(
+      uri: "/orders/7", method: .patch, headers: jsonFields,
+      body: ByteBuffer(string: #"{"id": 8, "customer": "Bea"}"#))
+    #expect(try Order(fromJSON: Data(buffer: patched.body)) == Order(id: 7, customer: "Bea", lines: order.lines))
+    let refused = try await client.executeRequest(
+      uri: "/orders/7", method: .patch, headers: jsonFields,
+      body: ByteBuffer(string: #"{"customer": "Cid", "lines": "secret"}"#))
+    #expect(refused.status == .badRequest)
+    #expect(try problem(refused).errors.map(\.path) == ["lines"])
+    let kept = try await client.executeRequest(uri: "/orders/7", method: .get, headers: [:], body: nil)
+    #expect(kept.body == patched.body)
+    let none = try await client.executeRequest(
+      uri: "/orders/8", method: .patch, headers: jsonFields, body: ByteBuffer(string: "{}"))
+    #expect(none.status == .notFound)
   }
 
   @Test(
@@ -80,30 +71,26 @@ struct ServerTests {
       (#"{"id": 7, "customer": "secret""#, ""),
     ])
   func refused(_ body: String, _ path: String) async throws {
-    try await withServer { client in
-      let response = try await client.executeRequest(
-        uri: "/orders", method: .put, headers: jsonFields, body: ByteBuffer(string: body))
-      #expect(response.status == .badRequest)
-      let problem = try problem(response)
-      #expect(problem.status == 400)
-      #expect(problem.errors.map(\.path) == [path] && problem.errors.allSatisfy { !$0.detail.isEmpty })
-      #expect(!String(buffer: response.body).contains("secret"))
-    }
+    let response = try await client.executeRequest(
+      uri: "/orders", method: .put, headers: jsonFields, body: ByteBuffer(string: body))
+    #expect(response.status == .badRequest)
+    let problem = try problem(response)
+    #expect(problem.status == 400)
+    #expect(problem.errors.map(\.path) == [path] && problem.errors.allSatisfy { !$0.detail.isEmpty })
+    #expect(!String(buffer: response.body).contains("secret"))
   }
 
   @Test("Rules that are broken are 400, all of them", arguments: [true, false])
   func invalid(asArchive: Bool) async throws {
     let order = Order(id: 7, customer: "", lines: [.init(id: 1, amount: 2), .init(id: 2, amount: 987_654)])
     let body = asArchive ? try ArchiveEncoder().encode(order) : try order.jsonData()
-    try await withServer { client in
-      let response = try await client.executeRequest(
-        uri: "/orders", method: .put, headers: asArchive ? archiveFields : jsonFields, body: ByteBuffer(data: body))
-      #expect(response.status == .badRequest)
-      let errors = try problem(response).errors
-      #expect(errors.first == BodyProblem.Place(path: "customer", detail: "is empty"))
-      #expect(errors.map(\.path) == ["customer", "lines[1].amount"])
-      #expect(!String(buffer: response.body).contains("987"))
-    }
+    let response = try await client.executeRequest(
+      uri: "/orders", method: .put, headers: asArchive ? archiveFields : jsonFields, body: ByteBuffer(data: body))
+    #expect(response.status == .badRequest)
+    let errors = try problem(response).errors
+    #expect(errors.first == BodyProblem.Place(path: "customer", detail: "is empty"))
+    #expect(errors.map(\.path) == ["customer", "lines[1].amount"])
+    #expect(!String(buffer: response.body).contains("987"))
   }
 
   @Test("An archive that is damaged or newer is 400, one that is too large 413, another type 415")
@@ -111,24 +98,22 @@ struct ServerTests {
     let archive = try ArchiveEncoder().encode(order)
     let newer = ModelRecord(typeName: "Order", modelVersion: 3, fields: [("id", 7), ("customer", "secret")])
     let bomb = try ArchiveEncoder().encode(ArchiveValue.string(String(repeating: "a", count: 20 << 20)))
-    try await withServer { client in
-      for (body, status) in [
-        (archive.dropLast(3), HTTPResponse.Status.badRequest), (try ArchiveEncoder().encode(newer), .badRequest),
-        (Data(), .badRequest), (bomb, .contentTooLarge),
-      ] {
-        let response = try await client.executeRequest(
-          uri: "/orders", method: .put, headers: archiveFields, body: ByteBuffer(data: body))
-        #expect(response.status == status)
-        #expect(try problem(response).errors.count == 1 && !String(buffer: response.body).contains("secret"))
-      }
-      let other = try await client.executeRequest(
-        uri: "/orders", method: .put, headers: [.contentType: "text/plain"], body: ByteBuffer(data: archive))
-      #expect(other.status == .unsupportedMediaType)
-      #expect(String(buffer: other.body).contains("vnd.strata.archive"))
-      let large = try await client.executeRequest(
-        uri: "/orders", method: .put, headers: jsonFields, body: ByteBuffer(repeating: 0x20, count: 3 << 20))
-      #expect(large.status == .contentTooLarge)
+    for (body, status) in [
+      (archive.dropLast(3), HTTPResponse.Status.badRequest), (try ArchiveEncoder().encode(newer), .badRequest),
+      (Data(), .badRequest), (bomb, .contentTooLarge),
+    ] {
+      let response = try await client.executeRequest(
+        uri: "/orders", method: .put, headers: archiveFields, body: ByteBuffer(data: body))
+      #expect(response.status == status)
+      #expect(try problem(response).errors.count == 1 && !String(buffer: response.body).contains("secret"))
     }
+    let other = try await client.executeRequest(
+      uri: "/orders", method: .put, headers: [.contentType: "text/plain"], body: ByteBuffer(data: archive))
+    #expect(other.status == .unsupportedMediaType)
+    #expect(String(buffer: other.body).contains("vnd.strata.archive"))
+    let large = try await client.executeRequest(
+      uri: "/orders", method: .put, headers: jsonFields, body: ByteBuffer(repeating: 0x20, count: 3 << 20))
+    #expect(large.status == .contentTooLarge)
   }
 
   @Test(
