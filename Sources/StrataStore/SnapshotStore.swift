@@ -24,7 +24,7 @@ public final class SnapshotStore: Sendable {
   ///   is opened for reading, see ``isReadOnly``. All of this is decided before anything is written.
   /// - Complexity: constant, whatever is in the store; linear in the file where the store has an older format.
   public convenience init(url: URL, options: StoreOptions = StoreOptions()) throws {
-    do { self.init(try StoreOpening(options).open(url.path)) } catch { throw StoreError.ofDatabase(error) }
+    do { self.init(try StoreOpening(options).open(url.path)) } catch { throw StoreError.ofFile(error) }
   }
 
   /// Makes a store in memory, which ends with this object: for tests and for previews.
@@ -62,10 +62,7 @@ public final class SnapshotStore: Sendable {
   /// - Throws: ``StoreError`` where a transaction still runs. The store is then open.
   public func close() throws {
     guard core.tables.prefix.isEmpty else { return }
-    // A pool closes the connection that writes first, and only that one could bring the journal into the file and remove
-    // it as the last one does.
-    (core.writer as? DatabasePool)?.invalidateReadOnlyConnections()
-    do { try core.writer.close() } catch { throw StoreError.ofDatabase(error) }
+    do { try core.close() } catch { throw StoreError.ofDatabase(error) }
   }
 
   // MARK: Transactions
@@ -142,8 +139,7 @@ public final class SnapshotStore: Sendable {
   /// - Throws: what `body` throws, and ``StoreError`` as `read(_:)`.
   public func read<R>(in db: Database, _ body: (StoreTransaction) throws -> R) throws -> R {
     do {
-      try core.checkReadable(db)
-      return try body(StoreTransaction(db, core, canWrite: false, isWhole: false))
+      return try core.read(db, isWhole: false, body)
     } catch { throw StoreError.ofDatabase(error) }
   }
 }
@@ -151,7 +147,7 @@ public final class SnapshotStore: Sendable {
 extension SnapshotStore {
   /// Opens the store in a file as a program does that knows other formats than this one: for tests of a change of format.
   package convenience init(url: URL, options: StoreOptions = StoreOptions(), schema: StoreSchema) throws {
-    do { self.init(try StoreOpening(options, schema).open(url.path)) } catch { throw StoreError.ofDatabase(error) }
+    do { self.init(try StoreOpening(options, schema).open(url.path)) } catch { throw StoreError.ofFile(error) }
   }
 
   /// As ``init(in:prefix:options:)`` of a program with other steps.

@@ -115,7 +115,7 @@ extension StoreTransaction {
     try rows(prefix: prefix, after: last, limit: Self.page, deleted: false).map { key, row in
       (
         key,
-        Result {
+        try result {
           let row = try row.get()
           return (try described(row, key.name), try keyed(row, key.name))
         }.mapError { StoreError.ofRow($0, key: key.name, revision: nil) }

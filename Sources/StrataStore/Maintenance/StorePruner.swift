@@ -246,15 +246,17 @@ struct StorePruner {
     while true {
       try work.check()
       let (before, after, size) = try core.writer.writeWithoutTransaction { db in
-        let before = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
-        // Of a database of the app's own it may be another mode, in which free pages stay for what is saved next.
-        guard try Int.fetchOne(db, sql: "PRAGMA auto_vacuum") == 2,
-          let free = try Int.fetchOne(db, sql: "PRAGMA freelist_count"), free > 0
-        else { return (before, before, 0) }
-        let step = min(free, max(16, min(Self.pages, before / 40)))
-        _ = try Row.fetchAll(db, sql: "PRAGMA incremental_vacuum(\(step))")
-        let after = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
-        return (before, after, try Int.fetchOne(db, sql: "PRAGMA page_size") ?? 0)
+        try db.telling {
+          let before = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
+          // Of a database of the app's own it may be another mode, in which free pages stay for what is saved next.
+          guard try Int.fetchOne(db, sql: "PRAGMA auto_vacuum") == 2,
+            let free = try Int.fetchOne(db, sql: "PRAGMA freelist_count"), free > 0
+          else { return (before, before, 0) }
+          let step = min(free, max(16, min(Self.pages, before / 40)))
+          _ = try Row.fetchAll(db, sql: "PRAGMA incremental_vacuum(\(step))")
+          let after = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
+          return (before, after, try Int.fetchOne(db, sql: "PRAGMA page_size") ?? 0)
+        }
       }
       try shortenJournal()
       guard after < before else {

@@ -63,11 +63,11 @@ extension StoreUpgrader {
       do {
         guard let found = try transaction.revision(id) else { throw transaction.missingRow(nil) }
         row = found
-      } catch  where StoreError.isDamage(error) {
+      } catch  where StoreError.isDamage(error, transaction.db) {
         part.unread.append((id, seq, error))
         continue
       }
-      let content = Result { try transaction.content(of: row) }
+      let content = try transaction.result { try transaction.content(of: row) }
       if case .success(let content?) = content { bytes += content.bytes.count + content.contents.size }
       part.rows.append(row)
       part.contents[id] = content
@@ -99,7 +99,7 @@ extension StoreUpgrader {
         guard let dependant = try transaction.revision(id) else { throw transaction.missingRow(nil) }
         return (row: dependant, bytes: try transaction.plainBytes(of: dependant))
       }
-    } catch  where StoreError.isDamage(error) {
+    } catch  where StoreError.isDamage(error, transaction.db) {
       let reason = StoreError(
         .damaged, "a later revision, which is stored as what differs from this one, cannot be read")
       var part = part.only(row)

@@ -92,7 +92,7 @@ struct StoreUpgrader {
     guard report.total > 0 else { return report }
     // What an upgrade to the same types went through is what this one would, if both try again what failed, or neither.
     let mark = types.mark + (retryFailed ? "+failed" : "")
-    var cursor: Int64 = try core.writer.read { db in try self.lastKey(db, mark) }
+    var cursor: Int64 = try core.writer.read { db in try db.telling { try self.lastKey(db, mark) } }
     while true {
       try work.check()
       // What is old is looked up each time: others save meanwhile.
@@ -172,7 +172,9 @@ struct StoreUpgrader {
         break
       }
       var key = KeyRows(name: name ?? "", id: id, rows: [])
-      do { key = try read(id, key.name, transaction) } catch  where StoreError.isDamage(error) { key.failure = error }
+      do { key = try read(id, key.name, transaction) } catch  where StoreError.isDamage(error, transaction.db) {
+        key.failure = error
+      }
       rows += max(1, key.rows.count)
       for case .success(let content?) in key.contents.values { bytes += content.bytes.count + content.contents.size }
       keys.append(key)
@@ -182,7 +184,7 @@ struct StoreUpgrader {
 
   private func read(_ id: Int64, _ name: String, _ transaction: StoreTransaction) throws -> KeyRows {
     var key = KeyRows(name: name, id: id, rows: try transaction.revisions(ofKey: id))
-    for row in key.rows { key.contents[row.id] = Result { try transaction.content(of: row) } }
+    for row in key.rows { key.contents[row.id] = try transaction.result { try transaction.content(of: row) } }
     return key
   }
 
@@ -236,7 +238,7 @@ struct StoreUpgrader {
     do {
       if let failure = key.failure { throw failure }
       now = try transaction.revisions(ofKey: key.id)
-    } catch  where StoreError.isDamage(error) {
+    } catch  where StoreError.isDamage(error, transaction.db) {
       // Nothing of it was changed yet; the other keys are none of its concern.
       report.add(StoreFinding(.revision, key: key.name, StoreFinding.problem(error), advice: StoreFinding.salvage))
       return try setAside("key = ? AND definition IN (\(Self.list(old)))", key.id, error, transaction)
@@ -293,7 +295,7 @@ struct StoreUpgrader {
         INSERT OR REPLACE INTO \(tables.failures) (revision, time, code, error)
         SELECT id, ?, ?, ? FROM \(tables.revisions) WHERE \(condition)
         """, [core.options.clock().milliseconds, code, StoreFinding.problem(error), argument])
-    } catch  where StoreError.isDamage(error) {
+    } catch  where StoreError.isDamage(error, transaction.db) {
       // Rows on a damaged page cannot be named; they are tried and told again by the next upgrade.
     }
   }
