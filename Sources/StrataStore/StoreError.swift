@@ -1,5 +1,5 @@
 public import Foundation
-internal import GRDB
+package import GRDB
 internal import StrataCore
 
 /// What went wrong in a store, and where.
@@ -148,7 +148,7 @@ extension StoreError {
   /// What a result code of SQLite means for a store. All that classifies errors asks this.
   ///
   /// - Parameter systemErrors: what the system said of the files of the connection.
-  static func meaning(of code: ResultCode, _ systemErrors: [Int32] = []) -> (code: Code, reason: String) {
+  package static func meaning(of code: ResultCode, _ systemErrors: [Int32] = []) -> (code: Code, reason: String) {
     switch code.primaryResultCode {
     // The index of the journal could not be made longer: that fails where there is no room, and for nothing else.
     case .SQLITE_IOERR where code == .SQLITE_IOERR_SHMSIZE || systemErrors.contains { noRoom.contains($0) },
