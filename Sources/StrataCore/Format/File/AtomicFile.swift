@@ -83,6 +83,12 @@ package enum AtomicFile {
     try replacement.commit()
   }
 
+  /// Removes the temporary files that killed writers of the file have left.
+  static func removeAbandoned(beside url: URL) throws {
+    let path = try OpenFile.path(of: url)
+    try TemporaryFiles(of: target(of: path).path).removeAbandoned(named: path)
+  }
+
   /// The whole content of a file, which is empty where the file is.
   ///
   /// - Parameter limit: How many bytes the file may have at most.

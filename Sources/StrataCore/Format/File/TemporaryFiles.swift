@@ -62,14 +62,12 @@ package struct TemporaryFiles {
   }
 
   private func make(named name: String, _ create: (String) throws -> OpenFile) throws -> TemporaryFile {
-    var made: TemporaryFile?
+    removeAbandoned(named: name)
     for number in 0..<Self.most {
       let path = path(String(number, radix: 16))
-      removeAbandoned(path, named: name)
-      guard made == nil, let file = try Self.created(path, create) else { continue }
-      if try Self.isOurs(file, path) { made = TemporaryFile(path: path, file: file) }
+      guard let file = try Self.created(path, create) else { continue }
+      if try Self.isOurs(file, path) { return TemporaryFile(path: path, file: file) }
     }
-    if let made = made.take() { return made }
     let path = path(String(UInt64.random(in: .min ... .max), radix: 16))
     return TemporaryFile(path: path, file: try create(path))
   }
@@ -88,6 +86,13 @@ package struct TemporaryFiles {
     case .isHeld: false
     case .taken, .isUnknown: try FileStatus(ofPath: path)?.isOfSameFile(as: file.status()) ?? false
     }
+  }
+
+  /// Removes what killed writers left.
+  ///
+  /// - Parameter name: the path that error messages name.
+  func removeAbandoned(named name: String) {
+    for number in 0..<Self.most { removeAbandoned(path(String(number, radix: 16)), named: name) }
   }
 
   private func removeAbandoned(_ path: String, named name: String) {
