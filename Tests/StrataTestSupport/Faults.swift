@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 
 /// The library Tests/Faults/faults.c, which makes calls to the system fail, SQLite's and Foundation's too. A process has it from its
 /// start on, so a test runs its work in a process of its own.
