@@ -73,15 +73,13 @@ public final class SnapshotStore: Sendable {
   /// - Throws: what `body` throws; ``StoreError`` with the code `newerStore` where a newer program changed the format since the
   ///   store was opened, `damaged`, `fileSystem`; `CancellationError` where the task was cancelled before.
   public func read<R: Sendable>(_ body: @escaping @Sendable (StoreTransaction) throws -> R) async throws -> R {
-    do { return try await core.writer.read { [core] db in try core.read(db, body) } } catch {
-      throw StoreError.ofDatabase(error)
-    }
+    try await core.read(body)
   }
 
   /// As ``read(_:)``, where there is no concurrency. Must not be called within another transaction of the store, which ends the
   /// program.
   public func read<R>(_ body: (StoreTransaction) throws -> R) throws -> R {
-    do { return try core.writer.read { db in try core.read(db, body) } } catch { throw StoreError.ofDatabase(error) }
+    try core.read(body)
   }
 
   /// Saves in one transaction: all that `body` does is kept, or, where it throws, nothing. When this returns, it is on the

@@ -36,16 +36,45 @@ final class StoreCore: Sendable {
     }
   }
 
+  /// Reads in one transaction.
+  func read<R>(_ body: (StoreTransaction) throws -> R) throws -> R {
+    do { return try writer.read { db in try read(db, body) } } catch { throw readingFailure(error) }
+  }
+
+  /// As ``read(_:)-(_)``, without a thread that waits.
+  func read<R: Sendable>(_ body: @escaping @Sendable (StoreTransaction) throws -> R) async throws -> R {
+    do { return try await writer.read { db in try self.read(db, body) } } catch { throw readingFailure(error) }
+  }
+
   /// Reads in one transaction, though pages may be damaged: having met one, SQLite refuses to commit even what only reads.
   func readDamaged<R>(_ body: (Database) throws -> R) throws -> R {
-    try writer.unsafeRead { db in
-      try db.beginTransaction(.deferred)
-      defer {
-        // What keeps it from ending ends the connection.
-        try? db.rollback()
+    do {
+      return try writer.unsafeRead { db in
+        try db.beginTransaction(.deferred)
+        defer {
+          // What keeps it from ending ends the connection.
+          try? db.rollback()
+        }
+        return try db.telling { try body(db) }
       }
-      return try db.telling { try body(db) }
+    } catch { throw readingFailure(error) }
+  }
+
+  /// The error of a reading. Damage that SQLite reports before the transaction, when the connection is not at hand, is such only
+  /// if another connection meets it too.
+  private func readingFailure(_ error: any Error) -> any Error {
+    guard let cause = error as? DatabaseError, cause.resultCode == .SQLITE_CORRUPT else {
+      return StoreError.ofDatabase(error)
     }
+    guard let path = (writer as? DatabasePool)?.path ?? (writer as? DatabaseQueue)?.path else {
+      return StoreError.ofDatabase(error)
+    }
+    var configuration = Configuration()
+    configuration.readonly = true
+    do {
+      try DatabaseFile.open(path, configuration).close()
+      return StoreError.unreadable(cause)
+    } catch { return StoreError.ofDatabase(error) }
   }
 
   /// Checks that no newer program has changed the format since the store was opened. Costs one look at a table of a few rows.
@@ -88,7 +117,7 @@ final class StoreCore: Sendable {
   /// The error of a transaction that failed, which may be that of its beginning or its commit.
   func failure(_ error: any Error) -> any Error {
     guard error is DatabaseError else { return error }
-    return writer.writeWithoutTransaction { StoreError.ofDatabase(error, $0) }
+    return writer.writeWithoutTransaction { StoreError.ofDatabase(error, $0.systemErrors) }
   }
 
   /// Closes all connections.

@@ -72,9 +72,7 @@ public struct StoreEntries<Value: Archivable>: AsyncSequence, Sendable {
         }
         if isFinished { return nil }
         do {
-          let found = try await core.writer.read { [core, prefix, last] db in
-            try core.read(db) { try $0.page(prefix: prefix, after: last) }
-          }
+          let found = try await core.read { [prefix, last] in try $0.page(prefix: prefix, after: last) }
           isFinished = found.isEmpty
           last = found.last?.key.bytes ?? last
           page = found.reversed()

@@ -100,7 +100,7 @@ extension StoreError {
   /// The error of a row, whose cause is an error of its archive.
   static func ofRow(_ error: any Error, key: String?, revision: Int?, _ db: Database? = nil) -> any Error {
     guard let error = error as? ArchiveError else {
-      let error = ofDatabase(error, db)
+      let error = ofDatabase(error, db?.systemErrors ?? [])
       guard let known = error as? StoreError, known.key == nil else { return error }
       return StoreError(
         known.code, known.reason, key: key, revision: revision, typeName: known.typeName,
@@ -126,10 +126,10 @@ extension StoreError {
 
   /// An error of SQLite as one of the store; any other error as it is.
   ///
-  /// - Parameter db: the connection that it is of, while it is at hand: what the system said tells more than SQLite does.
-  static func ofDatabase(_ error: any Error, _ db: Database? = nil) -> any Error {
+  /// - Parameter systemErrors: what the system said of the files of its connection, where that is known.
+  static func ofDatabase(_ error: any Error, _ systemErrors: [Int32] = []) -> any Error {
     guard let error = error as? DatabaseError else { return error }
-    let (code, reason) = meaning(of: error.extendedResultCode, db?.systemErrors ?? [])
+    let (code, reason) = meaning(of: error.extendedResultCode, systemErrors)
     return StoreError(code, reason, underlying: error)
   }
 

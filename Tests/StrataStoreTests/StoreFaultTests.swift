@@ -50,7 +50,7 @@ import Testing
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
         process.arguments = ["--testing-library", "swift-testing", "--filter", "StoreFaultTests/failing"]
-        let step = Self.environment["STRATA_FAULT_STEP"] ?? "\(Effort.rounds(61, long: 7))"
+        let step = Self.environment["STRATA_FAULT_STEP"] ?? "\(Effort.rounds(397, long: 13))"
         process.environment = Self.environment.merging(
           ["LD_PRELOAD": library, "STRATA_FAULT_LOG": log.path, "STRATA_FAULT_STEP": step]) { $1 }
         process.standardOutput = FileHandle.nullDevice
@@ -85,12 +85,19 @@ import Testing
     private var saved: [StoreRevision] = []
     private var isPruned = false
 
+    deinit {
+      // The last round may have made none.
+      try? FileManager.default.removeItem(at: place)
+    }
+
     var report: String { "\(acknowledged) revisions acknowledged, \(doubtful) there after an error" }
 
     init(folder: URL) {
       self.folder = folder
       template = folder.appending(path: "template")
-      place = folder.appending(path: "place")
+      // In memory if that is possible, where a sync takes no time.
+      let memory = URL(fileURLWithPath: "/dev/shm"), isThere = FileManager.default.isWritableFile(atPath: memory.path)
+      place = (isThere ? memory : folder).appending(path: "strata-\(UUID().uuidString)")
       store = place.appending(path: "store")
       output = place.appending(path: "output")
     }

@@ -16,14 +16,14 @@ struct CommandKillTests {
   /// A store, a folder of archives, a folder of property lists, a stream and a document in JSON, large enough to be met.
   private func prepare(_ scratch: Scratch) throws {
     var random = SeededRandom(seed: 9)
-    let text = (0..<60_000).map { _ in String(random.next(), radix: 36) }.joined()
+    let text = (0..<20_000).map { _ in String(random.next(), radix: 36) }.joined()
     _ = try scratch.file("large.json", "[\"\(text)\", \"b\"]")
     for folder in ["old", "plists"] {
       try FileManager.default.createDirectory(atPath: scratch.path(folder), withIntermediateDirectories: true)
     }
     for number in 0..<40 {
       _ = try scratch.file("plists/\(number).plist", Legacy.data("everything.plist"))
-      _ = try scratch.file("old/\(number).strata", ArchiveEncoder().encode("\(number) " + text.prefix(20_000)))
+      _ = try scratch.file("old/\(number).strata", ArchiveEncoder().encode("\(number) " + text.prefix(5_000)))
     }
     let store = try SnapshotStore(url: scratch.url.appending(path: "models.store"))
     try store.write { transaction in
@@ -32,7 +32,7 @@ struct CommandKillTests {
     }
     try store.close()
     var writer = try ArchiveStreamWriter<String>(creating: scratch.url.appending(path: "stream.strata"))
-    for number in 0..<50 { try writer.append("\(number) " + text.prefix(20_000)) }
+    for number in 0..<50 { try writer.append("\(number) " + text.prefix(5_000)) }
     try writer.finish()
   }
 
@@ -54,7 +54,9 @@ struct CommandKillTests {
     return process.terminationReason == .uncaughtSignal
   }
 
-  @Test("The next run is as if there had been no other, and leaves no temporary file", arguments: commands)
+  @Test(
+    "The next run is as if there had been no other, and leaves no temporary file",
+    arguments: Effort.sample(2, of: commands))
   func kills(command: String) throws {
     let clean = try Scratch()
     try prepare(clean)

@@ -28,8 +28,7 @@ struct LostHeads {
             arguments: [after ?? ""])
           name = try keys.last?.column(0)
           let last = try target.lastSequence(in: transaction.db)
-          // Errors of the damaged store are not those of the new one.
-          return try source.db.telling {
+          return try source.db.telling(beside: transaction.db) {
             try keys.count { try repeatLast(ofKey: $0.column(1), $0.column(0), last, transaction) }
           }
         })

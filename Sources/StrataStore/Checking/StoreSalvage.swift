@@ -162,8 +162,7 @@ struct StoreSalvage {
 
   private mutating func write(_ body: (inout StoreSalvage, StoreTransaction) throws -> Void) throws {
     try target.save { transaction in
-      // Errors of the damaged store are not those of the new one.
-      try source.db.telling { try body(&self, transaction) }
+      try source.db.telling(beside: transaction.db) { try body(&self, transaction) }
     }
   }
 

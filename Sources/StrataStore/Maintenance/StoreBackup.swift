@@ -89,13 +89,12 @@ extension StoreBackup {
   /// - Returns: the sequence of the last save in the copy.
   private static func copy(_ core: StoreCore, to path: String, _ work: StoreWork) throws -> Int64 {
     let queue = try DatabaseFile.open(path)
-    try core.writer.read { source in
-      try source.telling {
-        // Begins the transaction, so that all steps copy one state, and none begins anew where others save.
-        _ = try core.lastSequence(in: source)
-        try queue.writeWithoutTransaction { target in
-          try target.telling { try source.backup(to: target, pagesPerStep: 1024) { _ in try work.check() } }
-        }
+    try core.read { transaction in
+      let source = transaction.db
+      // Begins the transaction, so that all steps copy one state, and none begins anew where others save.
+      _ = try core.lastSequence(in: source)
+      try queue.writeWithoutTransaction { target in
+        try target.telling { try source.backup(to: target, pagesPerStep: 1024) { _ in try work.check() } }
       }
     }
     let sequence = try queue.read { try core.lastSequence(in: $0) }

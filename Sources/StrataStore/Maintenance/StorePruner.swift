@@ -34,7 +34,7 @@ struct StorePruner {
       try work.check()
       let page: Page
       if report.isDryRun {
-        page = try core.writer.read { db in try core.read(db) { try self.page(after: after, $0) } }
+        page = try core.read { try self.page(after: after, $0) }
       } else {
         page = try core.save { try self.page(after: after, $0) }
         try shortenJournal()
@@ -58,14 +58,12 @@ struct StorePruner {
     var isEmpty = true
     while let after = last {
       try work.check()
-      let found: (last: Data?, isEmpty: Bool, keeps: Bool) = try core.writer.read { db in
-        try core.read(db) { transaction in
-          let keys = try transaction.keys(prefix: prefix, after: after, limit: Self.keys)
-          let keeps = try keys.contains { key in
-            try !rules.kept(transaction.outline(ofKey: key.id).map(\.time), now: now).isEmpty
-          }
-          return (keys.last?.bytes, keys.isEmpty, keeps)
+      let found: (last: Data?, isEmpty: Bool, keeps: Bool) = try core.read { transaction in
+        let keys = try transaction.keys(prefix: prefix, after: after, limit: Self.keys)
+        let keeps = try keys.contains { key in
+          try !rules.kept(transaction.outline(ofKey: key.id).map(\.time), now: now).isEmpty
         }
+        return (keys.last?.bytes, keys.isEmpty, keeps)
       }
       if found.keeps { return }
       isEmpty = isEmpty && found.isEmpty

@@ -78,36 +78,32 @@ extension StoreStatus {
   init(of core: StoreCore) throws {
     // Before this reads itself.
     let size = core.journal?.size, readers = core.journal?.readers
-    self = try core.writer.read { db in
-      try db.telling { try Self.read(core, db, size, readers) }
+    self = try core.read { transaction in
+      let db = transaction.db
+      guard let versions = try core.tables.versions(in: db) else {
+        throw StoreError(.notAStore, "the tables of the store are gone")
+      }
+      try core.tables.checkCounts(in: db)
+      let types = try Row.fetchAll(
+        db,
+        sql: """
+          SELECT d.type, d.version, sum(c.revisions), sum(c.heads) FROM \(core.tables.counts) c
+          JOIN \(core.tables.definitions) d ON d.id = c.definition
+          GROUP BY d.type, d.version HAVING sum(c.revisions) > 0 ORDER BY d.type, d.version
+          """
+      ).map { row in
+        TypeCount(
+          typeName: try row.column(0), modelVersion: try row.nullable(1), revisions: try row.column(2),
+          heads: try row.column(3))
+      }
+      func number(_ sql: String) throws -> Int { try Int.fetchOne(db, sql: sql) ?? 0 }
+      let page = try number("PRAGMA page_size")
+      return StoreStatus(
+        types: types, failedUpgrades: try number("SELECT count(*) FROM \(core.tables.failures)"),
+        sequence: try core.lastSequence(in: db), format: versions.format, minimumReader: versions.minimumReader,
+        minimumWriter: versions.minimumWriter, isReadOnly: core.isReadOnly,
+        fileSize: try number("PRAGMA page_count") * page, freeBytes: try number("PRAGMA freelist_count") * page,
+        journalSize: size, journalReaders: readers)
     }
-  }
-
-  private static func read(_ core: StoreCore, _ db: Database, _ size: Int?, _ readers: [Int]?) throws -> StoreStatus {
-    try core.checkReadable(db)
-    guard let versions = try core.tables.versions(in: db) else {
-      throw StoreError(.notAStore, "the tables of the store are gone")
-    }
-    try core.tables.checkCounts(in: db)
-    let types = try Row.fetchAll(
-      db,
-      sql: """
-        SELECT d.type, d.version, sum(c.revisions), sum(c.heads) FROM \(core.tables.counts) c
-        JOIN \(core.tables.definitions) d ON d.id = c.definition
-        GROUP BY d.type, d.version HAVING sum(c.revisions) > 0 ORDER BY d.type, d.version
-        """
-    ).map { row in
-      TypeCount(
-        typeName: try row.column(0), modelVersion: try row.nullable(1), revisions: try row.column(2),
-        heads: try row.column(3))
-    }
-    func number(_ sql: String) throws -> Int { try Int.fetchOne(db, sql: sql) ?? 0 }
-    let page = try number("PRAGMA page_size")
-    return StoreStatus(
-      types: types, failedUpgrades: try number("SELECT count(*) FROM \(core.tables.failures)"),
-      sequence: try core.lastSequence(in: db), format: versions.format, minimumReader: versions.minimumReader,
-      minimumWriter: versions.minimumWriter, isReadOnly: core.isReadOnly,
-      fileSize: try number("PRAGMA page_count") * page, freeBytes: try number("PRAGMA freelist_count") * page,
-      journalSize: size, journalReaders: readers)
   }
 }

@@ -17,9 +17,7 @@ extension StoreUpgrader {
       try work.check()
       let before = last
       var part = [
-        try core.writer.read { db in
-          try core.read(db) { try self.part(of: key, before: before, old, retryFailed, $0) }
-        }
+        try core.read { try self.part(of: key, before: before, old, retryFailed, $0) }
       ]
       guard let first = [part[0].rows.last?.seq, part[0].unread.last?.seq].compactMap({ $0 }).min() else { return }
       decode(&part, old, shapes)

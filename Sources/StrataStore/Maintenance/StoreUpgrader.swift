@@ -19,7 +19,7 @@ struct StoreUpgrader {
 
   // MARK: Plan
 
-  func plan() throws -> StoreUpgradePlan { try core.writer.read { db in try core.read(db) { try plan($0).plan } } }
+  func plan() throws -> StoreUpgradePlan { try core.read { try plan($0).plan } }
 
   private func plan(_ transaction: StoreTransaction) throws -> (plan: StoreUpgradePlan, old: Set<Int64>) {
     var plan = StoreUpgradePlan()
@@ -92,16 +92,14 @@ struct StoreUpgrader {
     guard report.total > 0 else { return report }
     // What an upgrade to the same types went through is what this one would, if both try again what failed, or neither.
     let mark = types.mark + (retryFailed ? "+failed" : "")
-    var cursor: Int64 = try core.writer.read { db in try db.telling { try self.lastKey(db, mark) } }
+    var cursor: Int64 = try core.read { try self.lastKey($0.db, mark) }
     while true {
       try work.check()
       // What is old is looked up each time: others save meanwhile.
       let after = cursor
-      let found: (keys: [KeyRows], old: Set<Int64>) = try core.writer.read { db in
-        try core.read(db) { transaction in
-          let old = try self.plan(transaction).old
-          return (try batch(after: after, old, retryFailed, transaction), old)
-        }
+      let found: (keys: [KeyRows], old: Set<Int64>) = try core.read { transaction in
+        let old = try self.plan(transaction).old
+        return (try batch(after: after, old, retryFailed, transaction), old)
       }
       var keys = found.keys
       let old = found.old
@@ -190,15 +188,13 @@ struct StoreUpgrader {
 
   /// The shapes of the newest definitions, without those of old ones.
   private func shapes() throws -> @Sendable (Stamp) -> [RecordShape] {
-    let known: [DefinitionCache.Kind: [RecordShape]] = try core.writer.read { db in
-      try core.read(db) { transaction in
-        var known: [DefinitionCache.Kind: [RecordShape]] = [:]
-        for id in try Int64.fetchAll(db, sql: "SELECT id FROM \(core.tables.definitions) ORDER BY id") {
-          let content = try transaction.definition(id).content
-          if types.state(of: content) == .current { known[DefinitionCache.Kind(content)] = content.shapes }
-        }
-        return known
+    let known: [DefinitionCache.Kind: [RecordShape]] = try core.read { transaction in
+      var known: [DefinitionCache.Kind: [RecordShape]] = [:]
+      for id in try Int64.fetchAll(transaction.db, sql: "SELECT id FROM \(core.tables.definitions) ORDER BY id") {
+        let content = try transaction.definition(id).content
+        if types.state(of: content) == .current { known[DefinitionCache.Kind(content)] = content.shapes }
       }
+      return known
     }
     return { known[DefinitionCache.Kind($0)] ?? [] }
   }

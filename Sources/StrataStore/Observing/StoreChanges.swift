@@ -61,20 +61,18 @@ public struct StoreChanges: AsyncSequence, Sendable {
         let seen = core.signal.saves
         let last = last
         do {
-          let (found, newest) = try await core.writer.read { [core] db in
-            try db.telling {
-              let newest = try core.lastSequence(in: db)
-              guard let last, newest != last else {
-                return ([(id: Int64, revision: Result<StoreRevision, any Error>)](), newest)
-              }
-              guard newest > last else {
-                throw StoreError(
-                  .notFound,
-                  "the store has given no number above \(newest), and so not \(last) after which to begin; it is another one, or "
-                    + "an earlier state of it: read it anew, and go on after its last revision")
-              }
-              return (try core.read(db) { try $0.rows(since: last, limit: Self.page) }, newest)
+          let (found, newest) = try await core.read { [core] transaction in
+            let newest = try core.lastSequence(in: transaction.db)
+            guard let last, newest != last else {
+              return ([(id: Int64, revision: Result<StoreRevision, any Error>)](), newest)
             }
+            guard newest > last else {
+              throw StoreError(
+                .notFound,
+                "the store has given no number above \(newest), and so not \(last) after which to begin; it is another one, or "
+                  + "an earlier state of it: read it anew, and go on after its last revision")
+            }
+            return (try transaction.rows(since: last, limit: Self.page), newest)
           }
           // Beyond what was read there may be numbers that were pruned, or whose transaction failed.
           self.last = found.count == Self.page ? found.last?.id : newest

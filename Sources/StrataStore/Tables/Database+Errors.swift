@@ -9,18 +9,21 @@ extension Database {
   /// those of a commit.
   var systemErrors: [Int32] { files.map(Self.lastError).filter { $0 != 0 } }
 
-  /// Runs `body` with error numbers of its own. An error of SQLite that comes from the system is thrown as one of the store.
-  func telling<R>(_ body: () throws -> R) throws -> R {
-    for file in files where Self.lastError(file) != 0 {
+  /// Runs `body` with error numbers of its own, which tell damage from a failure of the system: both are thrown as errors of the
+  /// store.
+  ///
+  /// - Parameter other: another connection that `body` uses.
+  func telling<R>(beside other: Database? = nil, _ body: () throws -> R) throws -> R {
+    for file in files + (other?.files ?? []) where Self.lastError(file) != 0 {
       // A read past the end is no error of the system, and sets the number to 0.
       var size: sqlite3_int64 = 0, byte: UInt8 = 0
       guard let methods = file.pointee.pMethods?.pointee, methods.xFileSize?(file, &size) == SQLITE_OK else { continue }
       _ = methods.xRead?(file, &byte, 1, size)
     }
     do { return try body() } catch let error as DatabaseError
-      where [.SQLITE_IOERR, .SQLITE_CORRUPT].contains(error.resultCode) && !systemErrors.isEmpty
+      where [.SQLITE_IOERR, .SQLITE_CORRUPT].contains(error.resultCode)
     {
-      throw StoreError.ofDatabase(error, self)
+      throw StoreError.ofDatabase(error, systemErrors + (other?.systemErrors ?? []))
     }
   }
 
