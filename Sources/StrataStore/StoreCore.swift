@@ -60,21 +60,10 @@ final class StoreCore: Sendable {
     } catch { throw readingFailure(error) }
   }
 
-  /// The error of a reading. Damage that SQLite reports before the transaction, when the connection is not at hand, is such only
-  /// if another connection meets it too.
+  /// The error of a reading, which may have failed before its transaction.
   private func readingFailure(_ error: any Error) -> any Error {
-    guard let cause = error as? DatabaseError, cause.resultCode == .SQLITE_CORRUPT else {
-      return StoreError.ofDatabase(error)
-    }
-    guard let path = (writer as? DatabasePool)?.path ?? (writer as? DatabaseQueue)?.path else {
-      return StoreError.ofDatabase(error)
-    }
-    var configuration = Configuration()
-    configuration.readonly = true
-    do {
-      try DatabaseFile.open(path, configuration).close()
-      return StoreError.unreadable(cause)
-    } catch { return StoreError.ofDatabase(error) }
+    let path = (writer as? DatabasePool)?.path ?? (writer as? DatabaseQueue)?.path
+    return StoreError.ofDatabase(path.map { DatabaseFile.failure(error, ofFile: $0) } ?? error)
   }
 
   /// Checks that no newer program has changed the format since the store was opened. Costs one look at a table of a few rows.

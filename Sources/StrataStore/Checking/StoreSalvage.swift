@@ -154,8 +154,8 @@ struct StoreSalvage {
       try salvage.setSequence(transaction)
     }
     try LostHeads(source: source).repeatLast(in: target, work) { revisions += $0 }
-    let keys = try target.writer.read { [target] in
-      try Int.fetchOne($0, sql: "SELECT count(*) FROM \(target.tables.keys)") ?? 0
+    let keys = try target.read { [target] in
+      try Int.fetchOne($0.db, sql: "SELECT count(*) FROM \(target.tables.keys)") ?? 0
     }
     return StoreSalvageReport(revisions: revisions, keys: keys, lost: lost.all, omittedLosses: lost.omitted)
   }

@@ -97,7 +97,7 @@ extension StoreBackup {
         try target.telling { try source.backup(to: target, pagesPerStep: 1024) { _ in try work.check() } }
       }
     }
-    let sequence = try queue.read { try core.lastSequence(in: $0) }
+    let sequence = try queue.read { db in try db.telling { try core.lastSequence(in: db) } }
     if let problem = try DatabaseFile.close(copy: queue) {
       throw StoreError(.damaged, "the store is damaged, and no backup was made: \(problem); check it, then salvage it")
     }

@@ -19,6 +19,10 @@ struct StoreOpening {
 
   func open(_ path: String) throws -> StoreCore {
     let path = try Self.resolved(path)
+    do { return try open(resolved: path) } catch { throw DatabaseFile.failure(error, ofFile: path) }
+  }
+
+  private func open(resolved path: String) throws -> StoreCore {
     let tables = try StoreTables(prefix: "", schema)
     let versions = try versions(ofFile: path, tables)
     try versions?.checkReadable()
@@ -66,7 +70,7 @@ struct StoreOpening {
   func openDamaged(_ path: String, isReadOnly: Bool = true) throws -> (any DatabaseWriter, StoreTables) {
     let tables = try StoreTables(prefix: "", schema)
     try checkJournal(ofFile: path, .notAStore)
-    let queue = try DatabaseQueue(path: path, configuration: configuration(isReadOnly: isReadOnly))
+    let queue = try DatabaseFile.open(path, configuration(isReadOnly: isReadOnly))
     try queue.read { db in try db.telling { try checkTables(tables, db) } }
     return (queue, tables)
   }
@@ -117,7 +121,7 @@ struct StoreOpening {
     guard size >= 512 else {
       throw StoreError(.notAStore, "the file is no database of SQLite; it is too short for one")
     }
-    let queue = try DatabaseQueue(path: path, configuration: configuration(isReadOnly: true))
+    let queue = try DatabaseFile.open(path, configuration(isReadOnly: true))
     defer { closeQuietly(queue) }
     return try queue.read { db in try db.telling { try versions(in: db, tables) } }
   }
