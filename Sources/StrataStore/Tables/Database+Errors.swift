@@ -40,7 +40,9 @@ extension Database {
 
   /// The open file and its open journal.
   private var files: [UnsafeMutablePointer<sqlite3_file>] {
-    [SQLITE_FCNTL_FILE_POINTER, SQLITE_FCNTL_JOURNAL_POINTER].compactMap { operation in
+    // A connection that is closed has none.
+    guard let sqliteConnection else { return [] }
+    return [SQLITE_FCNTL_FILE_POINTER, SQLITE_FCNTL_JOURNAL_POINTER].compactMap { operation in
       var file: UnsafeMutablePointer<sqlite3_file>?
       // A database in memory has no files.
       guard sqlite3_file_control(sqliteConnection, nil, operation, &file) == SQLITE_OK, file?.pointee.pMethods != nil
