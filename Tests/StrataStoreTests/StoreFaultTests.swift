@@ -34,6 +34,7 @@ import Testing
         try log.write(contentsOf: Data("\(work): \(run.report)\n".utf8))
       }
       for problem in run.problems.prefix(100) { try log.write(contentsOf: Data("problem: \(problem)\n".utf8)) }
+      for place in run.places.prefix(20) { try log.write(contentsOf: Data("after an error: \(place)\n".utf8)) }
       try log.write(
         contentsOf: Data("store: \(run.faults) faults, \(run.report), \(run.problems.count) problems\n".utf8))
     }
@@ -77,6 +78,8 @@ import Testing
     private let folder: URL, template: URL, place: URL, store: URL, output: URL
     private(set) var faults = 0
     private(set) var problems: [String] = []
+    /// The rounds in which a save that failed is in the store all the same.
+    private(set) var places: [String] = []
     private var acknowledged = 0, doubtful = 0
     /// The notes of all revisions of the template, by key and number, and the values.
     private var old: [String: String] = [:]
@@ -255,6 +258,7 @@ import Testing
         // An error of a save leaves nothing, unless the process ends before the next save.
         if revision.note.map({ failed.contains($0) }) ?? false {
           doubtful += 1
+          places.append(round)
         } else {
           problem("invented: \(revision)")
         }

@@ -31,15 +31,24 @@ package enum AtomicFile {
   ///
   /// - Parameter isNew: whether a file that has the name already stays.
   /// - Returns: whether the file has the name now.
-  /// - Throws: ``ArchiveError`` with the code `fileSystem`. Where the new name could not be made to last, it is there.
+  /// - Throws: ``ArchiveError`` with the code `fileSystem`. A new file is then removed. One that replaces another has its name if
+  ///   only that could not be made to last.
   @discardableResult
   package static func place(_ file: URL, at url: URL, isNew: Bool = false) throws -> Bool {
     let path = try OpenFile.path(of: url), made = try OpenFile.path(of: file)
     // Opened first, so that a folder which cannot be synchronized fails before anything is changed.
     let folder = try OpenFile(folder: folder(of: path), named: path)
     try OpenFile(writing: file).synchronize()
-    if isNew { guard try move(made, toNew: path) else { return false } } else { try move(made, to: path) }
-    try folder.synchronize()
+    guard isNew else {
+      try move(made, to: path)
+      try folder.synchronize()
+      return true
+    }
+    guard try move(made, toNew: path) else { return false }
+    do { try folder.synchronize() } catch {
+      _ = SystemCall.make(.unlink) { unlink(path) }
+      throw error
+    }
     return true
   }
 
