@@ -87,7 +87,8 @@ public final class SnapshotStore: Sendable {
   ///
   /// - Throws: what `body` throws; ``StoreError`` with the code `readOnly` or `newerStore` where the store may not be written,
   ///   `busy` where others saved for longer than ``StoreOptions/busyTimeout``, `full`, `fileSystem`; `CancellationError` where the
-  ///   task was cancelled before. Nothing is then saved.
+  ///   task was cancelled before. Nothing is then saved. Only if the disk fails from the commit to the end of the process, the next
+  ///   opening may find what was saved.
   /// - Complexity: one wait for the disk, whatever is saved. Past 8 MiB of journal, up to a tenth of a second more.
   public func write<R: Sendable>(_ body: @escaping @Sendable (StoreTransaction) throws -> R) async throws -> R {
     try core.checkCanWrite()
