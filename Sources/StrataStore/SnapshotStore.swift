@@ -24,7 +24,7 @@ public final class SnapshotStore: Sendable {
   ///   is opened for reading, see ``isReadOnly``. All of this is decided before anything is written.
   /// - Complexity: constant, whatever is in the store; linear in the file where the store has an older format.
   public convenience init(url: URL, options: StoreOptions = StoreOptions()) throws {
-    do { self.init(try StoreOpening(options).open(url.path)) } catch { throw StoreError.ofDatabase(error) }
+    do { self.init(try StoreOpening(options).open(url.path)) } catch { throw StoreError.ofFile(error) }
   }
 
   /// Makes a store in memory, which ends with this object: for tests and for previews.
@@ -62,10 +62,7 @@ public final class SnapshotStore: Sendable {
   /// - Throws: ``StoreError`` where a transaction still runs. The store is then open.
   public func close() throws {
     guard core.tables.prefix.isEmpty else { return }
-    // A pool closes the connection that writes first, and only that one could bring the journal into the file and remove
-    // it as the last one does.
-    (core.writer as? DatabasePool)?.invalidateReadOnlyConnections()
-    do { try core.writer.close() } catch { throw StoreError.ofDatabase(error) }
+    do { try core.close() } catch { throw StoreError.ofDatabase(error) }
   }
 
   // MARK: Transactions
@@ -76,15 +73,13 @@ public final class SnapshotStore: Sendable {
   /// - Throws: what `body` throws; ``StoreError`` with the code `newerStore` where a newer program changed the format since the
   ///   store was opened, `damaged`, `fileSystem`; `CancellationError` where the task was cancelled before.
   public func read<R: Sendable>(_ body: @escaping @Sendable (StoreTransaction) throws -> R) async throws -> R {
-    do { return try await core.writer.read { [core] db in try core.read(db, body) } } catch {
-      throw StoreError.ofDatabase(error)
-    }
+    try await core.read(body)
   }
 
   /// As ``read(_:)``, where there is no concurrency. Must not be called within another transaction of the store, which ends the
   /// program.
   public func read<R>(_ body: (StoreTransaction) throws -> R) throws -> R {
-    do { return try core.writer.read { db in try core.read(db, body) } } catch { throw StoreError.ofDatabase(error) }
+    try core.read(body)
   }
 
   /// Saves in one transaction: all that `body` does is kept, or, where it throws, nothing. When this returns, it is on the
@@ -92,7 +87,8 @@ public final class SnapshotStore: Sendable {
   ///
   /// - Throws: what `body` throws; ``StoreError`` with the code `readOnly` or `newerStore` where the store may not be written,
   ///   `busy` where others saved for longer than ``StoreOptions/busyTimeout``, `full`, `fileSystem`; `CancellationError` where the
-  ///   task was cancelled before. Nothing is then saved.
+  ///   task was cancelled before. Nothing is then saved. Only if the disk fails from the commit to the end of the process, the next
+  ///   opening may find what was saved.
   /// - Complexity: one wait for the disk, whatever is saved. Past 8 MiB of journal, up to a tenth of a second more.
   public func write<R: Sendable>(_ body: @escaping @Sendable (StoreTransaction) throws -> R) async throws -> R {
     try core.checkCanWrite()
@@ -142,8 +138,7 @@ public final class SnapshotStore: Sendable {
   /// - Throws: what `body` throws, and ``StoreError`` as `read(_:)`.
   public func read<R>(in db: Database, _ body: (StoreTransaction) throws -> R) throws -> R {
     do {
-      try core.checkReadable(db)
-      return try body(StoreTransaction(db, core, canWrite: false, isWhole: false))
+      return try core.read(db, isWhole: false, body)
     } catch { throw StoreError.ofDatabase(error) }
   }
 }
@@ -151,7 +146,7 @@ public final class SnapshotStore: Sendable {
 extension SnapshotStore {
   /// Opens the store in a file as a program does that knows other formats than this one: for tests of a change of format.
   package convenience init(url: URL, options: StoreOptions = StoreOptions(), schema: StoreSchema) throws {
-    do { self.init(try StoreOpening(options, schema).open(url.path)) } catch { throw StoreError.ofDatabase(error) }
+    do { self.init(try StoreOpening(options, schema).open(url.path)) } catch { throw StoreError.ofFile(error) }
   }
 
   /// As ``init(in:prefix:options:)`` of a program with other steps.

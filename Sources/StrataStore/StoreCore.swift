@@ -1,6 +1,5 @@
 internal import Foundation
 internal import GRDB
-internal import GRDBSQLite
 
 /// What all the transactions of a store share.
 final class StoreCore: Sendable {
@@ -30,21 +29,41 @@ final class StoreCore: Sendable {
     return try Int64.fetchOne(statement, arguments: [tables.revisions]) ?? 0
   }
 
-  func read<R>(_ db: Database, _ body: (StoreTransaction) throws -> R) throws -> R {
-    try checkReadable(db)
-    return try body(StoreTransaction(db, self, canWrite: false, isWhole: true))
+  func read<R>(_ db: Database, isWhole: Bool = true, _ body: (StoreTransaction) throws -> R) throws -> R {
+    try db.telling {
+      try checkReadable(db)
+      return try body(StoreTransaction(db, self, canWrite: false, isWhole: isWhole))
+    }
+  }
+
+  /// Reads in one transaction.
+  func read<R>(_ body: (StoreTransaction) throws -> R) throws -> R {
+    do { return try writer.read { db in try read(db, body) } } catch { throw readingFailure(error) }
+  }
+
+  /// As ``read(_:)-(_)``, without a thread that waits.
+  func read<R: Sendable>(_ body: @escaping @Sendable (StoreTransaction) throws -> R) async throws -> R {
+    do { return try await writer.read { db in try self.read(db, body) } } catch { throw readingFailure(error) }
   }
 
   /// Reads in one transaction, though pages may be damaged: having met one, SQLite refuses to commit even what only reads.
   func readDamaged<R>(_ body: (Database) throws -> R) throws -> R {
-    try writer.unsafeRead { db in
-      try db.beginTransaction(.deferred)
-      defer {
-        // What keeps it from ending ends the connection.
-        try? db.rollback()
+    do {
+      return try writer.unsafeRead { db in
+        try db.beginTransaction(.deferred)
+        defer {
+          // What keeps it from ending ends the connection.
+          try? db.rollback()
+        }
+        return try db.telling { try body(db) }
       }
-      return try body(db)
-    }
+    } catch { throw readingFailure(error) }
+  }
+
+  /// The error of a reading, which may have failed before its transaction.
+  private func readingFailure(_ error: any Error) -> any Error {
+    let path = (writer as? DatabasePool)?.path ?? (writer as? DatabaseQueue)?.path
+    return StoreError.ofDatabase(path.map { DatabaseFile.failure(error, ofFile: $0) } ?? error)
   }
 
   /// Checks that no newer program has changed the format since the store was opened. Costs one look at a table of a few rows.
@@ -60,6 +79,10 @@ final class StoreCore: Sendable {
 
   /// Runs what saves, within a transaction that another process may have changed the format before.
   func write<R>(_ db: Database, isWhole: Bool, _ body: (StoreTransaction) throws -> R) throws -> R {
+    try db.telling { try writeNow(db, isWhole: isWhole, body) }
+  }
+
+  private func writeNow<R>(_ db: Database, isWhole: Bool, _ body: (StoreTransaction) throws -> R) throws -> R {
     guard let versions = try tables.versions(in: db) else {
       throw StoreError(.notAStore, "the tables of the store are gone")
     }
@@ -80,37 +103,21 @@ final class StoreCore: Sendable {
     } catch { throw failure(error) }
   }
 
-  /// The error of a transaction that failed. SQLite calls only one of the ways in which there is no room by its name: for the limits
-  /// of the process (`RLIMIT_FSIZE`), of the user and of the file system one has to ask what the system said.
+  /// The error of a transaction that failed, which may be that of its beginning or its commit.
   func failure(_ error: any Error) -> any Error {
-    guard let cause = error as? DatabaseError, cause.resultCode == .SQLITE_IOERR else {
-      return StoreError.ofDatabase(error)
-    }
-    let numbers = writer.writeWithoutTransaction { $0.systemErrors }
-    return numbers.contains { [ENOSPC, EFBIG, EDQUOT].contains($0) }
-      ? StoreError.full(cause) : StoreError.ofDatabase(error)
+    guard error is DatabaseError else { return error }
+    return writer.writeWithoutTransaction { StoreError.ofDatabase(error, $0.systemErrors) }
+  }
+
+  /// Closes all connections.
+  func close() throws {
+    // A pool closes the connection that writes first, and only that one could bring the journal into the file and remove
+    // it as the last one does.
+    (writer as? DatabasePool)?.invalidateReadOnlyConnections()
+    try writer.close()
   }
 
   func checkCanWrite() throws {
     guard !isReadOnly else { throw StoreError(.readOnly, "the store was opened for reading only") }
-  }
-}
-
-extension Database {
-  /// What the system said last of the file and of its journal. `sqlite3_system_errno` does not tell it of a commit.
-  fileprivate var systemErrors: [Int32] {
-    var number: Int32 = 0
-    var numbers: [Int32] = []
-    if sqlite3_file_control(sqliteConnection, nil, SQLITE_FCNTL_LAST_ERRNO, &number) == SQLITE_OK {
-      numbers.append(number)
-    }
-    var journal: UnsafeMutablePointer<sqlite3_file>?
-    number = 0
-    if sqlite3_file_control(sqliteConnection, nil, SQLITE_FCNTL_JOURNAL_POINTER, &journal) == SQLITE_OK, let journal,
-      journal.pointee.pMethods?.pointee.xFileControl(journal, SQLITE_FCNTL_LAST_ERRNO, &number) == SQLITE_OK
-    {
-      numbers.append(number)
-    }
-    return numbers
   }
 }

@@ -72,9 +72,7 @@ public struct StoreEntries<Value: Archivable>: AsyncSequence, Sendable {
         }
         if isFinished { return nil }
         do {
-          let found = try await core.writer.read { [core, prefix, last] db in
-            try core.read(db) { try $0.page(prefix: prefix, after: last) }
-          }
+          let found = try await core.read { [prefix, last] in try $0.page(prefix: prefix, after: last) }
           isFinished = found.isEmpty
           last = found.last?.key.bytes ?? last
           page = found.reversed()
@@ -115,7 +113,7 @@ extension StoreTransaction {
     try rows(prefix: prefix, after: last, limit: Self.page, deleted: false).map { key, row in
       (
         key,
-        Result {
+        try result {
           let row = try row.get()
           return (try described(row, key.name), try keyed(row, key.name))
         }.mapError { StoreError.ofRow($0, key: key.name, revision: nil) }

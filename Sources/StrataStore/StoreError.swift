@@ -1,5 +1,5 @@
 public import Foundation
-internal import GRDB
+package import GRDB
 internal import StrataCore
 
 /// What went wrong in a store, and where.
@@ -98,9 +98,9 @@ extension StoreError: CustomStringConvertible, LocalizedError {
 
 extension StoreError {
   /// The error of a row, whose cause is an error of its archive.
-  static func ofRow(_ error: any Error, key: String?, revision: Int?) -> any Error {
+  static func ofRow(_ error: any Error, key: String?, revision: Int?, _ db: Database? = nil) -> any Error {
     guard let error = error as? ArchiveError else {
-      let error = ofDatabase(error)
+      let error = ofDatabase(error, db?.systemErrors ?? [])
       guard let known = error as? StoreError, known.key == nil else { return error }
       return StoreError(
         known.code, known.reason, key: key, revision: revision, typeName: known.typeName,
@@ -125,44 +125,74 @@ extension StoreError {
   }
 
   /// An error of SQLite as one of the store; any other error as it is.
-  static func ofDatabase(_ error: any Error) -> any Error {
+  ///
+  /// - Parameter systemErrors: what the system said of the files of its connection, where that is known.
+  static func ofDatabase(_ error: any Error, _ systemErrors: [Int32] = []) -> any Error {
     guard let error = error as? DatabaseError else { return error }
-    // The index of the journal could not be made longer: that fails where there is no room, and for nothing else.
-    if error.resultCode == .SQLITE_FULL || error.extendedResultCode == .SQLITE_IOERR_SHMSIZE { return full(error) }
-    // SQLite's own words for a connection that is closed are those of another error.
-    guard error.resultCode != .SQLITE_MISUSE else {
-      return StoreError(.invalid, "the store was closed; open it again")
-    }
-    let (code, reason): (Code, String) =
-      switch error.resultCode {
-      case .SQLITE_BUSY, .SQLITE_LOCKED:
-        (.busy, "another connection keeps the store locked; end its transaction, or allow a longer busyTimeout")
-      case .SQLITE_CORRUPT: (.damaged, "the file of the store is damaged; check it, then salvage it")
-      case .SQLITE_NOTADB: (.notAStore, "the file is no database of SQLite")
-      case .SQLITE_CANTOPEN:
-        (.fileSystem, "the file cannot be opened; its folder must be there, and may have to be written to")
-      case .SQLITE_READONLY: (.readOnly, "the store can only be read")
-      default: (.fileSystem, "the database refused the operation")
-      }
+    let (code, reason) = meaning(of: error.extendedResultCode, systemErrors)
     return StoreError(code, reason, underlying: error)
   }
 
-  static func full(_ error: DatabaseError) -> StoreError {
-    StoreError(
-      .full, "there is no room for what is saved; nothing of this transaction was saved; make room", underlying: error)
+  /// An error of a file, or of the database, as one of the store; any other error as it is.
+  ///
+  /// - Parameter reason: what could not be done with the file.
+  static func ofFile(_ error: any Error, _ reason: String = "the system refused an operation on a file") -> any Error {
+    let known = error as? ArchiveError
+    guard known?.code == .fileSystem || error is CocoaError || error is POSIXError else { return ofDatabase(error) }
+    var cause = (known?.underlyingError ?? error) as NSError
+    while let inner = cause.userInfo[NSUnderlyingErrorKey] as? NSError { cause = inner }
+    let isFull = cause.domain == NSPOSIXErrorDomain && noRoom.contains(Int32(truncatingIfNeeded: cause.code))
+    return StoreError(isFull ? .full : .fileSystem, isFull ? reason + "; make room" : reason, underlying: error)
   }
 
-  /// Whether an error says that bytes of the store cannot be read or are not those that were written, rather than that
-  /// something keeps them from being read now. After the first kind one can look further, after the other one not.
-  static func isDamage(_ error: any Error) -> Bool {
-    if let error = error as? StoreError { return error.code == .damaged }
-    guard let error = error as? DatabaseError else { return false }
-    switch error.resultCode {
-    case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_TOOBIG: return true
-    case .SQLITE_IOERR:
-      return [.SQLITE_IOERR_READ, .SQLITE_IOERR_SHORT_READ, .SQLITE_IOERR_DATA, .SQLITE_IOERR_CORRUPTFS].contains(
-        error.extendedResultCode)
-    default: return false
+  /// What a result code of SQLite means for a store. All that classifies errors asks this.
+  ///
+  /// - Parameter systemErrors: what the system said of the files of the connection.
+  package static func meaning(of code: ResultCode, _ systemErrors: [Int32] = []) -> (code: Code, reason: String) {
+    switch code.primaryResultCode {
+    // The index of the journal could not be made longer: that fails where there is no room, and for nothing else.
+    case .SQLITE_IOERR where code == .SQLITE_IOERR_SHMSIZE || systemErrors.contains { noRoom.contains($0) },
+      .SQLITE_FULL:
+      (.full, "there is no room for what is saved; nothing of this transaction was saved; make room")
+    // SQLite calls a page that the system fails to read damaged.
+    case .SQLITE_CORRUPT where !systemErrors.isEmpty, .SQLITE_IOERR: (.fileSystem, unreadable)
+    case .SQLITE_CORRUPT: (.damaged, "the file of the store is damaged; check it, then salvage it")
+    // Only a row that is damaged claims to be so large.
+    case .SQLITE_TOOBIG: (.damaged, "a row is larger than SQLite allows; check the store, then salvage it")
+    case .SQLITE_NOTADB: (.notAStore, "the file is no database of SQLite")
+    case .SQLITE_BUSY, .SQLITE_LOCKED, .SQLITE_PROTOCOL:
+      (.busy, "another connection keeps the store locked; end its transaction, or allow a longer busyTimeout")
+    case .SQLITE_CANTOPEN, .SQLITE_PERM, .SQLITE_AUTH:
+      (.fileSystem, "the file cannot be opened; its folder must be there, and may have to be written to")
+    case .SQLITE_READONLY: (.readOnly, "the store can only be read")
+    // SQLite's own words for a connection that is closed are those of another error.
+    case .SQLITE_MISUSE: (.invalid, "the store was closed; open it again")
+    case .SQLITE_NOMEM: (.fileSystem, "there is no memory for the operation; try again when there is")
+    default: (.fileSystem, "the database refused the operation")
+    }
+  }
+
+  /// The error numbers of a disk that is full, and of the limits of the user and of the process.
+  private static let noRoom = [ENOSPC, EFBIG, EDQUOT]
+
+  private static let unreadable =
+    "the system failed to read or write the file, which need not be damaged; try again, and if it fails again, copy the "
+    + "file to another disk and check the copy"
+
+  /// The error of a file that the system fails to read.
+  static func unreadable(_ cause: (any Error)?) -> StoreError { StoreError(.fileSystem, unreadable, underlying: cause) }
+
+  /// Whether an error says that bytes of the store are not those that were written, or are none that this program reads, rather
+  /// than that something keeps them from being read now. After the first kind one can look further, after the other one not.
+  ///
+  /// - Parameter db: the connection that it is of, while it is at hand.
+  static func isDamage(_ error: any Error, _ db: Database? = nil) -> Bool {
+    switch error {
+    case let error as StoreError: [.damaged, .notDecodable, .newerModel].contains(error.code)
+    case let error as ArchiveError: error.code != .fileSystem
+    case let error as DatabaseError:
+      [.damaged, .notAStore].contains(meaning(of: error.extendedResultCode, db?.systemErrors ?? []).code)
+    default: false
     }
   }
 

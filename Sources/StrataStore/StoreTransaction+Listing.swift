@@ -31,6 +31,11 @@ extension StoreTransaction {
 
   // MARK: Inside
 
+  /// What reading one row gives. Damage is a failure of that row; other errors are thrown, as they are of no row.
+  func result<R>(_ body: () throws -> R) throws -> Result<R, any Error> {
+    do { return .success(try body()) } catch  where StoreError.isDamage(error, db) { return .failure(error) }
+  }
+
   /// All revisions after one, or what keeps each from being told.
   func rows(since sequence: Int64, limit: Int) throws -> [(id: Int64, revision: Result<StoreRevision, any Error>)] {
     let sql = """
@@ -42,7 +47,7 @@ extension StoreTransaction {
     while let row = try cursor.next() {
       let id: Int64 = try row.column(0)
       var name: String?
-      let revision = Result {
+      let revision = try result {
         guard try (row.nullable(14) as Int64?) != nil else {
           throw StoreError(.damaged, "the key of a revision is missing; check the store, then salvage it")
         }
@@ -70,7 +75,7 @@ extension StoreTransaction {
     ).map { key, row in
       (
         key,
-        Result {
+        try result {
           try key.check()
           guard try (row.nullable(0) as Int64?) != nil else {
             throw StoreError(.damaged, "the last revision of a key is missing; check the store, then salvage it")

@@ -167,14 +167,14 @@ extension StoreTransaction {
     do {
       guard let row = try row(of: key, at: point) else { return nil }
       return try keyed(row, key)
-    } catch { throw StoreError.ofRow(error, key: key, revision: nil) }
+    } catch { throw StoreError.ofRow(error, key: key, revision: nil, db) }
   }
 
   /// What a revision holds, with the key and number that errors name.
   func keyed(_ row: StoredRow, _ key: String) throws -> KeyedContent? {
     do {
       return try content(of: row).map { KeyedContent(key: key, revision: Int(row.seq), content: $0) }
-    } catch { throw StoreError.ofRow(error, key: key, revision: Int(row.seq)) }
+    } catch { throw StoreError.ofRow(error, key: key, revision: Int(row.seq), db) }
   }
 }
 

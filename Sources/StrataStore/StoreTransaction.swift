@@ -100,7 +100,7 @@ public final class StoreTransaction {
     for id in ids {
       let found: Definition
       // One that is damaged is of no use for new rows, which can have another one.
-      do { found = try definition(id) } catch  where StoreError.isDamage(error) { continue }
+      do { found = try definition(id) } catch  where StoreError.isDamage(error, db) { continue }
       if DefinitionCache.Kind(found.content) == kind { return found }
     }
     return nil
@@ -114,7 +114,7 @@ public final class StoreTransaction {
       statement("SELECT id FROM \(tables.definitions) WHERE hash = ?"), arguments: [hash])
     {
       let definition: Definition
-      do { definition = try self.definition(id) } catch  where StoreError.isDamage(error) {
+      do { definition = try self.definition(id) } catch  where StoreError.isDamage(error, db) {
         // By its digest it had these bytes, and gets them again, with all rows that refer to it.
         try execute(
           "UPDATE \(tables.definitions) SET type = ?, version = ?, content = ? WHERE id = ?",

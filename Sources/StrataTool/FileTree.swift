@@ -72,9 +72,10 @@ struct FileTree {
     return paths.sorted { $1.utf8.lexicographicallyPrecedes($0.utf8) }
   }
 
-  /// Whether a name is that of a file that a writer has not finished. A user's own may look so too, so none is removed.
+  /// Whether a path is that of a temporary file, or of a file in a temporary folder. A user's own may look so too, so none is
+  /// removed.
   static func isUnfinished(_ path: String) -> Bool {
-    TemporaryFiles.isTemporary(path.split(separator: "/").last ?? "")
+    path.split(separator: "/").contains { TemporaryFiles.isTemporary($0) }
   }
 
   /// Whether nothing is at a path, or at the end of its link.

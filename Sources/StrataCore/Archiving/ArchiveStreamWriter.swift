@@ -68,6 +68,7 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
     compression: CompressionLevel = .balanced, limits: ArchiveLimits = ArchiveLimits()
   ) throws {
     let file = try WriterLock.take(url, waiting: waiting) { try OpenFile(appending: $0) }
+    try AtomicFile.removeAbandoned(beside: url)
     let first = try MemberReader.stamp(of: file)
     guard first.kind != .single, first.typeName == Self.stamp(0).typeName else {
       let found = first.kind == .single ? "an archive of one value" : "a stream of \(first.typeName)"

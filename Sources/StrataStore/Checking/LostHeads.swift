@@ -28,7 +28,9 @@ struct LostHeads {
             arguments: [after ?? ""])
           name = try keys.last?.column(0)
           let last = try target.lastSequence(in: transaction.db)
-          return try keys.count { try repeatLast(ofKey: $0.column(1), $0.column(0), last, transaction) }
+          return try source.db.telling(beside: transaction.db) {
+            try keys.count { try repeatLast(ofKey: $0.column(1), $0.column(0), last, transaction) }
+          }
         })
     } while name != nil
   }
@@ -55,11 +57,11 @@ struct LostHeads {
   ///     as lie between.
   private func highestNumber(ofKey id: Int64, _ head: StoredRow, _ last: Int64) throws -> Int64? {
     let (most, overflows) = head.seq.addingReportingOverflow(max(0, last - head.id))
-    let told = try intact {
+    let told = try source.intact {
       try Int64.fetchOne(
         source.statement("SELECT head FROM \(source.tables.keys) WHERE id = ?"), arguments: [id])
     }
-    let indexed = try intact {
+    let indexed = try source.intact {
       try Row.fetchOne(
         source.statement(
           "SELECT seq, id FROM \(source.tables.revisions) WHERE key = ? ORDER BY seq DESC LIMIT 1"), arguments: [id]
@@ -70,10 +72,5 @@ struct LostHeads {
     }
     if told == head.id { return head.seq }
     return overflows ? nil : most
-  }
-
-  /// What can be read; `nil` where it is damaged, so that it tells nothing.
-  private func intact<R>(_ body: () throws -> R?) throws -> R? {
-    do { return try body() } catch  where StoreError.isDamage(error) { return nil }
   }
 }

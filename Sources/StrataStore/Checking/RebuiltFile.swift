@@ -1,5 +1,6 @@
 internal import Foundation
 internal import GRDB
+internal import StrataCore
 
 /// A copy of a store that SQLite does not open, with a first page that fits it: the page has the sizes of the file and where each
 /// table begins, and without it none of the others can be found.
@@ -10,30 +11,20 @@ struct RebuiltFile {
   private static let pageSize = 4096
   private static let magic = Data("SQLite format 3\0".utf8)
 
-  /// A folder for the copy and its journal, to be removed.
-  let folder: URL
+  /// A folder for the copy and its journal.
+  private let folder: URL
   var path: String { folder.appending(path: "copy").path }
   private var freshPath: String { folder.appending(path: "fresh").path }
 
-  /// - Parameter target: where the salvaged store is made, beside which there is room.
-  init(of damaged: URL, beside target: URL) throws {
-    folder = target.deletingLastPathComponent().appending(path: ".\(target.lastPathComponent)-\(UUID().uuidString).tmp")
+  init(of damaged: URL, in folder: URL) throws {
+    self.folder = folder
     do {
-      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
       try FileManager.default.copyItem(atPath: damaged.path, toPath: path)
       // What was saved last may be in the journal alone.
-      if FileManager.default.fileExists(atPath: damaged.path + "-wal") {
+      if try FileStatus(ofPath: damaged.path + "-wal") != nil {
         try FileManager.default.copyItem(atPath: damaged.path + "-wal", toPath: path + "-wal")
       }
-    } catch {
-      remove()
-      throw StoreError(.fileSystem, "there is no copy of the damaged file to work on", underlying: error)
-    }
-  }
-
-  func remove() {
-    // It is beside the new store under a name of its own; one that cannot be removed harms nothing.
-    try? FileManager.default.removeItem(at: folder)
+    } catch { throw StoreError.ofFile(error, "the damaged file could not be copied to work on") }
   }
 
   /// Opens the copy, with its own first page, as far as that says where the tables are, or else with that of a new store.
@@ -51,8 +42,7 @@ struct RebuiltFile {
         $0, sql: "SELECT rootpage FROM sqlite_master WHERE name IN (?, ?)",
         arguments: [tables.revisions, tables.definitions])
     }
-    (core.writer as? DatabasePool)?.invalidateReadOnlyConnections()
-    try core.writer.close()
+    try core.close()
     let fresh = try Data(contentsOf: URL(fileURLWithPath: freshPath))
     let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
     // Closing it cannot lose what was written to it.

@@ -33,7 +33,9 @@ struct RevisionWalk {
     try work.check()
     guard let start else { return nil }
     let row: Row?
-    do { row = try fetch(from: start) } catch  where StoreError.isDamage(error) { return try gap(from: start, error) }
+    do { row = try fetch(from: start) } catch  where StoreError.isDamage(error, transaction.db) {
+      return try gap(from: start, error)
+    }
     guard let row else { return nil }
     let id: Int64 = try row.column(0)
     self.start = Self.after(id)
@@ -63,14 +65,14 @@ struct RevisionWalk {
     do {
       _ = try fetch(from: id)
       return true
-    } catch  where StoreError.isDamage(error) { return false }
+    } catch  where StoreError.isDamage(error, transaction.db) { return false }
   }
 
   /// Looks for the next number from which the table can be read. Up to what the store says was given each one is tried; but that
   /// may be damaged itself, so that it does not end the search: beyond it the steps double.
   private mutating func gap(from first: Int64, _ error: any Error) throws -> Step {
     var failing = first, step: Int64 = 1, tries = 0
-    let given = given ?? highestGiven(first)
+    let given = try given ?? highestGiven(first)
     self.given = given
     while true {
       try work.check()
@@ -96,12 +98,13 @@ struct RevisionWalk {
   }
 
   /// The highest number that the store names without a look at the revisions, as far as it can be read.
-  private func highestGiven(_ first: Int64) -> Int64 {
-    // What cannot be read says nothing; then as many are tried as a damaged page may have had.
-    let last = (try? transaction.core.lastSequence(in: transaction.db)) ?? 0
-    // A table of keys that cannot be read says nothing either.
-    let head = (try? Int64.fetchOne(transaction.db, sql: "SELECT max(head) FROM \(transaction.tables.keys)")) ?? 0
-    return max(last, head, first.addingReportingOverflow(1000).partialValue)
+  private func highestGiven(_ first: Int64) throws -> Int64 {
+    // A table that is damaged says nothing; then as many are tried as a damaged page may have had.
+    let last = try transaction.intact { try transaction.core.lastSequence(in: transaction.db) }
+    let head = try transaction.intact {
+      try Int64.fetchOne(transaction.db, sql: "SELECT max(head) FROM \(transaction.tables.keys)")
+    }
+    return max(last ?? 0, head ?? 0, first.addingReportingOverflow(1000).partialValue)
   }
 
   /// Of numbers between one from which the table cannot be read and one from which it can be, a last one of the first kind.

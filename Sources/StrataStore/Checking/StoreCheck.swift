@@ -105,7 +105,7 @@ struct StoreChecker {
   /// Runs a part of the check. Where the file is so damaged that it cannot go on, that is a finding.
   private mutating func part(_ name: String, _ body: (inout StoreChecker) throws -> Void) throws {
     try work.check()
-    do { try body(&self) } catch  where StoreError.isDamage(error) {
+    do { try body(&self) } catch  where StoreError.isDamage(error, transaction.db) {
       findings.add(
         StoreFinding(
           .file, "\(name) could not be checked: \(StoreFinding.problem(error))", advice: StoreFinding.salvage))
@@ -118,10 +118,7 @@ struct StoreChecker {
       // Of a database of the app's own the store's tables are checked.
       let names = tables.prefix.isEmpty ? [nil] : tables.all.map { Optional($0) }
       for name in names {
-        let sql = "PRAGMA \(pragma)" + (name.map { "(\($0))" } ?? "")
-        let lines = try String.fetchCursor(checker.transaction.db, sql: sql)
-        while let line = try lines.next() {
-          guard line != "ok" else { continue }
+        for line in try checker.transaction.db.pageProblems(pragma + (name.map { "(\($0))" } ?? "")) {
           checker.findings.add(
             StoreFinding(
               .file, line.hasPrefix("NULL value") || line.contains("missing from index") ? "an index is damaged" : line,
@@ -185,7 +182,7 @@ struct StoreChecker {
         do { try StoredKey.check(label: name, key: key, revision: revision, row.column(3)) } catch {
           checker.findings.add(
             StoreFinding(
-              .label, key: checker.names.name(key, checker.transaction).name, StoreFinding.problem(error),
+              .label, key: try checker.names.name(key, checker.transaction).name, StoreFinding.problem(error),
               advice: "remove the label, or set it anew"))
         }
       }
@@ -235,7 +232,7 @@ struct StoreChecker {
     try part("the definitions") { checker in
       let transaction = checker.transaction
       for id in try Int64.fetchAll(transaction.db, sql: "SELECT id FROM \(transaction.tables.definitions)") {
-        do { _ = try transaction.readDefinition(id) } catch {
+        do { _ = try transaction.readDefinition(id) } catch  where StoreError.isDamage(error, transaction.db) {
           checker.findings.add(
             StoreFinding(
               .definition, "definition \(id), which revisions refer to: " + StoreFinding.problem(error),
@@ -255,12 +252,14 @@ struct StoreChecker {
         do {
           guard let content = try transaction.content(of: row), decoding else { continue }
           _ = try KeyedContent(key: "", revision: 0, content: content).value(transaction.core.options)
-        } catch { findings.add(.ofRevision(row, key: names.name(row.key, transaction).name, error)) }
+        } catch  where StoreError.isDamage(error, transaction.db) {
+          findings.add(.ofRevision(row, key: try names.name(row.key, transaction).name, error))
+        }
       case .damaged(let id, let key, let seq, let error):
         checked += 1
         findings.add(
           StoreFinding(
-            .revision, key: key.flatMap { names.name($0, transaction).name }, revision: seq.map { Int($0) },
+            .revision, key: try key.flatMap { try names.name($0, transaction).name }, revision: seq.map { Int($0) },
             sequence: id,
             StoreFinding.problem(error), advice: StoreFinding.salvage))
       case .gap(let gap):
@@ -292,7 +291,7 @@ struct StoreChecker {
                 .content, "content \(id) belongs to no revision", advice: "no value is concerned; salvage leaves it out"
               ))
           }
-        } catch {
+        } catch  where StoreError.isDamage(error, transaction.db) {
           checker.findings.add(
             StoreFinding(
               .content, "content \(id), which revisions share: " + StoreFinding.problem(error),

@@ -82,45 +82,52 @@ struct StoreSalvage {
   private var highest = GivenNumbers()
 
   static func run(_ damaged: URL, _ url: URL, _ options: StoreOptions, _ work: StoreWork) throws -> StoreSalvageReport {
-    guard FileManager.default.fileExists(atPath: damaged.path) else {
+    let damaged = URL(fileURLWithPath: try StoreOpening.resolved(damaged.path))
+    guard try FileStatus(ofPath: damaged.path) != nil else {
       throw StoreError(.notAStore, "there is no file to salvage")
     }
-    let damaged = URL(fileURLWithPath: try StoreOpening.resolved(damaged.path))
     let opening = StoreOpening(options)
     let opened: (queue: any DatabaseWriter, tables: StoreTables)
     do { opened = try opening.openDamaged(damaged.path) } catch  where StoreError.isDamage(error) {
-      try checkTarget(url)
-      let rebuilt = try RebuiltFile(of: damaged, beside: url)
-      defer { rebuilt.remove() }
-      let (queue, tables) = try rebuilt.open(opening)
-      return try run(StoreCore(queue, tables, options, isReadOnly: true), url, work)
+      return try inFolder(beside: url) { folder in
+        let (queue, tables) = try RebuiltFile(of: damaged, in: folder).open(opening)
+        return try run(StoreCore(queue, tables, options, isReadOnly: true), url, folder, work)
+      }
     }
     return try run(StoreCore(opened.queue, opened.tables, options, isReadOnly: true), url, work)
   }
 
-  private static func checkTarget(_ url: URL) throws {
-    guard !FileManager.default.fileExists(atPath: url.path) else {
-      throw StoreError(.invalid, "there is a file where the salvaged store should be; name a new one")
-    }
+  static func run(_ core: StoreCore, _ url: URL, _ work: StoreWork) throws -> StoreSalvageReport {
+    try inFolder(beside: url) { try run(core, url, $0, work) }
   }
 
-  static func run(_ core: StoreCore, _ url: URL, _ work: StoreWork) throws -> StoreSalvageReport {
-    try checkTarget(url)
+  /// Runs `body` with a temporary folder, after a look at what has the name of the new store.
+  private static func inFolder<R>(beside url: URL, _ body: (URL) throws -> R) throws -> R {
+    // SQLite would take what a journal has for changes of the new store.
+    for end in ["", "-wal", "-journal"] where try FileStatus(ofPath: url.path + end) != nil { throw existing }
+    return try TemporaryFiles.withFolder(beside: url, body)
+  }
+
+  private static let existing = StoreError(
+    .invalid, "there is a file, or a journal, where the salvaged store should be; name a new one")
+
+  private static func run(
+    _ core: StoreCore, _ url: URL, _ folder: URL, _ work: StoreWork
+  ) throws -> StoreSalvageReport {
     var options = core.options
     options.isReadOnly = false
-    do {
-      let target = try StoreOpening(options).open(url.path)
-      let report = try core.readDamaged { db in
-        var salvage = StoreSalvage(
-          source: StoreTransaction(db, core, canWrite: false, isWhole: true), target: target, work: work)
-        return try salvage.run()
-      }
-      try target.writer.close()
-      return report
-    } catch {
-      DatabaseFile.remove(url.path)
-      throw error
+    let made = folder.appending(path: "store")
+    let target = try StoreOpening(options).open(made.path)
+    let report = try core.readDamaged { db in
+      var salvage = StoreSalvage(
+        source: StoreTransaction(db, core, canWrite: false, isWhole: true), target: target, work: work)
+      return try salvage.run()
     }
+    // Closing does this as well, without a word where it fails.
+    try target.writer.writeWithoutTransaction { db in try db.telling { _ = try db.checkpoint(.truncate) } }
+    try target.close()
+    guard try AtomicFile.place(made, at: url, isNew: true) else { throw existing }
+    return report
   }
 
   private init(source: StoreTransaction, target: StoreCore, work: StoreWork) {
@@ -147,14 +154,16 @@ struct StoreSalvage {
       try salvage.setSequence(transaction)
     }
     try LostHeads(source: source).repeatLast(in: target, work) { revisions += $0 }
-    let keys = try target.writer.read { [target] in
-      try Int.fetchOne($0, sql: "SELECT count(*) FROM \(target.tables.keys)") ?? 0
+    let keys = try target.read { [target] in
+      try Int.fetchOne($0.db, sql: "SELECT count(*) FROM \(target.tables.keys)") ?? 0
     }
     return StoreSalvageReport(revisions: revisions, keys: keys, lost: lost.all, omittedLosses: lost.omitted)
   }
 
   private mutating func write(_ body: (inout StoreSalvage, StoreTransaction) throws -> Void) throws {
-    try target.save { try body(&self, $0) }
+    try target.save { transaction in
+      try source.db.telling(beside: transaction.db) { try body(&self, transaction) }
+    }
   }
 
   private mutating func take(_ step: RevisionWalk.Step, _ transaction: StoreTransaction) throws {
@@ -163,7 +172,7 @@ struct StoreSalvage {
     case .damaged(let id, let key, let seq, let error):
       lost.add(
         StoreFinding(
-          .revision, key: key.flatMap { names.name($0, source).name }, revision: seq.map { Int($0) },
+          .revision, key: try key.flatMap { try names.name($0, source).name }, revision: seq.map { Int($0) },
           sequence: id, StoreFinding.problem(error), advice: Self.advice))
       highest.note(id)
     case .gap(let gap):
@@ -174,9 +183,9 @@ struct StoreSalvage {
   private mutating func take(_ row: StoredRow, _ transaction: StoreTransaction) throws {
     highest.note(row.id)
     highest.note(row.base)
-    let known = names.name(row.key, source)
+    let known = try names.name(row.key, source)
     let content: StoredContent?
-    do { content = try source.salvaged(row) } catch {
+    do { content = try source.salvaged(row) } catch  where StoreError.isDamage(error, source.db) {
       lost.add(.ofRevision(row, key: known.name, error, advice: Self.advice))
       return
     }
@@ -231,7 +240,7 @@ struct StoreSalvage {
             try StoredKey.check(label: name, key: key, revision: revision, row.column(3))
             guard seen.insert("\(key) \(name)").inserted else { continue }
             try takeLabel(name, key, revision, transaction)
-          } catch  where StoreError.isDamage(error) {
+          } catch  where StoreError.isDamage(error, source.db) {
             lost.add(
               StoreFinding(
                 .label, "a label cannot be read: " + StoreFinding.problem(error),
@@ -240,7 +249,7 @@ struct StoreSalvage {
           }
         }
         return
-      } catch  where StoreError.isDamage(error) {
+      } catch  where StoreError.isDamage(error, source.db) {
         guard order == "DESC" else { continue }
         lost.add(
           StoreFinding(
@@ -261,7 +270,7 @@ struct StoreSalvage {
     guard transaction.db.changesCount == 0 else { return }
     lost.add(
       StoreFinding(
-        .label, key: names.name(key, source).name, sequence: revision,
+        .label, key: try names.name(key, source).name, sequence: revision,
         "the revision with the label \(name) is lost", advice: Self.advice))
   }
 
@@ -277,10 +286,11 @@ struct StoreSalvage {
         guard !listed.contains(id), try transaction.revision(id) == nil else { continue }
         lost.add(
           StoreFinding(
-            .revision, key: names.name(key, source).name, revision: Int(seq), sequence: id, "the row cannot be read",
+            .revision, key: try names.name(key, source).name, revision: Int(seq), sequence: id,
+            "the row cannot be read",
             advice: Self.advice))
       }
-    } catch  where StoreError.isDamage(error) {
+    } catch  where StoreError.isDamage(error, source.db) {
       lost.add(
         StoreFinding(
           .file, "there may be more lost revisions than are listed: " + StoreFinding.problem(error), advice: Self.advice
@@ -295,12 +305,14 @@ struct StoreSalvage {
     for (table, column) in [(tables.keys, "head"), (tables.keys, "id"), (tables.pieces, "revision")] {
       do {
         highest.note(try Int64.fetchOne(source.db, sql: "SELECT max(\(column)) FROM \(table)"))
-      } catch  where StoreError.isDamage(error) {
+      } catch  where StoreError.isDamage(error, source.db) {
         // What cannot be read says nothing; the sequence decides.
       }
     }
     let told: Int64?
-    do { told = try source.core.lastSequence(in: source.db) } catch  where StoreError.isDamage(error) { told = nil }
+    do { told = try source.core.lastSequence(in: source.db) } catch  where StoreError.isDamage(error, source.db) {
+      told = nil
+    }
     let (last, isKnown) = highest.last(told: told)
     try transaction.setLastSequence(last)
     guard !isKnown else { return }

@@ -3,6 +3,11 @@ internal import GRDB
 internal import StrataCore
 
 extension StoreTransaction {
+  /// What can be read; `nil` where it is damaged, so that it tells nothing.
+  func intact<R>(_ body: () throws -> R?) throws -> R? {
+    do { return try body() } catch  where StoreError.isDamage(error, db) { return nil }
+  }
+
   /// What a revision holds, whether or not the table of pieces tells what it refers to; `nil` for a deletion.
   func salvaged(_ row: StoredRow) throws -> StoredContent? {
     guard let id = row.definition, row.form != .tombstone else { return nil }

@@ -120,16 +120,17 @@ extension EntityError {
   /// An error of SQLite as one of entities; any other error as it is.
   package static func ofDatabase(_ error: any Error) -> any Error {
     guard let error = error as? DatabaseError else { return error }
-    switch error.resultCode {
-    case .SQLITE_BUSY, .SQLITE_LOCKED:
+    if error.resultCode == .SQLITE_CONSTRAINT { return ofConstraint(error) }
+    switch StoreError.meaning(of: error.extendedResultCode).code {
+    case .busy:
       return EntityError(
         .busy, "another connection keeps the database locked; end its transaction, or set the busyMode of the database",
         underlying: error)
-    case .SQLITE_FULL:
+    case .full:
       return EntityError(
         .full, "there is no room for what is saved; nothing of it was saved; make room", underlying: error)
-    case .SQLITE_CONSTRAINT: return ofConstraint(error)
-    default: return EntityError(.database, "the database refused the operation", underlying: error)
+    default:
+      return EntityError(.database, "the database refused the operation", underlying: error)
     }
   }
 

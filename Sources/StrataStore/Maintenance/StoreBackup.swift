@@ -51,16 +51,15 @@ extension StoreBackup {
       guard try FileStatus(ofPath: folder.path) != nil else {
         throw StoreError(.fileSystem, "the backup has no folder to be in: there is none at \(folder.path)")
       }
-      let temporary = folder.appending(path: ".\(url.lastPathComponent)-\(UUID().uuidString).tmp")
-      defer { DatabaseFile.remove(temporary.path) }
-      let sequence = try copy(core, to: temporary.path, work)
-      try work.check()
-      let size = try FileStatus(ofPath: temporary.path)?.size ?? 0
-      try AtomicFile.place(temporary, at: url)
-      return StoreBackup(url: url, size: size, sequence: sequence)
-    } catch let error as ArchiveError {
-      throw StoreError(.fileSystem, "the backup could not be written", underlying: error)
-    }
+      return try TemporaryFiles.withFolder(beside: url) { folder in
+        let copy = folder.appending(path: "copy")
+        let sequence = try Self.copy(core, to: copy.path, work)
+        try work.check()
+        let size = try FileStatus(ofPath: copy.path)?.size ?? 0
+        try AtomicFile.place(copy, at: url)
+        return StoreBackup(url: url, size: size, sequence: sequence)
+      }
+    } catch { throw StoreError.ofFile(error, "the backup could not be written") }
   }
 
   private static func checkTarget(_ core: StoreCore, _ url: URL) throws {
@@ -70,18 +69,18 @@ extension StoreBackup {
       throw StoreError(.invalid, "a store cannot be backed up to itself; name another file")
     }
     // What a journal says would be taken for changes of the new file.
-    func hasJournal() -> Bool {
-      ["-wal", "-journal"].contains { FileManager.default.fileExists(atPath: url.path + $0) }
+    func hasJournal() throws -> Bool {
+      try ["-wal", "-journal"].contains { try FileStatus(ofPath: url.path + $0) != nil }
     }
-    guard hasJournal() else { return }
+    guard try hasJournal() else { return }
     // One that was left behind goes where its file changes to another kind of journal, which nobody else may have open.
     // Whatever makes that fail leaves the journal where it is.
-    if FileManager.default.fileExists(atPath: url.path), let old = try? DatabaseQueue(path: url.path) {
+    if try FileStatus(ofPath: url.path) != nil, let old = try? DatabaseQueue(path: url.path) {
       // As above; whether the journal is gone is looked at below.
       _ = try? old.writeWithoutTransaction { try String.fetchOne($0, sql: "PRAGMA journal_mode = DELETE") }
       try? old.close()  // as above
     }
-    guard !hasJournal() else {
+    guard try !hasJournal() else {
       throw StoreError(
         .invalid, "the file of the backup has a journal beside it: it is open, or the journal is of another file")
     }
@@ -89,15 +88,16 @@ extension StoreBackup {
 
   /// - Returns: the sequence of the last save in the copy.
   private static func copy(_ core: StoreCore, to path: String, _ work: StoreWork) throws -> Int64 {
-    let queue = try DatabaseQueue(path: path)
-    try core.writer.read { source in
+    let queue = try DatabaseFile.open(path)
+    try core.read { transaction in
+      let source = transaction.db
       // Begins the transaction, so that all steps copy one state, and none begins anew where others save.
       _ = try core.lastSequence(in: source)
       try queue.writeWithoutTransaction { target in
-        try source.backup(to: target, pagesPerStep: 1024) { _ in try work.check() }
+        try target.telling { try source.backup(to: target, pagesPerStep: 1024) { _ in try work.check() } }
       }
     }
-    let sequence = try queue.read { try core.lastSequence(in: $0) }
+    let sequence = try queue.read { db in try db.telling { try core.lastSequence(in: db) } }
     if let problem = try DatabaseFile.close(copy: queue) {
       throw StoreError(.damaged, "the store is damaged, and no backup was made: \(problem); check it, then salvage it")
     }

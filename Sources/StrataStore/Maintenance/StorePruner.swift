@@ -34,7 +34,7 @@ struct StorePruner {
       try work.check()
       let page: Page
       if report.isDryRun {
-        page = try core.writer.read { db in try core.read(db) { try self.page(after: after, $0) } }
+        page = try core.read { try self.page(after: after, $0) }
       } else {
         page = try core.save { try self.page(after: after, $0) }
         try shortenJournal()
@@ -58,14 +58,12 @@ struct StorePruner {
     var isEmpty = true
     while let after = last {
       try work.check()
-      let found: (last: Data?, isEmpty: Bool, keeps: Bool) = try core.writer.read { db in
-        try core.read(db) { transaction in
-          let keys = try transaction.keys(prefix: prefix, after: after, limit: Self.keys)
-          let keeps = try keys.contains { key in
-            try !rules.kept(transaction.outline(ofKey: key.id).map(\.time), now: now).isEmpty
-          }
-          return (keys.last?.bytes, keys.isEmpty, keeps)
+      let found: (last: Data?, isEmpty: Bool, keeps: Bool) = try core.read { transaction in
+        let keys = try transaction.keys(prefix: prefix, after: after, limit: Self.keys)
+        let keeps = try keys.contains { key in
+          try !rules.kept(transaction.outline(ofKey: key.id).map(\.time), now: now).isEmpty
         }
+        return (keys.last?.bytes, keys.isEmpty, keeps)
       }
       if found.keeps { return }
       isEmpty = isEmpty && found.isEmpty
@@ -246,15 +244,17 @@ struct StorePruner {
     while true {
       try work.check()
       let (before, after, size) = try core.writer.writeWithoutTransaction { db in
-        let before = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
-        // Of a database of the app's own it may be another mode, in which free pages stay for what is saved next.
-        guard try Int.fetchOne(db, sql: "PRAGMA auto_vacuum") == 2,
-          let free = try Int.fetchOne(db, sql: "PRAGMA freelist_count"), free > 0
-        else { return (before, before, 0) }
-        let step = min(free, max(16, min(Self.pages, before / 40)))
-        _ = try Row.fetchAll(db, sql: "PRAGMA incremental_vacuum(\(step))")
-        let after = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
-        return (before, after, try Int.fetchOne(db, sql: "PRAGMA page_size") ?? 0)
+        try db.telling {
+          let before = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
+          // Of a database of the app's own it may be another mode, in which free pages stay for what is saved next.
+          guard try Int.fetchOne(db, sql: "PRAGMA auto_vacuum") == 2,
+            let free = try Int.fetchOne(db, sql: "PRAGMA freelist_count"), free > 0
+          else { return (before, before, 0) }
+          let step = min(free, max(16, min(Self.pages, before / 40)))
+          _ = try Row.fetchAll(db, sql: "PRAGMA incremental_vacuum(\(step))")
+          let after = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
+          return (before, after, try Int.fetchOne(db, sql: "PRAGMA page_size") ?? 0)
+        }
       }
       try shortenJournal()
       guard after < before else {

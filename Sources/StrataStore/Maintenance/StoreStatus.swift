@@ -78,8 +78,8 @@ extension StoreStatus {
   init(of core: StoreCore) throws {
     // Before this reads itself.
     let size = core.journal?.size, readers = core.journal?.readers
-    self = try core.writer.read { db in
-      try core.checkReadable(db)
+    self = try core.read { transaction in
+      let db = transaction.db
       guard let versions = try core.tables.versions(in: db) else {
         throw StoreError(.notAStore, "the tables of the store are gone")
       }

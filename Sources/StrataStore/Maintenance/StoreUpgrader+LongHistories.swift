@@ -17,9 +17,7 @@ extension StoreUpgrader {
       try work.check()
       let before = last
       var part = [
-        try core.writer.read { db in
-          try core.read(db) { try self.part(of: key, before: before, old, retryFailed, $0) }
-        }
+        try core.read { try self.part(of: key, before: before, old, retryFailed, $0) }
       ]
       guard let first = [part[0].rows.last?.seq, part[0].unread.last?.seq].compactMap({ $0 }).min() else { return }
       decode(&part, old, shapes)
@@ -63,11 +61,11 @@ extension StoreUpgrader {
       do {
         guard let found = try transaction.revision(id) else { throw transaction.missingRow(nil) }
         row = found
-      } catch  where StoreError.isDamage(error) {
+      } catch  where StoreError.isDamage(error, transaction.db) {
         part.unread.append((id, seq, error))
         continue
       }
-      let content = Result { try transaction.content(of: row) }
+      let content = try transaction.result { try transaction.content(of: row) }
       if case .success(let content?) = content { bytes += content.bytes.count + content.contents.size }
       part.rows.append(row)
       part.contents[id] = content
@@ -99,7 +97,7 @@ extension StoreUpgrader {
         guard let dependant = try transaction.revision(id) else { throw transaction.missingRow(nil) }
         return (row: dependant, bytes: try transaction.plainBytes(of: dependant))
       }
-    } catch  where StoreError.isDamage(error) {
+    } catch  where StoreError.isDamage(error, transaction.db) {
       let reason = StoreError(
         .damaged, "a later revision, which is stored as what differs from this one, cannot be read")
       var part = part.only(row)

@@ -19,7 +19,7 @@ struct StoreUpgrader {
 
   // MARK: Plan
 
-  func plan() throws -> StoreUpgradePlan { try core.writer.read { db in try core.read(db) { try plan($0).plan } } }
+  func plan() throws -> StoreUpgradePlan { try core.read { try plan($0).plan } }
 
   private func plan(_ transaction: StoreTransaction) throws -> (plan: StoreUpgradePlan, old: Set<Int64>) {
     var plan = StoreUpgradePlan()
@@ -92,16 +92,14 @@ struct StoreUpgrader {
     guard report.total > 0 else { return report }
     // What an upgrade to the same types went through is what this one would, if both try again what failed, or neither.
     let mark = types.mark + (retryFailed ? "+failed" : "")
-    var cursor: Int64 = try core.writer.read { db in try self.lastKey(db, mark) }
+    var cursor: Int64 = try core.read { try self.lastKey($0.db, mark) }
     while true {
       try work.check()
       // What is old is looked up each time: others save meanwhile.
       let after = cursor
-      let found: (keys: [KeyRows], old: Set<Int64>) = try core.writer.read { db in
-        try core.read(db) { transaction in
-          let old = try self.plan(transaction).old
-          return (try batch(after: after, old, retryFailed, transaction), old)
-        }
+      let found: (keys: [KeyRows], old: Set<Int64>) = try core.read { transaction in
+        let old = try self.plan(transaction).old
+        return (try batch(after: after, old, retryFailed, transaction), old)
       }
       var keys = found.keys
       let old = found.old
@@ -172,7 +170,9 @@ struct StoreUpgrader {
         break
       }
       var key = KeyRows(name: name ?? "", id: id, rows: [])
-      do { key = try read(id, key.name, transaction) } catch  where StoreError.isDamage(error) { key.failure = error }
+      do { key = try read(id, key.name, transaction) } catch  where StoreError.isDamage(error, transaction.db) {
+        key.failure = error
+      }
       rows += max(1, key.rows.count)
       for case .success(let content?) in key.contents.values { bytes += content.bytes.count + content.contents.size }
       keys.append(key)
@@ -182,21 +182,19 @@ struct StoreUpgrader {
 
   private func read(_ id: Int64, _ name: String, _ transaction: StoreTransaction) throws -> KeyRows {
     var key = KeyRows(name: name, id: id, rows: try transaction.revisions(ofKey: id))
-    for row in key.rows { key.contents[row.id] = Result { try transaction.content(of: row) } }
+    for row in key.rows { key.contents[row.id] = try transaction.result { try transaction.content(of: row) } }
     return key
   }
 
   /// The shapes of the newest definitions, without those of old ones.
   private func shapes() throws -> @Sendable (Stamp) -> [RecordShape] {
-    let known: [DefinitionCache.Kind: [RecordShape]] = try core.writer.read { db in
-      try core.read(db) { transaction in
-        var known: [DefinitionCache.Kind: [RecordShape]] = [:]
-        for id in try Int64.fetchAll(db, sql: "SELECT id FROM \(core.tables.definitions) ORDER BY id") {
-          let content = try transaction.definition(id).content
-          if types.state(of: content) == .current { known[DefinitionCache.Kind(content)] = content.shapes }
-        }
-        return known
+    let known: [DefinitionCache.Kind: [RecordShape]] = try core.read { transaction in
+      var known: [DefinitionCache.Kind: [RecordShape]] = [:]
+      for id in try Int64.fetchAll(transaction.db, sql: "SELECT id FROM \(core.tables.definitions) ORDER BY id") {
+        let content = try transaction.definition(id).content
+        if types.state(of: content) == .current { known[DefinitionCache.Kind(content)] = content.shapes }
       }
+      return known
     }
     return { known[DefinitionCache.Kind($0)] ?? [] }
   }
@@ -236,7 +234,7 @@ struct StoreUpgrader {
     do {
       if let failure = key.failure { throw failure }
       now = try transaction.revisions(ofKey: key.id)
-    } catch  where StoreError.isDamage(error) {
+    } catch  where StoreError.isDamage(error, transaction.db) {
       // Nothing of it was changed yet; the other keys are none of its concern.
       report.add(StoreFinding(.revision, key: key.name, StoreFinding.problem(error), advice: StoreFinding.salvage))
       return try setAside("key = ? AND definition IN (\(Self.list(old)))", key.id, error, transaction)
@@ -293,7 +291,7 @@ struct StoreUpgrader {
         INSERT OR REPLACE INTO \(tables.failures) (revision, time, code, error)
         SELECT id, ?, ?, ? FROM \(tables.revisions) WHERE \(condition)
         """, [core.options.clock().milliseconds, code, StoreFinding.problem(error), argument])
-    } catch  where StoreError.isDamage(error) {
+    } catch  where StoreError.isDamage(error, transaction.db) {
       // Rows on a damaged page cannot be named; they are tried and told again by the next upgrade.
     }
   }

@@ -14,7 +14,7 @@ final class StoreWork: Sendable {
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
         DispatchQueue.global().async {
-          continuation.resume(with: Result { try body(work) }.mapError { StoreError.ofDatabase($0) })
+          continuation.resume(with: Result { try body(work) }.mapError { StoreError.ofFile($0) })
         }
       }
     } onCancel: {
@@ -24,6 +24,6 @@ final class StoreWork: Sendable {
 
   /// Runs at once, where there is no concurrency.
   static func runNow<R>(_ body: (StoreWork) throws -> R) throws -> R {
-    do { return try body(StoreWork()) } catch { throw StoreError.ofDatabase(error) }
+    do { return try body(StoreWork()) } catch { throw StoreError.ofFile(error) }
   }
 }

@@ -61,8 +61,8 @@ public struct StoreChanges: AsyncSequence, Sendable {
         let seen = core.signal.saves
         let last = last
         do {
-          let (found, newest) = try await core.writer.read { [core] db in
-            let newest = try core.lastSequence(in: db)
+          let (found, newest) = try await core.read { [core] transaction in
+            let newest = try core.lastSequence(in: transaction.db)
             guard let last, newest != last else {
               return ([(id: Int64, revision: Result<StoreRevision, any Error>)](), newest)
             }
@@ -72,7 +72,7 @@ public struct StoreChanges: AsyncSequence, Sendable {
                 "the store has given no number above \(newest), and so not \(last) after which to begin; it is another one, or "
                   + "an earlier state of it: read it anew, and go on after its last revision")
             }
-            return (try core.read(db) { try $0.rows(since: last, limit: Self.page) }, newest)
+            return (try transaction.rows(since: last, limit: Self.page), newest)
           }
           // Beyond what was read there may be numbers that were pruned, or whose transaction failed.
           self.last = found.count == Self.page ? found.last?.id : newest

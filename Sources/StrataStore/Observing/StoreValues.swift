@@ -56,11 +56,9 @@ public struct StoreValues<Value: Archivable>: AsyncSequence {
         let seen = core.signal.saves
         let found: (row: Int64?, content: KeyedContent?)
         do {
-          found = try await core.writer.read { [core, key, last] db in
-            try core.read(db) { transaction in
-              guard let head = try transaction.head(of: key)?.row else { return (nil, nil) }
-              return (head.id, head.id == last ?? nil ? nil : try transaction.keyed(head, key))
-            }
+          found = try await core.read { [key, last] transaction in
+            guard let head = try transaction.head(of: key)?.row else { return (nil, nil) }
+            return (head.id, head.id == last ?? nil ? nil : try transaction.keyed(head, key))
           }
         } catch is CancellationError { return nil } catch {
           failed = seen

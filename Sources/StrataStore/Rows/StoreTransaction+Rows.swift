@@ -189,7 +189,7 @@ extension StoreTransaction {
     let shortened: StoredRow?
     do {
       shortened = try base(of: row).flatMap { try self.shortened(row, plainBytes(of: row), from: $0) }
-    } catch  where error is ArchiveError || StoreError.isDamage(error) { return }
+    } catch  where StoreError.isDamage(error, db) { return }
     guard let shortened else { return }
     try update(shortened)
     if let blob = row.blob { try removeUnused(blob) }

@@ -19,6 +19,10 @@ struct StoreOpening {
 
   func open(_ path: String) throws -> StoreCore {
     let path = try Self.resolved(path)
+    do { return try open(resolved: path) } catch { throw DatabaseFile.failure(error, ofFile: path) }
+  }
+
+  private func open(resolved path: String) throws -> StoreCore {
     let tables = try StoreTables(prefix: "", schema)
     let versions = try versions(ofFile: path, tables)
     try versions?.checkReadable()
@@ -47,7 +51,7 @@ struct StoreOpening {
       throw StoreError(.invalid, "inside of a database of the app's own, the tables of the store need a prefix")
     }
     let tables = try StoreTables(prefix: prefix, schema)
-    let versions = try writer.read { try tables.versions(in: $0) }
+    let versions = try writer.read { db in try db.telling { try tables.versions(in: db) } }
     try versions?.checkReadable()
     let isReadOnly = options.isReadOnly || writer.configuration.readonly || !(versions?.isWritable ?? true)
     if isReadOnly {
@@ -66,36 +70,31 @@ struct StoreOpening {
   func openDamaged(_ path: String, isReadOnly: Bool = true) throws -> (any DatabaseWriter, StoreTables) {
     let tables = try StoreTables(prefix: "", schema)
     try checkJournal(ofFile: path, .notAStore)
-    let queue = try DatabaseQueue(path: path, configuration: configuration(isReadOnly: isReadOnly))
-    try queue.read { db in
-      let missing = try tables.all.filter { try !db.tableExists($0) }
-      guard missing.isEmpty else {
-        // One that calls itself a store has had them.
-        guard try Int.fetchOne(db, sql: "PRAGMA application_id") == StoreTables.applicationID else {
-          throw StoreError(.notAStore, "the file has no tables of a store")
-        }
-        throw StoreError(.damaged, "the file has lost tables of the store: \(missing.joined(separator: ", "))")
-      }
-      do { try tables.versions(in: db)?.checkReadable() } catch let error as StoreError where error.code == .damaged {
-        // What does not tell its format has the one that all stores have had.
-      } catch let error as DatabaseError where error.resultCode == .SQLITE_CORRUPT {
-        // As above.
-      }
-    }
+    let queue = try DatabaseFile.open(path, configuration(isReadOnly: isReadOnly))
+    try queue.read { db in try db.telling { try checkTables(tables, db) } }
     return (queue, tables)
+  }
+
+  private func checkTables(_ tables: StoreTables, _ db: Database) throws {
+    let missing = try tables.all.filter { try !db.tableExists($0) }
+    guard missing.isEmpty else {
+      // One that calls itself a store has had them.
+      guard try Int.fetchOne(db, sql: "PRAGMA application_id") == StoreTables.applicationID else {
+        throw StoreError(.notAStore, "the file has no tables of a store")
+      }
+      throw StoreError(.damaged, "the file has lost tables of the store: \(missing.joined(separator: ", "))")
+    }
+    do { try tables.versions(in: db)?.checkReadable() } catch let error as StoreError where error.code == .damaged {
+      // What does not tell its format has the one that all stores have had.
+    } catch let error as DatabaseError where StoreError.isDamage(error, db) {
+      // As above.
+    }
   }
 
   /// The path of a file itself, where it is one of a symbolic link: SQLite has the journal beside the file. A link may name
   /// a file that is not there yet.
   static func resolved(_ path: String) throws -> String {
-    var resolved = path
-    for _ in 0..<32 {
-      // What is no link, or cannot be looked at, is opened by its own name.
-      guard let target = try? FileManager.default.destinationOfSymbolicLink(atPath: resolved) else { return resolved }
-      let folder = resolved.lastIndex(of: "/").map { resolved[...$0] } ?? ""
-      resolved = target.hasPrefix("/") ? target : folder + target
-    }
-    throw StoreError(.fileSystem, "the path is one of a symbolic link that leads back to itself")
+    do { return try AtomicFile.target(of: path).path } catch { throw StoreError.ofFile(error) }
   }
 
   private func configuration(isReadOnly: Bool) -> Configuration {
@@ -106,18 +105,14 @@ struct StoreOpening {
     configuration.prepareDatabase { db in
       // Only before there is a table, and so also before the journal's mode is set.
       if !db.configuration.readonly { try db.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL") }
+      try DatabaseFile.look(at: db)
     }
     return configuration
   }
 
   /// Looks at a file without a change to it; `nil` where there is none, or an empty one.
   private func versions(ofFile path: String, _ tables: StoreTables) throws -> StoreVersions? {
-    let attributes: [FileAttributeKey: Any]
-    do { attributes = try FileManager.default.attributesOfItem(atPath: path) } catch {
-      // Whatever else keeps the file from being looked at keeps it from being opened.
-      return nil
-    }
-    let size = (attributes[.size] as? NSNumber)?.intValue ?? 0
+    guard let size = try FileStatus(ofPath: path)?.size else { return nil }
     guard size > 0 else {
       try checkJournal(ofFile: path, .damaged)
       return nil
@@ -126,20 +121,22 @@ struct StoreOpening {
     guard size >= 512 else {
       throw StoreError(.notAStore, "the file is no database of SQLite; it is too short for one")
     }
-    let queue = try DatabaseQueue(path: path, configuration: configuration(isReadOnly: true))
+    let queue = try DatabaseFile.open(path, configuration(isReadOnly: true))
     defer { closeQuietly(queue) }
-    return try queue.read { db in
-      if try Int.fetchOne(db, sql: "PRAGMA application_id") == StoreTables.applicationID,
-        let versions = try tables.versions(in: db)
-      {
-        return versions
-      }
-      guard try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master") == 0 else {
-        throw StoreError(
-          .notAStore, "the file is a database with other tables; open it with GRDB and use SnapshotStore(in:)")
-      }
-      return nil
+    return try queue.read { db in try db.telling { try versions(in: db, tables) } }
+  }
+
+  private func versions(in db: Database, _ tables: StoreTables) throws -> StoreVersions? {
+    if try Int.fetchOne(db, sql: "PRAGMA application_id") == StoreTables.applicationID,
+      let versions = try tables.versions(in: db)
+    {
+      return versions
     }
+    guard try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master") == 0 else {
+      throw StoreError(
+        .notAStore, "the file is a database with other tables; open it with GRDB and use SnapshotStore(in:)")
+    }
+    return nil
   }
 
   /// Refuses a file that is empty and has a journal: SQLite would remove the journal, and with it what was saved last.
@@ -159,20 +156,24 @@ struct StoreOpening {
   /// Makes each commit wait for the disk: a pool sets less after it has prepared its connection.
   private func prepare(_ pool: DatabasePool) throws {
     try pool.writeWithoutTransaction { db in
-      try db.execute(sql: "PRAGMA synchronous = FULL")
-      try db.execute(sql: "PRAGMA journal_size_limit = \(Self.journalLimit)")
-      guard try Int.fetchOne(db, sql: "PRAGMA synchronous") == Self.full else {
-        throw StoreError(.fileSystem, "SQLite does not wait for the disk, though it was asked to")
+      try db.telling {
+        try db.execute(sql: "PRAGMA synchronous = FULL")
+        try db.execute(sql: "PRAGMA journal_size_limit = \(Self.journalLimit)")
+        guard try Int.fetchOne(db, sql: "PRAGMA synchronous") == Self.full else {
+          throw StoreError(.fileSystem, "SQLite does not wait for the disk, though it was asked to")
+        }
       }
     }
   }
 
   private func makeTables(in writer: any DatabaseWriter, _ tables: StoreTables) throws {
     try writer.write { db in
-      // Another process may have been faster.
-      guard try tables.versions(in: db) == nil else { return }
-      if tables.prefix.isEmpty { try db.execute(sql: "PRAGMA application_id = \(StoreTables.applicationID)") }
-      try tables.create(in: db)
+      try db.telling {
+        // Another process may have been faster.
+        guard try tables.versions(in: db) == nil else { return }
+        if tables.prefix.isEmpty { try db.execute(sql: "PRAGMA application_id = \(StoreTables.applicationID)") }
+        try tables.create(in: db)
+      }
     }
   }
 }

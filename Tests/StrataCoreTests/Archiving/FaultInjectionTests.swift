@@ -158,6 +158,45 @@ struct TemporaryFileTests {
       }
       try ArchiveEncoder().encode(SessionStream.model(0), to: stream.url)
       #expect(try Set(stream.files) == Set(others + ["stream.strata"]))
+      // A writer that appends makes none itself.
+      try ArchiveStreamWriter<Address>(creating: stream.url).finish()
+      let left = stream.folder.appending(path: name)
+      try Data("left".utf8).write(to: left)
+      // A folder, as stores have.
+      let folder = stream.folder.appending(path: String(name[..<end] + "7" + name[name.index(after: end)...]))
+      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+      try Data("left".utf8).write(to: folder.appending(path: "copy"))
+      try ArchiveStreamWriter<Address>(appendingTo: stream.url).finish()
+      #expect(try Set(stream.files) == Set(others + ["stream.strata"]))
+    }
+  }
+
+  @Test("A temporary folder that holds a folder stays: the library makes none in it")
+  func foreignFolder() throws {
+    try SessionStream.with { stream in
+      let name = try temporary(stream)
+      let inner = stream.folder.appending(path: name).appending(path: "inner")
+      try FileManager.default.createDirectory(at: inner, withIntermediateDirectories: true)
+      try Data("user's".utf8).write(to: inner.appending(path: "file"))
+      try ArchiveEncoder().encode(SessionStream.model(0), to: stream.url)
+      #expect(try Data(contentsOf: inner.appending(path: "file")) == Data("user's".utf8))
+    }
+  }
+
+  @Test("A temporary folder is removed, and that of a writer that is alive stays")
+  func folders() throws {
+    try SessionStream.with { stream in
+      try TemporaryFiles.withFolder(beside: stream.url) { first in
+        try Data("copy".utf8).write(to: first.appending(path: "copy"))
+        try TemporaryFiles.withFolder(beside: stream.url) { second in
+          #expect(second != first)
+          try Data("copy".utf8).write(to: second.appending(path: "copy-wal"))
+        }
+        try ArchiveEncoder().encode(SessionStream.model(0), to: stream.url)
+        #expect(try stream.files.count == 2)
+        #expect(try Data(contentsOf: first.appending(path: "copy")) == Data("copy".utf8))
+      }
+      #expect(try stream.files == ["stream.strata"])
     }
   }
 

@@ -29,14 +29,49 @@ package enum AtomicFile {
   /// Gives a file that was made beside it the place of another one, once its content and its new name would survive a loss
   /// of power.
   ///
-  /// - Throws: ``ArchiveError`` with the code `fileSystem`. Where the new name could not be made to last, it is there.
-  package static func place(_ file: URL, at url: URL) throws {
+  /// - Parameter isNew: whether a file that has the name already stays.
+  /// - Returns: whether the file has the name now.
+  /// - Throws: ``ArchiveError`` with the code `fileSystem`. A new file is then removed. One that replaces another has its name if
+  ///   only that could not be made to last.
+  @discardableResult
+  package static func place(_ file: URL, at url: URL, isNew: Bool = false) throws -> Bool {
     let path = try OpenFile.path(of: url), made = try OpenFile.path(of: file)
     // Opened first, so that a folder which cannot be synchronized fails before anything is changed.
     let folder = try OpenFile(folder: folder(of: path), named: path)
     try OpenFile(writing: file).synchronize()
+    guard isNew else {
+      try move(made, to: path)
+      try folder.synchronize()
+      return true
+    }
+    guard try move(made, toNew: path) else { return false }
+    do { try folder.synchronize() } catch {
+      _ = SystemCall.make(.unlink) { unlink(path) }
+      throw error
+    }
+    return true
+  }
+
+  /// Gives a file another path, and removes the file that has it.
+  static func move(_ made: String, to path: String) throws {
     guard SystemCall.make(.rename, { rename(made, path) }) == 0 else { throw OpenFile.failure("write", path) }
-    try folder.synchronize()
+  }
+
+  /// Gives a file another path, which no file may have.
+  ///
+  /// - Returns: whether that was done; `false` where a file has the path.
+  static func move(_ made: String, toNew path: String) throws -> Bool {
+    // Unlike a rename this fails where somebody else was faster.
+    guard SystemCall.make(.link, { link(made, path) }) != 0 else {
+      _ = SystemCall.make(.unlink) { unlink(made) }
+      return true
+    }
+    if errno == EEXIST { return false }
+    guard [EPERM, ENOTSUP, EOPNOTSUPP, ENOSYS, EMLINK].contains(errno) else { throw OpenFile.failure("write", path) }
+    // There are no such links on this file system.
+    guard try FileStatus(ofPath: path) == nil else { return false }
+    try move(made, to: path)
+    return true
   }
 
   /// Replaces the file at `url` by what `writing` writes, or makes it.
@@ -55,6 +90,12 @@ package enum AtomicFile {
     let replacement = try Replacement(of: url)
     do { try writing(replacement.temporary.file) } catch { throw replacement.abandon(error) }
     try replacement.commit()
+  }
+
+  /// Removes the temporary files that killed writers of the file have left.
+  static func removeAbandoned(beside url: URL) throws {
+    let path = try OpenFile.path(of: url)
+    try TemporaryFiles(of: target(of: path).path).removeAbandoned(named: path)
   }
 
   /// The whole content of a file, which is empty where the file is.
@@ -84,7 +125,7 @@ package enum AtomicFile {
   }
 
   /// Follows the symbolic links at the end of a path, also where the last one leads to nothing yet.
-  static func target(of path: String) throws -> (path: String, status: FileStatus?) {
+  package static func target(of path: String) throws -> (path: String, status: FileStatus?) {
     var current = path
     for _ in 0..<mostLinks {
       guard let status = try FileStatus(ofPath: current) else { return (current, nil) }

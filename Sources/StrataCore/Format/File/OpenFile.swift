@@ -231,7 +231,8 @@ package struct OpenFile: ~Copyable {
     guard SystemCall.make(.lock, { flock(descriptor, operation) }) != 0 else { return .taken }
     switch errno {
     case EWOULDBLOCK: return .isHeld
-    case ENOTSUP, EOPNOTSUPP, ENOLCK, ENOSYS, EINVAL: return .isUnknown
+    // NFS locks only files that are open for writing (EBADF).
+    case ENOTSUP, EOPNOTSUPP, ENOLCK, ENOSYS, EINVAL, EBADF: return .isUnknown
     default: throw Self.failure("lock", path)
     }
   }

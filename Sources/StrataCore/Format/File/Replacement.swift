@@ -28,13 +28,10 @@ struct Replacement: ~Copyable {
         throw ArchiveError(.fileSystem, "cannot write the file “\(name)”: it is not a regular file")
       }
     }
-    let folderPath = AtomicFile.folder(of: path)
     // Opened first, so that a folder which cannot be synchronized fails before anything is changed.
-    let folder = try Self.folder(folderPath, named: name)
-    let fileName = path.split(separator: "/").last.map(String.init) ?? path
+    let folder = try Self.folder(AtomicFile.folder(of: path), named: name)
     // Until the permissions of the old file are taken over, only the owner sees the content.
-    let temporary = try TemporaryFiles(in: folderPath, of: fileName).make(
-      named: name, permissions: existing == nil ? 0o666 : 0o600)
+    let temporary = try TemporaryFiles(of: path).make(named: name, permissions: existing == nil ? 0o666 : 0o600)
     do {
       if let existing { try temporary.file.adopt(existing) }
     } catch {
@@ -69,32 +66,19 @@ struct Replacement: ~Copyable {
       try temporary.file.synchronize()
       // Network volumes tell some failures only when a file is closed, and the lock must last longer.
       try temporary.file.duplicate().finish()
-      if isExclusive { try putExclusively() } else { try put() }
+      if isExclusive { try putExclusively() } else { try AtomicFile.move(temporary.path, to: path) }
     } catch { throw abandon(error) }
     // A folder that cannot be read is not synchronized; what the file system does for a file that was renamed remains.
     if let folder { try folder.synchronize() } else { try temporary.file.synchronize() }
-  }
-
-  private borrowing func put() throws {
-    guard SystemCall.make(.rename, { rename(temporary.path, path) }) == 0 else { throw OpenFile.failure("write", path) }
   }
 
   private borrowing func putExclusively() throws {
     let found = try FileStatus(ofPath: path)
     if let existing {
       guard let found, found.isOfSameFile(as: existing) else { throw changed() }
-      return try put()
+      return try AtomicFile.move(temporary.path, to: path)
     }
-    guard found == nil else { throw changed() }
-    // Unlike a rename this fails where somebody else was faster.
-    if SystemCall.make(.link, { link(temporary.path, path) }) == 0 {
-      _ = SystemCall.make(.unlink) { unlink(temporary.path) }
-    } else if [EPERM, ENOTSUP, EOPNOTSUPP, ENOSYS, EMLINK].contains(errno) {
-      // There are no such links on this file system.
-      try put()
-    } else {
-      throw errno == EEXIST ? changed() : OpenFile.failure("write", path)
-    }
+    guard try found == nil && AtomicFile.move(temporary.path, toNew: path) else { throw changed() }
   }
 
   private borrowing func changed() -> ArchiveError {

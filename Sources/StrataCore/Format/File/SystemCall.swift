@@ -9,7 +9,7 @@
 /// A call to the operating system by which files are read and written. Tests make single ones fail.
 package enum SystemCall: String, Sendable, CaseIterable {
   case open, read, write, status, truncate, changeOwner, changeMode, synchronize, close, rename, link, unlink, lock,
-    list
+    list, makeFolder
 
   /// What becomes of a call.
   package enum Outcome: Sendable, Equatable {

@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 
 #if canImport(Glibc)
   internal import Glibc
@@ -8,8 +8,8 @@ import Foundation
   internal import Darwin
 #endif
 
-/// The temporary files of the writers of one file, which lie in its folder: `.strata-`, a checksum of the file's name in 16
-/// hexadecimal digits, `-`, a number, `.tmp`.
+/// The temporary files and folders of the writers of one file, which lie in its folder: `.strata-`, a checksum of the file's name
+/// in 16 hexadecimal digits, `-`, a number, `.tmp`.
 ///
 /// A writer holds the lock of its own from the beginning to the end. So one that nobody holds was left by a writer that was
 /// killed, and the next writer of the same file removes it.
@@ -20,11 +20,10 @@ package struct TemporaryFiles {
   private let folder: String
   private let mark: String
 
-  /// - Parameters:
-  ///   - folder: the folder of the file.
-  ///   - name: its name.
-  init(in folder: String, of name: String) {
-    self.folder = folder
+  /// - Parameter path: the path of the file.
+  init(of path: String) {
+    folder = AtomicFile.folder(of: path)
+    let name = path.split(separator: "/").last.map(String.init) ?? path
     // FNV-1a with 64 bits: it only has to be the same in every process.
     var hash: UInt64 = 0xCBF2_9CE4_8422_2325
     for byte in name.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
@@ -39,52 +38,84 @@ package struct TemporaryFiles {
 
   private func path(_ end: String) -> String { "\(folder)/.strata-\(mark)-\(end).tmp" }
 
+  /// Runs `body` with a new folder beside a file, and removes the folder with the files in it. The folder is for work that needs
+  /// several files, or a file that SQLite locks: `flock` on that file itself could be in its way.
+  ///
+  /// - Throws: what `body` throws, and ``ArchiveError`` with the code `fileSystem`.
+  package static func withFolder<R>(beside url: URL, _ body: (URL) throws -> R) throws -> R {
+    let name = try OpenFile.path(of: url)
+    let made = try TemporaryFiles(of: name).make(named: name) { path in
+      guard SystemCall.make(.makeFolder, { mkdir(path, 0o700) }) == 0 else { throw OpenFile.failure("write", name) }
+      return try OpenFile(folder: path, named: name)
+    }
+    defer { removeFolder(made.path) }
+    return try body(URL(fileURLWithPath: made.path, isDirectory: true))
+  }
+
   /// A new file with its path, locked until it is closed; removes what killed writers left.
   ///
   /// - Parameters:
   ///   - name: the path that error messages name.
   ///   - permissions: those of the new file that the process leaves to new files.
   func make(named name: String, permissions: UInt32) throws -> TemporaryFile {
-    var made: TemporaryFile?
-    for number in 0..<Self.most {
-      let path = path(String(number, radix: 16))
-      removeAbandoned(path, named: name)
-      // One that exists belongs to another writer, or to nobody who can be asked.
-      guard made == nil, let file = try Self.create(path, named: name, permissions: permissions) else { continue }
-      if try Self.isOurs(file) { made = TemporaryFile(path: path, file: file) }
-    }
-    if let made = made.take() { return made }
-    let path = path(String(UInt64.random(in: .min ... .max), radix: 16))
-    return TemporaryFile(path: path, file: try OpenFile(creating: path, named: name, permissions: permissions))
+    try make(named: name) { try OpenFile(creating: $0, named: name, permissions: permissions) }
   }
 
-  /// A new file; `nil` where there is one already.
-  private static func create(_ path: String, named name: String, permissions: UInt32) throws -> OpenFile? {
-    do { return try OpenFile(creating: path, named: name, permissions: permissions) } catch let error as ArchiveError {
-      guard (error.underlyingError as? POSIXError)?.code == .EEXIST else { throw error }
+  private func make(named name: String, _ create: (String) throws -> OpenFile) throws -> TemporaryFile {
+    removeAbandoned(named: name)
+    for number in 0..<Self.most {
+      let path = path(String(number, radix: 16))
+      guard let file = try Self.created(path, create) else { continue }
+      if try Self.isOurs(file, path) { return TemporaryFile(path: path, file: file) }
+    }
+    let path = path(String(UInt64.random(in: .min ... .max), radix: 16))
+    return TemporaryFile(path: path, file: try create(path))
+  }
+
+  /// A new file or folder; `nil` where another writer has made or removed one of that name meanwhile.
+  private static func created(_ path: String, _ create: (String) throws -> OpenFile) throws -> OpenFile? {
+    do { return try create(path) } catch let error as ArchiveError {
+      guard [.EEXIST, .ENOENT].contains((error.underlyingError as? POSIXError)?.code) else { throw error }
       return nil
     }
   }
 
   /// Takes the lock of a new file, unless another writer took it for one that was left.
-  private static func isOurs(_ file: borrowing OpenFile) throws -> Bool {
+  private static func isOurs(_ file: borrowing OpenFile, _ path: String) throws -> Bool {
     switch try file.lock() {
     case .isHeld: false
-    case .taken, .isUnknown: try file.status().linkCount > 0
+    case .taken, .isUnknown: try FileStatus(ofPath: path)?.isOfSameFile(as: file.status()) ?? false
     }
+  }
+
+  /// Removes what killed writers left.
+  ///
+  /// - Parameter name: the path that error messages name.
+  func removeAbandoned(named name: String) {
+    for number in 0..<Self.most { removeAbandoned(path(String(number, radix: 16)), named: name) }
   }
 
   private func removeAbandoned(_ path: String, named name: String) {
     // What cannot be asked stays: it may be anybody's, and a new file takes another name.
-    guard let file = try? OpenFile(locking: path, named: name), let status = try? file.status(), status.isRegular,
-      status.owner == UInt32(geteuid()), case .taken? = try? file.lock(),
+    guard let file = try? OpenFile(locking: path, named: name), let status = try? file.status(),
+      status.isRegular || status.isFolder, status.owner == UInt32(geteuid()), case .taken? = try? file.lock(),
       let there = try? FileStatus(ofPath: path), there.isOfSameFile(as: status)
     else { return }
+    if status.isFolder { return Self.removeFolder(path) }
     _ = SystemCall.make(.unlink) { unlink(path) }
+  }
+
+  /// Removes a folder and the files in it. A folder in it is not the library's, so both stay.
+  private static func removeFolder(_ path: String) {
+    // A folder that cannot be listed stays, and the next writer tries again.
+    for name in (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [] {
+      _ = SystemCall.make(.unlink) { unlink(path + "/" + name) }
+    }
+    _ = SystemCall.make(.unlink) { rmdir(path) }
   }
 }
 
-/// An open temporary file. Its lock lasts until it is closed.
+/// An open temporary file or folder. Its lock lasts until it is closed.
 struct TemporaryFile: ~Copyable {
   let path: String
   let file: OpenFile

@@ -1,0 +1,48 @@
+import Foundation
+import GRDB
+import StrataStore
+import StrataTestSupport
+import Testing
+
+@Suite("What errors of SQLite mean")
+struct ErrorCodeTests {
+  /// Every result code that SQLite returns for a failure, with the code of the store.
+  private static let codes: [(ResultCode, StoreError.Code)] = [
+    (.SQLITE_ERROR, .fileSystem), (.SQLITE_INTERNAL, .fileSystem), (.SQLITE_PERM, .fileSystem),
+    (.SQLITE_ABORT, .fileSystem), (.SQLITE_BUSY, .busy), (.SQLITE_LOCKED, .busy), (.SQLITE_NOMEM, .fileSystem),
+    (.SQLITE_READONLY, .readOnly), (.SQLITE_INTERRUPT, .fileSystem), (.SQLITE_IOERR, .fileSystem),
+    (.SQLITE_CORRUPT, .damaged), (.SQLITE_NOTFOUND, .fileSystem), (.SQLITE_FULL, .full),
+    (.SQLITE_CANTOPEN, .fileSystem), (.SQLITE_PROTOCOL, .busy), (.SQLITE_EMPTY, .fileSystem),
+    (.SQLITE_SCHEMA, .fileSystem), (.SQLITE_TOOBIG, .damaged), (.SQLITE_CONSTRAINT, .fileSystem),
+    (.SQLITE_MISMATCH, .fileSystem), (.SQLITE_MISUSE, .invalid), (.SQLITE_NOLFS, .fileSystem),
+    (.SQLITE_AUTH, .fileSystem), (.SQLITE_FORMAT, .fileSystem), (.SQLITE_RANGE, .fileSystem),
+    (.SQLITE_NOTADB, .notAStore),
+  ]
+
+  @Test("Each result code has one code, whatever else is in it")
+  func resultCodes() {
+    #expect(Set(Self.codes.map(\.0.rawValue)) == Set(1...26))
+    for (result, code) in Self.codes {
+      #expect(StoreError.meaning(of: result).code == code)
+      // The numbers of extended codes go on above the first byte.
+      for more in 1...40 {
+        let extended = ResultCode(rawValue: result.rawValue | Int32(more) << 8)
+        // The index of the journal cannot be made longer.
+        let expected = extended == .SQLITE_IOERR_SHMSIZE ? .full : code
+        #expect(StoreError.meaning(of: extended).code == expected, "\(extended)")
+      }
+    }
+  }
+
+  @Test("A failure of the system to read is no damage, and one to write for which there is no room is that")
+  func systemErrors() {
+    #expect(StoreError.meaning(of: .SQLITE_CORRUPT, [EIO]).code == .fileSystem)
+    #expect(StoreError.meaning(of: .SQLITE_CORRUPT_INDEX, [ENXIO]).code == .fileSystem)
+    #expect(!StoreError.meaning(of: .SQLITE_CORRUPT, [EIO]).reason.contains("salvage"))
+    for number in [ENOSPC, EFBIG, EDQUOT] {
+      #expect(StoreError.meaning(of: .SQLITE_IOERR_WRITE, [number]).code == .full)
+      #expect(StoreError.meaning(of: .SQLITE_IOERR_FSYNC, [EIO, number]).code == .full)
+    }
+    #expect(StoreError.meaning(of: .SQLITE_IOERR_FSYNC, [EIO]).code == .fileSystem)
+  }
+}

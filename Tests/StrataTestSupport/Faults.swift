@@ -1,0 +1,70 @@
+package import Foundation
+
+/// The library Tests/Faults/faults.c, which makes calls to the system fail, SQLite's and Foundation's too. A process has it from its
+/// start on, so a test runs its work in a process of its own.
+package enum Faults {
+  /// How a call fails.
+  package enum Way: Int, CaseIterable, Sendable {
+    case inputOutput, noRoom, short, shortThenNoRoom, inputOutputFromThenOn
+
+    fileprivate var numbers: (error: Int32, then: Int32) {
+      switch self {
+      case .inputOutput: (EIO, 0)
+      case .noRoom: (ENOSPC, 0)
+      case .short: (0, 0)
+      case .shortThenNoRoom: (0, ENOSPC)
+      case .inputOutputFromThenOn: (EIO, EIO)
+      }
+    }
+
+    /// Whether only one call fails.
+    package var isOnce: Bool { numbers.then == 0 }
+  }
+
+  /// Compiles the library into a folder. Returns its path, or `nil` if there is no C compiler or no such loader.
+  package static func library(in folder: URL) throws -> String? {
+    #if os(Linux)
+      let path = folder.appending(path: "faults.so").path
+      let process = Process()
+      process.executableURL = URL(fileURLWithPath: "/bin/sh")
+      process.arguments = [
+        "-c", #"for c in cc clang gcc; do "$c" -shared -fPIC -O1 -o "$1" "$0" -ldl && exit; done; exit 1"#,
+        Repository.root.appending(path: "Tests/Faults/faults.c").path, path,
+      ]
+      process.standardError = FileHandle.nullDevice
+      try process.run()
+      process.waitUntilExit()
+      return process.terminationStatus == 0 ? path : nil
+    #else
+      return nil
+    #endif
+  }
+
+  /// The environment of a process in which a call for a file under a path fails.
+  package static func environment(_ library: String, path: String, at place: Int, _ way: Way) -> [String: String] {
+    let (error, then) = way.numbers
+    return [
+      "LD_PRELOAD": library, "STRATA_FAULT_PATH": path, "STRATA_FAULT_AT": "\(place)", "STRATA_FAULT_ERROR": "\(error)",
+      "STRATA_FAULT_THEN": "\(then)",
+    ]
+  }
+
+  #if os(Linux)
+    private typealias SetFault = @convention(c) (UnsafePointer<CChar>?, Int32, Int32, Int32) -> Void
+    private typealias CountCalls = @convention(c) () -> Int32
+    private static let setFault = dlsym(nil, "strata_fault").map { unsafeBitCast($0, to: SetFault.self) }
+    private static let countCalls = dlsym(nil, "strata_fault_calls").map { unsafeBitCast($0, to: CountCalls.self) }
+
+    /// Whether this process has the library.
+    package static var isLoaded: Bool { setFault != nil }
+
+    /// Says which call for a file under a path fails in this process, from 1; none if it is 0.
+    package static func set(_ path: String, at place: Int, _ way: Way) {
+      let (error, then) = way.numbers
+      path.withCString { setFault?($0, Int32(place), error, then) }
+    }
+
+    /// How many calls there were since they were set.
+    package static var calls: Int { countCalls.map { Int($0()) } ?? 0 }
+  #endif
+}
