@@ -19,6 +19,10 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
   private var writer: ArchiveWriter
   private let compression: CompressionLevel
   private var pending: UInt32 = 0
+  /// Whether the member takes no more models.
+  private var isClosed = false
+  /// The member as it will be in the file, where it could not be written yet. It takes no more models then.
+  private var deflated: [UInt8]?
   private var next: Stamp
   private var total: (count: UInt64, plainSize: UInt64)
 
@@ -101,11 +105,17 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
     beginMember()
   }
 
-  /// Adds a model.
+  /// Adds a model. Once this returns, ``finish()`` writes it.
   ///
-  /// - Throws: as ``ArchiveEncoder``; the model is then not part of the stream, and others can follow.
-  ///   ``ArchiveError`` with the code `fileSystem` where the file cannot be written.
+  /// After an error the writer is as it was before the call: the model is not part of the stream, those that were added
+  /// before stay part of it, and the same or another model can be added. So a retry never adds a model twice.
+  ///
+  /// - Throws: as ``ArchiveEncoder``. ``ArchiveError`` with the code `fileSystem` where models that were added before cannot be
+  ///   written to the file, and `fileInUse` where another program wrote to it. Where a failed write cannot be taken back,
+  ///   every later call throws `fileSystem`; the models since the last ``finish()`` are then to be added to a new writer.
   public mutating func append(_ element: Element) throws {
+    // Before the model, so that a disk that is full does not concern it.
+    if isClosed || writer.buffer.count >= Self.memberSize || pending >= writer.limits.count { try flush() }
     let mark = writer.mark()
     do {
       try writer.writeElement(element)
@@ -113,19 +123,24 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
     } catch {
       // Strings and definitions of the failed model are already numbered, so the member ends before it.
       writer.cut(to: mark)
-      let isFirst = pending == 0
-      try flush()
+      isClosed = true
       // What the limits allow for a member may be enough without the models before it.
-      guard !isFirst, (error as? ArchiveError)?.code == .limitExceeded else { throw error }
+      guard pending > 0, (error as? ArchiveError)?.code == .limitExceeded else { throw error }
       return try append(element)
     }
     pending += 1
-    if writer.buffer.count >= Self.memberSize || pending >= writer.limits.count { try flush() }
   }
 
   /// Ends the stream and makes sure that it is on the disk. Without this call nothing was written.
   ///
-  /// - Throws: ``ArchiveError`` with the code `fileSystem`; the file is then as it was before.
+  /// After an error the models of this writer are not in the file, and the session can be repeated with a new writer. There
+  /// are two exceptions, which the models that are in the file tell apart. A new stream may have taken its place, and only the
+  /// folder could not be synchronized: after a loss of power the old file may be there. And the disk may have refused to take
+  /// back what was appended, which the error says: all of the session is in the file, or what follows the end before it is
+  /// for `recovering`.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `fileSystem`, and `fileInUse` where another program wrote to the file or
+  ///   replaced it.
   public consuming func finish() throws {
     try flush()
     next.kind = .end
@@ -148,14 +163,16 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
   private mutating func beginMember() {
     writer.reset()
     writer.beginCountedArray()
-    pending = 0
+    (pending, isClosed, deflated) = (0, false, nil)
   }
 
+  /// Writes the member that is being filled. After an error it is still there.
   private mutating func flush() throws {
     guard pending > 0 else { return beginMember() }
     writer.setCount(pending)
     next.count = UInt64(pending)
-    let bytes = try writer.member(next, compression)
+    let bytes = try deflated ?? writer.member(next, compression)
+    deflated = bytes
     try file.write(bytes)
     total.count += UInt64(pending)
     total.plainSize += UInt64(writer.buffer.count)
