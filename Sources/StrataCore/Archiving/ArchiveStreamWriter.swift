@@ -15,6 +15,12 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
   /// to be held in memory and read alone.
   private static var memberSize: Int { 256 << 10 }
 
+  /// The file with the bytes that recovering cut off, called `NAME.cut`; `nil` where nothing was cut off.
+  ///
+  /// ``finish()`` removes it where it holds only members without an end, of which the last one breaks off. Otherwise it stays:
+  /// a loss of power or damage made it what it is.
+  public let cutFile: URL?
+
   private let file: StreamFile
   private var writer: ArchiveWriter
   private let compression: CompressionLevel
@@ -39,6 +45,7 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
     limits: ArchiveLimits = ArchiveLimits()
   ) throws {
     file = try StreamFile(replacing: url, waiting: waiting)
+    cutFile = nil
     self.compression = compression
     writer = ArchiveWriter(limits: limits, minimumCapacity: Self.memberSize + (64 << 10))
     next = Self.stamp(0)
@@ -51,15 +58,16 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
   /// The stream is read through first, since nothing is acknowledged after damage.
   ///
   /// A writer that was killed, or a machine that lost power, leaves bytes behind the last end of the stream, and such a file
-  /// is refused. With `recovering` they are cut off, if they are what such a writer leaves: the whole stream before them
-  /// reads well, they break off at the end of the file, and no member follows. They are kept beside the file, as
-  /// `NAME.cut`, until this writer has finished. Anything else is damage: see ``ArchiveSalvage``.
+  /// is refused. With `recovering` they are cut off, if the whole stream before them reads well and no end follows: nothing
+  /// in them was acknowledged. They are copied to a file first (``cutFile``). If an end follows, the stream is damaged, and
+  /// stays as it is: see ``ArchiveSalvage``.
   ///
   /// - Parameters:
   ///   - url: the file. No other stream is written to it meanwhile.
   ///   - recovering: whether to cut off what a writer left behind the last end.
   ///   - verifying: whether the checksums of all members are checked. Without it only the first header and the last end are
-  ///     looked at, so that the cost does not grow with the file.
+  ///     looked at, so that the cost does not grow with the file. A stream whose members do not state their places
+  ///     (Docs/Format.md, section 11) is checked all the same.
   ///   - waiting: how long to wait for another writer of the file.
   ///   - compression: how much time compressing may take.
   ///   - limits: what the stream may hold, as above.
@@ -72,7 +80,8 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
     compression: CompressionLevel = .balanced, limits: ArchiveLimits = ArchiveLimits()
   ) throws {
     let file = try WriterLock.take(url, waiting: waiting) { try OpenFile(appending: $0) }
-    let first = try MemberReader.stamp(of: file)
+    let header = try MemberReader.firstHeader(of: file)
+    let first = header.stamp
     guard first.kind != .single, first.typeName == Self.stamp(0).typeName else {
       let found = first.kind == .single ? "an archive of one value" : "a stream of \(first.typeName)"
       throw ArchiveError(
@@ -80,24 +89,33 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
         typeName: first.typeName)
     }
     var size = try file.status().size
-    var end = try MemberReader.endStamp(of: file, at: size)
+    let recovery = StreamRecovery(of: url, limits)
+    let end: Stamp, trailer: [UInt8]
     var cut: CutBytes?
-    if let end {
+    var keepsCut = false
+    if let tail = try MemberReader.tailEnd(of: file, header, at: size), tail.isProven || !recovering {
+      end = tail.stamp
+      trailer = try MemberReader.trailer(before: size, in: file)
       try Element.rootSchema?.check(end)
-      if verifying { try StreamRecovery(of: url, limits).check() }
+      if verifying || !tail.isProven { try recovery.check() }
     } else if recovering {
-      let found = try StreamRecovery(of: url, limits).lastEnd()
-      // Not before: a stream that is refused stays as it is.
+      let found = try recovery.lastEnd()
+      trailer = try MemberReader.trailer(before: found.offset, in: file)
+      // Nothing is cut off before all this: a stream that is refused stays as it is.
       try Element.rootSchema?.check(found.stamp)
-      cut = try CutBytes(of: file, from: found.offset, to: size, beside: url)
-      try file.truncate(to: found.offset)
+      if found.offset < size {
+        cut = try CutBytes(of: file, from: found.offset, to: size, beside: url)
+        keepsCut = !found.breaksOff
+        try file.truncate(to: found.offset)
+      }
       (end, size) = (found.stamp, found.offset)
-    }
-    guard let end else {
+    } else {
       throw ArchiveError(
         .truncated, "the stream has no end: its last writer did not finish; append with recovering to cut that off")
     }
-    self.file = StreamFile(growing: file, at: url, from: size, cut: cut)
+    self.file = StreamFile(
+      growing: file, at: url, from: size, isLinked: header.link != nil, trailer: trailer, cut: keepsCut ? nil : cut)
+    cutFile = cut.map { URL(fileURLWithPath: $0.path) }
     self.compression = compression
     writer = ArchiveWriter(limits: limits, minimumCapacity: Self.memberSize + (64 << 10))
     next = Self.stamp(end.sequenceNumber &+ 1)
@@ -147,7 +165,7 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
     next.count = total.count
     next.plainSize = total.plainSize
     var bytes: [UInt8] = []
-    try Gzip.appendMember(body: RawSpan(), stamp: next, to: &bytes)
+    try Gzip.appendMember(body: RawSpan(), stamp: next, link: file.link, to: &bytes)
     try file.write(bytes)
     try file.finish()
   }
@@ -171,7 +189,7 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
     guard pending > 0 else { return beginMember() }
     writer.setCount(pending)
     next.count = UInt64(pending)
-    let bytes = try deflated ?? writer.member(next, compression)
+    let bytes = try deflated ?? writer.member(next, compression, link: file.link)
     deflated = bytes
     try file.write(bytes)
     total.count += UInt64(pending)

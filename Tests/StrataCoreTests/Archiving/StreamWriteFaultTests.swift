@@ -109,7 +109,9 @@ struct StreamWriteFaultTests {
     var cases: [(Beginning, SystemCall, Int, Application)] = []
     for beginning in Beginning.allCases {
       for call in SystemCall.allCases {
-        for fault in faults.indices { for application in Application.allCases { cases.append((beginning, call, fault, application)) } }
+        for fault in faults.indices {
+          for application in Application.allCases { cases.append((beginning, call, fault, application)) }
+        }
       }
     }
     for (beginning, call, fault, application) in Effort.sample(60, of: cases) {
@@ -123,8 +125,10 @@ struct StreamWriteFaultTests {
           // Once a new file has its name, only a loss of power undoes that.
           let isInPlace = acknowledged == nil && call == .synchronize && [.created, .replaced].contains(beginning)
           #expect(
-            found == acknowledged.map { beginning.content(after: $0) } ?? beginning.old || isInPlace && found == Self.models,
-            "\(beginning), \(call) \(number), fault \(fault), \(application): \(found.count), \(error.map { "\($0)" } ?? "")")
+            found == acknowledged.map { beginning.content(after: $0) } ?? beginning.old
+              || isInPlace && found == Self.models,
+            "\(beginning), \(call) \(number), fault \(fault), \(application): \(found.count), \(error.map { "\($0)" } ?? "")"
+          )
           if let error { #expect((error as? ArchiveError)?.code == .fileSystem, "\(call) \(number): \(error)") }
           return true
         }
@@ -133,7 +137,8 @@ struct StreamWriteFaultTests {
     }
   }
 
-  @Test("X-36: a writer whose failed write cannot be taken back refuses every call, and finishing says what may be there")
+  @Test(
+    "X-36: a writer whose failed write cannot be taken back refuses every call, and finishing says what may be there")
   func unrestored() throws {
     for beginning in [Beginning.replaced, .grown] {
       try SessionStream.with { stream in

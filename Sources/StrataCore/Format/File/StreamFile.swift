@@ -16,6 +16,12 @@ final class StreamFile {
   /// Bytes of a failed write that could not be taken back; `nil` where every write was complete or was taken back.
   private var excess: Int?
   private var cut: CutBytes?
+  private let isLinked: Bool
+  /// The last eight bytes, which the next member's link has the checksum of.
+  private var trailer: [UInt8]
+
+  /// The link of the next member; `nil` in a stream whose members have none.
+  var link: StreamLink? { isLinked ? StreamLink(at: size, after: trailer) : nil }
 
   /// A file that replaces the one at `url` when it is finished.
   init(replacing url: URL, waiting time: Duration) throws {
@@ -26,12 +32,21 @@ final class StreamFile {
     grown = nil
     originalSize = 0
     size = 0
+    isLinked = true
+    trailer = []
   }
 
   /// A file that is there, is locked, and grows after its first `size` bytes.
   ///
-  /// - Parameter cut: what stood after them, where that was cut off.
-  init(growing file: consuming OpenFile, at url: URL, from size: Int, cut: CutBytes?) {
+  /// - Parameters:
+  ///   - isLinked: whether its members state their places. All ends of a stream have one size, so that the last one is found
+  ///     from the end of the file.
+  ///   - trailer: the last eight of these bytes.
+  ///   - cut: what stood after them, where that was cut off.
+  init(
+    growing file: consuming OpenFile, at url: URL, from size: Int, isLinked: Bool, trailer: [UInt8], cut: CutBytes?
+  ) {
+    (self.isLinked, self.trailer) = (isLinked, trailer)
     self.url = url
     replacement = nil
     replaced = nil
@@ -58,6 +73,7 @@ final class StreamFile {
       try replacement?.temporary.file.writeAll(bytes.bytes, written: &written)
       try grown?.writeAll(bytes.bytes, written: &written)
       size += written
+      trailer = bytes.suffix(Gzip.trailerSize)
     } catch {
       excess = written
       // Where this fails, the next call says so.
