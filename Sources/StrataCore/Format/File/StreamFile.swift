@@ -86,10 +86,13 @@ final class StreamFile {
   ///
   /// - Throws: as ``write(_:)``. The file is then as it was before, except where the error says otherwise.
   func finish() throws {
-    try check()
-    if let replacement = replacement.take() { try replacement.commit(isExclusive: true) }
-    guard grown != nil else { return }
+    guard grown != nil else {
+      try check()
+      if let replacement = replacement.take() { try replacement.commit(isExclusive: true) }
+      return
+    }
     do {
+      try check()
       try grown?.synchronize()
       try check()
       try checkName()
