@@ -31,6 +31,9 @@ struct SalvageCommand: ToolCommand {
       try ArchiveSalvage.salvage(DataFile(input).url, to: DataFile(output).url)
     }
     for gap in report.gaps { try console.line("missing  \(String(describing: gap).onOneLine)") }
+    if let file = report.unprovenFile {
+      try console.line("unproven  \(file.path.onOneLine)  \(report.unprovenCount.counted("model"))")
+    }
     if report.stamp.kind == .single {
       if !report.isComplete {
         try console.line("missing  from \(path(report.cutPath).onOneLine) on; no checksum stands for what is before")

@@ -78,7 +78,7 @@ def key(value):
 
 class Stamp:
     def __init__(self, extra):
-        position, found = 0, False
+        position, found, self.link = 0, False, None
         while position < len(extra):
             need(len(extra) - position >= 4, "the extra field is cut")
             identifier, length = struct.unpack_from("<2sH", extra, position)
@@ -88,6 +88,9 @@ class Stamp:
                 need(not found, "there are two stamps")
                 found = True
                 self.parse(content)
+            elif identifier == b"Sl" and length == 12:
+                need(self.link is None, "there are two links")
+                self.link = struct.unpack("<QI", content)
             position += 4 + length
         need(found, "there is no stamp")
 
@@ -349,7 +352,9 @@ def members(data):
     position, count, size, first, last = 0, 0, 0, None, None
     while position < len(data):
         need(last is None or last.kind != 0, "bytes follow a single archive")
+        place = (position, zlib.crc32(data[max(0, position - 8):position]))
         stamp, body, position = read_member(data, position)
+        need(stamp.kind == 0 or stamp.link in (None, place), "a member that was written for another place")
         number = 0 if last is None else last.number + 1
         need(stamp.number == number, "member %d has the number %d" % (number, stamp.number))
         first = first or stamp

@@ -1,16 +1,24 @@
 package import StrataCore
 import Synchronization
 
-/// Makes one of the calls to the system fail, and counts all of them.
+/// Makes calls to the system of one kind fail, and counts all calls.
 package final class FaultPlan: Sendable {
   private let call: SystemCall
   private let place: Int
-  private let outcome: SystemCall.Outcome
+  private let outcomes: [SystemCall.Outcome]
+  private let isLasting: Bool
   private let counts = Mutex<[SystemCall: Int]>([:])
 
-  /// - Parameter place: which of the calls of its kind fails, from 0.
-  package init(_ call: SystemCall, _ place: Int, _ outcome: SystemCall.Outcome) {
-    (self.call, self.place, self.outcome) = (call, place, outcome)
+  /// - Parameters:
+  ///   - place: which of the calls of its kind is the first to fail, from 0.
+  ///   - outcomes: the outcomes of that call and of those after it.
+  ///   - isLasting: whether all later calls of the kind have the last of the outcomes as well.
+  package init(_ call: SystemCall, _ place: Int, _ outcomes: [SystemCall.Outcome], isLasting: Bool = false) {
+    (self.call, self.place, self.outcomes, self.isLasting) = (call, place, outcomes, isLasting)
+  }
+
+  package convenience init(_ call: SystemCall, _ place: Int, _ outcome: SystemCall.Outcome) {
+    self.init(call, place, [outcome])
   }
 
   /// Whether there was such a call.
@@ -18,11 +26,13 @@ package final class FaultPlan: Sendable {
 
   package func run<R>(_ body: () throws -> R) rethrows -> R {
     try SystemCall.$interceptor.withValue({ call in
-      self.counts.withLock { counts in
-        let number = counts[call, default: 0]
-        counts[call] = number + 1
-        return call == self.call && number == self.place ? self.outcome : .proceeds
+      let number = self.counts.withLock { counts in
+        defer { counts[call, default: 0] += 1 }
+        return counts[call, default: 0]
       }
+      guard call == self.call, number >= self.place else { return .proceeds }
+      if number - self.place < self.outcomes.count { return self.outcomes[number - self.place] }
+      return self.isLasting ? self.outcomes.last ?? .proceeds : .proceeds
     }) { try body() }
   }
 }

@@ -87,11 +87,13 @@ public struct ArchiveEncoder: Sendable {
     return writer.buffer.takeData()
   }
 
-  package func archive(_ stamp: Stamp, _ write: (inout ArchiveWriter) throws -> Void) throws -> Data {
+  package func archive(
+    _ stamp: Stamp, link: StreamLink? = nil, _ write: (inout ArchiveWriter) throws -> Void
+  ) throws -> Data {
     try Measured.work("encode", stamp.typeName, bytes: { $0.count }) {
       var writer = ArchiveWriter(limits: limits)
       try write(&writer)
-      return Data(try writer.member(stamp, compression))
+      return Data(try writer.member(stamp, compression, link: link))
     }
   }
 }
@@ -100,7 +102,9 @@ extension ArchiveWriter {
   /// What was written, as a member of a file.
   ///
   /// - Throws: ``ArchiveError`` with the code `limitExceeded` where readers with the same limits would refuse it.
-  package borrowing func member(_ stamp: Stamp, _ level: CompressionLevel) throws -> [UInt8] {
+  package borrowing func member(
+    _ stamp: Stamp, _ level: CompressionLevel, link: StreamLink? = nil
+  ) throws -> [UInt8] {
     try checkLimits()
     guard stamp.count <= UInt64(buffer.count) else {
       throw ArchiveError(
@@ -110,7 +114,7 @@ extension ArchiveWriter {
     let least = leastFileSize
     return try buffer.withBytes { body in
       var output: [UInt8] = []
-      try Gzip.appendMember(body: body, stamp: stamp, level: level, minimumSize: least, to: &output)
+      try Gzip.appendMember(body: body, stamp: stamp, level: level, minimumSize: least, link: link, to: &output)
       return output
     }
   }

@@ -18,11 +18,19 @@ public enum ArchiveSalvage {
     public internal(set) var gaps: [StreamGap] = []
     /// Where the value of an archive breaks off, and what follows is missing; empty where it breaks off before anything.
     public internal(set) var cutPath: [ArchiveError.PathComponent] = []
+    /// The file with members that read well and are not known to belong to the stream; `nil` where there are none.
+    public internal(set) var unprovenFile: URL?
+    /// How many models are in that file.
+    public internal(set) var unprovenCount: UInt64 = 0
     /// Whether nothing is missing.
     public internal(set) var isComplete: Bool
   }
 
   /// Reads one file and writes another, which takes the place of what is there when it is finished.
+  ///
+  /// Behind damage, bytes that look like members of a stream can be the content of a model. Members that are not known to
+  /// belong to the stream are written to a stream of their own beside the output, called `OUTPUT.unproven`, which replaces
+  /// the file of that name. If all members are of this kind, the output is not written.
   ///
   /// - Parameters:
   ///   - input: the damaged archive. It stays as it is.
@@ -46,42 +54,42 @@ public enum ArchiveSalvage {
 
   private static func salvageStream(_ input: URL, _ output: URL, _ limits: ArchiveLimits) throws -> Report {
     var members = try StreamMembers(of: input, limits: limits, damage: .skips)
-    let file = try StreamFile(replacing: output, waiting: .zero)
-    var total: (count: UInt64, plainSize: UInt64) = (0, 0)
-    var number: UInt64 = 0
+    let proven = SalvagedStream(at: output)
+    let unproven = SalvagedStream(at: URL(fileURLWithPath: try OpenFile.path(of: output) + ".unproven"))
     let context = DecodingContext(limits: limits)
-    while true {
-      let member = try members.next { stamp, body, size -> (stamp: Stamp, body: [UInt8], size: Int, count: Int) in
-        guard stamp.kind == .member else { return (stamp, [], 0, 0) }
-        context.budget.begin(fileSize: size)
-        var reader = ArchiveReader(body.bytes, context: context)
-        try reader.beginBody()
-        let values = try reader.readRootValues()
-        try reader.endBody()
-        return (stamp, body, size, values.count)
-      } count: {
-        $0.count
-      }
-      guard let member else { break }
-      guard member.stamp.kind == .member else { continue }
-      var stamp = member.stamp
-      stamp.sequenceNumber = number
-      var bytes: [UInt8] = []
-      try Gzip.appendMember(body: member.body.bytes, stamp: stamp, minimumSize: member.size, to: &bytes)
-      try file.write(bytes)
-      number += 1
-      total = (total.count + stamp.count, total.plainSize + stamp.plainSize)
+    func count(_ stamp: Stamp, _ body: [UInt8], _ size: Int) throws -> Int {
+      guard stamp.kind == .member else { return 0 }
+      context.budget.begin(fileSize: size)
+      var reader = ArchiveReader(body.bytes, context: context)
+      try reader.beginBody()
+      let values = try reader.readRootValues()
+      try reader.endBody()
+      return values.count
     }
-    // Before anything at all was read there would have been an error.
-    guard let first = members.first else { throw ArchiveError(.notAnArchive, "the file holds no part of an archive") }
-    var end = first
-    (end.kind, end.sequenceNumber, end.count, end.plainSize) = (.end, number, total.count, total.plainSize)
-    var bytes: [UInt8] = []
-    try Gzip.appendMember(body: RawSpan(), stamp: end, to: &bytes)
-    try file.write(bytes)
-    try file.finish()
+    members.unproven = { stamp, body, size in
+      do {
+        guard try UInt64(count(stamp, body, size)) == stamp.count else { return }
+        try unproven.add(stamp, body, size)
+      } catch let error as ArchiveError where error.isDamage {}
+    }
+    var failure: ArchiveError?
+    do {
+      while let member = try members.next({ ($0, $1, $2, try count($0, $1, $2)) }, count: { $0.3 }) {
+        try proven.add(member.0, member.1, member.2)
+      }
+    } catch let error as ArchiveError {
+      guard members.first == nil, error.isDamage else { throw error }
+      failure = error
+    }
+    guard let first = members.first ?? unproven.first else {
+      throw failure ?? ArchiveError(.notAnArchive, "the file holds no part of an archive")
+    }
+    if members.first != nil { try proven.finish(first) }
+    if let first = unproven.first { try unproven.finish(first) }
     let gaps = members.gaps
-    return Report(stamp: first, modelCount: total.count, gaps: gaps, isComplete: gaps.isEmpty)
+    return Report(
+      stamp: first, modelCount: proven.count, gaps: gaps, unprovenFile: unproven.first.map { _ in unproven.url },
+      unprovenCount: unproven.count, isComplete: gaps.isEmpty && failure == nil)
   }
 
   private static func salvageValue(_ input: URL, _ output: URL, _ limits: ArchiveLimits) throws -> Report {
@@ -126,6 +134,7 @@ extension ArchiveSalvage.Report: CustomStringConvertible {
     if !isComplete, stamp.kind == .single {
       parts.append("missing from \(cutPath.isEmpty ? "the beginning" : ArchiveError.describe(cutPath)) on")
     }
+    if unprovenFile != nil { parts.append("\(unprovenCount.counting("model")) in a file of unproven ones") }
     return (parts + gaps.map { "missing \($0)" }).joined(separator: "; ").onOneLine
   }
 }

@@ -156,7 +156,11 @@ public struct ArchiveSequence<Element: Archivable>: AsyncSequence {
 extension ArchiveSequence: Sendable {}
 
 extension Stamp {
-  /// The stamp of an archive file; of a stream, that of its end, which holds the totals. Nothing is inflated.
+  /// The stamp of an archive file; of a stream, that of its end, which holds the totals, or of its first member where it has
+  /// no complete end.
+  ///
+  /// Only headers are read, unless the members of a stream do not state their places (Docs/Format.md, section 11). Then all
+  /// of it is read, because the end of the file can be the content of a model.
   ///
   /// - Throws: as ``init(of:)``, and ``ArchiveError`` with the code `fileSystem`.
   public init(ofFile url: URL) throws {

@@ -15,10 +15,20 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
   /// to be held in memory and read alone.
   private static var memberSize: Int { 256 << 10 }
 
+  /// The file with the bytes that recovering cut off, called `NAME.cut`; `nil` where nothing was cut off.
+  ///
+  /// ``finish()`` removes it where it holds only members without an end, of which the last one breaks off. Otherwise it stays:
+  /// a loss of power or damage made it what it is.
+  public let cutFile: URL?
+
   private let file: StreamFile
   private var writer: ArchiveWriter
   private let compression: CompressionLevel
   private var pending: UInt32 = 0
+  /// Whether the member takes no more models.
+  private var isClosed = false
+  /// The member as it will be in the file, where it could not be written yet. It takes no more models then.
+  private var deflated: [UInt8]?
   private var next: Stamp
   private var total: (count: UInt64, plainSize: UInt64)
 
@@ -35,6 +45,7 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
     limits: ArchiveLimits = ArchiveLimits()
   ) throws {
     file = try StreamFile(replacing: url, waiting: waiting)
+    cutFile = nil
     self.compression = compression
     writer = ArchiveWriter(limits: limits, minimumCapacity: Self.memberSize + (64 << 10))
     next = Self.stamp(0)
@@ -47,15 +58,16 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
   /// The stream is read through first, since nothing is acknowledged after damage.
   ///
   /// A writer that was killed, or a machine that lost power, leaves bytes behind the last end of the stream, and such a file
-  /// is refused. With `recovering` they are cut off, if they are what such a writer leaves: the whole stream before them
-  /// reads well, they break off at the end of the file, and no member follows. They are kept beside the file, as
-  /// `NAME.cut`, until this writer has finished. Anything else is damage: see ``ArchiveSalvage``.
+  /// is refused. With `recovering` they are cut off, if the whole stream before them reads well and no end follows: nothing
+  /// in them was acknowledged. They are copied to a file first (``cutFile``). If an end follows, the stream is damaged, and
+  /// stays as it is: see ``ArchiveSalvage``.
   ///
   /// - Parameters:
   ///   - url: the file. No other stream is written to it meanwhile.
   ///   - recovering: whether to cut off what a writer left behind the last end.
   ///   - verifying: whether the checksums of all members are checked. Without it only the first header and the last end are
-  ///     looked at, so that the cost does not grow with the file.
+  ///     looked at, so that the cost does not grow with the file. A stream whose members do not state their places
+  ///     (Docs/Format.md, section 11) is checked all the same.
   ///   - waiting: how long to wait for another writer of the file.
   ///   - compression: how much time compressing may take.
   ///   - limits: what the stream may hold, as above.
@@ -69,7 +81,8 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
   ) throws {
     let file = try WriterLock.take(url, waiting: waiting) { try OpenFile(appending: $0) }
     try AtomicFile.removeAbandoned(beside: url)
-    let first = try MemberReader.stamp(of: file)
+    let header = try MemberReader.firstHeader(of: file)
+    let first = header.stamp
     guard first.kind != .single, first.typeName == Self.stamp(0).typeName else {
       let found = first.kind == .single ? "an archive of one value" : "a stream of \(first.typeName)"
       throw ArchiveError(
@@ -77,24 +90,33 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
         typeName: first.typeName)
     }
     var size = try file.status().size
-    var end = try MemberReader.endStamp(of: file, at: size)
+    let recovery = StreamRecovery(of: url, limits)
+    let end: Stamp, trailer: [UInt8]
     var cut: CutBytes?
-    if let end {
+    var keepsCut = false
+    if let tail = try MemberReader.tailEnd(of: file, header, at: size), tail.isProven || !recovering {
+      end = tail.stamp
+      trailer = try MemberReader.trailer(before: size, in: file)
       try Element.rootSchema?.check(end)
-      if verifying { try StreamRecovery(of: url, limits).check() }
+      if verifying || !tail.isProven { try recovery.check() }
     } else if recovering {
-      let found = try StreamRecovery(of: url, limits).lastEnd()
-      // Not before: a stream that is refused stays as it is.
+      let found = try recovery.lastEnd()
+      trailer = try MemberReader.trailer(before: found.offset, in: file)
+      // Nothing is cut off before all this: a stream that is refused stays as it is.
       try Element.rootSchema?.check(found.stamp)
-      cut = try CutBytes(of: file, from: found.offset, to: size, beside: url)
-      try file.truncate(to: found.offset)
+      if found.offset < size {
+        cut = try CutBytes(of: file, from: found.offset, to: size, beside: url)
+        keepsCut = !found.breaksOff
+        try file.truncate(to: found.offset)
+      }
       (end, size) = (found.stamp, found.offset)
-    }
-    guard let end else {
+    } else {
       throw ArchiveError(
         .truncated, "the stream has no end: its last writer did not finish; append with recovering to cut that off")
     }
-    self.file = StreamFile(growing: file, at: url, from: size, cut: cut)
+    self.file = StreamFile(
+      growing: file, at: url, from: size, isLinked: header.link != nil, trailer: trailer, cut: keepsCut ? nil : cut)
+    cutFile = cut.map { URL(fileURLWithPath: $0.path) }
     self.compression = compression
     writer = ArchiveWriter(limits: limits, minimumCapacity: Self.memberSize + (64 << 10))
     next = Self.stamp(end.sequenceNumber &+ 1)
@@ -102,11 +124,17 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
     beginMember()
   }
 
-  /// Adds a model.
+  /// Adds a model. Once this returns, ``finish()`` writes it.
   ///
-  /// - Throws: as ``ArchiveEncoder``; the model is then not part of the stream, and others can follow.
-  ///   ``ArchiveError`` with the code `fileSystem` where the file cannot be written.
+  /// After an error the writer is as it was before the call: the model is not part of the stream, those that were added
+  /// before stay part of it, and the same or another model can be added. So a retry never adds a model twice.
+  ///
+  /// - Throws: as ``ArchiveEncoder``. ``ArchiveError`` with the code `fileSystem` where models that were added before cannot be
+  ///   written to the file, and `fileInUse` where another program wrote to it. Where a failed write cannot be taken back,
+  ///   every later call throws `fileSystem`; the models since the last ``finish()`` are then to be added to a new writer.
   public mutating func append(_ element: Element) throws {
+    // Before the model, so that a disk that is full does not concern it.
+    if isClosed || writer.buffer.count >= Self.memberSize || pending >= writer.limits.count { try flush() }
     let mark = writer.mark()
     do {
       try writer.writeElement(element)
@@ -114,26 +142,31 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
     } catch {
       // Strings and definitions of the failed model are already numbered, so the member ends before it.
       writer.cut(to: mark)
-      let isFirst = pending == 0
-      try flush()
+      isClosed = true
       // What the limits allow for a member may be enough without the models before it.
-      guard !isFirst, (error as? ArchiveError)?.code == .limitExceeded else { throw error }
+      guard pending > 0, (error as? ArchiveError)?.code == .limitExceeded else { throw error }
       return try append(element)
     }
     pending += 1
-    if writer.buffer.count >= Self.memberSize || pending >= writer.limits.count { try flush() }
   }
 
   /// Ends the stream and makes sure that it is on the disk. Without this call nothing was written.
   ///
-  /// - Throws: ``ArchiveError`` with the code `fileSystem`; the file is then as it was before.
+  /// After an error the models of this writer are not in the file, and the session can be repeated with a new writer. There
+  /// are two exceptions, which the models that are in the file tell apart. A new stream may have taken its place, and only the
+  /// folder could not be synchronized: after a loss of power the old file may be there. And the disk may have refused to take
+  /// back what was appended, which the error says: all of the session is in the file, or what follows the end before it is
+  /// for `recovering`.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `fileSystem`, and `fileInUse` where another program wrote to the file or
+  ///   replaced it.
   public consuming func finish() throws {
     try flush()
     next.kind = .end
     next.count = total.count
     next.plainSize = total.plainSize
     var bytes: [UInt8] = []
-    try Gzip.appendMember(body: RawSpan(), stamp: next, to: &bytes)
+    try Gzip.appendMember(body: RawSpan(), stamp: next, link: file.link, to: &bytes)
     try file.write(bytes)
     try file.finish()
   }
@@ -149,14 +182,16 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
   private mutating func beginMember() {
     writer.reset()
     writer.beginCountedArray()
-    pending = 0
+    (pending, isClosed, deflated) = (0, false, nil)
   }
 
+  /// Writes the member that is being filled. After an error it is still there.
   private mutating func flush() throws {
     guard pending > 0 else { return beginMember() }
     writer.setCount(pending)
     next.count = UInt64(pending)
-    let bytes = try writer.member(next, compression)
+    let bytes = try deflated ?? writer.member(next, compression, link: file.link)
+    deflated = bytes
     try file.write(bytes)
     total.count += UInt64(pending)
     total.plainSize += UInt64(writer.buffer.count)

@@ -5,8 +5,10 @@ package import Foundation
 /// Memory holds one member at a time and a buffer of 128 KiB, however large the file is. The file may be a pipe.
 /// After an error the reader stands still, and every further call gives the same error.
 package struct MemberReader: ~Copyable {
-  /// The least that is asked of the system at once while inflating.
+  /// The bytes of a file that are searched at once.
   static let readSize = 64 << 10
+  /// The first read behind damage. What looks like a member there is often none.
+  private static let firstReadSize = 2 << 10
 
   private let file: OpenFile
   private let limits: ArchiveLimits
@@ -21,6 +23,14 @@ package struct MemberReader: ~Copyable {
   private var position: Int?
   /// Where the file ends for this reader.
   private let bound: Int
+  /// The most that is asked of the system at once. It grows from read to read.
+  private var step = 2 * readSize
+  /// The trailer of the member before the next one; empty at the beginning of the file.
+  private var trailer: [UInt8] = []
+  /// The header of the member that was read last, or could not be read; `nil` where its header could not be read.
+  private(set) var header: GzipHeader?
+  /// Whether that member is at the place that its link states.
+  private(set) var place = StreamPlace.unstated
 
   /// Opens a file. What an appender adds from now on is not read: beside one that is at work, a stream ends with its last
   /// complete end.
@@ -33,14 +43,27 @@ package struct MemberReader: ~Copyable {
     self.file = file
   }
 
-  /// Opens a file of which all is read, whoever writes to it, or the bytes of a range.
-  init(wholeOf url: URL, limits: ArchiveLimits, in range: Range<Int> = 0..<Int.max) throws {
-    let file = try OpenFile(reading: url)
-    position = try file.status().isRegular ? range.lowerBound : nil
+  /// Opens a file of which all is read, whoever writes to it.
+  init(wholeOf url: URL, limits: ArchiveLimits) throws {
+    try self.init(of: OpenFile(reading: url), limits: limits, in: 0..<Int.max)
+  }
+
+  /// Reads the members in a range of a file, which is a regular one unless the range begins at 0.
+  init(of file: consuming OpenFile, limits: ArchiveLimits, in range: Range<Int>) throws {
+    let isRegular = try file.status().isRegular
+    let before = try Self.trailer(before: range.lowerBound, in: file)
+    position = isRegular ? range.lowerBound : nil
     bound = range.upperBound
     offset = range.lowerBound
+    trailer = before
     self.limits = limits
     self.file = file
+  }
+
+  /// The eight bytes before an offset, where as many are there.
+  static func trailer(before offset: Int, in file: borrowing OpenFile) throws -> [UInt8] {
+    let count = min(offset, Gzip.trailerSize)
+    return try file.readBytes(at: offset - count, count: count)
   }
 
   /// Whether the file has places, so that one can go on after damage.
@@ -82,6 +105,7 @@ package struct MemberReader: ~Copyable {
   }
 
   private mutating func readHeader() throws -> GzipHeader {
+    header = nil
     // Where the file ends early, the header says so itself.
     _ = try fill(atLeast: GzipHeader.fixedSize)
     let length = try GzipHeader.length(
@@ -90,6 +114,8 @@ package struct MemberReader: ~Copyable {
     let header = try GzipHeader(
       at: 0, in: buffer.bytes.extracting(start..<end), fileOffset: offset)
     start += header.length
+    self.header = header
+    place = StreamPlace(header.link, expected: StreamLink(at: offset, after: trailer))
     return header
   }
 
@@ -110,6 +136,7 @@ package struct MemberReader: ~Copyable {
         let plainSize = buffer.bytes.littleEndian(at: start + 4, as: UInt32.self)
       else { throw Gzip.truncation(offset + size - Gzip.trailerSize + end - start) }
       let body = try inflater.finish(crc: crc, size: plainSize)
+      trailer = Array(buffer[start..<start + Gzip.trailerSize])
       start += Gzip.trailerSize
       offset += size
       return (header.stamp, body)
@@ -126,10 +153,11 @@ package struct MemberReader: ~Copyable {
       start = 0
     }
     while end < count {
-      let step = try file.readSome(into: &buffer, from: end, most: bound - (position ?? 0), at: position)
-      if step == 0 { return false }
-      end += step
-      position = position.map { $0 + step }
+      let count = try file.readSome(into: &buffer, from: end, most: min(step, bound - (position ?? 0)), at: position)
+      if count == 0 { return false }
+      step = min(2 * step, buffer.count)
+      end += count
+      position = position.map { $0 + count }
     }
     return true
   }
@@ -137,12 +165,18 @@ package struct MemberReader: ~Copyable {
   // MARK: Behind damage
 
   /// How many bytes of headers are checked for each byte of a file, at most, where members are looked for.
-  private static let mostSearching = 64
+  static let mostSearching = 64
 
-  /// Goes on after damage: to the next member whose header reads well.
+  /// Goes on at a place in the file, which must not be a pipe.
+  mutating func move(to place: Int) throws {
+    trailer = try Self.trailer(before: place, in: file)
+    (offset, position, start, end, failure, step) = (place, place, 0, 0, nil, Self.firstReadSize)
+  }
+
+  /// Goes on after damage: to the next header that reads well. The content of a model can have such headers.
   ///
-  /// - Parameter start: where to look from; a place in the file, which must not be a pipe.
-  /// - Returns: whether there is one; ``offset`` is then its place, and ``next()`` reads it.
+  /// - Parameter start: the place to look from, in a file that must not be a pipe.
+  /// - Returns: whether there is one; ``offset`` is then its place, and ``next()`` reads the member.
   /// - Throws: ``ArchiveError`` with the code `fileSystem`, and `limitExceeded` for a file that is made to have many places
   ///   which look like members.
   /// - Complexity: linear in the bytes that are passed over.
@@ -150,20 +184,26 @@ package struct MemberReader: ~Copyable {
     let size = try size()
     var place = start
     var work = 0
+    var window = Self.firstReadSize
     while place < size {
-      let bytes = try file.readBytes(at: place, count: min(Self.readSize, size - place))
+      let bytes = try file.readBytes(at: place, count: min(window, size - place))
+      window = min(2 * window, Self.readSize)
       guard bytes.count >= GzipHeader.fixedSize else { return false }
       for index in 0..<bytes.count - 3 where GzipHeader.mayBegin(bytes, at: index) {
-        let head = try file.readBytes(at: place + index, count: min(GzipHeader.largestWritten, size - place - index))
+        // Compressed bytes can look like a header, and then are none.
+        let first = try file.readBytes(at: place + index, count: GzipHeader.fixedSize)
+        guard let length = try? GzipHeader.length(at: 0, in: first.bytes, fileOffset: place + index),
+          length <= GzipHeader.largestWritten
+        else { continue }
+        let head = try file.readBytes(at: place + index, count: min(length, size - place - index))
         work += head.count
         guard work <= (size - start) * Self.mostSearching + GzipHeader.largestWritten else {
           throw ArchiveError(
             .limitExceeded, "too many places of the file look like members of an archive and are none",
             byteOffset: place + index)
         }
-        // Compressed bytes can look like a header, and then are none.
         guard (try? GzipHeader(at: 0, in: head.bytes, fileOffset: place + index)) != nil else { continue }
-        (offset, position, self.start, end, failure) = (place + index, place + index, 0, 0, nil)
+        try move(to: place + index)
         return true
       }
       place += bytes.count - 3

@@ -109,11 +109,17 @@ extension Stamp {
   }
 
   /// Reads the stamp out of a FEXTRA field, skipping the subfields of others.
+  package init(extraField: RawSpan, fileOffset: Int = 0) throws {
+    var link: StreamLink?
+    try self.init(extraField: extraField, fileOffset: fileOffset, link: &link)
+  }
+
+  /// Reads the stamp and the link out of a FEXTRA field, skipping the subfields of others.
   ///
   /// - Parameter fileOffset: Where the field begins in its file, for error messages.
   /// - Throws: ``ArchiveError/Code/notAnArchive`` where there is no stamp, ``ArchiveError/Code/newerFormat``
   ///   where a later version of this library wrote it, ``ArchiveError/Code/damaged`` where it makes no sense.
-  package init(extraField: RawSpan, fileOffset: Int = 0) throws {
+  init(extraField: RawSpan, fileOffset: Int, link: inout StreamLink?) throws {
     var position = 0
     var stamp: Stamp?
     while position < extraField.byteCount {
@@ -133,6 +139,14 @@ extension Stamp {
             .damaged, "the gzip header has two stamps; an archive has one", byteOffset: fileOffset + position)
         }
         stamp = try Self.parse(extraField.extracting(start..<end), fileOffset: fileOffset + start)
+      } else if (first, second) == StreamLink.identifier,
+        let found = StreamLink(payload: extraField.extracting(start..<end))
+      {
+        guard link == nil else {
+          throw ArchiveError(
+            .damaged, "the gzip header has two links; a member has one place", byteOffset: fileOffset + position)
+        }
+        link = found
       }
       position = end
     }

@@ -3,7 +3,8 @@ public enum StreamDamage: Sendable, Hashable {
   /// The error is thrown.
   case fails
   /// The members that are damaged are passed over, and each gap is told (``StreamGap``). A file that cannot be read, a limit
-  /// and a newer program's archive are no damage, and are thrown.
+  /// and a newer program's archive are no damage, and are thrown. A member behind damage is passed over as well where nothing
+  /// shows that it belongs to the stream, since the content of a model can look like one.
   case skips
 }
 

@@ -2,6 +2,14 @@ package import Foundation
 
 /// Reads the members of an archive file in their order, checks what they say of each other, and passes over damage where that
 /// is asked for.
+///
+/// Behind damage, bytes that look like members can be the content of a model. A member that is found there belongs to the stream
+/// in one of these cases (Docs/Format.md, section 11):
+/// - It states its place, or one that directly follows it does.
+/// - Members with continuing numbers follow each other from it on up to an end that is the end of the file, and the sums of
+///   all ends agree.
+/// - It has the number after that of the damaged member, whose header reads well, and the sums of the next end agree with that
+///   header. Members with continuing numbers follow each other up to that end.
 package struct StreamMembers: ~Copyable {
   /// How often the bytes of a file are read at most where members that begin well turn out to be none.
   private static let mostReading = 64
@@ -19,6 +27,18 @@ package struct StreamMembers: ~Copyable {
   /// Bytes that were read in vain.
   private var waste = 0
   private var isFinished = false
+  /// The number of the member that begins where the last one ended; `nil` where the last one could not be read.
+  private var following: UInt64? = 0
+  /// The stamp of the member that has this number and could not be read, if its header reads well.
+  private var broken: Stamp?
+  /// The offset up to which members are known to belong to the stream.
+  private var known = 0
+  /// Whether the members of the stream state their places.
+  private var isLinked = false
+  /// Whether members up to an end were found that may belong to the stream.
+  private(set) var hasDoubtfulEnd = false
+  /// Receives members that read well and are not known to belong to the stream, with the bytes that each has in the file.
+  var unproven: ((Stamp, [UInt8], Int) throws -> Void)?
 
   /// The stamp of the first member.
   package var first: Stamp? { order.first }
@@ -31,7 +51,11 @@ package struct StreamMembers: ~Copyable {
 
   /// Opens a file.
   package init(of url: URL, limits: ArchiveLimits = ArchiveLimits(), damage: StreamDamage = .fails) throws {
-    reader = try MemberReader(url: url, limits: limits)
+    self.init(try MemberReader(url: url, limits: limits), damage)
+  }
+
+  init(_ reader: consuming MemberReader, _ damage: StreamDamage) {
+    self.reader = reader
     self.damage = damage
   }
 
@@ -44,37 +68,117 @@ package struct StreamMembers: ~Copyable {
   package mutating func next<R>(_ read: (Stamp, [UInt8], Int) throws -> R, count: (R) -> Int) throws -> R? {
     while !isFinished {
       let start = reader.offset
+      let number = following
       do {
         guard let (stamp, body) = try reader.next() else {
           try finish()
           return nil
         }
-        var following = order
-        if damage == .skips, stamp.sequenceNumber != order.next { try following.pass(to: stamp) }
-        try following.take(stamp)
+        var later = order
+        if damage == .skips {
+          guard try belongs(stamp, from: start) else { continue }
+          if stamp.sequenceNumber != order.next { try later.pass(to: stamp) }
+        }
+        following = stamp.sequenceNumber &+ 1
+        try later.take(stamp, damage == .skips ? .unstated : reader.place)
         let content = try read(stamp, body, reader.offset - start)
         guard stamp.kind != .member || UInt64(count(content)) == stamp.count else {
           throw ArchiveError(
             .damaged, "a part of the stream does not hold as many models as its stamp says", byteOffset: start)
         }
+        if order.first == nil { isLinked = reader.place == .right }
         close(before: start, stamp)
-        order = following
+        order = later
+        broken = nil
         return content
       } catch let error as ArchiveError {
         guard damage == .skips, error.isDamage, reader.isSeekable else { throw error }
         if open == nil { open = (start, error) }
+        if number == order.next, let stamp = reader.header?.stamp, stamp.sequenceNumber == number {
+          var later = order
+          if (try? later.take(stamp, reader.place)) != nil { broken = stamp }
+        }
         // A member whose checksum is right and whose content is not: the next one is after it.
         if reader.offset > start { continue }
-        waste += reader.reach - start
-        guard waste / Self.mostReading <= reader.reach else {
-          throw ArchiveError(
-            .limitExceeded, "too many places of the file begin like members of an archive and are none",
-            byteOffset: start)
-        }
+        following = nil
+        try spend(reader.reach - start)
         if try !reader.seek(from: start + 1) { try finish() }
       }
     }
     return nil
+  }
+
+  private mutating func spend(_ bytes: Int) throws {
+    waste += max(0, bytes)
+    guard waste / Self.mostReading <= reader.reach else {
+      throw ArchiveError(
+        .limitExceeded, "too many places of the file begin like members of an archive and are none",
+        byteOffset: reader.offset)
+    }
+  }
+
+  /// Whether a member that was read belongs to the stream. Where it does not, or only ones after it do, the reader goes on
+  /// there.
+  private mutating func belongs(_ stamp: Stamp, from start: Int) throws -> Bool {
+    if start < known || reader.place == .right { return true }
+    if reader.place == .unstated, stamp.sequenceNumber == following { return true }
+    let error = ArchiveError(
+      .damaged, "a part follows that is not known to belong to the stream: bytes before it are missing or were added",
+      byteOffset: start)
+    guard reader.isSeekable else { throw error }
+    let (found, end) = try follow(from: start)
+    if open == nil, found?.lowerBound != start { open = (start, error) }
+    if let found {
+      known = found.upperBound
+      try reader.move(to: found.lowerBound)
+      return false
+    }
+    following = nil
+    guard let unproven else {
+      try reader.move(to: end)
+      return false
+    }
+    try reader.move(to: start)
+    var place = start
+    while place < end, let (stamp, body) = try reader.next() {
+      try unproven(stamp, body, reader.offset - place)
+      place = reader.offset
+    }
+    return false
+  }
+
+  /// Reads the members that follow each other from one that was found.
+  ///
+  /// - Returns: the range of those that are known to belong to the stream, and where the last member that was read ends.
+  private mutating func follow(from start: Int) throws -> (found: Range<Int>?, end: Int) {
+    var later = order
+    if let broken { try later.take(broken) }
+    let least = later.next
+    var (begin, firstEnd, end) = (Int?.none, Int?.none, start)
+    var first: UInt64?, number: UInt64?
+    try reader.move(to: start)
+    do {
+      while let stamp = try reader.next()?.stamp {
+        guard number == nil || stamp.sequenceNumber == number else { break }
+        if let begin, reader.place == .right { return (begin..<end, end) }
+        number = stamp.sequenceNumber &+ 1
+        first = first ?? stamp.sequenceNumber
+        if stamp.sequenceNumber >= least {
+          begin = begin ?? end
+          do {
+            try later.pass(to: stamp)
+            try later.take(stamp)
+          } catch let error as ArchiveError where error.isDamage { return (nil, reader.offset) }
+        }
+        end = reader.offset
+        if begin != nil, stamp.kind == .end { firstEnd = firstEnd ?? end }
+      }
+    } catch let error as ArchiveError where error.isDamage { try spend(reader.reach - end) }
+    guard let begin, let firstEnd else { return (nil, end) }
+    if later.isAtEnd, end == (try reader.size()) { return (begin..<end, end) }
+    if broken != nil, first == least { return (begin..<firstEnd, end) }
+    if begin == start, following != nil || !isLinked { hasDoubtfulEnd = true }
+    return (nil, end)
   }
 
   /// Tells the gap before a member that was read.

@@ -9,15 +9,24 @@ package struct StreamOrder {
   package private(set) var total: (count: UInt64, plainSize: UInt64) = (0, 0)
   /// Whether the last member was one that ends a stream.
   package private(set) var isAtEnd = false
-  /// Whether members are missing, so that sums cannot agree.
+  /// The sums that the next end has.
+  private var sums: (count: UInt64, plainSize: UInt64) = (0, 0)
+  /// Whether members are missing since the last end, so that the next one may have larger sums.
   private var hasGaps = false
 
   package init() {}
 
+  /// The order after an end member.
+  init(after end: Stamp) {
+    (first, next, isAtEnd) = (end, end.sequenceNumber &+ 1, true)
+    total = (end.count, end.plainSize)
+    sums = total
+  }
+
   /// Takes the next member in.
   ///
   /// - Throws: ``ArchiveError`` with the code `damaged` where it cannot follow the ones before.
-  package mutating func take(_ stamp: Stamp) throws {
+  package mutating func take(_ stamp: Stamp, _ place: StreamPlace = .unstated) throws {
     if let first {
       guard first.kind != .single else { throw Self.damage("a part follows the end of the archive") }
       guard stamp.kind != .single else { throw Self.damage("an archive of its own is in a stream") }
@@ -26,20 +35,25 @@ package struct StreamOrder {
       }
     }
     try stamp.checkCount()
+    // An archive of one value has no other member before it.
+    guard place != .wrong || stamp.kind == .single else {
+      throw Self.damage(
+        "part \(stamp.sequenceNumber) of the stream was written for another place in the file: bytes before it are missing or "
+          + "were added")
+    }
     guard stamp.sequenceNumber == next else {
       throw Self.damage("part \(next) of the stream is missing or out of order; here is \(stamp.sequenceNumber)")
     }
     if stamp.kind == .end {
-      guard hasGaps || (stamp.count, stamp.plainSize) == total else {
+      let isEqual = (stamp.count, stamp.plainSize) == sums
+      guard isEqual || hasGaps && stamp.count >= sums.count && stamp.plainSize >= sums.plainSize else {
         throw Self.damage(
-          "the end of the stream names \(stamp.count) models in \(stamp.plainSize) bytes, and there are \(total.count) in "
-            + "\(total.plainSize)")
+          "the end of the stream names \(stamp.count) models in \(stamp.plainSize) bytes, and there are \(sums.count) in "
+            + "\(sums.plainSize)")
       }
+      (sums, hasGaps) = ((stamp.count, stamp.plainSize), false)
     } else {
-      let count = total.count.addingReportingOverflow(stamp.count)
-      let size = total.plainSize.addingReportingOverflow(stamp.plainSize)
-      guard !count.overflow, !size.overflow else { throw Self.damage("the sums of a stream are too large") }
-      total = (count.partialValue, size.partialValue)
+      (sums, total) = try (Self.sum(sums, stamp), Self.sum(total, stamp))
     }
     if first == nil { first = stamp }
     isAtEnd = stamp.kind == .end
@@ -66,6 +80,15 @@ package struct StreamOrder {
     guard first.kind == .single || isAtEnd else {
       throw ArchiveError(.truncated, "the stream has no end: the file was cut, or its writer did not finish")
     }
+  }
+
+  private static func sum(
+    _ sums: (count: UInt64, plainSize: UInt64), _ stamp: Stamp
+  ) throws -> (count: UInt64, plainSize: UInt64) {
+    let count = sums.count.addingReportingOverflow(stamp.count)
+    let size = sums.plainSize.addingReportingOverflow(stamp.plainSize)
+    guard !count.overflow, !size.overflow else { throw damage("the sums of a stream are too large") }
+    return (count.partialValue, size.partialValue)
   }
 
   private static func damage(_ reason: String) -> ArchiveError { ArchiveError(.damaged, reason) }

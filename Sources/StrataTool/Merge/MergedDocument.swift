@@ -57,7 +57,7 @@ struct MergedDocument {
       let models = rest.prefix(Self.memberCount).map { objects.graph($0) }
       rest = rest.dropFirst(Self.memberCount)
       (stamp.kind, stamp.count) = (.member, UInt64(models.count))
-      let member = try ArchiveEncoder().archive(stamp) { writer in
+      let member = try ArchiveEncoder().archive(stamp, link: StreamLink(after: bytes.bytes)) { writer in
         writer.beginCountedArray()
         for model in models { try writer.writeElement(model) }
         writer.setCount(UInt32(models.count))
@@ -67,7 +67,7 @@ struct MergedDocument {
       plainSize += try Stamp(of: member).plainSize
     }
     (stamp.kind, stamp.count, stamp.plainSize) = (.end, UInt64(elements.count), plainSize)
-    try Gzip.appendMember(body: Data().bytes, stamp: stamp, to: &bytes)
+    try Gzip.appendMember(body: Data().bytes, stamp: stamp, link: StreamLink(after: bytes.bytes), to: &bytes)
     return Data(bytes)
   }
 }

@@ -10,10 +10,13 @@ package enum Gzip {
   /// The stamp's plain size is set to the size of `body`, except in an ``Stamp/Kind/end`` stamp, whose body must
   /// be empty.
   ///
-  /// - Parameter minimumSize: how many bytes the member has at least. What deflates to less gets empty blocks before it, since
-  ///   readers bound the work of a file by its size.
+  /// - Parameters:
+  ///   - minimumSize: how many bytes the member has at least. What deflates to less gets empty blocks before it, since
+  ///     readers bound the work of a file by its size.
+  ///   - link: the place of a stream's member in its file.
   package static func appendMember(
-    body: RawSpan, stamp: Stamp, level: CompressionLevel = .balanced, minimumSize: Int = 0, to output: inout [UInt8]
+    body: RawSpan, stamp: Stamp, level: CompressionLevel = .balanced, minimumSize: Int = 0, link: StreamLink? = nil,
+    to output: inout [UInt8]
   ) throws {
     var stamp = stamp
     if stamp.kind != .end {
@@ -21,7 +24,7 @@ package enum Gzip {
     } else if !body.isEmpty {
       throw ArchiveError(.notEncodable, "the member that ends an archive has no body")
     }
-    let header = try GzipHeader.bytes(for: stamp)
+    let header = try GzipHeader.bytes(for: stamp, link: link)
     let start = output.count
     do {
       output.append(contentsOf: header)

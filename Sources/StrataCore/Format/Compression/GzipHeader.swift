@@ -17,12 +17,16 @@ package struct GzipHeader: Sendable {
 
   /// What the extra field says.
   package let stamp: Stamp
+  /// The place that a member of a stream states; `nil` where it states none.
+  let link: StreamLink?
   /// Bytes from the first one of the magic to the last one of the header's checksum.
   package let length: Int
+  /// The length without the link.
+  var unlinkedLength: Int { length - (link?.subfield.count ?? 0) }
 
   /// The header that carries a stamp. Equal stamps give equal bytes: there is no time and no system in it.
-  package static func bytes(for stamp: Stamp) throws -> [UInt8] {
-    let extra = try stamp.extraField()
+  package static func bytes(for stamp: Stamp, link: StreamLink? = nil) throws -> [UInt8] {
+    let extra = try stamp.extraField() + (link?.subfield ?? [])
     var bytes: [UInt8] = [magic.0, magic.1, deflateMethod, flags, 0, 0, 0, 0, 0, unknownSystem]
     bytes.reserveCapacity(fixedSize + extra.count + checksumSize)
     // A type name is limited so that this holds; the check is for whoever changes that.
@@ -79,9 +83,11 @@ package struct GzipHeader: Sendable {
     guard header.littleEndian(at: checked.byteCount, as: UInt16.self) == crc else {
       throw ArchiveError(.damaged, "the checksum of the gzip header is wrong", byteOffset: fileOffset)
     }
+    var link: StreamLink?
     stamp = try Stamp(
       extraField: checked.extracting(Self.fixedSize..<checked.byteCount),
-      fileOffset: fileOffset + Self.fixedSize)
+      fileOffset: fileOffset + Self.fixedSize, link: &link)
+    self.link = link
     self.length = length
   }
 

@@ -8,11 +8,11 @@ import Foundation
   internal import Darwin
 #endif
 
-/// What a recovering writer cuts off a stream, kept in a file beside it until the stream has its new end.
+/// The bytes that a recovering writer cuts off a stream, in a file beside it.
 struct CutBytes {
   private static let step = 1 << 20
 
-  private let path: String
+  let path: String
 
   /// Copies what is after an offset to `NAME.cut`, or to `NAME.cut-2` and so on where there is one, and returns once
   /// the copy is safe on the disk.

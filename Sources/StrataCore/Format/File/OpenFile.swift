@@ -69,11 +69,12 @@ package struct OpenFile: ~Copyable {
     self.path = path
   }
 
-  /// Makes a file that must not exist yet, with those of `permissions` that the process leaves to new files.
+  /// Makes a file that must not exist yet, to be written at its end, with those of `permissions` that the process leaves to new
+  /// files.
   /// - Parameter name: The path that error messages name instead.
   init(creating path: String, named name: String, permissions: UInt32) throws {
     descriptor = try Self.opened(
-      path, named: name, to: "write", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, permissions)
+      path, named: name, to: "write", O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW, permissions)
     self.path = name
   }
 
@@ -143,8 +144,15 @@ package struct OpenFile: ~Copyable {
 
   /// Writes all of `bytes` at the file's end.
   package borrowing func writeAll(_ bytes: RawSpan) throws {
+    var written = 0
+    try writeAll(bytes, written: &written)
+  }
+
+  /// Writes all of `bytes` at the file's end.
+  ///
+  /// - Parameter written: 0. It becomes the number of bytes that are in the file, after an error as well.
+  borrowing func writeAll(_ bytes: RawSpan, written: inout Int) throws {
     try bytes.withUnsafeBytes { buffer in
-      var written = 0
       while written < buffer.count {
         // Darwin refuses more than 2 GiB at once.
         let size = min(buffer.count - written, 1 << 30)

@@ -1,9 +1,9 @@
 import Foundation
 
-/// The file that a stream is written to: one that takes another's place when it is finished, or one that grows. No other
+/// The file that a stream is written to: a new one that replaces another when it is finished, or one that grows. No other
 /// stream is written to it meanwhile.
 ///
-/// When it goes away unfinished, everything is as it was.
+/// If it goes away unfinished, the file is as it was before.
 final class StreamFile {
   private let url: URL
   private var replacement: Replacement?
@@ -11,11 +11,17 @@ final class StreamFile {
   private let replaced: OpenFile?
   private var grown: OpenFile?
   private let originalSize: Int
-  /// The size that the file has if nobody else wrote to it.
+  /// The size of the file if nobody else wrote to it.
   private var size: Int
-  /// How much of a write that failed may be in the file.
-  private var doubtfulSize = 0
+  /// Bytes of a failed write that could not be taken back; `nil` where every write was complete or was taken back.
+  private var excess: Int?
   private var cut: CutBytes?
+  private let isLinked: Bool
+  /// The last eight bytes, which the next member's link has the checksum of.
+  private var trailer: [UInt8]
+
+  /// The link of the next member; `nil` in a stream whose members have none.
+  var link: StreamLink? { isLinked ? StreamLink(at: size, after: trailer) : nil }
 
   /// A file that replaces the one at `url` when it is finished.
   init(replacing url: URL, waiting time: Duration) throws {
@@ -26,12 +32,21 @@ final class StreamFile {
     grown = nil
     originalSize = 0
     size = 0
+    isLinked = true
+    trailer = []
   }
 
   /// A file that is there, is locked, and grows after its first `size` bytes.
   ///
-  /// - Parameter cut: what stood after them, where that was cut off.
-  init(growing file: consuming OpenFile, at url: URL, from size: Int, cut: CutBytes?) {
+  /// - Parameters:
+  ///   - isLinked: whether its members state their places. All ends of a stream have one size, so that the last one is found
+  ///     from the end of the file.
+  ///   - trailer: the last eight of these bytes.
+  ///   - cut: what stood after them, where that was cut off.
+  init(
+    growing file: consuming OpenFile, at url: URL, from size: Int, isLinked: Bool, trailer: [UInt8], cut: CutBytes?
+  ) {
+    (self.isLinked, self.trailer) = (isLinked, trailer)
     self.url = url
     replacement = nil
     replaced = nil
@@ -42,39 +57,87 @@ final class StreamFile {
   }
 
   deinit {
-    _ = replacement?.abandon(CancellationError())
-    // Nobody is told any more. A file of another size has bytes of somebody else's, and stays as it is; else what is left
-    // after the end of the stream is told to the next writer.
-    guard let found = try? grown?.status().size, found > originalSize, found <= size + doubtfulSize else { return }
-    try? grown?.truncate(to: originalSize)
+    guard replacement?.abandon(CancellationError()) == nil else { return }
+    // An error has no receiver any more. The next writer finds what is left after the end of the stream.
+    try? takeBack(to: originalSize)
   }
 
-  /// - Throws: ``ArchiveError`` with the code `fileSystem`, and `fileInUse` where somebody else wrote to the file.
+  /// Appends bytes. After an error none of them is in the file, and the same call can be made again.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `fileSystem`, and `fileInUse` where another program wrote to the file. Where the
+  ///   bytes of a failed write could not be taken back, every later call throws `fileSystem`.
   func write(_ bytes: [UInt8]) throws {
-    try replacement?.temporary.file.writeAll(bytes.bytes)
-    guard grown != nil else { return }
-    try checkSize()
-    doubtfulSize = bytes.count
-    try grown?.writeAll(bytes.bytes)
-    size += bytes.count
-    doubtfulSize = 0
+    try check()
+    var written = 0
+    do {
+      try replacement?.temporary.file.writeAll(bytes.bytes, written: &written)
+      try grown?.writeAll(bytes.bytes, written: &written)
+      size += written
+      trailer = bytes.suffix(Gzip.trailerSize)
+    } catch {
+      excess = written
+      // Where this fails, the next call says so.
+      try? takeBack(to: size)
+      throw error
+    }
   }
 
   /// Returns once the file is safe on the disk, in its place.
+  ///
+  /// - Throws: as ``write(_:)``. The file is then as it was before, except where the error says otherwise.
   func finish() throws {
-    if let replacement = replacement.take() { try replacement.commit(isExclusive: true) }
-    guard grown != nil else { return }
-    try grown?.synchronize()
-    try checkSize()
-    try checkName()
-    try grown?.duplicate().finish()
+    guard grown != nil else {
+      try check()
+      if let replacement = replacement.take() { try replacement.commit(isExclusive: true) }
+      return
+    }
+    do {
+      try check()
+      try grown?.synchronize()
+      try check()
+      try checkName()
+      try grown?.duplicate().finish()
+    } catch {
+      do {
+        try takeBack(to: originalSize)
+        // What was synchronized would otherwise be there again after a loss of power.
+        try grown?.synchronize()
+      } catch {
+        throw ArchiveError(
+          .fileSystem,
+          "the file “\(url.path)” could not be finished, and what was written could not be taken back; read the stream before "
+            + "anything is written again", underlying: error)
+      }
+      throw error
+    }
     // From here on the bytes stay. The lock goes with the file.
     grown = nil
     cut?.remove()
   }
 
-  private func checkSize() throws {
-    guard try grown?.status().size == size else {
+  private func foundSize() throws -> Int? {
+    if grown != nil { return try grown?.status().size }
+    return try replacement?.temporary.file.status().size
+  }
+
+  /// Cuts off what was written after a size. Does nothing where there is another program's content, which stays.
+  private func takeBack(to end: Int) throws {
+    guard let found = try foundSize(), found == size + (excess ?? 0) else { return }
+    if found > end {
+      try grown?.truncate(to: end)
+      try replacement?.temporary.file.truncate(to: end)
+    }
+    (size, excess) = (end, nil)
+  }
+
+  private func check() throws {
+    guard excess == nil else {
+      throw ArchiveError(
+        .fileSystem,
+        "a write to the file “\(url.path)” failed and could not be taken back, so nothing more is written; begin again with "
+          + "a new writer")
+    }
+    guard try foundSize() == size else {
       throw ArchiveError(
         .fileInUse, "the file “\(url.path)” has another size than it was given; another program writes to it")
     }

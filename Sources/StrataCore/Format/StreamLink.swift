@@ -1,0 +1,60 @@
+/// The place of a member in its stream, as the subfield `Sl` of its header states it (Docs/Format.md, section 11).
+///
+/// A model can hold the bytes of a stream. Their links state other places than the ones that they have there.
+package struct StreamLink: Sendable, Hashable {
+  static let identifier: (UInt8, UInt8) = (UInt8(ascii: "S"), UInt8(ascii: "l"))
+  static let payloadSize = 12
+
+  /// The offset of the member in its file.
+  private let offset: UInt64
+  /// The CRC-32 of the bytes before the member.
+  private let previous: UInt32
+
+  /// The link of a member.
+  ///
+  /// - Parameters:
+  ///   - offset: the offset of the member in its file.
+  ///   - trailer: the trailer of the member before it, which is the eight bytes before it; no bytes for the first member.
+  init(at offset: Int, after trailer: [UInt8]) {
+    (self.offset, previous) = (UInt64(offset), Checksum.crc32(of: trailer.bytes))
+  }
+
+  /// The link of a member that follows the bytes of a file.
+  package init(after bytes: RawSpan) {
+    offset = UInt64(bytes.byteCount)
+    previous = Checksum.crc32(of: bytes.extracting(last: Gzip.trailerSize))
+  }
+
+  /// The content of the subfield; `nil` where it has another size.
+  init?(payload: RawSpan) {
+    guard payload.byteCount == Self.payloadSize, let offset = payload.littleEndian(at: 0, as: UInt64.self),
+      let previous = payload.littleEndian(at: 8, as: UInt32.self)
+    else { return nil }
+    (self.offset, self.previous) = (offset, previous)
+  }
+
+  /// The whole subfield.
+  var subfield: [UInt8] {
+    var bytes = [Self.identifier.0, Self.identifier.1]
+    bytes.appendLittleEndian(UInt16(Self.payloadSize))
+    bytes.appendLittleEndian(offset)
+    bytes.appendLittleEndian(previous)
+    return bytes
+  }
+}
+
+/// Whether a member is at the place that its link states.
+package enum StreamPlace: Sendable {
+  /// It has no link.
+  case unstated
+  case right, wrong
+
+  init(_ link: StreamLink?, expected: @autoclosure () -> StreamLink) {
+    self = link.map { $0 == expected() ? .right : .wrong } ?? .unstated
+  }
+
+  /// The place of a member among the bytes of a whole file.
+  package init(of header: GzipHeader, at offset: Int, in bytes: RawSpan) {
+    self.init(header.link, expected: StreamLink(after: bytes.extracting(first: offset)))
+  }
+}

@@ -1,0 +1,405 @@
+import Foundation
+import StrataCore
+import StrataTestSupport
+import Testing
+
+/// A model whose content can be the bytes of a stream.
+struct StreamBlob: DescribedModel, Equatable {
+  var bytes: Data
+  static let fields = Fields(
+    StreamBlob.self, name: "StreamBlob", version: 1, Field("bytes", \.bytes), make: { StreamBlob(bytes: $0) })
+  static func named(_ name: String) -> StreamBlob { StreamBlob(bytes: Data(name.utf8)) }
+}
+
+/// The bytes of a stream of blobs, without compression, and its models.
+struct BlobStream {
+  var bytes = Data()
+  /// The sizes after each session.
+  var sizes: [Int] = []
+  private(set) var sessions: [[StreamBlob]] = []
+
+  var models: [StreamBlob] { sessions.flatMap(\.self) }
+  /// The size after the last session but one.
+  var before: Int { sizes.count > 1 ? sizes[sizes.count - 2] : 0 }
+
+  /// - Parameters:
+  ///   - hasLinks: whether the members state their places.
+  ///   - size: how many models a member has at most.
+  init(_ sessions: [[StreamBlob]], hasLinks: Bool, memberSize size: Int = 100) throws {
+    self.sessions = sessions
+    var file: [UInt8] = []
+    var stamp = Stamp(
+      typeName: "StreamBlob", modelVersion: 1, fingerprint: StreamBlob.rootSchema?.fingerprint ?? 0)
+    var total: (count: UInt64, size: UInt64) = (0, 0)
+    for models in sessions {
+      var rest = models[...]
+      while !rest.isEmpty {
+        var writer = ArchiveWriter()
+        writer.beginCountedArray()
+        for model in rest.prefix(size) { try writer.writeElement(model) }
+        let count = min(rest.count, size)
+        rest = rest.dropFirst(size)
+        writer.setCount(UInt32(count))
+        (stamp.kind, stamp.count) = (.member, UInt64(count))
+        total = (total.count + UInt64(count), total.size + UInt64(writer.buffer.count))
+        file += try writer.member(stamp, .none, link: hasLinks ? StreamLink(after: file.bytes) : nil)
+        stamp.sequenceNumber += 1
+      }
+      (stamp.kind, stamp.count, stamp.plainSize) = (.end, total.count, total.size)
+      try Gzip.appendMember(
+        body: RawSpan(), stamp: stamp, link: hasLinks ? StreamLink(after: file.bytes) : nil, to: &file)
+      stamp.sequenceNumber += 1
+      sizes.append(file.count)
+    }
+    bytes = Data(file)
+  }
+}
+
+extension SessionStream {
+  fileprivate func blobs(_ damage: StreamDamage = .fails) throws -> [StreamBlob] {
+    try Self.blobs(at: url, damage)
+  }
+
+  fileprivate static func blobs(at url: URL, _ damage: StreamDamage = .fails) throws -> [StreamBlob] {
+    var iterator = ArchiveSequence(StreamBlob.self, from: url, damage: damage).makeAsyncIterator()
+    var models: [StreamBlob] = []
+    while let model = try iterator.next() { models.append(model) }
+    return models
+  }
+
+  /// Appends a model to a stream that a writer did not finish.
+  fileprivate func recover(_ model: StreamBlob) throws {
+    var writer = try ArchiveStreamWriter<StreamBlob>(appendingTo: url, recovering: true)
+    try writer.append(model)
+    try writer.finish()
+  }
+
+  /// The models that a salvage writes; none where nothing can be read.
+  fileprivate func salvaged() throws -> [StreamBlob] {
+    let output = folder.appending(path: "rescued.strata")
+    try? FileManager.default.removeItem(at: output)
+    do { _ = try ArchiveSalvage.salvage(url, to: output) } catch let error as ArchiveError where error.isDamage {}
+    return FileManager.default.fileExists(atPath: output.path) ? try Self.blobs(at: output) : []
+  }
+}
+
+/// Whether models are some of others, in their order, each once.
+private func isPart(_ part: [StreamBlob], of whole: [StreamBlob]) -> Bool {
+  var rest = whole[...]
+  for model in part {
+    guard let place = rest.firstIndex(of: model) else { return false }
+    rest = rest[(place + 1)...]
+  }
+  return true
+}
+
+@Suite("Streams: models that hold the bytes of streams")
+struct StreamContentTests {
+  /// A stream to be the content of a model.
+  private static func inner(hasLinks: Bool) throws -> Data {
+    try BlobStream([[.named("inner a"), .named("inner b")], [.named("inner c")]], hasLinks: hasLinks, memberSize: 1)
+      .bytes
+  }
+
+  @Test("X-37: behind a byte that flipped, no content is taken for a model", .tags(.long), arguments: [true, false])
+  func flips(hasLinks: Bool) throws {
+    let inner = try Self.inner(hasLinks: hasLinks)
+    let host = try BlobStream(
+      [[.named("a"), StreamBlob(bytes: inner)], [.named("b"), StreamBlob(bytes: inner + inner)], [.named("c")]],
+      hasLinks: hasLinks)
+    try SessionStream.with { stream in
+      for place in Effort.sample(80, of: host.bytes.indices) {
+        var damaged = host.bytes
+        damaged[place] ^= 0x10
+        try damaged.write(to: stream.url)
+        let found = try stream.blobs(.skips)
+        #expect(isPart(found, of: host.models), "byte \(place)")
+        #expect(found.count >= host.models.count - 2, "byte \(place)")
+        #expect(try stream.salvaged() == found, "byte \(place)")
+      }
+    }
+  }
+
+  @Test("X-37: recovering cuts whatever a killed writer left of content", .tags(.long), arguments: [true, false])
+  func cuts(hasLinks: Bool) throws {
+    let inner = try Self.inner(hasLinks: hasLinks)
+    let host = try BlobStream([[.named("a")], [StreamBlob(bytes: inner), .named("b")]], hasLinks: hasLinks)
+    try SessionStream.with { stream in
+      for length in Effort.sample(40, of: host.sizes[0] + 1..<host.sizes[1]) {
+        try host.bytes.prefix(length).write(to: stream.url)
+        #expect(try isPart(stream.blobs(.skips), of: host.models), "cut to \(length)")
+        #expect(throws: Never.self, "cut to \(length)") { try stream.recover(.named("c")) }
+        #expect(try stream.blobs() == [.named("a"), .named("c")], "cut to \(length)")
+        try FileManager.default.removeItem(at: stream.url)
+      }
+    }
+  }
+
+  @Test("X-37: beside a writer, the end of content is not the end of the stream", arguments: [true, false])
+  func live(hasLinks: Bool) throws {
+    let inner = try Self.inner(hasLinks: hasLinks)
+    try SessionStream.with { stream in
+      try BlobStream([[.named("a"), .named("b")]], hasLinks: hasLinks).bytes.write(to: stream.url)
+      var writer = try ArchiveStreamWriter<StreamBlob>(appendingTo: stream.url, compression: .none)
+      var models: [StreamBlob] = [.named("a"), .named("b")]
+      for number in 0..<3 {
+        models.append(StreamBlob(bytes: Data(repeating: UInt8(number), count: 300_000) + inner))
+        try writer.append(models[number + 2])
+        #expect(try stream.blobs() == Array(models.prefix(2)))
+        #expect(try Stamp(ofFile: stream.url).count == 2)
+      }
+      #expect(try stream.bytes.count > 600_000)
+      try writer.finish()
+      #expect(try stream.blobs() == models)
+      #expect(try Stamp(ofFile: stream.url).count == 5)
+    }
+  }
+
+  @Test("X-37: a file that breaks off where the end of content is has no end", arguments: [true, false])
+  func brokenOff(hasLinks: Bool) throws {
+    let inner = try Self.inner(hasLinks: hasLinks)
+    let host = try BlobStream([[.named("a")], [StreamBlob(bytes: inner), .named("b")]], hasLinks: hasLinks)
+    let end = try #require(host.bytes.range(of: inner)).upperBound
+    try SessionStream.with { stream in
+      try host.bytes[..<end].write(to: stream.url)
+      #expect(try Stamp(ofFile: stream.url).kind == .member)
+      for verifying in [true, false] {
+        #expect(throws: ArchiveError.self, "verifying: \(verifying)") {
+          var writer = try ArchiveStreamWriter<StreamBlob>(appendingTo: stream.url, verifying: verifying)
+          try writer.append(.named("c"))
+          try writer.finish()
+        }
+      }
+      #expect(try stream.bytes == host.bytes[..<end])
+      // A writer that is at work, and has come as far.
+      try host.bytes.prefix(host.sizes[0]).write(to: stream.url)
+      let writer = try ArchiveStreamWriter<StreamBlob>(appendingTo: stream.url)
+      let handle = try FileHandle(forWritingTo: stream.url)
+      try handle.seekToEnd()
+      try handle.write(contentsOf: host.bytes[host.sizes[0]..<end])
+      try handle.close()
+      #expect(try stream.blobs() == [.named("a")])
+      #expect(try Stamp(ofFile: stream.url).count == 1)
+      _ = consume writer
+    }
+  }
+
+  @Test("X-37: salvage writes what nothing shows to belong to the stream to a file of its own")
+  func unproven() throws {
+    let inner = try Self.inner(hasLinks: true)
+    let host = try BlobStream(
+      [[.named("a")], [.named("b")], [StreamBlob(bytes: inner)], [.named("c")]], hasLinks: false)
+    try SessionStream.with { stream in
+      // A header, so that nobody knows what the damaged member held, and an end, so that what is between has none.
+      var damaged = host.bytes
+      damaged[host.sizes[0] + 20] ^= 1
+      damaged[host.sizes[2] - 20] ^= 1
+      try damaged.write(to: stream.url)
+      let output = stream.folder.appending(path: "rescued.strata")
+      let report = try ArchiveSalvage.salvage(stream.url, to: output)
+      #expect(try SessionStream.blobs(at: output) == [.named("a"), .named("c")])
+      #expect(report.modelCount == 2 && report.unprovenCount == 1 && !report.isComplete)
+      let file = try #require(report.unprovenFile)
+      #expect(file.lastPathComponent == "rescued.strata.unproven")
+      #expect(try SessionStream.blobs(at: file) == [StreamBlob(bytes: inner)])
+      // Where nothing is known to belong to it, the old output stays.
+      try damaged[host.sizes[0]..<host.sizes[2] - 10].write(to: stream.url)
+      #expect(try ArchiveSalvage.salvage(stream.url, to: output).modelCount == 0)
+      #expect(try SessionStream.blobs(at: output) == [.named("a"), .named("c")])
+    }
+  }
+
+  @Test("X-37: a program that knows no links appends to a stream with links")
+  func mixed() throws {
+    let sessions: [[StreamBlob]] = [[.named("a"), .named("b")], [.named("c")]]
+    let new = try BlobStream(sessions, hasLinks: true)
+    let old = try BlobStream(sessions, hasLinks: false)
+    let mixed = new.bytes.prefix(new.sizes[0]) + old.bytes[old.sizes[0]...]
+    try SessionStream.with { stream in
+      try mixed.write(to: stream.url)
+      #expect(try stream.blobs() == old.models)
+      #expect(try Stamp(ofFile: stream.url).count == 3)
+      var writer = try ArchiveStreamWriter<StreamBlob>(appendingTo: stream.url, verifying: false)
+      #expect(try stream.blobs() == old.models)
+      #expect(try Stamp(ofFile: stream.url).count == 3)
+      try writer.append(.named("d"))
+      try writer.finish()
+      #expect(try stream.blobs() == old.models + [.named("d")])
+      #expect(try Stamp(ofFile: stream.url).count == 4)
+      // Its session is salvaged behind damage before it.
+      var damaged = try stream.bytes
+      damaged[100] ^= 1
+      try damaged.write(to: stream.url)
+      #expect(try stream.blobs(.skips) == [.named("c"), .named("d")])
+    }
+  }
+
+  @Test("X-37: members that were written for another place are damage, and salvage finds them")
+  func moved() throws {
+    let host = try BlobStream([[.named("a")], [.named("b")], [.named("c")]], hasLinks: true)
+    try SessionStream.with { stream in
+      try (host.bytes.prefix(host.sizes[0]) + Data(count: 1000) + host.bytes[host.sizes[0]...]).write(to: stream.url)
+      #expect(throws: ArchiveError.self) { try stream.blobs() }
+      #expect(throws: ArchiveError.self) { try stream.recover(.named("d")) }
+      #expect(try stream.blobs(.skips) == host.models)
+      // As `cat` makes it.
+      try (host.bytes + host.bytes).write(to: stream.url)
+      #expect(throws: ArchiveError.self) { try stream.blobs() }
+      #expect(try stream.blobs(.skips) == host.models)
+    }
+  }
+
+  @Test("Docs/Format.md: the link of a member")
+  func documented() throws {
+    let bytes = Data(count: 137) + Data([0xED, 0x04, 0x5D, 0x7B, 0x31, 0, 0, 0])
+    let header = try GzipHeader.bytes(for: Stamp(typeName: "Value"), link: StreamLink(after: bytes.bytes))
+    let link = header.dropLast(2).suffix(16).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }
+    let text = try Repository.text("Docs/Format.md")
+    for part in [link[..<4], link[4..<12], link[12...]] { #expect(text.contains("    " + part.joined(separator: " "))) }
+  }
+
+  @Test("X-37: random streams with the bytes of streams in them", .tags(.long))
+  func random() throws {
+    let seed = UInt64.random(in: 0..<1 << 48)
+    var (invented, refused, wrong, rounds) = (0, 0, 0, 0)
+    for round in 0..<Effort.rounds(25, long: 1000) {
+      var random = SeededRandom(seed: seed &+ UInt64(round))
+      let place: Comment = "seed \(seed &+ UInt64(round))"
+      let hasLinks = !random.isOnce(in: 3)
+      let size = 1 + random.below(3)
+      var sessions: [[StreamBlob]] = []
+      for session in 0..<2 + random.below(3) {
+        var models: [StreamBlob] = []
+        for number in 0..<1 + random.below(4) {
+          var content = Data("\(session).\(number) ".utf8)
+          for _ in 0..<random.below(3) { content += try Self.content(sessions, size, hasLinks, &random) }
+          models.append(StreamBlob(bytes: content))
+        }
+        sessions.append(models)
+      }
+      let host = try BlobStream(sessions, hasLinks: hasLinks, memberSize: size)
+      let old = Array(sessions.dropLast().joined())
+      try SessionStream.with { stream in
+        rounds += 1
+        try host.bytes.write(to: stream.url)
+        if try stream.blobs() != host.models || Stamp(ofFile: stream.url).count != UInt64(host.models.count) {
+          wrong += 1
+          Issue.record("read otherwise: \(place)")
+        }
+        // A bit that flipped.
+        var damaged = host.bytes
+        damaged[random.below(damaged.count)] ^= 1 << UInt8(random.below(8))
+        try damaged.write(to: stream.url)
+        let found = try stream.blobs(.skips)
+        if try !isPart(found, of: host.models) || !isPart(stream.salvaged(), of: host.models) {
+          invented += 1
+          Issue.record("invented behind a flip: \(place)")
+        }
+        // A writer that was killed: salvage, then a reader beside the next writer, then that writer.
+        let length = host.before + 1 + random.below(host.bytes.count - host.before - 1)
+        try host.bytes.prefix(length).write(to: stream.url)
+        let cut = try (stream.blobs(.skips), stream.salvaged())
+        if !isPart(cut.0, of: host.models) || !isPart(cut.1, of: host.models) || !cut.0.starts(with: old) {
+          invented += 1
+          Issue.record("invented behind a cut: \(place), cut to \(length)")
+        }
+        do {
+          try stream.recover(.named("new"))
+          if try stream.blobs() != old + [.named("new")] {
+            wrong += 1
+            Issue.record("recovered otherwise: \(place), cut to \(length)")
+          }
+        } catch {
+          refused += 1
+          Issue.record("\(error): \(place), cut to \(length)")
+        }
+        try host.bytes.prefix(host.before).write(to: stream.url)
+        let writer = try ArchiveStreamWriter<StreamBlob>(appendingTo: stream.url)
+        let handle = try FileHandle(forWritingTo: stream.url)
+        try handle.seekToEnd()
+        try handle.write(contentsOf: host.bytes[host.before..<length])
+        try handle.close()
+        if try stream.blobs() != old || Stamp(ofFile: stream.url).count != UInt64(old.count) {
+          wrong += 1
+          Issue.record("read otherwise beside a writer: \(place), cut to \(length)")
+        }
+        _ = consume writer
+      }
+    }
+    print(
+      "streams in streams: \(rounds) rounds, \(invented) invented, \(refused) refused, \(wrong) otherwise, seed \(seed)"
+    )
+  }
+
+  /// Bytes of a stream: one of its own, this one so far, this one with another session, or a part of one.
+  private static func content(
+    _ sessions: [[StreamBlob]], _ size: Int, _ hasLinks: Bool, _ random: inout SeededRandom
+  ) throws -> Data {
+    let own = (0..<1 + random.below(3)).map { session in
+      (0..<1 + random.below(3)).map { StreamBlob.named("own \(session).\($0)") }
+    }
+    let isOwn = sessions.isEmpty || random.isOnce(in: 2)
+    let inner = try BlobStream(
+      isOwn ? own : sessions + (random.isOnce(in: 2) ? own : []), hasLinks: random.isOnce(in: 4) != hasLinks,
+      memberSize: size)
+    // From the beginning of a session, or all of it.
+    let start = random.isOnce(in: 4) ? inner.sizes.dropLast().last ?? 0 : 0
+    return inner.bytes[start...]
+  }
+}
+
+@Suite("Streams: what a loss of power leaves")
+struct StreamPowerTests {
+  @Test(
+    "X-30: sectors of a session that were not written are cut, and nothing else is", .tags(.long),
+    arguments: [true, false])
+  func sectors(hasLinks: Bool) throws {
+    let host = try BlobStream(
+      [
+        [.named("a"), .named("b")],
+        (0..<6).map {
+          StreamBlob(bytes: Data((0..<300).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ 1) }) + Data("\($0)".utf8))
+        },
+      ], hasLinks: hasLinks, memberSize: 2)
+    let tail = (host.sizes[0] / 512...(host.bytes.count - 1) / 512).map { sector in
+      max(sector * 512, host.sizes[0])..<min(sector * 512 + 512, host.bytes.count)
+    }
+    var states: [Data] = []
+    for lost in 1..<1 << tail.count {
+      var bytes = host.bytes
+      for (place, sector) in tail.enumerated() where lost & 1 << place != 0 {
+        bytes.replaceSubrange(sector, with: Data(count: sector.count))
+      }
+      states.append(bytes)
+      // The file may end with the last sector that was written.
+      if let last = tail.indices.last(where: { lost & 1 << $0 == 0 }) {
+        states.append(bytes.prefix(tail[last].upperBound))
+      }
+    }
+    let end = hasLinks ? 96 : 80
+    var (recovered, refused, kept) = (0, 0, 0)
+    try SessionStream.with { stream in
+      for state in Effort.sample(30, of: states) where state != host.bytes {
+        try state.write(to: stream.url)
+        // An end that reads well may have been acknowledged.
+        let hasEnd = state.count == host.bytes.count && state.suffix(end) == host.bytes.suffix(end)
+        do {
+          try stream.recover(.named("new"))
+          recovered += 1
+          #expect(!hasEnd)
+          let cut = try? Data(contentsOf: stream.folder.appending(path: "stream.strata.cut"))
+          #expect(cut == nil || cut == state[host.sizes[0]...])
+          if cut != nil { kept += 1 }
+          #expect(try stream.blobs() == [.named("a"), .named("b"), .named("new")])
+        } catch {
+          refused += 1
+          #expect(try hasEnd && stream.bytes == state, "\(error)")
+        }
+        for name in try stream.files { try FileManager.default.removeItem(at: stream.folder.appending(path: name)) }
+      }
+    }
+    print(
+      "loss of power: \(recovered) states recovered, \(kept) kept beside the stream, \(refused) refused since an end follows, links: \(hasLinks)"
+    )
+  }
+}
