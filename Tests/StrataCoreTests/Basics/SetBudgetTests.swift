@@ -190,7 +190,7 @@ import StrataTestSupport
       var body = HostileBody()
       // As one array, so that all of them stand inside of a set too.
       body.set(1)
-      let count = Effort.rounds(20, long: 200)
+      let count = Effort.rounds(20, long: 80)
       body.array(count)
       for _ in 0..<count { nesting.write(500, to: &body) }
       let value = try ArchiveDecoder().decodeValue(from: body.archive())

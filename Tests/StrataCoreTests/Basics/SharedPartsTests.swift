@@ -33,7 +33,7 @@ import StrataTestSupport
   func comparing(form: Form) async {
     await #expect(processExitsWith: .success) { [form = form as Form] in
       Child.limit()
-      let depth = Effort.rounds(50, long: 200)
+      let depth = Effort.rounds(50, long: 100)
       let (one, other) = (form.value(depth), form.value(depth))
       #expect(one == other)
       #expect(one.hashValue == other.hashValue)
@@ -66,7 +66,7 @@ import StrataTestSupport
       let value = form.value(200)
       // A debug build takes most of a minute for as much as the limit allows unless it is set.
       var limits = ArchiveLimits()
-      limits.outputSize = Effort.rounds(1 << 18, long: 4 << 20)
+      limits.outputSize = Effort.rounds(1 << 18, long: 1 << 20)
       var writer = JSONWriter()
       writer.limits = limits
       #expect(archiveError(.limitExceeded) { _ = try writer.write(value) }?.limit == .outputSize)
