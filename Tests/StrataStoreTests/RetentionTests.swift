@@ -43,7 +43,7 @@ struct RetentionTests {
 
   @Test(
     "What is kept is as it was, and what comes after is as if nothing had gone", .tags(.long),
-    arguments: 0..<UInt64(Effort.rounds(1, long: 24)))
+    arguments: 0..<UInt64(Effort.rounds(1, long: 12)))
   func oracle(seed: UInt64) throws {
     try withFolder { folder in
       var random = MemoRandom(seed: seed)

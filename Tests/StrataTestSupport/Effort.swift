@@ -9,6 +9,12 @@ package enum Effort {
   /// The number of rounds: few by default, so that all tests answer in two minutes, and many in a long run.
   package static func rounds(_ few: Int, long: Int) -> Int { isLong ? long : few }
 
+  /// The distance between the calls to the system that fail: `STRATA_FAULT_STEP`, which counts in a long run of its own, or as
+  /// ``rounds(_:long:)``.
+  package static func faultStep(_ few: Int, long: Int) -> Int {
+    ProcessInfo.processInfo.environment["STRATA_FAULT_STEP"].flatMap { Int($0) } ?? rounds(few, long: long)
+  }
+
   /// `few` of the elements by default, evenly spaced from the first to the last, and all of them in a long run.
   package static func sample<Elements: Collection>(_ few: Int, of elements: Elements) -> [Elements.Element] {
     let all = Array(elements)

@@ -45,7 +45,7 @@ struct KeyedBytesTests {
   @Test("X-7: any damage of a bit gives the same models or error", .tags(.long)) func flips() throws {
     let data = try ArchiveEncoder().encodeKeyed([Self.form(1), Self.form(2)])
     // Each byte, and over several runs each of its bits.
-    for bit in stride(from: Int.random(in: 0..<5), to: data.count * 8, by: Effort.rounds(61, long: 5)) {
+    for bit in stride(from: Int.random(in: 0..<5), to: data.count * 8, by: Effort.rounds(61, long: 11)) {
       var flipped = data
       flipped[bit / 8] ^= 1 << (bit % 8)
       try KeyedTrial.compareTable([Form].self, flipped)
