@@ -13,6 +13,8 @@ package final class WorkBudget {
   @exclusivity(unchecked) private var values: Int
   @exclusivity(unchecked) private var bytes: Int
   @exclusivity(unchecked) private var steps: Int
+  /// By how many values the ratio allows more than ``ArchiveLimits/values``, which weights may use.
+  @exclusivity(unchecked) private var weightsBeyond = Int.max
   private var knowsFile = false
 
   /// A budget for input whose size nobody told, which the limits alone hold.
@@ -37,7 +39,9 @@ package final class WorkBudget {
     let bytes = knowsFile ? min(max(0, self.bytes), Self.freeBytes) : Self.freeBytes
     let steps = knowsFile ? min(max(0, self.steps), Self.freeSteps) : Self.freeSteps
     let ratio = max(1, limits.workRatio)
-    self.values = min(max(0, limits.values), Self.sum(values, Self.product(fileSize, ratio)))
+    let allowed = Self.sum(values, Self.product(fileSize, ratio))
+    self.values = min(max(0, limits.values), allowed)
+    weightsBeyond = allowed - self.values
     self.bytes = min(max(0, limits.expandedBytes), Self.sum(bytes, Self.product(fileSize, Self.bytes(forRatio: ratio))))
     self.steps = min(max(0, limits.steps), Self.sum(steps, Self.product(fileSize, Self.bytes(forRatio: ratio))))
     knowsFile = true
@@ -48,6 +52,41 @@ package final class WorkBudget {
 
   /// What a record definition counts: it takes the memory of many values, and lives as long as a record has it.
   static func values(ofDefinition keyCount: Int) -> Int { 8 &+ 2 &* keyCount }
+
+  // A value takes 16 bytes in an array. What takes more weighs as several values, which only the size of the file limits.
+  // Every archive that a writer pads has room for its values twice, so what may repeat weighs at most as much as its values.
+  // What an encoder writes once takes two bits or more of the file each time, which is room for 16 values.
+
+  /// The weight of a collection beside its values and itself.
+  static let ofCollection = 1
+  /// The weight of a string that gets a number.
+  static let ofText = 4
+  /// The weight of data that gets a number.
+  static let ofData = 11
+  /// The weight of a URL that is parsed, and of a number or UUID that others share.
+  static let ofShared = 14
+
+  /// Counts what values take beside the values themselves.
+  @inline(__always)
+  package func spend(weight count: Int) throws {
+    weightsBeyond &-= count
+    guard weightsBeyond < 0 else { return }
+    values &+= weightsBeyond
+    weightsBeyond = 0
+    if values < 0 { throw exceeded(.values) }
+  }
+
+  /// What is left before values are read that were read before.
+  struct Mark { fileprivate let values, weightsBeyond: Int }
+
+  var mark: Mark { Mark(values: values, weightsBeyond: weightsBeyond) }
+
+  /// Takes back the values that were counted since a mark, which the archive holds once, and counts them as steps.
+  func countAsSteps(since mark: Mark) throws {
+    let count = mark.values &- values
+    (values, weightsBeyond) = (mark.values, mark.weightsBeyond)
+    try spend(steps: count)
+  }
 
   /// Counts values that are about to be made.
   ///

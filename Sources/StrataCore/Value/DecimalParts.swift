@@ -6,42 +6,18 @@ package struct DecimalParts {
   package let mantissa: UInt128
   package let exponent: Int
 
-  /// The parts of a finite decimal; `nil` for one that is not a number.
-  ///
-  /// The description has every digit and neither an exponent nor a locale, so nothing is rounded.
+  /// The parts of a finite decimal, with a mantissa that does not end in zeros; `nil` for one that is not a number.
   package init?(_ decimal: Decimal) {
     guard decimal.isFinite else { return nil }
-    var mantissa: UInt128 = 0
-    var exponent = 0
-    var isAfterPoint = false
-    var pendingZeros = 0
-    for byte in decimal.description.utf8 {
-      switch byte {
-      case UInt8(ascii: "-"): continue
-      case UInt8(ascii: "."): isAfterPoint = true
-      case UInt8(ascii: "0")...UInt8(ascii: "9"):
-        if isAfterPoint { exponent -= 1 }
-        guard byte != UInt8(ascii: "0") else {
-          pendingZeros += 1
-          continue
-        }
-        // Zeros are only multiplied in once a digit follows, so 1e127 keeps a small mantissa.
-        for _ in 0..<pendingZeros {
-          let (product, overflow) = mantissa.multipliedReportingOverflow(by: 10)
-          if overflow { return nil }
-          mantissa = product
-        }
-        pendingZeros = 0
-        let (product, overflow) = mantissa.multipliedReportingOverflow(by: 10)
-        let (sum, carry) = product.addingReportingOverflow(UInt128(byte - UInt8(ascii: "0")))
-        if overflow || carry { return nil }
-        mantissa = sum
-      default: return nil
-      }
+    guard DecimalMemory.isKnown else {
+      self.init(textOf: decimal)
+      return
     }
-    self.isNegative = decimal < 0
-    self.mantissa = mantissa
-    self.exponent = mantissa == 0 ? 0 : exponent + pendingZeros
+    let memory = DecimalMemory(decimal)
+    self =
+      DecimalParts(
+        isNegative: memory.isNegative, mantissa: memory.mantissa, exponent: Int(memory.exponent)
+      ).normalized
   }
 
   package init(isNegative: Bool, mantissa: UInt128, exponent: Int) {
@@ -54,14 +30,10 @@ package struct DecimalParts {
   package var decimal: Decimal? {
     guard mantissa != 0 else { return 0 }
     guard exponent >= -200, exponent <= 200 else { return nil }
-    let (mantissa, exponent) = withinRange
-    let text = (isNegative ? "-" : "") + String(mantissa) + "e" + String(exponent)
-    guard let value = Decimal(string: text, locale: Locale(identifier: "en_US_POSIX")), value.isFinite else {
-      return nil
-    }
-    // Foundation rounds what has too many digits; that must not pass as the value.
-    guard let back = DecimalParts(value), back.isSame(as: self) else { return nil }
-    return value
+    let (mantissa, exponent) = normalized.withinRange
+    guard exponent >= -128, exponent <= 127 else { return nil }
+    let parts = DecimalParts(isNegative: isNegative, mantissa: mantissa, exponent: exponent)
+    return DecimalMemory.isKnown ? DecimalMemory(parts).decimal : parts.decimalOfText
   }
 
   /// Mantissa and exponent with the zeros at the end that bring the exponent into a byte, as far as that can be: 1e128 is
@@ -75,19 +47,105 @@ package struct DecimalParts {
     return (mantissa, exponent)
   }
 
-  private func isSame(as other: DecimalParts) -> Bool {
-    guard mantissa != 0 || other.mantissa != 0 else { return true }
-    let left = normalized, right = other.normalized
-    return isNegative == other.isNegative && left.mantissa == right.mantissa && left.exponent == right.exponent
+  /// The same number with a mantissa that does not end in zeros; 0 has the exponent 0 and no sign.
+  private var normalized: DecimalParts {
+    guard mantissa != 0 else { return DecimalParts(isNegative: false, mantissa: 0, exponent: 0) }
+    var (mantissa, exponent) = (mantissa, exponent)
+    // 2 divides a number as often as 10 does, or more often.
+    for (zeros, power) in Self.powers where mantissa.trailingZeroBitCount >= zeros {
+      let (quotient, remainder) = mantissa.quotientAndRemainder(dividingBy: power)
+      if remainder == 0 { (mantissa, exponent) = (quotient, exponent + zeros) }
+    }
+    return DecimalParts(isNegative: isNegative, mantissa: mantissa, exponent: exponent)
   }
 
-  private var normalized: (mantissa: UInt128, exponent: Int) {
-    var mantissa = mantissa
-    var exponent = exponent
-    while mantissa != 0, mantissa % 10 == 0 {
-      mantissa /= 10
-      exponent += 1
+  /// Powers of ten that together remove any number of zeros up to 63.
+  private static let powers: [(zeros: Int, power: UInt128)] = [32, 16, 8, 4, 2, 1].map { zeros in
+    (zeros, (0..<zeros).reduce(1) { power, _ in power * 10 })
+  }
+}
+
+/// The memory of a decimal, which holds the mantissa as an integer. Foundation offers no other access to it than text,
+/// which takes microseconds and up to 167 digits.
+///
+/// The layout is that of `NSDecimal` in Apple's Foundation, and of `Decimal.Storage` in swift-foundation. Their second
+/// bytes differ.
+private struct DecimalMemory {
+  let exponent: Int8
+  private let flags: UInt8
+  private var reserved: UInt16 = 0
+  private let digits: (UInt32, UInt32, UInt32, UInt32)
+
+  #if canImport(Darwin)
+    private static let (lengthShift, negative, compact) = (UInt8(0), UInt8(0x10), UInt8(0x20))
+  #else
+    private static let (lengthShift, negative, compact) = (UInt8(4), UInt8(0x08), UInt8(0x04))
+  #endif
+
+  /// Whether decimals have this layout. Where they have another, they are taken apart and made with text.
+  static let isKnown: Bool = {
+    guard MemoryLayout<Decimal>.size == MemoryLayout<Self>.size else { return false }
+    let samples: [(Bool, UInt128, Int)] = [
+      (false, 1, 0), (true, 65_537, 3), (false, .max, -128), (true, 12_345_678_901_234_567_891, -7), (false, 10, 127),
+    ]
+    return samples.allSatisfy { isNegative, mantissa, exponent in
+      let parts = DecimalParts(isNegative: isNegative, mantissa: mantissa, exponent: exponent)
+      let made = Self(parts)
+      guard let decimal = parts.decimalOfText else { return false }
+      let memory = Self(decimal)
+      return (made.exponent, made.flags, made.digits.0, made.digits.1, made.digits.2, made.digits.3)
+        == (memory.exponent, memory.flags, memory.digits.0, memory.digits.1, memory.digits.2, memory.digits.3)
+        && memory.isNegative == isNegative && memory.mantissa == mantissa
     }
-    return (mantissa, exponent)
+  }()
+
+  init(_ decimal: Decimal) { self = unsafeBitCast(decimal, to: Self.self) }
+
+  /// - Parameter parts: a mantissa that ends in zeros only where the exponent is 127, as Foundation's compact form has it.
+  init(_ parts: DecimalParts) {
+    let mantissa = parts.mantissa
+    let length = UInt8(8 - mantissa.leadingZeroBitCount / 16)
+    exponent = Int8(parts.exponent)
+    flags = length << Self.lengthShift | Self.compact | (parts.isNegative ? Self.negative : 0)
+    digits = (
+      UInt32(truncatingIfNeeded: mantissa), UInt32(truncatingIfNeeded: mantissa >> 32),
+      UInt32(truncatingIfNeeded: mantissa >> 64), UInt32(truncatingIfNeeded: mantissa >> 96)
+    )
+  }
+
+  var decimal: Decimal { unsafeBitCast(self, to: Decimal.self) }
+  var isNegative: Bool { flags & Self.negative != 0 }
+
+  /// The digits that count: those after the length may be anything.
+  var mantissa: UInt128 {
+    let length = Int(flags >> Self.lengthShift & 0xF)
+    let all = UInt128(digits.3) << 96 | UInt128(digits.2) << 64 | UInt128(digits.1) << 32 | UInt128(digits.0)
+    return length >= 8 ? all : all & (1 << UInt128(16 * length) - 1)
+  }
+}
+
+// The same by text, for a Foundation whose decimals have another layout.
+extension DecimalParts {
+  /// The description has every digit and neither an exponent nor a locale, so nothing is rounded.
+  fileprivate init?(textOf decimal: Decimal) {
+    let text = decimal.description.utf8
+    let digits = text.filter { $0 != UInt8(ascii: "-") && $0 != UInt8(ascii: ".") }
+    let places = text.firstIndex(of: UInt8(ascii: ".")).map { text.distance(from: $0, to: text.endIndex) - 1 } ?? 0
+    let significant = digits.reversed().drop { $0 == UInt8(ascii: "0") }.reversed()
+    guard let mantissa = UInt128("0" + String(decoding: Array(significant), as: UTF8.self)) else { return nil }
+    self.init(
+      isNegative: decimal < 0, mantissa: mantissa,
+      exponent: mantissa == 0 ? 0 : digits.count - significant.count - places)
+  }
+
+  fileprivate var decimalOfText: Decimal? {
+    let text = (isNegative ? "-" : "") + String(mantissa) + "e" + String(exponent)
+    guard let value = Decimal(string: text, locale: Locale(identifier: "en_US_POSIX")), value.isFinite,
+      let back = DecimalParts(textOf: value)
+    else { return nil }
+    // Foundation rounds what has too many digits; that must not pass as the value.
+    let (left, right) = (back.normalized, normalized)
+    return left.isNegative == right.isNegative && left.mantissa == right.mantissa && left.exponent == right.exponent
+      ? value : nil
   }
 }

@@ -27,7 +27,11 @@ struct ExactNumber: Comparable {
     case .float(let number): self.init(number) { $0.description }
     case .double(let number): self.init(number) { $0.description }
     case .decimal(let number):
-      if number.isNaN { self.init(.notANumber) } else { self.init(text: number.description) }
+      guard let parts = DecimalParts(number) else {
+        self.init(.notANumber)
+        return
+      }
+      self.init(text: "\(parts.isNegative ? "-" : "")\(parts.mantissa)e\(parts.exponent)")
     default: return nil
     }
   }
@@ -68,9 +72,9 @@ struct ExactNumber: Comparable {
     guard kind == .positive || kind == .negative, digits.count <= 39, power <= Power(200), power >= Power(-200) else {
       return nil
     }
-    let text = String(decoding: digits, as: UTF8.self) + "e\(power.clamped - digits.count)"
-    guard let decimal = Decimal(string: kind == .negative ? "-" + text : text), !decimal.isNaN else { return nil }
-    return ExactNumber(.decimal(decimal)) == self ? decimal : nil
+    guard let mantissa = UInt128(String(decoding: digits, as: UTF8.self)) else { return nil }
+    return DecimalParts(isNegative: kind == .negative, mantissa: mantissa, exponent: power.clamped - digits.count)
+      .decimal
   }
 
   /// The number of a text that is one.

@@ -91,18 +91,16 @@ package final class ValueDigests {
   /// - Throws: ``ArchiveError`` with the code `limitExceeded` where there are no steps left, as the other methods.
   /// - Complexity: linear in the size of the elements without the sets and maps inside that were looked at before.
   func areUnique(_ elements: [ArchiveValue]) throws -> Bool {
-    guard !elements.isEmpty else { return true }
-    let digests = try elements.map { try digest(of: $0) }
+    guard let digests = try uniqueDigests(of: elements) else { return false }
     remember(elements, digests)
-    return areUnique(digests)
+    return true
   }
 
   /// Whether no two keys have one encoding, as ``areUnique(_:)-([ArchiveValue])``.
   func areUnique(_ entries: [ArchiveValue.MapEntry]) throws -> Bool {
-    guard !entries.isEmpty else { return true }
-    let keys = try entries.map { try digest(of: $0.key) }
+    guard let keys = try uniqueDigests(of: entries.lazy.map(\.key)) else { return false }
     try remember(entries, keys)
-    return areUnique(keys)
+    return true
   }
 
   // Where no set is read around this one, nobody asks for it again.
@@ -156,15 +154,19 @@ package final class ValueDigests {
     return result
   }
 
-  private func areUnique(_ digests: [ValueDigest]) -> Bool {
-    if digests.count <= 8 {
-      for later in digests.indices where !digests[later].hasNaN {
-        for earlier in 0..<later where digests[earlier] == digests[later] { return false }
-      }
-      return true
+  /// The digests of values; `nil` where two are the same, of which a small file can hold millions.
+  private func uniqueDigests(of values: some Collection<ArchiveValue>) throws -> [ValueDigest]? {
+    var seen = Set<ValueDigest>()
+    if values.count > 8 { seen.reserveCapacity(min(values.count, 1 << 16)) }
+    var digests: [ValueDigest] = []
+    for value in values {
+      let digest = try digest(of: value)
+      let isNew =
+        values.count > 8 ? digest.hasNaN || seen.insert(digest).inserted : digest.hasNaN || !digests.contains(digest)
+      guard isNew else { return nil }
+      digests.append(digest)
     }
-    var seen = Set<ValueDigest>(minimumCapacity: digests.count)
-    return digests.allSatisfy { $0.hasNaN || seen.insert($0).inserted }
+    return digests
   }
 
   /// The digest of a value.

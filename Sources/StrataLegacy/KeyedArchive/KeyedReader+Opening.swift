@@ -18,7 +18,8 @@ extension KeyedReader {
     }
     switch target.marker >> 4 {
     case 0x4:
-      add(try data(target, inside: frame.depth), to: &frame)
+      let made = try data(target, inside: frame.depth)
+      add(made, to: &frame)
       return false
     case 0xD: return try openDictionary(target, in: &frame, as: &opened)
     default:

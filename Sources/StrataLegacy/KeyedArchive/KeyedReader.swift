@@ -3,8 +3,9 @@ internal import StrataCore
 
 /// Makes the values of a keyed archive: one walk from the top keys over all that they lead to.
 ///
-/// What is being made is in a list of frames and not on the stack, so an archive may nest as it likes.
-struct KeyedReader: ~Escapable {
+/// What is being made is in a list of frames and not on the stack, so an archive may nest as it likes. The reader cannot
+/// be copied: a second one would share the arrays, and the next element would copy all before it.
+struct KeyedReader: ~Copyable, ~Escapable {
   let table: KeyedTable
   let limits: ArchiveLimits
   /// What the records become, where that is known: then those of models that are no classes are values like any other,

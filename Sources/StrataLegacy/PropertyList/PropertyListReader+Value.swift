@@ -4,30 +4,35 @@ public import StrataCore
 extension PropertyListReader {
   /// The value of a plain property list.
   ///
-  /// Objects that are referred to more than once are repeated for each reference. A dictionary becomes an object where all
-  /// its keys are strings, else a map; of equal keys the last one counts. A `uid` becomes an object with the integer
-  /// under `CF$UID`, as it is in XML.
+  /// Objects that are referred to more than once are repeated for each reference, and share their memory. A dictionary
+  /// becomes an object where all its keys are strings, else a map; of equal keys the last one counts. A `uid` becomes an
+  /// object with the integer under `CF$UID`, as it is in XML.
   ///
   /// - Throws: `ArchiveError` with code `damaged` where a number names no object or an object holds itself, and
   ///   `limitExceeded` where the nesting goes beyond `ArchiveLimits.depth`, and beyond 2,048 levels whatever it is set
   ///   to, or where sharing makes more of the list than `ArchiveLimits.values`, `ArchiveLimits.expandedBytes` and
   ///   `ArchiveLimits.workRatio` allow for its objects and its bytes of text and data.
-  /// - Complexity: linear in the size of the value.
+  /// - Complexity: linear in the size of the list, however often its objects are repeated.
   public func value(of list: PropertyList) throws -> ArchiveValue {
     let depth = min(limits.depth, JSONReader.maximumDepth)
     let budget = WorkBudget(limits, fileSize: list.objects.reduce(0) { $0 + 1 + $1.childCount + $1.byteCount })
     let digests = ValueDigests(budget, remembersAll: true)
     var open: [OpenContainer] = []
     var openNumbers: Set<Int> = []
+    // Each container is made once, and counts at each reference as what it stands for.
+    var known: [Int: Made] = [:]
     var number = list.root
     while true {
       guard list.objects.indices.contains(number) else {
         throw ArchiveError(.damaged, "a reference names an object that does not exist")
       }
       let object = list.objects[number]
-      try budget.spend(values: 1)
-      try budget.spend(bytes: object.byteCount)
-      if object.childCount > 0 {
+      var made = known[number] ?? Made(value: .null, bytes: object.byteCount)
+      try budget.spend(values: made.size)
+      try budget.spend(bytes: made.bytes)
+      if made.height > 0 {
+        guard open.count + made.height <= depth else { throw ArchiveError.tooDeep(depth) }
+      } else if object.childCount > 0 {
         guard openNumbers.insert(number).inserted else {
           throw ArchiveError(.damaged, "an object of the property list holds itself; only keyed archives have cycles")
         }
@@ -35,18 +40,22 @@ extension PropertyListReader {
         open.append(OpenContainer(number: number, object: object))
         number = object.child(0)
         continue
+      } else {
+        made.value = try object.value(of: [], digests)
       }
-      var value = try object.value(of: [], digests)
       while true {
-        guard let last = open.indices.last else { return value }
-        open[last].values.append(value)
+        guard let last = open.indices.last else { return made.value }
+        open[last].values.append(made.value)
+        open[last].made.add(made)
         if open[last].values.count < open[last].object.childCount {
           number = open[last].object.child(open[last].values.count)
           break
         }
         let done = open.removeLast()
         openNumbers.remove(done.number)
-        value = try done.object.value(of: done.values, digests)
+        made = done.made
+        made.value = try done.object.value(of: done.values, digests)
+        known[done.number] = made
       }
     }
   }
@@ -55,6 +64,26 @@ extension PropertyListReader {
     let number: Int
     let object: PropertyList.Object
     var values: [ArchiveValue] = []
+    var made = Made(value: .null, height: 1)
+  }
+
+  /// A value, with how many values and bytes of text and data it stands for, in how many levels.
+  private struct Made {
+    var value: ArchiveValue
+    var size = 1
+    var bytes = 0
+    var height = 0
+
+    mutating func add(_ child: Made) {
+      size = Self.sum(size, child.size)
+      bytes = Self.sum(bytes, child.bytes)
+      height = max(height, child.height + 1)
+    }
+
+    private static func sum(_ left: Int, _ right: Int) -> Int {
+      let (sum, overflows) = left.addingReportingOverflow(right)
+      return overflows ? .max : sum
+    }
   }
 }
 

@@ -141,4 +141,76 @@ import StrataTestSupport
     most.workRatio = .max
     #expect(left(WorkBudget(most, fileSize: 100)) == limits.values)
   }
+
+  @Test("X-33: decimals and URLs that hash alike are refused before comparing them takes seconds")
+  func comparisons() throws {
+    for kind in [Lookalikes.decimal, .url] {
+      var body = HostileBody()
+      body.set(3000)
+      for number in 0..<3000 { kind.write(number, to: &body) }
+      let file = try body.archive()
+      let error = archiveError(.limitExceeded) {
+        if kind == .url {
+          _ = try ArchiveDecoder().decode(Set<URL>.self, from: file)
+        } else {
+          _ = try ArchiveDecoder().decode(Set<Decimal>.self, from: file)
+        }
+      }
+      #expect(error?.limit == .steps)
+    }
+  }
+
+  @Test("X-33: what takes more memory than a value counts as several")
+  func weights() throws {
+    var limits = ArchiveLimits()
+    limits.values = .max
+    /// How many values of a file without bytes are left after some were read.
+    func spent(_ write: (inout HostileBody) -> Void) throws -> Int {
+      var body = HostileBody()
+      write(&body)
+      let context = DecodingContext(limits: limits)
+      context.budget.begin(fileSize: 0)
+      var reader = ArchiveReader(body.bytes.bytes, context: context)
+      try reader.beginBody()
+      _ = try reader.readValue()
+      var left = 0
+      for bit in (0..<23).reversed() where context.budget.allows(values: left + 1 << bit) { left += 1 << bit }
+      return 1 << 22 - left
+    }
+    #expect(try spent { $0.array(0) } == 2)
+    #expect(try spent { $0.text("abc") } == 4)
+    #expect(try spent { $0.data([1, 2, 3]) } == 11)
+    func url(_ body: inout HostileBody, _ text: String) {
+      body.raw(0xD8, 0x20)
+      body.text(text)
+    }
+    #expect(try spent { url(&$0, "a:") } == 14)
+    #expect(try spent { url(&$0, "abc:") } == 18)
+    // Equal ones share their memory.
+    #expect(
+      try spent {
+        $0.array(100)
+        for _ in 0..<100 { url(&$0, "a:") }
+      } == 102 + 14)
+    #expect(
+      try spent {
+        $0.array(100)
+        for _ in 0..<100 { $0.raw(0x3B, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF) }
+      } == 102 + 14)
+    #expect(
+      try spent {
+        $0.array(100)
+        for _ in 0..<100 { $0.text("a text that an encoder had no room for") }
+      } == 102 + 4)
+  }
+
+  @Test("X-33: what a writer pads has room for the weights")
+  func padded() throws {
+    let wide = ArchiveValue.wideInteger(WideInteger(isNegative: true, magnitude: 1 << 64))
+    for one in [wide, .array([.null]), .decimal(1), .uuid(UUID()), .string("a text of some length")] {
+      let value = ArchiveValue.array(Array(repeating: one, count: Effort.rounds(100_000, long: 2_000_000)))
+      let file = try ArchiveEncoder().encode(value)
+      #expect(try ArchiveDecoder().decodeValue(from: file) == value)
+    }
+  }
 }

@@ -47,6 +47,57 @@ struct KeyedSharingTests {
     #expect(error?.code == .limitExceeded)
   }
 
+  @Test("X-33: a property list makes an object once, however many refer to it") func shared() throws {
+    let list = PropertyList(objects: [.array([1, 1, 2]), .array([2, 2]), .string("a")], root: 0)
+    let elements = try #require(try PropertyListReader().value(of: list).arrayValue)
+    #expect(elements == [["a", "a"], ["a", "a"], "a"])
+    #expect(StorageIdentity(elements[0].arrayValue ?? []) == StorageIdentity(elements[1].arrayValue ?? []))
+    // 28 levels that each hold the next one twice.
+    func doubled(_ levels: Int) -> PropertyList {
+      PropertyList(objects: (1...levels).map { .array([$0, $0]) } + [.string("a")], root: 0)
+    }
+    #expect(try PropertyListReader().value(of: doubled(20)).arrayValue?.count == 2)
+    #expect(archiveError { _ = try PropertyListReader().value(of: doubled(28)) }?.limit == .values)
+    var reader = PropertyListReader()
+    (reader.limits.values, reader.limits.expandedBytes, reader.limits.workRatio) = (.max, .max, .max)
+    #expect(archiveError { _ = try reader.value(of: doubled(400)) }?.code == .limitExceeded)
+    reader.limits.depth = 10
+    #expect(archiveError { _ = try reader.value(of: doubled(12)) }?.limit == .depth)
+  }
+
+  @Test("X-33: a shared object counts its depth wherever it is") func sharedDepth() throws {
+    // The root holds an array of two levels, and one that holds the same two levels deeper.
+    let list = PropertyList(
+      objects: [.array([1, 3]), .array([2]), .array([5]), .array([4]), .array([1]), .null], root: 0)
+    var reader = PropertyListReader()
+    reader.limits.depth = 5
+    #expect(archiveError { _ = try reader.value(of: list) } == nil)
+    reader.limits.depth = 4
+    #expect(archiveError { _ = try reader.value(of: list) }?.limit == .depth)
+  }
+
+  @Test("X-33: a hundred thousand data objects take linear work") func dataObjects() async {
+    await #expect(processExitsWith: .success) {
+      let count = 100_000
+      var objects: [PropertyList.Object] = [
+        .dictionary([
+          .init(key: 1, value: 2), .init(key: 3, value: 4), .init(key: 5, value: 6), .init(key: 7, value: 9),
+        ]), .string("$archiver"), .string("NSKeyedArchiver"), .string("$version"), .integer(100_000),
+        .string("$objects"), .array([10, 11] + (0..<count).map { 12 + $0 }), .string("$top"), .string("root"),
+        .dictionary([.init(key: 8, value: 12 + count)]), .string("$null"),
+        .array((0..<count).map { 13 + count + $0 }),
+      ]
+      objects += (0..<count).map { .data(Data("data object \($0)".utf8)) }
+      objects.append(.uid(1))
+      objects += (0..<count).map { .uid(UInt64($0 + 2)) }
+      let list = PropertyList(objects: objects, root: 0)
+      // Where each copies all before it, this takes minutes.
+      Child.limit(seconds: 30)
+      let archive = try KeyedArchive(list)
+      #expect(archive.top["root"]?.arrayValue?.count == count)
+    }
+  }
+
   @Test("A class has no more than 64 names above it", arguments: [64, 65]) func chains(count: Int) throws {
     let names = Plist.array((0..<count).map { .plain(.string("C\($0)")) })
     let error = archiveError {

@@ -116,34 +116,3 @@ struct WorkSearchTests {
     return Data(bytes)
   }
 }
-
-/// The most memory that this process has, from a moment on. Only Linux tells, in `/proc/self` (proc(5)).
-private struct PeakMemory {
-  private let start: Int
-
-  /// Begins anew; `nil` where the system does not tell.
-  init?() {
-    #if canImport(Glibc)
-      guard let file = fopen("/proc/self/clear_refs", "w") else { return nil }
-      fputs("5", file)
-      fclose(file)
-    #endif
-    guard let now = Self.value("VmRSS:") else { return nil }
-    start = now
-  }
-
-  /// By how many bytes it was more than at the beginning.
-  var growth: Int { max(0, (Self.value("VmHWM:") ?? start) - start) }
-
-  private static func value(_ name: String) -> Int? {
-    guard let file = fopen("/proc/self/status", "r") else { return nil }
-    defer { fclose(file) }
-    var line = [CChar](repeating: 0, count: 256)
-    while fgets(&line, CInt(line.count), file) != nil {
-      let text = line.withUnsafeBytes { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
-      guard text.hasPrefix(name) else { continue }
-      return text.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Int($0) }.map { $0 * 1024 }
-    }
-    return nil
-  }
-}

@@ -80,12 +80,7 @@ struct JSONNumber {
   /// 127 do not hold it.
   var decimal: Decimal? {
     if digits == 0 { return 0 }
-    guard digits <= 39, !isTooLong, power >= -128, power <= 127 + 39 - digits else { return nil }
-    if digits <= 19, power <= 127 {
-      // Nothing is rounded: the significand is exact, and the exponent in range.
-      let magnitude = Decimal(UInt64(truncatingIfNeeded: significand))
-      return Decimal(sign: isNegative ? .minus : .plus, exponent: power, significand: magnitude)
-    }
+    guard !isTooLong else { return nil }
     return DecimalParts(isNegative: isNegative, mantissa: significand, exponent: power).decimal
   }
 

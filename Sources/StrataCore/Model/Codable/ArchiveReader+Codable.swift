@@ -91,6 +91,8 @@ extension ArchiveReader {
 
   private mutating func readElements(of array: UInt32, _ count: Int, into flat: inout FlatValue) throws {
     flat.begin(.array, at: array)
+    // A part takes more than a value.
+    try context.budget.spend(weight: count)
     try enter()
     var index = 0
     do {
@@ -106,6 +108,7 @@ extension ArchiveReader {
   private mutating func readEntries(of object: UInt32, _ initial: UInt8, into flat: inout FlatValue) throws {
     var map = try beginMap(initial)
     defer { endMap(map) }
+    try context.budget.spend(weight: map.count)
     let before = flat.counts
     flat.begin(.object, at: object)
     while map.passed < map.count {

@@ -164,6 +164,7 @@ extension ArchiveReader {
     }
     usesReferences = true
     context.graph = GraphReading()
+    context.forgetShared()
   }
 
   /// Makes sure that nothing follows.

@@ -14,7 +14,7 @@ extension ArchiveReader {
     case CBOR.Major.negative:
       let argument = try readArgument(initial)
       guard argument <= UInt64(Int64.max) else {
-        return .wideInteger(WideInteger(isNegative: true, magnitude: UInt128(argument) + 1))
+        return try context.shared(WideInteger(isNegative: true, magnitude: UInt128(argument) + 1))
       }
       return .int(~Int64(argument))
     case CBOR.Major.bytes:
@@ -181,7 +181,7 @@ extension ArchiveReader {
     case CBOR.Tag.url: return .url(try readURLContent(at: start))
     case CBOR.Tag.decimal: return .decimal(try readDecimalContent(at: start))
     case CBOR.Tag.genericObject: return try readGenericContent(at: start)
-    case CBOR.Tag.uuid: return .uuid(try readUUIDContent(at: start))
+    case CBOR.Tag.uuid: return try readUUIDValue(at: start)
     case CBOR.Tag.set:
       context.digests.enter()
       defer { context.digests.leave() }
@@ -192,7 +192,7 @@ extension ArchiveReader {
       }
       return .set(elements)
     case CBOR.Tag.positiveInteger, CBOR.Tag.negativeInteger:
-      return .wideInteger(try readBignum(isNegative: tag == CBOR.Tag.negativeInteger, at: start))
+      return try context.shared(readBignum(isNegative: tag == CBOR.Tag.negativeInteger, at: start))
     case CBOR.Tag.sharedReference: return try readObjectNumber(isLater: false, at: start)
     case CBOR.Tag.shareable: throw ArchiveError.damaged("an object stands outside of a graph", at: start)
     default:
@@ -329,8 +329,10 @@ extension ArchiveReader {
       return url
     }
     let before = strings.count
-    let url = try makeURL(try readString(), at: start)
-    if strings.count > before { cache(url, before) }
+    let text = try readString()
+    guard strings.count > before else { return try context.sharedURL(text) { try makeURL(text, at: start) } }
+    let url = try makeURL(text, at: start)
+    cache(url, before)
     return url
   }
 
@@ -340,6 +342,7 @@ extension ArchiveReader {
   }
 
   private func makeURL(_ string: String, at start: Int) throws -> URL {
+    try context.budget.spend(weight: WorkBudget.ofShared)
     guard let url = URL(exactly: string) else {
       throw ArchiveError.damaged("a string is no URL", at: start)
     }
@@ -349,19 +352,24 @@ extension ArchiveReader {
   private mutating func readGenericURL(_ count: Int, at start: Int) throws -> URL {
     guard count == 2 else { throw ArchiveError.damaged("a URL without its base", at: start) }
     let relative = try readString()
-    let base = try makeURL(try readString(), at: start)
-    guard let url = URL(string: relative, relativeTo: base) else {
-      throw ArchiveError.damaged("a string is no URL", at: start)
+    let base = try readURLContent(at: start)
+    return try context.sharedURL(relative, base.absoluteString) {
+      try context.budget.spend(weight: WorkBudget.ofShared)
+      guard let url = URL(string: relative, relativeTo: base) else {
+        throw ArchiveError.damaged("a string is no URL", at: start)
+      }
+      return url
     }
-    return url
   }
 
-  private mutating func readUUIDContent(at start: Int) throws -> UUID {
+  private mutating func readUUIDValue(at start: Int) throws -> ArchiveValue {
+    let before = strings.count
     let data = try readData()
     guard data.count == 16 else { throw ArchiveError.damaged("a UUID that is not 16 bytes long", at: start) }
     var content: uuid_t = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
     withUnsafeMutableBytes(of: &content) { $0.copyBytes(from: data) }
-    return UUID(uuid: content)
+    // One that is written out weighs as data. References to it share memory.
+    return strings.count > before ? .uuid(UUID(uuid: content)) : context.shared(UUID(uuid: content))
   }
 
   private mutating func readBignum(isNegative: Bool, at start: Int) throws -> WideInteger {

@@ -207,8 +207,22 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     let string = try makeString(at: position, length: length)
     position &+= length
     if usesReferences, length >= StringIndex.minimumLength(forNumber: UInt64(strings.count)) {
-      strings.append(string)
+      return try addNumbered(string)
     }
+    return string
+  }
+
+  /// Gives a string a number, by which references name it.
+  ///
+  /// One like the string before it shares its memory: an encoder writes those anew for which its index has no room.
+  @inline(__always)
+  private mutating func addNumbered(_ string: String) throws -> String {
+    if let last = strings.last, last.utf8.count == string.utf8.count, ExactKey.isSame(last, string) {
+      strings.append(last)
+      return last
+    }
+    try context.budget.spend(weight: WorkBudget.ofText)
+    strings.append(string)
     return string
   }
 
@@ -278,6 +292,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
       let data = bytes.extracting(position..<position &+ length).withUnsafeBytes { Data($0) }
       position &+= length
       if usesReferences, length >= StringIndex.minimumLength(forNumber: UInt64(strings.count)) {
+        try context.budget.spend(weight: WorkBudget.ofData)
         byteStrings[strings.count] = data
         strings.append("")
       }
@@ -313,6 +328,7 @@ public struct ArchiveReader: ~Copyable, ~Escapable {
     }
     guard count <= UInt64((bytes.byteCount &- position) / bytesPerElement) else { throw endOfBytes() }
     try context.budget.spend(values: Int(count) &* bytesPerElement &+ 1)
+    try context.budget.spend(weight: WorkBudget.ofCollection)
     return Int(count)
   }
 

@@ -42,6 +42,15 @@ public final class DecodingContext {
   var hasMergeBase = false
   private var catalogs: [ObjectIdentifier: SchemaCatalog] = [:]
 
+  /// What a body writes again and again without a number, or with the number of its text, by what it is.
+  private var shared: [SharedKey: ArchiveValue] = [:]
+
+  private enum SharedKey: Hashable {
+    case integer(WideInteger)
+    case uuid(UUID)
+    case url(ExactKey, base: ExactKey?)
+  }
+
   /// URLs of a JSON text, each in one of a fixed number of slots.
   var urls: [(text: String, url: URL)?] = []
 
@@ -74,6 +83,38 @@ public final class DecodingContext {
     context.subclasses = subclasses
     context.triesRules = finishesModels ? validates : triesRules
     return context
+  }
+
+  /// Forgets what values share, before the next body: a stream has them without end.
+  func forgetShared() { if !shared.isEmpty { shared.removeAll(keepingCapacity: true) } }
+
+  /// The value of an integer, of which all that are equal share the memory.
+  func shared(_ integer: WideInteger) throws -> ArchiveValue {
+    let value = ArchiveValue(integer)
+    guard case .wideInteger = value else { return value }
+    return try shared(.integer(integer)) {
+      try budget.spend(weight: WorkBudget.ofShared)
+      return value
+    }
+  }
+
+  /// The value of a UUID, of which all that are equal share the memory.
+  func shared(_ uuid: UUID) -> ArchiveValue { shared(.uuid(uuid)) { .uuid(uuid) } }
+
+  /// A URL, which is parsed once for all that have the same text.
+  func sharedURL(_ text: String, _ base: String? = nil, _ make: () throws -> URL) throws -> URL {
+    guard case .url(let url) = try shared(.url(ExactKey(text), base: base.map { ExactKey($0) }), { .url(try make()) })
+    else { return try make() }
+    return url
+  }
+
+  private func shared(_ key: SharedKey, _ make: () throws -> ArchiveValue) rethrows -> ArchiveValue {
+    // Rows are without end, too.
+    if row != nil { return try make() }
+    if let known = shared[key] { return known }
+    let value = try make()
+    shared[key] = value
+    return value
   }
 
   /// The classes that the objects of a graph may have, by type name.

@@ -25,16 +25,18 @@ struct HashLoad<T: Hashable> {
   /// - Throws: ``ArchiveError`` with the code `limitExceeded` where there are no steps left.
   mutating func add(_ element: T, _ value: ArchiveValue) throws {
     if isHashedWhole { return }
-    try add(element, weight: value.weight)
+    try add(element, weight: value.weight, comparison: value.comparison)
   }
 
-  /// - Parameter weight: how many steps it takes to look at all of the element.
-  mutating func add(_ element: T, weight: @autoclosure () -> Int) throws {
+  /// - Parameters:
+  ///   - weight: how many steps it takes to look at all of the element.
+  ///   - comparison: how many more it takes to compare it.
+  mutating func add(_ element: T, weight: @autoclosure () -> Int, comparison: @autoclosure () -> Int = 0) throws {
     if isHashedWhole { return }
-    let weight = weight()
+    let own = weight()
     // Where sets stand in sets, all that is inside is hashed at each level.
-    try budget.spend(steps: weight)
-    self.weight = max(self.weight, weight)
+    try budget.spend(steps: own)
+    self.weight = max(self.weight, own + comparison())
     hashes.append(element.hashValue)
     guard hashes.count == nextCheck else { return }
     nextCheck *= 2
@@ -48,7 +50,7 @@ struct HashLoad<T: Hashable> {
       start = place
     }
     // Four times as many are made before the next check.
-    let (steps, overflows) = (4 * (pairs - counted)).multipliedReportingOverflow(by: weight)
+    let (steps, overflows) = (4 * (pairs - counted)).multipliedReportingOverflow(by: self.weight)
     try budget.spend(steps: overflows ? .max / 2 : steps)
     counted = pairs
   }
@@ -65,6 +67,18 @@ extension ArchiveValue {
       forEachInside { weight += $0.weight }
       return weight
     default: return 1
+    }
+  }
+
+  /// How many steps more it takes to compare the value than to look at it: Foundation compares decimals and URLs slowly.
+  fileprivate var comparison: Int {
+    switch self {
+    case .decimal, .url: return 16
+    case .array, .set, .object, .map, .record, .graph:
+      var steps = 0
+      forEachInside { steps += $0.comparison }
+      return steps
+    default: return 0
     }
   }
 }

@@ -219,8 +219,8 @@ extension Decimal: Archivable {
     case .int(let value): return Decimal(value)
     case .uint(let value): return Decimal(value)
     case .wideInteger(let value):
-      let digits = (value.isNegative ? "-" : "") + String(value.magnitude)
-      if let decimal = Decimal(ofJSON: digits) { return decimal }
+      let parts = DecimalParts(isNegative: value.isNegative, mantissa: value.magnitude, exponent: 0)
+      if let decimal = parts.decimal { return decimal }
     // The shortest text of the double is what the server wrote; its binary digits are not.
     case .double(let value) where context.source == .json && value.isFinite:
       if let decimal = Decimal(ofJSON: value.description) { return decimal }

@@ -210,8 +210,11 @@ extension ArchiveReader {
     position = record.position
     strings.removeLast(strings.count - record.strings)
     depth = record.depth + 1
+    let mark = context.budget.mark
     for field in record.schema.fields[..<place] where field.archive != .excluded { _ = try readValue() }
-    return try readValue()
+    let value = try readValue()
+    try context.budget.countAsSteps(since: mark)
+    return value
   }
 
   @usableFromInline

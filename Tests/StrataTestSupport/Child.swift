@@ -9,9 +9,9 @@ import Foundation
 #endif
 
 /// Limits for the process that a test runs its work in.
-enum Child {
+package enum Child {
   /// Lets this process have so much memory and time of the processor; beyond either it ends with a failure.
-  static func limit(memory: UInt64 = 2 << 30, seconds: UInt64 = 60) {
+  package static func limit(memory: UInt64 = 2 << 30, seconds: UInt64 = 60) {
     #if canImport(Glibc)
       let (space, time) = (__rlimit_resource_t(RLIMIT_AS.rawValue), __rlimit_resource_t(RLIMIT_CPU.rawValue))
     #else

@@ -1,0 +1,79 @@
+import Foundation
+import StrataCore
+import StrataTestSupport
+import Testing
+
+/// Files of less than 64 KB, made to take as much memory and time as they can, as every type that reads them.
+@Suite("Small files, much memory", .serialized)
+struct SmallFileTests {
+  /// What the memory of the process may grow by: Docs/Reliability.md.
+  static let mostMemory = 256 << 20
+
+  /// Those that took most before values were counted by what they cost.
+  private static let known: [SmallFile] = [
+    SmallFile(scalar: .negative, container: .array, variants: 1),
+    SmallFile(scalar: .relativeURL, container: .array, variants: 1),
+    SmallFile(scalar: .uuidReference, container: .array, variants: 1),
+    SmallFile(scalar: .longData, container: .array, variants: 300),
+    SmallFile(scalar: .longText, container: .rows, variants: 300),
+    SmallFile(scalar: .integer, container: .set, variants: 1),
+    SmallFile(scalar: .null, container: .nested, variants: 1),
+    SmallFile(scalar: .decimal, container: .dictionary, variants: 1),
+  ]
+
+  /// How many files are made at random for a search, which also reads all known ones as every type: `STRATA_SMALL_FILES`.
+  private static let searched = ProcessInfo.processInfo.environment["STRATA_SMALL_FILES"].flatMap { Int($0) }
+
+  private static let files: [SmallFile] = {
+    guard let searched else { return [known[0]] }
+    var random = SeededRandom(seed: UInt64.random(in: 0..<1 << 32))
+    let found = (0..<searched).map { _ in
+      SmallFile(
+        scalar: random.oneOf(SmallFile.Scalar.allCases), container: random.oneOf(SmallFile.Container.allCases),
+        variants: random.oneOf([1, 2, 300, 3000]))
+    }
+    return known + found
+  }()
+
+  @Test("X-33: no small file takes more than 256 MiB, whatever reads it", arguments: files)
+  func memory(file: SmallFile) async {
+    await #expect(processExitsWith: .success) { [file = file as SmallFile] in
+      let data = try file.archive()
+      #expect(data.count <= SmallFile.largest)
+      for reader in searched == nil ? Array(SmallFileReader.all.prefix(3)) : SmallFileReader.all {
+        let peak = PeakMemory()
+        let clock = ContinuousClock()
+        var outcome = "read"
+        let time = clock.measure {
+          do { try reader.read(data) } catch { outcome = (error as? ArchiveError)?.code.rawValue ?? "\(error)" }
+        }
+        let growth = peak?.growth ?? 0
+        #expect(growth <= Self.mostMemory, "\(file), as \(reader.name): \(growth >> 20) MiB")
+        guard searched != nil else { continue }
+        print("small file: \(file), as \(reader.name): \(data.count) bytes, \(growth >> 20) MiB, \(time), \(outcome)")
+      }
+    }
+  }
+}
+
+/// A type that a file is decoded as.
+struct SmallFileReader: Sendable {
+  let name: String
+  let read: @Sendable (Data) throws -> Void
+
+  static func type<T: Archivable & SendableMetatype>(_ type: T.Type) -> SmallFileReader {
+    SmallFileReader(name: "\(T.self)") { _ = try ArchiveDecoder().decode(T.self, from: $0) }
+  }
+
+  static func codable<T: Decodable & SendableMetatype>(_ type: T.Type) -> SmallFileReader {
+    SmallFileReader(name: "\(T.self)") { _ = try ArchiveDecoder().decode(T.self, from: $0) }
+  }
+
+  static let all: [SmallFileReader] = [
+    SmallFileReader(name: "ArchiveValue") { _ = try ArchiveDecoder().decodeValue(from: $0) },
+    type([Decimal].self), type([[Decimal]].self), type([URL].self), type([UUID].self), type([Int128].self),
+    type([Double].self), type([String].self), type([Data].self), type([Date].self), type(Set<Decimal>.self),
+    type(Set<URL>.self), type([String: Decimal].self), type([String: URL].self), type([String: ArchiveValue].self),
+    type([Decimal: Int].self), codable([CodableTree].self), codable([String: CodableTree].self),
+  ]
+}
