@@ -40,7 +40,7 @@ struct SmallFileTests {
     await #expect(processExitsWith: .success) { [file = file as SmallFile] in
       let data = try file.archive()
       #expect(data.count <= SmallFile.largest)
-      for reader in searched == nil ? Array(SmallFileReader.all.prefix(3)) : SmallFileReader.all {
+      for reader in Self.searched == nil ? Array(SmallFileReader.all.prefix(3)) : SmallFileReader.all {
         let peak = PeakMemory()
         let clock = ContinuousClock()
         var outcome = "read"
@@ -49,7 +49,7 @@ struct SmallFileTests {
         }
         let growth = peak?.growth ?? 0
         #expect(growth <= Self.mostMemory, "\(file), as \(reader.name): \(growth >> 20) MiB")
-        guard searched != nil else { continue }
+        guard Self.searched != nil else { continue }
         print("small file: \(file), as \(reader.name): \(data.count) bytes, \(growth >> 20) MiB, \(time), \(outcome)")
       }
     }
