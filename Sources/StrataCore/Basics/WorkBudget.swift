@@ -17,7 +17,7 @@ package final class WorkBudget {
   @exclusivity(unchecked) private var weightsBeyond = Int.max
   private var knowsFile = false
 
-  /// A budget for input whose size nobody told, which the limits alone hold.
+  /// A budget for input of unknown size, which only the limits bound.
   package init(_ limits: ArchiveLimits) {
     self.limits = limits
     values = max(0, limits.values)
@@ -76,7 +76,7 @@ package final class WorkBudget {
     if values < 0 { throw exceeded(.values) }
   }
 
-  /// What is left before values are read that were read before.
+  /// The budget before a reader reads a record again.
   struct Mark { fileprivate let values, weightsBeyond: Int }
 
   var mark: Mark { Mark(values: values, weightsBeyond: weightsBeyond) }

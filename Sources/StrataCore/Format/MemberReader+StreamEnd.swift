@@ -103,7 +103,7 @@ extension MemberReader {
         if stamp.kind == .end { last = (stamp, reader.offset) }
       }
     } catch let error as ArchiveError where error.code != .fileSystem {
-      // Whoever reads the members is told.
+      // Damage behind the last end is no error here. Reading the members throws it.
     }
     return last
   }

@@ -43,7 +43,7 @@ package struct MemberReader: ~Copyable {
     self.file = file
   }
 
-  /// Opens a file of which all is read, whoever writes to it.
+  /// Opens a file and reads all of it, also while a writer appends to it.
   init(wholeOf url: URL, limits: ArchiveLimits) throws {
     try self.init(of: OpenFile(reading: url), limits: limits, in: 0..<Int.max)
   }

@@ -4,7 +4,7 @@ import Foundation
 struct StreamRecovery {
   /// The bytes that a disk writes as a whole.
   private static let sectorSize = 512
-  /// The most bytes that are wrong in an end that is damaged. Where more are, nobody knows what was there.
+  /// An end with at most this number of wrong bytes is a damaged end. With more, the bytes are not known to be an end.
   private static let mostWrongBytes = 8
 
   private let url: URL

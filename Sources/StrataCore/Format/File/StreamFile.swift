@@ -11,7 +11,7 @@ final class StreamFile {
   private let replaced: OpenFile?
   private var grown: OpenFile?
   private let originalSize: Int
-  /// The size of the file if nobody else wrote to it.
+  /// The size that the file has unless another program wrote to it.
   private var size: Int
   /// Bytes of a failed write that could not be taken back; `nil` where every write was complete or was taken back.
   private var excess: Int?

@@ -42,7 +42,7 @@ public final class DecodingContext {
   var hasMergeBase = false
   private var catalogs: [ObjectIdentifier: SchemaCatalog] = [:]
 
-  /// What a body writes again and again without a number, or with the number of its text, by what it is.
+  /// The values of a body that repeat without a number of their own, by their content. Equal ones share memory.
   private var shared: [SharedKey: ArchiveValue] = [:]
 
   private enum SharedKey: Hashable {
@@ -85,7 +85,7 @@ public final class DecodingContext {
     return context
   }
 
-  /// Forgets what values share, before the next body: a stream has them without end.
+  /// Forgets the shared values before the next body, since a stream can have any number of bodies.
   func forgetShared() { if !shared.isEmpty { shared.removeAll(keepingCapacity: true) } }
 
   /// The value of an integer, of which all that are equal share the memory.
@@ -109,7 +109,7 @@ public final class DecodingContext {
   }
 
   private func shared(_ key: SharedKey, _ make: () throws -> ArchiveValue) rethrows -> ArchiveValue {
-    // Rows are without end, too.
+    // One context reads any number of rows, so the table would grow without bound.
     if row != nil { return try make() }
     if let known = shared[key] { return known }
     let value = try make()
