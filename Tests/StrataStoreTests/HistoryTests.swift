@@ -36,7 +36,7 @@ struct HistoryTests {
 
   @Test(
     "Random saves, deletions, restores, undo and redo agree with a list of states", .tags(.long),
-    arguments: 0..<UInt64(Effort.rounds(3, long: 24)))
+    arguments: 0..<UInt64(Effort.rounds(3, long: 12)))
   func oracle(seed: UInt64) throws {
     try withFolder { folder in
       var random = MemoRandom(seed: seed)

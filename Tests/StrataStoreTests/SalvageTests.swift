@@ -104,7 +104,7 @@ struct SalvageTests {
     }
   }
 
-  @Test("Salvage brings a whole store out as it is", .tags(.long), arguments: 0..<UInt64(Effort.rounds(1, long: 4)))
+  @Test("Salvage brings a whole store out as it is", .tags(.long), arguments: 0..<UInt64(Effort.rounds(1, long: 2)))
   func salvageAll(seed: UInt64) async throws {
     try await withFolder { folder in
       let url = folder.appending(path: "store"), copy = folder.appending(path: "copy")
@@ -124,7 +124,7 @@ struct SalvageTests {
 
   @Test(
     "A damaged page ends neither a check nor salvage, and all else is brought out", .tags(.long),
-    arguments: 0..<UInt64(Effort.rounds(1, long: 10)))
+    arguments: 0..<UInt64(Effort.rounds(1, long: 5)))
   func damagedPage(seed: UInt64) throws {
     try withFolder { folder in
       let url = folder.appending(path: "store"), copy = folder.appending(path: "copy")
@@ -269,7 +269,7 @@ struct SalvageTests {
 
   @Test(
     "Of a file that was cut all that is intact is brought out, or the error is clear", .tags(.long),
-    arguments: 0..<UInt64(Effort.rounds(1, long: 12)))
+    arguments: 0..<UInt64(Effort.rounds(1, long: 6)))
   func truncated(seed: UInt64) throws {
     try withFolder { folder in
       let url = folder.appending(path: "store"), copy = folder.appending(path: "copy")

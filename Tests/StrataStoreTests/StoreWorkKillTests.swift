@@ -116,16 +116,16 @@ extension StoreProcessTests {
           }
           Thread.sleep(forTimeInterval: 0.1 + Double(random.below(400)) / 1000)
           if random.isOnce(in: 4), let process = saver {
-            Self.end(process)
+            try Self.end(process)
             saver = nil
           } else if let process = worker {
-            Self.end(process)
+            try Self.end(process)
             worker = nil
             if work == .schema { try Self.checkTables(url, names[names.count - 1]) }
           }
           kills += 1
           guard kills.isMultiple(of: 25) || kills == Self.rounds else { continue }
-          for process in [worker, saver].compactMap({ $0 }) { Self.end(process) }
+          for process in [worker, saver].compactMap({ $0 }) { try Self.end(process) }
           (worker, saver) = (nil, nil)
           guard work != .schema else { continue }
           let (acknowledged, _) = try Self.check(url, savers)
@@ -148,16 +148,22 @@ extension StoreProcessTests {
       process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
       process.arguments = ["--testing-library", "swift-testing", "--filter", "StoreProcessTests/\(test)"]
       process.environment = environment.merging(variables.merging(["STRATA_STORE_FILE": url.path]) { $1 }) { $1 }
-      process.standardOutput = FileHandle.nullDevice
-      process.standardError = FileHandle.nullDevice
+      let output = url.path + "." + name + ".output"
+      try Data().write(to: URL(fileURLWithPath: output))
+      let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: output))
+      (process.standardOutput, process.standardError) = (handle, handle)
       try process.run()
       return process
     }
 
-    private static func end(_ process: Process) {
+    private static func end(_ process: Process) throws {
       kill(process.processIdentifier, SIGKILL)
       process.waitUntilExit()
-      #expect(process.terminationReason == .uncaughtSignal, "a process stopped by itself")
+      guard process.terminationReason != .uncaughtSignal else { return }
+      let output = try (process.standardOutput as? FileHandle).map { handle in
+        try String(contentsOfFile: "/proc/self/fd/\(handle.fileDescriptor)", encoding: .utf8)
+      }
+      Issue.record("a process stopped by itself: \(output ?? "")")
     }
 
     /// The lines that a process wrote wholly.

@@ -89,7 +89,7 @@ import Testing
       try withFolder { folder in
         try Self.prepare(folder)
         var left = 0
-        let kills = Effort.rounds(2, long: 20)
+        let kills = Effort.rounds(2, long: 8)
         for number in 0..<kills {
           let process = try start(work, folder)
           // At several moments of a run; the last ones wait for a temporary copy.
@@ -112,7 +112,7 @@ import Testing
       try withFolder { folder in
         try Self.prepare(folder)
         let process = try start(.backup, folder)
-        for _ in 0..<Effort.rounds(10, long: 100) { try Self.run(.backup, folder) }
+        for _ in 0..<Effort.rounds(10, long: 30) { try Self.run(.backup, folder) }
         #expect(process.isRunning)
         end(process)
         let log = try log(folder)

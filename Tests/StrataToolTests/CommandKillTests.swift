@@ -67,7 +67,7 @@ struct CommandKillTests {
     #expect(expected.code == 0, "\(expected.error)")
     let paths = try paths(clean)
     var ended = 0, left = 0
-    let kills = Effort.rounds(2, long: 24)
+    let kills = Effort.rounds(2, long: 10)
     let scratch = try Scratch()
     try prepare(scratch)
     for number in 0..<kills {

@@ -43,7 +43,7 @@ import Testing
   @Test("X-30: the old archives or the new ones", .tags(.long), arguments: [false, true], SystemCall.allCases)
   func faults(isAgain: Bool, call: SystemCall) throws {
     for fault in Effort.sample(1, of: Self.faults) {
-      for number in stride(from: 0, to: 1000, by: Effort.rounds(5, long: 1)) {
+      for number in stride(from: 0, to: 1000, by: Effort.rounds(5, long: 2)) {
         guard try run(call, number, fault, isAgain) else {
           #expect(number > 0 || !Self.calls.contains(call), "convert makes no call \(call)")
           break

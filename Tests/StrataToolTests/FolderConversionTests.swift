@@ -97,7 +97,7 @@ struct FolderConversionTests {
     #expect(Run("convert", input, "-o", output).code == 1)
     let whole = try archives()
     let journal = try Data(contentsOf: URL(fileURLWithPath: output + "/" + Self.journal))
-    for length in stride(from: 0, through: journal.count, by: Effort.rounds(40, long: 7)) {
+    for length in stride(from: 0, through: journal.count, by: Effort.rounds(40, long: 15)) {
       try journal.prefix(length).write(to: URL(fileURLWithPath: output + "/" + Self.journal))
       let run = Run("convert", input, "-o", output)
       let done = journal.prefix(length).count { $0 == UInt8(ascii: "\n") }
@@ -121,7 +121,7 @@ struct FolderConversionTests {
     let path = output + "/a.plist.strata"
     let archive = try #require(whole["a.plist.strata"])
     var random = SeededRandom(seed: 11)
-    for round in 0..<Effort.rounds(10, long: 40) {
+    for round in 0..<Effort.rounds(10, long: 20) {
       var damaged = archive
       switch round {
       case 0: damaged = Data(repeating: 0, count: archive.count)

@@ -77,7 +77,7 @@ struct LegacyInspectTests {
 
   @Test(
     "A list of very many objects neither exhausts the stack nor makes text without end", .tags(.long),
-    arguments: [Effort.rounds(2_000, long: 30_000)])
+    arguments: [Effort.rounds(2_000, long: 10_000)])
   func longLists(count: Int) throws {
     var list = PropertyList(objects: [], root: 0)
     func add(_ object: PropertyList.Object) -> Int {
@@ -217,7 +217,7 @@ struct LegacyInspectTests {
   @Test(
     "Every cut and every damaged byte of a keyed archive gives an error in one line, or another value", .tags(.long))
   func damage() throws {
-    let step = Effort.rounds(20, long: 4)
+    let step = Effort.rounds(20, long: 8)
     let whole = try Legacy.data("bookmarks.plist")
     // Each byte, over several runs: the reader itself is tested with all of them (KeyedDamageTests).
     for length in stride(from: Int.random(in: 0..<step), to: whole.count, by: step) {

@@ -56,6 +56,14 @@ extension VersionedModel {
   }
 }
 
+extension VersionedModel {
+  /// The subclass with a name, which this class, one of its subclasses or the decoder names; `nil` where there is none.
+  fileprivate static func subclass(named name: String, in context: DecodingContext) -> (any VersionedModel.Type)? {
+    let known = knownSubclasses + context.subclasses.flatMap { [$0] + $0.knownSubclasses }
+    return known.first { $0 is Self.Type && $0.schema.isNamed(name) }
+  }
+}
+
 extension VersionedModel where Self: AnyObject {
   public var objectIdentity: ObjectIdentifier? { ObjectIdentifier(self) }
 }
@@ -240,6 +248,13 @@ extension VersionedModel {
   private static func make(
     from record: ModelRecord, _ schema: ModelSchema, in context: DecodingContext, isObjectFrame: Bool = false
   ) throws -> Self {
+    if schema.isObject, !schema.isNamed(record.typeName),
+      let subclass = subclass(named: record.typeName, in: context)
+    {
+      // Through the class itself: called on `Self.Type`, the methods of the protocol would be those of this class.
+      let object = try subclass.make(from: record, in: context, isObjectFrame: isObjectFrame)
+      if let object = object as? Self { return object }
+    }
     let (values, unknown) = try schema.upgradedFields(of: record, in: context)
     var reader = ArchiveReader(values, unknownFields: unknown, context: context)
     return try make(&reader, schema, isObjectFrame: isObjectFrame)

@@ -262,7 +262,7 @@ struct StreamContentTests {
   func random() throws {
     let seed = UInt64.random(in: 0..<1 << 48)
     var (invented, refused, wrong, rounds) = (0, 0, 0, 0)
-    for round in 0..<Effort.rounds(25, long: 1000) {
+    for round in 0..<Effort.rounds(25, long: 400) {
       var random = SeededRandom(seed: seed &+ UInt64(round))
       let place: Comment = "seed \(seed &+ UInt64(round))"
       let hasLinks = !random.isOnce(in: 3)

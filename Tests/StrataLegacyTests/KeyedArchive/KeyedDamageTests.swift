@@ -73,7 +73,7 @@ struct KeyedDamageTests {
     print("keyed archives, changed: seed \(seed)")
     var random = SeededRandom(seed: seed)
     for data in try Self.archives() {
-      for _ in 0..<Effort.rounds(200, long: 2000) {
+      for _ in 0..<Effort.rounds(200, long: 1000) {
         var changed = data
         for _ in 0..<Int.random(in: 1...6, using: &random) {
           changed[Int.random(in: 0..<data.count, using: &random)] = UInt8.random(in: 0...255, using: &random)

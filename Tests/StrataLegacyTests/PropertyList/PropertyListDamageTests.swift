@@ -78,7 +78,7 @@ struct PropertyListDamageTests {
     print("property lists, changed: seed \(seed)")
     var random = SeededRandom(seed: seed)
     for data in try Self.fixtures() {
-      for _ in 0..<Effort.rounds(300, long: 4000) {
+      for _ in 0..<Effort.rounds(300, long: 2000) {
         var changed = data
         for _ in 0..<Int.random(in: 1...6, using: &random) {
           changed[Int.random(in: 0..<data.count, using: &random)] = UInt8.random(in: 0...255, using: &random)

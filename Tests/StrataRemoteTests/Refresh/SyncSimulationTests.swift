@@ -7,7 +7,7 @@ struct SyncSimulationTests {
   private static let first = ProcessInfo.processInfo.environment["STRATA_SYNC_SEED"].flatMap(UInt64.init) ?? 1
   private static let rounds =
     ProcessInfo.processInfo.environment["STRATA_SYNC_ROUNDS"].flatMap(UInt64.init)
-    ?? UInt64(Effort.rounds(6, long: 40))
+    ?? UInt64(Effort.rounds(6, long: 25))
 
   @Test("Every edit arrives once, or waits, or is refused and listed; nothing comes of an answer that failed")
   func rounds() async throws {

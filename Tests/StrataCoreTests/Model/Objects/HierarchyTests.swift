@@ -130,6 +130,35 @@ struct HierarchyTests {
     #expect(try decoder.decode(Keeper.self, from: upgraded).animals.count == 3)
   }
 
+  @Model(version: 1)
+  class Boat: ModelHierarchy {
+    var name = ""
+    init() {}
+    static var subclasses: [any VersionedModel.Type] { [Ferry.self] }
+  }
+
+  @Model(version: 1, superclass: Boat.self)
+  final class Ferry: Boat {
+    var cars = 0
+    override init() { super.init() }
+  }
+
+  @Model(version: 1)
+  struct Harbour { var boats: [Boat] = [] }
+
+  @Test("A record in the place of an object becomes the subclass that it names")
+  func subclassInPlace() throws {
+    let ferry = Ferry()
+    (ferry.name, ferry.cars) = ("Helvetia", 7)
+    let harbour = try Harbour(dictionary: Harbour(boats: [ferry, Boat()]).dictionaryValue)
+    #expect((harbour.boats.first as? Ferry)?.cars == 7 && harbour.boats.first?.name == "Helvetia")
+    #expect(harbour.boats.count == 2 && !(harbour.boats[1] is Ferry))
+    // A class that nobody names is refused, and so is one that is no subclass.
+    let strange = ModelRecord(typeName: "Harbour", modelVersion: 1)
+    let error = archiveError { try Harbour(dictionary: ["boats": .array([.record(strange)])]) }
+    #expect(error?.code == .unknownType)
+  }
+
   @Test("A record of a class that stands alone is upgraded too")
   func upgradeOfARecord() throws {
     let record = ModelRecord(typeName: "Animal", modelVersion: 1, fields: [("title", "Cat")])

@@ -1,0 +1,31 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let features: [SwiftSetting] = [
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .treatAllWarnings(as: .error),
+]
+
+// A package of its own: its hundreds of models would slow down every build of the tests. `Tests/Scripts/laws` writes them and runs it.
+let package = Package(
+  name: "Laws",
+  platforms: [.macOS(.v15)],
+  dependencies: [
+    // The traits of Tests/Recipes, so that both build Strata in the same way in one build folder.
+    .package(name: "Strata", path: "../..", traits: ["Macros", "Store", "Logging", "Collections"]),
+    .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+    .package(url: "https://github.com/apple/swift-collections", from: "1.1.0"),
+  ],
+  targets: [
+    .executableTarget(
+      name: "laws",
+      dependencies: [
+        .product(name: "Strata", package: "Strata"), .product(name: "StrataCollections", package: "Strata"),
+        .product(name: "StrataStore", package: "Strata"), .product(name: "GRDB", package: "GRDB.swift"),
+        .product(name: "OrderedCollections", package: "swift-collections"),
+      ],
+      swiftSettings: features)
+  ]
+)

@@ -1,0 +1,301 @@
+import Foundation
+import GRDB
+import Strata
+import StrataStore
+
+/// The laws for one model, in one round.
+struct Trial<H: Holder> {
+  let seed: UInt64
+  var results = Results()
+
+  init(seed: UInt64) { self.seed = seed }
+
+  private func sample(isAny: Bool = false, other: UInt64 = 0) -> H {
+    var source = Source(random: SeededRandom(seed: seed &+ other &* 0x9E37_79B9), isAny: isAny)
+    return H.sample(&source)
+  }
+
+  mutating func run() {
+    roundTrips()
+    merges()
+  }
+
+  // MARK: Round trips
+
+  private mutating func roundTrips() {
+    let any = sample(isAny: true)
+    trip(.archive, any) { try ArchiveDecoder().decode(H.self, from: ArchiveEncoder().encode($0)) }
+    trip(.keyed, any) { try ArchiveDecoder().decode(H.self, fromKeyed: ArchiveEncoder().encodeKeyed($0)) }
+    trip(.dictionary, any) { try H(dictionary: $0.dictionaryValue) }
+    trip(.copy, any) { try $0.copy() }
+    let value = sample()
+    trip(.json, value) { try H(fromJSON: $0.jsonData()) }
+    trip(.recordReading, any) {
+      try ArchiveDecoder().decode(H.self, from: ArchiveEncoder().encode(Self.model($0).record()))
+    }
+    trip(.jsonReading, value) { try H(fromJSON: Data((Plain.model(Self.model($0)).jsonTree ?? .null).text.utf8)) }
+    form(value)
+    trip(.upgrading, any) { value in
+      let old = try ArchiveEncoder().encode(Self.model(value).record(inOldForm: true))
+      return try ArchiveDecoder().decode(H.self, from: old)
+    }
+    trip(.upgradedBytes, any) { value in
+      let old = try ArchiveEncoder().encode(Self.model(value).record(inOldForm: true))
+      return try ArchiveDecoder().decode(H.self, from: ArchiveUpgrader(H.self).upgrade(old))
+    }
+    trip(.snapshot, any) { value in
+      let store = try SnapshotStore(inMemory: StoreOptions())
+      return try store.write { transaction in
+        try transaction.save(value, as: "value")
+        guard let saved = try transaction.value(H.self, for: "value") else { throw Refused() }
+        return saved
+      }
+    }
+    trip(.row, value, where: Self.hasColumn) { value in
+      try Self.withRow { store, db in
+        try store.save(value, in: db)
+        return try Self.row(store, db)
+      }
+    }
+  }
+
+  /// Whether a property of a type is in a column. Objects of classes are not: they would lose their identity.
+  private static func hasColumn(_ type: String) -> Bool { !["Thing", "Being", "Bare"].contains { type.contains($0) } }
+
+  /// Calls a function with a store that has a table for the model.
+  static func withRow<R>(_ body: (EntityStore, Database) throws -> R) throws -> R {
+    let queue = try DatabaseQueue()
+    let columns = H.types.map { ", \($0.key)" }.joined()
+    try queue.write { try $0.execute(sql: "CREATE TABLE \(H.databaseTableName) (id INTEGER PRIMARY KEY\(columns))") }
+    let store = try EntityStore(queue, H.self)
+    return try queue.write { try body(store, $0) }
+  }
+
+  static func row(_ store: EntityStore, _ db: Database) throws -> H {
+    guard let row = try store.fetchOne(H.all(), in: db) else { throw Refused() }
+    return row
+  }
+
+  private static func model(_ value: H) -> PlainModel { PlainModel(kind: H.kind, fields: value.plainFields) }
+
+  /// Sees whether a value is the same after a trip.
+  private mutating func trip(
+    _ law: Law, _ value: H, where includes: (String) -> Bool = { _ in true }, _ trip: (H) throws -> H
+  ) {
+    let before = value.plainFields
+    do {
+      let after = try trip(value).plainFields
+      for (key, type) in H.types where includes(type) {
+        let same = before[key] == after[key]
+        add(law, type, same ? nil : "\(before[key].shown) became \(after[key].shown)")
+      }
+    } catch {
+      // One field has failed; of the others nothing is known.
+      let key = (error as? ArchiveError)?.failedKey
+      let type = H.types.first { $0.key == key }?.type
+      add(law, type ?? H.kind.name, "\(error)")
+    }
+  }
+
+  /// Sees whether the JSON of a value is what the documentation says.
+  private mutating func form(_ value: H) {
+    guard let data = try? value.jsonData(), let tree = JSONTree(parsing: String(decoding: data, as: UTF8.self)),
+      case .object(let members) = tree
+    else { return }
+    for (key, type) in H.types {
+      let plain = value.plainFields[key] ?? .null
+      let member = members.first { $0.key == key }?.value ?? .null
+      add(.jsonForm, type, plain.agrees(with: member) ? nil : "\(plain.shown) is written as \(member.text)")
+    }
+  }
+
+  private mutating func add(_ law: Law, _ type: String, _ failure: String?) {
+    results.add(law, type, "\(H.kind.name), seed \(seed)", failure: failure)
+  }
+
+  // MARK: Merging
+
+  private mutating func merges() {
+    let local = sample().plainFields
+    let other = sample(other: 1).plainFields
+    for (key, type) in H.types {
+      guard let here = local[key], let there = other[key], !here.repeatsIdentity else { continue }
+      merges(key, type, here, there)
+    }
+  }
+
+  private mutating func merges(_ key: String, _ type: String, _ here: Plain, _ there: Plain) {
+    var mixer = Mixer(random: SeededRandom(seed: seed &+ 0xABCD))
+    let complete = mixer.mix(here, with: there)
+    let part = mixer.thin(complete)
+    guard !complete.repeatsIdentity, let tree = part.jsonTree else { return }
+    let text = JSONTree.object([.init(key: key, value: tree)]).text
+    let data = Data(text.utf8)
+    let record = PlainModel(kind: H.kind, fields: [key: part]).record()
+    let expected = try? Oracle.merged(here, part)
+    let shown = "\(here.shown) and \(text)"
+
+    let whole = merge(.absentText, key, type, part, expected, shown) { try $0.mergeValues(fromJSON: data) }
+    let value = merge(.absentValue, key, type, part, expected, shown) {
+      try $0.merge(.json(JSONReader().read(data)))
+    }
+    let recorded = merge(.absentRecord, key, type, part, expected, shown) { try $0.merge(.record(record)) }
+    let archived = merge(.absentArchive, key, type, part, expected, shown) {
+      try $0.merge(.archive(ArchiveEncoder().encode(record)))
+    }
+    let old = PlainModel(kind: H.kind, fields: [key: part]).record(inOldForm: true)
+    let upgraded = merge(.absentOld, key, type, part, expected, shown) { try $0.merge(.record(old)) }
+    mergeRow(key, type, part, expected, shown, tree)
+    let sides = [whole, value, recorded, archived, upgraded]
+    if !sides.contains(nil) {
+      add(.sourcesAgree, type, Set(sides).count == 1 ? nil : shown)
+    }
+    // A patch sets keys of objects of any kind: it cannot replace a case by another, or what is one value to other merges.
+    if !part.hasModelsInLists, !part.hasNullInDictionary, !part.holdsChoices, !part.holdsOpaque {
+      _ = merge(.absentPatch, key, type, part, expected, shown) { try $0.merge(.mergePatch(data)) }
+    }
+    if let server = try? H(
+      fromJSON: Data(JSONTree.object([.init(key: key, value: complete.jsonTree ?? .null)]).text.utf8))
+    {
+      _ = merge(
+        .completeModel, key, type, part, try? Oracle.merged(here, complete), "\(here.shown) and \(complete.shown)"
+      ) {
+        try $0.merge(.model(server), options: MergeOptions(keys: [key]))
+      }
+    }
+    withBase(key, type, here, there, part, data)
+    repeated(key, type, data, shown)
+    broken(key, type, data)
+  }
+
+  /// Merges into a fresh value, and returns what became of the field; `nil` where the merge failed.
+  ///
+  /// - Parameter part: what comes in. Where a case of an enum in it lacks an associated value, the merge may fail by name.
+  private mutating func merge(
+    _ law: Law, _ key: String, _ type: String, _ part: Plain, _ expected: Plain?, _ shown: String,
+    _ merge: (inout H) throws -> MergeReport
+  ) -> Plain? {
+    let mayFail = (try? Oracle.completed(part)) == nil
+    var value = sample()
+    let before = value.plainFields
+    do {
+      _ = try merge(&value)
+      let after = value.plainFields
+      let result = after[key] ?? .null
+      let same = result.unordered == expected?.unordered
+      add(law, type, same ? nil : "\(shown) became \(result.shown), expected \(expected.shown)")
+      let others = before.filter { $0.key != key } == after.filter { $0.key != key }
+      add(.untouched, type, others ? nil : "\(shown) changed another field")
+      return result.unordered
+    } catch {
+      let isRefused = mayFail && (error as? ArchiveError)?.code == .missingValue
+      add(law, type, isRefused ? nil : "\(shown): \(error)")
+      return nil
+    }
+  }
+
+  /// The row of a table takes what a document says, as the value does.
+  private mutating func mergeRow(
+    _ key: String, _ type: String, _ part: Plain, _ expected: Plain?, _ shown: String, _ tree: JSONTree
+  ) {
+    guard Self.hasColumn(type) else { return }
+    let document = JSONTree.object([.init(key: "id", value: .number("0")), .init(key: key, value: tree)])
+    let value = sample()
+    do {
+      let after = try Self.withRow { store, db in
+        try store.save(value, in: db)
+        _ = try store.apply(.json(Data(document.text.utf8)), to: H.self, in: db)
+        return try Self.row(store, db).plainFields
+      }
+      let same = after[key]?.unordered == expected?.unordered
+      add(.absentRow, type, same ? nil : "\(shown) became \(after[key].shown), expected \(expected.shown)")
+    } catch {
+      let mayFail = (try? Oracle.completed(part)) == nil
+      add(.absentRow, type, mayFail ? nil : "\(shown): \(error)")
+    }
+  }
+
+  /// Three sides: the base is what the local value was before somebody edited it.
+  private mutating func withBase(
+    _ key: String, _ type: String, _ here: Plain, _ there: Plain, _ part: Plain, _ data: Data
+  ) {
+    var mixer = Mixer(random: SeededRandom(seed: seed &+ 0x1234))
+    let before = mixer.mix(here, with: there)
+    guard !before.repeatsIdentity, let tree = before.jsonTree,
+      let base = try? H(fromJSON: Data(JSONTree.object([.init(key: key, value: tree)]).text.utf8))
+    else { return }
+    // A list without identities is one value, and a part of it is not comparable with its base.
+    guard !part.listsAnonymousModels, !here.listsAnonymousModels, !before.listsAnonymousModels else { return }
+    guard ![part, here, before].contains(where: \.listsChoices) else { return }
+    let shown = "\(here.shown) and \(String(decoding: data, as: UTF8.self)) from \(before.shown)"
+    _ = merge(.withBase, key, type, part, try? Oracle.merged(here, part, base: before), shown) {
+      try $0.merge(.json(data), base: base)
+    }
+  }
+
+  /// Merging twice is merging once.
+  private mutating func repeated(_ key: String, _ type: String, _ data: Data, _ shown: String) {
+    var value = sample()
+    guard (try? value.mergeValues(fromJSON: data)) != nil else { return }
+    let once = value.plainFields[key]
+    do {
+      let report = try value.mergeValues(fromJSON: data)
+      let same = value.plainFields[key] == once && report.changes.isEmpty
+      add(.idempotent, type, same ? nil : "\(shown), twice: \(once.shown) became \(value.plainFields[key].shown)")
+    } catch { add(.idempotent, type, "\(shown), twice: \(error)") }
+  }
+
+  /// A merge that fails changes nothing.
+  private mutating func broken(_ key: String, _ type: String, _ data: Data) {
+    for (other, _) in H.types where other != key {
+      let text = String(decoding: data.dropLast(), as: UTF8.self) + ",\"\(other)\":{\"\":[[{}]]}}"
+      var value = sample()
+      let before = value.plainFields
+      if (try? value.mergeValues(fromJSON: Data(text.utf8))) != nil { continue }
+      add(.atomic, type, value.plainFields == before ? nil : "\(text) failed and changed a value")
+      return
+    }
+  }
+}
+
+extension ArchiveError {
+  /// The key of the field that failed, where the path begins with one.
+  fileprivate var failedKey: String? {
+    for component in codingPath { if case .key(let key) = component { return key } }
+    return key
+  }
+}
+
+extension Plain {
+  /// Whether there are models below a list or a set, which a merge patch replaces as a whole.
+  var hasModelsInLists: Bool {
+    switch self {
+    case .list, .set: !models.isEmpty
+    case .null, .scalar, .opaque: false
+    case .model(let model): model.fields.values.contains(where: \.hasModelsInLists)
+    case .choice(let choice): choice.values.values.contains(where: \.hasModelsInLists)
+    case .dictionary(let pairs): pairs.values.contains(where: \.hasModelsInLists)
+    case .ordered(let pairs): pairs.contains(where: \.value.hasModelsInLists)
+    }
+  }
+
+  /// Whether a dictionary holds null, which a merge patch takes for the removal of the key.
+  var hasNullInDictionary: Bool {
+    switch self {
+    case .null, .scalar, .opaque: false
+    case .list(let elements): elements.contains(where: \.hasNullInDictionary)
+    case .set(let elements): elements.contains(where: \.hasNullInDictionary)
+    case .model(let model): model.fields.values.contains(where: \.hasNullInDictionary)
+    case .choice(let choice): choice.values.values.contains(where: \.hasNullInDictionary)
+    case .dictionary(let pairs): pairs.values.contains { $0 == .null || $0.hasNullInDictionary }
+    case .ordered(let pairs): pairs.contains { $0.value == .null || $0.value.hasNullInDictionary }
+    }
+  }
+
+  /// The value in one line.
+  var shown: String { jsonTree?.text ?? "\(self)" }
+}
+
+extension Plain? {
+  fileprivate var shown: String { self?.shown ?? "nothing" }
+}

@@ -1,0 +1,159 @@
+/// How values of one side are made of those of another, so that both are about the same objects.
+struct Mixer {
+  var random: SeededRandom
+
+  /// The value with parts of another one. Models keep their identities, and containers of models their elements.
+  mutating func mix(_ value: Plain, with other: Plain) -> Plain {
+    switch (value, other) {
+    case (.model(let value), .model(let other)):
+      guard value.kind == other.kind else { return .model(value) }
+      var fields = value.fields
+      for (key, field) in value.fields where key != "id" {
+        fields[key] = other.fields[key].map { mix(field, with: $0) }
+      }
+      return .model(PlainModel(kind: value.kind, fields: fields))
+    case (.choice(let value), .choice(let other)):
+      guard value.name == other.name, random.below(4) > 0 else { return either(.choice(value), .choice(other)) }
+      var values = value.values
+      for (label, field) in value.values { values[label] = other.values[label].map { mix(field, with: $0) } }
+      return .choice(Choice(type: value.type, name: value.name, values: values))
+    case (.list(let elements), .list(let others)):
+      guard value.holdsIdentities || other.holdsIdentities else { return either(value, other) }
+      let mixed = elements.map { others.isEmpty ? $0 : mix($0, with: random.oneOf(others)) }
+      // An ordered set has no element twice.
+      return Set(elements).count == elements.count && Set(mixed).count < mixed.count ? value : .list(mixed)
+    case (.set(let elements), .set(let others)):
+      guard value.holdsIdentities || other.holdsIdentities else { return either(value, other) }
+      return others.isEmpty ? value : .set(Set(elements.map { mix($0, with: random.oneOf(Array(others))) }))
+    case (.dictionary(let pairs), .dictionary(let others)):
+      guard !others.isEmpty else { return value }
+      return .dictionary(pairs.mapValues { mix($0, with: random.oneOf(Array(others.values))) })
+    case (.ordered(let pairs), .ordered(let others)):
+      guard !others.isEmpty else { return value }
+      return .ordered(pairs.map { Plain.Pair(key: $0.key, value: mix($0.value, with: random.oneOf(others).value)) })
+    default: return either(value, other)
+    }
+  }
+
+  private mutating func either(_ value: Plain, _ other: Plain) -> Plain { random.below(2) == 0 ? value : other }
+
+  /// The value without some of the keys of its models and of the labels of its cases.
+  mutating func thin(_ value: Plain) -> Plain {
+    switch value {
+    case .null, .scalar, .opaque: return value
+    case .model(var model):
+      model.fields = model.fields.filter {
+        $0.key == "id" || !model.kind.defaultKeys.contains($0.key) || random.below(3) > 0
+      }
+      model.fields = model.fields.mapValues { thin($0) }
+      return .model(model)
+    case .choice(var choice):
+      choice.values = choice.values.filter { _ in random.below(3) > 0 }.mapValues { thin($0) }
+      return .choice(choice)
+    case .list(let elements): return .list(elements.map { thin($0) })
+    case .set(let elements):
+      // Two parts may be equal, and a set has one of them.
+      let thinned = elements.map { thin($0) }
+      return Set(thinned).count == elements.count ? .set(Set(thinned)) : value
+    case .dictionary(let pairs): return .dictionary(pairs.mapValues { thin($0) })
+    case .ordered(let pairs): return .ordered(pairs.map { Plain.Pair(key: $0.key, value: thin($0.value)) })
+    }
+  }
+}
+
+extension PlainModel.Kind {
+  var defaultKeys: Set<String> { Set(defaults().keys) }
+}
+
+extension Plain {
+  /// The identities of the models that a field's whole value has, in containers of any depth; not those inside of models.
+  var identities: [Plain] {
+    switch self {
+    case .null, .scalar, .opaque: []
+    case .model(let model): model.identity.map { [$0] } ?? []
+    case .choice(let choice): choice.values.values.flatMap(\.identities)
+    case .list(let elements): elements.flatMap(\.identities)
+    case .set(let elements): elements.flatMap(\.identities)
+    case .dictionary(let pairs): pairs.values.flatMap(\.identities)
+    case .ordered(let pairs): pairs.flatMap(\.value.identities)
+    }
+  }
+
+  var holdsIdentities: Bool { !identities.isEmpty }
+
+  /// Whether an identity is repeated somewhere within one field's value.
+  var repeatsIdentity: Bool {
+    let identities = identities
+    return Set(identities).count < identities.count
+      || models.contains { $0.fields.values.contains(where: \.repeatsIdentity) }
+  }
+
+  /// The models of a field's whole value, in containers of any depth.
+  var models: [PlainModel] {
+    switch self {
+    case .null, .scalar: []
+    case .model(let model): [model]
+    case .choice(let choice): choice.values.values.flatMap(\.models)
+    case .list(let elements): elements.flatMap(\.models)
+    case .set(let elements): elements.flatMap(\.models)
+    case .dictionary(let pairs): pairs.values.flatMap(\.models)
+    case .ordered(let pairs): pairs.flatMap(\.value.models)
+    case .opaque(let value, _): value.models
+    }
+  }
+
+  /// Whether a container holds cases of an enum, whose elements have no identity.
+  var listsChoices: Bool {
+    switch self {
+    case .null, .scalar, .opaque: false
+    case .model(let model): model.fields.values.contains(where: \.listsChoices)
+    case .choice(let choice): choice.values.values.contains(where: \.listsChoices)
+    case .list(let elements): elements.contains(where: \.holdsChoices)
+    case .set(let elements): elements.contains(where: \.holdsChoices)
+    case .dictionary(let pairs): pairs.values.contains(where: \.listsChoices)
+    case .ordered(let pairs): pairs.contains(where: \.value.listsChoices)
+    }
+  }
+
+  /// Whether there is a case of an enum inside.
+  var holdsChoices: Bool {
+    switch self {
+    case .null, .scalar, .opaque: false
+    case .choice: true
+    case .model(let model): model.fields.values.contains(where: \.holdsChoices)
+    case .list(let elements): elements.contains(where: \.holdsChoices)
+    case .set(let elements): elements.contains(where: \.holdsChoices)
+    case .dictionary(let pairs): pairs.values.contains(where: \.holdsChoices)
+    case .ordered(let pairs): pairs.contains(where: \.value.holdsChoices)
+    }
+  }
+
+  /// Whether there is a value inside that is one value to a merge.
+  var holdsOpaque: Bool {
+    switch self {
+    case .null, .scalar: false
+    case .opaque: true
+    case .choice(let choice): choice.values.values.contains(where: \.holdsOpaque)
+    case .model(let model): model.fields.values.contains(where: \.holdsOpaque)
+    case .list(let elements): elements.contains(where: \.holdsOpaque)
+    case .set(let elements): elements.contains(where: \.holdsOpaque)
+    case .dictionary(let pairs): pairs.values.contains(where: \.holdsOpaque)
+    case .ordered(let pairs): pairs.contains(where: \.value.holdsOpaque)
+    }
+  }
+
+  /// Whether a container holds models that have no identity, which a list replaces.
+  var listsAnonymousModels: Bool {
+    switch self {
+    case .null, .scalar, .opaque: false
+    case .model(let model): model.fields.values.contains(where: \.listsAnonymousModels)
+    case .choice(let choice): choice.values.values.contains(where: \.listsAnonymousModels)
+    case .list(let elements):
+      elements.contains { $0.models.contains { $0.identity == nil } || $0.listsAnonymousModels }
+    case .set(let elements):
+      elements.contains { $0.models.contains { $0.identity == nil } || $0.listsAnonymousModels }
+    case .dictionary(let pairs): pairs.values.contains(where: \.listsAnonymousModels)
+    case .ordered(let pairs): pairs.contains(where: \.value.listsAnonymousModels)
+    }
+  }
+}

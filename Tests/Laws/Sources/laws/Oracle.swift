@@ -1,0 +1,137 @@
+/// A document is refused by name.
+struct Refused: Error {}
+
+/// The rules of merging as a function of trees: what Docs/Merging.md says, without objects, records and text.
+enum Oracle {
+  /// What a merge makes of a value: two sides without a base, three with one.
+  ///
+  /// - Throws: ``Refused`` where something that is new lacks a value without a default.
+  static func merged(_ local: Plain, _ incoming: Plain, base: Plain? = nil) throws -> Plain {
+    switch (local, incoming) {
+    case (.model(let here), .model(let there)):
+      if let model = try merged(here, there, base: base) { return .model(model) }
+    case (.choice(let here), .choice(let there)) where here.name == there.name && here.type == there.type:
+      return .choice(try merged(here, there, base: base))
+    case (.dictionary(let here), .dictionary(let there)):
+      return .dictionary(try merged(here, there, base: base?.pairs))
+    case (.ordered(let here), .ordered(let there)):
+      let values = try merged(pairs(here), pairs(there), base: base?.pairs)
+      return .ordered(values.map { Plain.Pair(key: $0.key, value: $0.value) })
+    case (.list, .list), (.set, .set):
+      guard local.holdsIdentities || incoming.holdsIdentities else { break }
+      return try rebuilt(incoming, from: local, base: base)
+    default: break
+    }
+    return try one(local, incoming, base: base)
+  }
+
+  /// One value: with a base, the side counts that changed it, and a conflict keeps the local one.
+  private static func one(_ local: Plain, _ incoming: Plain, base: Plain?) throws -> Plain {
+    guard let base else { return try completed(incoming) }
+    return local.withReferences.unordered == base.withReferences.unordered ? try completed(incoming) : local
+  }
+
+  private static func merged(_ here: PlainModel, _ there: PlainModel, base: Plain?) throws -> PlainModel? {
+    guard here.identity == there.identity else { return nil }
+    var before: PlainModel?
+    if case .model(let model)? = base, model.identity == here.identity { before = model }
+    var model = here
+    if here.kind != there.kind {
+      // The object becomes one of the other class, and keeps what both have.
+      let kept = here.fields.filter { there.kind.keys.contains($0.key) }
+      model = PlainModel(kind: there.kind, fields: there.kind.defaults().merging(kept) { _, kept in kept })
+    }
+    for (key, value) in there.fields {
+      model.fields[key] =
+        try model.fields[key].map { try merged($0, value, base: before?.fields[key]) } ?? completed(value)
+    }
+    return model
+  }
+
+  private static func merged(_ here: Choice, _ there: Choice, base: Plain?) throws -> Choice {
+    var before: Choice?
+    if case .choice(let choice)? = base, choice.name == here.name { before = choice }
+    var choice = here
+    for (label, value) in there.values {
+      choice.values[label] =
+        try choice.values[label].map { try merged($0, value, base: before?.values[label]) } ?? completed(value)
+    }
+    return choice
+  }
+
+  private static func merged(_ here: [Plain: Plain], _ there: [Plain: Plain], base: [Plain: Plain]?) throws -> [Plain:
+    Plain]
+  {
+    var result = here
+    for (key, value) in there {
+      result[key] = try here[key].map { try merged($0, value, base: base?[key]) } ?? completed(value)
+    }
+    return result
+  }
+
+  private static func pairs(_ pairs: [Plain.Pair]) -> [Plain: Plain] {
+    Dictionary(uniqueKeysWithValues: pairs.map { ($0.key, $0.value) })
+  }
+
+  /// The incoming containers with the local models that have the same identities.
+  private static func rebuilt(_ incoming: Plain, from local: Plain, base: Plain?) throws -> Plain {
+    let here = pool(local)
+    let before = base.map { pool($0) }
+    func rebuild(_ value: Plain) throws -> Plain {
+      switch value {
+      case .null, .scalar, .opaque: return value
+      case .choice(var choice):
+        choice.values = try choice.values.mapValues(rebuild)
+        return try completed(.choice(choice))
+      case .model(let model):
+        guard let identity = model.identity, let local = here[identity],
+          let merged = try merged(local, model, base: before?[identity].map { .model($0) })
+        else { return try completed(value) }
+        return .model(merged)
+      case .list(let elements): return .list(try elements.map(rebuild))
+      case .set(let elements): return .set(Set(try elements.map(rebuild)))
+      case .dictionary(let pairs): return .dictionary(try pairs.mapValues(rebuild))
+      case .ordered(let pairs): return .ordered(try pairs.map { Plain.Pair(key: $0.key, value: try rebuild($0.value)) })
+      }
+    }
+    return try rebuild(incoming)
+  }
+
+  private static func pool(_ value: Plain) -> [Plain: PlainModel] {
+    Dictionary(
+      value.models.compactMap { model in model.identity.map { ($0, model) } }, uniquingKeysWith: { first, _ in first })
+  }
+
+  /// A value that is new here: what it lacks takes its default.
+  static func completed(_ value: Plain) throws -> Plain {
+    switch value {
+    case .null, .scalar, .opaque: return value
+    case .list(let elements): return .list(try elements.map(completed))
+    case .set(let elements): return .set(Set(try elements.map(completed)))
+    case .dictionary(let pairs): return .dictionary(try pairs.mapValues(completed))
+    case .ordered(let pairs): return .ordered(try pairs.map { Plain.Pair(key: $0.key, value: try completed($0.value)) })
+    case .model(let model):
+      let fields = try model.fields.mapValues(completed)
+      return .model(PlainModel(kind: model.kind, fields: model.kind.defaults().merging(fields) { _, given in given }))
+    case .choice(var choice):
+      // Associated values have no defaults; those that are optional are nil.
+      choice.values = try choice.values.mapValues(completed)
+      for label in Figure.labels[choice.name] ?? [] where choice.values[label] == nil {
+        guard Figure.optionalLabels.contains(label) else { throw Refused() }
+        choice.values[label] = .null
+      }
+      return .choice(choice)
+    }
+  }
+}
+
+extension Plain {
+  /// The entries of a dictionary.
+  fileprivate var pairs: [Plain: Plain]? {
+    switch self {
+    case .dictionary(let pairs): pairs
+    case .ordered(let pairs): Dictionary(uniqueKeysWithValues: pairs.map { ($0.key, $0.value) })
+    default: nil
+    }
+  }
+}
