@@ -132,7 +132,7 @@ struct Trial<H: Holder> {
     let text = JSONTree.object([.init(key: key, value: tree)]).text
     let data = Data(text.utf8)
     let record = PlainModel(kind: H.kind, fields: [key: part]).record()
-    let expected = try? Oracle.merged(here, part)
+    let expected = try? Oracle().merged(here, part)
     let shown = "\(here.shown) and \(text)"
 
     let whole = merge(.absentText, key, type, part, expected, shown) { try $0.mergeValues(fromJSON: data) }
@@ -158,12 +158,19 @@ struct Trial<H: Holder> {
       fromJSON: Data(JSONTree.object([.init(key: key, value: complete.jsonTree ?? .null)]).text.utf8))
     {
       _ = merge(
-        .completeModel, key, type, part, try? Oracle.merged(here, complete), "\(here.shown) and \(complete.shown)"
+        .completeModel, key, type, part, try? Oracle(keepsUnlisted: false).merged(here, complete),
+        "\(here.shown) and \(complete.shown)"
       ) {
         try $0.merge(.model(server), options: MergeOptions(keys: [key]))
       }
     }
     withBase(key, type, here, there, part, data)
+    unlisted(key, type, here, complete)
+    positions(key, type, here, there)
+    subclass(key, type, here)
+    reported(key, type, here, data, shown)
+    forward(key, type, here, mixer.drop(complete))
+    own(key, type, here)
     repeated(key, type, data, shown)
     broken(key, type, data)
   }
@@ -173,16 +180,16 @@ struct Trial<H: Holder> {
   /// - Parameter part: what comes in. Where a case of an enum in it lacks an associated value, the merge may fail by name.
   private mutating func merge(
     _ law: Law, _ key: String, _ type: String, _ part: Plain, _ expected: Plain?, _ shown: String,
-    _ merge: (inout H) throws -> MergeReport
+    _ form: (Plain) -> Plain = { $0.unordered }, _ merge: (inout H) throws -> MergeReport
   ) -> Plain? {
-    let mayFail = (try? Oracle.completed(part)) == nil
+    let mayFail = (try? Oracle().completed(part)) == nil
     var value = sample()
     let before = value.plainFields
     do {
       _ = try merge(&value)
       let after = value.plainFields
       let result = after[key] ?? .null
-      let same = result.unordered == expected?.unordered
+      let same = form(result) == expected.map(form)
       add(law, type, same ? nil : "\(shown) became \(result.shown), expected \(expected.shown)")
       let others = before.filter { $0.key != key } == after.filter { $0.key != key }
       add(.untouched, type, others ? nil : "\(shown) changed another field")
@@ -210,9 +217,84 @@ struct Trial<H: Holder> {
       let same = after[key]?.unordered == expected?.unordered
       add(.absentRow, type, same ? nil : "\(shown) became \(after[key].shown), expected \(expected.shown)")
     } catch {
-      let mayFail = (try? Oracle.completed(part)) == nil
+      let mayFail = (try? Oracle().completed(part)) == nil
       add(.absentRow, type, mayFail ? nil : "\(shown): \(error)")
     }
+  }
+
+  /// What does not come in stays where the source is a part, and goes where it is a model.
+  private mutating func unlisted(_ key: String, _ type: String, _ here: Plain, _ complete: Plain) {
+    var mixer = Mixer(random: SeededRandom(seed: seed &+ 0x77))
+    let fewer = mixer.drop(complete)
+    guard fewer != complete, !here.listsListsOfIdentities, let tree = fewer.jsonTree else { return }
+    let data = Data(JSONTree.object([.init(key: key, value: tree)]).text.utf8)
+    let shown = "\(here.shown) and \(fewer.shown)"
+    _ = merge(.unlistedKept, key, type, fewer, try? Oracle().merged(here, fewer).unplaced, shown, \.unplaced) {
+      try $0.mergeValues(fromJSON: data)
+    }
+    guard let server = try? H(fromJSON: data) else { return }
+    _ = merge(
+      .unlistedGone, key, type, fewer, try? Oracle(keepsUnlisted: false).merged(here, fewer).unplaced, shown, \.unplaced
+    ) {
+      try $0.merge(.model(server), options: MergeOptions(keys: [key]))
+    }
+  }
+
+  /// Elements take the places in which they come in.
+  private mutating func positions(_ key: String, _ type: String, _ here: Plain, _ there: Plain) {
+    var mixer = Mixer(random: SeededRandom(seed: seed &+ 0x99))
+    let moved = mixer.move(here, adding: there)
+    guard moved != here, !moved.repeatsIdentity, let tree = moved.jsonTree else { return }
+    let data = Data(JSONTree.object([.init(key: key, value: tree)]).text.utf8)
+    _ = merge(.positions, key, type, moved, try? Oracle().merged(here, moved), "\(here.shown) and \(moved.shown)") {
+      try $0.mergeValues(fromJSON: data)
+    }
+  }
+
+  /// An object that comes in as one of a subclass becomes one, and keeps what the document does not say.
+  private mutating func subclass(_ key: String, _ type: String, _ here: Plain) {
+    let other = here.withSubclasses
+    var mixer = Mixer(random: SeededRandom(seed: seed &+ 0x55))
+    let part = mixer.thin(other)
+    guard other != here, let tree = part.jsonTree else { return }
+    let data = Data(JSONTree.object([.init(key: key, value: tree)]).text.utf8)
+    _ = merge(.subclass, key, type, part, try? Oracle().merged(here, part), "\(here.shown) and \(part.shown)") {
+      try $0.mergeValues(fromJSON: data)
+    }
+  }
+
+  /// The report has a line for a field that changed, and says that it changed; and not otherwise.
+  private mutating func reported(_ key: String, _ type: String, _ here: Plain, _ data: Data, _ shown: String) {
+    var value = sample()
+    guard let report = try? value.mergeValues(fromJSON: data) else { return }
+    let isChanged = value.plainFields[key]?.unordered != here.unordered
+    let changed = report.changedKeys
+    let hasLine = report.entries.contains { $0.result != $0.local }
+    let isRight = changed.contains(key) == isChanged && hasLine == isChanged && changed.allSatisfy { $0 == key }
+    add(
+      .reported, type,
+      isRight ? nil : "\(shown) became \(value.plainFields[key].shown), changed keys \(changed), report:\n\(report)")
+  }
+
+  /// Where nothing was edited here, a merge with the base makes the server's value of it, whatever the source.
+  private mutating func forward(_ key: String, _ type: String, _ here: Plain, _ complete: Plain) {
+    guard let tree = complete.jsonTree else { return }
+    let data = Data(JSONTree.object([.init(key: key, value: tree)]).text.utf8)
+    let base = sample()
+    let shown = "\(here.shown) and \(complete.shown)"
+    _ = merge(.forwardText, key, type, complete, complete, shown) { try $0.merge(.json(data), base: base) }
+    guard let server = try? H(fromJSON: data) else { return }
+    _ = merge(.forwardModel, key, type, complete, complete, shown) {
+      try $0.merge(.model(server), base: base, options: MergeOptions(keys: [key]))
+    }
+  }
+
+  /// A value that is merged with its own document stays as it is.
+  private mutating func own(_ key: String, _ type: String, _ here: Plain) {
+    guard let data = try? sample().jsonData() else { return }
+    _ = merge(.ownDocument, key, type, here, here, here.shown) { try $0.mergeValues(fromJSON: data) }
+    let value = sample()
+    _ = merge(.ownModel, key, type, here, here, here.shown) { try $0.mergeValues(from: value) }
   }
 
   /// Three sides: the base is what the local value was before somebody edited it.
@@ -228,7 +310,7 @@ struct Trial<H: Holder> {
     guard !part.listsAnonymousModels, !here.listsAnonymousModels, !before.listsAnonymousModels else { return }
     guard ![part, here, before].contains(where: \.listsChoices) else { return }
     let shown = "\(here.shown) and \(String(decoding: data, as: UTF8.self)) from \(before.shown)"
-    _ = merge(.withBase, key, type, part, try? Oracle.merged(here, part, base: before), shown) {
+    _ = merge(.withBase, key, type, part, try? Oracle().merged(here, part, base: before), shown) {
       try $0.merge(.json(data), base: base)
     }
   }

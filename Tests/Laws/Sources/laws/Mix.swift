@@ -37,6 +37,46 @@ struct Mixer {
 
   private mutating func either(_ value: Plain, _ other: Plain) -> Plain { random.below(2) == 0 ? value : other }
 
+  /// The value without some elements that have an identity, and without some keys of dictionaries.
+  mutating func drop(_ value: Plain) -> Plain {
+    switch value {
+    case .null, .scalar, .opaque: return value
+    case .model(var model):
+      model.fields = model.fields.mapValues { drop($0) }
+      return .model(model)
+    case .choice(var choice):
+      choice.values = choice.values.mapValues { drop($0) }
+      return .choice(choice)
+    case .list(let elements):
+      let fewer = elements.filter { !isDropped($0) }.map { drop($0) }
+      // An ordered set has no element twice.
+      return Set(elements).count == elements.count && Set(fewer).count < fewer.count ? value : .list(fewer)
+    case .set(let elements): return .set(Set(elements.filter { !isDropped($0) }))
+    case .dictionary(let pairs): return .dictionary(pairs.filter { _ in random.below(3) > 0 }.mapValues { drop($0) })
+    case .ordered(let pairs):
+      return .ordered(pairs.filter { _ in random.below(3) > 0 }.map { Plain.Pair(key: $0.key, value: drop($0.value)) })
+    }
+  }
+
+  private mutating func isDropped(_ element: Plain) -> Bool {
+    if case .model(let model) = element, model.identity != nil { random.below(3) == 0 } else { false }
+  }
+
+  /// The value with the elements of its lists in another order, and with new ones.
+  mutating func move(_ value: Plain, adding other: Plain) -> Plain {
+    switch (value, other) {
+    case (.model(var model), .model(let other)) where model.kind == other.kind:
+      for (key, field) in model.fields { model.fields[key] = other.fields[key].map { move(field, adding: $0) } }
+      return .model(model)
+    case (.list(let elements), .list(let others)):
+      guard value.holdsIdentities else { return value }
+      let known = Set(value.identities)
+      let new = others.filter { known.isDisjoint(with: $0.identities) && $0 != .null && !elements.contains($0) }
+      return .list((elements + new.prefix(2)).shuffled(using: &random))
+    default: return value
+    }
+  }
+
   /// The value without some of the keys of its models and of the labels of its cases.
   mutating func thin(_ value: Plain) -> Plain {
     switch value {
@@ -154,6 +194,57 @@ extension Plain {
       elements.contains { $0.models.contains { $0.identity == nil } || $0.listsAnonymousModels }
     case .dictionary(let pairs): pairs.values.contains(where: \.listsAnonymousModels)
     case .ordered(let pairs): pairs.contains(where: \.value.listsAnonymousModels)
+    }
+  }
+}
+
+extension Plain {
+  /// The value with all objects of the superclass as objects of the subclass.
+  var withSubclasses: Plain {
+    switch self {
+    case .null, .scalar, .opaque: return self
+    case .model(let model):
+      let fields = model.fields.mapValues(\.withSubclasses)
+      guard model.kind == Being.plainKind else { return .model(PlainModel(kind: model.kind, fields: fields)) }
+      return .model(PlainModel(kind: Being.puppyKind, fields: fields.merging(["age": 5.plain]) { $1 }))
+    case .choice(let choice):
+      return .choice(Choice(type: choice.type, name: choice.name, values: choice.values.mapValues(\.withSubclasses)))
+    case .list(let elements): return .list(elements.map(\.withSubclasses))
+    case .set(let elements): return .set(Set(elements.map(\.withSubclasses)))
+    case .dictionary(let pairs): return .dictionary(pairs.mapValues(\.withSubclasses))
+    case .ordered(let pairs): return .ordered(pairs.map { Pair(key: $0.key, value: $0.value.withSubclasses) })
+    }
+  }
+
+  /// The value with lists as sets: where the place of what stays is not said.
+  var unplaced: Plain {
+    switch unordered {
+    case .list(let elements): .set(Set(elements.map(\.unplaced)))
+    case .set(let elements): .set(Set(elements.map(\.unplaced)))
+    case .model(let model): .model(PlainModel(kind: model.kind, fields: model.fields.mapValues(\.unplaced)))
+    case .choice(let choice):
+      .choice(Choice(type: choice.type, name: choice.name, values: choice.values.mapValues(\.unplaced)))
+    case .dictionary(let pairs): .dictionary(pairs.mapValues(\.unplaced))
+    case let other: other
+    }
+  }
+
+  /// Whether a list or set holds others that hold models with an identity.
+  var listsListsOfIdentities: Bool {
+    func isNested(_ elements: some Sequence<Plain>) -> Bool {
+      elements.contains { element in
+        if case .model(let model) = element { return model.fields.values.contains(where: \.listsListsOfIdentities) }
+        return element.holdsIdentities
+      }
+    }
+    switch self {
+    case .null, .scalar, .opaque: return false
+    case .model(let model): return model.fields.values.contains(where: \.listsListsOfIdentities)
+    case .choice(let choice): return choice.values.values.contains(where: \.listsListsOfIdentities)
+    case .list(let elements): return isNested(elements)
+    case .set(let elements): return isNested(elements)
+    case .dictionary(let pairs): return pairs.values.contains(where: \.listsListsOfIdentities)
+    case .ordered(let pairs): return pairs.contains(where: \.value.listsListsOfIdentities)
     }
   }
 }

@@ -2,11 +2,14 @@
 struct Refused: Error {}
 
 /// The rules of merging as a function of trees: what Docs/Merging.md says, without objects, records and text.
-enum Oracle {
+struct Oracle {
+  /// Whether elements with an identity and keys of dictionaries stay that do not come in.
+  var keepsUnlisted = true
+
   /// What a merge makes of a value: two sides without a base, three with one.
   ///
   /// - Throws: ``Refused`` where something that is new lacks a value without a default.
-  static func merged(_ local: Plain, _ incoming: Plain, base: Plain? = nil) throws -> Plain {
+  func merged(_ local: Plain, _ incoming: Plain, base: Plain? = nil) throws -> Plain {
     switch (local, incoming) {
     case (.model(let here), .model(let there)):
       if let model = try merged(here, there, base: base) { return .model(model) }
@@ -15,7 +18,7 @@ enum Oracle {
     case (.dictionary(let here), .dictionary(let there)):
       return .dictionary(try merged(here, there, base: base?.pairs))
     case (.ordered(let here), .ordered(let there)):
-      let values = try merged(pairs(here), pairs(there), base: base?.pairs)
+      let values = try merged(Self.pairs(here), Self.pairs(there), base: base?.pairs)
       return .ordered(values.map { Plain.Pair(key: $0.key, value: $0.value) })
     case (.list, .list), (.set, .set):
       guard local.holdsIdentities || incoming.holdsIdentities else { break }
@@ -26,12 +29,12 @@ enum Oracle {
   }
 
   /// One value: with a base, the side counts that changed it, and a conflict keeps the local one.
-  private static func one(_ local: Plain, _ incoming: Plain, base: Plain?) throws -> Plain {
+  private func one(_ local: Plain, _ incoming: Plain, base: Plain?) throws -> Plain {
     guard let base else { return try completed(incoming) }
     return local.withReferences.unordered == base.withReferences.unordered ? try completed(incoming) : local
   }
 
-  private static func merged(_ here: PlainModel, _ there: PlainModel, base: Plain?) throws -> PlainModel? {
+  private func merged(_ here: PlainModel, _ there: PlainModel, base: Plain?) throws -> PlainModel? {
     guard here.identity == there.identity else { return nil }
     var before: PlainModel?
     if case .model(let model)? = base, model.identity == here.identity { before = model }
@@ -48,7 +51,7 @@ enum Oracle {
     return model
   }
 
-  private static func merged(_ here: Choice, _ there: Choice, base: Plain?) throws -> Choice {
+  private func merged(_ here: Choice, _ there: Choice, base: Plain?) throws -> Choice {
     var before: Choice?
     if case .choice(let choice)? = base, choice.name == here.name { before = choice }
     var choice = here
@@ -59,10 +62,10 @@ enum Oracle {
     return choice
   }
 
-  private static func merged(_ here: [Plain: Plain], _ there: [Plain: Plain], base: [Plain: Plain]?) throws -> [Plain:
+  private func merged(_ here: [Plain: Plain], _ there: [Plain: Plain], base: [Plain: Plain]?) throws -> [Plain:
     Plain]
   {
-    var result = here
+    var result = keepsUnlisted ? here : [:]
     for (key, value) in there {
       result[key] = try here[key].map { try merged($0, value, base: base?[key]) } ?? completed(value)
     }
@@ -74,9 +77,9 @@ enum Oracle {
   }
 
   /// The incoming containers with the local models that have the same identities.
-  private static func rebuilt(_ incoming: Plain, from local: Plain, base: Plain?) throws -> Plain {
-    let here = pool(local)
-    let before = base.map { pool($0) }
+  private func rebuilt(_ incoming: Plain, from local: Plain, base: Plain?) throws -> Plain {
+    let here = Self.pool(local)
+    let before = base.map { Self.pool($0) }
     func rebuild(_ value: Plain) throws -> Plain {
       switch value {
       case .null, .scalar, .opaque: return value
@@ -94,7 +97,18 @@ enum Oracle {
       case .ordered(let pairs): return .ordered(try pairs.map { Plain.Pair(key: $0.key, value: try rebuild($0.value)) })
       }
     }
-    return try rebuild(incoming)
+    let rebuilt = try rebuild(incoming)
+    guard keepsUnlisted else { return rebuilt }
+    let listed = Set(incoming.identities)
+    func isKept(_ element: Plain) -> Bool {
+      if case .model(let model) = element, let identity = model.identity { !listed.contains(identity) } else { false }
+    }
+    // Where lists are in lists, it is not said in which of them an element stays.
+    switch (local, rebuilt) {
+    case (.list(let here), .list(let elements)): return .list(elements + here.filter(isKept))
+    case (.set(let here), .set(let elements)): return .set(elements.union(here.filter(isKept)))
+    default: return rebuilt
+    }
   }
 
   private static func pool(_ value: Plain) -> [Plain: PlainModel] {
@@ -103,7 +117,7 @@ enum Oracle {
   }
 
   /// A value that is new here: what it lacks takes its default.
-  static func completed(_ value: Plain) throws -> Plain {
+  func completed(_ value: Plain) throws -> Plain {
     switch value {
     case .null, .scalar, .opaque: return value
     case .list(let elements): return .list(try elements.map(completed))

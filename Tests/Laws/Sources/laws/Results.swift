@@ -7,7 +7,8 @@ enum Law: String, CaseIterable, Hashable {
     row
   case absentText, absentValue, absentPatch, absentRecord, absentArchive, absentOld, absentRow, sourcesAgree,
     completeModel
-  case withBase, untouched, idempotent, atomic
+  case withBase, unlistedKept, unlistedGone, positions, subclass, reported, forwardText, forwardModel, ownDocument,
+    ownModel, untouched, idempotent, atomic
 }
 
 /// How often each law was checked for each type, and how often it failed.
