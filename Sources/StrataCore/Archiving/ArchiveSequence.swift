@@ -156,8 +156,9 @@ public struct ArchiveSequence<Element: Archivable>: AsyncSequence {
 extension ArchiveSequence: Sendable {}
 
 extension Stamp {
-  /// The stamp of an archive file; of a stream, that of its end, which holds the totals, or of its first member where it has
-  /// no complete end.
+  /// Reads the stamp of an archive file.
+  ///
+  /// The stamp of a stream is that of its end, which holds the totals. A stream without a complete end has that of its first member.
   ///
   /// Only headers are read, unless the members of a stream do not state their places (Docs/Format.md, section 11). Then all
   /// of it is read, because the end of the file can be the content of a model.

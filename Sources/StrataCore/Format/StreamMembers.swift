@@ -8,8 +8,8 @@ package import Foundation
 /// - It states its place, or one that directly follows it does.
 /// - Members with continuing numbers follow each other from it on up to an end that is the end of the file, and the sums of
 ///   all ends agree.
-/// - It has the number after that of the damaged member, whose header reads well, and the sums of the next end agree with that
-///   header. Members with continuing numbers follow each other up to that end.
+/// - The header of the damaged member reads well, and the member has the next number. Members with continuing numbers follow it up
+///   to an end, whose sums agree with that header.
 package struct StreamMembers: ~Copyable {
   /// How often the bytes of a file are read at most where members that begin well turn out to be none.
   private static let mostReading = 64

@@ -209,6 +209,34 @@ struct StreamContentTests {
     }
   }
 
+  @Test("X-37: what was cut off, what is missing and what is unproven can be read, as in the example of Docs/Reliability.md")
+  func example() throws {
+    typealias Issue = StreamBlob
+    func print(_ text: Any) { Swift.print("example: \(text)") }
+    let host = try BlobStream([[.named("a")], [.named("b")]], hasLinks: true)
+    try SessionStream.with { stream in
+      try (host.bytes + host.bytes.prefix(20)).write(to: stream.url)
+      let (url, rescued) = (stream.url, stream.folder.appending(path: "rescued.strata"))
+      // Reliability:begin
+      let writer = try ArchiveStreamWriter<Issue>(appendingTo: url, recovering: true)
+      if let file = writer.cutFile { print("cut off: \(file.path)") }
+
+      let report = try ArchiveSalvage.salvage(url, to: rescued)
+      for gap in report.gaps { print(gap) }
+      if let file = report.unprovenFile { print("perhaps: \(file.path)") }
+      // Reliability:end
+      let cut = writer.cutFile
+      #expect(try Data(contentsOf: #require(cut)) == host.bytes.prefix(20))
+      try writer.finish()
+      #expect(report.modelCount == 2 && report.isComplete)
+    }
+    let guide = try Repository.text("Docs/Reliability.md")
+    let lines = try Repository.examples("Reliability").joined().split(separator: "\n")
+    for line in lines where !line.allSatisfy(\.isWhitespace) {
+      #expect(guide.contains(line.trimmingCharacters(in: .whitespaces)), "\(line)")
+    }
+  }
+
   @Test("X-37: a program that knows no links appends to a stream with links")
   func mixed() throws {
     let sessions: [[StreamBlob]] = [[.named("a"), .named("b")], [.named("c")]]

@@ -21,7 +21,7 @@ extension Bool: FlatPart {
   }
   static func make(of source: FlatSource, at place: UInt32) throws -> Bool {
     let part = source.part(place)
-    return try part.kind == .bool ? part.content != 0 : source.make(at: place)
+    return try part.kind == .bool ? part.content != 0 : source.makeScalar(at: place)
   }
 }
 
@@ -33,7 +33,7 @@ extension FlatPart where Self: FixedWidthInteger {
   static func make(of source: FlatSource, at place: UInt32) throws -> Self {
     let part = source.part(place)
     if part.kind == .int, let integer = Self(exactly: Int64(bitPattern: part.content)) { return integer }
-    return try source.make(at: place)
+    return try source.makeScalar(at: place)
   }
 }
 extension Int: FlatPart {}
@@ -56,7 +56,7 @@ extension Double: FlatPart {
   }
   static func make(of source: FlatSource, at place: UInt32) throws -> Double {
     let part = source.part(place)
-    return try part.kind == .double ? Double(bitPattern: part.content) : source.make(at: place)
+    return try part.kind == .double ? Double(bitPattern: part.content) : source.makeScalar(at: place)
   }
 }
 
@@ -67,7 +67,7 @@ extension Float: FlatPart {
   }
   static func make(of source: FlatSource, at place: UInt32) throws -> Float {
     let part = source.part(place)
-    guard part.kind == .float else { return try source.make(at: place) }
+    guard part.kind == .float else { return try source.makeScalar(at: place) }
     return Float(bitPattern: UInt32(truncatingIfNeeded: part.content))
   }
 }
@@ -79,7 +79,7 @@ extension String: FlatPart {
   }
   static func make(of source: FlatSource, at place: UInt32) throws -> String {
     let part = source.part(place)
-    return try part.kind == .text ? source.text(part) : source.make(at: place)
+    return try part.kind == .text ? source.text(part) : source.makeScalar(at: place)
   }
 }
 
@@ -90,7 +90,7 @@ extension Date: FlatPart {
   }
   static func make(of source: FlatSource, at place: UInt32) throws -> Date {
     let part = source.part(place)
-    guard part.kind == .date else { return try source.make(at: place) }
+    guard part.kind == .date else { return try source.makeScalar(at: place) }
     return Date(timeIntervalSinceReferenceDate: Double(bitPattern: part.content))
   }
 }
@@ -102,7 +102,7 @@ extension URL: FlatPart {
     flat.set(place, .url(self))
     return true
   }
-  static func make(of source: FlatSource, at place: UInt32) throws -> URL { try source.make(at: place) }
+  static func make(of source: FlatSource, at place: UInt32) throws -> URL { try source.makeScalar(at: place) }
 }
 
 extension UUID: FlatPart {
@@ -110,7 +110,7 @@ extension UUID: FlatPart {
     flat.set(place, .uuid(self))
     return true
   }
-  static func make(of source: FlatSource, at place: UInt32) throws -> UUID { try source.make(at: place) }
+  static func make(of source: FlatSource, at place: UInt32) throws -> UUID { try source.makeScalar(at: place) }
 }
 
 extension Data: FlatPart {
@@ -118,7 +118,7 @@ extension Data: FlatPart {
     flat.set(place, .data(self))
     return true
   }
-  static func make(of source: FlatSource, at place: UInt32) throws -> Data { try source.make(at: place) }
+  static func make(of source: FlatSource, at place: UInt32) throws -> Data { try source.makeScalar(at: place) }
 }
 
 extension Optional: FlatPart where Wrapped: FlatPart {

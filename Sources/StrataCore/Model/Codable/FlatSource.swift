@@ -133,4 +133,18 @@ final class FlatSource {
   func make<T: Archivable>(_ type: T.Type = T.self, at place: UInt32) throws -> T {
     try T.make(from: value(place), in: context)
   }
+
+  /// A scalar of a part that does not hold it as its type does.
+  ///
+  /// A container is refused whatever is inside, so it does not become a value first.
+  ///
+  /// - Throws: as ``Archivable/make(from:in:)``.
+  @inline(never)
+  func makeScalar<T: Archivable>(_ type: T.Type = T.self, at place: UInt32) throws -> T {
+    switch part(place).kind {
+    case .array: try T.make(from: .array([]), in: context)
+    case .object: try T.make(from: .object(ArchiveObject()), in: context)
+    default: try T.make(from: flat.value(place), in: context)
+    }
+  }
 }

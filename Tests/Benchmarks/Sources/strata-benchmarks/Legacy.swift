@@ -25,6 +25,7 @@ extension Runner {
       ) { .keyed($0.map(\.value)) }
     }
     try compareLegacyGrowth()
+    try compareLegacyDataGrowth()
     try compareLegacyXML()
   }
 
@@ -57,6 +58,24 @@ extension Runner {
       consume(try decoder.decode([Small].self, fromKeyed: manyBytes))
     } theirs: {
       consume(try decoder.decode([Small].self, fromKeyed: fewBytes))
+    }
+  }
+
+  /// What a data object costs among a hundred thousand, against what it costs among a thousand.
+  private func compareLegacyDataGrowth() throws {
+    guard wants("grow/legacy-data") else { return }
+    func archive(_ count: Int) throws -> Data {
+      try ArchiveEncoder().encodeKeyed(
+        (0..<count).map { number in Data((0..<88).map { UInt8(truncatingIfNeeded: number >> ($0 % 24)) }) })
+    }
+    let (many, few) = (100_000, 1000)
+    let (manyBytes, fewBytes) = (try archive(many), try archive(few))
+    let decoder = ArchiveDecoder()
+    guard try decoder.decode([Data].self, fromKeyed: manyBytes).count == many else { throw Failure("grow/legacy-data") }
+    try time("grow/legacy-data", inverted: true, oursPer: many, theirsPer: few) {
+      consume(try decoder.decode([Data].self, fromKeyed: manyBytes))
+    } theirs: {
+      consume(try decoder.decode([Data].self, fromKeyed: fewBytes))
     }
   }
 

@@ -31,7 +31,8 @@ let notes = """
   on our side too, archive/ and unarchive/ with it.
   upgrade/decode is the time to open version 1 / the time to open today's version. grow/ is the time for a model among
   1,000,000 / the time for one among 1,000, and of a linked list of 100,000 objects / one of 1,000. In all of them a
-  smaller ratio is better. grow/legacy is a model among 10,000 of a keyed archive / one among 100.
+  smaller ratio is better. grow/legacy is a model among 10,000 of a keyed archive / one among 100, and grow/legacy-data a data
+  object among 100,000 / one among 1,000.
   grow/patch is an operation of a JSON Patch with one for each of 100,000 keys / of one with 1,000, and grow/patch-make
   an operation of such a patch while it is made of two documents; with -list for the elements of a list.
   encode/ and decode/ are without compression; archive/ and unarchive/ have zlib at level 6 and memory

@@ -79,6 +79,37 @@ import Testing
     for city in cities + copies { city.referenced = [] }
   }
 
+  @Model(version: 1)
+  final class Ring {
+    var numbers = Array(0..<1000)
+    var next: Ring?
+    init() {}
+  }
+
+  @Test("X-33: the fields of a cycle that are read again count as steps, and not as values once more")
+  func budgetOfCycle() throws {
+    /// The least limit with which an archive opens.
+    func leastValues(_ ring: Ring) throws -> Int {
+      let data = try ArchiveEncoder().encode(ring)
+      var (low, high) = (0, 10_000)
+      while low < high {
+        let middle = (low + high) / 2
+        var limits = ArchiveLimits()
+        limits.values = middle
+        let decoder = ArchiveDecoder(limits: limits)
+        if (try? decoder.decode(Ring.self, from: data)) == nil { low = middle + 1 } else { high = middle }
+      }
+      return low
+    }
+    let first = Ring(), second = Ring()
+    first.next = second
+    let line = try leastValues(first)
+    second.next = first
+    defer { second.next = nil }
+    let cycle = try leastValues(first)
+    #expect(line > 2000 && cycle <= line + 10, "\(line) and \(cycle)")
+  }
+
   @Test func selfReference() throws {
     let folder = Folder(name: "a")
     folder.parent = folder
