@@ -13,6 +13,8 @@ struct FieldAttribute {
   var formerly: [ExprSyntax] = []
   var merge: ExprSyntax?
   var json: ExprSyntax?
+  /// Whether no JSON holds the property: `json: .none`.
+  var isNowhereInJSON: Bool { [".none", "JSONField.none"].contains(json?.trimmedDescription) }
   var unknown: ExprSyntax?
   var node: AttributeSyntax?
 

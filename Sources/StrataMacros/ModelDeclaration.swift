@@ -38,6 +38,15 @@ struct ModelDeclaration {
       if let suppressed = suppressed(type) { diagnostics.append(suppressed) }
     }
     diagnostics += unsuitable(declaration, named.name, context)
+    for inherited in declaration.inheritanceClause?.inheritedTypes ?? []
+    where inherited.type.trimmedDescription == "OptionSet" {
+      diagnostics.append(ModelDiagnostic.optionSet(named.name.text.withoutBackticks).at(inherited))
+    }
+    if let version = FieldAttribute.arguments(of: node).first(where: { $0.label?.text == "version" })?.expression,
+      version.as(PrefixOperatorExprSyntax.self)?.operator.text == "-"
+    {
+      diagnostics.append(ModelDiagnostic.negativeVersion.at(version))
+    }
     if let isolated = isolation(of: declaration) { diagnostics.append(isolated) }
     guard !diagnostics.contains(where: { $0.diagMessage.severity == .error }) else { return (nil, diagnostics) }
     let arguments = FieldAttribute.arguments(of: node)

@@ -16,6 +16,9 @@ enum ModelDiagnostic: DiagnosticMessage, Error {
   case payloadNotArchivable(kind: String, name: String)
   case excludedWithoutDefault(String)
   case unknownWithoutDefault(String)
+  case unreadableConstant(String)
+  case negativeVersion
+  case optionSet(String)
   case noPartWithoutValue(String)
   case typeNeeded(String)
   case tuplePattern
@@ -76,6 +79,11 @@ enum ModelDiagnostic: DiagnosticMessage, Error {
       "archives leave '\(name)' out, so decoding needs its initial value; give it one or make it an optional var"
     case .unknownWithoutDefault(let name):
       "'\(name)' has no default to use for an unknown case; give it an initial value"
+    case .unreadableConstant(let name):
+      "no JSON holds '\(name)', and it has no default, so no JSON could be read; make it a var with an initial value, or an optional"
+    case .negativeVersion: "versions are not negative; write @Model(version: 1) for the first one"
+    case .optionSet(let name):
+      "an OptionSet is archived as its raw value; write 'extension \(name): Archivable {}' in the place of @Model"
     case .noPartWithoutValue(let name):
       "'\(name)' takes no part, so decoding needs its initial value; give it one or make it an optional var"
     case .typeNeeded(let name): "write the type of '\(name)'"

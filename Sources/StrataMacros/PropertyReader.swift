@@ -108,6 +108,9 @@ struct PropertyReader {
     if attribute.usesDefaultForUnknown, property.defaultText == nil {
       throw problem(.unknownWithoutDefault(key))
     }
+    if attribute.isNowhereInJSON, variable.isConstant, property.defaultText == nil, !(type?.isOptional ?? false) {
+      throw problem(.unreadableConstant(key))
+    }
     return property
   }
 

@@ -39,15 +39,20 @@ struct Account: DescribedModel, Migratable, Validating, ShownModel {
 
   static let migration = MigrationPlan(
     .step(
-      from: 1, to: 2, .rename("fullName", to: "name"), .convert("born", .toDate), .convert("score", .toDouble),
-      .convert("isActive", .toBool)),
+      from: 1, to: 2, .loose(.rename("fullName", to: "name"), over: "name", from: "fullName"),
+      .loose(.convert("born", .toDate)), .loose(.convert("score", .toDouble)),
+      .loose(.convert("isActive", .toBool))),
     .step(
-      from: 2, to: 3, .move("street", to: "contact.street", creating: .init("Contact", version: 1)),
-      .move("contact.rank", to: "stars"), .convert("price", .toDecimal), .convert("contact.zip", .toString)),
+      from: 2, to: 3,
+      .loose(
+        .move("street", to: "contact.street", creating: .init("Contact", version: 1)), over: "contact.street",
+        from: "street"),
+      .loose(.move("contact.rank", to: "stars"), over: "stars", from: "contact.rank"),
+      .loose(.convert("price", .toDecimal)), .loose(.convert("contact.zip", .toString))),
     .step(
       from: 3, to: 4, .drop("legacy"), .drop("contact.fax"), .replaceNull("goal", with: 7), .setDefault("goal", 5),
-      .convert("tags", .toArray), .convert("page", .toURL), .convert("token", .toUUID),
-      .convert("status", .mapping([0: "open", 1: "closed", "old": "merged"], otherwise: "open"))),
+      .loose(.convert("tags", .toArray)), .loose(.convert("page", .toURL)), .loose(.convert("token", .toUUID)),
+      .loose(.convert("status", .mapping([0: "open", 1: "closed", "old": "merged"], otherwise: "open")))),
     .step(from: 4, to: 5, "split the name, and join the words") { record in
       if let name = record.removeValue(forKey: "name")?.stringValue {
         guard let space = name.firstIndex(of: " ") else { throw NoSpace() }
@@ -96,7 +101,8 @@ struct Contact: VersionedModel, Migratable, ShownModel {
       FieldInfo("channel", Channel.self, unknown: .useDefault, default: { .chat }),
     ], keepsUnknownFields: true)
   static let migration = MigrationPlan(
-    .step(from: 1, to: 2, .rename("code", to: "zip"), .setDefault("channel", "e-mail")))
+    .step(
+      from: 1, to: 2, .loose(.rename("code", to: "zip"), over: "zip", from: "code"), .setDefault("channel", "e-mail")))
 
   init(fields reader: inout ArchiveReader) throws {
     street = try reader.field(0, default: "")
@@ -133,7 +139,8 @@ enum Badge: EnumModel, Migratable, ShownModel {
       .init("star", formerly: ["medal"], payload: [Int.self], labels: ["points"]),
       .init("named", payload: [String.self], labels: ["_0"]), .init("none"),
     ])
-  static let migration = MigrationPlan(.step(from: 1, to: 2, .rename("title", to: "named")))
+  static let migration = MigrationPlan(
+    .step(from: 1, to: 2, .loose(.rename("title", to: "named"), over: "named", from: "title")))
 
   func encodeCase(to writer: inout ArchiveWriter) throws {
     switch self {
@@ -183,7 +190,8 @@ struct Parcel: DescribedModel, Migratable, ValueDecoding, PostDecoding, ShownMod
   struct TooOld: Error {}
 
   static let migration = MigrationPlan(
-    .step(from: 1, to: 2, .convert("grams", .toInteger)), .step(from: 2, to: 3, .rename("via", to: "channel")))
+    .step(from: 1, to: 2, .loose(.convert("grams", .toInteger))),
+    .step(from: 2, to: 3, .loose(.rename("via", to: "channel"), over: "channel", from: "via")))
 
   static func decodeValue(forKey key: String, modelVersion: Int, in record: ModelRecord) throws -> ArchiveValue? {
     switch key {
@@ -224,8 +232,8 @@ struct Ware: DescribedModel, Migratable, ShownModel {
     Field("merging", \.merging, default: MergeState()),
     make: { Ware(title: $0, state: $1, parts: $2, prices: $3, channels: $4, merging: $5) })
   static let migration = MigrationPlan(
-    .step(from: 1, to: 2, .rename("label", to: "title"), .drop("gone")),
-    .step(from: 2, to: 3, .convert("title", .toString), .setDefault("state", "closed")))
+    .step(from: 1, to: 2, .loose(.rename("label", to: "title"), over: "title", from: "label"), .drop("gone")),
+    .step(from: 2, to: 3, .loose(.convert("title", .toString)), .setDefault("state", "closed")))
 
   func showFields(to text: inout CaseText) {
     text.field("title", title)
@@ -252,7 +260,8 @@ class Depot: ModelHierarchy, Migratable, ShownObject {
     ])
   class var schema: ModelSchema { depotSchema }
   class var migration: MigrationPlan {
-    MigrationPlan(for: Depot.self, .step(from: 1, to: 2, .rename("label", to: "name")))
+    MigrationPlan(
+      for: Depot.self, .step(from: 1, to: 2, .loose(.rename("label", to: "name"), over: "name", from: "label")))
   }
   static var subclasses: [any VersionedModel.Type] { [Harbour.self] }
 
@@ -298,7 +307,8 @@ final class Harbour: Depot {
   override class var schema: ModelSchema { harbourSchema }
   override class var migration: MigrationPlan {
     MigrationPlan(
-      for: Harbour.self, .step(from: 1, to: 2, .convert("boats", .toInteger)), .step(from: 2, to: 3, .drop("piers")))
+      for: Harbour.self, .step(from: 1, to: 2, .loose(.convert("boats", .toInteger))),
+      .step(from: 2, to: 3, .drop("piers")))
   }
 
   required init(fields reader: inout ArchiveReader) throws {
@@ -325,5 +335,21 @@ final class Harbour: Depot {
   override func showFields(to text: inout CaseText) {
     text.field("ships", ships)
     super.showFields(to: &text)
+  }
+}
+
+extension MigrationOperation {
+  /// An operation for records that may lack its key, or have the other one too, which then goes. Without `.ifPresent` and
+  /// `overwriting:`, so that this folder compiles against commits that do not have them.
+  static func loose(_ operation: MigrationOperation, over target: ValuePath? = nil, from source: ValuePath? = nil)
+    -> MigrationOperation
+  {
+    .custom(operation.description) { record in
+      let version = record.modelVersion
+      if let target, let source, record[source] != nil { try record.set(nil, at: target) }
+      record.modelVersion = 1
+      record = try MigrationPlan(.step(from: 1, to: 2, operation)).upgrade(record)
+      record.modelVersion = version
+    }
   }
 }

@@ -23,11 +23,10 @@ extension Tile: Migratable {
     .step(from: 1, to: 2, "make shapes of radii and names") { record in
       let radius = record.removeValue(forKey: "radius")
       let name = record.removeValue(forKey: "name")
-      let shape: (String, ArchiveValue) =
-        if let radius { ("circle", ["radius": radius]) } else if let name { ("named", ["_0": name]) } else {
-          ("dot", [:])
-        }
-      record["shape"] = .record(ModelRecord(typeName: "TileShape", modelVersion: 1, fields: [shape]))
+      record["shape"] =
+        if let radius { .enumCase("circle", of: "TileShape", version: 1, ["radius": radius]) } else if let name {
+          .enumCase("named", of: "TileShape", version: 1, ["_0": name])
+        } else { .enumCase("dot", of: "TileShape", version: 1) }
     })
 }
 // Migrating:end

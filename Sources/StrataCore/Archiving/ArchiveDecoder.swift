@@ -46,7 +46,9 @@ public struct ArchiveDecoder: Sendable {
   public func decode<T: Archivable>(_ type: T.Type = T.self, from data: Data, report: inout DecodingReport) throws -> T
   {
     try withBody(of: data, as: T.archiveTypeName, newestVersion: T.rootSchema) { stamp, body in
-      try decodeModels(body, fileSize: data.count, &report)
+      let value: T = try decodeModels(body, fileSize: data.count, &report)
+      if let schema = T.rootSchema, schema.hasOtherFields(than: stamp) { report.addOtherFields(of: schema.name) }
+      return value
     }
   }
 
@@ -119,7 +121,8 @@ public struct ArchiveDecoder: Sendable {
     guard end == bytes.byteCount else {
       throw ArchiveError.damaged("\(bytes.byteCount - end) bytes follow the end of the archive", at: end)
     }
-    do { return try body(stamp, inflated.bytes) } catch let error as ArchiveError {
+    do { return try body(stamp, inflated.bytes) } catch let found as ArchiveError {
+      let error = schema?.explaining(found, by: stamp) ?? found
       guard let name, error.codingPath.isEmpty else { throw error }
       throw error.naming(stamp, expected: name)
     }
@@ -142,6 +145,7 @@ public struct ArchiveDecoder: Sendable {
     let context = DecodingContext(limits: limits, finishing: .gathering(validates: validates))
     context.budget.begin(fileSize: fileSize)
     context.subclasses = subclasses
+    context.readsCompleteRecords = true
     context.row = row?.contents
     var reader = ArchiveReader(body, context: context)
     if let row { reader.beginRow(row.definitions) } else { try reader.beginBody() }
@@ -158,9 +162,28 @@ extension ModelSchema {
   /// The root may be an object of a subclass, which has a version of its own: reading checks that.
   func check(_ stamp: Stamp) throws {
     guard let found = stamp.modelVersion, found > modelVersion else { return }
-    // That of a collection has the name inside. Of another type the version says nothing.
-    let isOurs = isObject ? isNamed(stamp.typeName) : ([name] + formerNames).contains { stamp.typeName.contains($0) }
-    if isOurs { throw ArchiveError.newer(found, self) }
+    if isOurs(stamp) { throw ArchiveError.newer(found, self) }
+  }
+
+  /// Whether a stamp is of this type. That of a collection has the name inside. Of another type the version says nothing.
+  private func isOurs(_ stamp: Stamp) -> Bool {
+    isObject ? isNamed(stamp.typeName) : ([name] + formerNames).contains { stamp.typeName.contains($0) }
+  }
+
+  /// Whether an archive was written with other fields, or in another order, under today's version.
+  func hasOtherFields(than stamp: Stamp) -> Bool {
+    stamp.modelVersion == modelVersion && stamp.fingerprint != 0 && stamp.fingerprint != fingerprint && isOurs(stamp)
+  }
+
+  /// An error of reading fields, with the advice that is right where they changed and the version did not.
+  func explaining(_ error: ArchiveError, by stamp: Stamp) -> ArchiveError {
+    guard [.missingValue, .typeMismatch, .unknownCase].contains(error.code), hasOtherFields(than: stamp) else {
+      return error
+    }
+    return error.changed(
+      reason: error.reason
+        + "; the archive has version \(modelVersion) of \(name) too, with other fields: raise the version of the model and add a step"
+    )
   }
 }
 

@@ -118,6 +118,7 @@ public struct ArchiveSequence<Element: Archivable>: AsyncSequence {
       context = DecodingContext(
         limits: decoder.limits, finishing: .gathering(validates: decoder.validates))
       context.subclasses = decoder.subclasses
+      context.readsCompleteRecords = true
       self.schema = schema
     }
 

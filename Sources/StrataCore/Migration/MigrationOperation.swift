@@ -1,21 +1,31 @@
 /// One change to a record. All but ``custom(_:_:)`` are data, so that a tool can list them and apply them without the
 /// program's types.
+///
+/// A record of a Strata archive or a store is complete: it has each key of its version, and nil is null. If such a record lacks the
+/// key that an operation changes, the operation fails with the code `migrationFailed` and names the keys that are there. ``ifPresent``
+/// allows the record to lack it. Keyed archives, JSON and what comes in for a merge may lack keys anyway, and cases of enums have the
+/// key of one case; there the record stays as it is. A nested record that is null has no keys, and nothing inside it changes.
 public enum MigrationOperation: Sendable, CustomStringConvertible {
-  /// Gives a key another name; a field that has it already goes. A record without the key stays as it is.
-  case rename(String, to: String)
+  /// Gives a key another name. Fails if the record has both keys, unless it is `overwriting`.
+  case rename(String, to: String, overwriting: Bool = false)
   /// Moves a value to another place, into a nested record or out of one. Where the place lies in a record that does
-  /// not exist, `creating` makes it. A record without the value stays as it is.
-  case move(ValuePath, to: ValuePath, creating: NestedRecord? = nil)
-  /// Takes a key out.
+  /// not exist, `creating` makes it. Fails if there is a value at both places, unless it is `overwriting`.
+  case move(ValuePath, to: ValuePath, creating: NestedRecord? = nil, overwriting: Bool = false)
+  /// Takes a key out. A record without the key stays as it is.
   case drop(ValuePath)
-  /// Sets a value where the key is absent; an explicit null stays.
-  case setDefault(String, ArchiveValue)
+  /// Sets a value where the key is absent; an explicit null stays. What is in a nested record that is null or absent stays so.
+  case setDefault(ValuePath, ArchiveValue)
   /// Sets a value in the place of an explicit null, which is how an optional's nil was archived; what is absent stays.
   case replaceNull(ValuePath, with: ArchiveValue)
-  /// Turns a value into another kind. Absent and null stay.
+  /// Turns a value into another kind. Null stays.
   case convert(ValuePath, ValueConversion)
+  /// An operation that leaves a record as it is if it lacks the key: see ``ifPresent``.
+  indirect case optional(MigrationOperation)
   /// Anything else, with what it does in a few words.
   case custom(String, @Sendable (inout ModelRecord) throws -> Void)
+
+  /// The same operation, for keys that a complete record may lack.
+  public var ifPresent: MigrationOperation { .optional(self) }
 
   /// Type name and version of a record that a move makes.
   public struct NestedRecord: Sendable, Hashable {
@@ -36,39 +46,83 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
 
   public var description: String {
     switch self {
-    case .rename(let key, let newKey): "rename \(key) to \(newKey)"
-    case .move(let path, let newPath, _): "move \(path) to \(newPath)"
+    case .rename(let key, let newKey, _): "rename \(key) to \(newKey)"
+    case .move(let path, let newPath, _, _): "move \(path) to \(newPath)"
     case .drop(let path): "drop \(path)"
-    case .setDefault(let key, _): "set the default of \(key)"
+    case .setDefault(let path, _): "set the default of \(path)"
     case .replaceNull(let path, _): "replace null of \(path)"
     case .convert(let path, let conversion): "convert \(path) \(conversion)"
+    case .optional(let operation): "\(operation) if present"
     case .custom(let description, _): description
     }
   }
 
   /// What the operation does, for an error that has the path: a conversion fails at its own.
   var failure: String {
-    if case .convert(_, let conversion) = self { "convert a value \(conversion)" } else { description }
+    switch self {
+    case .convert(_, let conversion): "convert a value \(conversion)"
+    case .optional(let operation): operation.failure
+    default: description
+    }
   }
 
-  func apply(to record: inout ModelRecord) throws {
+  /// Changes a record.
+  ///
+  /// - Parameter isComplete: whether the record has each key of its version.
+  /// - Returns: whether the record had what the operation changes, or need not have it.
+  func apply(to record: inout ModelRecord, isComplete: Bool) throws -> Bool {
     switch self {
-    case .rename(let key, let newKey): record.rename(key, to: newKey)
+    case .rename(let key, let newKey, let overwrites):
+      guard try record.has(ValuePath(key: key), isComplete: isComplete) else { return false }
+      guard overwrites || key == newKey || record[newKey] == nil else { throw Self.occupied(key, newKey) }
+      record.rename(key, to: newKey)
     case .drop(let path): try record.set(nil, at: path)
-    case .setDefault(let key, let value): if record[key] == nil { record[key] = value }
-    case .move(let path, let newPath, let creating):
-      guard let value = try ArchiveValue.record(record).value(at: path.steps) else { return }
+    case .setDefault(let path, let value):
+      let outer = ArchiveValue.record(record)
+      guard let container = try outer.value(at: path.steps.dropLast()), let last = path.steps.last else { return true }
+      if !container.isNull, try outer.value(at: path.steps) == nil { try record.set(value, at: path) }
+      guard container.isNull || container.takes(last) else { throw container.mismatch(last) }
+    case .move(let path, let newPath, let creating, let overwrites):
+      guard try record.has(path, isComplete: isComplete) else { return false }
+      guard let value = try ArchiveValue.record(record).value(at: path.steps) else { return true }
+      if !overwrites, path != newPath, let found = try ArchiveValue.record(record).value(at: newPath.steps),
+        !found.isNull
+      {
+        throw Self.occupied("\(path)", "\(newPath)")
+      }
       try record.set(nil, at: path)
       try record.set(value, at: newPath.steps[...]) { try Self.container($0, $1, creating) }
     case .replaceNull(let path, let value):
       if case .null? = try ArchiveValue.record(record).value(at: path.steps) { try record.set(value, at: path) }
     case .convert(let path, let conversion):
-      guard let value = try ArchiveValue.record(record).value(at: path.steps), !value.isNull else { return }
+      guard try record.has(path, isComplete: isComplete) else { return false }
+      guard let value = try ArchiveValue.record(record).value(at: path.steps), !value.isNull else { return true }
       do { try record.set(conversion.apply(to: value), at: path) } catch {
         throw ArchiveError.wrap(error).prefixed(by: path.steps)
       }
+    case .optional(let operation): _ = try operation.apply(to: &record, isComplete: false)
     case .custom(_, let transform): try transform(&record)
     }
+    return true
+  }
+
+  /// The keys of the record that the operation takes a value from and puts one under; `nil` where that is not known.
+  var effect: (source: String?, target: String?)? {
+    switch self {
+    case .rename(let key, let newKey, _): (key, newKey)
+    case .move(let path, let newPath, _, _): (path.keys[0], newPath.keys[0])
+    case .drop(let path): (path.keys[0], nil)
+    case .setDefault(let path, _), .replaceNull(let path, _), .convert(let path, _): (nil, path.keys[0])
+    case .optional(let operation): operation.effect
+    case .custom: nil
+    }
+  }
+
+  private static func occupied(_ source: String, _ target: String) -> ArchiveError {
+    ArchiveError(
+      .migrationFailed,
+      "the record has both \(source) and \(target); drop one of them before, or say overwriting: true to replace \(target)"
+    )
   }
 
   /// What a move makes of null for a step.
@@ -81,5 +135,40 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
         .migrationFailed, "there is no record to move into; say with creating: which one to make")
     }
     return .record(ModelRecord(shape: creating.shape, values: []))
+  }
+}
+
+extension ModelRecord {
+  /// Whether there is a value at a path, or a null on the way to it.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `migrationFailed` where a complete record lacks a key.
+  fileprivate func has(_ path: ValuePath, isComplete: Bool) throws -> Bool {
+    var value = ArchiveValue.record(self)
+    for (place, step) in path.steps.enumerated() {
+      if value.isNull { return true }
+      guard value.takes(step) else {
+        throw ArchiveError.wrap(value.mismatch(step)).prefixed(by: Array(path.steps.prefix(place)))
+      }
+      guard let next = value[step] else {
+        guard isComplete else { return false }
+        throw Self.missing(path.keys[place], in: value).prefixed(by: Array(path.steps.prefix(place)))
+      }
+      value = next
+    }
+    return true
+  }
+
+  private static func missing(_ key: String, in container: ArchiveValue) -> ArchiveError {
+    let keys: [String] =
+      switch container {
+      case .record(let record): record.keys
+      case .object(let object): object.keys
+      default: []
+      }
+    let present = keys.isEmpty ? "it has none" : "it has \(keys.joined(separator: ", "))"
+    return ArchiveError(
+      .migrationFailed,
+      "the record has no key \(key) (\(present)); correct the step, or add .ifPresent if records of this version may lack it"
+    )
   }
 }

@@ -85,12 +85,41 @@ public struct MigrationPlan: Sendable {
     return nil
   }
 
+  /// An operation that puts a value under a key which no field has today, and no later operation changes: a misspelled key, whose
+  /// value would be lost. What ``MigrationOperation/custom(_:_:)`` does is not known, so that nothing before one is looked at.
+  func problem(ofTargets keys: Set<String>, typeName: String) -> ArchiveError? {
+    let operations = steps.flatMap { step in step.operations.map { (step, $0) } }
+    var known = keys
+    for (step, operation) in operations.reversed() {
+      guard let effect = operation.effect else { return nil }
+      if let target = effect.target, !known.contains(target) {
+        return ArchiveError(
+          .invalidMigration,
+          "the step from \(step.fromVersion) to \(step.toVersion) writes \(target), which is no key of a field and which no later "
+            + "step changes; the keys are \(keys.sorted().joined(separator: ", "))", typeName: typeName)
+      }
+      if let source = effect.source { known.insert(source) }
+    }
+    return nil
+  }
+
   /// Upgrades a record from the version that it has.
   ///
+  /// - Parameters:
+  ///   - record: what an older version wrote, or a part of it.
+  ///   - isComplete: whether the record has each key of its version, as in archives and stores. Then an operation fails whose key is
+  ///     absent (``MigrationOperation``).
   /// - Returns: the record as the last step left it, with today's version.
   /// - Throws: ``ArchiveError`` with the code `unsupportedVersion` for a version older than the first step, and
   ///   `migrationFailed` where a step fails. The record given is unchanged either way.
-  public func upgrade(_ record: ModelRecord) throws -> ModelRecord {
+  public func upgrade(_ record: ModelRecord, isComplete: Bool = false) throws -> ModelRecord {
+    try upgrade(record, isComplete: isComplete) { _, _ in }
+  }
+
+  /// - Parameter tell: called for each operation that found nothing to change.
+  func upgrade(
+    _ record: ModelRecord, isComplete: Bool, tell: (MigrationStep, MigrationOperation) -> Void
+  ) throws -> ModelRecord {
     let version = record.modelVersion ?? 0
     guard let oldest = oldestVersion else { return record }
     guard version >= oldest else {
@@ -100,7 +129,9 @@ public struct MigrationPlan: Sendable {
         typeName: record.typeName, foundVersion: version, supportedVersion: oldest)
     }
     var upgraded = record
-    for step in steps where step.fromVersion >= version { try step.apply(to: &upgraded) }
+    for step in steps where step.fromVersion >= version {
+      for operation in try step.apply(to: &upgraded, isComplete: isComplete) { tell(step, operation) }
+    }
     return upgraded
   }
 }

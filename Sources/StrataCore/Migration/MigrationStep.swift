@@ -34,9 +34,11 @@ public struct MigrationStep: Sendable, CustomStringConvertible {
     return "\(fromVersion) → \(toVersion): \(list)"
   }
 
-  package func apply(to record: inout ModelRecord) throws {
+  /// - Returns: the operations that found nothing to change.
+  package func apply(to record: inout ModelRecord, isComplete: Bool) throws -> [MigrationOperation] {
+    var idle: [MigrationOperation] = []
     for operation in operations {
-      do { try operation.apply(to: &record) } catch {
+      do { if try !operation.apply(to: &record, isComplete: isComplete) { idle.append(operation) } } catch {
         // The path is told once, and by the outer error, which gets the way to the record before it.
         let known = error as? ArchiveError
         throw ArchiveError(
@@ -46,5 +48,6 @@ public struct MigrationStep: Sendable, CustomStringConvertible {
       }
     }
     record.modelVersion = toVersion
+    return idle
   }
 }

@@ -98,7 +98,7 @@ extension ArchiveValue {
     return if case .key = step { .object(ArchiveObject()) } else { .array([]) }
   }
 
-  private func mismatch(_ step: Step) -> ArchiveError {
+  package func mismatch(_ step: Step) -> ArchiveError {
     let expected = if case .key = step { "an object or a record" } else { "an array" }
     return ArchiveError.mismatch(expected: expected, found: kind)
   }

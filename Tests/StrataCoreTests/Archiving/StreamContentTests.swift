@@ -209,7 +209,7 @@ struct StreamContentTests {
     }
   }
 
-  @Test("X-37: what was cut off, what is missing and what is unproven can be read, as in the example of Docs/Reliability.md")
+  @Test("X-37: the example of Docs/Reliability.md reads what was cut off, what is missing and what is unproven")
   func example() throws {
     typealias Issue = StreamBlob
     func print(_ text: Any) { Swift.print("example: \(text)") }

@@ -1,5 +1,5 @@
 import Foundation
-import StrataCore
+import Strata
 import StrataTestSupport
 import Testing
 
@@ -113,6 +113,40 @@ struct JSONRestTests {
     }
   }
 
+  @Model(version: 1, name: "Notice")
+  struct Notice {
+    var title: String
+    @Field(json: .readOnly("updated_at")) var updatedAt: String?
+    @Field(json: .readOnly("labels[*].name")) var labels: [String] = []
+    @Field(json: .readOnly("meta.count")) var count: Int?
+    @Field(json: .firstOf("page", "links.html", "url").writing(nulls: .omit)) var page: String?
+    @Field(json: .readOnly(.firstOf("id", "_id"))) var id: Int?
+    var unknownFields = UnknownFields()
+  }
+
+  @Test(
+    "U-22: what is read and never written is captured, and so are the alternatives that were not chosen",
+    arguments: [
+      #"{"title":"t","updated_at":"now","labels":[{"name":"a","color":1},{"name":"b"}],"meta":{"count":2,"more":3}}"#,
+      #"{"title":"t","page":"p","links":{"html":"h","self":"s"},"url":"u","id":1,"_id":2}"#,
+      #"{"title":"t","_id":2}"#,
+      #"{"title":"t","page":null,"url":"u"}"#,
+    ])
+  func everythingIsWrittenAgain(text: String) throws {
+    let adapter = try JSONAdapter<Notice>(unknownKeys: .capture)
+    let notice = try adapter.decode(Data(text.utf8))
+    let (before, after) = try (JSONReader().read(Data(text.utf8)), JSONReader().read(adapter.encode(notice)))
+    #expect(after.objectValue == before.objectValue?.withoutNullPage, "\(after)")
+  }
+
+  @Test("U-22: a value that was found at another path moves to the first one")
+  func chosenAlternative() throws {
+    let adapter = try JSONAdapter<Notice>(unknownKeys: .capture)
+    let notice = try adapter.decode(Data(#"{"title":"t","links":{"html":"h","self":"s"},"url":"u"}"#.utf8))
+    let written = try JSONReader().read(adapter.encode(notice))
+    #expect(written == ["title": "t", "page": "h", "links": ["self": "s"], "url": "u"])
+  }
+
   @Test("U-22: a captured key may have the name of a field that JSON has elsewhere, or had before")
   func sameName() throws {
     let adapter = try JSONAdapter<Renamed>(unknownKeys: .capture)
@@ -152,4 +186,11 @@ private struct Renamed: VersionedModel, Equatable {
   }
 
   func encodeFields(to writer: inout ArchiveWriter) throws { try writer.field(0, title) }
+}
+
+extension ArchiveObject {
+  /// Without a null that a field holds, which the adapter omits.
+  fileprivate var withoutNullPage: ArchiveObject {
+    ArchiveObject(entries.filter { !($0.key == "page" && $0.value.isNull) })
+  }
 }

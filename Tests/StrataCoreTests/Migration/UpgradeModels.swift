@@ -32,8 +32,8 @@ struct Ware: DescribedModel, Migratable, FieldHashable {
         payment: $9, parts: $10, merging: $11)
     })
   static let migration = MigrationPlan(
-    .step(from: 1, to: 2, .rename("label", to: "title"), .drop("gone")),
-    .step(from: 2, to: 3, .convert("note", .toString), .setDefault("channel", "e-mail")))
+    .step(from: 1, to: 2, .rename("label", to: "title", overwriting: true).ifPresent, .drop("gone")),
+    .step(from: 2, to: 3, .convert("note", .toString).ifPresent, .setDefault("channel", "e-mail")))
 }
 
 /// A model that keeps what it does not know.

@@ -31,7 +31,9 @@ struct DescriptionTests {
     _ = try ArchiveDecoder().decode([Memo].self, from: data, report: &report)
     #expect("\(report.upgrades)" == "[DescribedMemo 1 → 3, 2 objects, DescribedMemo 0 → 3, 1 object]")
     #expect(
-      "\(report)" == "DescribedMemo 1 → 3, 2 objects; DescribedMemo 0 → 3, 1 object; without a version: DescribedMemo")
+      "\(report)"
+        == "DescribedMemo 1 → 3, 2 objects; DescribedMemo 0 → 3, 1 object; without a version: DescribedMemo; "
+        + "defaults for DescribedMemo.id, DescribedMemo.merging, DescribedMemo.text")
   }
 
   @Test("Patches and differences")

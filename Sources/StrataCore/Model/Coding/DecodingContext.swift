@@ -11,6 +11,8 @@ public final class DecodingContext {
   package let includesExcluded: Bool
   /// Where the values come from: JSON writes dates, URLs and data as strings.
   package let source: DecodingSource
+  /// Whether each record has all keys of its version, as encoders write them: not where a part may come in.
+  package var readsCompleteRecords = false
   /// What happens to models that were made.
   let finishing: Finishing
   /// The first invalid object, without the way to it.
@@ -81,6 +83,7 @@ public final class DecodingContext {
       limits: limits, source: source, includesExcluded: includesExcluded, finishing: finishing, budget: budget)
     context.options = options
     context.subclasses = subclasses
+    context.readsCompleteRecords = readsCompleteRecords
     context.triesRules = finishesModels ? validates : triesRules
     return context
   }
@@ -220,11 +223,48 @@ public struct DecodingReport: Sendable, Hashable {
   /// Types whose objects had no model version, which counts as 0.
   public private(set) var typesWithoutVersion: [String] = []
 
+  /// A key of a type that was read from an older version.
+  public struct Key: Sendable, Hashable, CustomStringConvertible {
+    /// The registered name of the type.
+    public let typeName: String
+    /// The key in the record, after the steps.
+    public let key: String
+
+    /// `Person.nick`
+    public var description: String { "\(typeName).\(key)" }
+  }
+
+  /// Keys of older records that no field took after the steps, in the order in which they were first met. A model without
+  /// ``UnknownFields`` drops their values.
+  public private(set) var unusedKeys: [Key] = []
+  /// Fields that older records lacked after the steps, so that they took their defaults.
+  public private(set) var defaultedKeys: [Key] = []
+  /// Operations of steps that found nothing to change, such as `Person 1 → 2: rename fullName to name`.
+  public private(set) var idleOperations: [String] = []
+  /// The type of the root, where the archive has today's version of it with other fields, or with the same in another order: a
+  /// version that was not raised.
+  public private(set) var typesWithOtherFields: [String] = []
+  private var knownShapes: [RecordShape] = []
+
   /// A report without anything in it, for a decoder to fill.
   public init() {}
 
   /// Whether everything had today's versions.
-  public var isEmpty: Bool { upgrades.isEmpty && typesWithoutVersion.isEmpty }
+  public var isEmpty: Bool {
+    upgrades.isEmpty && typesWithoutVersion.isEmpty && unusedKeys.isEmpty && defaultedKeys.isEmpty
+      && idleOperations.isEmpty && typesWithOtherFields.isEmpty
+  }
+
+  public static func == (left: DecodingReport, right: DecodingReport) -> Bool {
+    left.upgrades == right.upgrades && left.typesWithoutVersion == right.typesWithoutVersion
+      && left.unusedKeys == right.unusedKeys && left.defaultedKeys == right.defaultedKeys
+      && left.idleOperations == right.idleOperations && left.typesWithOtherFields == right.typesWithOtherFields
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(upgrades)
+    hasher.combine(typesWithoutVersion)
+  }
 
   package mutating func addUpgrade(of typeName: String, from: Int, to: Int, count: Int = 1) {
     if let place = upgrades.firstIndex(where: {
@@ -234,6 +274,33 @@ public struct DecodingReport: Sendable, Hashable {
     } else {
       upgrades.append(Upgrade(typeName: typeName, fromVersion: from, toVersion: to, count: count))
     }
+  }
+
+  /// Whether no record of a shape was reported yet.
+  mutating func isNew(_ shape: RecordShape) -> Bool {
+    guard !knownShapes.contains(where: { $0 === shape }) else { return false }
+    // A file can have any number of shapes; those beyond are reported again, which adds no line.
+    if knownShapes.count < 64 { knownShapes.append(shape) }
+    return true
+  }
+
+  mutating func addUnusedKey(_ key: String, typeName: String) {
+    Self.add(Key(typeName: typeName, key: key), to: &unusedKeys)
+  }
+
+  mutating func addDefault(_ key: String, typeName: String) {
+    Self.add(Key(typeName: typeName, key: key), to: &defaultedKeys)
+  }
+
+  mutating func addOtherFields(of typeName: String) { Self.add(typeName, to: &typesWithOtherFields) }
+
+  mutating func addIdle(_ operation: MigrationOperation, of step: MigrationStep, typeName: String) {
+    Self.add("\(typeName) \(step.fromVersion) → \(step.toVersion): \(operation)", to: &idleOperations)
+  }
+
+  /// Adds what is not there yet. A report holds a bounded number of lines, whatever the bytes say.
+  private static func add<T: Equatable>(_ element: T, to list: inout [T]) {
+    if list.count < 1000, !list.contains(element) { list.append(element) }
   }
 
   package mutating func addMissingVersion(of typeName: String) {
@@ -247,11 +314,17 @@ extension DecodingReport.Upgrade: CustomStringConvertible {
 }
 
 extension DecodingReport: CustomStringConvertible {
-  /// One line: the upgrades, and the types without a version.
+  /// One line: the upgrades, the types without a version, and what older records had too much or too little.
   public var description: String {
     guard !isEmpty else { return "nothing was upgraded" }
     let missing =
       typesWithoutVersion.isEmpty ? [] : ["without a version: " + typesWithoutVersion.joined(separator: ", ")]
-    return (upgrades.map(\.description) + missing).joined(separator: "; ").onOneLine
+    func line(_ title: String, _ keys: [Key]) -> [String] {
+      keys.isEmpty ? [] : [title + keys.map(\.description).joined(separator: ", ")]
+    }
+    let keys = line("no field takes ", unusedKeys) + line("defaults for ", defaultedKeys)
+    let idle = idleOperations.map { "nothing to change: \($0)" }
+    let others = typesWithOtherFields.map { "\($0) has the same version and other fields" }
+    return (upgrades.map(\.description) + missing + keys + idle + others).joined(separator: "; ").onOneLine
   }
 }

@@ -136,6 +136,9 @@ public final class ModelSchema: Sendable {
       ?? superclass.flatMap { Self.problem(ofSuperclass: $0, typeName: name) }
       ?? Self.problem(ofInherited: migration, superclasses.first, typeName: name)
       ?? self.migration?.problem(upTo: version, typeName: name)
+      ?? (hook == nil && !keepsUnknownFields
+        ? self.migration?.problem(
+          ofTargets: takenKeys.union(cases.flatMap { [$0.name] + $0.formerly }), typeName: name) : nil)
   }
 
   private static func makeHook(

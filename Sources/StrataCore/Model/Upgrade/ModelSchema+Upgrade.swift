@@ -23,7 +23,7 @@ extension ModelSchema {
     var upgraded = superclasses.isEmpty ? record : try upgradedLevels(of: record, in: context)
     if version < modelVersion {
       context.report.addUpgrade(of: name, from: version, to: modelVersion)
-      if let migration { upgraded = try migration.upgrade(upgraded) }
+      if let migration { upgraded = try upgrade(upgraded, by: migration, of: self, in: context) }
     }
     return upgraded
   }
@@ -43,10 +43,19 @@ extension ModelSchema {
       guard let migration = schema.migration else { continue }
       // The steps look at the version of the record, which here is that of the superclass.
       upgraded.modelVersion = level.modelVersion
-      upgraded = try migration.upgrade(upgraded)
+      upgraded = try upgrade(upgraded, by: migration, of: schema, in: context)
       upgraded.modelVersion = record.modelVersion
     }
     return upgraded
+  }
+
+  /// A record after the steps of a class. A case of an enum has the key of that case alone.
+  private func upgrade(
+    _ record: ModelRecord, by migration: MigrationPlan, of schema: ModelSchema, in context: DecodingContext
+  ) throws -> ModelRecord {
+    try migration.upgrade(record, isComplete: context.readsCompleteRecords && !isEnumeration) { step, operation in
+      if !isEnumeration { context.report.addIdle(operation, of: step, typeName: schema.name) }
+    }
   }
 
   /// The version that a record has for a field: that of the class which declares it.
@@ -62,6 +71,7 @@ extension ModelSchema {
     of record: ModelRecord, in context: DecodingContext
   ) throws -> (values: FieldValues, unknown: UnknownFields) {
     let upgraded = try upgraded(record, in: context)
+    if record.modelVersion ?? 0 < modelVersion { reportKeys(of: upgraded, in: context) }
     let unknown = try keepsUnknownFields ? unknownFields(of: upgraded, in: context) : UnknownFields()
     guard let hook else {
       return (.record(upgraded.values, indices: context.places(of: self, in: upgraded.shape)), unknown)
@@ -79,6 +89,16 @@ extension ModelSchema {
       }
     }
     return (.slots(slots), unknown)
+  }
+
+  /// Reports what no field takes of an older record, and the fields that take their defaults.
+  private func reportKeys(of record: ModelRecord, in context: DecodingContext) {
+    // Most records of a type have one shape.
+    guard context.report.isNew(record.shape) else { return }
+    for key in record.keys where !takenKeys.contains(key) { context.report.addUnusedKey(key, typeName: name) }
+    for field in fields where field.archive == .always && record[field.key] == nil {
+      if !field.formerly.contains(where: { record[$0] != nil }) { context.report.addDefault(field.key, typeName: name) }
+    }
   }
 
   /// The value under a former key, unless today's key is there: then a hook that answered nil meant the default.

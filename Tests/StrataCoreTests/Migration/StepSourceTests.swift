@@ -1,0 +1,174 @@
+import Foundation
+import Strata
+import StrataTestSupport
+import Testing
+
+/// A step changes what is there, or says what is not.
+@Suite("Steps and the keys that they change")
+struct StepSourceTests {
+  @Model(version: 2, name: "Note")
+  struct Note: Equatable, Migratable {
+    var title = ""
+    var place: Spot?
+    static let migration = MigrationPlan(.step(from: 1, to: 2, .rename("caption", to: "title")))
+  }
+
+  @Model(version: 1, name: "Spot")
+  struct Spot: Equatable {
+    var city = ""
+    var zip = 0
+  }
+
+  private static func record(_ fields: [(key: String, value: ArchiveValue)]) -> ModelRecord {
+    ModelRecord(typeName: "Note", modelVersion: 1, fields: fields)
+  }
+
+  private static func apply(
+    _ operation: MigrationOperation, to fields: [(key: String, value: ArchiveValue)], isComplete: Bool = true
+  ) throws -> ModelRecord {
+    try MigrationPlan(.step(from: 1, to: 2, operation)).upgrade(record(fields), isComplete: isComplete)
+  }
+
+  @Test("A complete record without the key of a step is refused, and the error names the keys that are there")
+  func missing() throws {
+    let data = try ArchiveEncoder().encode(Self.record([("captoin", "Hello"), ("place", .null)]))
+    let error = archiveError { try ArchiveDecoder().decode(Note.self, from: data) }
+    #expect(error?.code == .migrationFailed)
+    #expect(error?.description.contains("captoin, place") == true, "\(String(describing: error))")
+    #expect(archiveError { try ArchiveUpgrader(Note.self).upgrade(data) }?.code == .migrationFailed)
+    // A part that comes in for a merge may lack it.
+    var note = Note(title: "here")
+    try note.merge(.archive(data))
+    #expect(note.title == "here")
+  }
+
+  @Test(
+    "Each operation that takes a value fails where the key is absent, and not where it is allowed to be",
+    arguments: [
+      .rename("a", to: "b"), .move("a", to: "b"), .move("c.a", to: "b"), .convert("a", .toString),
+      .convert("c.a", .toString),
+    ] as [MigrationOperation])
+  func operations(operation: MigrationOperation) throws {
+    let fields: [(key: String, value: ArchiveValue)] = [("c", .object(["d": 1])), ("e", 2)]
+    #expect(archiveError { try Self.apply(operation, to: fields) }?.code == .migrationFailed)
+    for lenient in [
+      try Self.apply(operation.ifPresent, to: fields), try Self.apply(operation, to: fields, isComplete: false),
+    ] {
+      #expect(lenient.object == Self.record(fields).object)
+    }
+    // A nested record that is null has no keys.
+    let null = try? Self.apply(operation, to: [("a", 3), ("c", .null)])
+    #expect(null != nil)
+  }
+
+  @Test("Where both keys are there, a value is replaced only on demand")
+  func occupied() throws {
+    let fields: [(key: String, value: ArchiveValue)] = [("a", 1), ("b", 2), ("c", .object(["d": 3]))]
+    for isComplete in [true, false] {
+      for operation in [MigrationOperation.rename("a", to: "b"), .move("a", to: "b"), .move("a", to: "c.d")] {
+        #expect(
+          archiveError { try Self.apply(operation, to: fields, isComplete: isComplete) }?.code == .migrationFailed)
+        let optional = archiveError { try Self.apply(operation.ifPresent, to: fields, isComplete: isComplete) }
+        #expect(optional?.code == .migrationFailed)
+      }
+    }
+    #expect(try Self.apply(.rename("a", to: "b", overwriting: true), to: fields)["b"] == 1)
+    #expect(try Self.apply(.move("a", to: "b", overwriting: true), to: fields)["b"] == 1)
+    #expect(try Self.apply(.move("a", to: "c.d", overwriting: true), to: fields)["c"] == .object(["d": 1]))
+  }
+
+  @Test("A default is set inside of a nested record that is there")
+  func nestedDefault() throws {
+    let operation = MigrationOperation.setDefault("c.d", 5)
+    #expect(try Self.apply(operation, to: [("c", .object(["e": 1]))])["c"] == .object(["e": 1, "d": 5]))
+    #expect(try Self.apply(operation, to: [("c", .object(["d": .null]))])["c"] == .object(["d": .null]))
+    #expect(try Self.apply(operation, to: [("c", .null)])["c"] == .null)
+    #expect(try Self.apply(operation, to: [("e", 1)]).keys == ["e"])
+    #expect(archiveError { try Self.apply(operation, to: [("c", 1)]) }?.code == .migrationFailed)
+  }
+
+  @Model(version: 3, name: "Wrong")
+  struct Wrong: Migratable {
+    var title = ""
+    static let migration = MigrationPlan(
+      .step(from: 1, to: 2, .rename("caption", to: "titel")), .step(from: 2, to: 3, .drop("stars")))
+  }
+
+  @Model(version: 3, name: "Right")
+  struct Right: Migratable {
+    @Field(formerly: "heading") var title = ""
+    static let migration = MigrationPlan(
+      .step(from: 1, to: 2, .rename("caption", to: "name"), .setDefault("old", 1), .drop("old")),
+      .step(from: 2, to: 3, .rename("name", to: "heading")))
+  }
+
+  @Model(version: 3, name: "Open")
+  struct Open: Migratable {
+    var title = ""
+    static let migration = MigrationPlan(
+      .step(from: 1, to: 2, .rename("caption", to: "titel")),
+      .step(from: 2, to: 3, "name it") { record in record.rename("titel", to: "title") })
+  }
+
+  @Test("A step that writes a key of no field, which no later step takes, is a mistake of the declaration")
+  func targets() throws {
+    let error = archiveError { try Wrong.schema.check() }
+    #expect(error?.code == .invalidMigration && error?.description.contains("titel") == true)
+    try Right.schema.check()
+    try Open.schema.check()
+    let record = ModelRecord(typeName: "Right", modelVersion: 1, fields: [("caption", "x")])
+    #expect(try ArchiveDecoder().decode(Right.self, from: ArchiveEncoder().encode(record)).title == "x")
+  }
+
+  @Model(version: 2, name: "Kept")
+  struct Kept: Migratable {
+    var title = ""
+    var stars = 3
+    static let migration = MigrationPlan(.step(from: 1, to: 2, .rename("caption", to: "title").ifPresent))
+  }
+
+  @Test("The report of an older record has what no field took, and what took its default")
+  func report() throws {
+    let record = ModelRecord(typeName: "Kept", modelVersion: 1, fields: [("caption", "x"), ("color", "red")])
+    var report = DecodingReport()
+    let kept = try ArchiveDecoder().decode(Kept.self, from: ArchiveEncoder().encode(record), report: &report)
+    #expect(kept.title == "x")
+    #expect(report.unusedKeys.map(\.description) == ["Kept.color"])
+    #expect(report.defaultedKeys.map(\.description) == ["Kept.stars"])
+    #expect(report.description == "Kept 1 → 2, 1 object; no field takes Kept.color; defaults for Kept.stars")
+    // Today's record says nothing, however much it lacks.
+    let today = ModelRecord(typeName: "Kept", modelVersion: 2, fields: [("title", "x")])
+    report = DecodingReport()
+    _ = try ArchiveDecoder().decode(Kept.self, from: ArchiveEncoder().encode(today), report: &report)
+    #expect(report.upgrades.isEmpty && report.unusedKeys.isEmpty && report.defaultedKeys.isEmpty)
+    #expect(report.typesWithOtherFields == ["Kept"])
+  }
+
+  enum Before {
+    @Model(version: 4, name: "Card")
+    struct Card { var number = 0 }
+  }
+
+  enum After {
+    @Model(version: 4, name: "Card")
+    struct Card { var number: String }
+    @Model(version: 4, name: "Card")
+    struct More { var number = 0; var color = "" }
+  }
+
+  @Test("Other fields under the same version are told by the error or the report")
+  func sameVersion() throws {
+    let data = try ArchiveEncoder().encode([Before.Card(number: 1)])
+    let error = archiveError { try ArchiveDecoder().decode([After.Card].self, from: data) }
+    #expect(error?.code == .typeMismatch)
+    // The same keys with other types have one fingerprint, so nothing is said of fields.
+    #expect(error?.description.contains("other fields") == false)
+    var report = DecodingReport()
+    #expect(try ArchiveDecoder().decode([After.More].self, from: data, report: &report).count == 1)
+    #expect(report.typesWithOtherFields == ["Card"])
+    #expect(report.description == "Card has the same version and other fields")
+    let more = try ArchiveEncoder().encode(ModelRecord(typeName: "Card", modelVersion: 4, fields: [("digits", 1)]))
+    let missing = archiveError { try ArchiveDecoder().decode(After.Card.self, from: more) }
+    #expect(missing?.code == .missingValue && missing?.description.contains("with other fields: raise") == true)
+  }
+}
