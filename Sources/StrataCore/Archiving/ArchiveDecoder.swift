@@ -172,7 +172,7 @@ extension ModelSchema {
 
   /// Whether an archive was written with other fields, or in another order, under today's version.
   func hasOtherFields(than stamp: Stamp) -> Bool {
-    stamp.modelVersion == modelVersion && stamp.fingerprint != 0 && stamp.fingerprint != fingerprint && isOurs(stamp)
+    stamp.fingerprint != fingerprint && stamp.fingerprint != 0 && stamp.modelVersion == modelVersion && isOurs(stamp)
   }
 
   /// An error of reading fields, with the advice that is right where they changed and the version did not.

@@ -73,7 +73,7 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
   func apply(to record: inout ModelRecord, isComplete: Bool) throws -> Bool {
     switch self {
     case .rename(let key, let newKey, let overwrites):
-      guard try record.has(ValuePath(key: key), isComplete: isComplete) else { return false }
+      guard record[key] != nil else { return try record.lacks(ValuePath(key: key), isComplete: isComplete) }
       guard overwrites || key == newKey || record[newKey] == nil else { throw Self.occupied(key, newKey) }
       record.rename(key, to: newKey)
     case .drop(let path): try record.set(nil, at: path)
@@ -83,8 +83,9 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
       if !container.isNull, try outer.value(at: path.steps) == nil { try record.set(value, at: path) }
       guard container.isNull || container.takes(last) else { throw container.mismatch(last) }
     case .move(let path, let newPath, let creating, let overwrites):
-      guard try record.has(path, isComplete: isComplete) else { return false }
-      guard let value = try ArchiveValue.record(record).value(at: path.steps) else { return true }
+      guard let value = try ArchiveValue.record(record).value(at: path.steps) else {
+        return try record.lacks(path, isComplete: isComplete)
+      }
       if !overwrites, path != newPath, let found = try ArchiveValue.record(record).value(at: newPath.steps),
         !found.isNull
       {
@@ -95,8 +96,10 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
     case .replaceNull(let path, let value):
       if case .null? = try ArchiveValue.record(record).value(at: path.steps) { try record.set(value, at: path) }
     case .convert(let path, let conversion):
-      guard try record.has(path, isComplete: isComplete) else { return false }
-      guard let value = try ArchiveValue.record(record).value(at: path.steps), !value.isNull else { return true }
+      guard let value = try ArchiveValue.record(record).value(at: path.steps) else {
+        return try record.lacks(path, isComplete: isComplete)
+      }
+      guard !value.isNull else { return true }
       do { try record.set(conversion.apply(to: value), at: path) } catch {
         throw ArchiveError.wrap(error).prefixed(by: path.steps)
       }
@@ -139,16 +142,14 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
 }
 
 extension ModelRecord {
-  /// Whether there is a value at a path, or a null on the way to it.
+  /// Sees why there is no value at a path.
   ///
+  /// - Returns: whether that is because of a null on the way, so that nothing is missing.
   /// - Throws: ``ArchiveError`` with the code `migrationFailed` where a complete record lacks a key.
-  fileprivate func has(_ path: ValuePath, isComplete: Bool) throws -> Bool {
+  fileprivate func lacks(_ path: ValuePath, isComplete: Bool) throws -> Bool {
     var value = ArchiveValue.record(self)
     for (place, step) in path.steps.enumerated() {
       if value.isNull { return true }
-      guard value.takes(step) else {
-        throw ArchiveError.wrap(value.mismatch(step)).prefixed(by: Array(path.steps.prefix(place)))
-      }
       guard let next = value[step] else {
         guard isComplete else { return false }
         throw Self.missing(path.keys[place], in: value).prefixed(by: Array(path.steps.prefix(place)))

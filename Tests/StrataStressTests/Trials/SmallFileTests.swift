@@ -53,7 +53,8 @@ struct SmallFileTests {
           do { try reader.read(data) } catch { outcome = (error as? ArchiveError)?.code.rawValue ?? "\(error)" }
         }
         let growth = peak?.growth ?? 0
-        #expect(growth <= (reader.isCodable ? Self.mostMemoryAsCodable : Self.mostMemory), "\(file), as \(reader.name): \(growth >> 20) MiB")
+        let most = reader.isCodable ? Self.mostMemoryAsCodable : Self.mostMemory
+        #expect(growth <= most, "\(file), as \(reader.name): \(growth >> 20) MiB")
         guard Self.searched != nil else { continue }
         print("small file: \(file), as \(reader.name): \(data.count) bytes, \(growth >> 20) MiB, \(time), \(outcome)")
       }

@@ -160,13 +160,23 @@ public final class DecodingContext {
 
   /// The indices of a schema's fields in records of a shape, found once for many records; -1 for a field that they do
   /// not have.
-  package func places(of schema: ModelSchema, in shape: RecordShape) -> [Int] {
+  ///
+  /// - Parameter reports: whether the records are of an older version, so that the report has what no field takes of them, and which
+  ///   fields take their defaults.
+  package func places(of schema: ModelSchema, in shape: RecordShape, reports: Bool = false) -> [Int] {
     for known in placements where known.shape === shape && known.schema === schema { return known.places }
     let places = schema.fields.map { field in
       shape.place(of: field.key) ?? field.formerly.lazy.compactMap { shape.place(of: $0) }.first ?? -1
     }
     // Data can hold shapes without end.
-    if placements.count < 32 { placements.append((schema, shape, places)) }
+    guard placements.count < 32 else { return places }
+    placements.append((schema, shape, places))
+    if reports {
+      for (field, place) in zip(schema.fields, places) where place < 0 && field.archive == .always {
+        report.addDefault(field.key, typeName: schema.name)
+      }
+      for key in shape.keys where !schema.takenKeys.contains(key) { report.addUnusedKey(key, typeName: schema.name) }
+    }
     return places
   }
 }
@@ -221,7 +231,7 @@ public struct DecodingReport: Sendable, Hashable {
   /// The upgrades in the order in which they were first met.
   public private(set) var upgrades: [Upgrade] = []
   /// Types whose objects had no model version, which counts as 0.
-  public private(set) var typesWithoutVersion: [String] = []
+  public var typesWithoutVersion: [String] { details.first?.typesWithoutVersion ?? [] }
 
   /// A key of a type that was read from an older version.
   public struct Key: Sendable, Hashable, CustomStringConvertible {
@@ -234,37 +244,34 @@ public struct DecodingReport: Sendable, Hashable {
     public var description: String { "\(typeName).\(key)" }
   }
 
+  /// What most reports do not have.
+  private struct Details: Sendable, Hashable {
+    var typesWithoutVersion: [String] = []
+    var unusedKeys: [Key] = []
+    var defaultedKeys: [Key] = []
+    var idleOperations: [String] = []
+    var typesWithOtherFields: [String] = []
+  }
+
+  /// One or none, so that a report without details is small.
+  private var details: [Details] = []
+
   /// Keys of older records that no field took after the steps, in the order in which they were first met. A model without
   /// ``UnknownFields`` drops their values.
-  public private(set) var unusedKeys: [Key] = []
+  public var unusedKeys: [Key] { details.first?.unusedKeys ?? [] }
   /// Fields that older records lacked after the steps, so that they took their defaults.
-  public private(set) var defaultedKeys: [Key] = []
+  public var defaultedKeys: [Key] { details.first?.defaultedKeys ?? [] }
   /// Operations of steps that found nothing to change, such as `Person 1 → 2: rename fullName to name`.
-  public private(set) var idleOperations: [String] = []
+  public var idleOperations: [String] { details.first?.idleOperations ?? [] }
   /// The type of the root, where the archive has today's version of it with other fields, or with the same in another order: a
   /// version that was not raised.
-  public private(set) var typesWithOtherFields: [String] = []
-  private var knownShapes: [RecordShape] = []
+  public var typesWithOtherFields: [String] { details.first?.typesWithOtherFields ?? [] }
 
   /// A report without anything in it, for a decoder to fill.
   public init() {}
 
   /// Whether everything had today's versions.
-  public var isEmpty: Bool {
-    upgrades.isEmpty && typesWithoutVersion.isEmpty && unusedKeys.isEmpty && defaultedKeys.isEmpty
-      && idleOperations.isEmpty && typesWithOtherFields.isEmpty
-  }
-
-  public static func == (left: DecodingReport, right: DecodingReport) -> Bool {
-    left.upgrades == right.upgrades && left.typesWithoutVersion == right.typesWithoutVersion
-      && left.unusedKeys == right.unusedKeys && left.defaultedKeys == right.defaultedKeys
-      && left.idleOperations == right.idleOperations && left.typesWithOtherFields == right.typesWithOtherFields
-  }
-
-  public func hash(into hasher: inout Hasher) {
-    hasher.combine(upgrades)
-    hasher.combine(typesWithoutVersion)
-  }
+  public var isEmpty: Bool { upgrades.isEmpty && details.isEmpty }
 
   package mutating func addUpgrade(of typeName: String, from: Int, to: Int, count: Int = 1) {
     if let place = upgrades.firstIndex(where: {
@@ -276,35 +283,29 @@ public struct DecodingReport: Sendable, Hashable {
     }
   }
 
-  /// Whether no record of a shape was reported yet.
-  mutating func isNew(_ shape: RecordShape) -> Bool {
-    guard !knownShapes.contains(where: { $0 === shape }) else { return false }
-    // A file can have any number of shapes; those beyond are reported again, which adds no line.
-    if knownShapes.count < 64 { knownShapes.append(shape) }
-    return true
-  }
-
   mutating func addUnusedKey(_ key: String, typeName: String) {
-    Self.add(Key(typeName: typeName, key: key), to: &unusedKeys)
+    add(Key(typeName: typeName, key: key), \.unusedKeys)
   }
 
   mutating func addDefault(_ key: String, typeName: String) {
-    Self.add(Key(typeName: typeName, key: key), to: &defaultedKeys)
+    add(Key(typeName: typeName, key: key), \.defaultedKeys)
   }
 
-  mutating func addOtherFields(of typeName: String) { Self.add(typeName, to: &typesWithOtherFields) }
+  mutating func addOtherFields(of typeName: String) { add(typeName, \.typesWithOtherFields) }
 
   mutating func addIdle(_ operation: MigrationOperation, of step: MigrationStep, typeName: String) {
-    Self.add("\(typeName) \(step.fromVersion) → \(step.toVersion): \(operation)", to: &idleOperations)
+    add("\(typeName) \(step.fromVersion) → \(step.toVersion): \(operation)", \.idleOperations)
   }
 
   /// Adds what is not there yet. A report holds a bounded number of lines, whatever the bytes say.
-  private static func add<T: Equatable>(_ element: T, to list: inout [T]) {
-    if list.count < 1000, !list.contains(element) { list.append(element) }
+  private mutating func add<T: Equatable>(_ element: T, _ list: WritableKeyPath<Details, [T]>) {
+    if details.isEmpty { details.append(Details()) }
+    let known = details[0][keyPath: list]
+    if known.count < 1000, !known.contains(element) { details[0][keyPath: list].append(element) }
   }
 
   package mutating func addMissingVersion(of typeName: String) {
-    if !typesWithoutVersion.contains(typeName) { typesWithoutVersion.append(typeName) }
+    add(typeName, \.typesWithoutVersion)
   }
 }
 

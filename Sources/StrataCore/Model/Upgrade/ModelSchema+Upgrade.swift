@@ -71,11 +71,12 @@ extension ModelSchema {
     of record: ModelRecord, in context: DecodingContext
   ) throws -> (values: FieldValues, unknown: UnknownFields) {
     let upgraded = try upgraded(record, in: context)
-    if record.modelVersion ?? 0 < modelVersion { reportKeys(of: upgraded, in: context) }
     let unknown = try keepsUnknownFields ? unknownFields(of: upgraded, in: context) : UnknownFields()
+    let isOld = record.modelVersion ?? 0 < modelVersion
     guard let hook else {
-      return (.record(upgraded.values, indices: context.places(of: self, in: upgraded.shape)), unknown)
+      return (.record(upgraded.values, indices: context.places(of: self, in: upgraded.shape, reports: isOld)), unknown)
     }
+    _ = context.places(of: self, in: upgraded.shape, reports: isOld)
     var slots: [ArchiveValue?] = []
     slots.reserveCapacity(fields.count)
     for (place, field) in fields.enumerated() {
@@ -89,16 +90,6 @@ extension ModelSchema {
       }
     }
     return (.slots(slots), unknown)
-  }
-
-  /// Reports what no field takes of an older record, and the fields that take their defaults.
-  private func reportKeys(of record: ModelRecord, in context: DecodingContext) {
-    // Most records of a type have one shape.
-    guard context.report.isNew(record.shape) else { return }
-    for key in record.keys where !takenKeys.contains(key) { context.report.addUnusedKey(key, typeName: name) }
-    for field in fields where field.archive == .always && record[field.key] == nil {
-      if !field.formerly.contains(where: { record[$0] != nil }) { context.report.addDefault(field.key, typeName: name) }
-    }
   }
 
   /// The value under a former key, unless today's key is there: then a hook that answered nil meant the default.
