@@ -14,7 +14,7 @@ public struct StoreOptions: Sendable {
   public var limits = ArchiveLimits()
   /// Whether models must keep their rules when they are read, as for `ArchiveDecoder`; else the error is `notDecodable`.
   public var validates = true
-  /// Classes whose instances are accepted where a superclass of theirs is expected, as for `ArchiveDecoder`.
+  /// Classes whose instances are saved and read where a superclass of theirs is expected, as for `ArchiveEncoder` and `ArchiveDecoder`.
   public var subclasses: [any VersionedModel.Type] = []
   /// Whether the store is opened for reading only: whatever would change it throws `readOnly`, and no file is made.
   public var isReadOnly = false
@@ -31,5 +31,5 @@ public struct StoreOptions: Sendable {
   private static func bounded(_ time: TimeInterval) -> TimeInterval { time.isNaN ? 0 : min(max(0, time), 1_000_000) }
 
   var decoder: ArchiveDecoder { ArchiveDecoder(limits: limits, validates: validates, subclasses: subclasses) }
-  var encoder: ArchiveEncoder { ArchiveEncoder(limits: limits) }
+  var encoder: ArchiveEncoder { ArchiveEncoder(limits: limits, subclasses: subclasses) }
 }

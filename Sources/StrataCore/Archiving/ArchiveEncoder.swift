@@ -10,15 +10,23 @@ public struct ArchiveEncoder: Sendable {
   public var compression: CompressionLevel
   /// What an archive may hold. A decoder with the same limits reads all that is written.
   public var limits: ArchiveLimits
+  /// Classes that may come where one that they inherit from is declared, beside those that ``ModelHierarchy`` names. An object of any
+  /// other class is refused, since no decoder would know it. A decoder needs the same.
+  public var subclasses: [any VersionedModel.Type]
 
   /// An encoder. Create one, and share it.
   ///
   /// - Parameters:
   ///   - compression: how hard archives are compressed.
   ///   - limits: what an archive may hold; a decoder needs the same to read all that is written.
-  public init(compression: CompressionLevel = .balanced, limits: ArchiveLimits = ArchiveLimits()) {
+  ///   - subclasses: classes that may come where one that they inherit from is declared; a decoder needs the same.
+  public init(
+    compression: CompressionLevel = .balanced, limits: ArchiveLimits = ArchiveLimits(),
+    subclasses: [any VersionedModel.Type] = []
+  ) {
     self.compression = compression
     self.limits = limits
+    self.subclasses = subclasses
   }
 
   /// An archive of one value.
@@ -82,6 +90,7 @@ public struct ArchiveEncoder: Sendable {
   ///   the size of the body, which an archive would be filled up for.
   public func encodeBody<T: Archivable>(_ value: T) throws -> Data {
     var writer = ArchiveWriter(limits: limits)
+    writer.subclasses = subclasses
     try writer.writeRoot(value)
     try writer.checkLimitsAlone()
     return writer.buffer.takeData()
@@ -92,6 +101,7 @@ public struct ArchiveEncoder: Sendable {
   ) throws -> Data {
     try Measured.work("encode", stamp.typeName, bytes: { $0.count }) {
       var writer = ArchiveWriter(limits: limits)
+      writer.subclasses = subclasses
       try write(&writer)
       return Data(try writer.member(stamp, compression, link: link))
     }

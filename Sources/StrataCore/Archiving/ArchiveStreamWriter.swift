@@ -39,15 +39,17 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
   ///   - waiting: how long to wait for another writer of the file.
   ///   - compression: how much time compressing may take.
   ///   - limits: what the stream may hold. A decoder with the same limits reads all that is written.
+  ///   - subclasses: as ``ArchiveEncoder/subclasses``.
   /// - Throws: ``ArchiveError`` with the code `fileSystem`, and `fileInUse` where another writer has the file.
   public init(
     creating url: URL, waiting: Duration = .zero, compression: CompressionLevel = .balanced,
-    limits: ArchiveLimits = ArchiveLimits()
+    limits: ArchiveLimits = ArchiveLimits(), subclasses: [any VersionedModel.Type] = []
   ) throws {
     file = try StreamFile(replacing: url, waiting: waiting)
     cutFile = nil
     self.compression = compression
     writer = ArchiveWriter(limits: limits, minimumCapacity: Self.memberSize + (64 << 10))
+    writer.subclasses = subclasses
     next = Self.stamp(0)
     total = (0, 0)
     beginMember()
@@ -71,13 +73,15 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
   ///   - waiting: how long to wait for another writer of the file.
   ///   - compression: how much time compressing may take.
   ///   - limits: what the stream may hold, as above.
+  ///   - subclasses: as ``ArchiveEncoder/subclasses``.
   /// - Throws: ``ArchiveError`` with the code `fileSystem`; `fileInUse` where another writer has the file; `typeMismatch`
   ///   where the file holds another type or no stream; `newerModel` where a newer program wrote it; `truncated` where it has
   ///   no end; `damaged`, `limitExceeded` or whatever else reading it throws. The file is then as it was.
   /// - Complexity: linear in the size of the file where it is verified or recovered, else constant.
   public init(
     appendingTo url: URL, recovering: Bool = false, verifying: Bool = true, waiting: Duration = .zero,
-    compression: CompressionLevel = .balanced, limits: ArchiveLimits = ArchiveLimits()
+    compression: CompressionLevel = .balanced, limits: ArchiveLimits = ArchiveLimits(),
+    subclasses: [any VersionedModel.Type] = []
   ) throws {
     let file = try WriterLock.take(url, waiting: waiting) { try OpenFile(appending: $0) }
     try AtomicFile.removeAbandoned(beside: url)
@@ -119,6 +123,7 @@ public struct ArchiveStreamWriter<Element: Archivable>: ~Copyable {
     cutFile = cut.map { URL(fileURLWithPath: $0.path) }
     self.compression = compression
     writer = ArchiveWriter(limits: limits, minimumCapacity: Self.memberSize + (64 << 10))
+    writer.subclasses = subclasses
     next = Self.stamp(end.sequenceNumber &+ 1)
     total = (end.count, end.plainSize)
     beginMember()

@@ -66,6 +66,7 @@ public struct ArchiveUpgrader: Sendable {
       today.typeName = name
       today.plainSize = stamp.plainSize
       var writer = ArchiveWriter(limits: limits)
+      writer.subclasses = subclasses
       try writer.writeRoot(value)
       if today == stamp, writer.buffer.holds(body) { return data }
       return Data(try writer.member(today, compression))

@@ -42,6 +42,7 @@ extension ArchiveEncoder {
     _ stamp: Stamp, _ shapes: [RecordShape], _ write: (inout ArchiveWriter) throws -> Void
   ) throws -> EncodedRow {
     var writer = ArchiveWriter(rowWith: shapes, limits: limits)
+    writer.subclasses = subclasses
     try write(&writer)
     try writer.checkRowLimits()
     return EncodedRow(stamp: stamp, bytes: writer.buffer.array(), parts: writer.row ?? RowParts(shapes: shapes))

@@ -33,6 +33,7 @@ extension ArchiveEncoder {
     adjust: ((inout ModelRecord) throws -> Void)? = nil
   ) throws -> Data {
     var writer = ArchiveWriter(limits: limits, notesSchemas: true)
+    writer.subclasses = subclasses
     try writer.writeRoot(value)
     var catalog = SchemaCatalog()
     T.collectSchemas(into: &catalog)

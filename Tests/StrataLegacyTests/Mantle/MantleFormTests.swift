@@ -203,7 +203,7 @@ struct MantleFormTests {
     #expect(first.name == "Tim" && first.breed == "pug" && first.weeks == 8 && first.friend === animals[1])
     #expect(type(of: animals[1]) == Dog.self && type(of: animals[2]) == Animal.self && animals[2].name == "Ape")
     // The other way round: the class of the object is written, with its superclasses.
-    let again = try KeyedArchive(ArchiveEncoder().encodeKeyed(animals))
+    let again = try KeyedArchive(ArchiveEncoder(subclasses: decoder.subclasses).encodeKeyed(animals))
     #expect(again.classChain(of: "Puppy") == ["Puppy", "Dog", "Animal", "NSObject"])
     let copy = try decoder.decode([Animal].self, fromKeyed: again)
     #expect((copy[0] as? Puppy)?.friend === copy[1])

@@ -53,6 +53,10 @@ public struct ArchiveWriter: ~Copyable {
   var objectsInPlace: ObjectsInPlace?
   /// How many of the bytes these know of.
   var bytesInPlace = 0
+  /// Classes that may stand where one that they inherit from is declared, as for a decoder.
+  package var subclasses: [any VersionedModel.Type] = []
+  /// The classes found for the last root: a stream has a graph for each of its models.
+  var knownObjectTypes: (root: ObjectIdentifier, types: Set<ObjectIdentifier>)?
   /// How many objects the body already holds.
   package var sharedCount = 0
   /// The number of the first object, of all and of the written ones of a graph without types that is being written.

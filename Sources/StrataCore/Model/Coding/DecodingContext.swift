@@ -125,14 +125,9 @@ public final class DecodingContext {
   /// - Throws: ``ArchiveError`` with the code `invalidSchema` where two of them have one name.
   package func objectTypes<T: Archivable>(of type: T.Type) throws -> [String: any VersionedModel.Type] {
     if let known = knownObjectTypes, known.root == ObjectIdentifier(T.self) { return known.types }
-    var catalog = SchemaCatalog()
-    T.collectSchemas(into: &catalog)
-    for subclass in subclasses { subclass.collectSchemas(into: &catalog) }
-    for name in catalog.ambiguousNames.sorted() where catalog.objectTypes[name] != nil {
-      _ = try catalog.schema(named: name)
-    }
-    knownObjectTypes = (ObjectIdentifier(T.self), catalog.objectTypes)
-    return catalog.objectTypes
+    let types = try SchemaCatalog.objectTypes(of: T.self, and: subclasses)
+    knownObjectTypes = (ObjectIdentifier(T.self), types)
+    return types
   }
 
   /// The schemas of a model, of what it holds and of the subclasses that may stand there, found once for many objects.

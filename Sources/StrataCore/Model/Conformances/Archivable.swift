@@ -137,6 +137,21 @@ public struct SchemaCatalog: Sendable {
     for name in schema.formerNames where objectTypes[name] == nil { objectTypes[name] = type }
   }
 
+  /// The classes that the objects of a graph may have, by type name.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `invalidSchema` where two of them have one name.
+  static func objectTypes(
+    of root: any Archivable.Type, and subclasses: [any VersionedModel.Type]
+  ) throws -> [String: any VersionedModel.Type] {
+    var catalog = SchemaCatalog()
+    root.collectSchemas(into: &catalog)
+    for subclass in subclasses { subclass.collectSchemas(into: &catalog) }
+    for name in catalog.ambiguousNames.sorted() where catalog.objectTypes[name] != nil {
+      _ = try catalog.schema(named: name)
+    }
+    return catalog.objectTypes
+  }
+
   /// Whether a model among them has code that runs on objects that were made.
   package var finishesModels: Bool { schemas.contains(where: \.finishesModels) }
 

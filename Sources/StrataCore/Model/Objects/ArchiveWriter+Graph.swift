@@ -30,6 +30,7 @@ extension ArchiveWriter {
     guard objects == nil, T.rootSchema?.holdsObjects ?? false else { return try value.write(to: &self) }
     let order = try ObjectOrder(of: value, first: sharedCount, limits: limits)
     guard !order.objects.isEmpty else { return try value.write(to: &self) }
+    try checkClasses(of: order.objects, in: value)
     objects = .order(order)
     defer { objects = nil }
     writeGeneric(CBOR.Generic.graph, count: 2)
@@ -39,6 +40,31 @@ extension ArchiveWriter {
     leave()
     sharedCount += order.objects.count
     try value.write(to: &self)
+  }
+
+  /// Makes sure that a decoder with the same `subclasses` knows the class of each object.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `notEncodable` where it does not, and `invalidSchema` where two classes have one name.
+  private mutating func checkClasses<T: Archivable>(of objects: [any VersionedModel], in root: T) throws {
+    let known = try objectTypes(of: T.self)
+    for object in objects {
+      let type = Swift.type(of: object)
+      guard !known.contains(ObjectIdentifier(type)) else { continue }
+      let error = ArchiveError(
+        .notEncodable,
+        "a decoder would not know the class \(type.schema.name); name it among the encoder's and the decoder's subclasses, or let "
+          + "its superclass name it (ModelHierarchy)", typeName: type.schema.name)
+      throw ObjectPath.find(object, from: root).reversed().reduce(error) { ArchiveError.at($1, $0) }
+    }
+  }
+
+  /// The classes that objects of a graph may have, found once for many roots of one type.
+  private mutating func objectTypes<T: Archivable>(of type: T.Type) throws -> Set<ObjectIdentifier> {
+    if let known = knownObjectTypes, known.root == ObjectIdentifier(T.self) { return known.types }
+    let types = try SchemaCatalog.objectTypes(of: T.self, and: subclasses)
+    let known = Set(types.values.map { ObjectIdentifier($0) })
+    knownObjectTypes = (ObjectIdentifier(T.self), known)
+    return known
   }
 
   /// Writes a graph without types. Each reference must name one of its objects.

@@ -180,7 +180,7 @@ import Testing
     puppy.friend = dog
     keeper.animals = [dog, Animal(name: "Cat"), puppy]
     for animal in keeper.animals { animal.keeper = keeper }
-    let data = try ArchiveEncoder().encode(keeper)
+    let data = try ArchiveEncoder(subclasses: [Dog.self, Puppy.self]).encode(keeper)
     let copy = try ArchiveDecoder(subclasses: [Dog.self, Puppy.self]).decode(Keeper.self, from: data)
     #expect(copy.animals.map(\.name) == ["Rex", "Cat", "Bit"])
     let copiedDog = try #require(copy.animals[0] as? Dog)

@@ -36,7 +36,10 @@ struct HierarchyTests {
       Animal(name: "Cat"), Dog(name: "Rex", breed: "Pug"), Puppy(name: "Bit", breed: "Pug", weeks: 7),
     ]
     for animal in keeper.animals { animal.keeper = keeper }
-    guard case .graph(let graph) = try ArchiveDecoder().decodeValue(from: ArchiveEncoder().encode(keeper)) else {
+    guard
+      case .graph(let graph) = try ArchiveDecoder().decodeValue(
+        from: ArchiveEncoder(subclasses: [Dog.self, Puppy.self]).encode(keeper))
+    else {
       throw Unexpected()
     }
     let names = graph.objects.enumerated().compactMap { number, object in
@@ -94,7 +97,7 @@ struct HierarchyTests {
     let keeper = try decoder.decode(Keeper.self, from: upgraded)
     #expect(keeper.animals.map(\.name) == ["Cat", "Rex", "Bit"])
     #expect(keeper.animals.allSatisfy { $0.keeper === keeper })
-    #expect(try ArchiveEncoder().encode(keeper) == upgraded)
+    #expect(try ArchiveEncoder(subclasses: [Dog.self, Puppy.self]).encode(keeper) == upgraded)
     #expect(archiveError { try ArchiveUpgrader(Keeper.self).upgrade(upgraded) }?.code == .unknownType)
   }
 

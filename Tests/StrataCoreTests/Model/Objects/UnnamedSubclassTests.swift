@@ -1,0 +1,54 @@
+import Foundation
+import Strata
+import StrataTestSupport
+import Testing
+
+/// What no decoder could read is not written.
+@Suite("Subclasses that nobody names")
+struct UnnamedSubclassTests {
+  @Model(version: 1, name: "UnnamedHull")
+  class Hull {
+    var name: String
+    init(name: String) { self.name = name }
+  }
+
+  @Model(version: 1, name: "UnnamedRaft", superclass: Hull.self)
+  final class Raft: Hull {
+    var logs = 0
+    override init(name: String) { super.init(name: name) }
+  }
+
+  @Model(version: 1, name: "UnnamedPort")
+  struct Port {
+    var hulls: [Hull] = []
+  }
+
+  private func check(_ error: ArchiveError?, _ path: String) {
+    #expect(error?.code == .notEncodable && error?.typeName == "UnnamedRaft")
+    #expect(error?.description.contains(path) == true, "\(String(describing: error))")
+  }
+
+  @Test("An archive, a body and a stream refuse an object of such a class, by its name and place")
+  func refused() throws {
+    let port = Port(hulls: [Hull(name: "a"), Raft(name: "b")])
+    let encoder = ArchiveEncoder()
+    check(archiveError { try encoder.encode(port) }, "hulls[1]")
+    check(archiveError { try encoder.encodeBody(port) }, "hulls[1]")
+    check(archiveError { try encoder.encode(port.hulls) }, "[1]")
+    check(archiveError { try encoder.encode(port.hulls[1]) }, "UnnamedRaft")
+    let url = FileManager.default.temporaryDirectory.appending(path: "unnamed-\(UUID()).strata")
+    var writer = try ArchiveStreamWriter<Port>(creating: url)
+    check(archiveError { try writer.append(port) }, "hulls[1]")
+    try writer.append(Port(hulls: [Hull(name: "c")]))
+  }
+
+  @Test("One that the encoder names is written, and read by a decoder with the same")
+  func named() throws {
+    let data = try ArchiveEncoder(subclasses: [Raft.self]).encode(Port(hulls: [Raft(name: "b")]))
+    let copy = try ArchiveDecoder(subclasses: [Raft.self]).decode(Port.self, from: data)
+    #expect(copy.hulls.first is Raft && copy.hulls.first?.name == "b")
+    // The class itself is the root, so that a decoder knows it.
+    let alone = try ArchiveEncoder().encode(Raft(name: "d"))
+    #expect(try ArchiveDecoder().decode(Raft.self, from: alone).name == "d")
+  }
+}
