@@ -102,6 +102,60 @@ struct StoreConcurrencyTests {
       #expect(try await store.check(.full).isClean)
     }
   }
+
+  @Test("Tasks that are cancelled at any moment leave a whole store with all that was acknowledged", .tags(.long))
+  func cancellation() async throws {
+    try await withFolder { folder in
+      let store = try SnapshotStore(url: folder.appending(path: "store"))
+      let acknowledged = Acknowledged()
+      var random = SystemRandomNumberGenerator()
+      var cancelled = 0
+      for round in 0..<Effort.rounds(5, long: 40) {
+        let tasks = (0..<8).map { way in
+          Task {
+            switch way {
+            case 0..<4:
+              for number in 0..<12 {
+                let saved = try await store.save([Part(name: "\(number)", weight: Double(round))], as: "key \(way)")
+                acknowledged.numbers.withLock { $0["key \(way)"] = saved.number }
+              }
+            case 4: _ = try await store.prune([.keepLast(4)])
+            case 5: _ = try await store.backup(to: folder.appending(path: "backup \(round)"))
+            case 6: for try await _ in store.values([Part].self, for: "key 0") {}
+            default: for try await _ in store.entries([Part].self) {}
+            }
+          }
+        }
+        try await Task.sleep(for: .microseconds(Int.random(in: 0..<6000, using: &random)))
+        for task in tasks.shuffled(using: &random) {
+          task.cancel()
+          await Task.yield()
+        }
+        for task in tasks {
+          do { try await task.value } catch {
+            #expect(error is CancellationError, "\(error)")
+            cancelled += 1
+          }
+        }
+      }
+      #expect(cancelled > 0)
+      #expect(try await store.check(.full).findings.map(\.description) == [])
+      for (key, number) in acknowledged.numbers.withLock({ $0 }) {
+        #expect(try await store.history(of: key).last.map { $0.number >= number } == true, "\(key)")
+      }
+      // A backup is there as a whole, or not at all, and nothing else is left.
+      for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) where !name.hasPrefix("store") {
+        #expect(name.hasPrefix("backup"), "\(name)")
+        let backup = try SnapshotStore(url: folder.appending(path: name))
+        #expect(try await backup.check(.quick).isClean)
+      }
+    }
+  }
+}
+
+/// The last revision of each key that a save gave.
+private final class Acknowledged: Sendable {
+  let numbers = Mutex([String: Int]())
 }
 
 private final class Flag: Sendable {

@@ -23,4 +23,4 @@ print(books.map(\.name), books.map(\.pages))
 // ["Middlemarch", "Persuasion"] [880, 249]
 
 print(report)
-// Book 1 → 2, 2 objects
+// Book 1 → 2, 2 objects; defaults for Book.isRead

@@ -30,4 +30,4 @@ print(books.map(\.writer.name), books.map(\.pages))
 // ["George Eliot", "Jane Austen"] [880, 249]
 
 print(report)
-// Book 1 → 3, 2 objects
+// Book 1 → 3, 2 objects; defaults for Book.isRead

@@ -202,6 +202,7 @@ package struct MemberReader: ~Copyable {
             .limitExceeded, "too many places of the file look like members of an archive and are none",
             byteOffset: place + index)
         }
+        // Bytes that are no header are no member; the search goes on behind them.
         guard (try? GzipHeader(at: 0, in: head.bytes, fileOffset: place + index)) != nil else { continue }
         try move(to: place + index)
         return true

@@ -96,6 +96,7 @@ package struct StreamMembers: ~Copyable {
         if open == nil { open = (start, error) }
         if number == order.next, let stamp = reader.header?.stamp, stamp.sequenceNumber == number {
           var later = order
+          // A header out of order proves nothing about the members behind it.
           if (try? later.take(stamp, reader.place)) != nil { broken = stamp }
         }
         // A member whose checksum is right and whose content is not: the next one is after it.

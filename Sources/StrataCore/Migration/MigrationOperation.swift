@@ -86,9 +86,7 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
       guard let value = try ArchiveValue.record(record).value(at: path.steps) else {
         return try record.lacks(path, isComplete: isComplete)
       }
-      if !overwrites, path != newPath, let found = try ArchiveValue.record(record).value(at: newPath.steps),
-        !found.isNull
-      {
+      if !overwrites, path != newPath, try ArchiveValue.record(record).value(at: newPath.steps) != nil {
         throw Self.occupied("\(path)", "\(newPath)")
       }
       try record.set(nil, at: path)

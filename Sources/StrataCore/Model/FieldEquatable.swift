@@ -29,6 +29,7 @@ extension VersionedModel {
   public func isEqual(to other: some VersionedModel) -> Bool {
     guard let other = other as? Self, type(of: other) == type(of: self) else { return false }
     if Self.schema.isObject, identity == other.identity { return true }
+    // What cannot be encoded is equal to nothing, as documented.
     if Self.schema.holdsObjects {
       return (try? ObjectComparison.areEqual(dynamicModel, other.dynamicModel)) ?? false
     }

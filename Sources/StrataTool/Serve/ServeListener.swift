@@ -122,6 +122,7 @@ final class ServeListener: Sendable {
   /// - Returns: false where the server stops meanwhile.
   private func waited() async -> Bool {
     guard latency > .zero else { return true }
+    // Sleeping fails only if the task is cancelled.
     return (try? await Task.sleep(for: latency)) != nil
   }
 

@@ -35,7 +35,7 @@ struct DecimalPartsTests {
   @Test("The parts are those of the digits, and make the decimal that Foundation parses", .tags(.long))
   func digits() throws {
     var random = SeededRandom(seed: UInt64.random(in: 0..<1 << 32))
-    for _ in 0..<Effort.rounds(2_000, long: 200_000) {
+    for _ in 0..<Effort.rounds(2_000, long: 50_000) {
       let mantissa =
         UInt128.random(in: 0...UInt128.max, using: &random) >> UInt128(random.below(128))
         / (0..<1 + random.below(4)).reduce(1) { power, _ in power * 10 } * (random.below(2) == 0 ? 1 : 10)

@@ -27,6 +27,7 @@ package struct ObjectPath {
       guard seen.insert(identity).inserted else { continue }
       if identity == wanted { return path }
       let referenced = ReferencedObjects()
+      // The path is for an error. An object that cannot be written has no fields to look for it in.
       if let record = try? object.shallowRecord(referenced) { add(.record(record), referenced, path) }
     }
     return []

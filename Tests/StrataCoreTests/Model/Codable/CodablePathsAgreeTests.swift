@@ -19,7 +19,7 @@ struct CodablePathsAgreeTests {
   func bytes(round: Int) throws {
     var random = SeededRandom(seed: UInt64(round))
     var encoded = 0
-    let rounds = Effort.rounds(200, long: 500)
+    let rounds = Effort.rounds(200, long: 250)
     for _ in 0..<rounds {
       let script = CodableScript(seed: random.next())
       var encoder = Self.encoder
@@ -58,7 +58,7 @@ struct CodablePathsAgreeTests {
   func decoding(round: Int) throws {
     var random = SeededRandom(seed: UInt64(1000 + round))
     var read = 0
-    let rounds = Effort.rounds(100, long: 500)
+    let rounds = Effort.rounds(100, long: 250)
     for _ in 0..<rounds {
       guard let archive = try? Self.encoder.encode(CodableScript(seed: random.next())) else { continue }
       var decoder = ArchiveDecoder()
@@ -76,7 +76,7 @@ struct CodablePathsAgreeTests {
   func damage(round: Int) throws {
     var random = SeededRandom(seed: UInt64(2000 + round))
     var changed = 0
-    while changed < Effort.rounds(400, long: 2500) {
+    while changed < Effort.rounds(400, long: 1200) {
       guard let archive = try? Self.encoder.encode(CodableScript(seed: random.next())) else { continue }
       let body = try ValueWay.body(of: archive)
       for _ in 0..<20 {
