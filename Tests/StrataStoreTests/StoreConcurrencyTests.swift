@@ -6,7 +6,7 @@ import StrataTestSupport
 import Synchronization
 import Testing
 
-/// Run under the thread sanitizer too, see `.ci/run`.
+/// Run under the thread sanitizer too, by `Tests/Scripts/thread-sanitizer`.
 @Suite("Concurrency of stores")
 struct StoreConcurrencyTests {
   private static let readers = 8, saves = 40
