@@ -51,7 +51,7 @@ import Testing
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
         process.arguments = ["--testing-library", "swift-testing", "--filter", "StoreFaultTests/failing"]
-        let step = "\(Effort.faultStep(397, long: 41))"
+        let step = "\(Effort.faultStep(397, long: 67))"
         process.environment = Self.environment.merging(
           ["LD_PRELOAD": library, "STRATA_FAULT_LOG": log.path, "STRATA_FAULT_STEP": step]) { $1 }
         process.standardOutput = FileHandle.nullDevice

@@ -12,7 +12,7 @@ import Testing
 struct StoreProcessTests {
   static let environment = ProcessInfo.processInfo.environment
   static var isChild: Bool { ["STRATA_SAVER", "STRATA_WORK", "STRATA_PART"].contains { environment[$0] != nil } }
-  static var rounds: Int { environment["STRATA_PROCESS_ROUNDS"].flatMap(Int.init) ?? Effort.rounds(1, long: 21) }
+  static var rounds: Int { environment["STRATA_PROCESS_ROUNDS"].flatMap(Int.init) ?? Effort.rounds(1, long: 12) }
 
   /// What a process saves as a number: a small row, and now and then one with content of its own and one that others have.
   private static func memo(_ name: String, _ number: Int) -> Part {

@@ -12,7 +12,7 @@ import Testing
     private static let commands = [
       "convert old -o new", "store import models.store archives", "store backup models.store -o new",
     ]
-    private static let step = Effort.faultStep(199, long: 29)
+    private static let step = Effort.faultStep(199, long: 47)
 
     private static func prepare(_ scratch: Scratch) throws {
       for folder in ["old", "archives"] {

@@ -91,7 +91,7 @@ struct FaultInjectionTests {
     "X-30, X-31: the old state or the new one", .tags(.long), arguments: WritingScenario.allCases, SystemCall.allCases)
   fileprivate func faults(scenario: WritingScenario, call: SystemCall) throws {
     for fault in Effort.sample(2, of: Self.faults) {
-      for number in stride(from: 0, to: 1000, by: Effort.faultStep(4, long: 2)) {
+      for number in stride(from: 0, to: 1000, by: Effort.faultStep(4, long: 3)) {
         let isReached = try SessionStream.with { stream in
           try scenario.prepare(stream)
           let before = try stream.files

@@ -123,7 +123,7 @@ struct StreamWriteFaultTests {
         }
       }
     }
-    let step = Effort.faultStep(9, long: 8)
+    let step = Effort.faultStep(9, long: 13)
     var count = 0
     for (place, (beginning, call, fault, application)) in Effort.sample(40, of: cases).enumerated() {
       for number in stride(from: place % step, to: 1000, by: step) {

@@ -492,30 +492,32 @@ struct URLSessionTransportTests {
     let rounds = Effort.rounds(10, long: 50)
     var random = SeededRandom(seed: .random(in: 0 ... .max))
     let server = try RawServer { connection in
-      while connection.head() != nil {
+      while let head = connection.head() {
         connection.send("HTTP/1.1 200 OK\r\nContent-Length: 20000\r\n\r\n")
         connection.send(Data(count: 10_000))
+        if head.hasPrefix("GET /held") { return connection.waitForEnd() }
         usleep(300)
         guard connection.send(Data(count: 10_000)) else { return }
       }
     }
     defer { server.stop() }
-    let url = try server.url()
+    let url = try server.url(), held = try server.url("/held")
     let ended = Ends()
     for _ in 0..<rounds {
       let before = ended.counts.withLock { $0.all }
       for number in 0..<20 {
         let pause = random.below(8000)
+        // However fast or slow the machine is, the held answers end by cancellation alone, and the first request has its answer.
+        let asked = number < 15 ? url : held
         let task = Task {
           do {
-            _ = try await send(HTTPRequest("GET", url))
+            _ = try await send(HTTPRequest("GET", asked))
             ended.counts.withLock { $0.answered += 1 }
           } catch is CancellationError { ended.counts.withLock { $0.cancelled += 1 } } catch {
             ended.counts.withLock { $0.others.append("\(error)") }
           }
           ended.counts.withLock { $0.all += 1 }
         }
-        // However slow the machine is, some have their answer.
         guard number > 0 else { continue }
         Task {
           // Nobody cancels this one.
@@ -531,7 +533,7 @@ struct URLSessionTransportTests {
     }
     #expect(await eventually { transport.inFlight == 0 }, "\(transport.inFlight) are left; \(random)")
     let counts = ended.counts.withLock { $0 }
-    #expect(counts.others == [] && counts.cancelled > rounds * 2 && counts.answered > 0, "\(counts); \(random)")
+    #expect(counts.others == [] && counts.cancelled >= rounds * 5 && counts.answered >= rounds, "\(counts); \(random)")
     #expect(try await send(HTTPRequest("GET", url)).body.count == 20_000)
   }
 }

@@ -12,7 +12,7 @@ struct StreamProcessTests {
   private static let environment = ProcessInfo.processInfo.environment
   private static var isChild: Bool { environment["STRATA_APPENDER"] != nil }
   private static var rounds: Int {
-    environment["STRATA_PROCESS_ROUNDS"].flatMap(Int.init) ?? Effort.rounds(3, long: 150)
+    environment["STRATA_PROCESS_ROUNDS"].flatMap(Int.init) ?? Effort.rounds(3, long: 80)
   }
 
   @Test("appends until it is killed", .enabled(if: isChild, "a helper of the other test"))

@@ -15,7 +15,7 @@ struct CodablePathsAgreeTests {
 
   @Test(
     "What a Codable type encodes becomes the same bytes, or the same error (X-4)", .tags(.long),
-    arguments: 0..<Effort.rounds(1, long: 8))
+    arguments: 0..<Effort.rounds(1, long: 5))
   func bytes(round: Int) throws {
     var random = SeededRandom(seed: UInt64(round))
     var encoded = 0
@@ -54,7 +54,7 @@ struct CodablePathsAgreeTests {
 
   @Test(
     "What a Codable type decodes is the same, and so is each error with its path", .tags(.long),
-    arguments: 0..<Effort.rounds(1, long: 8))
+    arguments: 0..<Effort.rounds(1, long: 5))
   func decoding(round: Int) throws {
     var random = SeededRandom(seed: UInt64(1000 + round))
     var read = 0
@@ -71,7 +71,7 @@ struct CodablePathsAgreeTests {
   }
 
   @Test(
-    "Damaged bodies are the same errors, and never a trap (X-7)", .tags(.long), arguments: 0..<Effort.rounds(1, long: 8)
+    "Damaged bodies are the same errors, and never a trap (X-7)", .tags(.long), arguments: 0..<Effort.rounds(1, long: 5)
   )
   func damage(round: Int) throws {
     var random = SeededRandom(seed: UInt64(2000 + round))
