@@ -52,6 +52,12 @@
     package static var isKeyed: Bool { TextKey.isText(Key.self) }
     package static var partType: any Archivable.Type { Value.self }
 
+    package static func partPairs(of value: ArchiveValue, in context: DecodingContext) throws -> [(
+      key: ArchiveValue, value: ArchiveValue
+    )] {
+      try [Key: Value].partPairs(of: value, in: context)
+    }
+
     package static func partKey(_ key: ArchiveValue, in context: DecodingContext) throws -> ArchiveValue {
       try [Key: Value].partKey(key, in: context)
     }

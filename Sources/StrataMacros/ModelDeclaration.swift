@@ -47,7 +47,7 @@ struct ModelDeclaration {
     {
       diagnostics.append(ModelDiagnostic.negativeVersion.at(version))
     }
-    if let isolated = isolation(of: declaration) { diagnostics.append(isolated) }
+    if let isolated = isolation(declaration.attributes) { diagnostics.append(isolated) }
     guard !diagnostics.contains(where: { $0.diagMessage.severity == .error }) else { return (nil, diagnostics) }
     let arguments = FieldAttribute.arguments(of: node)
     func argument(_ label: String) -> ExprSyntax? {
@@ -103,10 +103,9 @@ struct ModelDeclaration {
     return ModelDiagnostic.otherSuperclass(given: base, found: found.description).at(given)
   }
 
-  /// What is wrong where the type is isolated to the main actor.
-  private static func isolation(of declaration: some DeclGroupSyntax) -> Diagnostic? {
-    for case .attribute(let attribute) in declaration.attributes where FieldAttribute.name(of: attribute) == "MainActor"
-    {
+  /// What is wrong where a type or a property is isolated to the main actor.
+  static func isolation(_ attributes: AttributeListSyntax) -> Diagnostic? {
+    for case .attribute(let attribute) in attributes where FieldAttribute.name(of: attribute) == "MainActor" {
       return ModelDiagnostic.isolated("MainActor").at(attribute)
     }
     return nil
@@ -198,7 +197,7 @@ struct ModelDeclaration {
     }
     let given = FieldAttribute.arguments(of: node).first { $0.label?.text == "superclass" }?.expression
     if object == nil, given != nil { diagnostics.append(ModelDiagnostic.superclassOfValue.at(node)) }
-    let reader = PropertyReader(declaration.memberBlock.members, lines)
+    let reader = PropertyReader(declaration.memberBlock.members, lines, isClass: object != nil)
     diagnostics += reader.diagnostics + CodingKeysCheck.diagnostics(declaration.memberBlock.members, reader.properties)
     guard let object else { return .structure(reader.properties) }
     if let given, let problem = checkSuperclass(given, of: object) {

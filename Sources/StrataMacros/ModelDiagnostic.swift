@@ -30,6 +30,7 @@ enum ModelDiagnostic: DiagnosticMessage, Error {
   case sameCase(String)
   case severalAttributes
   case severalProperties
+  case formerKeyOfAnother(String, String)
   case conditionalCase
   case takenName(String)
   case privateInside(String)
@@ -97,6 +98,8 @@ enum ModelDiagnostic: DiagnosticMessage, Error {
       "two cases are called '\(name)', and archives tell cases apart by name; give one of them another"
     case .severalAttributes: "a property has one @Field; put the arguments of both into it"
     case .severalProperties: "what 'formerly' and 'json' name is of one property; give it a declaration of its own"
+    case .formerKeyOfAnother(let property, let key):
+      "'\(key)' is the key of another property today, so it is no former key of '\(property)'; if values moved, write a step"
     case .conditionalCase: "@Model does not see cases inside #if; move the condition out of the enum"
     case .takenName(let name): "@Model declares 'static let \(name)' itself; give this another name"
     case .privateInside(let name):

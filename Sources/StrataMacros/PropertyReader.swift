@@ -6,17 +6,32 @@ struct PropertyReader {
   private(set) var properties: [StoredProperty] = []
   private(set) var diagnostics: [Diagnostic] = []
 
-  init(_ members: MemberBlockItemListSyntax, _ lines: SourceLines?) {
+  /// - Parameter isClass: whether the properties are of a class, whose isolated ones no other isolation reaches.
+  init(_ members: MemberBlockItemListSyntax, _ lines: SourceLines?, isClass: Bool) {
     for member in members {
       if let condition = member.decl.as(IfConfigDeclSyntax.self) { checkCondition(condition) }
       guard let variable = member.decl.as(VariableDeclSyntax.self) else { continue }
       checkName(variable)
       // What overrides only observes a property of the superclass.
-      if !variable.isStatic, !variable.hasModifier("override") { read(variable, lines) }
+      guard !variable.isStatic, !variable.hasModifier("override") else { continue }
+      if isClass, let isolated = ModelDeclaration.isolation(variable.attributes) { diagnostics.append(isolated) }
+      read(variable, lines)
     }
     let unknown = properties.filter { $0.role == .unknownFields }
     if unknown.count > 1, let last = unknown.last {
       diagnostics.append(ModelDiagnostic.severalUnknownFields.at(last.name))
+    }
+    checkFormerKeys()
+  }
+
+  /// A key that a property has today is not a former one of another.
+  private mutating func checkFormerKeys() {
+    let keys = Set(properties.filter { $0.role == .field }.map(\.key))
+    for property in properties {
+      for former in property.attribute.formerly.compactMap({ $0.as(StringLiteralExprSyntax.self)?.plainText })
+      where former != property.key && keys.contains(former) {
+        diagnostics.append(ModelDiagnostic.formerKeyOfAnother(property.key, former).at(property.name))
+      }
     }
   }
 

@@ -8,15 +8,32 @@ extension JSONAdapter where Root: VersionedModel {
   /// to fields stays with what else is in it, and is empty where there is nothing. A field that is read at the first of several
   /// paths is removed at all of them. A merge patch has no other way to say null than to remove a key: for a server that tells the two apart,
   /// write the changed fields with `encode(_:fields:)`.
+  ///
+  /// - Throws: ``ArchiveError`` with the code `notEncodable` and the path where a key of a dictionary becomes null, and as `encode(_:)`.
   public func jsonMergePatch(from old: Root, to new: Root) throws -> ArchiveValue {
-    var before = try value(of: old, .omit)
+    let plain = (old: try value(of: old, .omit), new: try value(of: new, .omit))
+    var before = plain.old
     let marksPaths = catalog.schemas.contains { plan(of: $0).entries.contains { !$0.furtherPaths.isEmpty } }
     if marksPaths {
       let marked = try value(of: old, .omit, marksPaths: true)
       before = before.addingObjects(of: marked, where: marked)
     }
     let after = try value(of: new, .omit, keepsContainers: true, marksPaths: marksPaths)
-    return try JSONMergePatch.patch(from: before, to: value(of: new, .omit).addingObjects(of: after, where: before))
+    let patch = JSONMergePatch.patch(from: before, to: plain.new.addingObjects(of: after, where: before))
+    try checkNulls(of: plain.new, in: JSONMergePatch.apply(patch, to: plain.old))
+    return patch
+  }
+
+  /// Sees whether each null of a document comes back from what a patch makes of another one.
+  private func checkNulls(of new: ArchiveValue, in patched: ArchiveValue) throws {
+    guard let path = new.nullMissing(in: patched) else { return }
+    // An optional that is absent is read as nil, and a key of a dictionary is not.
+    let reread: Result<ArchiveValue, any Error> = Result { try value(of: decode(patched), .omit) }
+    if case .success(let value) = reread, new.nullMissing(in: value) == nil { return }
+    throw ArchiveError(
+      .notEncodable,
+      "a merge patch cannot say that a key of a dictionary becomes null; write the field whole with encode(_:fields:)",
+      path: path)
   }
 
   /// What changed between two models as the text of a JSON Merge Patch (RFC 7396).
@@ -51,6 +68,18 @@ extension JSONAdapter where Root: VersionedModel {
 }
 
 extension ArchiveValue {
+  /// The path of the first null in the objects of this value that is absent in another one. What is in arrays is as it is.
+  fileprivate func nullMissing(in other: ArchiveValue) -> [ArchiveError.PathComponent]? {
+    guard case .object(let own) = self, case .object(let others) = other else { return nil }
+    var places = KeyPlaces(others.entries)
+    for (index, entry) in own.entries.enumerated() {
+      let found = places.place(of: entry.key, near: index).map { others.entries[$0].value }
+      if entry.value.isNull, found == nil { return [.key(entry.key)] }
+      if let path = found.flatMap({ entry.value.nullMissing(in: $0) }) { return [.key(entry.key)] + path }
+    }
+    return nil
+  }
+
   /// This object with the objects and the marks that only the other one has, where there was one at the same place.
   ///
   /// - Parameter other: the same with all objects on the way to fields.

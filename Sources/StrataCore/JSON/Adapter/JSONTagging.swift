@@ -67,31 +67,49 @@ public struct JSONTagging: Sendable {
 
   // MARK: Reading
 
-  func record(_ object: ArchiveObject, _ schema: ModelSchema) throws -> ModelRecord {
+  /// The case that an object holds.
+  struct Found {
+    /// The record of the case, as archives hold it.
+    let record: ModelRecord
+    /// The keys from the object to the associated values.
+    let path: [ArchiveError.PathComponent]
+    /// Whether the associated value without a label is the value at that path, and no member of it.
+    let isWhole: Bool
+  }
+
+  func found(in object: ArchiveObject, _ schema: ModelSchema) throws -> Found {
     let tag: String
-    let payload: ArchiveValue
+    var payload: ArchiveValue
+    var path: [ArchiveError.PathComponent] = []
+    var isWhole = false
     switch form {
     case .external:
       guard object.count == 1, let entry = object.entries.first else {
         throw ArchiveError.mismatch(expected: "an object with the case as its only key", found: "another object")
       }
-      (tag, payload) = (entry.key, entry.value)
+      (tag, payload, path) = (entry.key, entry.value, [.key(entry.key)])
     case .internal(let key):
       tag = try text(object[key], key)
       var rest = object
       rest[key] = nil
+      isWhole = rest["_0"] == nil
       payload = .object(Self.withUnlabelled(rest))
     case .adjacent(let key, let content):
       tag = try text(object[key], key)
+      path = [.key(content)]
+      isWhole = true
       switch object[content] {
       case nil: payload = .object(ArchiveObject())
-      case .object(let found)?: payload = .object(Self.withUnlabelled(found))
+      case .object(let found)?:
+        isWhole = found["_0"] == nil
+        payload = .object(Self.withUnlabelled(found))
       case let found?: payload = .object(ArchiveObject([.init(key: "_0", value: found)]))
       }
     }
-    return ModelRecord(
+    let record = ModelRecord(
       typeName: schema.name, modelVersion: schema.modelVersion,
       object: ArchiveObject([.init(key: name(tag), value: payload)]))
+    return Found(record: record, path: path, isWhole: isWhole)
   }
 
   private func text(_ value: ArchiveValue?, _ key: String) throws -> String {
@@ -161,8 +179,8 @@ public protocol JSONTagged: VersionedModel {
 }
 
 extension ModelSchema {
-  /// The case that a JSON object holds, as archives hold it.
-  func caseRecord(ofJSON object: ArchiveObject) throws -> ModelRecord {
-    do { return try jsonTagging().record(object, self) } catch { throw ArchiveError.wrap(error).inType(name) }
+  /// The case that a JSON object holds.
+  func jsonCase(in object: ArchiveObject) throws -> JSONTagging.Found {
+    do { return try jsonTagging().found(in: object, self) } catch { throw ArchiveError.wrap(error).inType(name) }
   }
 }

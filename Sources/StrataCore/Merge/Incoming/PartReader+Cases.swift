@@ -8,14 +8,16 @@ extension PartReader {
     return values
   }
 
-  func jsonCase(_ record: ModelRecord, _ type: any VersionedModel.Type, _ json: ArchiveValue, _ before: ModelRecord?)
-    throws
-    -> ArchiveValue
-  {
-    guard let key = record.keys.first, case .object(let payload)? = record[key] else { return try whole(type, json) }
+  func jsonCase(_ json: ArchiveObject, _ type: any VersionedModel.Type, _ before: ModelRecord?) throws -> ArchiveValue {
+    let found = try type.schema.jsonCase(in: json)
+    let record = found.record
+    guard let key = record.keys.first, case .object(let payload)? = record[key] else {
+      return try whole(type, .object(json))
+    }
     let old = before.flatMap { $0.keys.first == key ? $0[key]?.objectValue : nil }
     let adds = addsNulls && old == nil && listDepth == 0
-    return try self.payload(type.schema, key, payload, old, adds: adds) ?? present(whole(type, json), record)
+    return try self.payload(type.schema, key, payload, old, in: found, adds: adds)
+      ?? present(whole(type, .object(json)), record)
   }
 
   /// Of the associated values of a case whose types are not declared, those that came in.
@@ -29,23 +31,31 @@ extension PartReader {
 
   /// The associated values that are there; `nil` where the case or their types are not known.
   ///
-  /// - Parameter adds: whether the case was added by a merge patch.
+  /// - Parameters:
+  ///   - found: where JSON has the values.
+  ///   - adds: whether the case was added by a merge patch.
   private func payload(
-    _ schema: ModelSchema, _ key: String, _ payload: ArchiveObject, _ before: ArchiveObject?, adds: Bool = false
+    _ schema: ModelSchema, _ key: String, _ payload: ArchiveObject, _ before: ArchiveObject?,
+    in found: JSONTagging.Found? = nil, adds: Bool = false
   ) throws -> ArchiveValue? {
     guard let name = schema.caseName(key), let info = schema.cases.first(where: { $0.name == name }),
       info.labels.count == info.payload.count, !info.labels.isEmpty || payload.isEmpty
     else { return nil }
     var entries: [ArchiveObject.Entry] = []
     for (label, type) in zip(info.labels, info.payload) {
+      let step = ArchiveError.PathComponent.key(label)
       do {
-        switch (before?[label], payload[label]) {
-        case (nil, nil):
-          if adds, type is any OptionalType.Type { entries.append(.init(key: label, value: .null)) }
-        case (_?, nil): entries.append(.init(key: label, value: try part(type, .null, nil)))
-        case (let old, let new?): entries.append(.init(key: label, value: try part(type, new, old)))
+        try at(.key(key), json: found?.path) {
+          try at(step, json: found.map { $0.isWhole && label == "_0" ? [] : [step] }) {
+            switch (before?[label], payload[label]) {
+            case (nil, nil):
+              if adds, type is any OptionalType.Type { entries.append(.init(key: label, value: .null)) }
+            case (_?, nil): entries.append(.init(key: label, value: try part(type, .null, nil)))
+            case (let old, let new?): entries.append(.init(key: label, value: try part(type, new, old)))
+            }
+          }
         }
-      } catch { throw ArchiveError.at(.key(label), error).inType(schema.name) }
+      } catch { throw ArchiveError.wrap(error).inType(schema.name) }
     }
     return .record(
       ModelRecord(

@@ -94,9 +94,7 @@ final class PartReader {
     {
       return try list(element, elements, before)
     }
-    if let type = type as? any PartialDictionary.Type, type.isKeyed, let part = try dictionary(type, value, before) {
-      return part
-    }
+    if let type = type as? any PartialDictionary.Type, type.isKeyed { return try dictionary(type, value, before) }
     return try whole(type, value)
   }
 
@@ -119,28 +117,20 @@ final class PartReader {
   }
 
   /// Reads what is under a key or at an index.
-  private func at<R>(_ step: ArchiveError.PathComponent, _ body: () throws -> R) throws -> R {
+  ///
+  /// - Parameter json: the steps to the same place in JSON, where they are others.
+  func at<R>(_ step: ArchiveError.PathComponent, json: [ArchiveError.PathComponent]? = nil, _ body: () throws -> R)
+    throws -> R
+  {
     place.append(step)
     defer { place.removeLast() }
-    do { return try body() } catch { throw ArchiveError.at(step, error) }
+    do { return try body() } catch { throw ArchiveError.wrap(error).prefixed(by: step, json: json) }
   }
 
   private func dictionary(_ type: any PartialDictionary.Type, _ value: ArchiveValue, _ before: ArchiveValue?) throws
-    -> ArchiveValue?
+    -> ArchiveValue
   {
-    var pairs: [(key: ArchiveValue, value: ArchiveValue)]
-    switch value {
-    case .object(let object): pairs = object.entries.map { (.string($0.key), $0.value) }
-    case .map(let entries): pairs = entries.map { ($0.key, $0.value) }
-    case .array(let elements) where context.source == .json:
-      pairs = []
-      for element in elements {
-        // The dictionary itself says what is wrong with a pair.
-        guard case .array(let pair) = element, pair.count == 2 else { return nil }
-        pairs.append((pair[0], pair[1]))
-      }
-    default: return nil
-    }
+    var pairs = try type.partPairs(of: value, in: context)
     let olds = before?.objectValue.map { Dictionary($0.entries.map { ($0.key, $0.value) }) { first, _ in first } }
     var seen = Set<SameValue>(minimumCapacity: pairs.count)
     for (index, pair) in pairs.enumerated() {
@@ -182,8 +172,7 @@ final class PartReader {
       }
       return .record(try fields(record, of: schema))
     case .object(let object) where context.source == .json && schema.isEnumeration:
-      let old = try before?.objectValue.map { try schema.caseRecord(ofJSON: $0) }
-      return try jsonCase(schema.caseRecord(ofJSON: object), type, value, old)
+      return try jsonCase(object, type, before?.objectValue.map { try schema.jsonCase(in: $0).record })
     case .object(let object) where context.source == .json && !schema.isEnumeration:
       // A document that names no class is about whichever object is there.
       guard let (own, rest) = try schema.jsonHierarchy()?.tagged(object, in: context.json) else {

@@ -13,103 +13,75 @@ package struct FieldTransform: Sendable {
   package init<Input: Archivable & SendableMetatype, Output: Archivable & SendableMetatype>(
     _ transformer: ReversibleTransformer<Input, Output>
   ) {
-    let backward = transformer.backward
-    self.init(
-      Output.self, takesNull: Input.self is any OptionalType.Type, problem: transformer.problem,
-      read: Self.reading(transformer.forward), write: { try Self.archived(Self.apply(backward, to: Self.made($0))) })
+    self.init(transformer, Side<Input>(), Side<Output>())
   }
 
   package init<Input: Archivable & SendableMetatype, Output: Archivable & SendableMetatype>(
     _ transformer: Transformer<Input, Output>
   ) {
-    self.init(
-      Output.self, takesNull: Input.self is any OptionalType.Type, problem: nil, read: Self.reading(transformer),
-      write: nil)
+    self.init(transformer, nil, Side<Input>(), Side<Output>())
   }
 
   /// A transformer to what is only `Codable`.
   package init<Input: Archivable & SendableMetatype, Output: Codable & SendableMetatype>(
     codable transformer: ReversibleTransformer<Input, Output>
   ) {
-    let backward = transformer.backward
-    self.init(
-      Output.self, takesNull: Input.self is any OptionalType.Type, problem: transformer.problem,
-      read: Self.reading(codable: transformer.forward),
-      write: { try Self.archived(Self.apply(backward, to: Self.madeCodable($0))) })
+    self.init(transformer, Side<Input>(), Side<Output>(codable: ()))
   }
 
   package init<Input: Archivable & SendableMetatype, Output: Codable & SendableMetatype>(
     codable transformer: Transformer<Input, Output>
   ) {
-    self.init(
-      Output.self, takesNull: Input.self is any OptionalType.Type, problem: nil,
-      read: Self.reading(codable: transformer), write: nil)
+    self.init(transformer, nil, Side<Input>(), Side<Output>(codable: ()))
   }
 
   init<Output: Archivable & SendableMetatype>(
     paths transformer: ReversibleTransformer<[JSONPath: ArchiveValue], Output>
   ) {
-    let backward = transformer.backward
-    self.init(
-      Output.self, takesNull: true, problem: transformer.problem, read: Self.reading(paths: transformer.forward),
-      write: { value in
-        // A nil has no values at any of the paths.
-        if value.isNull, !(Output.self is any OptionalType.Type) { return .null }
-        let values = try Self.apply(backward, to: Self.made(value) as Output)
-        let entries = values.map { ArchiveObject.Entry(key: $0.description, value: $1) }
-        return .object(ArchiveObject(entries.sorted { $0.key < $1.key }))
-      })
+    self.init(transformer, Side.paths, Side<Output>())
   }
 
   init<Output: Archivable & SendableMetatype>(paths transformer: Transformer<[JSONPath: ArchiveValue], Output>) {
-    self.init(Output.self, takesNull: true, problem: nil, read: Self.reading(paths: transformer), write: nil)
+    self.init(transformer, nil, Side.paths, Side<Output>())
   }
 
-  private init<Output>(
-    _ output: Output.Type, takesNull: Bool, problem: String?,
-    read: @escaping @Sendable (ArchiveValue, DecodingContext) throws -> ArchiveValue,
-    write: (@Sendable (ArchiveValue) throws -> ArchiveValue)?
+  init<Output: Codable & SendableMetatype>(
+    codablePaths transformer: ReversibleTransformer<[JSONPath: ArchiveValue], Output>
   ) {
-    self.output = output
-    self.takesNull = takesNull
-    isUntyped = output is ArchiveValue.Type
+    self.init(transformer, Side.paths, Side<Output>(codable: ()))
+  }
+
+  init<Output: Codable & SendableMetatype>(codablePaths transformer: Transformer<[JSONPath: ArchiveValue], Output>) {
+    self.init(transformer, nil, Side.paths, Side<Output>(codable: ()))
+  }
+
+  private init<Input, Output>(
+    _ transformer: ReversibleTransformer<Input, Output>, _ input: Side<Input>, _ output: Side<Output>
+  ) {
+    self.init(transformer.forward, transformer.backward, input, output, problem: transformer.problem)
+  }
+
+  private init<Input, Output>(
+    _ forward: Transformer<Input, Output>, _ backward: Transformer<Output, Input>?, _ input: Side<Input>,
+    _ output: Side<Output>, problem: String? = nil
+  ) {
+    self.output = Output.self
+    takesNull = input.takesNull
+    isUntyped = Output.self is ArchiveValue.Type
     self.problem = problem
-    self.read = read
-    self.write = write
-  }
-
-  private static func reading<Input: Archivable & SendableMetatype, Output: Archivable & SendableMetatype>(
-    _ transformer: Transformer<Input, Output>
-  ) -> @Sendable (ArchiveValue, DecodingContext) throws -> ArchiveValue {
-    let transformer = transformer.unfinished
-    return { value, context in try archived(apply(transformer, to: Input.make(from: value, in: context))) }
-  }
-
-  private static func reading<Input: Archivable & SendableMetatype, Output: Codable & SendableMetatype>(
-    codable transformer: Transformer<Input, Output>
-  ) -> @Sendable (ArchiveValue, DecodingContext) throws -> ArchiveValue {
-    { value, context in try ValueCoding.value(of: apply(transformer, to: Input.make(from: value, in: context))) }
-  }
-
-  private static func madeCodable<T: Codable>(_ value: ArchiveValue) throws -> T {
-    try ValueCoding.make(T.self, from: value, in: DecodingContext(includesExcluded: true, finishing: .never))
-  }
-
-  private static func reading<Output: Archivable & SendableMetatype>(
-    paths transformer: Transformer<[JSONPath: ArchiveValue], Output>
-  ) -> @Sendable (ArchiveValue, DecodingContext) throws -> ArchiveValue {
-    let transformer = transformer.unfinished
-    return { value, _ in
-      let entries = value.objectValue?.entries ?? []
-      let values = Dictionary(
-        entries.map { (JSONPath(parsing: $0.key), $0.value) }, uniquingKeysWith: { first, _ in first })
-      return try archived(apply(transformer, to: values))
+    let forward = output.isCodable ? forward : forward.unfinished
+    read = { value, context in try output.value(Self.apply(forward, to: input.make(value, context))) }
+    guard let backward else {
+      write = nil
+      return
     }
-  }
-
-  /// What is to be written, as it is: nothing runs on its models.
-  private static func made<T: Archivable>(_ value: ArchiveValue) throws -> T {
-    try T.make(from: value, in: DecodingContext(includesExcluded: true, finishing: .never))
+    write = { value in
+      // A nil has no values at any of the paths.
+      if input.isPaths, value.isNull, !(Output.self is any OptionalType.Type) { return .null }
+      // What is to be written is made as it is: nothing runs on its models.
+      let made = try output.make(value, DecodingContext(includesExcluded: true, finishing: .never))
+      return try input.value(Self.apply(backward, to: made))
+    }
   }
 
   private static func apply<Input, Output>(
@@ -121,13 +93,57 @@ package struct FieldTransform: Sendable {
         extra: .init(input: error.input))
     }
   }
+}
 
-  /// The value of a transformed one; the plain types do without a buffer.
-  private static func archived<T: Archivable>(_ value: T) throws -> ArchiveValue {
-    switch value {
-    case let value as ArchiveValue: value
-    case let value as String: .string(value)
-    default: try value.archivedValue(includingExcluded: true)
+/// How what a transformer takes or yields is made of a value, and becomes one.
+private struct Side<T>: Sendable {
+  let make: @Sendable (ArchiveValue, DecodingContext) throws -> T
+  let value: @Sendable (T) throws -> ArchiveValue
+  var takesNull = T.self is any OptionalType.Type
+  var isCodable = false
+  var isPaths = false
+
+  init(
+    make: @escaping @Sendable (ArchiveValue, DecodingContext) throws -> T,
+    value: @escaping @Sendable (T) throws -> ArchiveValue
+  ) {
+    (self.make, self.value) = (make, value)
+  }
+}
+
+extension Side where T: Archivable & SendableMetatype {
+  init() {
+    self.init(make: { try T.make(from: $0, in: $1) }) { value in
+      // The plain types do without a buffer.
+      switch value {
+      case let value as ArchiveValue: value
+      case let value as String: .string(value)
+      default: try value.archivedValue(includingExcluded: true)
+      }
     }
+  }
+}
+
+extension Side where T: Codable & SendableMetatype {
+  init(codable: Void) {
+    self.init(
+      make: { try ValueCoding.make(T.self, from: $0, in: $1) }, value: { try ValueCoding.value(of: $0) })
+    isCodable = true
+  }
+}
+
+extension Side where T == [JSONPath: ArchiveValue] {
+  /// What is at several paths, as an object with the spellings of the paths as keys.
+  static var paths: Side {
+    var side = Side { value, _ in
+      let entries = value.objectValue?.entries ?? []
+      return Dictionary(
+        entries.map { (JSONPath(parsing: $0.key), $0.value) }, uniquingKeysWith: { first, _ in first })
+    } value: { values in
+      let entries = values.map { ArchiveObject.Entry(key: $0.description, value: $1) }
+      return .object(ArchiveObject(entries.sorted { $0.key < $1.key }))
+    }
+    (side.takesNull, side.isPaths) = (true, true)
+    return side
   }
 }

@@ -111,6 +111,22 @@ public struct JSONField: Sendable, ExpressibleByStringLiteral {
     JSONField(.all(paths), FieldTransform(paths: transformer))
   }
 
+  /// At several paths, with a transformer to a type that is only `Codable`.
+  @_disfavoredOverload
+  public static func all<Output: Codable & SendableMetatype>(
+    _ paths: JSONPath..., by transformer: ReversibleTransformer<[JSONPath: ArchiveValue], Output>
+  ) -> JSONField {
+    JSONField(.all(paths), FieldTransform(codablePaths: transformer))
+  }
+
+  /// At several paths, with a transformer that goes one way to a type that is only `Codable`.
+  @_disfavoredOverload
+  public static func all<Output: Codable & SendableMetatype>(
+    _ paths: JSONPath..., by transformer: Transformer<[JSONPath: ArchiveValue], Output>
+  ) -> JSONField {
+    JSONField(.all(paths), FieldTransform(codablePaths: transformer))
+  }
+
   /// The same place, with a transformer between JSON and the field.
   public func by<Input: Archivable & SendableMetatype, Output: Archivable & SendableMetatype>(
     _ transformer: ReversibleTransformer<Input, Output>

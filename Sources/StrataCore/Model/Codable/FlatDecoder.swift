@@ -53,8 +53,17 @@ final class FlatDecoder: Decoder {
         if let made = try source.make(type, at: place) as? T { return made }
       }
     } catch { throw prefixed(error, step) }
-    guard let step else { return try T(from: self) }
-    return try T(from: FlatDecoder(source, at: place, step, in: self))
+    return try (step.map { FlatDecoder(source, at: place, $0, in: self) } ?? self).make(T.self)
+  }
+
+  /// A value that the type's own code makes.
+  func make<T: Decodable>(_ type: T.Type) throws -> T {
+    do { return try T(from: self) } catch DecodingError.dataCorrupted(let context)
+      where type is any RawRepresentable.Type && context.codingPath.count == codingPath.count
+    {
+      // What Swift writes for enums with raw values says so where no case has the value.
+      throw ArchiveError.unknownCase(of: T.self).prefixed(by: ArchiveError.path(codingPath))
+    }
   }
 
   private func prefixed(_ error: any Error, _ step: CodingStep?) -> any Error {

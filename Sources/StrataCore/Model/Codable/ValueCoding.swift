@@ -33,7 +33,7 @@ public enum ValueCoding {
   ///
   /// - Throws: ``ArchiveError``; what the type's own code throws is its cause.
   static func make<T: Decodable>(_ type: T.Type, from flat: FlatValue, in context: DecodingContext) throws -> T {
-    do { return try T(from: FlatDecoder(flat, in: context)) } catch { throw ArchiveError(decoding: error) }
+    do { return try FlatDecoder(flat, in: context).make(T.self) } catch { throw ArchiveError(decoding: error) }
   }
 
   /// A value made in the type of a field, and the value of that: references to objects name those in `referenced`.

@@ -110,36 +110,36 @@ extension ArchiveReader {
     _ place: Int, default makeDefault: @autoclosure () throws -> T
   ) throws -> T { try makeDefault() }
 
-  /// Says what to do about a dictionary whose values are archived and whose keys are only `Codable`.
+  /// Says what to do about a dictionary whose keys or values archives cannot hold.
   @available(
     *, unavailable,
     message:
-      "archives hold the values of this dictionary, and not its keys; make the type of the keys Archivable (enum Key: String, Archivable)"
+      "archives hold dictionaries whose keys and values are both Archivable, or both Codable; make both so (enum Key: String, Archivable, Codable)"
   )
   @_disfavoredOverload
-  public mutating func field<Key, Value: Archivable>(
+  public mutating func field<Key, Value>(
     _ place: Int, _ type: [Key: Value].Type = [Key: Value].self
   ) throws -> [Key: Value] { try Self.absent() }
 
-  /// Says what to do about a dictionary whose values are archived and whose keys are only `Codable`.
+  /// Says what to do about a dictionary whose keys or values archives cannot hold.
   @available(
     *, unavailable,
     message:
-      "archives hold the values of this dictionary, and not its keys; make the type of the keys Archivable (enum Key: String, Archivable)"
+      "archives hold dictionaries whose keys and values are both Archivable, or both Codable; make both so (enum Key: String, Archivable, Codable)"
   )
   @_disfavoredOverload
-  public mutating func field<Key, Value: Archivable>(
+  public mutating func field<Key, Value>(
     _ place: Int, default makeDefault: @autoclosure () throws -> [Key: Value], unknown: UnknownCasePolicy = .fail
   ) throws -> [Key: Value] { try makeDefault() }
 
-  /// Says what to do about a dictionary whose values are archived and whose keys are only `Codable`.
+  /// Says what to do about a dictionary whose keys or values archives cannot hold.
   @available(
     *, unavailable,
     message:
-      "archives hold the values of this dictionary, and not its keys; make the type of the keys Archivable (enum Key: String, Archivable)"
+      "archives hold dictionaries whose keys and values are both Archivable, or both Codable; make both so (enum Key: String, Archivable, Codable)"
   )
   @_disfavoredOverload
-  public mutating func field<Key, Value: Archivable>(
+  public mutating func field<Key, Value>(
     _ place: Int, _ type: [Key: Value]?.Type = [Key: Value]?.self
   ) throws -> [Key: Value]? { nil }
 

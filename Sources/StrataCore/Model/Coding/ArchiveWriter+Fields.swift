@@ -53,23 +53,23 @@ extension ArchiveWriter {
   @_disfavoredOverload
   public mutating func excludedField<T>(_ place: Int, _ value: T) throws { fail(place) }
 
-  /// Says what to do about a dictionary whose values are archived and whose keys are only `Codable`.
+  /// Says what to do about a dictionary whose keys or values archives cannot hold.
   @available(
     *, unavailable,
     message:
-      "archives hold the values of this dictionary, and not its keys; make the type of the keys Archivable (enum Key: String, Archivable)"
+      "archives hold dictionaries whose keys and values are both Archivable, or both Codable; make both so (enum Key: String, Archivable, Codable)"
   )
   @_disfavoredOverload
-  public mutating func field<Key, Value: Archivable>(_ place: Int, _ value: [Key: Value]) throws { fail(place) }
+  public mutating func field<Key, Value>(_ place: Int, _ value: [Key: Value]) throws { fail(place) }
 
-  /// Says what to do about a dictionary whose values are archived and whose keys are only `Codable`.
+  /// Says what to do about a dictionary whose keys or values archives cannot hold.
   @available(
     *, unavailable,
     message:
-      "archives hold the values of this dictionary, and not its keys; make the type of the keys Archivable (enum Key: String, Archivable)"
+      "archives hold dictionaries whose keys and values are both Archivable, or both Codable; make both so (enum Key: String, Archivable, Codable)"
   )
   @_disfavoredOverload
-  public mutating func field<Key, Value: Archivable>(_ place: Int, _ value: [Key: Value]?) throws { fail(place) }
+  public mutating func field<Key, Value>(_ place: Int, _ value: [Key: Value]?) throws { fail(place) }
 
   @usableFromInline
   var writesExcludedFields: Bool { includesExcluded }

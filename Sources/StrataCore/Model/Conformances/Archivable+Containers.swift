@@ -190,7 +190,7 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
 
   public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> [Key: Value] {
     var result: [Key: Value] = [:]
-    try forEachPair(of: value, takesPairs: context.source == .json, in: context) {
+    try forEachPair(of: value, in: context) {
       result.updateValue($1, forKey: $0) == nil
     }
     return result
@@ -199,12 +199,12 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
   /// Makes the keys and values of a dictionary, of whatever kind, in the order in which they are here.
   ///
   /// - Parameters:
-  ///   - takesPairs: whether an array of pairs is a dictionary as well. JSON has no keys but strings, so others stand in pairs.
+  ///   - takesPairs: whether an array of pairs is a dictionary in archives as well, and not in JSON alone.
   ///   - add: adds a pair; false where the key was there.
   /// - Throws: ``ArchiveError`` with the code `typeMismatch` for what is no dictionary, `damaged` or `invalidJSON` for a duplicate key, and
   ///   what keys and values throw.
   package static func forEachPair(
-    of value: ArchiveValue, takesPairs: Bool, in context: DecodingContext, _ add: (Key, Value) -> Bool
+    of value: ArchiveValue, takesPairs: Bool = false, in context: DecodingContext, _ add: (Key, Value) -> Bool
   ) throws {
     var failures: [ArchiveError] = []
     var load = HashLoad<Key>(context.budget)
@@ -223,19 +223,39 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
         failures.append(error)
       }
     }
-    switch value {
-    case .object(let object): for entry in object.entries { try make(.string(entry.key), entry.value) }
-    case .map(let entries): for entry in entries { try make(entry.key, entry.value) }
-    case .array(let pairs) where takesPairs:
-      for (index, pair) in pairs.enumerated() {
-        guard case .array(let pair) = pair, pair.count == 2 else {
-          throw ArchiveError(.typeMismatch, "found no pair of a key and a value in a dictionary", path: [.index(index)])
-        }
-        try make(pair[0], pair[1])
-      }
-    default: throw ArchiveError.mismatch(expected: "a dictionary", found: value.kind)
-    }
+    for (key, value) in try pairs(of: value, takesPairs: takesPairs || context.source == .json) { try make(key, value) }
     if let error = ArchiveError.combined(failures) { throw error }
+  }
+
+  /// The keys and values in any of the forms of a dictionary.
+  ///
+  /// `Codable` writes a dictionary whose keys are neither strings nor integers as an array in which keys and values alternate. Such an
+  /// array is read, so that data stays readable when a type that was only `Codable` becomes a model.
+  ///
+  /// - Parameter takesPairs: whether an array of pairs is a dictionary. JSON has no keys but strings, so others stand in pairs.
+  /// - Throws: ``ArchiveError`` with the code `typeMismatch` for any other value.
+  package static func pairs(of value: ArchiveValue, takesPairs: Bool) throws -> [(
+    key: ArchiveValue, value: ArchiveValue
+  )] {
+    switch value {
+    case .object(let object): return object.entries.map { (.string($0.key), $0.value) }
+    case .map(let entries): return entries.map { ($0.key, $0.value) }
+    case .array(let elements):
+      let pairs = elements.map(\.arrayValue)
+      if takesPairs, pairs.allSatisfy({ $0?.count == 2 }) { return pairs.compactMap { $0.map { ($0[0], $0[1]) } } }
+      if !(Key.self is String.Type || Key.self is Int.Type) {
+        guard elements.count.isMultiple(of: 2) else {
+          throw ArchiveError(
+            .typeMismatch, "found a key without a value in a dictionary", path: [.index(elements.count - 1)])
+        }
+        return stride(from: 0, to: elements.count, by: 2).map { (elements[$0], elements[$0 + 1]) }
+      }
+      guard takesPairs else { break }
+      let wrong = pairs.firstIndex { $0?.count != 2 } ?? 0
+      throw ArchiveError(.typeMismatch, "found no pair of a key and a value in a dictionary", path: [.index(wrong)])
+    default: break
+    }
+    throw ArchiveError.mismatch(expected: "a dictionary", found: value.kind)
   }
 
   /// JSON writes every key as a string, integers among them: what cannot be made of the text is made of its number.

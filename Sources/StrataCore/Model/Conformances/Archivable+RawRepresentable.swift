@@ -31,11 +31,17 @@ extension Archivable where Self: RawRepresentable, RawValue: Archivable {
     if let type = Self.self as? any UnknownCaseRepresentable.Type, let value = type.unknownCase as? Self {
       return value
     }
-    throw ArchiveError(
-      .unknownCase, "a value is none of the cases of \(Self.self); add the case, a former raw value or an unknown case")
+    throw ArchiveError.unknownCase(of: Self.self)
   }
 
   private static func former<T: CaseAliasing>(_ type: T.Type, _ rawValue: RawValue) -> T? {
     (rawValue as? T.RawValue).flatMap { T.formerRawValues[$0] }
+  }
+}
+
+extension ArchiveError {
+  static func unknownCase<T>(of type: T.Type) -> ArchiveError {
+    ArchiveError(
+      .unknownCase, "a value is none of the cases of \(type); add the case, a former raw value or an unknown case")
   }
 }

@@ -16,6 +16,8 @@ extension EnumModel {
 public struct CasePayload {
   package let values: ArchiveObject
   package let context: DecodingContext
+  /// Whether JSON has the associated value without a label in the place of all of them.
+  var isWhole = false
 
   /// The associated value with this label; one without a label is called `_0`, `_1` by its place.
   ///
@@ -42,7 +44,9 @@ public struct CasePayload {
     do {
       guard let value = values[label] else { return try ArchiveReader.absent() }
       return try make(value)
-    } catch { throw ArchiveError.at(.key(label), error) }
+    } catch {
+      throw ArchiveError.wrap(error).prefixed(by: .key(label), json: isWhole && label == "_0" ? [] : [.key(label)])
+    }
   }
 }
 
@@ -57,10 +61,12 @@ extension VersionedModel {
   package static func makeCase(of value: ArchiveValue, in context: DecodingContext) throws -> Self {
     try schema.check()
     var record: ModelRecord
+    var found: JSONTagging.Found?
     switch value {
     case .record(let found): record = try schema.upgraded(found, in: context)
     case .object(let object) where context.source == .json:
-      record = try schema.caseRecord(ofJSON: object)
+      let inJSON = try schema.jsonCase(in: object)
+      (record, found) = (inJSON.record, inJSON)
     case .object(let object) where context.takesPlainObjects:
       record = ModelRecord(typeName: schema.name, modelVersion: schema.modelVersion, object: object)
     default: throw ArchiveError.mismatch(expected: "a record of \(schema.name)", found: value.kind).inType(schema.name)
@@ -70,8 +76,11 @@ extension VersionedModel {
     }
     if let name = schema.caseName(key) {
       do {
-        if let made = try make(case: name, payload: CasePayload(values: payload, context: context)) { return made }
-      } catch { throw ArchiveError.at(.key(key), error).inType(schema.name) }
+        let values = CasePayload(values: payload, context: context, isWhole: found?.isWhole ?? false)
+        if let made = try make(case: name, payload: values) { return made }
+      } catch {
+        throw ArchiveError.wrap(error).prefixed(by: .key(key), json: found?.path ?? [.key(key)]).inType(schema.name)
+      }
     }
     if let type = Self.self as? any UnknownCaseRepresentable.Type, let value = type.unknownCase as? Self {
       return value

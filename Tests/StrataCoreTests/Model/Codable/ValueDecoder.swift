@@ -15,7 +15,13 @@ struct ValueDecoder: Decoder {
         throw error.prefixed(by: ArchiveError.path(codingPath))
       }
     }
-    return try T(from: self)
+    do { return try T(from: self) } catch DecodingError.dataCorrupted(let found)
+      where T.self is any RawRepresentable.Type && found.codingPath.count == codingPath.count
+    {
+      throw ArchiveError(
+        .unknownCase, "a value is none of the cases of \(T.self); add the case, a former raw value or an unknown case",
+        path: ArchiveError.path(codingPath))
+    }
   }
 
   func mismatch<T>(_ type: T.Type) -> DecodingError {
