@@ -10,7 +10,7 @@ struct Trial<H: Holder> {
 
   init(seed: UInt64) { self.seed = seed }
 
-  private func sample(isAny: Bool = false, other: UInt64 = 0) -> H {
+  func sample(isAny: Bool = false, other: UInt64 = 0) -> H {
     var source = Source(random: SeededRandom(seed: seed &+ other &* 0x9E37_79B9), isAny: isAny)
     return H.sample(&source)
   }
@@ -18,6 +18,7 @@ struct Trial<H: Holder> {
   mutating func run() {
     roundTrips()
     merges()
+    morePaths()
   }
 
   // MARK: Round trips
@@ -109,7 +110,7 @@ struct Trial<H: Holder> {
     }
   }
 
-  private mutating func add(_ law: Law, _ type: String, _ failure: String?) {
+  mutating func add(_ law: Law, _ type: String, _ failure: String?) {
     results.add(law, type, "\(H.kind.name), seed \(seed)", failure: failure)
   }
 
@@ -313,6 +314,66 @@ struct Trial<H: Holder> {
     _ = merge(.withBase, key, type, part, try? Oracle().merged(here, part, base: before), shown) {
       try $0.merge(.json(data), base: base)
     }
+    conflicts(key, type, part, data, base, here, before, shown)
+    remembered(key, type, part, data, here, before, shown)
+  }
+
+  /// A call decides what becomes of conflicts.
+  private mutating func conflicts(
+    _ key: String, _ type: String, _ part: Plain, _ data: Data, _ base: H, _ here: Plain, _ before: Plain,
+    _ shown: String
+  ) {
+    let expected = try? Oracle(takesServer: true).merged(here, part, base: before)
+    _ = merge(.takesServer, key, type, part, expected, shown) {
+      try $0.merge(.json(data), base: base, options: MergeOptions(conflicts: .takeServer))
+    }
+    var kept = sample()
+    var failing = sample()
+    guard let report = try? kept.merge(.json(data), base: base) else { return }
+    do {
+      _ = try failing.merge(.json(data), base: base, options: MergeOptions(conflicts: .fail))
+      let same = failing.plainFields == kept.plainFields && report.conflicts.isEmpty
+      add(.failsOnConflict, type, same ? nil : "\(shown) had conflicts: \(report)")
+    } catch {
+      let isRight = (error as? ArchiveError)?.code == .mergeFailed && !report.conflicts.isEmpty
+      add(.failsOnConflict, type, isRight && failing.plainFields[key] == here ? nil : "\(shown): \(error)")
+    }
+  }
+
+  /// A model that remembers the server's state merges as if it were told the base, also after it was archived, and its conflicts can be
+  /// resolved.
+  private mutating func remembered(
+    _ key: String, _ type: String, _ part: Plain, _ data: Data, _ here: Plain, _ before: Plain, _ shown: String
+  ) {
+    guard H.remembers, let tree = before.jsonTree else { return }
+    do {
+      var known = try H(fromJSON: Data("{}".utf8))
+      try known.merge(.json(Data(JSONTree.object([.init(key: key, value: tree)]).text.utf8)))
+      var edited = sample()
+      edited.memory = known.memory
+      var archived = try ArchiveDecoder().decode(H.self, from: ArchiveEncoder().encode(edited))
+      let expected = try? Oracle().merged(here, part, base: before)
+      guard expected != nil else { return }
+      _ = try edited.merge(.json(data))
+      _ = try archived.merge(.json(data))
+      for value in [edited, archived] {
+        let result = value.plainFields[key] ?? .null
+        add(
+          .remembered, type,
+          result.unordered == expected?.unordered ? nil : "\(shown) became \(result.shown), expected \(expected.shown)")
+      }
+      let server = try Oracle(takesServer: true).merged(here, part, base: before)
+      let conflicts = edited.mergeConflicts
+      for conflict in conflicts { try edited.resolve(conflict, with: .server) }
+      for conflict in conflicts { try archived.resolve(conflict, with: .local) }
+      let (taken, kept) = (edited.plainFields[key] ?? .null, archived.plainFields[key] ?? .null)
+      add(
+        .resolved, type,
+        taken.unordered == server.unordered ? nil : "\(shown) became \(taken.shown), expected \(server.shown)")
+      let isOver =
+        kept.unordered == expected?.unordered && archived.mergeConflicts.isEmpty && edited.mergeConflicts.isEmpty
+      add(.resolved, type, isOver ? nil : "\(shown): local became \(kept.shown)")
+    } catch { add(.remembered, type, "\(shown): \(error)") }
   }
 
   /// Merging twice is merging once.
@@ -342,7 +403,7 @@ struct Trial<H: Holder> {
 
 extension ArchiveError {
   /// The key of the field that failed, where the path begins with one.
-  fileprivate var failedKey: String? {
+  var failedKey: String? {
     for component in codingPath { if case .key(let key) = component { return key } }
     return key
   }
@@ -379,5 +440,5 @@ extension Plain {
 }
 
 extension Plain? {
-  fileprivate var shown: String { self?.shown ?? "nothing" }
+  var shown: String { self?.shown ?? "nothing" }
 }

@@ -232,4 +232,14 @@ extension Box: Lawful, LawfulModel where T: Lawful {
 protocol Holder: LawfulModel, Entity, Migratable {
   /// The fields that the laws are about, and their types.
   static var types: [(key: String, type: String)] { get }
+  /// What the server's last state was, where the model remembers it.
+  var memory: MergeState { get set }
+}
+
+extension Holder {
+  var memory: MergeState {
+    get { MergeState() }
+    set {}
+  }
+  static var remembers: Bool { schema.fields.contains { $0.key == "memory" } }
 }

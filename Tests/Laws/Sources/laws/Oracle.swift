@@ -5,6 +5,8 @@ struct Refused: Error {}
 struct Oracle {
   /// Whether elements with an identity and keys of dictionaries stay that do not come in.
   var keepsUnlisted = true
+  /// Whether the server's value is the result of a conflict.
+  var takesServer = false
 
   /// What a merge makes of a value: two sides without a base, three with one.
   ///
@@ -31,7 +33,11 @@ struct Oracle {
   /// One value: with a base, the side counts that changed it, and a conflict keeps the local one.
   private func one(_ local: Plain, _ incoming: Plain, base: Plain?) throws -> Plain {
     guard let base else { return try completed(incoming) }
-    return local.withReferences.unordered == base.withReferences.unordered ? try completed(incoming) : local
+    if local.withReferences.unordered == base.withReferences.unordered { return try completed(incoming) }
+    guard takesServer else { return local }
+    // What the server has not changed is no conflict; what it does not say is as it was.
+    let server = try Oracle().merged(base, incoming)
+    return server.withReferences.unordered == base.withReferences.unordered ? local : server
   }
 
   private func merged(_ here: PlainModel, _ there: PlainModel, base: Plain?) throws -> PlainModel? {

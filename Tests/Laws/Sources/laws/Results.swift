@@ -9,6 +9,9 @@ enum Law: String, CaseIterable, Hashable {
     completeModel
   case withBase, unlistedKept, unlistedGone, positions, subclass, reported, forwardText, forwardModel, ownDocument,
     ownModel, untouched, idempotent, atomic
+  case stream, salvage, revisions, equality, mapped, lenient, patches, patched, modelPatch, takesServer,
+    failsOnConflict, remembered,
+    resolved
 }
 
 /// How often each law was checked for each type, and how often it failed.
