@@ -14,7 +14,12 @@ struct Main {
     let first = UInt64(options["--seed"] ?? "") ?? 0
 
     var results = Results()
-    for seed in first..<first + rounds { for holder in allHolders { results.add(holder.run(seed)) } }
+    for seed in first..<first + rounds {
+      for holder in allHolders { results.add(holder.run(seed)) }
+      var declared = DeclaredLaws(seed: seed)
+      declared.run()
+      results.add(declared.results)
+    }
     print(summary(results))
     if let law = options["--show"] { print(failures(results, of: law)) }
     let found = KnownFailures(of: results)
