@@ -44,15 +44,19 @@ struct DataFile {
   }
 
   /// The document in the file.
-  func readJSON(_ console: Console) throws -> (value: ArchiveValue, size: Int) {
+  func readJSON(_ console: Console, takesDuplicateKeys: Bool = false) throws -> (value: ArchiveValue, size: Int) {
     let data = try read(console)
-    return (try document(in: data), data.count)
+    return (try document(in: data, takesDuplicateKeys: takesDuplicateKeys), data.count)
   }
 
   /// The document in what was read of the file.
-  func document(in data: Data) throws -> ArchiveValue {
+  ///
+  /// - Parameter takesDuplicateKeys: whether the last value of a duplicate key counts. Unless the user says so, that would be a guess,
+  ///   and the other values would be lost.
+  func document(in data: Data, takesDuplicateKeys: Bool = false) throws -> ArchiveValue {
     guard !data.isEmpty else { throw ToolError("\(name): the file is empty; a JSON document is expected") }
-    // Which of two values counts would be a guess, and the other one would be lost.
-    return try ToolError.at(path) { try JSONReader.refusingDuplicates().read(data) }
+    var reader = JSONReader()
+    reader.duplicateKeys = takesDuplicateKeys ? .lastWins : .refuse
+    return try ToolError.at(path) { try reader.read(data) }
   }
 }

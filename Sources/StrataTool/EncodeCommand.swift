@@ -16,12 +16,18 @@ struct EncodeCommand: ToolCommand {
   @Option(name: .shortAndLong, help: "The archive to write; - is standard output.", completion: .file())
   var output: String
 
+  @Option(
+    help: "What becomes of an object that has a key twice: refuse ends with an error, last takes the last value.")
+  var duplicateKeys = DuplicateKeys.refuse
+
   @OptionGroup var record: RecordOptions
+
+  enum DuplicateKeys: String, ExpressibleByArgument, CaseIterable { case refuse, last }
 
   func run(on console: Console) throws -> Int32 {
     try DataFile(output).refuseTerminal(console)
     let file = DataFile(input)
-    let document = try file.readJSON(console).value
+    let document = try file.readJSON(console, takesDuplicateKeys: duplicateKeys == .last).value
     let archive = try ToolError.at(input) { try record.archive(of: document, file) }
     try DataFile(output).write(archive, console)
     return 0

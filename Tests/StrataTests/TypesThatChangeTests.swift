@@ -161,4 +161,19 @@ struct TypesThatChangeTests {
     #expect(spot.place == Spot.Point(lat: 3, lon: 4))
     #expect(try String(decoding: spot.jsonData(), as: UTF8.self) == #"{"lat":3,"lon":4}"#)
   }
+
+  @Test("An enum is copied and made of a dictionary")
+  func enumDictionaries() throws {
+    for value in [Figure.circle(radius: 1, note: nil), .circle(radius: 2, note: "n")] {
+      #expect(try value.copy(updating: [:]) == value)
+      #expect(try Figure(dictionary: value.dictionaryValue) == value)
+    }
+    let show = Result.show(Show(name: "n", seasons: [1]), rank: 3)
+    #expect(try Result(dictionary: show.dictionaryValue) == show)
+    let other = try show.copy(updating: [
+      "show": ["_0": show.dictionaryValue["show"]?.objectValue?["_0"] ?? .null, "rank": 4]
+    ])
+    #expect(other == .show(Show(name: "n", seasons: [1]), rank: 4))
+    archiveError(.unknownCase) { try show.copy(updating: ["nothing": [:]]) }
+  }
 }

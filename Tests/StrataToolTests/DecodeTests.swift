@@ -45,4 +45,15 @@ struct DecodeTests {
     Run("decode", "-", input: Data(#"{"a": 1}"#.utf8)).expectFailure("found JSON", "encode makes an archive of it")
     Run("decode", "-", input: Data("hello".utf8)).expectFailure("found text where an archive")
   }
+
+  @Test("encode refuses a duplicate key with its place, and takes the last value where that is said")
+  func duplicateKeys() throws {
+    let document = Data("{\"a\": {\"b\": [1],\n \"c\": 2, \"b\": 3}}".utf8)
+    let refused = Run("encode", "-", "-o", "-", input: document)
+    #expect(refused.code != 0 && refused.output.isEmpty)
+    #expect(refused.error.contains("a.b") && refused.error.contains("line 2, column 11"), "\(refused.error)")
+    let taken = Run("encode", "-", "-o", "-", "--duplicate-keys", "last", input: document)
+    #expect(taken.code == 0, "\(taken.error)")
+    #expect(try ArchiveDecoder().decodeValue(from: taken.output) == ["a": ["b": 3, "c": 2]])
+  }
 }

@@ -26,12 +26,16 @@ extension VersionedModel {
   ///
   /// - Parameters:
   ///   - values: values in the types of the fields, as ``init(dictionary:validates:)`` takes them. Constants can have
-  ///     other values in the copy, too.
+  ///     other values in the copy, too. Of an enum, a case with all its associated values.
   ///   - validates: whether the copy must keep the model's rules (see ``Validating``).
   /// - Throws: as ``init(dictionary:validates:)``.
   public func copy(updating values: [String: ArchiveValue], validates: Bool = true) throws -> Self {
     if isOfSubclass, let copy = try dynamicModel.copy(updating: values, validates: validates) as? Self { return copy }
     let schema = Self.schema
+    if schema.isEnumeration {
+      // The only key is the case, which has all the values.
+      return try Self(dictionary: values.isEmpty ? dictionaryValue : values, validates: validates)
+    }
     let referenced = ReferencedObjects()
     try schema.checkKeys(values.keys)
     let context = DecodingContext(

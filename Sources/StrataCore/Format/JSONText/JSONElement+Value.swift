@@ -104,15 +104,27 @@ private struct JSONValueBuilder {
     hasDuplicates = true
     guard duplicateKeys == .refuse else { return object }
     var path = outer.map { $0.isObject ? .key($0.key) : ArchiveError.PathComponent.index($0.elements.count) }
-    path.append(.key(twice(frame.entries)))
+    let number = twice(frame.entries)
+    path.append(.key(frame.entries[number].key))
     throw ArchiveError(
       .invalidJSON, "a duplicate key in an object; each may be there once", path: path,
-      byteOffset: root.tokens[frame.token].offset)
+      byteOffset: root.tokens[place(ofEntry: number, frame, root)].offset)
   }
 
-  private func twice(_ entries: [ArchiveObject.Entry]) -> String {
+  /// The number of the first entry whose key was there before.
+  private func twice(_ entries: [ArchiveObject.Entry]) -> Int {
     var seen = Set<ExactKey>()
-    return entries.first { !seen.insert(ExactKey($0.key)).inserted }?.key ?? ""
+    return entries.firstIndex { !seen.insert(ExactKey($0.key)).inserted } ?? 0
+  }
+
+  /// The token of the key of an entry.
+  private func place(ofEntry number: Int, _ frame: Frame, _ root: JSONElement) -> Int {
+    var place = frame.token + 1
+    for _ in 0..<number {
+      let value = root.tokens[place + 1]
+      place = value.isContainer ? value.next : place + 2
+    }
+    return place
   }
 
   /// Whether there are no duplicate keys, as far as that is cheap to find out.
