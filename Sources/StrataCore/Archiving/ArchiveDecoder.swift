@@ -47,7 +47,10 @@ public struct ArchiveDecoder: Sendable {
   {
     try withBody(of: data, as: T.archiveTypeName, newestVersion: T.rootSchema) { stamp, body in
       let value: T = try decodeModels(body, fileSize: data.count, &report)
-      if let schema = T.rootSchema, schema.hasOtherFields(than: stamp) { report.addOtherFields(of: schema.name) }
+      if let schema = T.rootSchema, schema.hasOtherFields(than: stamp) {
+        report.addOtherFields(of: schema.name)
+        Measured.note(report.noteworthy)
+      }
       return value
     }
   }
@@ -152,6 +155,7 @@ public struct ArchiveDecoder: Sendable {
     let value = try read(&reader)
     try reader.endBody()
     report = context.report
+    Measured.note(report.noteworthy)
     return value
   }
 }

@@ -1,5 +1,8 @@
 #if Logging
   internal import Logging
+  #if DEBUG
+    internal import Synchronization
+  #endif
 #endif
 #if Signposts && canImport(os)
   internal import os
@@ -66,5 +69,23 @@ package enum Measured {
         throw error
       }
     }
+  #endif
+
+  /// Logs what was dropped and what was made up while older data was read, each line once in a program and in builds for debugging alone.
+  ///
+  /// - Parameter lines: what is to be told: names of types and keys.
+  @inline(__always)
+  static func note(_ lines: @autoclosure () -> [String]) {
+    #if Logging && DEBUG
+      let lines = lines()
+      guard !lines.isEmpty else { return }
+      // However many there are, a program keeps few of them.
+      let new = noted.withLock { noted in lines.filter { noted.count < 1000 && noted.insert($0).inserted } }
+      for line in new { Logger(label: "strata").notice("\(line)") }
+    #endif
+  }
+
+  #if Logging && DEBUG
+    private static let noted = Mutex<Set<String>>([])
   #endif
 }

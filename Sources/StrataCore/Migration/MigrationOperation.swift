@@ -164,7 +164,8 @@ extension ModelRecord {
       case .object(let object): object.keys
       default: []
       }
-    let present = keys.isEmpty ? "it has none" : "it has \(keys.joined(separator: ", "))"
+    let rest = keys.count > 20 ? " and \(keys.count - 20) more" : ""
+    let present = keys.isEmpty ? "it has none" : "it has \(keys.prefix(20).joined(separator: ", "))\(rest)"
     return ArchiveError(
       .migrationFailed,
       "the record has no key \(key) (\(present)); correct the step, or add .ifPresent if records of this version may lack it"

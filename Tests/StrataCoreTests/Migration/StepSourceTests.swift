@@ -36,6 +36,10 @@ struct StepSourceTests {
     #expect(error?.code == .migrationFailed)
     #expect(error?.description.contains("captoin, place") == true, "\(String(describing: error))")
     #expect(archiveError { try ArchiveUpgrader(Note.self).upgrade(data) }?.code == .migrationFailed)
+    // However many keys a record has, the error names twenty.
+    let many = try ArchiveEncoder().encode(Self.record((0..<1000).map { ("key\($0)", 1) }))
+    let bounded = archiveError { try ArchiveDecoder().decode(Note.self, from: many) }?.description ?? ""
+    #expect(bounded.contains("key19 and 980 more") && bounded.count < 500, "\(bounded)")
     // A part that comes in for a merge may lack it.
     var note = Note(title: "here")
     try note.merge(.archive(data))

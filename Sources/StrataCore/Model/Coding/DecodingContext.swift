@@ -299,6 +299,13 @@ public struct DecodingReport: Sendable, Hashable {
     if known.count < 1000, !known.contains(element) { details[0][keyPath: list].append(element) }
   }
 
+  /// What whoever develops a program should see, a line each.
+  var noteworthy: [String] {
+    unusedKeys.map { "no field takes \($0) of older data" }
+      + defaultedKeys.map { "older data lacks \($0), which takes its default" }
+      + typesWithOtherFields.map { "an archive has the same version of \($0) and other fields; raise the version" }
+  }
+
   package mutating func addMissingVersion(of typeName: String) {
     add(typeName, \.typesWithoutVersion)
   }

@@ -20,11 +20,12 @@ struct DeclaredLaws {
       shaped()
       steps()
       rules()
+      graphs()
     }
     for _ in 0..<6 { relations() }
   }
 
-  private mutating func add(_ law: Law, _ type: String, _ failure: String?) {
+  mutating func add(_ law: Law, _ type: String, _ failure: String?) {
     results.add(law, type, "seed \(seed)", failure: failure)
   }
 

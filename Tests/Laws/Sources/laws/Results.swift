@@ -12,7 +12,7 @@ enum Law: String, CaseIterable, Hashable {
   case stream, salvage, revisions, equality, mapped, lenient, patches, patched, modelPatch, takesServer,
     failsOnConflict, remembered,
     resolved
-  case policy, shaped, steps, rules, relations
+  case policy, shaped, steps, rules, relations, damaged, limits, graph
 }
 
 /// How often each law was checked for each type, and how often it failed.

@@ -9,6 +9,12 @@ private struct Timed: Equatable {
   var note = ""
 }
 
+@Model(version: 2)
+private struct Newer: Equatable {
+  var note = ""
+  var stars = 3
+}
+
 /// Keeps what Strata logs.
 private struct Recorder: LogHandler {
   struct Entry: Sendable {
@@ -61,5 +67,16 @@ struct LoggingTests {
     #expect(entries.map { $0.metadata["error"] } == [nil, nil, "truncated", nil, nil, nil])
     #expect(entries.allSatisfy { $0.level == .debug && Double($0.metadata["microseconds"] ?? "") ?? -1 >= 0 })
     #expect(!"\(entries)".contains("secret"))
+  }
+
+  @Test("A build for debugging logs once what older records had too much or too little")
+  func olderRecords() throws {
+    #expect(Recorder.isInstalled)
+    let record = ModelRecord(typeName: "Newer", modelVersion: 1, fields: [("note", "secret"), ("nick", "secret")])
+    let old = try ArchiveEncoder().encode(record)
+    for _ in 0..<3 { #expect(try ArchiveDecoder().decode(Newer.self, from: old) == Newer(note: "secret")) }
+    let notes = Recorder.entries.withLock { $0 }.filter { $0.level == .notice }.map(\.message)
+    #expect(
+      notes == ["no field takes Newer.nick of older data", "older data lacks Newer.stars, which takes its default"])
   }
 }

@@ -1,0 +1,85 @@
+import Foundation
+import Strata
+
+/// The laws of bytes that nobody wrote, and of limits.
+extension Trial {
+  mutating func hostile() {
+    damaged()
+    limits()
+  }
+
+  /// A body with a few other bytes gives an error or a value that can be written and read again. Nothing traps.
+  private mutating func damaged() {
+    let value = sample(isAny: true)
+    var random = SeededRandom(seed: seed &+ 0xDA)
+    guard let body = try? ArchiveEncoder().encodeBody(value), body.count > 8 else { return }
+    for _ in 0..<8 {
+      var bytes = Array(body)
+      for _ in 0...random.below(3) {
+        let place = 3 + random.below(bytes.count - 3)
+        switch random.below(4) {
+        case 0: bytes[place] = UInt8(random.below(256))
+        case 1: bytes[place] ^= UInt8(1 << random.below(8))
+        case 2: bytes.remove(at: place)
+        default:
+          bytes.insert(random.oneOf([0, 0x1B, 0x80, 0xC4, 0xD8, 0xF6, bytes[random.below(bytes.count)]]), at: place)
+        }
+        if bytes.count < 5 { break }
+      }
+      let other = Data(bytes)
+      func decoded<T: Archivable>(_ type: T.Type) -> T? {
+        do { return try ArchiveDecoder().decodeBody(T.self, from: other) } catch {
+          if !(error is ArchiveError) { add(.damaged, H.kind.name, "\(error)") }
+          return nil
+        }
+      }
+      if let made = decoded(H.self) {
+        do {
+          let again = try ArchiveDecoder().decodeBody(H.self, from: ArchiveEncoder().encodeBody(made))
+          let same = again.plainFields == made.plainFields
+          add(.damaged, H.kind.name, same ? nil : "\(Self.hex(other)) is read, and not the same again")
+        } catch let error as ArchiveError {
+          // Text that is no URL, and keys that are written alike, are read and refused on the way back.
+          let isRefused = [.notEncodable, .limitExceeded].contains(error.code)
+          add(.damaged, H.kind.name, isRefused ? nil : "\(Self.hex(other)): \(error)")
+        } catch { add(.damaged, H.kind.name, "\(error)") }
+      } else {
+        add(.damaged, H.kind.name, nil)
+      }
+      // Without types.
+      if let made = decoded(ArchiveValue.self), let again = try? ArchiveEncoder().encodeBody(made) {
+        let same =
+          try? ArchiveEncoder().encodeBody(ArchiveDecoder().decodeBody(ArchiveValue.self, from: again)) == again
+        add(.damaged, H.kind.name, same == true ? nil : "\(Self.hex(other)) without types is not the same again")
+      }
+    }
+  }
+
+  private static func hex(_ data: Data) -> String { data.map { String($0, radix: 16) }.joined(separator: " ") }
+
+  /// What an encoder writes, a decoder with the same limits reads; what it refuses for its depth or for the length of something, the
+  /// decoder refuses as well.
+  private mutating func limits() {
+    let value = sample(isAny: true)
+    guard let body = try? ArchiveEncoder().encodeBody(value) else { return }
+    for limit in [1, 2, 4, 9] {
+      for kind in 0..<4 {
+        var limits = ArchiveLimits()
+        switch kind {
+        case 0: limits.depth = limit
+        case 1: limits.count = limit
+        case 2: limits.stringLength = limit * 2
+        default: limits.values = limit * 16
+        }
+        let written = try? ArchiveEncoder(limits: limits).encodeBody(value)
+        let read = try? ArchiveDecoder(limits: limits).decodeBody(H.self, from: body)
+        // What a reader counts of a value depends on how it reads, and the encoder takes the most.
+        let isRefused = written == nil && (read == nil || kind == 3)
+        let agrees = isRefused || (written == body && read != nil)
+        add(
+          .limits, H.kind.name,
+          agrees ? nil : "kind \(kind), limit \(limit): written \(written != nil), read \(read != nil)")
+      }
+    }
+  }
+}

@@ -1,0 +1,122 @@
+import Foundation
+import Strata
+import StrataStore
+
+// Objects that refer to each other in any way: shared, in cycles, and to themselves.
+
+@Model(version: 1)
+class Knot {
+  let number: Int
+  var next: Knot?
+  var others: [Knot] = []
+  var byName: [String: Knot] = [:]
+  var boxed: Box<[Knot]> = Box(content: [])
+  weak var back: Knot?
+  init(number: Int) { self.number = number }
+}
+
+@Model(version: 1, superclass: Knot.self)
+final class Bow: Knot {
+  var colour = "red"
+  override init(number: Int) { super.init(number: number) }
+}
+
+extension Knot: ModelHierarchy { static var subclasses: [any VersionedModel.Type] { [Bow.self] } }
+
+extension Knot {
+  /// The root of some objects, which may refer to each other in every way.
+  static func sample(_ random: inout SeededRandom) -> Knot {
+    let knots = (0..<(1 + random.below(7))).map { random.below(3) == 0 ? Bow(number: $0) : Knot(number: $0) }
+    for knot in knots {
+      if random.below(2) == 0 { knot.next = random.oneOf(knots) }
+      knot.others = (0..<random.below(3)).map { _ in random.oneOf(knots) }
+      if random.below(2) == 0 { knot.byName = ["a": random.oneOf(knots), "b": random.oneOf(knots)] }
+      if random.below(3) == 0 { knot.boxed.content = [random.oneOf(knots)] }
+      if random.below(2) == 0 { knot.back = random.oneOf(knots) }
+      (knot as? Bow)?.colour = random.oneOf(["red", "blue"])
+    }
+    return knots[0]
+  }
+
+  /// Everything that is reached, with the objects numbered as they are met; weak references only where the object is held otherwise.
+  var shape: [String] {
+    var order: [ObjectIdentifier: Int] = [:]
+    var met: [Knot] = []
+    func number(_ knot: Knot) -> Int {
+      if let known = order[ObjectIdentifier(knot)] { return known }
+      order[ObjectIdentifier(knot)] = met.count
+      met.append(knot)
+      return met.count - 1
+    }
+    _ = number(self)
+    var lines: [String] = []
+    var place = 0
+    while place < met.count {
+      let knot = met[place]
+      let colour = (knot as? Bow)?.colour ?? "none"
+      let names = knot.byName.sorted { $0.key < $1.key }.map { "\($0.key)\(number($0.value))" }
+      lines.append(
+        "\(knot.number) \(colour) \(knot.next.map(number) ?? -1) \(knot.others.map(number)) \(names) "
+          + "\(knot.boxed.content.map(number))")
+      place += 1
+    }
+    return lines + met.map { "back \($0.back.flatMap { order[ObjectIdentifier($0)] } ?? -1)" }
+  }
+
+  /// Every object that is reached, so that cycles can be released.
+  func cut() {
+    var open = [self]
+    var seen = Set<ObjectIdentifier>()
+    while let knot = open.popLast() {
+      guard seen.insert(ObjectIdentifier(knot)).inserted else { continue }
+      open += [knot.next].compactMap(\.self) + knot.others + knot.byName.values + knot.boxed.content
+      (knot.next, knot.others, knot.byName, knot.boxed.content) = (nil, [], [:], [])
+    }
+  }
+}
+
+extension DeclaredLaws {
+  /// Objects are the same objects after each way, also where they refer to each other in cycles.
+  mutating func graphs() {
+    let knot = Knot.sample(&random), other = Knot.sample(&random)
+    let (shape, otherShape) = (knot.shape, other.shape)
+    defer { for knot in [knot, other] { knot.cut() } }
+    func compare(_ way: String, _ make: () throws -> Knot) {
+      do {
+        let made = try make()
+        let found = made.shape
+        add(.graph, "Knot", found == shape ? nil : "\(way): \(shape) became \(found)")
+        made.cut()
+      } catch { add(.graph, "Knot", "\(way) of \(shape): \(error)") }
+    }
+    compare("archive") { try ArchiveDecoder().decode(Knot.self, from: ArchiveEncoder().encode(knot)) }
+    compare("keyed") { try ArchiveDecoder().decode(Knot.self, fromKeyed: ArchiveEncoder().encodeKeyed(knot)) }
+    compare("body") { try ArchiveDecoder().decodeBody(Knot.self, from: ArchiveEncoder().encodeBody(knot)) }
+    compare("list") { try ArchiveDecoder().decode([Knot].self, from: ArchiveEncoder().encode([other, knot]))[1] }
+    compare("upgraded") {
+      try ArchiveDecoder().decode(Knot.self, from: ArchiveUpgrader(Knot.self).upgrade(ArchiveEncoder().encode(knot)))
+    }
+    compare("snapshot") {
+      try SnapshotStore(inMemory: StoreOptions()).write { transaction in
+        try transaction.save(knot, as: "knot")
+        try transaction.save(other, as: "knot")
+        try transaction.save(knot, as: "knot")
+        guard let saved = try transaction.value(Knot.self, for: "knot") else { throw Refused() }
+        return saved
+      }
+    }
+    // A merge makes the other's state of it, and leaves that one alone.
+    do {
+      let copy = try ArchiveDecoder().decode(Knot.self, from: ArchiveEncoder().encode(knot))
+      try copy.mergeValues(from: knot)
+      add(.graph, "Knot", copy.shape == shape ? nil : "merged with itself: \(shape) became \(copy.shape)")
+      add(.graph, "Knot", copy.isEqual(to: knot) ? nil : "is not equal to its copy: \(shape)")
+      let isSame = knot.isEqual(to: other) == (shape == otherShape)
+      // Two graphs of another shape may unroll to the same values.
+      if shape != otherShape, knot.shape.count != other.shape.count {
+        add(.graph, "Knot", isSame ? nil : "\(shape) is \(otherShape)")
+      }
+      copy.cut()
+    } catch { add(.graph, "Knot", "merging \(shape): \(error)") }
+  }
+}
