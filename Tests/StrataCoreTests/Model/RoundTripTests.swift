@@ -212,4 +212,20 @@ struct RoundTripTests {
     #expect(
       try ArchiveDecoder().decode(Payment.self, from: ArchiveEncoder().encode(old)) == .card(number: "1", expiry: nil))
   }
+
+  @Test("Strings that repeat come back where the writer has no room to find them again")
+  func alternatingStrings() throws {
+    // Texts above 65,535 bytes are not kept, and of very many short ones the first are forgotten.
+    let long = ["a", "b"].map { String(repeating: $0, count: 70_000) }
+    let alternating = (0..<60).map { long[$0 % 2] }
+    let body = try ArchiveEncoder().encodeBody(alternating)
+    #expect(try ArchiveDecoder().decodeBody([String].self, from: body) == alternating)
+    #expect(body.count > 60 * 70_000)
+    let many = (0..<40_000).map { "string \($0)" }
+    let repeated = many + (0..<100).map { many[$0 % 2] } + many.suffix(100)
+    let short = try ArchiveEncoder().encodeBody(repeated)
+    #expect(try ArchiveDecoder().decodeBody([String].self, from: short) == repeated)
+    // Once written again, they are found again.
+    #expect(try short.count - ArchiveEncoder().encodeBody(many + many.suffix(100)).count < 100 * 8)
+  }
 }
