@@ -23,6 +23,7 @@ struct DeclaredLaws {
       graphs()
     }
     for _ in 0..<6 { relations() }
+    mergeRules()
   }
 
   mutating func add(_ law: Law, _ type: String, _ failure: String?) {

@@ -13,6 +13,7 @@ enum Law: String, CaseIterable, Hashable {
     failsOnConflict, remembered,
     resolved
   case policy, shaped, steps, rules, relations, damaged, limits, graph
+  case rule6, rule7, rule8, rule9, rule10
 }
 
 /// How often each law was checked for each type, and how often it failed.
