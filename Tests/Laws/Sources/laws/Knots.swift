@@ -35,8 +35,24 @@ extension Knot {
       if random.below(2) == 0 { knot.back = random.oneOf(knots) }
       (knot as? Bow)?.colour = random.oneOf(["red", "blue"])
     }
+    // What only refers to itself would live on, and a weak reference to it would not be archived.
+    let reached = knots[0].reached
+    for knot in knots where !reached.contains(ObjectIdentifier(knot)) { knot.cut() }
+    for knot in knots where knot.back.map({ !reached.contains(ObjectIdentifier($0)) }) ?? false { knot.back = nil }
     return knots[0]
   }
+
+  /// The objects that references lead to which are not weak.
+  private var reached: Set<ObjectIdentifier> {
+    var open = [self]
+    var seen = Set<ObjectIdentifier>()
+    while let knot = open.popLast() {
+      if seen.insert(ObjectIdentifier(knot)).inserted { open += knot.held }
+    }
+    return seen
+  }
+
+  private var held: [Knot] { [next].compactMap(\.self) + others + byName.values + boxed.content }
 
   /// Everything that is reached, with the objects numbered as they are met; weak references only where the object is held otherwise.
   var shape: [String] {
@@ -69,7 +85,7 @@ extension Knot {
     var seen = Set<ObjectIdentifier>()
     while let knot = open.popLast() {
       guard seen.insert(ObjectIdentifier(knot)).inserted else { continue }
-      open += [knot.next].compactMap(\.self) + knot.others + knot.byName.values + knot.boxed.content
+      open += knot.held
       (knot.next, knot.others, knot.byName, knot.boxed.content) = (nil, [], [:], [])
     }
   }

@@ -68,7 +68,7 @@ extension Item: LawfulModel {
     Item(id: 0).plainFields.filter { $0.key != "id" }
   }
   static func sample(_ source: inout Source) -> Item {
-    Item(id: source.below(1000), name: .sample(&source), note: .sample(&source), part: .sample(&source))
+    Item(id: source.identity(), name: .sample(&source), note: .sample(&source), part: .sample(&source))
   }
   var plainFields: [String: Plain] { ["id": id.plain, "name": name.plain, "note": note.plain, "part": part.plain] }
 }
@@ -108,7 +108,7 @@ extension Thing: LawfulModel {
     Thing(id: 0).plainFields.filter { $0.key != "id" }
   }
   static func sample(_ source: inout Source) -> Thing {
-    let thing = Thing(id: source.below(1000))
+    let thing = Thing(id: source.identity())
     (thing.name, thing.note) = (.sample(&source), .sample(&source))
     return thing
   }
@@ -144,7 +144,7 @@ extension Being: Lawful {
     ["name": "".plain, "note": .null, "age": 3.plain]
   }
   static func sample(_ source: inout Source) -> Self {
-    let id = source.below(1000)
+    let id = source.identity()
     let being = source.below(2) == 0 ? Puppy(id: id) : Being(id: id)
     (being.name, being.note) = (.sample(&source), .sample(&source))
     if let puppy = being as? Puppy { puppy.age = source.below(4) }

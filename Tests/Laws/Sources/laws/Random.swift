@@ -15,6 +15,8 @@ struct Source {
 
   mutating func below(_ bound: Int) -> Int { random.below(bound) }
   mutating func oneOf<T>(_ values: [T]) -> T { random.oneOf(values) }
+  /// An identity that no other model of the same type has by chance: objects of two fields would be one.
+  mutating func identity() -> Int { random.below(1_000_000_000) }
 
   /// So many elements, fewer further down.
   mutating func elements<T>(_ make: (inout Source) -> T) -> [T] {
