@@ -61,12 +61,13 @@ extension VersionedModel {
   package static func makeCase(of value: ArchiveValue, in context: DecodingContext) throws -> Self {
     try schema.check()
     var record: ModelRecord
-    var found: JSONTagging.Found?
+    // Where JSON has the associated values.
+    var place: (path: [ArchiveError.PathComponent], isWhole: Bool)?
     switch value {
     case .record(let found): record = try schema.upgraded(found, in: context)
     case .object(let object) where context.source == .json:
-      let inJSON = try schema.jsonCase(in: object)
-      (record, found) = (inJSON.record, inJSON)
+      let found = try schema.jsonCase(in: object)
+      (record, place) = (found.record, (found.path, found.isWhole))
     case .object(let object) where context.takesPlainObjects:
       record = ModelRecord(typeName: schema.name, modelVersion: schema.modelVersion, object: object)
     default: throw ArchiveError.mismatch(expected: "a record of \(schema.name)", found: value.kind).inType(schema.name)
@@ -76,10 +77,10 @@ extension VersionedModel {
     }
     if let name = schema.caseName(key) {
       do {
-        let values = CasePayload(values: payload, context: context, isWhole: found?.isWhole ?? false)
+        let values = CasePayload(values: payload, context: context, isWhole: place?.isWhole ?? false)
         if let made = try make(case: name, payload: values) { return made }
       } catch {
-        throw ArchiveError.wrap(error).prefixed(by: .key(key), json: found?.path ?? [.key(key)]).inType(schema.name)
+        throw ArchiveError.wrap(error).prefixed(by: .key(key), json: place?.path ?? [.key(key)]).inType(schema.name)
       }
     }
     if let type = Self.self as? any UnknownCaseRepresentable.Type, let value = type.unknownCase as? Self {
