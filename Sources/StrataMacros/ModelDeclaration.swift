@@ -103,7 +103,7 @@ struct ModelDeclaration {
     return ModelDiagnostic.otherSuperclass(given: base, found: found.description).at(given)
   }
 
-  /// What is wrong where a type or a property is isolated to the main actor.
+  /// The error for a type or a property that is isolated to the main actor; `nil` for any other.
   static func isolation(_ attributes: AttributeListSyntax) -> Diagnostic? {
     for case .attribute(let attribute) in attributes where FieldAttribute.name(of: attribute) == "MainActor" {
       return ModelDiagnostic.isolated("MainActor").at(attribute)

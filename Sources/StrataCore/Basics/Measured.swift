@@ -71,15 +71,15 @@ package enum Measured {
     }
   #endif
 
-  /// Logs what was dropped and what was made up while older data was read, each line once in a program and in builds for debugging alone.
+  /// Logs lines about older data at the level `notice`. Each line is logged once in a program, and only by debug builds.
   ///
-  /// - Parameter lines: what is to be told: names of types and keys.
+  /// - Parameter lines: names of types and keys, and no values.
   @inline(__always)
   static func note(_ lines: @autoclosure () -> [String]) {
     #if Logging && DEBUG
       let lines = lines()
       guard !lines.isEmpty else { return }
-      // However many there are, a program keeps few of them.
+      // Data may name any number of keys, so the set is bounded.
       let new = noted.withLock { noted in lines.filter { noted.count < 1000 && noted.insert($0).inserted } }
       for line in new { Logger(label: "strata").notice("\(line)") }
     #endif

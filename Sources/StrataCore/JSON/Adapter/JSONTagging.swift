@@ -79,7 +79,7 @@ public struct JSONTagging: Sendable {
 
   func found(in object: ArchiveObject, _ schema: ModelSchema) throws -> Found {
     let tag: String
-    var payload: ArchiveValue
+    let payload: ArchiveValue
     var path: [ArchiveError.PathComponent] = []
     var isWhole = false
     switch form {

@@ -133,7 +133,7 @@ extension Side where T: Codable & SendableMetatype {
 }
 
 extension Side where T == [JSONPath: ArchiveValue] {
-  /// What is at several paths, as an object with the spellings of the paths as keys.
+  /// The values at several paths. Their value is an object whose keys are the spellings of the paths.
   static var paths: Side {
     var side = Side { value, _ in
       let entries = value.objectValue?.entries ?? []

@@ -299,7 +299,7 @@ public struct DecodingReport: Sendable, Hashable {
     if known.count < 1000, !known.contains(element) { details[0][keyPath: list].append(element) }
   }
 
-  /// What whoever develops a program should see, a line each.
+  /// Lines for the log of a debug build: keys that were dropped, defaults, and types with other fields.
   var noteworthy: [String] {
     unusedKeys.map { "no field takes \($0) of older data" }
       + defaultedKeys.map { "older data lacks \($0), which takes its default" }

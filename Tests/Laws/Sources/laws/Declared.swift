@@ -48,7 +48,6 @@ struct Ruled: Hashable {
 struct PolicyOracle<T: Equatable> {
   let base: T?, local: T, server: T
 
-  var isHere: Bool { base == local }
   /// Where one side alone changed the value it is known, and else a policy decides.
   func sides(_ both: @autoclosure () -> T) -> T {
     guard let base else { return local == server ? local : both() }

@@ -27,13 +27,10 @@ struct Hiding {
 @Model(version: 1)
 final class Couple {
   let id: Int
-  var one: Item?
   var first: Thing?
   var second: Thing?
   weak var loose: Thing?
   var things: [Thing] = []
-  var made = Made()
-  var unknownFields = UnknownFields()
   init(id: Int) { self.id = id }
 }
 
@@ -43,7 +40,6 @@ struct Made: Hashable {
   @Field(archive: .excluded) var session = 0
   var text = ""
   var number = 0.0
-  var colours: [Level] = []
 }
 
 @Model(version: 1)
