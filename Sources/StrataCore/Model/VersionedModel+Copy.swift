@@ -33,8 +33,9 @@ extension VersionedModel {
     if isOfSubclass, let copy = try dynamicModel.copy(updating: values, validates: validates) as? Self { return copy }
     let schema = Self.schema
     if schema.isEnumeration {
-      // The only key is the case, which has all the values.
-      return try Self(dictionary: values.isEmpty ? dictionaryValue : values, validates: validates)
+      // The only key is the case, which has all the values. Without it, objects inside stay the same ones.
+      return values.isEmpty
+        ? try copy(validates: validates) { _ in } : try Self(dictionary: values, validates: validates)
     }
     let referenced = ReferencedObjects()
     try schema.checkKeys(values.keys)

@@ -21,6 +21,12 @@ final class Bow: Knot {
   override init(number: Int) { super.init(number: number) }
 }
 
+/// An enum that holds an object.
+@Model(version: 1)
+enum Tied {
+  case knot(Knot)
+}
+
 extension Knot: ModelHierarchy { static var subclasses: [any VersionedModel.Type] { [Bow.self] } }
 
 extension Knot {
@@ -120,6 +126,12 @@ extension DeclaredLaws {
         guard let saved = try transaction.value(Knot.self, for: "knot") else { throw Refused() }
         return saved
       }
+    }
+    // A value that is copied refers to the same objects.
+    if case .knot(let same)? = try? Tied.knot(knot).copy(updating: [:]) {
+      add(.graph, "Tied", same === knot ? nil : "a copy has another object")
+    } else {
+      add(.graph, "Tied", "is not copied")
     }
     // A merge makes the other's state of it, and leaves that one alone.
     do {
