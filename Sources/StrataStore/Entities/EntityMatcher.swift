@@ -227,31 +227,22 @@ struct EntityMatcher {
       return writer.located(
         EntityError(.clash, reason, table: table.name, columns: key.slots.map { table.columns[$0].name }), node: node)
     }
-    /// Refuses a row that a key before the one that found it tells from the node.
-    func checkEarlier(_ found: Int, _ row: Int) throws {
-      for place in 0..<found {
-        guard let parts = candidates[place].parts, !parts.contains(where: \.isNull) else { continue }
-        let isSet =
-          writer.rows[row].isNew
+    /// The first key, of those before the one that found a row, that tells the row from the node. A key that finds the row itself
+    /// does not.
+    func earlier(_ found: Int, tells row: Int) -> Int? {
+      (0..<found).first { place in
+        guard hits[place] != row, let parts = candidates[place].parts, !parts.contains(where: \.isNull) else {
+          return false
+        }
+        return writer.rows[row].isNew
           ? newKeys[row]?[place].map { $0 != parts } ?? false
           : type.keys[place].slots.allSatisfy { !(writer.rows[row].values[$0]?.isNull ?? true) }
-        guard !isSet else {
-          throw clash(
-            "the row that the key \(type.keys[found].name) finds has another value for the key \(type.keys[place].name)",
-            type.keys[place])
-        }
       }
     }
+    // A row of which an earlier key says that it is another one must leave its value in the same save, or SQLite refuses the write.
     var found: Int?
-    if let first = hits.indices.first(where: { hits[$0] != nil }), let row = hits[first] {
-      for place in hits.indices.dropFirst(first + 1) {
-        guard let other = hits[place], other != row else { continue }
-        throw clash(
-          "the keys \(type.keys[first].name) and \(type.keys[place].name) find two different rows; name one with matching:",
-          type.keys[place])
-      }
-      try checkEarlier(first, row)
-      found = row
+    for (place, row) in hits.enumerated() where found == nil {
+      if let row, earlier(place, tells: row) == nil { found = row }
     }
     for (place, key) in type.keys.enumerated() {
       guard let parts = candidates[place].parts,
@@ -261,7 +252,9 @@ struct EntityMatcher {
         throw clash(
           "two objects of this save have the same \(key.name), and other keys find different rows for them", key)
       }
-      try checkEarlier(place, draft)
+      if let other = earlier(place, tells: draft) {
+        throw clash("two objects of this save have the same \(key.name), and another \(type.keys[other].name)", key)
+      }
       found = draft
     }
     let row = found ?? writer.newRow(table: type.table, type: number)

@@ -44,6 +44,23 @@ struct Ruled: Hashable {
   }
 }
 
+/// A place for such fields inside of others.
+@Model(version: 1)
+struct RuledBox: Hashable {
+  var inside = Ruled()
+  var byName: [String: Ruled] = [:]
+  var list: [RuledItem] = []
+
+  init(_ value: Ruled) { (inside, byName, list) = (value, ["a": value], [RuledItem(id: 1, ruled: value)]) }
+  var all: [Ruled] { [inside] + byName.values + list.map(\.ruled) }
+}
+
+@Model(version: 1)
+struct RuledItem: Hashable {
+  let id: Int
+  var ruled = Ruled()
+}
+
 /// What a policy makes of three values, by the tables of Docs/Merging.md. Without a base there are two.
 struct PolicyOracle<T: Equatable> {
   let base: T?, local: T, server: T

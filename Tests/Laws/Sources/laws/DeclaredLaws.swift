@@ -21,8 +21,16 @@ struct DeclaredLaws {
       steps()
       rules()
       graphs()
+      described()
+      codable()
+      clusters()
+      mappings()
+      hooks()
     }
-    for _ in 0..<6 { relations() }
+    for _ in 0..<6 {
+      relations()
+      folders()
+    }
     mergeRules()
   }
 
@@ -31,7 +39,7 @@ struct DeclaredLaws {
   }
 
   /// Runs a trial, in which nothing may throw.
-  private mutating func trial(_ law: Law, _ type: String, _ body: (inout DeclaredLaws) throws -> Void) {
+  mutating func trial(_ law: Law, _ type: String, _ body: (inout DeclaredLaws) throws -> Void) {
     do { try body(&self) } catch { add(law, type, "\(error)") }
   }
 
@@ -64,6 +72,17 @@ struct DeclaredLaws {
           if known == nil, value.items.map(\.id) != server.items.map(\.id) {
             laws.add(.policy, "Ruled.items", "\(server.items.map(\.id)) became \(value.items.map(\.id))")
           }
+          for entry in report.entries where entry.local == entry.server && entry.result == entry.local {
+            laws.add(.policy, "Ruled", "a line about what all sides have: \(entry)")
+          }
+          // The same fields inside of others come to the same.
+          var box = RuledBox(local)
+          let inner = try box.merge(.json(RuledBox(server).jsonData()), base: known.map { RuledBox($0) })
+          for found in box.all where found != value {
+            laws.add(.policy, "Ruled", "\(found) inside, \(value) outside")
+          }
+          let isChanged = box != RuledBox(local)
+          laws.add(.policy, "Ruled", isChanged == !inner.changedKeys.isEmpty ? nil : "inside: \(inner)")
           let same = try ArchiveDecoder().decode(Ruled.self, from: ArchiveEncoder().encode(value)) == value
           laws.add(.policy, "Ruled", same ? nil : "\(value) is not what was archived")
         }

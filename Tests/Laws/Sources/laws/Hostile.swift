@@ -6,6 +6,7 @@ extension Trial {
   mutating func hostile() {
     damaged()
     limits()
+    cut()
   }
 
   /// A body with a few other bytes gives an error or a value that can be written and read again. Nothing traps.
@@ -81,5 +82,35 @@ extension Trial {
           agrees ? nil : "kind \(kind), limit \(limit): written \(written != nil), read \(read != nil)")
       }
     }
+  }
+
+  /// Of an archive that breaks off, the models that are complete before the break are rescued, and nothing else.
+  private mutating func cut() {
+    let values = (0..<3).map { sample(isAny: true, other: $0) }
+    guard !H.types.contains(where: { type in ["Thing", "Being", "Bare"].contains { type.type.contains($0) } }) else {
+      return
+    }
+    var random = SeededRandom(seed: seed &+ 0xC07)
+    let folder = FileManager.default.temporaryDirectory.appending(path: "strata-laws-\(UUID())")
+    defer { try? FileManager.default.removeItem(at: folder) }  // A folder that stays harms nothing.
+    do {
+      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+      let (url, salvaged) = (folder.appending(path: "list"), folder.appending(path: "salvaged"))
+      let whole = try ArchiveEncoder(compression: .none).encode(values)
+      for _ in 0..<3 {
+        try whole.prefix(40 + random.below(whole.count - 40)).write(to: url)
+        if (try? ArchiveDecoder().decode([H].self, from: Data(contentsOf: url))) != nil {
+          add(.cut, H.kind.name, "a part was read as the whole")
+        }
+        do {
+          let report = try ArchiveSalvage.salvage(url, to: salvaged)
+          let found = try ArchiveDecoder().decode([H].self, from: Data(contentsOf: salvaged))
+          let isRight = found.count <= 3 && zip(found, values).allSatisfy { $0.plainFields == $1.plainFields }
+          add(.cut, H.kind.name, isRight && !report.isComplete ? nil : "\(found.count) of 3: \(report)")
+        } catch let error as ArchiveError {
+          add(.cut, H.kind.name, [.truncated, .damaged].contains(error.code) ? nil : "\(error)")
+        }
+      }
+    } catch { add(.cut, H.kind.name, "\(error)") }
   }
 }

@@ -19,6 +19,7 @@ struct Trial<H: Holder> {
     roundTrips()
     merges()
     morePaths()
+    lists()
     hostile()
   }
 

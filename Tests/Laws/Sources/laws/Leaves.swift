@@ -230,6 +230,7 @@ extension Box: Lawful, LawfulModel where T: Lawful {
 
 /// A model that is written by the script: each of its fields has a type of the grammar.
 protocol Holder: LawfulModel, Entity, Migratable {
+  var id: Int { get set }
   /// The fields that the laws are about, and their types.
   static var types: [(key: String, type: String)] { get }
   /// What the server's last state was, where the model remembers it.

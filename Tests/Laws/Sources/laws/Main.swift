@@ -3,7 +3,8 @@ import Foundation
 /// Checks the laws, and compares the failures with those that are known.
 ///
 /// Options: `--rounds COUNT`, `--seed NUMBER` of the first round, `--known FILE`, `--record FILE`, `--exact yes` where a
-/// known failure must not be missing either, `--show LAW` for the first failure of each type.
+/// known failure must not be missing either, `--show LAW` for the first failure of each type, `--brief yes` to end at the first failure
+/// that is not known.
 @main
 struct Main {
   static func main() throws {
@@ -15,10 +16,15 @@ struct Main {
 
     var results = Results()
     for seed in first..<first + rounds {
-      for holder in allHolders { results.add(holder.run(seed)) }
       var declared = DeclaredLaws(seed: seed)
       declared.run()
       results.add(declared.results)
+      if options["--brief"] == "yes" { try endAtFailure(declared.results, options) }
+      for holder in allHolders {
+        let found = holder.run(seed)
+        results.add(found)
+        if options["--brief"] == "yes" { try endAtFailure(found, options) }
+      }
     }
     print(summary(results))
     if let law = options["--show"] { print(failures(results, of: law)) }
@@ -49,6 +55,16 @@ struct Main {
       "laws: \(checks) checks, \(found.sum) of \(results.outcomes.count) pairs of law and type fail, \(unknown) of them unknown"
     )
     if unknown + fewer > 0 { exit(1) }
+  }
+
+  /// Ends the program where something fails that is not among the known failures at all.
+  private static func endAtFailure(_ results: Results, _ options: [String: String]) throws {
+    guard let path = options["--known"] else { return }
+    let known = KnownFailures(table: try String(contentsOfFile: path, encoding: .utf8)).counts
+    let new = KnownFailures(of: results).counts.keys.filter { known[$0] == nil }.sorted()
+    guard !new.isEmpty else { return }
+    for key in new { print("new failure: \(key.law) of \(key.pattern)") }
+    exit(1)
   }
 
   private static func summary(_ results: Results) -> String {
