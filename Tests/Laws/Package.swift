@@ -23,7 +23,8 @@ let package = Package(
       name: "laws",
       dependencies: [
         .product(name: "Strata", package: "Strata"), .product(name: "StrataCollections", package: "Strata"),
-        .product(name: "StrataStore", package: "Strata"), .product(name: "GRDB", package: "GRDB.swift"),
+        .product(name: "StrataStore", package: "Strata"), .product(name: "StrataRemote", package: "Strata"),
+        .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "OrderedCollections", package: "swift-collections"),
       ],
       swiftSettings: features)

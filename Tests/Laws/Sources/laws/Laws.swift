@@ -63,7 +63,7 @@ struct Trial<H: Holder> {
   }
 
   /// Whether a property of a type is in a column. Objects of classes are not: they would lose their identity.
-  private static func hasColumn(_ type: String) -> Bool { !["Thing", "Being", "Bare"].contains { type.contains($0) } }
+  static func hasColumn(_ type: String) -> Bool { !["Thing", "Being", "Bare"].contains { type.contains($0) } }
 
   /// Calls a function with a store that has a table for the model.
   static func withRow<R>(_ body: (EntityStore, Database) throws -> R) throws -> R {

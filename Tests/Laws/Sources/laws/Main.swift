@@ -7,7 +7,7 @@ import Foundation
 /// that is not known.
 @main
 struct Main {
-  static func main() throws {
+  static func main() async throws {
     var options: [String: String] = [:]
     var arguments = CommandLine.arguments.dropFirst()
     while let option = arguments.popFirst(), let value = arguments.popFirst() { options[option] = value }
@@ -21,7 +21,7 @@ struct Main {
       results.add(declared.results)
       if options["--brief"] == "yes" { try endAtFailure(declared.results, options) }
       for holder in allHolders {
-        let found = holder.run(seed)
+        let found = await holder.run(seed)
         results.add(found)
         if options["--brief"] == "yes" { try endAtFailure(found, options) }
       }
@@ -99,12 +99,13 @@ extension String {
 
 /// A model with its laws.
 struct AnyHolder: Sendable {
-  let run: @Sendable (UInt64) -> Results
+  let run: @Sendable (UInt64) async -> Results
 
   init<H: Holder & SendableMetatype>(_ type: H.Type) {
     run = { seed in
       var trial = Trial<H>(seed: seed)
       trial.run()
+      await trial.remote()
       return trial.results
     }
   }
