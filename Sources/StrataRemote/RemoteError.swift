@@ -35,6 +35,8 @@ public struct RemoteError: Error, Sendable {
     case unavailable
     /// The body is not what the mapper reads: no JSON, no such entity inside, a record without its id.
     case invalidBody
+    /// The server says that it took a change, and its record does not have it.
+    case notApplied
     /// The account was changed while it ran.
     case accountChanged
     /// The database refused, or a rule of a model did; the cause says why.

@@ -46,6 +46,7 @@ public final class RemoteStore: Sendable {
       let (catalog, number) = try await entities.writer.write { db in
         let catalog = try RemoteCatalog(configuration, entities, db)
         try RemoteTables.make(db)
+        try CarriedEdits.run(catalog, db)
         try ChangeTriggers.make(catalog.entities, account: account, db)
         try StoredCopies.checkMapping(catalog, db)
         try RemoteTables.forgetDeletions(before: configuration.clock.now(), db)
@@ -214,7 +215,12 @@ public final class RemoteStore: Sendable {
     }
     let applied = try await session.write { db in
       var writer = try AnswerWriter(nodes, catalog, account: account, number: number, db)
-      return try writer.run(entity, isWhole: false)
+      let applied = try writer.run(entity, isWhole: false)
+      for other in catalog.entities {
+        let changed = applied.report[other.table.name]
+        if changed.inserted + changed.updated > 0 { try StoredCopies.forget(other, db) }
+      }
+      return applied
     }
     let refresh = RemoteRefresh(applied, pages: 0)
     session.tell(.didFetch(refresh), entity: entity.name, account: account)

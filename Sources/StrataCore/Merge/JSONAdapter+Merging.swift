@@ -69,7 +69,7 @@ extension JSONAdapter where Root: VersionedModel {
 
 extension ArchiveValue {
   /// The path of the first null in the objects of this value that is absent in another one. What is in arrays is as it is.
-  fileprivate func nullMissing(in other: ArchiveValue) -> [ArchiveError.PathComponent]? {
+  package func nullMissing(in other: ArchiveValue) -> [ArchiveError.PathComponent]? {
     guard case .object(let own) = self, case .object(let others) = other else { return nil }
     var places = KeyPlaces(others.entries)
     for (index, entry) in own.entries.enumerated() {

@@ -70,7 +70,7 @@ public enum MigrationOperation: Sendable, CustomStringConvertible {
   ///
   /// - Parameter isComplete: whether the record has each key of its version.
   /// - Returns: whether the record had what the operation changes, or need not have it.
-  func apply(to record: inout ModelRecord, isComplete: Bool) throws -> Bool {
+  package func apply(to record: inout ModelRecord, isComplete: Bool) throws -> Bool {
     switch self {
     case .rename(let key, let newKey, let overwrites):
       guard record[key] != nil else { return try record.lacks(ValuePath(key: key), isComplete: isComplete) }

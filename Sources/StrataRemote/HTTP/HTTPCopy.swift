@@ -11,6 +11,14 @@ struct HTTPCopy: Sendable, Hashable {
   let etag: String?
   /// The text of `Last-Modified` as it was sent; `nil` where there was none.
   let lastModified: String?
+  /// `Last-Modified` where nothing can have been changed at the server later in the same second: `Date` has to be at least one second
+  /// after it (RFC 9110, section 8.8.2.2).
+  var strongLastModified: String? {
+    guard let lastModified, let date = fields["date"]?.first.flatMap({ HTTPDate(Self.trimmed($0), now: receivedAt)?.date }),
+      let modified = HTTPDate(lastModified, now: receivedAt)?.date, date.timeIntervalSince(modified) >= 1
+    else { return nil }
+    return lastModified
+  }
   /// When the answer was there, or the one that confirmed it.
   let receivedAt: Date
   /// The seconds that the answer was old when it came: the greater of the apparent age and of `Age` with the delay of the answer

@@ -16,6 +16,8 @@ struct AppliedAnswer: Sendable {
   var kept = 0
   /// Elements of lists by id that have not come yet, and are left out until they have.
   var awaited = 0
+  /// Why a change that the server took counts as refused.
+  var notApplied: RemoteError?
 }
 
 /// Folds what a server says into the rows, within one transaction.
@@ -138,7 +140,7 @@ struct AnswerWriter {
           ON CONFLICT (entity, record) DO UPDATE
           SET applied = excluded.applied, etag = excluded.etag, modified = excluded.modified WHERE excluded.applied >= applied
           """)
-      let shared: StatementArguments = [entity.name, number, copy?.etag, copy?.lastModified]
+      let shared: StatementArguments = [entity.name, number, copy?.etag, copy?.strongLastModified]
       try statement.execute(arguments: shared + StatementArguments(rest.prefix(count)))
       rest = rest.dropFirst(count)
     }

@@ -39,6 +39,13 @@ enum StoredCopies {
     try db.execute(cached: "DELETE FROM strata_remote_copies WHERE entity = ?", [entity.name])
   }
 
+  /// Forgets what is kept of other URLs than one, after an answer from there has changed rows: theirs are no longer as they were sent.
+  static func forget(_ entity: MappedEntity, except url: String, account: String, _ db: Database) throws {
+    try db.execute(
+      cached: "DELETE FROM strata_remote_copies WHERE entity = ? AND NOT (url = ? AND account = ?)",
+      [entity.name, url, account])
+  }
+
   /// Forgets what later requests left, after an answer from before them has changed rows.
   static func forget(_ entity: MappedEntity, after number: Int64, _ db: Database) throws {
     try db.execute(

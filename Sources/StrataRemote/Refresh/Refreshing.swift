@@ -86,8 +86,12 @@ struct Refreshing: Sendable {
     // Of an answer that did not count in full, "not modified" would say nothing about what was left out.
     let isInFull = applied.kept == 0 && applied.passedOver == 0 && applied.awaited == 0
     try keep(isInFull ? pages.copy : nil, number, db)
-    let total = applied.report.total
-    if total.inserted + total.updated > 0 { try StoredCopies.forget(entity, after: number, db) }
+    for other in session.catalog.entities {
+      let changed = applied.report[other.table.name]
+      guard changed.inserted + changed.updated > 0 else { continue }
+      if other.number == entity.number { try StoredCopies.forget(entity, after: number, db) }
+      try StoredCopies.forget(other, except: url.absoluteString, account: account, db)
+    }
     return applied
   }
 

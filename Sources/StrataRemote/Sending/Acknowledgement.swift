@@ -27,7 +27,19 @@ struct Acknowledgement {
       return nil
     }
     var record = change.record
-    let values = try change.sent(db)
+    var values = try change.sent(db)
+    var ignored: RemoteError?
+    if let answer, sent.request?.verb != "POST" {
+      let columns = try ignoredColumns(change, values, answer)
+      for column in columns { values[column] = nil }
+      let keys = entity.fields.filter { columns.contains($0.column) }.map(\.key)
+      if !columns.isEmpty {
+        ignored = RemoteError(
+          .notApplied,
+          "the server took the change, and its record has \(keys.joined(separator: ", ")) as before; retry the change, or discard it",
+          entity: entity.name)
+      }
+    }
     switch sent.request?.verb {
     case "DELETE": try acknowledgeDelete(change, answered)
     case "POST":
@@ -52,20 +64,44 @@ struct Acknowledgement {
         INSERT INTO strata_remote_records VALUES (?, ?, ?, ?, ?)
         ON CONFLICT (entity, record) DO UPDATE SET applied = excluded.applied, etag = excluded.etag, modified = excluded.modified
         WHERE excluded.applied >= applied
-        """, [entity.name, record, number, copy?.etag, copy?.lastModified])
-    // A list that came since may have said more: that it is gone again, above all.
-    try StoredCopies.forget(entity, after: number, db)
+        """, [entity.name, record, number, copy?.etag, copy?.strongLastModified])
+    // Lists were asked for before it was so, or may have said more since: that it is gone again, above all.
+    try StoredCopies.forget(entity, db)
     var applied = AppliedAnswer()
+    applied.notApplied = ignored
     if let answer {
       var writer = try AnswerWriter(answer, catalog, account: sent.account, number: number, db)
       applied = try writer.run(entity, copy: copy, isWhole: false)
+      applied.notApplied = ignored
       try LocalChanges(db).settle(entity, record)
+    }
+    if let ignored {
+      try db.execute(
+        cached: "UPDATE strata_remote_changes SET state = 'refused', code = ?, reason = ?, status = 200 WHERE number = ?",
+        [ignored.code.rawValue, ignored.reason, change.number])
     }
     try db.execute(
       cached: "UPDATE strata_remote_records SET applied = max(applied, ?) WHERE entity = ? AND record = ?",
       [answered, entity.name, record])
     try RemoteTables.noteApplied(entity, answered, db)
     return applied
+  }
+
+  /// The columns of which the answer has what the server had before, and not what was sent.
+  private func ignoredColumns(
+    _ change: UnsentChange, _ values: [String: DatabaseValue], _ answer: EntityNodes
+  ) throws -> Set<String> {
+    guard let root = answer.roots.first else { return [] }
+    let bases = try LocalChanges(db).bases(entity, change.record)
+    var columns: Set<String> = []
+    for field in entity.fields {
+      guard case .attribute(let place) = field.source, let value = values[field.column],
+        let said = answer.nodes[root].values[place], let base = bases[field.column]
+      else { continue }
+      let stored = try entity.type.stored(said, entity.type.attributes[place], in: entity.table)
+      if stored.isExactly(base), !stored.isExactly(value) { columns.insert(field.column) }
+    }
+    return columns
   }
 
   /// What was sent and is as it was then is no longer changed; what was edited since is compared with what was sent.

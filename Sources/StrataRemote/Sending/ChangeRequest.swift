@@ -3,12 +3,14 @@ internal import GRDB
 internal import StrataCore
 internal import StrataStore
 
-/// Makes the request of a change, and freezes it: whatever becomes of the first try, the next one is the same.
+/// Makes the request of a change, and freezes its content: a repeated request is the same one, or none.
 struct ChangeRequest {
   /// What becomes of a change now.
   enum Outcome: Sendable {
     /// The request is in the queue.
     case ready(UnsentChange)
+    /// It was sent before, nobody knows whether it arrived, and it would not be safe to send it again: the server's record says what to do.
+    case uncertain(UnsentChange)
     /// Nothing has to be sent.
     case nothing
     /// It waits for another change, or for a conflict to be resolved.
@@ -35,7 +37,6 @@ struct ChangeRequest {
   /// What is to be sent.
   private struct Content {
     let verb: String
-    let path: [String]
     let body: ArchiveValue?
     let sent: [String: DatabaseValue]
   }
@@ -43,20 +44,20 @@ struct ChangeRequest {
   func freeze() throws -> Outcome {
     if let request = change.request {
       let isOutdated = change.kind == .delete && request.verb != "POST" && request.verb != "DELETE"
-      guard isOutdated else { return .ready(change) }
-      try change.thaw(db)
+      guard isOutdated else { return canRepeat(request) ? .ready(change) : .uncertain(change) }
+      try change.thaw(db, keepsSent: true)
     }
     var headers = HTTPHeaders()
     let content: Content
     switch change.kind {
     case .delete:
-      guard let id = try entity.idText(change.id) else {
+      guard try entity.idText(change.id) != nil else {
         try change.remove(db)
         return .nothing
       }
       // It would take along there what led to it.
       guard try !SendingOrder(catalog, db).isBehind(entity, change.record) else { return .behind }
-      content = Content(verb: "DELETE", path: entity.path + [id], body: nil, sent: [:])
+      content = Content(verb: "DELETE", body: nil, sent: [:])
     case .insert:
       guard var row = try entity.row(change.record, db) else {
         try change.remove(db)
@@ -70,7 +71,7 @@ struct ChangeRequest {
       }
       var body = try json(row, entity.fields.filter(\.isSent))
       if entity.mapper.ids == .client { body = JSONMergePatch.apply(try idJSON(row), to: body) }
-      content = Content(verb: "POST", path: entity.path, body: body, sent: values(row))
+      content = Content(verb: "POST", body: body, sent: values(row))
     case .update:
       guard let row = try entity.row(change.record, db) else {
         try change.remove(db)
@@ -98,6 +99,12 @@ struct ChangeRequest {
       if headers.fields.isEmpty, entity.mapper.precondition == .fetchFirst, !wasFetched { return .needsRecord }
     }
     return try .ready(write(content, headers))
+  }
+
+  /// Whether a request can be sent again before anything is known of the first try. A new record cannot be looked up where the server
+  /// chooses the ids; the `Idempotency-Key` has to tell the server.
+  private func canRepeat(_ request: UnsentChange.Frozen) -> Bool {
+    request.verb == "POST" ? entity.mapper.ids == .server : request.isConditional
   }
 
   private func update(_ row: [DatabaseValue], _ id: String) throws -> Content? {
@@ -128,7 +135,9 @@ struct ChangeRequest {
     } else {
       var before = row
       for field in changed { before[field.slot] = bases[field.column] ?? .null }
-      body = JSONMergePatch.patch(from: try json(before, changed), to: try json(row, changed))
+      let (old, new) = (try json(before, changed), try json(row, changed))
+      body = JSONMergePatch.patch(from: old, to: new)
+      try checkNulls(of: new, in: JSONMergePatch.apply(body, to: old), row, changed, id)
       if body == [:] {
         // It is the same in JSON.
         for field in changed where !held.contains(where: { $0.field == field.column }) {
@@ -138,7 +147,27 @@ struct ChangeRequest {
       }
     }
     return Content(
-      verb: isPut ? "PUT" : "PATCH", path: entity.path + [id], body: body, sent: values(row, changed))
+      verb: isPut ? "PUT" : "PATCH", body: body, sent: values(row, changed))
+  }
+
+  /// Sees whether a patch says all that changed. It leaves out a key that becomes null, which is no other value for an optional property,
+  /// and is one for a dictionary.
+  private func checkNulls(
+    of new: ArchiveValue, in patched: ArchiveValue, _ row: [DatabaseValue], _ changed: [MappedEntity.Field], _ id: String
+  ) throws {
+    guard let path = new.nullMissing(in: patched) else { return }
+    let nodes = try entity.adapter.nodes(of: .array([patched]), in: catalog.store.catalog)
+    for field in changed {
+      guard case .attribute(let place) = field.source, let root = nodes.roots.first else { continue }
+      let attribute = entity.type.attributes[place]
+      let read = try entity.type.stored(nodes.nodes[root].values[place] ?? .null, attribute, in: entity.table)
+      guard read.isExactly(row[field.slot]) else {
+        throw RemoteError(
+          .refused,
+          "a merge patch cannot say that a key of the dictionary \(field.key) becomes null; let update: of the mapper be .put",
+          entity: entity.name, underlying: ArchiveError(.notEncodable, "null in a merge patch removes the key", path: path))
+      }
+    }
   }
 
   private func values(_ row: [DatabaseValue], _ fields: [MappedEntity.Field]? = nil) -> [String: DatabaseValue] {
@@ -254,13 +283,12 @@ struct ChangeRequest {
     let lines = headers.fields.map { "\($0.name):\($0.value)" }.joined(separator: "\n")
     try db.execute(
       cached: """
-        UPDATE strata_remote_changes SET verb = ?, url = ?, body = ?, headers = ?, idempotency_key = ?, request = ?
-        WHERE number = ?
-        """,
-      [
-        content.verb, catalog.configuration.url(content.path).absoluteString, body, lines, UUID().uuidString, number,
-        change.number,
-      ])
+        UPDATE strata_remote_changes SET verb = ?, body = ?, headers = ?, idempotency_key = ?, request = ? WHERE number = ?
+        """, [content.verb, body, lines, UUID().uuidString, number, change.number])
+    // What a change of a record has sent before it was deleted is still needed to tell whether somebody else has changed it.
+    if content.verb != "DELETE" {
+      try db.execute(cached: "DELETE FROM strata_remote_sent WHERE number = ?", [change.number])
+    }
     for (field, value) in content.sent {
       try db.execute(
         cached: "INSERT OR REPLACE INTO strata_remote_sent VALUES (?, ?, ?)", [change.number, field, value])

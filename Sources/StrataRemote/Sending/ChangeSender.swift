@@ -18,16 +18,32 @@ struct ChangeSender: Sendable {
     case freed
   }
 
+  /// How many requests in a row may fail by the server before none is tried any more.
+  private static let failuresInRow = 3
+
   /// - Throws: ``RemoteError`` where the server cannot be reached or does not take requests now; what was not sent stays in the queue.
   func run() async throws -> RemoteSending {
     var sending = RemoteSending()
     var passed = Set<Int64>()
     var behind = Set<Int64>()
+    var failures: [RemoteError] = []
+    var inRow = 0
     while let number = try await next(after: passed) {
       guard session.account == account else {
         throw RemoteError(.accountChanged, "another account is in use; its changes are sent by a call of its own")
       }
-      switch try await send(number, &sending) {
+      let step: Step
+      do {
+        step = try await send(number, &sending)
+        if step == .done || step == .freed { inRow = 0 }
+      } catch let error as RemoteError where error.isOfOneRequest {
+        // One record that the server fails at does not hold up the others.
+        failures.append(error)
+        inRow += 1
+        guard inRow < Self.failuresInRow else { break }
+        step = .skipped
+      }
+      switch step {
       case .done:
         passed.subtract(behind)
         behind.removeAll()
@@ -38,6 +54,7 @@ struct ChangeSender: Sendable {
       case .freed: passed.removeAll()
       }
     }
+    if let failure = failures.first { throw failure }
     sending.waiting = try await session.read { [account] db in
       try Int.fetchOne(
         db, sql: "SELECT count(*) FROM strata_remote_changes WHERE account = ? AND state = 'waiting'",
@@ -67,10 +84,18 @@ struct ChangeSender: Sendable {
 
   private func send(_ number: Int64, _ sending: inout RemoteSending) async throws -> Step {
     var wasFetched = false
+    // What was sent before, as far as nobody knew whether it had arrived.
+    var uncertain: UnsentChange?
     for _ in 0..<4 {
-      guard let (outcome, entity) = try await freeze(number, wasFetched) else { return .done }
+      guard let (outcome, entity) = try await freeze(number, wasFetched, &sending) else { return .done }
       switch outcome {
-      case .nothing: return .freed
+      case .nothing:
+        if let uncertain {
+          // The server's record has it.
+          sending.sent += 1
+          session.tell(.didSend(RemoteChange(uncertain, columns: [])), entity: entity.name, account: account)
+        }
+        return .freed
       case .waits: return .skipped
       case .behind: return .behind
       case .stuck:
@@ -80,13 +105,21 @@ struct ChangeSender: Sendable {
       case .needsRecord:
         guard try await fetch(number, entity, &sending) else { return .skipped }
         wasFetched = true
-      case .ready(let change):
-        guard try await send(change, entity, wasFetched, &sending) else {
-          // Somebody else changed the record: it was fetched and merged, and is tried again.
-          wasFetched = true
-          continue
+      case .uncertain(let change):
+        uncertain = change
+        guard change.request?.verb != "POST" else {
+          if try await !lookUp(change, entity, &sending) { _ = try await send(change, entity, wasFetched, &sending) }
+          return .freed
         }
-        return change.kind == .insert ? .freed : .done
+        guard try await fetch(number, entity, &sending) else { return .skipped }
+        try await session.write { db in try UnsentChange.fetch(number, db)?.thaw(db) }
+        wasFetched = true
+      case .ready(let change):
+        switch try await send(change, entity, wasFetched, &sending) {
+        case .settled: return change.kind == .insert ? .freed : .done
+        case .changed: wasFetched = true
+        case .uncertain: uncertain = change
+        }
       }
     }
     // The record changes faster than it can be sent. It stays, and is sent another time.
@@ -94,6 +127,50 @@ struct ChangeSender: Sendable {
       number, attempts: 1,
       because: RemoteError(.conflict, "the record changes at the server faster than it can be sent", status: 412))
     return .skipped
+  }
+
+  /// What became of a request.
+  private enum Sent: Sendable {
+    /// It is settled for now.
+    case settled
+    /// Somebody else changed the record: it was fetched and merged, and what is left is to be sent.
+    case changed
+    /// Nobody knows what became of it.
+    case uncertain
+  }
+
+  /// Looks up a new record whose id was chosen here, and of which nobody knows whether the server has it.
+  ///
+  /// - Returns: whether it was there; the change is settled then.
+  private func lookUp(_ change: UnsentChange, _ entity: MappedEntity, _ sending: inout RemoteSending) async throws -> Bool {
+    guard let id = try entity.idText(change.record) else { return false }
+    let number = session.nextNumber()
+    let asked = session.clock.now()
+    let url = session.configuration.url(entity.path + [id])
+    let request = HTTPRequest("GET", url, headers: ["Accept": "application/json", "Cache-Control": "no-cache"])
+    let response: HTTPResponse
+    do { response = try await session.client(account).send(request) } catch let error as RemoteError {
+      guard error.code != .notFound else { return false }
+      try await postpone(change.number, attempts: change.attempts + 1, because: error.located(entity: entity.name))
+      throw error.located(entity: entity.name, method: "GET", url: url)
+    }
+    var post = request
+    post.method = "POST"
+    let applied = try await acknowledge(change, entity, post, response, number, asked)
+    sending.sent += 1
+    sending.conflicts += applied?.conflicts ?? 0
+    session.tell(.didSend(try await shown(change)), entity: entity.name, account: account)
+    return true
+  }
+
+  private func freeze(
+    _ number: Int64, _ wasFetched: Bool, _ sending: inout RemoteSending
+  ) async throws -> (ChangeRequest.Outcome, MappedEntity)? {
+    do { return try await freeze(number, wasFetched) } catch let error as RemoteError where error.code == .refused {
+      guard let change = try await session.read({ db in try UnsentChange.fetch(number, db) }) else { return nil }
+      try await refuse(change, error, shown(change), &sending)
+      return nil
+    }
   }
 
   private func freeze(_ number: Int64, _ wasFetched: Bool) async throws -> (ChangeRequest.Outcome, MappedEntity)? {
@@ -110,11 +187,16 @@ struct ChangeSender: Sendable {
     }
   }
 
-  /// - Returns: whether it is settled; else the record was fetched anew, and what is left is to be sent.
   private func send(
     _ change: UnsentChange, _ entity: MappedEntity, _ wasFetched: Bool, _ sending: inout RemoteSending
-  ) async throws -> Bool {
-    guard let frozen = change.request, let url = URL(string: frozen.url) else { return true }
+  ) async throws -> Sent {
+    guard let frozen = change.request else { return .settled }
+    var path = entity.path
+    if frozen.verb != "POST" {
+      guard let id = try await serverID(of: change, entity) else { return .settled }
+      path.append(id)
+    }
+    let url = session.configuration.url(path)
     let shown = try await shown(change)
     session.tell(.willSend(shown), entity: entity.name, account: account)
     var request = HTTPRequest(frozen.verb, url, headers: HTTPHeaders(frozen.headers), body: frozen.body)
@@ -137,19 +219,30 @@ struct ChangeSender: Sendable {
     guard response.status != 304 else {
       try await refuse(
         change, RemoteError(.invalidResponse, "304 is no answer to \(frozen.verb)", status: 304), shown, &sending)
-      return true
+      return .settled
     }
     do {
       let applied = try await acknowledge(change, entity, request, response, frozen.number, asked)
-      sending.sent += 1
       sending.conflicts += applied?.conflicts ?? 0
-      session.tell(.didSend(shown), entity: entity.name, account: account)
+      if let error = applied?.notApplied {
+        sending.refused += 1
+        session.tell(.refused(shown, error), entity: entity.name, account: account)
+      } else {
+        sending.sent += 1
+        session.tell(.didSend(shown), entity: entity.name, account: account)
+      }
       if let applied, applied.conflicts > 0 {
         session.tell(.conflicts(applied.conflicts), entity: entity.name, account: account)
       }
     } catch let error as RemoteError where error.code == .invalidBody {
-      // The server has the change, and nobody can read what it made of it: the same request has the same answer, or a better one.
       let located = error.located(entity: entity.name, method: frozen.verb, url: url)
+      // Nobody can read what the server made of it. Its record says that.
+      guard frozen.verb == "POST" else {
+        guard try await fetch(change.number, entity, &sending) else { return .settled }
+        try await session.write { db in try UnsentChange.fetch(change.number, db)?.thaw(db) }
+        return .uncertain
+      }
+      // The same request has the same answer, or a better one.
       if change.attempts + 1 < Self.unreadableAnswers {
         try await postpone(change.number, attempts: change.attempts + 1, because: located)
         session.tell(.sendFailed(shown, located), entity: entity.name, account: account)
@@ -157,7 +250,7 @@ struct ChangeSender: Sendable {
         try await refuse(change, located, shown, keepsRequest: true, &sending)
       }
     }
-    return true
+    return .settled
   }
 
   /// After how many answers that cannot be read a change counts as refused.
@@ -168,10 +261,15 @@ struct ChangeSender: Sendable {
     _ asked: Date
   ) async throws -> AppliedAnswer? {
     let (catalog, clock) = (session.catalog, session.clock)
-    let hasContent = !response.body.isEmpty && response.status != 204 && request.method != "DELETE"
+    let hasContent = !response.body.isEmpty && response.status != 204
     var nodes: EntityNodes?
     var id: ArchiveValue?
-    if hasContent {
+    if hasContent, request.method == "DELETE" {
+      // A page of a proxy is no answer of the server.
+      guard (try? JSONReader().read(response.body)) != nil else {  // Why it is no JSON is of no use.
+        throw RemoteError(.invalidBody, "the answer to DELETE is no JSON", entity: entity.name)
+      }
+    } else if hasContent, request.method != "POST" || response.headers["Location"] == nil || Self.isJSON(response) {
       let body = try RemoteBody(response.body, of: entity)
       guard !body.isList, let record = body.records.first else {
         throw RemoteError(
@@ -213,6 +311,11 @@ struct ChangeSender: Sendable {
     }
   }
 
+  /// Whether an answer says that its content is JSON, or does not say what it is.
+  private static func isJSON(_ response: HTTPResponse) -> Bool {
+    response.headers["Content-Type"].map { $0.lowercased().contains("json") } ?? true
+  }
+
   /// The id of the record that a request is about, where the content of the answer does not name it.
   private func knownID(
     of change: UnsentChange, _ entity: MappedEntity, _ request: HTTPRequest, _ response: HTTPResponse
@@ -228,11 +331,10 @@ struct ChangeSender: Sendable {
 
   // MARK: What the server refuses
 
-  /// - Returns: whether the change is settled for now.
   private func take(
     _ error: RemoteError, _ change: UnsentChange, _ entity: MappedEntity, _ shown: RemoteChange,
     _ wasFetched: Bool, _ sending: inout RemoteSending
-  ) async throws -> Bool {
+  ) async throws -> Sent {
     let verb = change.request?.verb
     switch error.code {
     case .unavailable, .unauthorized:
@@ -247,14 +349,14 @@ struct ChangeSender: Sendable {
       }
       sending.sent += 1
       session.tell(.didSend(shown), entity: entity.name, account: account)
-      return true
+      return .settled
     // A 409 that the present state of the record does not end is about something else: a value that another one has.
     case .conflict where error.status == 412 && verb != "POST" || (verb == "PATCH" || verb == "PUT") && !wasFetched:
       try await session.write { db in try change.thaw(db) }
-      return try await !fetch(change.number, entity, &sending)
+      return try await fetch(change.number, entity, &sending) ? .changed : .settled
     default:
       try await refuse(change, error, shown, &sending)
-      return true
+      return .settled
     }
   }
 
@@ -280,8 +382,16 @@ struct ChangeSender: Sendable {
       session: session, entity: entity, request: .one(id).with(.reload), account: account)
     do {
       if change.kind == .delete {
-        // Its row is gone, and stays so; only the validators count.
-        try await fetchValidators(change, entity, refreshing.url)
+        // Its row is gone, and stays so, unless somebody else has changed the record.
+        let changed = try await fetchDeleted(change, entity, refreshing.url)
+        guard changed.isEmpty else {
+          let error = RemoteError(
+            .conflict,
+            "the record was deleted here, and \(changed.joined(separator: ", ")) of it changed at the server; retry the change to delete it all the same, or discard it",
+            entity: entity.name)
+          try await refuse(change, error, shown, &sending)
+          return false
+        }
       } else {
         let refresh = try await refreshing.run()
         sending.conflicts += refresh.conflicts
@@ -295,7 +405,9 @@ struct ChangeSender: Sendable {
       let (catalog, number) = (session.catalog, session.nextNumber())
       try await session.write { db in
         // It may have been made again while the answer was on its way.
-        guard let known = try UnsentChange.fetch(change.number, db), known.request == nil else { return }
+        guard let known = try UnsentChange.fetch(change.number, db), known.request?.key == change.request?.key else {
+          return
+        }
         try Acknowledgement(catalog: catalog, entity: entity, sent: known, db: db).acknowledgeDelete(known, number)
       }
       return false
@@ -317,23 +429,43 @@ struct ChangeSender: Sendable {
     }
   }
 
-  private func fetchValidators(_ change: UnsentChange, _ entity: MappedEntity, _ url: URL) async throws {
+  /// Fetches a record that was deleted here, and keeps its validators.
+  ///
+  /// - Returns: the fields that are neither as they were when it was deleted, nor as they were sent from here.
+  private func fetchDeleted(_ change: UnsentChange, _ entity: MappedEntity, _ url: URL) async throws -> [String] {
     let asked = session.clock.now()
     let request = HTTPRequest("GET", url, headers: ["Accept": "application/json", "Cache-Control": "no-cache"])
     let response = try await session.client(account).send(request)
     let copy = HTTPCopy(request: request, response: response, requestedAt: asked, receivedAt: session.clock.now())
     let number = session.nextNumber()
-    try await session.write { [account, catalog = session.catalog] db in
+    let (catalog, account) = (session.catalog, account)
+    let body = try RemoteBody(response.body, of: entity)
+    let nodes = try entity.adapter.nodes(of: .array(body.records.prefix(1).map { $0 }), in: catalog.store.catalog)
+    return try await session.write { db in
       guard try ChangeTriggers.account(catalog.entities, db) == account else {
         throw RemoteError(.accountChanged, "the account was changed while a change was sent; it will be sent again")
       }
       // Of a row that was made again meanwhile, the validators would say more than anybody here has seen.
-      guard try UnsentChange.fetch(change.number, db)?.kind == .delete else { return }
+      guard let known = try UnsentChange.fetch(change.number, db), known.kind == .delete, let root = nodes.roots.first
+      else { return [] }
       try db.execute(
         cached: """
           INSERT INTO strata_remote_records VALUES (?, ?, ?, ?, ?)
           ON CONFLICT (entity, record) DO UPDATE SET etag = excluded.etag, modified = excluded.modified
-          """, [entity.name, change.record, number, copy?.etag, copy?.lastModified])
+          """, [entity.name, change.record, number, copy?.etag, copy?.strongLastModified])
+      let changes = try LocalChanges(db)
+      let (bases, sent) = (try changes.bases(entity, change.record), try known.sent(db))
+      var changed: [String] = []
+      for field in entity.fields {
+        guard case .attribute(let place) = field.source, let base = bases[field.column],
+          let value = nodes.nodes[root].values[place]
+        else { continue }
+        let stored = try entity.type.stored(value, entity.type.attributes[place], in: entity.table)
+        guard !stored.isExactly(base), !stored.isExactly(sent[field.column]) else { continue }
+        changed.append(field.key)
+        try changes.setBase(entity, change.record, field.column, stored)
+      }
+      return changed
     }
   }
 
@@ -391,6 +523,17 @@ struct ChangeSender: Sendable {
 
   private func shown(_ change: UnsentChange) async throws -> RemoteChange {
     try await session.read { db in try RemoteChange(change, columns: change.columns(db)) }
+  }
+}
+
+extension RemoteError {
+  /// Whether a request failed by itself, so that others may succeed.
+  fileprivate var isOfOneRequest: Bool {
+    switch code {
+    case .unavailable: status != 429
+    case .timedOut, .cutOff: true
+    default: false
+    }
   }
 }
 

@@ -16,17 +16,19 @@ struct UnsentChange: Sendable {
   let code: String?
   let reason: String?
   let status: Int?
-  /// The request as it was first sent, which is repeated as it is; `nil` where nothing is on its way.
+  /// The request as it was first sent; `nil` where nothing is on its way. Where it goes, and who sends it, is for each try to say.
   let request: Frozen?
 
   struct Frozen: Sendable {
     let verb: String
-    let url: String
     let body: Data?
     let headers: [HTTPHeaders.Field]
     let key: String
     /// The number of the first try: the answer to a later one may be the one that the first had.
     let number: Int64
+
+    /// Whether the server takes it only where the record is as it was when the request was made, so that it can be sent again unseen.
+    var isConditional: Bool { headers.contains { $0.name.lowercased() == "if-match" } }
   }
 
   init(_ row: Row) {
@@ -41,7 +43,7 @@ struct UnsentChange: Sendable {
     code = row["code"]
     reason = row["reason"]
     status = row["status"]
-    if let verb = row["verb"] as String?, let url = row["url"] as String?, let key = row["idempotency_key"] as String?,
+    if let verb = row["verb"] as String?, let key = row["idempotency_key"] as String?,
       let number = row["request"] as Int64?
     {
       let lines = (row["headers"] as String? ?? "").split(separator: "\n")
@@ -49,7 +51,7 @@ struct UnsentChange: Sendable {
         guard let colon = line.firstIndex(of: ":") else { return nil }
         return .init(String(line[..<colon]), String(line[line.index(after: colon)...]))
       }
-      request = Frozen(verb: verb, url: url, body: row["body"], headers: headers, key: key, number: number)
+      request = Frozen(verb: verb, body: row["body"], headers: headers, key: key, number: number)
     } else {
       request = nil
     }
@@ -69,13 +71,15 @@ struct UnsentChange: Sendable {
   }
 
   /// Forgets what was on its way, so that the next try says what is then to be said.
-  func thaw(_ db: Database) throws {
+  ///
+  /// - Parameter keepsSent: whether the values are kept that were sent, since nobody knows whether they arrived.
+  func thaw(_ db: Database, keepsSent: Bool = false) throws {
     try db.execute(
       cached: """
         UPDATE strata_remote_changes
         SET verb = NULL, url = NULL, body = NULL, headers = NULL, idempotency_key = NULL, request = NULL WHERE number = ?
         """, [number])
-    try db.execute(cached: "DELETE FROM strata_remote_sent WHERE number = ?", [number])
+    if !keepsSent { try db.execute(cached: "DELETE FROM strata_remote_sent WHERE number = ?", [number]) }
   }
 
   /// Makes it one of a record that no server has.

@@ -36,6 +36,10 @@ final class ModelServer: HTTPTransport {
     /// The id of a new record; text of a count unless given.
     var idOfNew: (@Sendable (ArchiveValue) -> ArchiveValue?)?
     var sendsETags = true
+    /// Whether it knows a repeated request by its `Idempotency-Key`.
+    var honoursKeys = true
+    /// The time that `Last-Modified` gives, in seconds of the server; none is sent unless set.
+    var time: Date?
     /// Whether a null in a PATCH takes the key away, as RFC 7396 has it; else it becomes null, as in a column.
     var removesNulls = false
   }
@@ -130,7 +134,7 @@ final class ModelServer: HTTPTransport {
     }
     guard let list = parts.first, state.lists[list] != nil else { return response(404) }
     let key = request.headers["Idempotency-Key"].map { $0 + request.method }
-    if let key, let known = state.answers[key] { return known }
+    if state.honoursKeys, let key, let known = state.answers[key] { return known }
     if let status = state.refuses?(request) { return response(status) }
     let result = change(request, list, parts, &state, response)
     if let key, result.status < 300 { state.answers[key] = result }

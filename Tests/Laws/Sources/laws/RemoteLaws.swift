@@ -11,7 +11,9 @@ extension Trial {
     do {
       let queue = try DatabaseQueue()
       let columns = H.types.map { ", \($0.key)" }.joined()
-      try await queue.write { try $0.execute(sql: "CREATE TABLE \(H.databaseTableName) (id INTEGER PRIMARY KEY\(columns))") }
+      try await queue.write {
+        try $0.execute(sql: "CREATE TABLE \(H.databaseTableName) (id INTEGER PRIMARY KEY\(columns))")
+      }
       let entities = try EntityStore(queue, H.self)
       guard let url = URL(string: "https://example.com") else { return }
       let remote = try await RemoteStore(
@@ -43,7 +45,9 @@ extension Trial {
     let part = mixer.thin(mixer.mix(here, with: there))
     guard !part.repeatsIdentity, let tree = part.jsonTree, let whole = here.jsonTree else { return }
     let shown = "\(here.shown) and \(tree.text)"
-    func check(_ law: Law, _ expected: Plain?, _ shown: String, _ rows: Rows, _ prepare: (Rows) async throws -> Void) async {
+    func check(_ law: Law, _ expected: Plain?, _ shown: String, _ rows: Rows, _ prepare: (Rows) async throws -> Void)
+      async
+    {
       do {
         try await prepare(rows)
         try await rows.apply(key, tree)

@@ -1,0 +1,158 @@
+internal import GRDB
+internal import StrataCore
+internal import StrataStore
+
+/// Brings what is noted of edits to the columns of today's release.
+///
+/// Edits name columns. Where an app update renames one, what is noted follows the property: by the renames of the model's migration, and
+/// by `formerly`. Values follow the conversions of the migration. An edit whose property is gone cannot be sent, and fails by name.
+struct CarriedEdits {
+  private let entity: MappedEntity
+  private let db: Database
+
+  static func run(_ catalog: RemoteCatalog, _ db: Database) throws {
+    for entity in catalog.entities { try CarriedEdits(entity: entity, db: db).run() }
+  }
+
+  /// The keys of the columns in the release that wrote them, and its version of the model.
+  private struct Known {
+    var version: Int?
+    var keys: [String: String] = [:]
+  }
+
+  private func run() throws {
+    let known = try known()
+    for column in try columns() where entity.field(column: column) == nil || isUpgraded(since: known) {
+      try carry(column, known)
+    }
+    let lines = entity.fields.map { "\($0.column)\n\($0.key)" }
+    try db.execute(
+      sql: "INSERT OR REPLACE INTO strata_remote_meta VALUES (?, ?)",
+      arguments: [meta, (["\(entity.type.schema.modelVersion)"] + lines).joined(separator: "\n")])
+  }
+
+  private var meta: String { "columns/" + entity.name }
+
+  private func known() throws -> Known {
+    var known = Known()
+    let text = try String.fetchOne(db, sql: "SELECT value FROM strata_remote_meta WHERE name = ?", arguments: [meta])
+    let lines = text?.split(separator: "\n", omittingEmptySubsequences: false).map(String.init) ?? []
+    known.version = lines.first.flatMap { Int($0) }
+    for place in stride(from: 1, to: lines.count - 1, by: 2) { known.keys[lines[place]] = lines[place + 1] }
+    return known
+  }
+
+  private func isUpgraded(since known: Known) -> Bool {
+    known.version.map { $0 < entity.type.schema.modelVersion } ?? false
+  }
+
+  /// The columns that something is noted of.
+  private func columns() throws -> [String] {
+    try String.fetchAll(
+      db,
+      sql: """
+        SELECT field FROM strata_remote_edits WHERE entity = ?1
+        UNION SELECT field FROM strata_remote_conflicts WHERE entity = ?1
+        UNION SELECT s.field FROM strata_remote_sent AS s JOIN strata_remote_changes AS c ON c.number = s.number
+          WHERE c.entity = ?1
+        """, arguments: [entity.name])
+  }
+
+  private func carry(_ column: String, _ known: Known) throws {
+    let schema = entity.type.schema
+    var key = known.keys[column] ?? column
+    var conversions: [MigrationOperation] = []
+    for step in schema.migration?.steps ?? [] where known.version.map({ step.fromVersion >= $0 }) ?? true {
+      for operation in step.operations { try follow(operation, &key, &conversions) }
+    }
+    let field =
+      entity.fields.first { $0.key == key }
+      ?? entity.fields.first { field in schema.fields.contains { $0.key == field.key && $0.formerly.contains(key) } }
+    guard let field else {
+      throw RemoteError(
+        .store,
+        "an edit that has not been sent is of \(column), which no property holds any more; name \(key) in formerly: or in a step that renames it, or send the edits before",
+        entity: entity.name)
+    }
+    // Without a version that wrote them nobody knows which conversions the values have been through.
+    if known.version != nil, !conversions.isEmpty { try convert(column, field, conversions) }
+    guard field.column != column else { return }
+    for table in ["edits", "conflicts"] {
+      try db.execute(
+        sql: "UPDATE OR IGNORE strata_remote_\(table) SET field = ? WHERE entity = ? AND field = ?",
+        arguments: [field.column, entity.name, column])
+    }
+    try db.execute(
+      sql: "UPDATE OR IGNORE strata_remote_sent SET field = ? WHERE field = ? AND \(Self.ofEntity)",
+      arguments: [field.column, column, entity.name])
+  }
+
+  private static let ofEntity = "number IN (SELECT number FROM strata_remote_changes WHERE entity = ?)"
+
+  /// What an operation makes of the key, and whether it changes what is under it.
+  private func follow(_ operation: MigrationOperation, _ key: inout String, _ conversions: inout [MigrationOperation])
+    throws
+  {
+    switch operation {
+    case .rename(key, let new, _): key = new
+    case .convert(let path, _) where path.keys == [key], .replaceNull(let path, _) where path.keys == [key]:
+      conversions.append(operation)
+    case .move(let path, _, _, _) where path.keys.first == key, .drop(let path) where path.keys.first == key:
+      throw RemoteError(
+        .store, "an edit of \(key) has not been sent, and the migration of the model takes it away (\(operation)); send the edits before",
+        entity: entity.name)
+    case .optional(let inner): try follow(inner, &key, &conversions)
+    case .rename, .convert, .replaceNull, .move, .drop, .setDefault, .custom: break
+    }
+  }
+
+  /// Converts what columns had before they were changed, what was sent, and what is in conflict.
+  private func convert(_ column: String, _ field: MappedEntity.Field, _ conversions: [MigrationOperation]) throws {
+    guard case .attribute(let place) = field.source else { return }
+    let attribute = entity.type.attributes[place]
+    func converted(_ stored: DatabaseValue) throws -> DatabaseValue {
+      var value: ArchiveValue =
+        switch stored.storage {
+        case .null: .null
+        case .int64(let number): .int(number)
+        case .double(let number): .double(number)
+        case .string(let text): .string(text)
+        case .blob(let data): .data(data)
+        }
+      for operation in conversions {
+        guard let key = operation.key else { continue }
+        var record = ModelRecord(typeName: entity.type.schema.name, modelVersion: 0, fields: [(key, value)])
+        _ = try operation.apply(to: &record, isComplete: false)
+        value = record[key] ?? .null
+      }
+      return try entity.type.stored(value, attribute, in: entity.table)
+    }
+    func convert(_ table: String, _ value: String, _ condition: String) throws {
+      let rows = try Row.fetchAll(
+        db, sql: "SELECT DISTINCT \(value) FROM strata_remote_\(table) WHERE field = ? AND \(condition)",
+        arguments: [column, entity.name])
+      // All are read before any is written: a value can be what another one becomes.
+      let pairs = try rows.map { ($0[0] as DatabaseValue, try converted($0[0])) }.filter { !$0.isExactly($1) }
+      guard !pairs.isEmpty else { return }
+      let cases = pairs.map { _ in "WHEN ? THEN ?" }.joined(separator: " ")
+      try db.execute(
+        sql: "UPDATE strata_remote_\(table) SET \(value) = CASE \(value) \(cases) ELSE \(value) END WHERE field = ? AND \(condition)",
+        arguments: StatementArguments(pairs.flatMap { [$0.0, $0.1] }) + [column, entity.name])
+    }
+    try convert("edits", "base", "entity = ?")
+    try convert("sent", "value", Self.ofEntity)
+    try convert("conflicts", "base", "entity = ?")
+    try convert("conflicts", "server", "entity = ?")
+  }
+}
+
+extension MigrationOperation {
+  /// The key whose value it converts.
+  fileprivate var key: String? {
+    switch self {
+    case .convert(let path, _), .replaceNull(let path, _): path.keys.first
+    case .optional(let inner): inner.key
+    case .rename, .move, .drop, .setDefault, .custom: nil
+    }
+  }
+}

@@ -1,0 +1,278 @@
+import Foundation
+import GRDB
+import StrataCore
+import StrataRemote
+import StrataStore
+import Synchronization
+import Testing
+
+/// What real servers often are: they have no strong ETag, and do not know a repeated request by its key.
+@Suite("Servers without strong ETags and without Idempotency-Key")
+struct PlainServerTests {
+  private static func office(
+    _ mapper: EntityMapper = Office.mappers[1], _ configure: (inout RemoteConfiguration) -> Void = { _ in }
+  ) async throws -> Office {
+    let server = ModelServer([
+      "projects": "[]",
+      "todos": #"[{"id": "1", "title": "Paint", "description": "old"}, {"id": "2", "title": "Sand"}]"#,
+    ])
+    server.state.withLock { ($0.sendsETags, $0.honoursKeys) = (false, false) }
+    let office = try await Office(server) {
+      $0.mappers = [Office.mappers[0], mapper]
+      configure(&$0)
+    }
+    try await office.remote.refresh(Todo.self)
+    return office
+  }
+
+  /// Does something to the next request that changes a record.
+  private static func faultOnce(_ office: Office, _ fault: ModelServer.Fault) {
+    let count = Mutex(0)
+    let next = Once(count)
+    office.server.state.withLock { $0.fault = { $0.method == "GET" ? nil : next.isFirst ? fault : nil } }
+  }
+
+  private final class Once: Sendable {
+    private let count: Mutex<Int>
+    init(_ count: consuming sending Mutex<Int>) { self.count = count }
+    var isFirst: Bool {
+      count.withLock {
+        $0 += 1
+        return $0 == 1
+      }
+    }
+  }
+
+  @Test("A repeated PATCH does not overwrite what somebody else has set meanwhile, and the conflict stays")
+  func repeatedOverConflict() async throws {
+    let office = try await Self.office()
+    try await office.edit("1") { $0.desc = "mine" }
+    Self.faultOnce(office, .status(503))
+    await #expect(throws: RemoteError.self) { try await office.remote.send() }
+    office.server.edit("todos", "1", #"{"description": "theirs"}"#)
+    try await office.remote.refresh(Todo.self)
+    #expect(try await office.remote.conflicts().count == 1)
+    for change in try await office.remote.changes() { try await office.remote.retry(change) }
+    let sending = try await office.remote.send()
+    #expect(sending.sent == 0)
+    #expect(office.server.json("todos", "1")?["description"] == "theirs")
+    #expect(try await office.remote.conflicts().count == 1)
+    #expect(try await office.todo("1")?.desc == "mine")
+  }
+
+  @Test("The same where nobody has refreshed in between")
+  func repeatedOverUnseen() async throws {
+    let office = try await Self.office()
+    try await office.edit("1") { $0.desc = "mine" }
+    Self.faultOnce(office, .status(503))
+    await #expect(throws: RemoteError.self) { try await office.remote.send() }
+    office.server.edit("todos", "1", #"{"description": "theirs"}"#)
+    for change in try await office.remote.changes() { try await office.remote.retry(change) }
+    try await office.remote.send()
+    #expect(office.server.json("todos", "1")?["description"] == "theirs")
+    #expect(try await office.remote.conflicts().count == 1)
+  }
+
+  @Test("A PATCH that arrived and whose answer was lost is not sent over what somebody set after it")
+  func arrivedAndOverwritten() async throws {
+    let office = try await Self.office()
+    try await office.edit("1") { $0.desc = "mine" }
+    Self.faultOnce(office, .answerLost)
+    await #expect(throws: RemoteError.self) { try await office.remote.send() }
+    #expect(office.server.json("todos", "1")?["description"] == "mine")
+    office.server.edit("todos", "1", #"{"description": "theirs"}"#)
+    try await office.remote.send()
+    #expect(office.server.json("todos", "1")?["description"] == "theirs")
+  }
+
+  @Test("A PATCH that arrived and whose answer was lost is no conflict with oneself")
+  func arrived() async throws {
+    let office = try await Self.office()
+    try await office.edit("1") { $0.desc = "mine" }
+    Self.faultOnce(office, .answerLost)
+    await #expect(throws: RemoteError.self) { try await office.remote.send() }
+    try await office.edit("1") { $0.desc = "later" }
+    let sending = try await office.remote.send()
+    #expect(sending.conflicts == 0)
+    #expect(office.server.json("todos", "1")?["description"] == "later")
+    #expect(try await office.remote.conflicts().isEmpty)
+    #expect(try await office.remote.changes().isEmpty)
+  }
+
+  @Test("A new record whose answer was lost and that a list shows again is there once, with all edits")
+  func joined() async throws {
+    let office = try await Self.office(
+      EntityMapper(Todo.self, keys: ["desc": "description", "myId": "id", "projectID": "project_id"], ids: .client))
+    office.server.state.withLock { $0.acceptsIDs = true }
+    try await office.entities.save(Todo(myId: "mine", title: "New", desc: "a"))
+    Self.faultOnce(office, .answerLost)
+    await #expect(throws: RemoteError.self) { try await office.remote.send() }
+    try await office.edit("mine") { $0.desc = "b" }
+    office.server.edit("todos", "mine", #"{"title": "Theirs"}"#)
+    for change in try await office.remote.changes() { try await office.remote.retry(change) }
+    try await office.remote.send()
+    try await office.remote.send()
+    #expect(office.server.count("todos") == 3)
+    #expect(office.server.json("todos", "mine")?["description"] == "b")
+    #expect(office.server.json("todos", "mine")?["title"] == "Theirs")
+    #expect(try await office.todos().count == 3)
+  }
+
+  @Test("A deletion does not take away what somebody else has edited since it was made")
+  func deletedAndEdited() async throws {
+    let office = try await Self.office()
+    office.server.state.withLock { $0.sendsETags = true }
+    try await office.remote.refresh(Todo.self, .one("1"))
+    try await office.writer.write { db in try db.execute(sql: "DELETE FROM todo WHERE myId = '1'") }
+    office.server.edit("todos", "1", #"{"description": "theirs"}"#)
+    let sending = try await office.remote.send()
+    #expect(office.server.json("todos", "1")?["description"] == "theirs")
+    #expect(sending.sent == 0)
+    let change = try #require(try await office.remote.changes().first)
+    #expect(change.state == .refused)
+    #expect(change.kind == .delete)
+  }
+
+  @Test("An answer that leaves the value as it was does not drop the edit")
+  func ignored() async throws {
+    let office = try await Self.office()
+    try await office.edit("1") { $0.desc = "mine" }
+    office.server.state.withLock {
+      $0.fault = { $0.method == "PATCH" ? .body(#"{"id": "1", "title": "Paint", "description": "old"}"#) : nil }
+    }
+    let sending = try await office.remote.send()
+    #expect(sending.sent == 0)
+    #expect(sending.refused == 1)
+    #expect(try await office.todo("1")?.desc == "mine")
+    #expect(try await office.remote.changes().first?.columns == ["desc"])
+  }
+
+  @Test("A PATCH that is answered with a text that is no record is applied, as the server's record says")
+  func textAnswer() async throws {
+    let office = try await Self.office()
+    try await office.edit("1") { $0.desc = "mine" }
+    office.server.state.withLock { $0.fault = { $0.method == "PATCH" ? .body("OK") : nil } }
+    let sending = try await office.remote.send()
+    #expect(sending.sent == 1)
+    #expect(try await office.remote.changes().isEmpty)
+    #expect(office.server.lines.filter { $0 == "PATCH /todos/1" }.count == 1)
+  }
+
+  @Test("One record that always fails does not stop the others")
+  func oneFails() async throws {
+    let office = try await Self.office()
+    try await office.edit("1") { $0.desc = "mine" }
+    try await office.edit("2") { $0.desc = "mine" }
+    office.server.state.withLock { $0.fault = { $0.method == "PATCH" && $0.url.path.hasSuffix("1") ? .status(500) : nil } }
+    await #expect(throws: RemoteError.self) { try await office.remote.send() }
+    #expect(office.server.json("todos", "2")?["description"] == "mine")
+  }
+
+  @Test("A change that waits goes to the URL of today's configuration, with today's token")
+  func movedServer() async throws {
+    let office = try await Self.office()
+    try await office.edit("1") { $0.desc = "mine" }
+    Self.faultOnce(office, .lost)
+    await #expect(throws: RemoteError.self) { try await office.remote.send() }
+    let url = try #require(URL(string: "https://new.example.org/api"))
+    let hosts = Mutex<[String]>([])
+    let log = Log(hosts)
+    var configuration = RemoteConfiguration(baseURL: url, transport: Redirected(server: office.server, log: log))
+    configuration.mappers = Office.mappers
+    configuration.retry = .none
+    let remote = try await RemoteStore(office.entities, configuration)
+    try await remote.send()
+    #expect(log.all.allSatisfy { $0 == "new.example.org" })
+    #expect(office.server.json("todos", "1")?["description"] == "mine")
+  }
+
+  private final class Log: Sendable {
+    private let hosts: Mutex<[String]>
+    init(_ hosts: consuming sending Mutex<[String]>) { self.hosts = hosts }
+    var all: [String] { hosts.withLock { $0 } }
+    func note(_ host: String) { hosts.withLock { $0.append(host) } }
+  }
+
+  /// The same server at another place.
+  private struct Redirected: HTTPTransport {
+    let server: ModelServer
+    let log: Log
+    func send(_ request: HTTPRequest, sizeLimit: Int, timeout: Duration) async throws -> HTTPResponse {
+      log.note(request.url.host ?? "")
+      var request = request
+      let text = request.url.absoluteString.replacing("https://new.example.org", with: "https://example.com")
+      if let url = URL(string: text) { request.url = url }
+      return try await server.send(request, sizeLimit: sizeLimit, timeout: timeout)
+    }
+  }
+
+  @Test("An edit that is no other JSON is said to be so, and not dropped")
+  func nullsInDictionaries() async throws {
+    let server = ModelServer(["notes": #"[{"id": "1", "marks": {"a": 1}}]"#])
+    let writer = try DatabaseQueue()
+    try await writer.write { try $0.execute(sql: "CREATE TABLE marked (id TEXT PRIMARY KEY, marks TEXT NOT NULL)") }
+    let entities = try EntityStore(writer, Marked.self)
+    var configuration = RemoteConfiguration(baseURL: server.base, transport: server)
+    configuration.mappers = [EntityMapper(Marked.self, path: "notes")]
+    configuration.retry = .none
+    let remote = try await RemoteStore(entities, configuration)
+    try await remote.refresh(Marked.self)
+    try await entities.save(Marked(id: "1", marks: ["a": 1, "b": nil]))
+    let sending = try await remote.send()
+    #expect(sending.refused == 1)
+    #expect(try await remote.changes().first?.columns == ["marks"])
+    #expect(try await entities.fetchAll(Marked.all()) == [Marked(id: "1", marks: ["a": 1, "b": nil])])
+  }
+
+  @Test("Edits of a column that was renamed go out under its new name, and those of one that is gone fail by name")
+  func renamedColumn() async throws {
+    let office = try await Self.office()
+    try await office.edit("1") { $0.desc = "mine" }
+    try await office.writer.write { try $0.execute(sql: "ALTER TABLE todo RENAME COLUMN \"desc\" TO details") }
+    var configuration = RemoteConfiguration(baseURL: office.server.base, transport: office.server)
+    configuration.mappers = [EntityMapper(NewTodo.self, keys: ["details": "description", "myId": "id"], path: "todos", name: "Todo")]
+    configuration.retry = .none
+    let remote = try await RemoteStore(EntityStore(office.writer, NewTodo.self), configuration)
+    #expect(try await remote.changes().first?.columns == ["details"])
+    #expect(try await remote.send().sent == 1)
+    #expect(office.server.json("todos", "1")?["description"] == "mine")
+    try await office.writer.write { db in
+      try db.execute(sql: "UPDATE todo SET details = 'again' WHERE myId = '1'")
+      try db.execute(sql: "ALTER TABLE todo RENAME COLUMN details TO other")
+    }
+    configuration.mappers = [EntityMapper(LastTodo.self, keys: ["myId": "id"], path: "todos", name: "Todo")]
+    let (entities, last) = (try EntityStore(office.writer, LastTodo.self), configuration)
+    let error = await #expect(throws: RemoteError.self) { _ = try await RemoteStore(entities, last) }
+    #expect(error?.reason.contains("details") ?? false)
+  }
+}
+
+struct Marked: DescribedModel, Entity, Equatable {
+  var id: String
+  var marks: [String: Int?]
+  static let fields = Fields(
+    Marked.self, version: 1, Field("id", \.id), Field("marks", \.marks), make: { Marked(id: $0, marks: $1) })
+  static let entityMapping = EntityMapping(table: "marked")
+}
+
+struct NewTodo: DescribedModel, Entity, Equatable {
+  var myId: String
+  var title: String
+  var details: String?
+  var done: Bool
+  static let fields = Fields(
+    NewTodo.self, name: "Todo", version: 2, Field("myId", \.myId), Field("title", \.title),
+    Field("details", \.details, formerly: ["desc"]), Field("done", \.done, default: false),
+    make: { NewTodo(myId: $0, title: $1, details: $2, done: $3) })
+  static let entityMapping = EntityMapping(table: "todo")
+}
+
+struct LastTodo: DescribedModel, Entity, Equatable {
+  var myId: String
+  var title: String
+  var done: Bool
+  static let fields = Fields(
+    LastTodo.self, name: "Todo", version: 3, Field("myId", \.myId), Field("title", \.title),
+    Field("done", \.done, default: false), make: { LastTodo(myId: $0, title: $1, done: $2) })
+  static let entityMapping = EntityMapping(table: "todo")
+}
