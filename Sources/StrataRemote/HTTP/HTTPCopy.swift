@@ -14,7 +14,8 @@ struct HTTPCopy: Sendable, Hashable {
   /// `Last-Modified` where nothing can have been changed at the server later in the same second: `Date` has to be at least one second
   /// after it (RFC 9110, section 8.8.2.2).
   var strongLastModified: String? {
-    guard let lastModified, let date = fields["date"]?.first.flatMap({ HTTPDate(Self.trimmed($0), now: receivedAt)?.date }),
+    guard let lastModified,
+      let date = fields["date"]?.first.flatMap({ HTTPDate(Self.trimmed($0), now: receivedAt)?.date }),
       let modified = HTTPDate(lastModified, now: receivedAt)?.date, date.timeIntervalSince(modified) >= 1
     else { return nil }
     return lastModified

@@ -99,7 +99,8 @@ struct CarriedEdits {
       conversions.append(operation)
     case .move(let path, _, _, _) where path.keys.first == key, .drop(let path) where path.keys.first == key:
       throw RemoteError(
-        .store, "an edit of \(key) has not been sent, and the migration of the model takes it away (\(operation)); send the edits before",
+        .store,
+        "an edit of \(key) has not been sent, and the migration of the model takes it away (\(operation)); send the edits before",
         entity: entity.name)
     case .optional(let inner): try follow(inner, &key, &conversions)
     case .rename, .convert, .replaceNull, .move, .drop, .setDefault, .custom: break
@@ -136,7 +137,8 @@ struct CarriedEdits {
       guard !pairs.isEmpty else { return }
       let cases = pairs.map { _ in "WHEN ? THEN ?" }.joined(separator: " ")
       try db.execute(
-        sql: "UPDATE strata_remote_\(table) SET \(value) = CASE \(value) \(cases) ELSE \(value) END WHERE field = ? AND \(condition)",
+        sql:
+          "UPDATE strata_remote_\(table) SET \(value) = CASE \(value) \(cases) ELSE \(value) END WHERE field = ? AND \(condition)",
         arguments: StatementArguments(pairs.flatMap { [$0.0, $0.1] }) + [column, entity.name])
     }
     try convert("edits", "base", "entity = ?")

@@ -77,7 +77,8 @@ struct Acknowledgement {
     }
     if let ignored {
       try db.execute(
-        cached: "UPDATE strata_remote_changes SET state = 'refused', code = ?, reason = ?, status = 200 WHERE number = ?",
+        cached:
+          "UPDATE strata_remote_changes SET state = 'refused', code = ?, reason = ?, status = 200 WHERE number = ?",
         [ignored.code.rawValue, ignored.reason, change.number])
     }
     try db.execute(

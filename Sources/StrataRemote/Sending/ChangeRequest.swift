@@ -153,7 +153,8 @@ struct ChangeRequest {
   /// Sees whether a patch says all that changed. It leaves out a key that becomes null, which is no other value for an optional property,
   /// and is one for a dictionary.
   private func checkNulls(
-    of new: ArchiveValue, in patched: ArchiveValue, _ row: [DatabaseValue], _ changed: [MappedEntity.Field], _ id: String
+    of new: ArchiveValue, in patched: ArchiveValue, _ row: [DatabaseValue], _ changed: [MappedEntity.Field],
+    _ id: String
   ) throws {
     guard let path = new.nullMissing(in: patched) else { return }
     let nodes = try entity.adapter.nodes(of: .array([patched]), in: catalog.store.catalog)
@@ -165,7 +166,8 @@ struct ChangeRequest {
         throw RemoteError(
           .refused,
           "a merge patch cannot say that a key of the dictionary \(field.key) becomes null; let update: of the mapper be .put",
-          entity: entity.name, underlying: ArchiveError(.notEncodable, "null in a merge patch removes the key", path: path))
+          entity: entity.name,
+          underlying: ArchiveError(.notEncodable, "null in a merge patch removes the key", path: path))
       }
     }
   }

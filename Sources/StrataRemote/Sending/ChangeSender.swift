@@ -142,7 +142,9 @@ struct ChangeSender: Sendable {
   /// Looks up a new record whose id was chosen here, and of which nobody knows whether the server has it.
   ///
   /// - Returns: whether it was there; the change is settled then.
-  private func lookUp(_ change: UnsentChange, _ entity: MappedEntity, _ sending: inout RemoteSending) async throws -> Bool {
+  private func lookUp(_ change: UnsentChange, _ entity: MappedEntity, _ sending: inout RemoteSending) async throws
+    -> Bool
+  {
     guard let id = try entity.idText(change.record) else { return false }
     let number = session.nextNumber()
     let asked = session.clock.now()

@@ -163,7 +163,9 @@ struct PlainServerTests {
     let office = try await Self.office()
     try await office.edit("1") { $0.desc = "mine" }
     try await office.edit("2") { $0.desc = "mine" }
-    office.server.state.withLock { $0.fault = { $0.method == "PATCH" && $0.url.path.hasSuffix("1") ? .status(500) : nil } }
+    office.server.state.withLock {
+      $0.fault = { $0.method == "PATCH" && $0.url.path.hasSuffix("1") ? .status(500) : nil }
+    }
     await #expect(throws: RemoteError.self) { try await office.remote.send() }
     #expect(office.server.json("todos", "2")?["description"] == "mine")
   }
@@ -230,7 +232,9 @@ struct PlainServerTests {
     try await office.edit("1") { $0.desc = "mine" }
     try await office.writer.write { try $0.execute(sql: "ALTER TABLE todo RENAME COLUMN \"desc\" TO details") }
     var configuration = RemoteConfiguration(baseURL: office.server.base, transport: office.server)
-    configuration.mappers = [EntityMapper(NewTodo.self, keys: ["details": "description", "myId": "id"], path: "todos", name: "Todo")]
+    configuration.mappers = [
+      EntityMapper(NewTodo.self, keys: ["details": "description", "myId": "id"], path: "todos", name: "Todo")
+    ]
     configuration.retry = .none
     let remote = try await RemoteStore(EntityStore(office.writer, NewTodo.self), configuration)
     #expect(try await remote.changes().first?.columns == ["details"])

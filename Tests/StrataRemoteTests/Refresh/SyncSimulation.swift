@@ -406,7 +406,7 @@ final class SyncSimulation {
         }
       }
       let here = Set(todos.map(\.myId))
-      for id in server.state.withLock({ $0.lists["todos"]?.map(\.id) ?? [] }) 
+      for id in server.state.withLock({ $0.lists["todos"]?.map(\.id) ?? [] })
       where !here.contains(id) && !(refused["Todo"]?.contains(id) ?? false) {
         throw Failure(description: "seed \(seed), client \(number): the server's \(id) is not here")
       }

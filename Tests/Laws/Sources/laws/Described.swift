@@ -12,6 +12,7 @@ struct Declared: Hashable, Migratable {
   var size = Size()
   var parts: [Part] = []
   @Field(archive: .excluded) var session = 3
+  @Field(archive: .excluded) var hidden = Size()
   @Field(storage: .transitory) var passing: Int? = 4
   @Field(merge: .max, json: "deep.level") var level = 1
   @Field(unknown: .useDefault) var color = Color.red
@@ -26,6 +27,7 @@ struct Described: Hashable, Migratable, DescribedModel {
   var size: Size
   var parts: [Part]
   var session: Int
+  var hidden: Size
   var passing: Int?
   var level: Int
   var color: Color
@@ -36,12 +38,14 @@ struct Described: Hashable, Migratable, DescribedModel {
     Field("id", \.id), Field("name", \.name, formerly: ["label"], default: "n"), Field("note", \.note),
     Field("size", \.size, default: Size()), Field("parts", \.parts, default: []),
     Field("session", \.session, archive: .excluded, default: 3),
+    Field("hidden", \.hidden, archive: .excluded, default: Size()),
     Field("passing", \.passing, storage: .transitory, default: 4),
     Field("level", \.level, merge: .max, json: "deep.level", default: 1),
     Field("color", \.color, unknown: .useDefault, default: .red), Field("mood", \.mood),
     make: {
       Described(
-        id: $0, name: $1, note: $2, size: $3, parts: $4, session: $5, passing: $6, level: $7, color: $8, mood: $9)
+        id: $0, name: $1, note: $2, size: $3, parts: $4, session: $5, hidden: $6, passing: $7, level: $8, color: $9,
+        mood: $10)
     })
 }
 
@@ -50,13 +54,14 @@ extension Declared {
     var value = Declared(id: source.below(3))
     (value.name, value.note, value.size) = (.sample(&source), .sample(&source), .sample(&source))
     (value.parts, value.session, value.passing) = (.sample(&source), source.below(9), .sample(&source))
+    value.hidden = .sample(&source)
     (value.level, value.color, value.mood) = (source.below(5), .sample(&source), .sample(&source))
     return value
   }
   var twin: Described {
     Described(
-      id: id, name: name, note: note, size: size, parts: parts, session: session, passing: passing, level: level,
-      color: color, mood: mood)
+      id: id, name: name, note: note, size: size, parts: parts, session: session, hidden: hidden, passing: passing,
+      level: level, color: color, mood: mood)
   }
 }
 

@@ -182,6 +182,13 @@ extension Trial {
         if !JSONTree.object([.init(key: key, value: to)]).hasNull {
           try check("merge patch", JSONMergePatch.apply(JSONMergePatch.patch(from: old, to: new), to: old))
         }
+        // A test holds where the value is the same, and nowhere else.
+        func holds(_ value: JSONTree) -> Bool {
+          let text = "[{\"op\":\"test\",\"path\":\"/\(key)\",\"value\":\(value.text)}]"
+          return (try? JSONPatch(parsing: Data(text.utf8)).applied(to: old)) != nil  // Refused where it does not hold.
+        }
+        let isSame = from.unordered == to.unordered
+        add(.patches, type, holds(from) && holds(to) == isSame ? nil : "a test of \(to.text) on \(from.text)")
         if old == new, !patch.operations.isEmpty || !ValueDifference(from: old, to: new).isEmpty {
           add(.patches, type, "\(from.text) differs from itself")
         }
