@@ -6,6 +6,7 @@ internal import Synchronization
 /// What the requests of one ``RemoteStore`` share: accounts, numbers, and who listens.
 final class RemoteSession: Sendable {
   let catalog: RemoteCatalog
+  let lease = SendingLease()
   private let state: Mutex<State>
 
   private struct State {

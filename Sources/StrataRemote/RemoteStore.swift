@@ -304,6 +304,7 @@ public final class RemoteStore: Sendable {
           try db.execute(sql: "DELETE FROM \(entity.quotedTable) WHERE \(key)", arguments: [known.record])
         case .update:
           for (column, base) in try LocalChanges(db).bases(entity, known.record) {
+            let base = try entity.holdable(base, in: column, catalog, db)
             try db.execute(
               sql: "UPDATE \(entity.quotedTable) SET \(column.quotedDatabaseIdentifier) = ? WHERE \(key)",
               arguments: [base, known.record])

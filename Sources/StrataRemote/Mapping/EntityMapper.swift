@@ -28,7 +28,7 @@ public struct EntityMapper: Sendable {
   public enum Update: String, Sendable, Hashable, CaseIterable {
     /// `PATCH` with the keys that changed, as a merge patch (RFC 7396).
     case patch
-    /// `PUT` with the whole record.
+    /// `PUT` with the whole record: the server's, which is fetched before, with what was changed here.
     case put
   }
 
@@ -76,13 +76,14 @@ public struct EntityMapper: Sendable {
   ///   - name: the name of the entity, in errors, events and the tables; the model's unless given. It must not change between releases.
   ///   - references: the relations that JSON holds as ids, and where.
   ///   - ids: who chooses the ids of records that are made here.
-  ///   - missing: what becomes of records that a whole list no longer has.
+  ///   - missing: what becomes of records that a whole list no longer has. Unless given, they are deleted where `pagination` tells
+  ///     when a list is whole, and stay where a list may be a page.
   ///   - update: how a changed record is sent.
   ///   - precondition: how one that others changed meanwhile is kept from being overwritten.
   ///   - pagination: how the pages of the list follow each other.
   public init<E: Entity>(
     _ type: E.Type, keys: JSONMapping<E> = [:], id: String? = nil, path: String? = nil, name: String? = nil,
-    references: [String: JSONPath] = [:], ids: IDs = .server, missing: Missing = .delete, update: Update = .patch,
+    references: [String: JSONPath] = [:], ids: IDs = .server, missing: Missing? = nil, update: Update = .patch,
     precondition: Precondition = .fetchFirst, pagination: RemotePagination = .none
   ) {
     let own = name ?? type.schema.name
@@ -92,7 +93,7 @@ public struct EntityMapper: Sendable {
     bodyKeys = (own.lowercased(), own.lowercased() + "s")
     self.id = id
     self.ids = ids
-    self.missing = missing
+    self.missing = missing ?? pagination.missing
     self.update = update
     self.precondition = precondition
     self.pagination = pagination
@@ -110,12 +111,13 @@ public struct EntityMapper: Sendable {
   ///     `identifier`, `url` and `URL`.
   ///   - path: the path of the list; the lower-cased name and `s` unless given.
   ///   - ids: who chooses the ids of documents that are made here.
-  ///   - missing: what becomes of documents that a whole list no longer has.
+  ///   - missing: what becomes of documents that a whole list no longer has. Unless given, they are deleted where `pagination` tells
+  ///     when a list is whole, and stay where a list may be a page.
   ///   - update: how a changed document is sent.
   ///   - precondition: how one that others changed meanwhile is kept from being overwritten.
   ///   - pagination: how the pages of the list follow each other.
   public init(
-    named name: String, id: ValuePath? = nil, path: String? = nil, ids: IDs = .server, missing: Missing = .delete,
+    named name: String, id: ValuePath? = nil, path: String? = nil, ids: IDs = .server, missing: Missing? = nil,
     update: Update = .patch, precondition: Precondition = .fetchFirst, pagination: RemotePagination = .none
   ) {
     box = DocumentMapper(name: name, id: id)
@@ -124,7 +126,7 @@ public struct EntityMapper: Sendable {
     bodyKeys = (name.lowercased(), name.lowercased() + "s")
     self.id = "id"
     self.ids = ids
-    self.missing = missing
+    self.missing = missing ?? pagination.missing
     self.update = update
     self.precondition = precondition
     self.pagination = pagination

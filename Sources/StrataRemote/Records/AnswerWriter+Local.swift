@@ -129,6 +129,15 @@ extension AnswerWriter {
       let stored = try type.stored(value, declared, in: table)
       let whole = (declared.isPlain || entity.mapper.isOfDocuments ? server : completed)[key] ?? .null
       let incoming = try type.stored(whole, declared, in: table)
+      if type.schema.fields[declared.place].merge.isSum, let value = sent.values[column], !incoming.isExactly(value),
+        !incoming.isExactly(old)
+      {
+        // Nobody knows whether what was sent is in the sum that the server has.
+        nodes.nodes[place].values[attribute] = local[key] ?? .null
+        try note(entity, record, .init(field: column, part: .whole, path: key, base: old, server: incoming))
+        try changes.setBase(entity, record, column, incoming)
+        continue
+      }
       if stored.isExactly(incoming) {
         try changes.setBase(entity, record, column, nil)
         try sent.replace(column, by: incoming)

@@ -1,4 +1,5 @@
-import GRDB
+internal import GRDB
+internal import StrataStore
 
 extension MappedEntity {
   /// Gives a column of a row a value, and no one takes it for a change made here.
@@ -9,5 +10,22 @@ extension MappedEntity {
           UPDATE \(quotedTable) SET \(column.quotedDatabaseIdentifier) = ? WHERE \(keyColumn.quotedDatabaseIdentifier) = ?
           """, [value, record])
     }
+  }
+}
+
+extension MappedEntity {
+  /// What a column can take back of an earlier value: null for a reference to a record that is gone.
+  ///
+  /// - Throws: ``RemoteError`` with the code `store` where the column must not be null.
+  func holdable(_ value: DatabaseValue, in column: String, _ catalog: RemoteCatalog, _ db: Database) throws -> DatabaseValue {
+    guard let field = field(column: column), !value.isNull, let target = field.target.flatMap(catalog.entity(ofType:)),
+      try target.row(value, db) == nil
+    else { return value }
+    guard !table.columns[field.slot].isNotNull else {
+      throw RemoteError(
+        .store, "\(field.key) led to a record that is gone, and must lead to one; set it to another, or delete the record",
+        entity: name)
+    }
+    return .null
   }
 }

@@ -6,7 +6,7 @@ internal import GRDB
 /// A record that is clean has no row but one in `strata_remote_records`, and is its own base.
 enum RemoteTables {
   /// The version of the tables. A database with a newer one is refused.
-  static let format = 1
+  static let format = 2
 
   /// Makes the tables where they are not there.
   ///
@@ -23,6 +23,11 @@ enum RemoteTables {
         .store,
         "the tables of the remote have the format \(found), and this program knows \(format); use a newer one")
     }
+    guard found < format else { return }
+    for column in ["owner TEXT", "until REAL"] {
+      try db.execute(sql: "ALTER TABLE strata_remote_changes ADD COLUMN \(column)")
+    }
+    try db.execute(sql: "UPDATE strata_remote_meta SET value = ? WHERE name = 'format'", arguments: [format])
   }
 
   /// Forgets deletions that no answer can be from before: a request takes no day.
@@ -57,7 +62,7 @@ enum RemoteTables {
       state TEXT NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting', 'refused')),
       attempts INTEGER NOT NULL DEFAULT 0, not_before REAL, code TEXT, reason TEXT, status INTEGER,
       verb TEXT, url TEXT, body BLOB, headers TEXT, idempotency_key TEXT UNIQUE, request INTEGER,
-      UNIQUE (entity, record));
+      owner TEXT, until REAL, UNIQUE (entity, record));
     -- The values of columns that were sent.
     CREATE TABLE IF NOT EXISTS strata_remote_sent (
       number INTEGER NOT NULL, field TEXT NOT NULL, value, PRIMARY KEY (number, field)) WITHOUT ROWID;

@@ -72,14 +72,16 @@ struct Refreshing: Sendable {
           entity: entity.name, underlying: error)
       }
       let applied = try await session.write { db in try apply(nodes, pages, number, db) }
-      return RemoteRefresh(applied, pages: pages.count)
+      var refresh = RemoteRefresh(applied, pages: pages.count)
+      if !pages.isList { refresh.record = pages.records.first }
+      return refresh
     }
   }
 
   private func apply(_ nodes: EntityNodes, _ pages: Pages, _ number: Int64, _ db: Database) throws -> AppliedAnswer {
     var writer = try AnswerWriter(nodes, session.catalog, account: account, number: number, db)
     let isWhole =
-      pages.isList && pages.isComplete && (request.isWhole || scope != nil) && entity.mapper.missing == .delete
+      pages.isList && pages.isComplete && (scope != nil || request.isWhole && entity.mapper.missing == .delete)
     let isOne = if case .one = request.target { true } else { false }
     let applied = try writer.run(
       entity, copy: isOne ? pages.copy : nil, isWhole: isWhole, among: isWhole ? scope?(db) : nil)

@@ -203,13 +203,22 @@ struct Acknowledgement {
     let edits = try changes.bases(entity, change.record)
     let row = try entity.row(change.record, db)
     let known = try changes.bases(entity, existing)
-    for (column, base) in edits where known[column] == nil {
+    let other = try entity.row(existing, db)
+    var both: [LocalChanges.Conflict] = []
+    for (column, base) in edits {
       guard let field = entity.field(column: column), let value = row?[field.slot] else { continue }
+      if let base = known[column] {
+        // It was edited in both rows.
+        guard let kept = other?[field.slot], !kept.isExactly(value) else { continue }
+        both.append(.init(field: column, part: .whole, path: field.key, base: base, server: value))
+        continue
+      }
       try entity.set(column, of: existing, to: value, db)
       try changes.setBase(entity, existing, column, base)
     }
     let own = try ownValues(change.record)
     try renaming.replace(change.record, by: existing)
+    for conflict in both { try changes.setConflict(entity, existing, conflict.field, conflict, account: change.account) }
     for (column, value) in own { try entity.set(column, of: existing, to: value, db) }
     if try changes.kind(entity, existing) == nil {
       try db.execute(

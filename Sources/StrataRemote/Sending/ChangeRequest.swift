@@ -13,7 +13,7 @@ struct ChangeRequest {
     case uncertain(UnsentChange)
     /// Nothing has to be sent.
     case nothing
-    /// It waits for another change, or for a conflict to be resolved.
+    /// It waits for another change, or for a conflict to be resolved, or somebody else is sending it.
     case waits
     /// It waits for another change that waits for it.
     case stuck
@@ -28,8 +28,8 @@ struct ChangeRequest {
   let catalog: RemoteCatalog
   let entity: MappedEntity
   let change: UnsentChange
-  /// Whether the record was fetched for this.
-  let wasFetched: Bool
+  /// The record as it was fetched for this; `nil` where it was not.
+  let fetched: ArchiveValue?
   /// The number of the request, if it is made now.
   let number: Int64
   let db: Database
@@ -82,6 +82,8 @@ struct ChangeRequest {
         try change.becomeNew(db)
         return .again
       }
+      // What a whole record says of fields that the model does not know is the server's to say.
+      if entity.mapper.update == .put, fetched == nil { return .needsRecord }
       guard let found = try update(row, id) else {
         let isHeld = try Bool.fetchOne(
           db, sql: "SELECT EXISTS (SELECT 1 FROM strata_remote_edits WHERE entity = ? AND record = ?)",
@@ -96,7 +98,7 @@ struct ChangeRequest {
     }
     if change.kind != .insert, entity.mapper.precondition != .none {
       headers = try condition()
-      if headers.fields.isEmpty, entity.mapper.precondition == .fetchFirst, !wasFetched { return .needsRecord }
+      if headers.fields.isEmpty, entity.mapper.precondition == .fetchFirst, fetched == nil { return .needsRecord }
     }
     return try .ready(write(content, headers))
   }
@@ -127,16 +129,15 @@ struct ChangeRequest {
     }
     // A whole record would carry what is in conflict.
     guard !changed.isEmpty, !(isPut && !held.isEmpty) else { return nil }
-    let fields = isPut ? entity.fields.filter(\.isSent) : changed
-    guard try !waits(for: fields, row) else { return nil }
-    let body: ArchiveValue
+    guard try !waits(for: changed, row) else { return nil }
+    var before = row
+    for field in changed { before[field.slot] = bases[field.column] ?? .null }
+    let (old, new) = (try json(before, changed), try json(row, changed))
+    var body = JSONMergePatch.patch(from: old, to: new)
     if isPut {
-      body = try json(row, fields)
+      let whole = JSONMergePatch.apply(body, to: fetched ?? [:])
+      body = Self.settingNulls(of: new, in: whole)
     } else {
-      var before = row
-      for field in changed { before[field.slot] = bases[field.column] ?? .null }
-      let (old, new) = (try json(before, changed), try json(row, changed))
-      body = JSONMergePatch.patch(from: old, to: new)
       try checkNulls(of: new, in: JSONMergePatch.apply(body, to: old), row, changed, id)
       if body == [:] {
         // It is the same in JSON.
@@ -156,7 +157,8 @@ struct ChangeRequest {
     of new: ArchiveValue, in patched: ArchiveValue, _ row: [DatabaseValue], _ changed: [MappedEntity.Field],
     _ id: String
   ) throws {
-    guard let path = new.nullMissing(in: patched) else { return }
+    // Documents are JSON, in which null and no key are the same to a merge patch.
+    guard !entity.mapper.isOfDocuments, let path = new.nullMissing(in: patched) else { return }
     let nodes = try entity.adapter.nodes(of: .array([patched]), in: catalog.store.catalog)
     for field in changed {
       guard case .attribute(let place) = field.source, let root = nodes.roots.first else { continue }
@@ -217,7 +219,7 @@ struct ChangeRequest {
       var value = ArchiveValue.null
       if !row[field.slot].isNull, let other = try target.row(row[field.slot], db) {
         let id = try ChangeRequest(
-          catalog: catalog, entity: target, change: change, wasFetched: false, number: number, db: db
+          catalog: catalog, entity: target, change: change, fetched: nil, number: number, db: db
         ).idJSON(
           other)
         value = entity.mapper.references[field.key] == nil ? id : try target.idValue(in: id)
@@ -255,6 +257,19 @@ struct ChangeRequest {
   private static func nested(_ value: ArchiveValue, _ steps: ArraySlice<JSONPath.Step>) -> ArchiveValue {
     guard case .key(let key)? = steps.first else { return value }
     return .object(ArchiveObject([.init(key: key, value: nested(value, steps.dropFirst()))]))
+  }
+
+  /// A record with the nulls of another one, where its own objects lack them: a merge patch leaves them out.
+  private static func settingNulls(of new: ArchiveValue, in whole: ArchiveValue) -> ArchiveValue {
+    guard case .object(let new) = new, case .object(var result) = whole else { return whole }
+    for entry in new.entries {
+      if let inner = result[entry.key] {
+        result[entry.key] = settingNulls(of: entry.value, in: inner)
+      } else if entry.value.isNull {
+        result[entry.key] = .null
+      }
+    }
+    return .object(result)
   }
 
   private static func setNull(_ body: ArchiveValue, _ steps: ArraySlice<JSONPath.Step>) -> ArchiveValue {

@@ -34,7 +34,7 @@ struct ChangeSender: Sendable {
       }
       let step: Step
       do {
-        step = try await send(number, &sending)
+        step = try await leased(number) { try await send(number, &sending) }
         if step == .done || step == .freed { inRow = 0 }
       } catch let error as RemoteError where error.isOfOneRequest {
         // One record that the server fails at does not hold up the others.
@@ -83,11 +83,11 @@ struct ChangeSender: Sendable {
   // MARK: One change
 
   private func send(_ number: Int64, _ sending: inout RemoteSending) async throws -> Step {
-    var wasFetched = false
+    var fetched: ArchiveValue?
     // What was sent before, as far as nobody knew whether it had arrived.
     var uncertain: UnsentChange?
     for _ in 0..<4 {
-      guard let (outcome, entity) = try await freeze(number, wasFetched, &sending) else { return .done }
+      guard let (outcome, entity) = try await freeze(number, fetched, &sending) else { return .done }
       switch outcome {
       case .nothing:
         if let uncertain {
@@ -103,22 +103,21 @@ struct ChangeSender: Sendable {
         return .skipped
       case .again: continue
       case .needsRecord:
-        guard try await fetch(number, entity, &sending) else { return .skipped }
-        wasFetched = true
+        fetched = try await fetch(number, entity, &sending)
+        guard fetched != nil else { return .skipped }
       case .uncertain(let change):
         uncertain = change
         guard change.request?.verb != "POST" else {
-          if try await !lookUp(change, entity, &sending) { _ = try await send(change, entity, wasFetched, &sending) }
+          if try await !lookUp(change, entity, &sending) { _ = try await send(change, entity, false, &sending) }
           return .freed
         }
-        guard try await fetch(number, entity, &sending) else { return .skipped }
-        try await session.write { db in try UnsentChange.fetch(number, db)?.thaw(db) }
-        wasFetched = true
+        fetched = try await settled(number, entity, &sending)
+        guard fetched != nil else { return .skipped }
       case .ready(let change):
-        switch try await send(change, entity, wasFetched, &sending) {
+        switch try await send(change, entity, fetched != nil, &sending) {
         case .settled: return change.kind == .insert ? .freed : .done
-        case .changed: wasFetched = true
-        case .uncertain: uncertain = change
+        case .changed(let record): fetched = record
+        case .uncertain(let record): (uncertain, fetched) = (change, record)
         }
       }
     }
@@ -134,9 +133,36 @@ struct ChangeSender: Sendable {
     /// It is settled for now.
     case settled
     /// Somebody else changed the record: it was fetched and merged, and what is left is to be sent.
-    case changed
-    /// Nobody knows what became of it.
-    case uncertain
+    case changed(ArchiveValue)
+    /// Nobody knows what became of it; the record was fetched and merged.
+    case uncertain(ArchiveValue)
+  }
+
+  /// Runs what sends a change, which nobody else sends meanwhile.
+  private func leased(_ number: Int64, _ body: () async throws -> Step) async throws -> Step {
+    let now = session.clock.now()
+    guard try await session.write({ [lease = session.lease] db in try lease.take(number, at: now, db) }) else {
+      return .skipped
+    }
+    let result: Result<Step, any Error>
+    do { result = .success(try await body()) } catch { result = .failure(error) }
+    // Also where the task was cancelled.
+    try await Task { [session] in
+      try await session.write { [lease = session.lease] db in try lease.end(number, db) }
+    }.value
+    return try result.get()
+  }
+
+  /// Fetches and merges the record of a change of which nobody knows whether it arrived, and makes its request anew.
+  ///
+  /// - Returns: the record; `nil` where the change has to wait, or is settled.
+  private func settled(
+    _ number: Int64, _ entity: MappedEntity, _ sending: inout RemoteSending
+  ) async throws -> ArchiveValue? {
+    guard let record = try await fetch(number, entity, &sending) else { return nil }
+    // Until then it says what of the server's record may be from here.
+    try await session.write { db in try UnsentChange.fetch(number, db)?.thaw(db) }
+    return record
   }
 
   /// Looks up a new record whose id was chosen here, and of which nobody knows whether the server has it.
@@ -166,16 +192,16 @@ struct ChangeSender: Sendable {
   }
 
   private func freeze(
-    _ number: Int64, _ wasFetched: Bool, _ sending: inout RemoteSending
+    _ number: Int64, _ fetched: ArchiveValue?, _ sending: inout RemoteSending
   ) async throws -> (ChangeRequest.Outcome, MappedEntity)? {
-    do { return try await freeze(number, wasFetched) } catch let error as RemoteError where error.code == .refused {
+    do { return try await freeze(number, fetched) } catch let error as RemoteError where error.code == .refused {
       guard let change = try await session.read({ db in try UnsentChange.fetch(number, db) }) else { return nil }
       try await refuse(change, error, shown(change), &sending)
       return nil
     }
   }
 
-  private func freeze(_ number: Int64, _ wasFetched: Bool) async throws -> (ChangeRequest.Outcome, MappedEntity)? {
+  private func freeze(_ number: Int64, _ fetched: ArchiveValue?) async throws -> (ChangeRequest.Outcome, MappedEntity)? {
     let request = session.nextNumber()
     return try await session.write { [catalog = session.catalog, account] db in
       _ = try ChangeTriggers.account(catalog.entities, db)
@@ -184,7 +210,7 @@ struct ChangeSender: Sendable {
       }
       let entity = try catalog.known(change.entity)
       let made = ChangeRequest(
-        catalog: catalog, entity: entity, change: change, wasFetched: wasFetched, number: request, db: db)
+        catalog: catalog, entity: entity, change: change, fetched: fetched, number: request, db: db)
       return (try made.freeze(), entity)
     }
   }
@@ -240,9 +266,7 @@ struct ChangeSender: Sendable {
       let located = error.located(entity: entity.name, method: frozen.verb, url: url)
       // Nobody can read what the server made of it. Its record says that.
       guard frozen.verb == "POST" else {
-        guard try await fetch(change.number, entity, &sending) else { return .settled }
-        try await session.write { db in try UnsentChange.fetch(change.number, db)?.thaw(db) }
-        return .uncertain
+        return try await settled(change.number, entity, &sending).map { .uncertain($0) } ?? .settled
       }
       // The same request has the same answer, or a better one.
       if change.attempts + 1 < Self.unreadableAnswers {
@@ -354,8 +378,7 @@ struct ChangeSender: Sendable {
       return .settled
     // A 409 that the present state of the record does not end is about something else: a value that another one has.
     case .conflict where error.status == 412 && verb != "POST" || (verb == "PATCH" || verb == "PUT") && !wasFetched:
-      try await session.write { db in try change.thaw(db) }
-      return try await fetch(change.number, entity, &sending) ? .changed : .settled
+      return try await settled(change.number, entity, &sending).map { .changed($0) } ?? .settled
     default:
       try await refuse(change, error, shown, &sending)
       return .settled
@@ -375,10 +398,12 @@ struct ChangeSender: Sendable {
 
   /// Fetches the record of a change, and merges it.
   ///
-  /// - Returns: whether it is there, so that the change can be sent.
-  private func fetch(_ number: Int64, _ entity: MappedEntity, _ sending: inout RemoteSending) async throws -> Bool {
+  /// - Returns: the record, where it is there, so that the change can be sent.
+  private func fetch(
+    _ number: Int64, _ entity: MappedEntity, _ sending: inout RemoteSending
+  ) async throws -> ArchiveValue? {
     let change = try await session.read { db in try UnsentChange.fetch(number, db) }
-    guard let change, let id = try await serverID(of: change, entity) else { return false }
+    guard let change, let id = try await serverID(of: change, entity) else { return nil }
     let shown = try await shown(change)
     let refreshing = Refreshing(
       session: session, entity: entity, request: .one(id).with(.reload), account: account)
@@ -392,8 +417,9 @@ struct ChangeSender: Sendable {
             "the record was deleted here, and \(changed.joined(separator: ", ")) of it changed at the server; retry the change to delete it all the same, or discard it",
             entity: entity.name)
           try await refuse(change, error, shown, &sending)
-          return false
+          return nil
         }
+        return .null
       } else {
         let refresh = try await refreshing.run()
         sending.conflicts += refresh.conflicts
@@ -401,8 +427,8 @@ struct ChangeSender: Sendable {
         if refresh.ids.isEmpty {
           throw RemoteError(.notFound, "the server no longer has the record", status: 404)
         }
+        return refresh.record ?? .null
       }
-      return true
     } catch let error as RemoteError where error.code == .notFound && change.kind == .delete {
       let (catalog, number) = (session.catalog, session.nextNumber())
       try await session.write { db in
@@ -412,17 +438,17 @@ struct ChangeSender: Sendable {
         }
         try Acknowledgement(catalog: catalog, entity: entity, sent: known, db: db).acknowledgeDelete(known, number)
       }
-      return false
+      return nil
     } catch let error as RemoteError {
       switch error.code {
       case .invalidBody, .tooLarge:
         // It says nothing about the change.
         try await postpone(number, attempts: change.attempts + 1, because: error)
         session.tell(.sendFailed(shown, error), entity: entity.name, account: account)
-        return false
+        return nil
       case .notFound, .forbidden, .refused, .store:
         try await refuse(change, error.located(entity: entity.name), shown, &sending)
-        return false
+        return nil
       default:
         try await postpone(number, attempts: change.attempts + 1, because: error)
         session.tell(.sendFailed(shown, error), entity: entity.name, account: account)

@@ -120,7 +120,7 @@ struct RefreshCommand: ToolCommand {
       case .none: .none
       }
     let mapper = EntityMapper(
-      named: name.entity, id: id.map { ValuePath(parsing: $0) }, path: path, missing: keepMissing ? .keep : .delete,
+      named: name.entity, id: id.map { ValuePath(parsing: $0) }, path: path, missing: keepMissing ? .keep : nil,
       pagination: pagination)
     var configuration = RemoteConfiguration(baseURL: base, mappers: mapper)
     configuration.timeout = .seconds(timeout)

@@ -20,7 +20,7 @@ struct DocumentTests {
     queue = try DatabaseQueue()
     try await queue.write { db in try EntityDocument.makeTable("task", in: db) }
     var configuration = RemoteConfiguration(
-      baseURL: server.base, mappers: EntityMapper(named: "task"), transport: server)
+      baseURL: server.base, mappers: EntityMapper(named: "task", missing: .delete), transport: server)
     configuration.retry = .none
     remote = try await RemoteStore(EntityStore(queue, documents: ["task"]), configuration)
   }

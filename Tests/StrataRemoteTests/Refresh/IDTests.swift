@@ -113,7 +113,7 @@ struct IDTests {
       )
     }
     let entities = try EntityStore(queue, Note.self)
-    let mapper = EntityMapper(Note.self, keys: ["serverID": "id"])
+    let mapper = EntityMapper(Note.self, keys: ["serverID": "id"], missing: .delete)
     var configuration = RemoteConfiguration(baseURL: server.base, mappers: mapper, transport: server)
     configuration.retry = .none
     return (server, entities, try await RemoteStore(entities, configuration))

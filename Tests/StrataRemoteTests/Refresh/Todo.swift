@@ -36,8 +36,8 @@ struct Office {
   let remote: RemoteStore
 
   static let mappers = [
-    EntityMapper(Project.self, keys: ["myId": "id"]),
-    EntityMapper(Todo.self, keys: ["desc": "description", "myId": "id", "projectID": "project_id"]),
+    EntityMapper(Project.self, keys: ["myId": "id"], missing: .delete),
+    EntityMapper(Todo.self, keys: ["desc": "description", "myId": "id", "projectID": "project_id"], missing: .delete),
   ]
 
   static func makeTables(_ db: GRDB.Database) throws {

@@ -315,7 +315,7 @@ extension MergePolicy {
   var isAutomatic: Bool { if case .automatic = rule { true } else { false } }
   var isRecursive: Bool { if case .recursive = rule { true } else { false } }
   /// Whether equal changes of both sides count twice.
-  var isSum: Bool {
+  package var isSum: Bool {
     switch rule {
     case .sumOfDeltas: true
     case .ifPresent(let policy), .orElse(let policy, _): policy.isSum

@@ -1,0 +1,57 @@
+internal import Foundation
+internal import GRDB
+internal import Synchronization
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
+/// Who is sending a change: of several stores on one database, in one process or in several, one sends it.
+///
+/// A lease ends with the request. That of a process that died, or of a store that is gone, does not count; whatever it had sent is a
+/// request whose outcome nobody knows.
+final class SendingLease: Sendable {
+  /// The time after which a lease does not count in any case: the number of a process can come again.
+  private static let longest: TimeInterval = 600
+  private static let live = Mutex<Set<String>>([])
+
+  /// The process and the store.
+  private let owner: String
+
+  init() {
+    owner = "\(getpid()) \(UUID().uuidString)"
+    Self.live.withLock { _ = $0.insert(owner) }
+  }
+
+  deinit { Self.live.withLock { _ = $0.remove(owner) } }
+
+  /// Takes a change, unless somebody else has it.
+  func take(_ number: Int64, at now: Date, _ db: Database) throws -> Bool {
+    let row = try Row.fetchOne(
+      db.cachedStatement(sql: "SELECT owner, until FROM strata_remote_changes WHERE number = ?"), arguments: [number])
+    if let other = row?["owner"] as String?, other != owner, Self.isLive(other),
+      let until = row?["until"] as Double?, until > now.timeIntervalSince1970
+    {
+      return false
+    }
+    try db.execute(
+      cached: "UPDATE strata_remote_changes SET owner = ?, until = ? WHERE number = ?",
+      [owner, now.timeIntervalSince1970 + Self.longest, number])
+    return true
+  }
+
+  /// Lets a change go, where it is still in the queue.
+  func end(_ number: Int64, _ db: Database) throws {
+    try db.execute(
+      cached: "UPDATE strata_remote_changes SET owner = NULL, until = NULL WHERE number = ? AND owner = ?", [number, owner])
+  }
+
+  private static func isLive(_ owner: String) -> Bool {
+    guard let process = owner.split(separator: " ").first.flatMap({ pid_t($0) }) else { return false }
+    if process == getpid() { return live.withLock { $0.contains(owner) } }
+    // A process that may not be signalled is there.
+    return kill(process, 0) == 0 || errno == EPERM
+  }
+}

@@ -1,0 +1,258 @@
+import Foundation
+import GRDB
+import StrataCore
+import StrataRemote
+import StrataStore
+import Synchronization
+import Testing
+
+/// A record with a counter.
+struct Tally: DescribedModel, Entity, Equatable {
+  var id: String
+  var count: Int
+  var name: String
+
+  static let fields = Fields(
+    Tally.self, version: 1, Field("id", \.id), Field("count", \.count, merge: .sumOfDeltas),
+    Field("name", \.name, default: ""), make: { Tally(id: $0, count: $1, name: $2) })
+  static let entityMapping = EntityMapping(table: "tally")
+}
+
+@Suite("Edits, whatever the server and others do meanwhile")
+struct EditFaultTests {
+  private static func office(_ server: ModelServer? = nil, _ mapper: EntityMapper? = nil) async throws -> Office {
+    let office = try await Office(
+      server
+        ?? ModelServer([
+          "projects": #"[{"id": "a", "name": "A"}, {"id": "b", "name": "B"}]"#,
+          "todos": #"[{"id": "1", "title": "Paint", "project_id": "a"}, {"id": "2", "title": "Sand", "project_id": "a"}]"#,
+        ])
+    ) { if let mapper { $0.mappers = [Office.mappers[0], mapper] } }
+    try await office.remote.refresh(Project.self)
+    try await office.remote.refresh(Todo.self)
+    return office
+  }
+
+  private static func tallies(_ server: ModelServer) async throws -> (EntityStore, RemoteStore) {
+    let writer = try DatabaseQueue()
+    try await writer.write {
+      try $0.execute(sql: "CREATE TABLE tally (id TEXT PRIMARY KEY, count INTEGER NOT NULL, name TEXT NOT NULL)")
+    }
+    let entities = try EntityStore(writer, Tally.self)
+    var configuration = RemoteConfiguration(baseURL: server.base, transport: server)
+    configuration.mappers = [EntityMapper(Tally.self, path: "tallies")]
+    configuration.retry = .none
+    let remote = try await RemoteStore(entities, configuration)
+    try await remote.refresh(Tally.self)
+    return (entities, remote)
+  }
+
+  @Test("A sum whose answer was lost is not counted twice", arguments: [true, false], [true, false])
+  func sums(sendsETags: Bool, honoursKeys: Bool) async throws {
+    let server = ModelServer(["tallies": #"[{"id": "1", "count": 10, "name": ""}]"#])
+    server.state.withLock { ($0.sendsETags, $0.honoursKeys) = (sendsETags, honoursKeys) }
+    let (entities, remote) = try await Self.tallies(server)
+    try await remote.refresh(Tally.self, .one("1"))
+    try await entities.save(Tally(id: "1", count: 15, name: ""))
+    server.state.withLock { $0.fault = { $0.method == "PATCH" ? .answerLost : nil } }
+    await #expect(throws: RemoteError.self) { try await remote.send() }
+    server.state.withLock { $0.fault = nil }
+    try await remote.refresh(Tally.self)
+    #expect(try await entities.fetchAll(Tally.all()).first?.count == 15)
+    try await remote.send()
+    #expect(server.json("tallies", "1")?["count"] == 15)
+    #expect(try await entities.fetchAll(Tally.all()).first?.count == 15)
+    #expect(try await remote.changes().isEmpty)
+  }
+
+  @Test("A sum to which somebody else has added meanwhile is a conflict where nobody knows whether ours arrived")
+  func ambiguousSums() async throws {
+    let server = ModelServer(["tallies": #"[{"id": "1", "count": 10, "name": ""}]"#])
+    server.state.withLock { ($0.sendsETags, $0.honoursKeys) = (false, false) }
+    let (entities, remote) = try await Self.tallies(server)
+    try await entities.save(Tally(id: "1", count: 15, name: ""))
+    server.state.withLock { $0.fault = { $0.method == "PATCH" ? .answerLost : nil } }
+    await #expect(throws: RemoteError.self) { try await remote.send() }
+    server.state.withLock { $0.fault = nil }
+    server.edit("tallies", "1", #"{"count": 18}"#)
+    try await remote.send()
+    #expect(server.json("tallies", "1")?["count"] == 18)
+    #expect(try await remote.conflicts().count == 1)
+  }
+
+  @Test("An edit after a lost answer is no conflict with oneself, with a strong ETag and without keys")
+  func withoutKeys() async throws {
+    let office = try await Self.office()
+    office.server.state.withLock { $0.honoursKeys = false }
+    try await office.remote.refresh(Todo.self, .one("1"))
+    try await office.edit("1") { $0.desc = "mine" }
+    office.server.state.withLock { $0.fault = { $0.method == "PATCH" ? .answerLost : nil } }
+    await #expect(throws: RemoteError.self) { try await office.remote.send() }
+    office.server.state.withLock { $0.fault = nil }
+    try await office.edit("1") { $0.desc = "later" }
+    let sending = try await office.remote.send()
+    #expect(sending.conflicts == 0)
+    #expect(office.server.json("todos", "1")?["description"] == "later")
+  }
+
+  @Test("Not modified confirms no row that came from elsewhere since")
+  func notModified() async throws {
+    let office = try await Self.office()
+    try await office.edit("1") { $0.desc = "mine" }
+    try await office.remote.send()
+    // The server is set back, as by a backup: the list has its old tag again.
+    let list = #"[{"id": "1", "title": "Paint", "description": null, "project_id": "a"}, {"id": "2", "title": "Sand"}]"#
+    office.server.set("todos", list)
+    office.server.state.withLock { state in
+      state.version = 2
+      for place in state.lists["todos", default: []].indices { state.lists["todos"]?[place].record.version = 2 }
+    }
+    try await office.remote.refresh(Todo.self)
+    #expect(try await office.todo("1")?.desc == nil)
+  }
+
+  @Test("Last-Modified of the same second is no condition")
+  func sameSecond() async throws {
+    let office = try await Self.office()
+    let time = "Wed, 25 Nov 2026 10:00:00 GMT"
+    for (date, isKnown) in [(time, false), ("Wed, 25 Nov 2026 10:00:01 GMT", true)] {
+      office.server.state.withLock {
+        $0.sendsETags = false
+        $0.headers = ["Last-Modified": time, "Date": date]
+      }
+      try await office.remote.refresh(Todo.self, .one("1").with(.reload))
+      try await office.edit("1") { $0.desc = "mine \(date)" }
+      office.server.forget()
+      try await office.remote.send()
+      let patch = try #require(office.server.requests.first { $0.method == "PATCH" })
+      #expect((patch.headers["If-Unmodified-Since"] != nil) == isKnown)
+    }
+  }
+
+  @Test("A refused edit whose old value leads to a record that is gone can be taken back")
+  func discardOfMoved() async throws {
+    let office = try await Self.office()
+    try await office.edit("1") { $0.projectID = "b" }
+    office.server.state.withLock { $0.refuses = { $0.method == "PATCH" ? 422 : nil } }
+    try await office.remote.send()
+    office.server.state.withLock { $0.refuses = nil }
+    try await office.writer.write { db in
+      try db.execute(sql: "UPDATE todo SET projectID = 'b'; DELETE FROM project WHERE myId = 'a'")
+    }
+    let change = try #require(try await office.remote.changes().first { $0.record == "1" })
+    try await office.remote.discard(change)
+    #expect(try await office.todo("1")?.projectID == nil)
+    #expect(try await !office.remote.changes().contains { $0.record == "1" })
+  }
+
+  @Test("Two stores on one database send a change once, however slow the server is")
+  func twoSenders() async throws {
+    let office = try await Self.office()
+    let (arrived, gate) = (Gate(), Gate())
+    let server = office.server
+    let slow = ScriptedTransport { request, _ in
+      arrived.open()
+      try await gate.wait()
+      return try await server.send(request, sizeLimit: 1 << 20, timeout: .seconds(1))
+    }
+    func store(_ transport: any HTTPTransport) async throws -> RemoteStore {
+      var configuration = RemoteConfiguration(baseURL: server.base, transport: transport)
+      configuration.mappers = Office.mappers
+      configuration.retry = .none
+      return try await RemoteStore(office.entities, configuration)
+    }
+    let (one, two) = (try await store(slow), try await store(server))
+    try await office.entities.save(Todo(myId: "new", title: "Once"))
+    server.state.withLock { $0.honoursKeys = false }
+    let sending = Task { try await one.send() }
+    try await arrived.wait()
+    let other = try await two.send()
+    #expect(other.sent == 0)
+    #expect(other.waiting == 1)
+    gate.open()
+    #expect(try await sending.value.sent == 1)
+    #expect(server.lines.filter { $0 == "POST /todos" }.count == 1)
+    #expect(server.count("todos") == 3)
+  }
+
+  @Test("Unless the mapper says that lists are whole, nothing is deleted by a list that may be a page")
+  func pages() async throws {
+    let mapper = EntityMapper(Todo.self, keys: ["desc": "description", "myId": "id", "projectID": "project_id"])
+    let office = try await Self.office(nil, mapper)
+    office.server.set("todos", #"[{"id": "1", "title": "Paint", "project_id": "a"}]"#)
+    try await office.remote.refresh(Todo.self)
+    #expect(try await office.todos().count == 2)
+    await #expect(throws: RemoteError.self) { try await office.remote.refresh(Todo.self, .one("2")) }
+    #expect(try await office.todos().count == 2)
+    #expect(mapper.missing == .keep)
+    #expect(EntityMapper(Todo.self, pagination: .linkHeader).missing == .delete)
+    #expect(EntityMapper(Todo.self, missing: .delete).missing == .delete)
+  }
+
+  @Test("PUT keeps what the server has and the model does not know")
+  func put() async throws {
+    let mapper = EntityMapper(
+      Todo.self, keys: ["desc": "description", "myId": "id", "projectID": "project_id"], update: .put)
+    let server = ModelServer([
+      "projects": #"[{"id": "a", "name": "A"}]"#,
+      "todos": #"[{"id": "1", "title": "Paint", "description": "old", "done": true, "project_id": "a", "priority": 3}]"#,
+    ])
+    let office = try await Self.office(server, mapper)
+    server.edit("todos", "1", #"{"title": "Theirs"}"#)
+    try await office.edit("1") { $0.desc = nil }
+    try await office.remote.send()
+    let json = try #require(server.json("todos", "1"))
+    #expect(json["priority"] == 3)
+    #expect(json["title"] == "Theirs")
+    #expect(json["done"] == true)
+    #expect(json["description"] == .null)
+    #expect(server.requests.contains { $0.method == "PUT" })
+  }
+
+  @Test("What was edited in both rows of a record that turned out to be one is not dropped")
+  func joined() async throws {
+    let server = ModelServer(["people": "[]"])
+    let writer = try DatabaseQueue()
+    try await writer.write {
+      try $0.execute(sql: "CREATE TABLE contact (key TEXT PRIMARY KEY, id TEXT UNIQUE, name TEXT NOT NULL, note TEXT)")
+    }
+    let entities = try EntityStore(writer, Contact.self)
+    var configuration = RemoteConfiguration(baseURL: server.base, transport: server)
+    configuration.mappers = [EntityMapper(Contact.self, keys: ["key": .none], path: "people")]
+    configuration.retry = .none
+    let remote = try await RemoteStore(entities, configuration)
+    try await entities.save(Contact(key: "mine", id: nil, name: "A", note: nil))
+    server.state.withLock { $0.fault = { $0.method == "POST" ? .answerLost : nil } }
+    await #expect(throws: RemoteError.self) { try await remote.send() }
+    server.state.withLock { $0.fault = nil }
+    // The refresh brings it as another row, and both are edited.
+    try await remote.refresh(Contact.self)
+    let rows = try await entities.fetchAll(Contact.all())
+    #expect(rows.count == 2)
+    for var row in rows {
+      row.note = row.key == "mine" ? "first" : "second"
+      try await entities.save(row)
+    }
+    for change in try await remote.changes() { try await remote.retry(change) }
+    try await remote.send()
+    let conflicts = try await remote.conflicts()
+    let left = try await entities.fetchAll(Contact.all())
+    #expect(left.count == 1)
+    let kept = Set(left.compactMap(\.note) + conflicts.flatMap { ["\($0.local)", "\($0.server)"] })
+    #expect(kept.contains { $0.contains("first") })
+    #expect(kept.contains { $0.contains("second") })
+  }
+}
+
+/// A record whose key here is not the server's id.
+struct Contact: DescribedModel, Entity, Equatable {
+  var key: String
+  var id: String?
+  var name: String
+  var note: String?
+
+  static let fields = Fields(
+    Contact.self, version: 1, Field("key", \.key, default: UUID().uuidString), Field("id", \.id), Field("name", \.name),
+    Field("note", \.note), make: { Contact(key: $0, id: $1, name: $2, note: $3) })
+  static let entityMapping = EntityMapping(table: "contact", keys: ["id": ["id"]])
+}
