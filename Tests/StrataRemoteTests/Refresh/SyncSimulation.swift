@@ -15,7 +15,37 @@ final class SyncSimulation {
     let value: ArchiveValue
   }
 
+  /// What the server can do.
+  struct Traits: CustomStringConvertible {
+    let sendsETags: Bool, choosesIDs: Bool, honoursKeys: Bool
+    let update: EntityMapper.Update
+
+    /// All but servers that choose ids and do not know a repeated request: these make a record twice.
+    static let all: [Traits] = [true, false].flatMap { sendsETags in
+      [(true, true), (false, true), (false, false)].flatMap { choosesIDs, honoursKeys in
+        EntityMapper.Update.allCases.map {
+          Traits(sendsETags: sendsETags, choosesIDs: choosesIDs, honoursKeys: honoursKeys, update: $0)
+        }
+      }
+    }
+
+    var description: String {
+      "\(sendsETags ? "strong" : "no") ETags, ids of the \(choosesIDs ? "server" : "client"), keys \(honoursKeys ? "" : "not ")honoured, \(update)"
+    }
+
+    var mappers: [EntityMapper] {
+      let ids: EntityMapper.IDs = choosesIDs ? .server : .client
+      return [
+        EntityMapper(Project.self, keys: ["myId": "id"], ids: ids, missing: .delete, update: update),
+        EntityMapper(
+          Todo.self, keys: ["desc": "description", "myId": "id", "projectID": "project_id"], ids: ids, missing: .delete,
+          update: update),
+      ]
+    }
+  }
+
   let seed: UInt64
+  let traits: Traits
   private var random: SeededRandom
   private let server = ModelServer(["projects": "[]", "todos": "[]"])
   private var clients: [Client] = []
@@ -44,6 +74,10 @@ final class SyncSimulation {
   init(seed: UInt64) {
     self.seed = seed
     random = SeededRandom(seed: seed)
+    traits = Traits.all[Int(seed % UInt64(Traits.all.count))]
+    server.state.withLock { [traits] in
+      ($0.sendsETags, $0.honoursKeys, $0.acceptsIDs) = (traits.sendsETags, traits.honoursKeys, !traits.choosesIDs)
+    }
   }
 
   private func chance(_ percent: Int) -> Bool { random.below(100) < percent }
@@ -68,7 +102,9 @@ final class SyncSimulation {
     configuration.busyMode = .timeout(5)
     // Nothing here loses power, and waiting for the disk at each of some thousand commits takes most of the time.
     configuration.prepareDatabase { try $0.execute(sql: "PRAGMA synchronous = OFF") }
-    return try await Office(server, writer: DatabaseQueue(path: file.path, configuration: configuration))
+    return try await Office(server, writer: DatabaseQueue(path: file.path, configuration: configuration)) {
+      $0.mappers = traits.mappers
+    }
   }
 
   // MARK: Steps
@@ -207,7 +243,7 @@ final class SyncSimulation {
   private func key(_ client: Client, _ title: String, _ known: Set<String>) async throws -> String {
     let key = "s\(random.below(20) + 1)"
     let waiting = try await client.office.remote.changes().map(\.record)
-    return chance(50) && !known.contains(key) && !waiting.contains(key) ? key : "l-\(title)"
+    return traits.choosesIDs && chance(50) && !known.contains(key) && !waiting.contains(key) ? key : "l-\(title)"
   }
 
   private func delete(_ client: Client) async throws {

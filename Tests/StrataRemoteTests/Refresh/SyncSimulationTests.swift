@@ -7,7 +7,7 @@ struct SyncSimulationTests {
   private static let first = ProcessInfo.processInfo.environment["STRATA_SYNC_SEED"].flatMap(UInt64.init) ?? 1
   private static let rounds =
     ProcessInfo.processInfo.environment["STRATA_SYNC_ROUNDS"].flatMap(UInt64.init)
-    ?? UInt64(Effort.rounds(6, long: 25))
+    ?? UInt64(Effort.rounds(12, long: 60))
 
   @Test("Every edit arrives once, or waits, or is refused and listed; nothing comes of an answer that failed")
   func rounds() async throws {
@@ -19,7 +19,7 @@ struct SyncSimulationTests {
     for seed in Self.first..<Self.first + Self.rounds {
       let simulation = SyncSimulation(seed: seed)
       do { try await simulation.run(in: folder) } catch {
-        Issue.record("seed \(seed): \(error)")
+        Issue.record("seed \(seed), \(simulation.traits): \(error)")
         return
       }
       ran += 1
