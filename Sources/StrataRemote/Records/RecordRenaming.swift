@@ -1,5 +1,6 @@
 internal import Foundation
 internal import GRDB
+internal import StrataCore
 internal import StrataStore
 
 /// Gives a record another primary key, everywhere: in its row, in the rows that lead to it, and in what is kept of it.
@@ -35,6 +36,37 @@ struct RecordRenaming {
         [new, entity.name, old])
     }
     try noteName(old, new)
+  }
+
+  /// Gives objects that were fetched before their records had the server's ids the keys that these have now, and what leads to them, too.
+  ///
+  /// Numbers are left alone: one that a record had may be that of another one by now.
+  static func follow(_ nodes: inout EntityNodes, _ entities: [MappedEntity], _ db: Database) throws {
+    guard try Bool.fetchOne(db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM strata_remote_ids)")) ?? false else {
+      return
+    }
+    let byType = Dictionary(entities.map { ($0.number, $0) }) { first, _ in first }
+    for place in nodes.nodes.indices {
+      guard let entity = byType[nodes.nodes[place].type] else { continue }
+      for (number, attribute) in entity.type.attributes.enumerated() where attribute.isWritten {
+        let isKey = number == entity.key.attribute
+        let column = entity.table.columns[attribute.slot].name
+        guard let target = isKey ? entity : entity.field(column: column)?.target.flatMap({ byType[$0] }),
+          let value = nodes.nodes[place].values[number], !value.isNull
+        else { continue }
+        let old = try entity.type.stored(value, attribute, in: entity.table)
+        if case .int64 = old.storage { continue }
+        let new = try DatabaseValue.fetchOne(
+          db.cachedStatement(sql: "SELECT new FROM strata_remote_ids WHERE entity = ? AND old = ?"),
+          arguments: [target.name, old])
+        guard let new, try target.row(old, db) == nil, try target.row(new, db) != nil else { continue }
+        nodes.nodes[place].values[number] = try entity.type.value(of: attribute, new, in: entity.table)
+        // The id that the object did not have yet is the server's to say.
+        if isKey, !entity.idIsKey, nodes.nodes[place].values[entity.id.attribute]?.isNull ?? false {
+          nodes.nodes[place].values[entity.id.attribute] = nil
+        }
+      }
+    }
   }
 
   /// Lets a row that is there take the place of one that turned out to be the same record, which is deleted.

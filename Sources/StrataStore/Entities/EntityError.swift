@@ -18,6 +18,8 @@ public struct EntityError: Error, Sendable {
     case notStorable
     /// A column holds what its property cannot be.
     case notReadable
+    /// The row was changed or deleted since the object that is saved was fetched.
+    case conflict
     /// Keys, a unique index or two sides of a relation name different rows.
     case clash
     /// A rule of the table, a foreign key or a trigger of the database refuses the row.

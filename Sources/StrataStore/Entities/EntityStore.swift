@@ -12,6 +12,8 @@ public struct EntityStore: Sendable {
   /// The database.
   public let writer: any DatabaseWriter
   package let catalog: EntityCatalog
+  /// What brings keys up to date, for all copies of the store.
+  package let keys = EntityKeyUpdate()
 
   /// Compares the mappings of entities with their models and tables.
   ///
@@ -114,7 +116,11 @@ public struct EntityStore: Sendable {
 
   private func write<E: Entity>(_ nodes: EntityNodes, _ type: E.Type, _ keys: [String]?) async throws -> EntityReport {
     try check(keys, type)
-    do { return try await writer.write { [catalog] db in try Self.write(nodes, catalog, keys, db) } } catch {
+    do {
+      return try await writer.write { [catalog, update = self.keys] db in
+        try Self.write(nodes, catalog, keys, update, db)
+      }
+    } catch {
       throw EntityError.ofDatabase(error)
     }
   }
@@ -123,13 +129,14 @@ public struct EntityStore: Sendable {
     -> EntityReport
   {
     try check(keys, type)
-    do { return try Self.write(nodes, catalog, keys, db) } catch { throw EntityError.ofDatabase(error) }
+    do { return try Self.write(nodes, catalog, keys, self.keys, db) } catch { throw EntityError.ofDatabase(error) }
   }
 
-  private static func write(_ nodes: EntityNodes, _ catalog: EntityCatalog, _ keys: [String]?, _ db: Database) throws
-    -> EntityReport
-  {
-    var report = EntityReport()
+  private static func write(
+    _ nodes: EntityNodes, _ catalog: EntityCatalog, _ keys: [String]?, _ update: EntityKeyUpdate, _ db: Database
+  ) throws -> EntityReport {
+    var (report, nodes) = (EntityReport(), nodes)
+    try update.run(&nodes, db)
     try db.inSavepoint {
       report = try EntityWriter(nodes, catalog, matching: keys.map(Set.init), db).run()
       return .commit

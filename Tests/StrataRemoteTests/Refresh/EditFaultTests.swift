@@ -256,3 +256,69 @@ struct Contact: DescribedModel, Entity, Equatable {
     Field("note", \.note), make: { Contact(key: $0, id: $1, name: $2, note: $3) })
   static let entityMapping = EntityMapping(table: "contact", keys: ["id": ["id"]])
 }
+
+@Suite("Objects that were fetched before")
+struct StaleObjectTests {
+  private static func office() async throws -> Office {
+    let office = try await Office(
+      ModelServer([
+        "projects": #"[{"id": "a", "name": "A"}]"#,
+        "todos": #"[{"id": "1", "title": "Paint", "description": "old", "project_id": "a"}]"#,
+      ]))
+    try await office.remote.refresh(Project.self)
+    try await office.remote.refresh(Todo.self)
+    return office
+  }
+
+  @Test("A form that was open while its new record was sent edits that record")
+  func openForm() async throws {
+    let office = try await Self.office()
+    try await office.entities.save(Project(myId: "p-new", name: "New"))
+    var form = Todo(myId: "new", title: "Made", projectID: "p-new")
+    try await office.entities.save(form)
+    try await office.remote.send()
+    form.desc = "written later"
+    try await office.entities.save(form)
+    #expect(try await office.todos().count == 2)
+    try await office.remote.send()
+    #expect(office.server.count("todos") == 2)
+    let todo = try #require(try await office.todos().first { $0.title == "Made" })
+    #expect(office.server.json("todos", todo.myId)?["description"] == "written later")
+    #expect(todo.projectID != "p-new")
+  }
+
+  @Test("With its base an object writes what was changed of it, and nothing else")
+  func base() async throws {
+    let office = try await Self.office()
+    let fetched = try #require(try await office.todo("1"))
+    office.server.edit("todos", "1", #"{"title": "Theirs"}"#)
+    try await office.remote.refresh(Todo.self)
+    var edited = fetched
+    edited.desc = "mine"
+    try await office.entities.save(edited, base: fetched)
+    #expect(try await office.todo("1") == Todo(myId: "1", title: "Theirs", desc: "mine", projectID: "a"))
+    #expect(try await office.remote.changes().first?.columns == ["desc"])
+    // Both have changed the title.
+    edited.title = "Mine"
+    let stale = edited
+    let error = await #expect(throws: EntityError.self) { try await office.entities.save(stale, base: fetched) }
+    #expect(error?.code == .conflict)
+    #expect(try await office.todo("1")?.title == "Theirs")
+    try await office.entities.save(edited, base: fetched, conflicts: .keepLocal)
+    #expect(try await office.todo("1")?.title == "Mine")
+  }
+
+  @Test("What was deleted meanwhile is a conflict, and not a new record")
+  func deleted() async throws {
+    let office = try await Self.office()
+    let fetched = try #require(try await office.todo("1"))
+    office.server.delete("todos", "1")
+    try await office.remote.refresh(Todo.self)
+    var edited = fetched
+    edited.desc = "mine"
+    let stale = edited
+    let error = await #expect(throws: EntityError.self) { try await office.entities.save(stale, base: fetched) }
+    #expect(error?.code == .conflict)
+    #expect(try await office.todos().isEmpty)
+  }
+}

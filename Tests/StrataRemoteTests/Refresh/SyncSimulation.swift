@@ -243,6 +243,11 @@ final class SyncSimulation {
   private func key(_ client: Client, _ title: String, _ known: Set<String>) async throws -> String {
     let key = "s\(random.below(20) + 1)"
     let waiting = try await client.office.remote.changes().map(\.record)
+    // A key that a record had stays that record's.
+    let remote = client.office.remote
+    for type in [Todo.self, Project.self] as [any Entity.Type] {
+      guard try await remote.currentKey(of: key, type) == key.databaseValue else { return "l-\(title)" }
+    }
     return traits.choosesIDs && chance(50) && !known.contains(key) && !waiting.contains(key) ? key : "l-\(title)"
   }
 
