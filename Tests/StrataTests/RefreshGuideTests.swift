@@ -87,6 +87,12 @@ private func edit(_ entities: EntityStore, _ remote: RemoteStore, _ known: Todo)
   // Refresh:end
 }
 
+private func save(_ edited: Todo, _ fetched: Todo, _ entities: EntityStore) async throws {
+  // Refresh:begin
+  try await entities.save(edited, base: fetched)
+  // Refresh:end
+}
+
 private func resolve(_ remote: RemoteStore) async throws {
   // Refresh:begin
   for conflict in try await remote.conflicts() {
@@ -126,8 +132,9 @@ struct RefreshGuideTests {
     try await edit(entities, remote, todo)
     #expect(server.requests.withLock { $0 } == ["GET /api/todos", "GET /api/todos/1", "PATCH /api/todos/1"])
     var other = try #require(try await remote.cached(Todo.all()).first)
+    let fetched = other
     other.title = "Tea"
-    try await entities.save(other)
+    try await save(other, fetched, entities)
     server.change("Coffee")
     try await remote.refresh(Todo.self)
     #expect(try await remote.conflicts().count == 1)

@@ -12,14 +12,6 @@ public struct RemotePagination: Sendable {
 
   let kind: Kind
 
-  /// What becomes of missing records unless a mapper says more: only where pages follow each other is it known when a list is whole.
-  var missing: EntityMapper.Missing {
-    switch kind {
-    case .none: .keep
-    case .linkHeader, .page, .offset, .cursor: .delete
-    }
-  }
-
   /// The list is one answer.
   public static let none = RemotePagination(kind: .none)
 

@@ -133,3 +133,13 @@ public struct EntityMapper: Sendable {
     references = [:]
   }
 }
+
+extension RemotePagination {
+  /// What becomes of missing records unless a mapper says more: only where pages follow each other is it known when a list is whole.
+  fileprivate var missing: EntityMapper.Missing {
+    switch kind {
+    case .none: .keep
+    case .linkHeader, .page, .offset, .cursor: .delete
+    }
+  }
+}

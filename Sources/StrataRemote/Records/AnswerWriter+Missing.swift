@@ -44,11 +44,7 @@ extension AnswerWriter {
           cached: "INSERT OR REPLACE INTO strata_remote_deleted VALUES (?, ?, ?)", [entity.name, id, number])
         try RemoteTables.noteApplied(entity, number, db)
       }
-      // Other answers may have had it, and what the table deleted or changed along with it is no longer what the server has said of these.
-      try StoredCopies.forget(entity, db)
-      for other in catalog.entities where other.fields.contains(where: { $0.target == entity.number }) {
-        try StoredCopies.forget(other, db)
-      }
+      try StoredCopies.forgetDeleted(entity, catalog, db)
     } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
       // Other rows lead to it.
       result.kept += 1

@@ -17,13 +17,16 @@ extension MappedEntity {
   /// What a column can take back of an earlier value: null for a reference to a record that is gone.
   ///
   /// - Throws: ``RemoteError`` with the code `store` where the column must not be null.
-  func holdable(_ value: DatabaseValue, in column: String, _ catalog: RemoteCatalog, _ db: Database) throws -> DatabaseValue {
+  func holdable(_ value: DatabaseValue, in column: String, _ catalog: RemoteCatalog, _ db: Database) throws
+    -> DatabaseValue
+  {
     guard let field = field(column: column), !value.isNull, let target = field.target.flatMap(catalog.entity(ofType:)),
       try target.row(value, db) == nil
     else { return value }
     guard !table.columns[field.slot].isNotNull else {
       throw RemoteError(
-        .store, "\(field.key) led to a record that is gone, and must lead to one; set it to another, or delete the record",
+        .store,
+        "\(field.key) led to a record that is gone, and must lead to one; set it to another, or delete the record",
         entity: name)
     }
     return .null

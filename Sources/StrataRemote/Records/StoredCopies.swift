@@ -39,6 +39,18 @@ enum StoredCopies {
     try db.execute(cached: "DELETE FROM strata_remote_copies WHERE entity = ?", [entity.name])
   }
 
+  /// Forgets what is kept after a record was deleted: other answers may have had it, and what the table deleted or changed along with it is
+  /// no longer what the server has said of these.
+  static func forgetDeleted(_ entity: MappedEntity, _ catalog: RemoteCatalog, _ db: Database) throws {
+    var (numbers, waiting): (Set<Int>, [MappedEntity]) = ([entity.number], [entity])
+    while let next = waiting.popLast() {
+      try forget(next, db)
+      waiting += catalog.entities.filter { other in
+        other.fields.contains { $0.target == next.number } && numbers.insert(other.number).inserted
+      }
+    }
+  }
+
   /// Forgets what is kept of other URLs than one, after an answer from there has changed rows: theirs are no longer as they were sent.
   static func forget(_ entity: MappedEntity, except url: String, account: String, _ db: Database) throws {
     try db.execute(

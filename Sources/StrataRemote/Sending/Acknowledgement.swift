@@ -188,6 +188,7 @@ struct Acknowledgement {
       }
       try db.execute(
         cached: "DELETE FROM strata_remote_records WHERE entity = ? AND record = ?", [entity.name, known])
+      try StoredCopies.forgetDeleted(entity, catalog, db)
     }
     try db.execute(
       cached: "UPDATE strata_remote_changes SET id = ?, record = ? WHERE number = ?", [id, record, change.number])
@@ -218,7 +219,9 @@ struct Acknowledgement {
     }
     let own = try ownValues(change.record)
     try renaming.replace(change.record, by: existing)
-    for conflict in both { try changes.setConflict(entity, existing, conflict.field, conflict, account: change.account) }
+    for conflict in both {
+      try changes.setConflict(entity, existing, conflict.field, conflict, account: change.account)
+    }
     for (column, value) in own { try entity.set(column, of: existing, to: value, db) }
     if try changes.kind(entity, existing) == nil {
       try db.execute(

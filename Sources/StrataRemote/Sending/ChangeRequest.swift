@@ -13,8 +13,10 @@ struct ChangeRequest {
     case uncertain(UnsentChange)
     /// Nothing has to be sent.
     case nothing
-    /// It waits for another change, or for a conflict to be resolved, or somebody else is sending it.
+    /// It waits for another change.
     case waits
+    /// All of it is in conflict, and waits for somebody to decide.
+    case held
     /// It waits for another change that waits for it.
     case stuck
     /// It is a deletion, and waits for what has led to the record.
@@ -84,7 +86,8 @@ struct ChangeRequest {
       }
       // What a whole record says of fields that the model does not know is the server's to say.
       if entity.mapper.update == .put, fetched == nil { return .needsRecord }
-      guard let found = try update(row, id) else {
+      let (found, waits) = try update(row, id)
+      guard let found else {
         let isHeld = try Bool.fetchOne(
           db, sql: "SELECT EXISTS (SELECT 1 FROM strata_remote_edits WHERE entity = ? AND record = ?)",
           arguments: [entity.name, change.record])
@@ -92,7 +95,7 @@ struct ChangeRequest {
           try change.remove(db)
           return .nothing
         }
-        return .waits
+        return waits ? .waits : .held
       }
       content = found
     }
@@ -109,7 +112,8 @@ struct ChangeRequest {
     request.verb == "POST" ? entity.mapper.ids == .server : request.isConditional
   }
 
-  private func update(_ row: [DatabaseValue], _ id: String) throws -> Content? {
+  /// - Returns: what is to be sent; `nil` where nothing is now, and whether that waits for another change.
+  private func update(_ row: [DatabaseValue], _ id: String) throws -> (content: Content?, waits: Bool) {
     let bases = try LocalChanges(db).bases(entity, change.record)
     let held = try LocalChanges(db).conflicts(entity, change.record)
     let isPut = entity.mapper.update == .put
@@ -128,8 +132,8 @@ struct ChangeRequest {
       if !base.isExactly(row[field.slot]) { changed.append(field) }
     }
     // A whole record would carry what is in conflict.
-    guard !changed.isEmpty, !(isPut && !held.isEmpty) else { return nil }
-    guard try !waits(for: changed, row) else { return nil }
+    guard !changed.isEmpty, !(isPut && !held.isEmpty) else { return (nil, false) }
+    guard try !waits(for: changed, row) else { return (nil, true) }
     var before = row
     for field in changed { before[field.slot] = bases[field.column] ?? .null }
     let (old, new) = (try json(before, changed), try json(row, changed))
@@ -144,11 +148,10 @@ struct ChangeRequest {
         for field in changed where !held.contains(where: { $0.field == field.column }) {
           try LocalChanges(db).setBase(entity, change.record, field.column, nil)
         }
-        return nil
+        return (nil, false)
       }
     }
-    return Content(
-      verb: isPut ? "PUT" : "PATCH", body: body, sent: values(row, changed))
+    return (Content(verb: isPut ? "PUT" : "PATCH", body: body, sent: values(row, changed)), false)
   }
 
   /// Sees whether a patch says all that changed. It leaves out a key that becomes null, which is no other value for an optional property,

@@ -12,6 +12,8 @@ struct ChangeSender: Sendable {
   private enum Step: Sendable {
     case done
     case skipped
+    /// It waits for what no other change brings about: somebody who decides, or another time.
+    case held
     /// It is a deletion that waits for what has led to the record.
     case behind
     /// Others may go on now that waited for it.
@@ -25,10 +27,13 @@ struct ChangeSender: Sendable {
   func run() async throws -> RemoteSending {
     var sending = RemoteSending()
     var passed = Set<Int64>()
+    var held = Set<Int64>()
     var behind = Set<Int64>()
+    // Those before it were passed.
+    var place: Int64 = 0
     var failures: [RemoteError] = []
     var inRow = 0
-    while let number = try await next(after: passed) {
+    while let number = try await next(from: place, except: passed, held) {
       guard session.account == account else {
         throw RemoteError(.accountChanged, "another account is in use; its changes are sent by a call of its own")
       }
@@ -45,13 +50,15 @@ struct ChangeSender: Sendable {
       }
       switch step {
       case .done:
+        place = behind.isEmpty ? number : 0
         passed.subtract(behind)
         behind.removeAll()
       case .skipped: passed.insert(number)
+      case .held: held.insert(number)
       case .behind:
         passed.insert(number)
         behind.insert(number)
-      case .freed: passed.removeAll()
+      case .freed: (place, passed) = (0, [])
       }
     }
     if let failure = failures.first { throw failure }
@@ -63,7 +70,7 @@ struct ChangeSender: Sendable {
     return sending
   }
 
-  private func next(after passed: Set<Int64>) async throws -> Int64? {
+  private func next(from place: Int64, except passed: Set<Int64>, _ held: Set<Int64>) async throws -> Int64? {
     let now = session.clock.now().timeIntervalSince1970
     // What no mapper names is for another RemoteStore.
     let names = session.catalog.entities.map(\.name)
@@ -71,11 +78,11 @@ struct ChangeSender: Sendable {
       let cursor = try Int64.fetchCursor(
         db,
         sql: """
-          SELECT number FROM strata_remote_changes WHERE account = ? AND state = 'waiting'
+          SELECT number FROM strata_remote_changes WHERE number >= ? AND account = ? AND state = 'waiting'
             AND (not_before IS NULL OR not_before <= ?)
             AND entity IN (\(names.map { _ in "?" }.joined(separator: ", "))) ORDER BY number
-          """, arguments: [account, now] + StatementArguments(names))
-      while let number = try cursor.next() { if !passed.contains(number) { return number } }
+          """, arguments: [place, account, now] + StatementArguments(names))
+      while let number = try cursor.next() { if !passed.contains(number), !held.contains(number) { return number } }
       return nil
     }
   }
@@ -97,6 +104,7 @@ struct ChangeSender: Sendable {
         }
         return .freed
       case .waits: return .skipped
+      case .held: return .held
       case .behind: return .behind
       case .stuck:
         try await refuse(number, entity, &sending)
@@ -201,7 +209,8 @@ struct ChangeSender: Sendable {
     }
   }
 
-  private func freeze(_ number: Int64, _ fetched: ArchiveValue?) async throws -> (ChangeRequest.Outcome, MappedEntity)? {
+  private func freeze(_ number: Int64, _ fetched: ArchiveValue?) async throws -> (ChangeRequest.Outcome, MappedEntity)?
+  {
     let request = session.nextNumber()
     return try await session.write { [catalog = session.catalog, account] db in
       _ = try ChangeTriggers.account(catalog.entities, db)

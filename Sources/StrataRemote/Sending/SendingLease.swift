@@ -45,7 +45,8 @@ final class SendingLease: Sendable {
   /// Lets a change go, where it is still in the queue.
   func end(_ number: Int64, _ db: Database) throws {
     try db.execute(
-      cached: "UPDATE strata_remote_changes SET owner = NULL, until = NULL WHERE number = ? AND owner = ?", [number, owner])
+      cached: "UPDATE strata_remote_changes SET owner = NULL, until = NULL WHERE number = ? AND owner = ?",
+      [number, owner])
   }
 
   private static func isLive(_ owner: String) -> Bool {

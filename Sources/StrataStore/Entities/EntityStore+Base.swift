@@ -69,13 +69,16 @@ extension EntityStore {
     let table = catalog.tables[type.table]
     var request = E.all()
     for slot in table.primaryKey {
-      guard let place = type.attributes.firstIndex(where: { $0.slot == slot }), let value = nodes.nodes[root].values[place]
+      guard let place = type.attributes.firstIndex(where: { $0.slot == slot }),
+        let value = nodes.nodes[root].values[place]
       else {
         throw EntityError(
-          .missingValue, "an object that was fetched has a value for its primary key; map it to a property", entity: type.name,
+          .missingValue, "an object that was fetched has a value for its primary key; map it to a property",
+          entity: type.name,
           table: table.name)
       }
-      request = request.filter(Column(table.columns[slot].name) == (try type.stored(value, type.attributes[place], in: table)))
+      request = request.filter(
+        Column(table.columns[slot].name) == (try type.stored(value, type.attributes[place], in: table)))
     }
     return try fetchOne(request, in: db)
   }

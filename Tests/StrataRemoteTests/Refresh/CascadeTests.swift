@@ -63,7 +63,8 @@ struct CascadeTests {
     }
     let entities = try EntityStore(queue, Album.self, Track.self, Mark.self)
     var configuration = RemoteConfiguration(
-      baseURL: server.base, mappers: EntityMapper(Album.self, missing: .delete), EntityMapper(Track.self, keys: ["albumID": "album_id"]),
+      baseURL: server.base, mappers: EntityMapper(Album.self, missing: .delete),
+      EntityMapper(Track.self, keys: ["albumID": "album_id"]),
       EntityMapper(Mark.self, keys: ["trackID": "track_id"]), transport: server)
     configuration.retry = .none
     let remote = try await RemoteStore(entities, configuration)

@@ -25,7 +25,8 @@ struct EditFaultTests {
       server
         ?? ModelServer([
           "projects": #"[{"id": "a", "name": "A"}, {"id": "b", "name": "B"}]"#,
-          "todos": #"[{"id": "1", "title": "Paint", "project_id": "a"}, {"id": "2", "title": "Sand", "project_id": "a"}]"#,
+          "todos":
+            #"[{"id": "1", "title": "Paint", "project_id": "a"}, {"id": "2", "title": "Sand", "project_id": "a"}]"#,
         ])
     ) { if let mapper { $0.mappers = [Office.mappers[0], mapper] } }
     try await office.remote.refresh(Project.self)
@@ -195,7 +196,8 @@ struct EditFaultTests {
       Todo.self, keys: ["desc": "description", "myId": "id", "projectID": "project_id"], update: .put)
     let server = ModelServer([
       "projects": #"[{"id": "a", "name": "A"}]"#,
-      "todos": #"[{"id": "1", "title": "Paint", "description": "old", "done": true, "project_id": "a", "priority": 3}]"#,
+      "todos":
+        #"[{"id": "1", "title": "Paint", "description": "old", "done": true, "project_id": "a", "priority": 3}]"#,
     ])
     let office = try await Self.office(server, mapper)
     server.edit("todos", "1", #"{"title": "Theirs"}"#)

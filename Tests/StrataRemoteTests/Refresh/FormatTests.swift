@@ -13,13 +13,16 @@ struct FormatTests {
   func formatOne() async throws {
     let sql = try String(contentsOf: Repository.fixtures.appending(path: "queues/format1.sql"), encoding: .utf8)
     let queue = try DatabaseQueue()
-    try await queue.write { try $0.execute(sql: sql.replacing("BEGIN TRANSACTION;", with: "").replacing("COMMIT;", with: "")) }
+    try await queue.write {
+      try $0.execute(sql: sql.replacing("BEGIN TRANSACTION;", with: "").replacing("COMMIT;", with: ""))
+    }
     let todos = (1...6).map {
       #"{"id": "\#($0)", "title": "T\#($0)", "description": "\#($0 == 5 ? "there" : "old")", "project_id": "p1"}"#
     }
     let server = ModelServer([
       "projects": #"[{"id": "p1", "name": "House"}]"#,
-      "todos": "[" + todos.joined(separator: ",") + #", {"id": "s1", "title": "Made", "description": "here", "project_id": "p1"}]"#,
+      "todos": "[" + todos.joined(separator: ",")
+        + #", {"id": "s1", "title": "Made", "description": "here", "project_id": "p1"}]"#,
     ])
     // The server has what was on its way, and knows the request.
     let known = try JSONWriter().write(#require(server.json("todos", "s1")))

@@ -43,7 +43,8 @@ struct MappingTests {
     }
     let entities = try EntityStore(queue, Country.self, City.self)
     var configuration = RemoteConfiguration(
-      baseURL: server.base, mappers: EntityMapper(Country.self, missing: .delete), EntityMapper(City.self), transport: server)
+      baseURL: server.base, mappers: EntityMapper(Country.self, missing: .delete), EntityMapper(City.self),
+      transport: server)
     configuration.retry = .none
     let remote = try await RemoteStore(entities, configuration)
     try await remote.refresh(Country.self)
