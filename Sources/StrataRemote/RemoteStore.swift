@@ -322,6 +322,12 @@ public final class RemoteStore: Sendable {
     }
   }
 
+  /// A number for a record that is made here and whose primary key is the server's number, until that is known.
+  ///
+  /// It is negative, since servers count up from zero: a number that SQLite or the app counts up to can be that of another record at the
+  /// server, and an object that was fetched before would then be saved over that one. It has 53 bits, which every reader of JSON takes.
+  public func newKey() -> Int64 { -Int64.random(in: 1...(1 << 53) - 1) }
+
   // MARK: Conflicts
 
   /// What both sides changed and no rule decides, oldest first.

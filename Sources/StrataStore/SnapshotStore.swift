@@ -24,6 +24,9 @@ public final class SnapshotStore: Sendable {
   ///   is opened for reading, see ``isReadOnly``. All of this is decided before anything is written.
   /// - Complexity: constant, whatever is in the store; linear in the file where the store has an older format.
   public convenience init(url: URL, options: StoreOptions = StoreOptions()) throws {
+    guard url.isFileURL else {
+      throw StoreError(.fileSystem, "“\(url.absoluteString)” is not the URL of a file; make one with URL(filePath:)")
+    }
     do { self.init(try StoreOpening(options).open(url.path)) } catch { throw StoreError.ofFile(error) }
   }
 
@@ -76,8 +79,10 @@ public final class SnapshotStore: Sendable {
     try await core.read(body)
   }
 
-  /// As ``read(_:)``, where there is no concurrency. Must not be called within another transaction of the store, which ends the
-  /// program.
+  /// As ``read(_:)``, where there is no concurrency.
+  ///
+  /// - Throws: also ``StoreError`` with the code `invalid` within another reading of the store, or a transaction of one that has a single
+  ///   connection.
   public func read<R>(_ body: (StoreTransaction) throws -> R) throws -> R {
     try core.read(body)
   }
@@ -99,8 +104,10 @@ public final class SnapshotStore: Sendable {
     } catch { throw core.failure(error) }
   }
 
-  /// As ``write(_:)``, where there is no concurrency. Must not be called within another transaction of the store, which ends the
-  /// program.
+  /// As ``write(_:)``, where there is no concurrency.
+  ///
+  /// - Throws: also ``StoreError`` with the code `invalid` within another transaction of the store that saves, or one of a store that has a
+  ///   single connection.
   public func write<R>(_ body: (StoreTransaction) throws -> R) throws -> R {
     try core.checkCanWrite()
     return try core.save(body)

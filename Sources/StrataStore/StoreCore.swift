@@ -11,6 +11,7 @@ final class StoreCore: Sendable {
   let signal = StoreSignal()
   /// The journal of the file, where the store has one of its own.
   let journal: StoreJournal?
+  private let use = StoreUse()
 
   /// - Parameter path: the file, where the store has one of its own.
   init(
@@ -32,17 +33,19 @@ final class StoreCore: Sendable {
   func read<R>(_ db: Database, isWhole: Bool = true, _ body: (StoreTransaction) throws -> R) throws -> R {
     try db.telling {
       try checkReadable(db)
-      return try body(StoreTransaction(db, self, canWrite: false, isWhole: isWhole))
+      return try use.run(.read) { try body(StoreTransaction(db, self, canWrite: false, isWhole: isWhole)) }
     }
   }
 
   /// Reads in one transaction.
   func read<R>(_ body: (StoreTransaction) throws -> R) throws -> R {
+    try use.check(.read, sharesConnection: writer is DatabaseQueue)
     do { return try writer.read { db in try read(db, body) } } catch { throw readingFailure(error) }
   }
 
   /// As ``read(_:)-(_)``, without a thread that waits.
   func read<R: Sendable>(_ body: @escaping @Sendable (StoreTransaction) throws -> R) async throws -> R {
+    try use.checkOpen()
     do { return try await writer.read { db in try self.read(db, body) } } catch { throw readingFailure(error) }
   }
 
@@ -79,7 +82,7 @@ final class StoreCore: Sendable {
 
   /// Runs what saves, within a transaction that another process may have changed the format before.
   func write<R>(_ db: Database, isWhole: Bool, _ body: (StoreTransaction) throws -> R) throws -> R {
-    try db.telling { try writeNow(db, isWhole: isWhole, body) }
+    try db.telling { try use.run(.write) { try writeNow(db, isWhole: isWhole, body) } }
   }
 
   private func writeNow<R>(_ db: Database, isWhole: Bool, _ body: (StoreTransaction) throws -> R) throws -> R {
@@ -96,6 +99,7 @@ final class StoreCore: Sendable {
 
   /// Saves in one transaction, and shortens the journal where it became long.
   func save<R>(_ body: (StoreTransaction) throws -> R) throws -> R {
+    try use.check(.write, sharesConnection: writer is DatabaseQueue)
     do {
       let result = try writer.write { db in try write(db, isWhole: true, body) }
       journal?.shorten(writer)
@@ -115,9 +119,11 @@ final class StoreCore: Sendable {
     // it as the last one does.
     (writer as? DatabasePool)?.invalidateReadOnlyConnections()
     try writer.close()
+    use.close()
   }
 
   func checkCanWrite() throws {
+    try use.checkOpen()
     guard !isReadOnly else { throw StoreError(.readOnly, "the store was opened for reading only") }
   }
 }

@@ -22,7 +22,7 @@ extension EntityStore {
   ///     edited.title = "Paint"                             // in a form that is open for an hour
   ///     try await entities.save(edited, base: fetched)     // writes the title, and no other column
   ///
-  /// The row is merged with the object three ways, as ``StrataCore/VersionedModel/merge(_:base:options:)`` does: the object is the local
+  /// The row is merged with the object three ways, as `merge(_:base:options:)` of a model does: the object is the local
   /// side, and the row that of others. Elements of lists that the object has never seen stay. An object of a class takes what the row has.
   ///
   /// - Parameters:

@@ -289,6 +289,14 @@ struct StaleObjectTests {
     #expect(todo.projectID != "p-new")
   }
 
+  @Test("A new key is a number that no server gives, and another one each time")
+  func newKeys() async throws {
+    let office = try await Self.office()
+    let keys = (0..<1000).map { _ in office.remote.newKey() }
+    #expect(Set(keys).count == 1000)
+    #expect(keys.allSatisfy { $0 < 0 && $0 > -(1 << 53) })
+  }
+
   @Test("With its base an object writes what was changed of it, and nothing else")
   func base() async throws {
     let office = try await Self.office()

@@ -1,0 +1,87 @@
+import Foundation
+import GRDB
+import StrataStore
+import Testing
+
+@Suite("Stores that are used wrongly")
+struct StoreUseTests {
+  private static func expectInvalid(_ body: () throws -> Void) {
+    let code = code(body)
+    #expect(code == .invalid)
+  }
+
+  private static func code(_ body: () throws -> Void) -> StoreError.Code? {
+    do { try body() } catch { return (error as? StoreError)?.code }
+    return nil
+  }
+
+  @Test("A closed store in memory is an error, whatever is asked of it")
+  func closed() throws {
+    let store = try SnapshotStore(inMemory: StoreOptions())
+    try store.write { _ = try $0.save(1, as: "a") }
+    try store.close()
+    Self.expectInvalid { _ = try store.read { try $0.value(Int.self, for: "a") } }
+    Self.expectInvalid { try store.write { _ = try $0.save(2, as: "a") } }
+  }
+
+  @Test("The same without a thread that waits")
+  func closedAsync() async throws {
+    let store = try SnapshotStore(inMemory: StoreOptions())
+    try store.close()
+    await #expect(throws: StoreError.self) { try await store.read { try $0.value(Int.self, for: "a") } }
+    await #expect(throws: StoreError.self) { try await store.write { _ = try $0.save(2, as: "a") } }
+  }
+
+  @Test("A transaction inside of another one on its thread is an error, and the outer one goes on")
+  func nested() throws {
+    let store = try SnapshotStore(inMemory: StoreOptions())
+    try store.write { transaction in
+      _ = try transaction.save(1, as: "a")
+      Self.expectInvalid { try store.write { _ = try $0.save(2, as: "b") } }
+      Self.expectInvalid { _ = try store.read { try $0.value(Int.self, for: "a") } }
+      _ = try transaction.save(3, as: "c")
+    }
+    try store.read { transaction in
+      Self.expectInvalid { _ = try store.read { try $0.value(Int.self, for: "a") } }
+      Self.expectInvalid { try store.write { _ = try $0.save(2, as: "b") } }
+      let kept = try transaction.value(Int.self, for: "c")
+      #expect(kept == 3)
+    }
+    let left = try store.read { try $0.value(Int.self, for: "b") }
+    #expect(left == nil)
+  }
+
+  @Test("Also where the outer one runs on another thread than its caller's")
+  func nestedAsync() async throws {
+    let store = try SnapshotStore(inMemory: StoreOptions())
+    try await store.write { transaction in
+      Self.expectInvalid { try store.write { _ = try $0.save(2, as: "b") } }
+      _ = try transaction.save(4, as: "d")
+    }
+    #expect(try await store.read { try $0.value(Int.self, for: "d") } == 4)
+    #expect(try await store.read { try $0.value(Int.self, for: "b") } == nil)
+  }
+
+  @Test("In a file, what reads inside of a transaction that saves sees what was there before")
+  func files() throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "strata-use-\(UUID())")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }  // What is left of a test is the system's to remove.
+    let store = try SnapshotStore(url: folder.appending(path: "store"))
+    try store.write { transaction in
+      _ = try transaction.save(1, as: "a")
+      Self.expectInvalid { try store.write { _ = try $0.save(2, as: "b") } }
+      let before = try store.read { try $0.value(Int.self, for: "a") }
+      #expect(before == nil)
+    }
+    try store.read { _ in Self.expectInvalid { _ = try store.read { try $0.value(Int.self, for: "a") } } }
+  }
+
+  @Test("Only the URL of a file names a store")
+  func urls() throws {
+    let url = try #require(URL(string: "https://example.com/store"))
+    let code = Self.code { _ = try SnapshotStore(url: url) }
+    #expect(code == .fileSystem)
+    #expect(!FileManager.default.fileExists(atPath: "/store"))
+  }
+}
