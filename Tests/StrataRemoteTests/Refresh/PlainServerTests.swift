@@ -158,6 +158,47 @@ struct PlainServerTests {
     #expect(office.server.lines.filter { $0 == "PATCH /todos/1" }.count == 1)
   }
 
+  @Test("A DELETE that is answered with a page of a proxy counts once the record is gone")
+  func pageForDeletion() async throws {
+    let office = try await Self.office()
+    try await office.writer.write { try $0.execute(sql: "DELETE FROM todo WHERE myId = '1'") }
+    office.server.state.withLock { $0.fault = { $0.method == "DELETE" ? .body("<html>") : nil } }
+    try await office.remote.send()
+    #expect(office.server.lines.suffix(2) == ["DELETE /todos/1", "GET /todos/1"])
+    #expect(try await office.remote.changes().isEmpty)
+  }
+
+  @Test("What was there before an edit follows the conversions of the migration")
+  func convertedColumn() async throws {
+    let server = ModelServer(["scales": #"[{"id": "1", "weight": "1.5"}]"#])
+    server.state.withLock { ($0.sendsETags, $0.honoursKeys) = (false, false) }
+    let writer = try DatabaseQueue()
+    try await writer.write { try $0.execute(sql: "CREATE TABLE scale (id TEXT PRIMARY KEY, weight TEXT NOT NULL)") }
+    var configuration = RemoteConfiguration(baseURL: server.base, transport: server)
+    configuration.mappers = [EntityMapper(OldScale.self, path: "scales", name: "Scale")]
+    configuration.retry = .none
+    let entities = try EntityStore(writer, OldScale.self)
+    let remote = try await RemoteStore(entities, configuration)
+    try await remote.refresh(OldScale.self)
+    try await entities.save(OldScale(id: "1", weight: "2.5"))
+    try await writer.write { db in
+      try db.execute(
+        sql: """
+          ALTER TABLE scale RENAME TO old; CREATE TABLE scale (id TEXT PRIMARY KEY, mass DOUBLE NOT NULL);
+          INSERT INTO scale SELECT id, CAST(weight AS DOUBLE) FROM old; DROP TABLE old;
+          """)
+    }
+    server.set("scales", #"[{"id": "1", "weight": 1.5}]"#)
+    configuration.mappers = [EntityMapper(NewScale.self, keys: ["mass": "weight"], path: "scales", name: "Scale")]
+    let updated = try await RemoteStore(EntityStore(writer, NewScale.self), configuration)
+    #expect(try await updated.changes().first?.columns == ["mass"])
+    // The server has what was there before, so that nobody is in conflict.
+    try await updated.refresh(NewScale.self)
+    #expect(try await updated.conflicts().isEmpty)
+    try await updated.send()
+    #expect(server.json("scales", "1")?["weight"] == 2.5)
+  }
+
   @Test("One record that always fails does not stop the others")
   func oneFails() async throws {
     let office = try await Self.office()
@@ -249,6 +290,26 @@ struct PlainServerTests {
     let error = await #expect(throws: RemoteError.self) { _ = try await RemoteStore(entities, last) }
     #expect(error?.reason.contains("details") ?? false)
   }
+}
+
+struct OldScale: DescribedModel, Entity, Equatable {
+  var id: String
+  var weight: String
+  static let fields = Fields(
+    OldScale.self, name: "Scale", version: 1, Field("id", \.id), Field("weight", \.weight),
+    make: { OldScale(id: $0, weight: $1) })
+  static let entityMapping = EntityMapping(table: "scale")
+}
+
+struct NewScale: DescribedModel, Entity, Equatable, Migratable {
+  static let migration = MigrationPlan(
+    .step(from: 1, to: 2, .convert("weight", .toDouble), .rename("weight", to: "mass")))
+  var id: String
+  var mass: Double
+  static let fields = Fields(
+    NewScale.self, name: "Scale", version: 2, Field("id", \.id), Field("mass", \.mass),
+    make: { NewScale(id: $0, mass: $1) })
+  static let entityMapping = EntityMapping(table: "scale")
 }
 
 struct Marked: DescribedModel, Entity, Equatable {
