@@ -1,3 +1,4 @@
+internal import Foundation
 internal import GRDB
 internal import StrataCore
 internal import StrataStore
@@ -31,9 +32,18 @@ struct SentValues {
         """, [value, column, entity.name, record])
   }
 
+  /// Whether the server has what was sent. Many servers trim text.
+  private static func hasArrived(_ sent: ArchiveValue, _ server: ArchiveValue) -> Bool {
+    guard case .string(let sent) = sent, case .string(let server) = server else {
+      return ArchiveValue.areSame(sent, server)
+    }
+    return ArchiveValue.areSame(.string(sent), .string(server))
+      || sent.trimmingCharacters(in: .whitespacesAndNewlines) == server.trimmingCharacters(in: .whitespacesAndNewlines)
+  }
+
   /// What both sides have had: what was sent where the server has just that, and else what there was before; key by key in objects.
   static func shared(_ before: ArchiveValue, _ sent: ArchiveValue, _ server: ArchiveValue) -> ArchiveValue {
-    if ArchiveValue.areSame(sent, server) { return sent }
+    if hasArrived(sent, server) { return sent }
     guard case .object(var result) = before, case .object(let sent) = sent, case .object(let server) = server else {
       return before
     }
@@ -43,7 +53,7 @@ struct SentValues {
       case (let sent?, let server?):
         if let before = result[key] {
           result[key] = shared(before, sent, server)
-        } else if ArchiveValue.areSame(sent, server) {
+        } else if hasArrived(sent, server) {
           result[key] = sent
         }
       default: break

@@ -158,6 +158,20 @@ struct PlainServerTests {
     #expect(office.server.lines.filter { $0 == "PATCH /todos/1" }.count == 1)
   }
 
+  @Test("A server that trims text is in no conflict with what was sent to it")
+  func trimmed() async throws {
+    let office = try await Self.office()
+    try await office.edit("1") { $0.desc = "mine " }
+    Self.faultOnce(office, .answerLost)
+    await #expect(throws: RemoteError.self) { try await office.remote.send() }
+    office.server.edit("todos", "1", #"{"description": "mine"}"#)
+    try await office.remote.refresh(Todo.self)
+    try await office.remote.send()
+    #expect(try await office.remote.conflicts().isEmpty)
+    #expect(try await office.remote.changes().isEmpty)
+    #expect(try await office.todo("1")?.desc == "mine")
+  }
+
   @Test("A DELETE that is answered with a page of a proxy counts once the record is gone")
   func pageForDeletion() async throws {
     let office = try await Self.office()
