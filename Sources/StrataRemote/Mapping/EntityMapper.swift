@@ -135,7 +135,7 @@ public struct EntityMapper: Sendable {
 }
 
 extension RemotePagination {
-  /// What becomes of missing records unless a mapper says more: only where pages follow each other is it known when a list is whole.
+  /// The default of ``EntityMapper/missing``: without pages, a list may be a part of all records.
   fileprivate var missing: EntityMapper.Missing {
     switch kind {
     case .none: .keep

@@ -74,7 +74,7 @@ struct CarriedEdits {
         "an edit that has not been sent is of \(column), which no property holds any more; name \(key) in formerly: or in a step that renames it, or send the edits before",
         entity: entity.name)
     }
-    // Without a version that wrote them nobody knows which conversions the values have been through.
+    // Without the version that wrote them it is unknown which conversions the values need.
     if known.version != nil, !conversions.isEmpty { try convert(column, field, conversions) }
     guard field.column != column else { return }
     for table in ["edits", "conflicts"] {

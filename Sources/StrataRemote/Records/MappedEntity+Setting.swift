@@ -26,7 +26,7 @@ extension MappedEntity {
     guard !table.columns[field.slot].isNotNull else {
       throw RemoteError(
         .store,
-        "\(field.key) led to a record that is gone, and must lead to one; set it to another, or delete the record",
+        "the earlier value of \(field.key) references a record that is gone; set it to another record, or delete this one",
         entity: name)
     }
     return .null

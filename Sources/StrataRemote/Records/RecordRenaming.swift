@@ -38,7 +38,7 @@ struct RecordRenaming {
     try noteName(old, new)
   }
 
-  /// Gives objects that were fetched before their records had the server's ids the keys that these have now, and what leads to them, too.
+  /// Replaces keys from before a record had the server's id by its key of today: primary keys, and foreign keys that reference it.
   ///
   /// Numbers are left alone: one that a record had may be that of another one by now.
   static func follow(_ nodes: inout EntityNodes, _ entities: [MappedEntity], _ db: Database) throws {

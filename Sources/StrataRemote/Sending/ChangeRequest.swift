@@ -9,7 +9,7 @@ struct ChangeRequest {
   enum Outcome: Sendable {
     /// The request is in the queue.
     case ready(UnsentChange)
-    /// It was sent before, nobody knows whether it arrived, and it would not be safe to send it again: the server's record says what to do.
+    /// It was sent before, and its outcome is unknown. Sending it again could overwrite a change, so the server's record is looked at first.
     case uncertain(UnsentChange)
     /// Nothing has to be sent.
     case nothing

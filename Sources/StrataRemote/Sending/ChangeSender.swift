@@ -91,7 +91,7 @@ struct ChangeSender: Sendable {
 
   private func send(_ number: Int64, _ sending: inout RemoteSending) async throws -> Step {
     var fetched: ArchiveValue?
-    // What was sent before, as far as nobody knew whether it had arrived.
+    // The change as it was sent, while the outcome is unknown.
     var uncertain: UnsentChange?
     for _ in 0..<4 {
       guard let (outcome, entity) = try await freeze(number, fetched, &sending) else { return .done }
@@ -142,11 +142,11 @@ struct ChangeSender: Sendable {
     case settled
     /// Somebody else changed the record: it was fetched and merged, and what is left is to be sent.
     case changed(ArchiveValue)
-    /// Nobody knows what became of it; the record was fetched and merged.
+    /// The outcome is unknown; the record was fetched and merged.
     case uncertain(ArchiveValue)
   }
 
-  /// Runs what sends a change, which nobody else sends meanwhile.
+  /// Sends a change under a lease, so that no other store sends it at the same time.
   private func leased(_ number: Int64, _ body: () async throws -> Step) async throws -> Step {
     let now = session.clock.now()
     guard try await session.write({ [lease = session.lease] db in try lease.take(number, at: now, db) }) else {
@@ -161,7 +161,7 @@ struct ChangeSender: Sendable {
     return try result.get()
   }
 
-  /// Fetches and merges the record of a change of which nobody knows whether it arrived, and makes its request anew.
+  /// Fetches and merges the record of a change whose outcome is unknown, and drops the request, so that a new one is made.
   ///
   /// - Returns: the record; `nil` where the change has to wait, or is settled.
   private func settled(
@@ -173,7 +173,7 @@ struct ChangeSender: Sendable {
     return record
   }
 
-  /// Looks up a new record whose id was chosen here, and of which nobody knows whether the server has it.
+  /// Looks up a new record whose id was chosen here and whose `POST` has an unknown outcome.
   ///
   /// - Returns: whether it was there; the change is settled then.
   private func lookUp(_ change: UnsentChange, _ entity: MappedEntity, _ sending: inout RemoteSending) async throws
@@ -273,7 +273,7 @@ struct ChangeSender: Sendable {
       }
     } catch let error as RemoteError where error.code == .invalidBody {
       let located = error.located(entity: entity.name, method: frozen.verb, url: url)
-      // Nobody can read what the server made of it. Its record says that.
+      // The answer cannot be read. The record shows whether the change was made.
       guard frozen.verb == "POST" else {
         return try await settled(change.number, entity, &sending).map { .uncertain($0) } ?? .settled
       }

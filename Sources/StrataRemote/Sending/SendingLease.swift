@@ -8,10 +8,10 @@ internal import Synchronization
   internal import Darwin
 #endif
 
-/// Who is sending a change: of several stores on one database, in one process or in several, one sends it.
+/// Lets one of several stores on a database send a change, in one process or in several.
 ///
-/// A lease ends with the request. That of a process that died, or of a store that is gone, does not count; whatever it had sent is a
-/// request whose outcome nobody knows.
+/// A lease ends with the request. That of a process that died, or of a store that is gone, does not count; the outcome of what it
+/// had sent is unknown.
 final class SendingLease: Sendable {
   /// The time after which a lease does not count in any case: the number of a process can come again.
   private static let longest: TimeInterval = 600

@@ -72,7 +72,7 @@ struct UnsentChange: Sendable {
 
   /// Forgets what was on its way, so that the next try says what is then to be said.
   ///
-  /// - Parameter keepsSent: whether the values are kept that were sent, since nobody knows whether they arrived.
+  /// - Parameter keepsSent: whether the values that were sent are kept, since they may have arrived.
   func thaw(_ db: Database, keepsSent: Bool = false) throws {
     try db.execute(
       cached: """
