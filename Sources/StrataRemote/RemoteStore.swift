@@ -205,15 +205,7 @@ public final class RemoteStore: Sendable {
   private func apply(_ json: Data, _ entity: MappedEntity) async throws -> RemoteRefresh {
     let (account, number, catalog) = (session.account, session.nextNumber(), session.catalog)
     let body = try RemoteBody(json, of: entity)
-    let nodes: EntityNodes
-    do {
-      nodes = try entity.adapter.nodes(
-        of: .array(body.records.map { entity.withReferences($0, catalog) }), in: catalog.store.catalog)
-    } catch {
-      throw RemoteError(
-        .invalidBody, "a record is not what the entity needs; nothing was merged", entity: entity.name,
-        underlying: error)
-    }
+    let nodes = try entity.nodes(of: body.records, catalog)
     let applied = try await session.write { db in
       var writer = try AnswerWriter(nodes, catalog, account: account, number: number, db)
       let applied = try writer.run(entity, isWhole: false)

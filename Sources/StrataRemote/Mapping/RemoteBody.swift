@@ -48,6 +48,18 @@ struct RemoteBody: Sendable {
 }
 
 extension MappedEntity {
+  /// The records of an answer as the store reads them, with an object in the place of each reference by id.
+  ///
+  /// - Throws: ``RemoteError`` with the code `invalidBody` where one of them is not what the entity needs.
+  func nodes(of records: [ArchiveValue], _ catalog: RemoteCatalog) throws -> EntityNodes {
+    do {
+      return try adapter.nodes(of: .array(records.map { withReferences($0, catalog) }), in: catalog.store.catalog)
+    } catch {
+      throw RemoteError(
+        .invalidBody, "a record is not what the entity needs; nothing was merged", entity: name, underlying: error)
+    }
+  }
+
   /// Records in which each reference by id is an object with that id, as one that is nested would be.
   func withReferences(_ value: ArchiveValue, _ catalog: RemoteCatalog) -> ArchiveValue {
     guard case .object = value else { return value }

@@ -64,16 +64,10 @@ struct Refreshing: Sendable {
       return RemoteRefresh(.notModified)
     case .gone(let error): return try await remove(error, number)
     case .pages(let pages):
-      let values = pages.records.map { entity.withReferences($0, session.catalog) }
-      let nodes: EntityNodes
-      do { nodes = try entity.adapter.nodes(of: .array(values), in: session.catalog.store.catalog) } catch {
-        throw RemoteError(
-          .invalidBody, "a record in the answer is not what the entity needs; nothing of it was merged",
-          entity: entity.name, underlying: error)
-      }
+      let nodes = try entity.nodes(of: pages.records, session.catalog)
       let applied = try await session.write { db in try apply(nodes, pages, number, db) }
       var refresh = RemoteRefresh(applied, pages: pages.count)
-      if !pages.isList { refresh.record = pages.records.first }
+      if case .one = request.target { refresh.record = pages.records.first }
       return refresh
     }
   }

@@ -79,14 +79,14 @@ struct ChangeRequest {
         try change.remove(db)
         return .nothing
       }
-      guard let id = try entity.idText(row[entity.id.slot]) ?? entity.idText(change.id) else {
+      guard try entity.idText(row[entity.id.slot]) ?? entity.idText(change.id) != nil else {
         // No server has it.
         try change.becomeNew(db)
         return .again
       }
       // What a whole record says of fields that the model does not know is the server's to say.
       if entity.mapper.update == .put, fetched == nil { return .needsRecord }
-      let (found, waits) = try update(row, id)
+      let (found, waits) = try update(row)
       guard let found else {
         let isHeld = try Bool.fetchOne(
           db, sql: "SELECT EXISTS (SELECT 1 FROM strata_remote_edits WHERE entity = ? AND record = ?)",
@@ -113,7 +113,7 @@ struct ChangeRequest {
   }
 
   /// - Returns: what is to be sent; `nil` where nothing is now, and whether that waits for another change.
-  private func update(_ row: [DatabaseValue], _ id: String) throws -> (content: Content?, waits: Bool) {
+  private func update(_ row: [DatabaseValue]) throws -> (content: Content?, waits: Bool) {
     let bases = try LocalChanges(db).bases(entity, change.record)
     let held = try LocalChanges(db).conflicts(entity, change.record)
     let isPut = entity.mapper.update == .put
@@ -142,7 +142,7 @@ struct ChangeRequest {
       let whole = JSONMergePatch.apply(body, to: fetched ?? [:])
       body = Self.settingNulls(of: new, in: whole)
     } else {
-      try checkNulls(of: new, in: JSONMergePatch.apply(body, to: old), row, changed, id)
+      try checkNulls(of: new, in: JSONMergePatch.apply(body, to: old), row, changed)
       if body == [:] {
         // It is the same in JSON.
         for field in changed where !held.contains(where: { $0.field == field.column }) {
@@ -157,12 +157,11 @@ struct ChangeRequest {
   /// Sees whether a patch says all that changed. It leaves out a key that becomes null, which is no other value for an optional property,
   /// and is one for a dictionary.
   private func checkNulls(
-    of new: ArchiveValue, in patched: ArchiveValue, _ row: [DatabaseValue], _ changed: [MappedEntity.Field],
-    _ id: String
+    of new: ArchiveValue, in patched: ArchiveValue, _ row: [DatabaseValue], _ changed: [MappedEntity.Field]
   ) throws {
     // Documents are JSON, in which null and no key are the same to a merge patch.
     guard !entity.mapper.isOfDocuments, let path = new.nullMissing(in: patched) else { return }
-    let nodes = try entity.adapter.nodes(of: .array([patched]), in: catalog.store.catalog)
+    let nodes = try entity.nodes(of: [patched], catalog)
     for field in changed {
       guard case .attribute(let place) = field.source, let root = nodes.roots.first else { continue }
       let attribute = entity.type.attributes[place]

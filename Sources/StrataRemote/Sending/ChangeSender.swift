@@ -175,7 +175,7 @@ struct ChangeSender: Sendable {
 
   /// Looks up a new record whose id was chosen here and whose `POST` has an unknown outcome.
   ///
-  /// - Returns: whether it was there; the change is settled then.
+  /// - Returns: whether nothing is to be sent now: it was there, or the answer cannot be read; `false` where the server does not have it.
   private func lookUp(_ change: UnsentChange, _ entity: MappedEntity, _ sending: inout RemoteSending) async throws
     -> Bool
   {
@@ -192,10 +192,15 @@ struct ChangeSender: Sendable {
     }
     var post = request
     post.method = "POST"
-    let applied = try await acknowledge(change, entity, post, response, number, asked)
-    sending.sent += 1
-    sending.conflicts += applied?.conflicts ?? 0
-    session.tell(.didSend(try await shown(change)), entity: entity.name, account: account)
+    do {
+      let applied = try await acknowledge(change, entity, post, response, number, asked)
+      sending.sent += 1
+      sending.conflicts += applied?.conflicts ?? 0
+      session.tell(.didSend(try await shown(change)), entity: entity.name, account: account)
+    } catch let error as RemoteError where error.code == .invalidBody {
+      // It says nothing about the change.
+      try await postpone(change.number, attempts: change.attempts + 1, because: error.located(entity: entity.name))
+    }
     return true
   }
 
@@ -310,13 +315,7 @@ struct ChangeSender: Sendable {
         throw RemoteError(
           .invalidBody, "the answer to \(request.method) is a list; a record is expected", entity: entity.name)
       }
-      do {
-        nodes = try entity.adapter.nodes(
-          of: .array([entity.withReferences(record, catalog)]), in: catalog.store.catalog)
-      } catch {
-        throw RemoteError(
-          .invalidBody, "the record in the answer is not what the entity needs", entity: entity.name, underlying: error)
-      }
+      nodes = try entity.nodes(of: [record], catalog)
       if let nodes, let root = nodes.roots.first { id = nodes.nodes[root].values[entity.id.attribute] }
     }
     var named: DatabaseValue?
@@ -477,7 +476,7 @@ struct ChangeSender: Sendable {
     let number = session.nextNumber()
     let (catalog, account) = (session.catalog, account)
     let body = try RemoteBody(response.body, of: entity)
-    let nodes = try entity.adapter.nodes(of: .array(body.records.prefix(1).map { $0 }), in: catalog.store.catalog)
+    let nodes = try entity.nodes(of: Array(body.records.prefix(1)), catalog)
     return try await session.write { db in
       guard try ChangeTriggers.account(catalog.entities, db) == account else {
         throw RemoteError(.accountChanged, "the account was changed while a change was sent; it will be sent again")

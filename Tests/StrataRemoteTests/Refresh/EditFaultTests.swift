@@ -211,6 +211,70 @@ struct EditFaultTests {
     #expect(server.requests.contains { $0.method == "PUT" })
   }
 
+  @Test("A record whose JSON has references by id is deleted, and the references of a change do not hold up others")
+  func references() async throws {
+    let club = try await Club(
+      [
+        "teams": #"[{"id": "t", "name": "T", "founded": "2001-01-01T00:00:00Z", "lead_id": "m", "member_ids": ["m"]}]"#,
+        "members": #"[{"id": "m", "name": "M", "team_id": "t"}, {"id": "n", "name": "N", "team_id": null}]"#,
+      ], byID: true)
+    try await club.remote.refresh(Member.self)
+    try await club.remote.refresh(Team.self)
+    try await club.queue.write { try $0.execute(sql: "UPDATE team SET founded = NULL, leadID = 'n'") }
+    #expect(try await club.remote.send().sent == 1)
+    #expect(club.server.json("teams", "t")?["lead_id"] == "n")
+    #expect(club.server.json("teams", "t")?["founded"] == .null)
+    try await club.queue.write {
+      try $0.execute(sql: "UPDATE member SET teamID = NULL; DELETE FROM team WHERE id = 't'")
+    }
+    try await club.remote.send()
+    #expect(club.server.json("teams", "t") == nil)
+    #expect(try await club.remote.changes().isEmpty)
+  }
+
+  @Test("A lookup that cannot be read leaves its change in the queue, and lets others go")
+  func unreadableLookup() async throws {
+    let mapper = EntityMapper(
+      Todo.self, keys: ["desc": "description", "myId": "id", "projectID": "project_id"], ids: .client)
+    let office = try await Self.office(nil, mapper)
+    office.server.state.withLock { ($0.acceptsIDs, $0.fault) = (true, { $0.method == "POST" ? .answerLost : nil }) }
+    try await office.entities.save(Todo(myId: "mine", title: "New"))
+    await #expect(throws: RemoteError.self) { try await office.remote.send() }
+    try await office.edit("2") { $0.desc = "edited" }
+    office.server.state.withLock { $0.fault = { $0.url.path.hasSuffix("mine") ? .body("<html>") : nil } }
+    for change in try await office.remote.changes() { try await office.remote.retry(change) }
+    try await office.remote.send()
+    #expect(office.server.json("todos", "2")?["description"] == "edited")
+    #expect(try await office.remote.changes().map(\.record) == ["mine"])
+    office.server.state.withLock { $0.fault = nil }
+    for change in try await office.remote.changes() { try await office.remote.retry(change) }
+    #expect(try await office.remote.send().sent == 1)
+    #expect(office.server.count("todos") == 3)
+  }
+
+  @Test("A PUT keeps the record of a server that answers with a list of one")
+  func putOfList() async throws {
+    let mapper = EntityMapper(Todo.self, keys: ["desc": "description", "myId": "id"], update: .put)
+    let office = try await Self.office(nil, mapper)
+    let body = #"[{"id": "1", "title": "Paint", "project_id": "a", "priority": 3}]"#
+    office.server.state.withLock { $0.fault = { $0.method == "GET" ? .body(body) : nil } }
+    try await office.edit("1") { $0.desc = "mine" }
+    try await office.remote.send()
+    #expect(office.server.json("todos", "1")?["priority"] == 3)
+    #expect(office.server.json("todos", "1")?["description"] == "mine")
+  }
+
+  @Test("After three failures in a row nothing more is tried")
+  func failuresInRow() async throws {
+    let rows = (1...6).map { #"{"id": "\#($0)", "title": "T"}"# }.joined(separator: ",")
+    let office = try await Self.office(ModelServer(["projects": "[]", "todos": "[\(rows)]"]))
+    for id in 1...6 { try await office.edit("\(id)") { $0.desc = "mine" } }
+    office.server.forget()
+    office.server.state.withLock { $0.fault = { $0.method == "PATCH" ? .status(500) : nil } }
+    await #expect(throws: RemoteError.self) { try await office.remote.send() }
+    #expect(office.server.lines.filter { $0.hasPrefix("PATCH") }.count == 3)
+  }
+
   @Test("What was edited in both rows of a record that turned out to be one is not dropped")
   func joined() async throws {
     let server = ModelServer(["people": "[]"])
