@@ -1,11 +1,7 @@
-internal import StrataCore
 internal import StrataStore
 
 /// What a refresh came to.
 public struct RemoteRefresh: Sendable, Hashable {
-  /// The record that was asked for, as the server sent it.
-  var record: ArchiveValue?
-
   /// What became of the question.
   public enum Outcome: String, Sendable, Hashable, CaseIterable {
     /// The copy here may still be used by what the server said of it; nothing was asked.

@@ -316,8 +316,8 @@ public final class RemoteStore: Sendable {
 
   /// A number for a record that is made here and whose primary key is the server's number, until that is known.
   ///
-  /// It is negative, since servers count up from zero: a number that SQLite or the app counts up to can be that of another record at the
-  /// server, and an object that was fetched before would then be saved over that one. It has 53 bits, which every reader of JSON takes.
+  /// The number is negative, and servers use positive ones. A positive number could belong to another record at the server, and saving an
+  /// object with it would overwrite that record. The number has at most 53 bits, as JSON numbers in JavaScript do.
   public func newKey() -> Int64 { -Int64.random(in: 1...(1 << 53) - 1) }
 
   // MARK: Conflicts

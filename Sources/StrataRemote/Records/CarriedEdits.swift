@@ -79,17 +79,19 @@ struct CarriedEdits {
     guard field.column != column else { return }
     for table in ["edits", "conflicts"] {
       try db.execute(
-        sql: "UPDATE OR IGNORE strata_remote_\(table) SET field = ? WHERE entity = ? AND field = ?",
+        sql: "UPDATE OR REPLACE strata_remote_\(table) SET field = ? WHERE entity = ? AND field = ?",
         arguments: [field.column, entity.name, column])
     }
     try db.execute(
-      sql: "UPDATE OR IGNORE strata_remote_sent SET field = ? WHERE field = ? AND \(Self.ofEntity)",
+      sql: "UPDATE OR REPLACE strata_remote_sent SET field = ? WHERE field = ? AND \(Self.ofEntity)",
       arguments: [field.column, column, entity.name])
   }
 
   private static let ofEntity = "number IN (SELECT number FROM strata_remote_changes WHERE entity = ?)"
 
-  /// What an operation makes of the key, and whether it changes what is under it.
+  /// Renames the key as an operation does, and collects the operations that convert its value.
+  ///
+  /// - Throws: ``RemoteError`` with the code `store` where the operation drops or moves the value.
   private func follow(_ operation: MigrationOperation, _ key: inout String, _ conversions: inout [MigrationOperation])
     throws
   {

@@ -14,7 +14,7 @@ extension MappedEntity {
 }
 
 extension MappedEntity {
-  /// What a column can take back of an earlier value: null for a reference to a record that is gone.
+  /// The value that a column gets when an edit is discarded: its earlier value, or null if that references a record that is gone.
   ///
   /// - Throws: ``RemoteError`` with the code `store` where the column must not be null.
   func holdable(_ value: DatabaseValue, in column: String, _ catalog: RemoteCatalog, _ db: Database) throws

@@ -40,7 +40,7 @@ struct RecordRenaming {
 
   /// Replaces keys from before a record had the server's id by its key of today: primary keys, and foreign keys that reference it.
   ///
-  /// Numbers are left alone: one that a record had may be that of another one by now.
+  /// Keys that are numbers are not replaced: by now, another record may have the earlier number.
   static func follow(_ nodes: inout EntityNodes, _ entities: [MappedEntity], _ db: Database) throws {
     guard try Bool.fetchOne(db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM strata_remote_ids)")) ?? false else {
       return

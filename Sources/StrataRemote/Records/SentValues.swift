@@ -37,8 +37,8 @@ struct SentValues {
     guard case .string(let sent) = sent, case .string(let server) = server else {
       return ArchiveValue.areSame(sent, server)
     }
-    return ArchiveValue.areSame(.string(sent), .string(server))
-      || sent.trimmingCharacters(in: .whitespacesAndNewlines) == server.trimmingCharacters(in: .whitespacesAndNewlines)
+    return sent.trimmingCharacters(in: .whitespacesAndNewlines)
+      == server.trimmingCharacters(in: .whitespacesAndNewlines)
   }
 
   /// What both sides have had: what was sent where the server has just that, and else what there was before; key by key in objects.

@@ -38,13 +38,16 @@ struct Refreshing: Sendable {
     }
   }
 
-  func run() async throws -> RemoteRefresh {
+  func run() async throws -> RemoteRefresh { try await fetch().refresh }
+
+  /// As ``run()``, with the first record as the server sent it.
+  func fetch() async throws -> (refresh: RemoteRefresh, record: ArchiveValue?) {
     session.tell(.willFetch, entity: entity.name, account: account)
     do {
-      let refresh = try await refreshed()
+      let (refresh, record) = try await refreshed()
       session.tell(.didFetch(refresh), entity: entity.name, account: account)
       if refresh.conflicts > 0 { session.tell(.conflicts(refresh.conflicts), entity: entity.name, account: account) }
-      return refresh
+      return (refresh, record)
     } catch {
       let known = (error as? RemoteError)?.located(entity: entity.name, method: "GET", url: url)
       if let known { session.tell(.fetchFailed(known), entity: entity.name, account: account) }
@@ -52,23 +55,21 @@ struct Refreshing: Sendable {
     }
   }
 
-  private func refreshed() async throws -> RemoteRefresh {
+  private func refreshed() async throws -> (RemoteRefresh, ArchiveValue?) {
     guard session.account == account else {
       throw RemoteError(.accountChanged, "another account is in use; ask again as that one")
     }
     let number = session.nextNumber()
     switch try await answer() {
-    case .fresh: return RemoteRefresh(.fresh)
+    case .fresh: return (RemoteRefresh(.fresh), nil)
     case .notModified(let copy):
       try await session.write { db in try keep(copy, number, db) }
-      return RemoteRefresh(.notModified)
-    case .gone(let error): return try await remove(error, number)
+      return (RemoteRefresh(.notModified), nil)
+    case .gone(let error): return (try await remove(error, number), nil)
     case .pages(let pages):
       let nodes = try entity.nodes(of: pages.records, session.catalog)
       let applied = try await session.write { db in try apply(nodes, pages, number, db) }
-      var refresh = RemoteRefresh(applied, pages: pages.count)
-      if case .one = request.target { refresh.record = pages.records.first }
-      return refresh
+      return (RemoteRefresh(applied, pages: pages.count), pages.records.first)
     }
   }
 

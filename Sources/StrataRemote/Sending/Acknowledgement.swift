@@ -68,13 +68,12 @@ struct Acknowledgement {
     // Lists were asked for before it was so, or may have said more since: that it is gone again, above all.
     try StoredCopies.forget(entity, db)
     var applied = AppliedAnswer()
-    applied.notApplied = ignored
     if let answer {
       var writer = try AnswerWriter(answer, catalog, account: sent.account, number: number, db)
       applied = try writer.run(entity, copy: copy, isWhole: false)
-      applied.notApplied = ignored
       try LocalChanges(db).settle(entity, record)
     }
+    applied.notApplied = ignored
     if let ignored {
       try db.execute(
         cached:

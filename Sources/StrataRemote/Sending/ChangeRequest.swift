@@ -84,7 +84,7 @@ struct ChangeRequest {
         try change.becomeNew(db)
         return .again
       }
-      // What a whole record says of fields that the model does not know is the server's to say.
+      // PUT replaces the whole record, and its fields that the model does not know come from the server.
       if entity.mapper.update == .put, fetched == nil { return .needsRecord }
       let (found, waits) = try update(row)
       guard let found else {

@@ -31,7 +31,7 @@ struct ChangeSender: Sendable {
     var behind = Set<Int64>()
     // Those before it were passed.
     var place: Int64 = 0
-    var failures: [RemoteError] = []
+    var failure: RemoteError?
     var inRow = 0
     while let number = try await next(from: place, except: passed, held) {
       guard session.account == account else {
@@ -43,7 +43,7 @@ struct ChangeSender: Sendable {
         if step == .done || step == .freed { inRow = 0 }
       } catch let error as RemoteError where error.isOfOneRequest {
         // One record that the server fails at does not hold up the others.
-        failures.append(error)
+        failure = failure ?? error
         inRow += 1
         guard inRow < Self.failuresInRow else { break }
         step = .skipped
@@ -61,7 +61,7 @@ struct ChangeSender: Sendable {
       case .freed: (place, passed) = (0, [])
       }
     }
-    if let failure = failures.first { throw failure }
+    if let failure { throw failure }
     sending.waiting = try await session.read { [account] db in
       try Int.fetchOne(
         db, sql: "SELECT count(*) FROM strata_remote_changes WHERE account = ? AND state = 'waiting'",
@@ -429,13 +429,13 @@ struct ChangeSender: Sendable {
         }
         return .null
       } else {
-        let refresh = try await refreshing.run()
+        let (refresh, record) = try await refreshing.fetch()
         sending.conflicts += refresh.conflicts
         // The server no longer has it, and something here has not been sent.
         if refresh.ids.isEmpty {
           throw RemoteError(.notFound, "the server no longer has the record", status: 404)
         }
-        return refresh.record ?? .null
+        return record ?? .null
       }
     } catch let error as RemoteError where error.code == .notFound && change.kind == .delete {
       let (catalog, number) = (session.catalog, session.nextNumber())

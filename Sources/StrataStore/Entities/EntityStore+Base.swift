@@ -1,23 +1,10 @@
 public import GRDB
 public import StrataCore
-internal import Synchronization
-
-/// What brings the keys of objects up to date before rows are looked for: a server may have given records other keys meanwhile.
-package final class EntityKeyUpdate: Sendable {
-  package typealias Update = @Sendable (inout EntityNodes, Database) throws -> Void
-  private let update = Mutex<Update?>(nil)
-
-  package init() {}
-
-  package func set(_ update: @escaping Update) { self.update.withLock { $0 = update } }
-
-  func run(_ nodes: inout EntityNodes, _ db: Database) throws { try update.withLock { $0 }?(&nodes, db) }
-}
 
 extension EntityStore {
   /// Saves what was changed of an object since it was fetched, and leaves alone what others have written meanwhile.
   ///
-  ///     let fetched = try await entities.fetchOne(Todo.filter(key: id))
+  ///     guard let fetched = try await entities.fetchOne(Todo.filter(key: id)) else { return }
   ///     var edited = fetched
   ///     edited.title = "Paint"                             // in a form that is open for an hour
   ///     try await entities.save(edited, base: fetched)     // writes the title, and no other column

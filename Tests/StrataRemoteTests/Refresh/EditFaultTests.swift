@@ -176,6 +176,20 @@ struct EditFaultTests {
     #expect(server.count("todos") == 3)
   }
 
+  @Test(
+    "A lease counts while its process is there, and not for ever",
+    arguments: [("999999999 gone", 60.0, true), ("1 running", 60, false), ("1 running", -1, true)])
+  func leases(owner: String, seconds: Double, isSent: Bool) async throws {
+    let office = try await Self.office()
+    try await office.edit("1") { $0.desc = "mine" }
+    let until = Date().timeIntervalSince1970 + seconds
+    try await office.writer.write {
+      try $0.execute(sql: "UPDATE strata_remote_changes SET owner = ?, until = ?", arguments: [owner, until])
+    }
+    let sending = try await office.remote.send()
+    #expect((sending.sent, sending.waiting) == (isSent ? 1 : 0, isSent ? 0 : 1))
+  }
+
   @Test("Unless the mapper says that lists are whole, nothing is deleted by a list that may be a page")
   func pages() async throws {
     let mapper = EntityMapper(Todo.self, keys: ["desc": "description", "myId": "id", "projectID": "project_id"])
@@ -380,6 +394,27 @@ struct StaleObjectTests {
     #expect(try await office.todo("1")?.title == "Theirs")
     try await office.entities.save(edited, base: fetched, conflicts: .keepLocal)
     #expect(try await office.todo("1")?.title == "Mine")
+  }
+
+  @Test("Elements of lists that the object has never seen stay, and so do others' edits of those that it has")
+  func lists() async throws {
+    let club = try await Club([
+      "teams": #"[{"id": "t", "name": "T"}]"#,
+      "members": #"[{"id": "a", "name": "A", "team_id": "t"}, {"id": "b", "name": "B", "team_id": "t"}]"#,
+    ])
+    try await club.remote.refresh(Team.self)
+    try await club.remote.refresh(Member.self)
+    let fetched = try #require(try await club.team())
+    try await club.queue.write {
+      try $0.execute(sql: "INSERT INTO member VALUES ('c', 'C', 't'); UPDATE member SET name = 'A2' WHERE id = 'a'")
+    }
+    var edited = fetched
+    edited.name = "T2"
+    edited.members.removeAll { $0.id == "b" }
+    try await club.entities.save(edited, base: fetched)
+    let team = try #require(try await club.team())
+    #expect(team.name == "T2")
+    #expect(team.members.map(\.name) == ["A2", "C"])
   }
 
   @Test("What was deleted meanwhile is a conflict, and not a new record")
