@@ -106,8 +106,8 @@ struct ChangeRequest {
     return try .ready(write(content, headers))
   }
 
-  /// Whether a request can be sent again before anything is known of the first try. A new record cannot be looked up where the server
-  /// chooses the ids; the `Idempotency-Key` has to tell the server.
+  /// Whether a request can be sent again while the outcome of the first try is unknown. A `POST` whose id the server chooses cannot be looked
+  /// up, so it relies on the `Idempotency-Key`.
   private func canRepeat(_ request: UnsentChange.Frozen) -> Bool {
     request.verb == "POST" ? entity.mapper.ids == .server : request.isConditional
   }
@@ -154,8 +154,8 @@ struct ChangeRequest {
     return (Content(verb: isPut ? "PUT" : "PATCH", body: body, sent: values(row, changed)), false)
   }
 
-  /// Sees whether a patch says all that changed. It leaves out a key that becomes null, which is no other value for an optional property,
-  /// and is one for a dictionary.
+  /// Throws if a merge patch does not express all changes. It omits keys that become null: an optional property still becomes nil, but a
+  /// dictionary would lose the key.
   private func checkNulls(
     of new: ArchiveValue, in patched: ArchiveValue, _ row: [DatabaseValue], _ changed: [MappedEntity.Field]
   ) throws {
@@ -261,7 +261,7 @@ struct ChangeRequest {
     return .object(ArchiveObject([.init(key: key, value: nested(value, steps.dropFirst()))]))
   }
 
-  /// A record with the nulls of another one, where its own objects lack them: a merge patch leaves them out.
+  /// Returns `whole` with the nulls of `new` added where keys are absent, because a merge patch removes such keys.
   private static func settingNulls(of new: ArchiveValue, in whole: ArchiveValue) -> ArchiveValue {
     guard case .object(let new) = new, case .object(var result) = whole else { return whole }
     for entry in new.entries {
@@ -304,7 +304,7 @@ struct ChangeRequest {
       cached: """
         UPDATE strata_remote_changes SET verb = ?, body = ?, headers = ?, idempotency_key = ?, request = ? WHERE number = ?
         """, [content.verb, body, lines, UUID().uuidString, number, change.number])
-    // What a change of a record has sent before it was deleted is still needed to tell whether somebody else has changed it.
+    // For a deletion, values that were sent before it are kept: the server may have them.
     if content.verb != "DELETE" {
       try db.execute(cached: "DELETE FROM strata_remote_sent WHERE number = ?", [change.number])
     }

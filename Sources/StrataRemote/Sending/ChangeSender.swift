@@ -12,7 +12,7 @@ struct ChangeSender: Sendable {
   private enum Step: Sendable {
     case done
     case skipped
-    /// It waits for what no other change brings about: somebody who decides, or another time.
+    /// It waits for a conflict to be resolved. Sending other changes does not unblock it.
     case held
     /// It is a deletion that waits for what has led to the record.
     case behind
@@ -20,7 +20,7 @@ struct ChangeSender: Sendable {
     case freed
   }
 
-  /// How many requests in a row may fail by the server before none is tried any more.
+  /// The number of consecutive failed requests after which sending stops.
   private static let failuresInRow = 3
 
   /// - Throws: ``RemoteError`` where the server cannot be reached or does not take requests now; what was not sent stays in the queue.
@@ -29,7 +29,7 @@ struct ChangeSender: Sendable {
     var passed = Set<Int64>()
     var held = Set<Int64>()
     var behind = Set<Int64>()
-    // Those before it were passed.
+    // Changes with smaller numbers have been handled.
     var place: Int64 = 0
     var failure: RemoteError?
     var inRow = 0
@@ -42,7 +42,7 @@ struct ChangeSender: Sendable {
         step = try await leased(number) { try await send(number, &sending) }
         if step == .done || step == .freed { inRow = 0 }
       } catch let error as RemoteError where error.isOfOneRequest {
-        // One record that the server fails at does not hold up the others.
+        // A request that fails does not block the changes of other records.
         failure = failure ?? error
         inRow += 1
         guard inRow < Self.failuresInRow else { break }
@@ -136,11 +136,11 @@ struct ChangeSender: Sendable {
     return .skipped
   }
 
-  /// What became of a request.
+  /// The outcome of one request.
   private enum Sent: Sendable {
-    /// It is settled for now.
+    /// Nothing else is to be sent for this change now.
     case settled
-    /// Somebody else changed the record: it was fetched and merged, and what is left is to be sent.
+    /// The record has changed at the server. It was fetched and merged, and the remaining edits are to be sent.
     case changed(ArchiveValue)
     /// The outcome is unknown; the record was fetched and merged.
     case uncertain(ArchiveValue)
@@ -159,49 +159,6 @@ struct ChangeSender: Sendable {
       try await session.write { [lease = session.lease] db in try lease.end(number, db) }
     }.value
     return try result.get()
-  }
-
-  /// Fetches and merges the record of a change whose outcome is unknown, and drops the request, so that a new one is made.
-  ///
-  /// - Returns: the record; `nil` where the change has to wait, or is settled.
-  private func settled(
-    _ number: Int64, _ entity: MappedEntity, _ sending: inout RemoteSending
-  ) async throws -> ArchiveValue? {
-    guard let record = try await fetch(number, entity, &sending) else { return nil }
-    // Until then it says what of the server's record may be from here.
-    try await session.write { db in try UnsentChange.fetch(number, db)?.thaw(db) }
-    return record
-  }
-
-  /// Looks up a new record whose id was chosen here and whose `POST` has an unknown outcome.
-  ///
-  /// - Returns: whether nothing is to be sent now: it was there, or the answer cannot be read; `false` where the server does not have it.
-  private func lookUp(_ change: UnsentChange, _ entity: MappedEntity, _ sending: inout RemoteSending) async throws
-    -> Bool
-  {
-    guard let id = try entity.idText(change.record) else { return false }
-    let number = session.nextNumber()
-    let asked = session.clock.now()
-    let url = session.configuration.url(entity.path + [id])
-    let request = HTTPRequest("GET", url, headers: ["Accept": "application/json", "Cache-Control": "no-cache"])
-    let response: HTTPResponse
-    do { response = try await session.client(account).send(request) } catch let error as RemoteError {
-      guard error.code != .notFound else { return false }
-      try await postpone(change.number, attempts: change.attempts + 1, because: error.located(entity: entity.name))
-      throw error.located(entity: entity.name, method: "GET", url: url)
-    }
-    var post = request
-    post.method = "POST"
-    do {
-      let applied = try await acknowledge(change, entity, post, response, number, asked)
-      sending.sent += 1
-      sending.conflicts += applied?.conflicts ?? 0
-      session.tell(.didSend(try await shown(change)), entity: entity.name, account: account)
-    } catch let error as RemoteError where error.code == .invalidBody {
-      // It says nothing about the change.
-      try await postpone(change.number, attempts: change.attempts + 1, because: error.located(entity: entity.name))
-    }
-    return true
   }
 
   private func freeze(
@@ -296,7 +253,7 @@ struct ChangeSender: Sendable {
   /// After how many answers that cannot be read a change counts as refused.
   private static let unreadableAnswers = 5
 
-  private func acknowledge(
+  func acknowledge(
     _ change: UnsentChange, _ entity: MappedEntity, _ request: HTTPRequest, _ response: HTTPResponse, _ number: Int64,
     _ asked: Date
   ) async throws -> AppliedAnswer? {
@@ -305,7 +262,7 @@ struct ChangeSender: Sendable {
     var nodes: EntityNodes?
     var id: ArchiveValue?
     if hasContent, request.method == "DELETE" {
-      // A page of a proxy is no answer of the server.
+      // The content may be an HTML page of a proxy.
       guard (try? JSONReader().read(response.body)) != nil else {  // Why it is no JSON is of no use.
         throw RemoteError(.invalidBody, "the answer to DELETE is no JSON", entity: entity.name)
       }
@@ -404,116 +361,8 @@ struct ChangeSender: Sendable {
     try await refuse(change, error, shown(change), &sending)
   }
 
-  /// Fetches the record of a change, and merges it.
-  ///
-  /// - Returns: the record, where it is there, so that the change can be sent.
-  private func fetch(
-    _ number: Int64, _ entity: MappedEntity, _ sending: inout RemoteSending
-  ) async throws -> ArchiveValue? {
-    let change = try await session.read { db in try UnsentChange.fetch(number, db) }
-    guard let change, let id = try await serverID(of: change, entity) else { return nil }
-    let shown = try await shown(change)
-    let refreshing = Refreshing(
-      session: session, entity: entity, request: .one(id).with(.reload), account: account)
-    do {
-      if change.kind == .delete {
-        // Its row is gone, and stays so, unless somebody else has changed the record.
-        let changed = try await fetchDeleted(change, entity, refreshing.url)
-        guard changed.isEmpty else {
-          let error = RemoteError(
-            .conflict,
-            "the record was deleted here, and \(changed.joined(separator: ", ")) of it changed at the server; retry the change to delete it all the same, or discard it",
-            entity: entity.name)
-          try await refuse(change, error, shown, &sending)
-          return nil
-        }
-        return .null
-      } else {
-        let (refresh, record) = try await refreshing.fetch()
-        sending.conflicts += refresh.conflicts
-        // The server no longer has it, and something here has not been sent.
-        if refresh.ids.isEmpty {
-          throw RemoteError(.notFound, "the server no longer has the record", status: 404)
-        }
-        return record ?? .null
-      }
-    } catch let error as RemoteError where error.code == .notFound && change.kind == .delete {
-      let (catalog, number) = (session.catalog, session.nextNumber())
-      try await session.write { db in
-        // It may have been made again while the answer was on its way.
-        guard let known = try UnsentChange.fetch(change.number, db), known.request?.key == change.request?.key else {
-          return
-        }
-        try Acknowledgement(catalog: catalog, entity: entity, sent: known, db: db).acknowledgeDelete(known, number)
-      }
-      return nil
-    } catch let error as RemoteError {
-      switch error.code {
-      case .invalidBody, .tooLarge:
-        // It says nothing about the change.
-        try await postpone(number, attempts: change.attempts + 1, because: error)
-        session.tell(.sendFailed(shown, error), entity: entity.name, account: account)
-        return nil
-      case .notFound, .forbidden, .refused, .store:
-        try await refuse(change, error.located(entity: entity.name), shown, &sending)
-        return nil
-      default:
-        try await postpone(number, attempts: change.attempts + 1, because: error)
-        session.tell(.sendFailed(shown, error), entity: entity.name, account: account)
-        throw error
-      }
-    }
-  }
-
-  /// Fetches a record that was deleted here, and keeps its validators.
-  ///
-  /// - Returns: the fields that are neither as they were when it was deleted, nor as they were sent from here.
-  private func fetchDeleted(_ change: UnsentChange, _ entity: MappedEntity, _ url: URL) async throws -> [String] {
-    let asked = session.clock.now()
-    let request = HTTPRequest("GET", url, headers: ["Accept": "application/json", "Cache-Control": "no-cache"])
-    let response = try await session.client(account).send(request)
-    let copy = HTTPCopy(request: request, response: response, requestedAt: asked, receivedAt: session.clock.now())
-    let number = session.nextNumber()
-    let (catalog, account) = (session.catalog, account)
-    let body = try RemoteBody(response.body, of: entity)
-    let nodes = try entity.nodes(of: Array(body.records.prefix(1)), catalog)
-    return try await session.write { db in
-      guard try ChangeTriggers.account(catalog.entities, db) == account else {
-        throw RemoteError(.accountChanged, "the account was changed while a change was sent; it will be sent again")
-      }
-      // Of a row that was made again meanwhile, the validators would say more than anybody here has seen.
-      guard let known = try UnsentChange.fetch(change.number, db), known.kind == .delete, let root = nodes.roots.first
-      else { return [] }
-      try db.execute(
-        cached: """
-          INSERT INTO strata_remote_records VALUES (?, ?, ?, ?, ?)
-          ON CONFLICT (entity, record) DO UPDATE SET etag = excluded.etag, modified = excluded.modified
-          """, [entity.name, change.record, number, copy?.etag, copy?.strongLastModified])
-      let changes = try LocalChanges(db)
-      let (bases, sent) = (try changes.bases(entity, change.record), try known.sent(db))
-      var changed: [String] = []
-      for field in entity.fields {
-        guard case .attribute(let place) = field.source, let base = bases[field.column],
-          let value = nodes.nodes[root].values[place]
-        else { continue }
-        let stored = try entity.type.stored(value, entity.type.attributes[place], in: entity.table)
-        guard !stored.isExactly(base), !stored.isExactly(sent[field.column]) else { continue }
-        changed.append(field.key)
-        try changes.setBase(entity, change.record, field.column, stored)
-      }
-      return changed
-    }
-  }
-
-  private func serverID(of change: UnsentChange, _ entity: MappedEntity) async throws -> String? {
-    try await session.read { db in
-      if let row = try entity.row(change.record, db), let id = try entity.idText(row[entity.id.slot]) { return id }
-      return try entity.idText(change.id)
-    }
-  }
-
   /// - Parameter keepsRequest: whether a retry is the same request, since this one has arrived.
-  private func refuse(
+  func refuse(
     _ change: UnsentChange, _ error: RemoteError, _ shown: RemoteChange, keepsRequest: Bool = false,
     _ sending: inout RemoteSending
   ) async throws {
@@ -535,7 +384,7 @@ struct ChangeSender: Sendable {
   /// Tries again later: what was sent may have arrived, so the next try is the same.
   ///
   /// Where there was no connection or no valid token, the app knows best when there is one: the next `send()` tries at once.
-  private func postpone(_ number: Int64, attempts: Int, because error: RemoteError? = nil) async throws {
+  func postpone(_ number: Int64, attempts: Int, because error: RemoteError? = nil) async throws {
     let retry = session.configuration.retry
     let delay = min(retry.maximumDelay.seconds, retry.baseDelay.seconds * pow(2, Double(min(attempts, 30))))
     let hasAnswer =
@@ -557,7 +406,7 @@ struct ChangeSender: Sendable {
     }.value
   }
 
-  private func shown(_ change: UnsentChange) async throws -> RemoteChange {
+  func shown(_ change: UnsentChange) async throws -> RemoteChange {
     try await session.read { db in try RemoteChange(change, columns: change.columns(db)) }
   }
 }

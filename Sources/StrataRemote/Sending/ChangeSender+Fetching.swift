@@ -1,0 +1,160 @@
+internal import Foundation
+internal import GRDB
+internal import StrataCore
+internal import StrataStore
+
+/// Fetches the server's record of a change: before a change without a validator, after a conflict, and when the outcome of a request is
+/// unknown.
+extension ChangeSender {
+  /// Fetches and merges the record of a change whose outcome is unknown, and drops the request, so that a new one is made.
+  ///
+  /// - Returns: the record; `nil` where the change has to wait, or is settled.
+  func settled(
+    _ number: Int64, _ entity: MappedEntity, _ sending: inout RemoteSending
+  ) async throws -> ArchiveValue? {
+    guard let record = try await fetch(number, entity, &sending) else { return nil }
+    // Merging needs the values that were sent, so the request is dropped afterwards.
+    try await session.write { db in try UnsentChange.fetch(number, db)?.thaw(db) }
+    return record
+  }
+
+  /// Looks up a new record whose id was chosen here and whose `POST` has an unknown outcome.
+  ///
+  /// - Returns: `false` if the server does not have the record. Otherwise the change is acknowledged, or postponed if the answer cannot be
+  ///   read.
+  func lookUp(_ change: UnsentChange, _ entity: MappedEntity, _ sending: inout RemoteSending) async throws
+    -> Bool
+  {
+    guard let id = try entity.idText(change.record) else { return false }
+    let number = session.nextNumber()
+    let asked = session.clock.now()
+    let url = session.configuration.url(entity.path + [id])
+    let request = HTTPRequest("GET", url, headers: ["Accept": "application/json", "Cache-Control": "no-cache"])
+    let response: HTTPResponse
+    do { response = try await session.client(account).send(request) } catch let error as RemoteError {
+      guard error.code != .notFound else { return false }
+      try await postpone(change.number, attempts: change.attempts + 1, because: error.located(entity: entity.name))
+      throw error.located(entity: entity.name, method: "GET", url: url)
+    }
+    var post = request
+    post.method = "POST"
+    do {
+      let applied = try await acknowledge(change, entity, post, response, number, asked)
+      sending.sent += 1
+      sending.conflicts += applied?.conflicts ?? 0
+      session.tell(.didSend(try await shown(change)), entity: entity.name, account: account)
+    } catch let error as RemoteError where error.code == .invalidBody {
+      // It says nothing about the change.
+      try await postpone(change.number, attempts: change.attempts + 1, because: error.located(entity: entity.name))
+    }
+    return true
+  }
+
+  /// Fetches the record of a change, and merges it.
+  ///
+  /// - Returns: the record, where it is there, so that the change can be sent.
+  func fetch(
+    _ number: Int64, _ entity: MappedEntity, _ sending: inout RemoteSending
+  ) async throws -> ArchiveValue? {
+    let change = try await session.read { db in try UnsentChange.fetch(number, db) }
+    guard let change, let id = try await serverID(of: change, entity) else { return nil }
+    let shown = try await shown(change)
+    let refreshing = Refreshing(
+      session: session, entity: entity, request: .one(id).with(.reload), account: account)
+    do {
+      if change.kind == .delete {
+        // The row is deleted here. The fetched record only shows whether it has changed at the server since.
+        let changed = try await fetchDeleted(change, entity, refreshing.url)
+        guard changed.isEmpty else {
+          let error = RemoteError(
+            .conflict,
+            "the record was deleted here, and \(changed.joined(separator: ", ")) of it changed at the server; retry the change to delete it all the same, or discard it",
+            entity: entity.name)
+          try await refuse(change, error, shown, &sending)
+          return nil
+        }
+        return .null
+      } else {
+        let (refresh, record) = try await refreshing.fetch()
+        sending.conflicts += refresh.conflicts
+        // The server no longer has it, and something here has not been sent.
+        if refresh.ids.isEmpty {
+          throw RemoteError(.notFound, "the server no longer has the record", status: 404)
+        }
+        return record ?? .null
+      }
+    } catch let error as RemoteError where error.code == .notFound && change.kind == .delete {
+      let (catalog, number) = (session.catalog, session.nextNumber())
+      try await session.write { db in
+        // It may have been made again while the answer was on its way.
+        guard let known = try UnsentChange.fetch(change.number, db), known.request?.key == change.request?.key else {
+          return
+        }
+        try Acknowledgement(catalog: catalog, entity: entity, sent: known, db: db).acknowledgeDelete(known, number)
+      }
+      return nil
+    } catch let error as RemoteError {
+      switch error.code {
+      case .invalidBody, .tooLarge:
+        // It says nothing about the change.
+        try await postpone(number, attempts: change.attempts + 1, because: error)
+        session.tell(.sendFailed(shown, error), entity: entity.name, account: account)
+        return nil
+      case .notFound, .forbidden, .refused, .store:
+        try await refuse(change, error.located(entity: entity.name), shown, &sending)
+        return nil
+      default:
+        try await postpone(number, attempts: change.attempts + 1, because: error)
+        session.tell(.sendFailed(shown, error), entity: entity.name, account: account)
+        throw error
+      }
+    }
+  }
+
+  /// Fetches a record that was deleted here, and keeps its validators.
+  ///
+  /// - Returns: the keys of fields that have changed at the server since the deletion, except to values sent from here.
+  func fetchDeleted(_ change: UnsentChange, _ entity: MappedEntity, _ url: URL) async throws -> [String] {
+    let asked = session.clock.now()
+    let request = HTTPRequest("GET", url, headers: ["Accept": "application/json", "Cache-Control": "no-cache"])
+    let response = try await session.client(account).send(request)
+    let copy = HTTPCopy(request: request, response: response, requestedAt: asked, receivedAt: session.clock.now())
+    let number = session.nextNumber()
+    let (catalog, account) = (session.catalog, account)
+    let body = try RemoteBody(response.body, of: entity)
+    let nodes = try entity.nodes(of: Array(body.records.prefix(1)), catalog)
+    return try await session.write { db in
+      guard try ChangeTriggers.account(catalog.entities, db) == account else {
+        throw RemoteError(.accountChanged, "the account was changed while a change was sent; it will be sent again")
+      }
+      // Of a row that was made again meanwhile, the validators would say more than anybody here has seen.
+      guard let known = try UnsentChange.fetch(change.number, db), known.kind == .delete, let root = nodes.roots.first
+      else { return [] }
+      try db.execute(
+        cached: """
+          INSERT INTO strata_remote_records VALUES (?, ?, ?, ?, ?)
+          ON CONFLICT (entity, record) DO UPDATE SET etag = excluded.etag, modified = excluded.modified
+          """, [entity.name, change.record, number, copy?.etag, copy?.strongLastModified])
+      let changes = try LocalChanges(db)
+      let (bases, sent) = (try changes.bases(entity, change.record), try known.sent(db))
+      var changed: [String] = []
+      for field in entity.fields {
+        guard case .attribute(let place) = field.source, let base = bases[field.column],
+          let value = nodes.nodes[root].values[place]
+        else { continue }
+        let stored = try entity.type.stored(value, entity.type.attributes[place], in: entity.table)
+        guard !stored.isExactly(base), !stored.isExactly(sent[field.column]) else { continue }
+        changed.append(field.key)
+        try changes.setBase(entity, change.record, field.column, stored)
+      }
+      return changed
+    }
+  }
+
+  func serverID(of change: UnsentChange, _ entity: MappedEntity) async throws -> String? {
+    try await session.read { db in
+      if let row = try entity.row(change.record, db), let id = try entity.idText(row[entity.id.slot]) { return id }
+      return try entity.idText(change.id)
+    }
+  }
+}
