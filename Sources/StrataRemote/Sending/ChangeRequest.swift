@@ -13,7 +13,7 @@ struct ChangeRequest {
     case uncertain(UnsentChange)
     /// Nothing has to be sent.
     case nothing
-    /// It waits for another change.
+    /// It waits for another change, or another store is sending it.
     case waits
     /// All of it is in conflict, and waits for somebody to decide.
     case held

@@ -39,7 +39,7 @@ struct ChangeSender: Sendable {
       }
       let step: Step
       do {
-        step = try await leased(number) { try await send(number, &sending) }
+        step = try await endingLease(of: number) { try await send(number, &sending) }
         if step == .done || step == .freed { inRow = 0 }
       } catch let error as RemoteError where error.isOfOneRequest {
         // A request that fails does not block the changes of other records.
@@ -146,15 +146,10 @@ struct ChangeSender: Sendable {
     case uncertain(ArchiveValue)
   }
 
-  /// Sends a change under a lease, so that no other store sends it at the same time.
-  private func leased(_ number: Int64, _ body: () async throws -> Step) async throws -> Step {
-    let now = session.clock.now()
-    guard try await session.write({ [lease = session.lease] db in try lease.take(number, at: now, db) }) else {
-      return .skipped
-    }
+  /// Runs `body` and ends the lease that ``freeze(_:_:_:)`` takes for it, also if `body` throws or the task is cancelled.
+  private func endingLease(of number: Int64, _ body: () async throws -> Step) async throws -> Step {
     let result: Result<Step, any Error>
     do { result = .success(try await body()) } catch { result = .failure(error) }
-    // Also where the task was cancelled.
     try await Task { [session] in
       try await session.write { [lease = session.lease] db in try lease.end(number, db) }
     }.value
@@ -173,13 +168,14 @@ struct ChangeSender: Sendable {
 
   private func freeze(_ number: Int64, _ fetched: ArchiveValue?) async throws -> (ChangeRequest.Outcome, MappedEntity)?
   {
-    let request = session.nextNumber()
-    return try await session.write { [catalog = session.catalog, account] db in
+    let (request, now) = (session.nextNumber(), session.clock.now())
+    return try await session.write { [catalog = session.catalog, lease = session.lease, account] db in
       _ = try ChangeTriggers.account(catalog.entities, db)
       guard let change = try UnsentChange.fetch(number, db), change.account == account, !change.isRefused else {
         return nil
       }
       let entity = try catalog.known(change.entity)
+      guard try lease.take(number, at: now, db) else { return (.waits, entity) }
       let made = ChangeRequest(
         catalog: catalog, entity: entity, change: change, fetched: fetched, number: request, db: db)
       return (try made.freeze(), entity)
