@@ -55,7 +55,9 @@ public final class RemoteStore: Sendable {
         return (catalog, number ?? 0)
       }
       session = RemoteSession(catalog, account: account, number: number)
-      entities.keys.set { [mapped = catalog.entities] nodes, db in try RecordRenaming.follow(&nodes, mapped, db) }
+      entities.servers.set(Set(catalog.entities.map(\.number))) { [mapped = catalog.entities] nodes, db in
+        try RecordRenaming.follow(&nodes, mapped, db)
+      }
     } catch { throw RemoteSession.located(error) }
   }
 

@@ -16,6 +16,7 @@ struct Todo {
   var title: String
   var desc: String?
   var projectID: String?
+  var fetched = RowBase()
 }
 
 extension Todo: Entity {

@@ -165,6 +165,10 @@ struct EntityCatalogBuilder {
     let (schema, mapping) = (type.schema, types[number].mapping)
     for (place, field) in schema.fields.enumerated() where mapping.relations[field.key] == nil {
       let column = mapping.columns[field.key]
+      if field.type is RowBase.Type {
+        types[number].rowBase = place
+        continue
+      }
       guard let name = column?.name ?? (column == nil && field.archive != .excluded ? field.key : nil) else {
         if !field.isOptional {
           note(
@@ -174,6 +178,11 @@ struct EntityCatalogBuilder {
         continue
       }
       do {
+        guard !(field.type is any LibraryField.Type) else {
+          throw EntityError(
+            .invalidMapping,
+            "saving rows does not use what merging remembers; let the column be .none, and declare a property of the type RowBase")
+        }
         let slot = try tables[table].slot(of: name)
         let form = column?.form ?? .automatic
         let coding = try ColumnCoding(field.type, form, tables[table].columns[slot].affinity)

@@ -23,7 +23,7 @@ struct EntityChanges {
 
   mutating func run() throws {
     let rows = writer.rows.indices
-    waiting += rows.filter { !writer.rows[$0].isNew && !writer.rows[$0].isDeleted && isChanged($0) }
+    waiting += rows.filter { !writer.rows[$0].isNew && !writer.rows[$0].isDeleted && !writer.changedSlots($0).isEmpty }
       .map { .init(kind: .update, row: $0) }
     waiting += rows.filter {
       !writer.rows[$0].isNew && writer.rows[$0].isDeleted && writer.rows[$0].outcome != .deleted
@@ -92,28 +92,14 @@ struct EntityChanges {
 
   // MARK: Rows
 
-  private func resolved(_ row: Int, _ slot: Int) -> DatabaseValue? {
-    guard let reference = writer.rows[row].references[slot] else { return writer.rows[row].values[slot] }
-    let target = writer.rows[reference.row]
-    return target.isWritten || reference.row == row ? target.values[reference.slot] : nil
-  }
-
   /// Refuses a foreign key to a row that has no value in the column that it would hold.
   private func checkReferences(_ row: Int) throws {
-    for (slot, reference) in writer.rows[row].references where resolved(row, slot)?.isNull ?? false {
+    for (slot, reference) in writer.rows[row].references where writer.resolved(row, slot)?.isNull ?? false {
       let table = writer.table(of: reference.row)
       throw writer.located(
         EntityError(
           .missingValue, "a relation leads to a row that has no value in the column which the foreign key holds",
           table: table.name, columns: [table.columns[reference.slot].name]), row, key: writer.key(of: slot, row))
-    }
-  }
-
-  private func isChanged(_ row: Int) -> Bool {
-    writer.table(of: row).columns.indices.contains { slot in
-      let value = resolved(row, slot)
-      return writer.rows[row].references[slot] != nil && value == nil
-        || value != nil && !(value?.isExactly(writer.rows[row].original?[slot]) ?? true)
     }
   }
 
@@ -131,11 +117,11 @@ struct EntityChanges {
   private func update(_ row: Int) throws -> Bool {
     let table = writer.table(of: row)
     let references = writer.rows[row].references
-    guard references.allSatisfy({ resolved(row, $0.key) != nil }) else { return false }
+    guard references.allSatisfy({ writer.resolved(row, $0.key) != nil }) else { return false }
     try checkReferences(row)
     var slots: [Int] = []
     for slot in table.columns.indices {
-      guard let value = resolved(row, slot) else { continue }
+      guard let value = writer.resolved(row, slot) else { continue }
       writer.rows[row].values[slot] = value
       if !value.isExactly(writer.rows[row].original?[slot]) { slots.append(slot) }
     }
@@ -185,7 +171,7 @@ struct EntityChanges {
     var slots: [Int] = []
     var later: [Int] = []
     for slot in table.columns.indices {
-      if let value = resolved(row, slot) {
+      if let value = writer.resolved(row, slot) {
         writer.rows[row].values[slot] = value
         slots.append(slot)
       } else if writer.rows[row].references[slot] != nil {

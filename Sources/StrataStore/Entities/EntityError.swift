@@ -20,6 +20,8 @@ public struct EntityError: Error, Sendable {
     case notReadable
     /// The row was changed or deleted since the object that is saved was fetched.
     case conflict
+    /// An object without a base is saved over a row that a server has, and that may be newer.
+    case staleSave
     /// Keys, a unique index or two sides of a relation name different rows.
     case clash
     /// A rule of the table, a foreign key or a trigger of the database refuses the row.

@@ -16,6 +16,8 @@ package struct EntityGraph: Sendable, Equatable {
   /// How many values structures would have, each made anew for each reference.
   let allowance: Int
   let catalog: EntityCatalog
+  /// The rows of the objects, where a type of theirs has a ``RowBase``.
+  let fetched: FetchedRows?
 
   package static func == (left: EntityGraph, right: EntityGraph) -> Bool {
     left.roots == right.roots && left.objects == right.objects
@@ -66,6 +68,7 @@ package struct EntityGraph: Sendable, Equatable {
     let table = ObjectTable(types: [:], first: 0, count: objects.count)
     table.allowance = allowance
     context.objects = table
+    context.options = fetched
     var places: [ObjectIdentifier: Int] = [:]
     let rootPlaces = Dictionary(zip(roots, roots.indices), uniquingKeysWith: { first, _ in first })
     for (number, object) in objects.enumerated() {

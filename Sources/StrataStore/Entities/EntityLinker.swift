@@ -62,8 +62,10 @@ struct EntityLinker {
         guard case .nodes(let found) = node.links[place] else { continue }
         // What is there stays by the policy of the field.
         if writer.nodes.merges, relation.keepsLocal, !writer.rows[row].isNew { continue }
+        try checkDeleted(number, row, place, found)
         let elements = found.compactMap { writer.rowOfNode[$0] }
         if case .toOne(let slot, let referenced) = relation.kind {
+          guard try says(number, row, slot, referenced, found, elements, relation) else { continue }
           try claim(row, slot, referenced, elements.first, number, relation)
         } else {
           lists.append(.init(row: row, node: number, type: node.type, relation: place, elements: elements))
@@ -72,6 +74,7 @@ struct EntityLinker {
     }
     let superseded = try join(&lists)
     try targets.load(lists.map { .init(row: $0.row, type: $0.type, relation: $0.relation) })
+    lists = try lists.compactMap { try merged($0) }
     for list in lists { try add(list) }
     try checkClaims()
     try checkPairs()
@@ -96,6 +99,87 @@ struct EntityLinker {
 
   private func failure(_ reason: String, node: Int, _ relation: EntityType.Relation) -> any Error {
     writer.located(EntityError(.clash, reason, path: [.key(relation.key)]), node: node)
+  }
+
+  // MARK: Bases
+
+  /// Refuses a new reference to an object whose row was deleted.
+  private func checkDeleted(_ node: Int, _ row: Int, _ relation: Int, _ found: [Int]) throws {
+    let deleted = found.compactMap { writer.deletedNodes[$0] }
+    guard !deleted.isEmpty else { return }
+    let known = writer.base(ofRow: row, node: node).flatMap { writer.bases.links($0, relation) } ?? []
+    guard !Set(deleted).isSubset(of: known) else { return }
+    let declared = catalog.types[writer.nodes.nodes[node].type].relations[relation]
+    throw writer.located(
+      EntityError(
+        .conflict, "the row of an object was deleted since it was fetched, so that nothing can refer to it",
+        path: [.key(declared.key)]), node: node)
+  }
+
+  /// Whether the reference of an object is one that it was given since it was fetched.
+  private func says(
+    _ node: Int, _ row: Int, _ slot: Int, _ referenced: Int, _ found: [Int], _ elements: [Int],
+    _ relation: EntityType.Relation
+  ) throws -> Bool {
+    guard let base = writer.base(ofRow: row, node: node), !writer.rows[row].isNew else { return true }
+    // The row that it led to was deleted, and the database has cleared the reference, or deleted the row with it.
+    guard elements.count == found.count else { return false }
+    guard let known = base.row.values[slot] else { return true }
+    let local = elements.first.map { value($0, referenced) } ?? .null
+    if known.isExactly(local) { return false }
+    let now = writer.rows[row].original?[slot]
+    if known.isExactly(now) || local.map({ $0.isExactly(now) }) ?? false { return true }
+    return try writer.countsLocal(row, relation.key, [writer.table(of: row).columns[slot].name])
+  }
+
+  /// A list with what others have added to it and taken out of it since the object was fetched; `nil` where it stays as it is.
+  private func merged(_ list: List) throws -> List? {
+    let relation = catalog.types[list.type].relations[list.relation]
+    guard let base = writer.base(ofRow: list.row, node: list.node), !writer.rows[list.row].isNew,
+      relation.removed != .keep
+    else { return list }
+    let rows = targets.rows(of: .init(row: list.row, type: list.type, relation: list.relation))
+    let (local, now) = (list.elements.map { writer.plainKey($0) }, rows.map { writer.plainKey($0) })
+    let isOrdered =
+      switch relation.kind {
+      case .toMany(_, _, .kept?, _), .through(_, .kept?, _): true
+      default: false
+      }
+    func isSame(_ one: [EntityWriter.PlainKey?], _ other: [EntityWriter.PlainKey?]) -> Bool {
+      one == other || !isOrdered && one.count == other.count && Set(one) == Set(other)
+    }
+    if isSame(local, now) { return list }
+    guard let known = writer.bases.links(base, list.relation) else {
+      return try writer.countsLocal(list.row, relation.key) ? list : nil
+    }
+    if isSame(local, known) { return nil }
+    if isSame(now, known) { return list }
+    let target = catalog.types[relation.target]
+    let isKeyed = catalog.tables[target.table].primaryKey.allSatisfy { slot in
+      target.attributes.contains { $0.slot == slot }
+    }
+    guard isKeyed else { return try writer.countsLocal(list.row, relation.key) ? list : nil }
+    let (before, there, here) = (Set(known), Set(now.compactMap(\.self)), Set(local.compactMap(\.self)))
+    let kept = zip(list.elements, local).filter { $1.map { !before.contains($0) || there.contains($0) } ?? true }.map(\.0)
+    // What others have added stands behind what it stands behind in the table.
+    let stays = Set(kept)
+    var added: [Int?: [Int]] = [:]
+    var last: Int?
+    for (row, key) in zip(rows, now) {
+      if stays.contains(row) {
+        last = row
+      } else if let key, !before.contains(key), !here.contains(key) {
+        added[last, default: []].append(row)
+      }
+    }
+    var result = (added[nil] ?? []) + kept.flatMap { [$0] + (added[$0] ?? []) }
+    if relation.shape == .one, result.count > 1 {
+      guard try writer.countsLocal(list.row, relation.key) else { return nil }
+      result = list.elements
+    }
+    var list = list
+    list.elements = result
+    return list
   }
 
   // MARK: References
@@ -352,6 +436,7 @@ struct EntityLinker {
       for row in targets.rows(of: .init(row: list.row, type: list.type, relation: list.relation))
       where !elements.contains(row) {
         writer.touched.insert(list.row)
+        writer.rows[row].owner = list.row
         let place = Place(row: row, table: table, slot: slot)
         guard listed[place] == nil, claims[place]?.target == nil, writer.rows[row].references[slot] == nil,
           // What came in for the foreign key itself stays.
@@ -413,9 +498,12 @@ struct EntityLinker {
           for row in rows where writer.rows[row].references[slot] == nil && !writer.rows[row].isDeleted {
             switch removed {
             case .keep: break
-            case .delete where writer.rows[row].node == nil: waiting.append(row)
+            case .delete where writer.rows[row].node == nil:
+              writer.rows[row].owner = place.row
+              waiting.append(row)
             default:
               // A foreign key that must have a value is for the database to refuse.
+              writer.rows[row].owner = place.row
               if !writer.table(of: row).columns[slot].isNotNull { release(row, slot, order) }
             }
           }
@@ -458,8 +546,10 @@ struct EntityLinker {
     }
     guard removed != .keep else { return }
     wholePairs[own] = Set(list.elements)
-    for row in targets.rows(of: place) where !(wholePairs[own]?.contains(row) ?? false) {
+    for (row, lost) in zip(targets.rows(of: place), targets.pairs(of: place))
+    where !(wholePairs[own]?.contains(row) ?? false) {
       writer.touched.insert(list.row)
+      writer.rows[lost].owner = list.row
       lostPairs.append((pair(row), removed == .delete ? row : nil))
     }
   }

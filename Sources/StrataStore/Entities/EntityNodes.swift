@@ -28,6 +28,8 @@ package struct EntityNodes: Sendable {
     package var unknownCases: Set<Int> = []
     /// Whether its values are what the row is to have, so that policies have nothing left to decide.
     package var isMerged = false
+    /// What a whole object knows of the row that it was fetched from.
+    var rowBase: RowBase.Box?
 
     package init(
       type: Int, values: [ArchiveValue?], links: [Link], parent: Int?, steps: [ArchiveError.PathComponent]
@@ -79,6 +81,9 @@ package struct EntityNodes: Sendable {
     }
   }
 
+  /// Whole objects.
+  init(_ nodes: [Node]) { (self.nodes, roots, isWhole, merges) = (nodes, Array(nodes.indices), true, false) }
+
   /// The way to a node from the root.
   package func path(of number: Int) -> [ArchiveError.PathComponent] {
     var path: [ArchiveError.PathComponent] = []
@@ -112,7 +117,7 @@ package struct EntityNodes: Sendable {
       let parent = node.parent.flatMap { numbers[$0] }
       var copy = Node(
         type: node.type, values: node.values, links: links, parent: parent, steps: parent == nil ? [] : node.steps)
-      (copy.isMerged, copy.unknownCases) = (node.isMerged, node.unknownCases)
+      (copy.isMerged, copy.unknownCases, copy.rowBase) = (node.isMerged, node.unknownCases, node.rowBase)
       return copy
     }
     return result
@@ -185,6 +190,7 @@ package struct EntityNodes: Sendable {
         var node = Node(type: own, values: values, links: [], parent: parent, steps: steps)
         for (number, attribute) in catalog.types[own].attributes.enumerated()
         where values[number] == nil && part.slots[attribute.place] != nil { node.unknownCases.insert(number) }
+        if parts.isWhole { node.rowBase = catalog.types[own].rowBase.flatMap { RowBase.box(of: part.slots[$0]) } }
         nodes.append(node)
         if let number = part.number { known[number] = nodes.count - 1 }
         waiting.append((nodes.count - 1, part))

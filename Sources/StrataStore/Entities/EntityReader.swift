@@ -149,15 +149,26 @@ final class EntityReader {
       }
     }
     let objects = try order.map { number in
-      EntityGraph.Object(type: nodes[number].type, record: try record(nodes[number], numbers))
+      EntityGraph.Object(type: nodes[number].type, record: try record(number, numbers))
     }
-    return EntityGraph(objects: objects, roots: roots.map { numbers[$0] }, allowance: allowance, catalog: catalog)
+    var fetched: FetchedRows?
+    if order.contains(where: { catalog.types[nodes[$0].type].rowBase != nil }) {
+      fetched = FetchedRows(
+        order.map { number in
+          let node = nodes[number]
+          return .init(type: node.type, values: node.values, links: node.links.map { $0.map { numbers[$0] } })
+        })
+    }
+    return EntityGraph(
+      objects: objects, roots: roots.map { numbers[$0] }, allowance: allowance, catalog: catalog, fetched: fetched)
   }
 
-  private func record(_ node: Node, _ numbers: [Int]) throws -> ModelRecord {
+  private func record(_ number: Int, _ numbers: [Int]) throws -> ModelRecord {
+    let node = nodes[number]
     let type = catalog.types[node.type]
     let table = catalog.tables[type.table]
-    var values = [ArchiveValue](repeating: .null, count: type.attributes.count + type.relations.count)
+    var values = [ArchiveValue](repeating: .null, count: type.recordShape.keys.count)
+    if let place = type.recordPlaces.rowBase { values[place] = .int(Int64(numbers[number])) }
     for (attribute, place) in zip(type.attributes, type.recordPlaces.attributes) {
       values[place] = try type.value(of: attribute, node.values[attribute.slot], in: table)
     }
@@ -191,7 +202,9 @@ enum EntityRowCoding {
     var slots = [ArchiveValue?](repeating: nil, count: schema.fields.count)
     for (place, field) in schema.fields.enumerated() {
       let column = mapping.columns[field.key]
-      guard let name = column?.name ?? (column == nil && field.archive != .excluded ? field.key : nil) else { continue }
+      guard let name = column?.name ?? (column == nil && field.archive != .excluded ? field.key : nil),
+        !(field.type is RowBase.Type)
+      else { continue }
       func located(_ error: EntityError) -> EntityError {
         error.located(entity: schema.name, path: [.key(field.key)], table: mapping.table, columns: [name])
       }

@@ -23,6 +23,8 @@ struct EntityRowState {
   var node: Int?
   /// Whether it is in the table, as it was or as it will be.
   var isWritten: Bool
+  /// The row whose list it leaves.
+  var owner: Int?
   /// Whether it is to be deleted.
   var isDeleted = false
   /// What was done to it.

@@ -9,64 +9,76 @@ extension EntityStore {
   ///     edited.title = "Paint"                             // in a form that is open for an hour
   ///     try await entities.save(edited, base: fetched)     // writes the title, and no other column
   ///
-  /// The row is merged with the object three ways, as `merge(_:base:options:)` of a model does: the object is the local
-  /// side, and the row that of others. Elements of lists that the object has never seen stay. An object of a class takes what the row has.
+  /// The row is merged with the object three ways, column by column and list by list: the object is the local side, and the row that of
+  /// others. What both have changed follows the policy of the field, or is a conflict. Elements of lists that the object has never seen
+  /// stay. The object stays as it is. A property of the type ``RowBase`` keeps what was fetched with the object.
   ///
   /// - Parameters:
   ///   - model: the object.
   ///   - base: what it was when it was fetched.
   ///   - conflicts: what becomes of values that both have changed and that no policy decides.
-  /// - Throws: as ``save(_:matching:)-(E,_)``; ``EntityError`` with the code `conflict` where the row was deleted meanwhile, and, unless
-  ///   `conflicts` says otherwise, where both have changed a value. Nothing was written then.
+  /// - Throws: as ``save(_:matching:conflicts:overwriting:)-(E,_,_,_)``; ``EntityError`` with the code `conflict` where the row was deleted
+  ///   meanwhile, and, unless `conflicts` says otherwise, where both have changed a value. Nothing was written then.
   @discardableResult
-  public func save<E: Entity & Sendable>(
+  public func save<E: Entity>(
     _ model: E, base: E, conflicts: MergeOptions.ConflictHandling = .fail
   ) async throws -> EntityReport {
-    do { return try await writer.write { db in try save(model, base: base, conflicts: conflicts, in: db) } } catch {
-      throw EntityError.ofDatabase(error)
-    }
+    let nodes = try EntityNodes(.model(model), of: E.self, in: catalog, merges: false)
+    let base = try EntityNodes(.model(base), of: E.self, in: catalog, merges: false)
+    return try await write(nodes, E.self, nil, .init(conflicts, base: base))
   }
 
-  /// As ``save(_:base:conflicts:)``, within a transaction of the app's own, also for objects that are not `Sendable`.
+  /// As ``save(_:base:conflicts:)``, within a transaction of the app's own.
   @discardableResult
   public func save<E: Entity>(
     _ model: E, base: E, conflicts: MergeOptions.ConflictHandling = .fail, in db: Database
   ) throws -> EntityReport {
-    guard let row = try current(of: base, db) else {
-      throw EntityError(
-        .conflict, "the row was deleted since the object was fetched; save the object without base: to make it again",
-        entity: E.schema.name)
-    }
-    var merged = model
-    do { try merged.merge(.model(row), base: base, options: MergeOptions(conflicts: conflicts)) } catch {
-      let reason =
-        (error as? ArchiveError)?.code == .mergeFailed
-        ? "the row and the object have both changed since it was fetched" : "the object cannot be merged with the row"
-      throw EntityError(.conflict, reason, entity: E.schema.name, underlying: error)
-    }
-    return try save(merged, in: db)
+    let nodes = try EntityNodes(.model(model), of: E.self, in: catalog, merges: false)
+    let base = try EntityNodes(.model(base), of: E.self, in: catalog, merges: false)
+    return try write(nodes, E.self, nil, .init(conflicts, base: base), db)
   }
 
-  /// What the row of an object is now; `nil` where there is none.
-  private func current<E: Entity>(of model: E, _ db: Database) throws -> E? {
-    var nodes = try EntityNodes(.model(model), of: E.self, in: catalog, merges: false)
-    try keys.run(&nodes, db)
-    guard let root = nodes.roots.first else { return nil }
-    let type = catalog.types[nodes.nodes[root].type]
-    let table = catalog.tables[type.table]
-    var request = E.all()
-    for slot in table.primaryKey {
-      guard let place = type.attributes.firstIndex(where: { $0.slot == slot }),
-        let value = nodes.nodes[root].values[place]
-      else {
-        throw EntityError(
-          .missingValue, "an object that was fetched has a value for its primary key; map it to a property",
-          entity: type.name,
-          table: table.name)
-      }
-      request = request.filter(
-        Column(table.columns[slot].name) == (try type.stored(value, type.attributes[place], in: table)))
+  /// Saves an object, and returns it as the rows have it then: with the keys that the database chose, and what others have written.
+  ///
+  ///     var todo = try await entities.saved(Todo(title: "Paint"))
+  ///     todo.isDone = true
+  ///     todo = try await entities.saved(todo)
+  ///
+  /// - Throws: as ``save(_:matching:conflicts:overwriting:)-(E,_,_,_)`` and ``fetchAll(_:)``.
+  public func saved<E: Entity>(
+    _ model: E, matching keys: [String]? = nil, conflicts: MergeOptions.ConflictHandling = .fail,
+    overwriting: Bool = false
+  ) async throws -> E {
+    let report = try await save(model, matching: keys, conflicts: conflicts, overwriting: overwriting)
+    do {
+      let graph = try await writer.read { [catalog] db in try Self.graph(of: E.self, report, catalog, db) }
+      return try Self.root(of: graph.make(E.self))
+    } catch { throw EntityError.ofDatabase(error) }
+  }
+
+  /// As ``saved(_:matching:conflicts:overwriting:)``, within a transaction of the app's own.
+  public func saved<E: Entity>(
+    _ model: E, matching keys: [String]? = nil, conflicts: MergeOptions.ConflictHandling = .fail,
+    overwriting: Bool = false, in db: Database
+  ) throws -> E {
+    let report = try save(model, matching: keys, conflicts: conflicts, overwriting: overwriting, in: db)
+    do { return try Self.root(of: Self.graph(of: E.self, report, catalog, db).make(E.self)) } catch {
+      throw EntityError.ofDatabase(error)
     }
-    return try fetchOne(request, in: db)
+  }
+
+  private static func graph<E: Entity>(
+    of type: E.Type, _ report: EntityReport, _ catalog: EntityCatalog, _ db: Database
+  ) throws -> EntityGraph {
+    let reader = EntityReader(catalog, db)
+    return try reader.graph(
+      roots: reader.read(type: catalog.known(type), primaryKeys: report.roots).compactMap(\.self))
+  }
+
+  private static func root<E: Entity>(of models: [E]) throws -> E {
+    guard let model = models.first else {
+      throw EntityError(.conflict, "the row was deleted right after it was saved", entity: E.schema.name)
+    }
+    return model
   }
 }

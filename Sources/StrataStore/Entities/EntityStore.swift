@@ -12,8 +12,8 @@ public struct EntityStore: Sendable {
   /// The database.
   public let writer: any DatabaseWriter
   package let catalog: EntityCatalog
-  /// What brings keys up to date, for all copies of the store.
-  package let keys = EntityKeyUpdate()
+  /// What servers have of the entities, for all copies of the store.
+  package let servers = EntityServers()
 
   /// Compares the mappings of entities with their models and tables.
   ///
@@ -33,35 +33,58 @@ public struct EntityStore: Sendable {
 
   /// Saves an object and all that it leads to.
   ///
+  /// An object that was fetched, and whose type has a property of the type ``RowBase``, is merged with the row as
+  /// ``save(_:base:conflicts:)`` does it. Any other is written as it is; the report lists the columns of each row. In tables that a
+  /// `RemoteStore` refreshes, it may be older than its row: then it is refused.
+  ///
   /// - Parameters:
   ///   - model: the object; it stays as it is.
   ///   - keys: the names of the keys that find rows (``EntityMapping/keys``); all unless given.
+  ///   - conflicts: what becomes of values that both the row and a fetched object have changed, and that no policy decides.
+  ///   - overwriting: writes the object as it is, whatever the row has.
   /// - Returns: what was written.
   /// - Throws: ``EntityError``, after which nothing was written: `clash` where keys, unique indexes or both sides of a relation name different rows, `notStorable`
   ///   where a column cannot hold a value, `missingValue`, `constraint` where the database refuses a row, `invalid` where a rule of the model is
-  ///   broken, `busy`, `full`, `database`.
+  ///   broken, `conflict` where the row of a fetched object was changed or deleted meanwhile, `staleSave`, `busy`, `full`, `database`.
   /// - Complexity: linear in the number of objects; one query for each key and type, and one for each relation and level.
   @discardableResult
-  public func save<E: Entity>(_ model: E, matching keys: [String]? = nil) async throws -> EntityReport {
-    try await write(EntityNodes(.model(model), of: E.self, in: catalog, merges: false), E.self, keys)
+  public func save<E: Entity>(
+    _ model: E, matching keys: [String]? = nil, conflicts: MergeOptions.ConflictHandling = .fail,
+    overwriting: Bool = false
+  ) async throws -> EntityReport {
+    let nodes = try EntityNodes(.model(model), of: E.self, in: catalog, merges: false)
+    return try await write(nodes, E.self, keys, .init(conflicts, overwrites: overwriting))
   }
 
   /// Saves objects and all that they lead to, as one: all are written, or none.
   @discardableResult
-  public func save<E: Entity>(_ models: [E], matching keys: [String]? = nil) async throws -> EntityReport {
-    try await write(EntityNodes(.models(models), of: E.self, in: catalog, merges: false), E.self, keys)
+  public func save<E: Entity>(
+    _ models: [E], matching keys: [String]? = nil, conflicts: MergeOptions.ConflictHandling = .fail,
+    overwriting: Bool = false
+  ) async throws -> EntityReport {
+    let nodes = try EntityNodes(.models(models), of: E.self, in: catalog, merges: false)
+    return try await write(nodes, E.self, keys, .init(conflicts, overwrites: overwriting))
   }
 
-  /// As ``save(_:matching:)-(E,_)``, within a transaction of the app's own: where it throws, that goes on as if it had not been called.
+  /// As ``save(_:matching:conflicts:overwriting:)-(E,_,_,_)``, within a transaction of the app's own: where it throws, that goes on as if it
+  /// had not been called.
   @discardableResult
-  public func save<E: Entity>(_ model: E, matching keys: [String]? = nil, in db: Database) throws -> EntityReport {
-    try write(EntityNodes(.model(model), of: E.self, in: catalog, merges: false), E.self, keys, db)
+  public func save<E: Entity>(
+    _ model: E, matching keys: [String]? = nil, conflicts: MergeOptions.ConflictHandling = .fail,
+    overwriting: Bool = false, in db: Database
+  ) throws -> EntityReport {
+    let nodes = try EntityNodes(.model(model), of: E.self, in: catalog, merges: false)
+    return try write(nodes, E.self, keys, .init(conflicts, overwrites: overwriting), db)
   }
 
-  /// As ``save(_:matching:)-([E],_)``, within a transaction of the app's own.
+  /// As ``save(_:matching:conflicts:overwriting:)-([E],_,_,_)``, within a transaction of the app's own.
   @discardableResult
-  public func save<E: Entity>(_ models: [E], matching keys: [String]? = nil, in db: Database) throws -> EntityReport {
-    try write(EntityNodes(.models(models), of: E.self, in: catalog, merges: false), E.self, keys, db)
+  public func save<E: Entity>(
+    _ models: [E], matching keys: [String]? = nil, conflicts: MergeOptions.ConflictHandling = .fail,
+    overwriting: Bool = false, in db: Database
+  ) throws -> EntityReport {
+    let nodes = try EntityNodes(.models(models), of: E.self, in: catalog, merges: false)
+    return try write(nodes, E.self, keys, .init(conflicts, overwrites: overwriting), db)
   }
 
   /// Writes what a source says straight into rows: what it does not hold is left alone.
@@ -73,7 +96,7 @@ public struct EntityStore: Sendable {
   ///   - adapter: how JSON holds them; what the model declares unless given.
   ///   - keys: the names of the keys that find rows; all unless given.
   /// - Returns: what was written.
-  /// - Throws: as ``save(_:matching:)-(E,_)``; `invalidSource` where the source cannot be read as the entity.
+  /// - Throws: as ``save(_:matching:conflicts:overwriting:)-(E,_,_,_)``; `invalidSource` where the source cannot be read as the entity.
   @discardableResult
   public func apply<E: Entity>(
     _ source: MergeSource, to type: E.Type, at path: JSONPath? = nil, by adapter: JSONAdapter<E>? = nil,
@@ -88,7 +111,7 @@ public struct EntityStore: Sendable {
     _ source: MergeSource, to type: E.Type, at path: JSONPath? = nil, by adapter: JSONAdapter<E>? = nil,
     matching keys: [String]? = nil, in db: Database
   ) throws -> EntityReport {
-    try write(EntityNodes(source, of: type, in: catalog, by: adapter, at: path), type, keys, db)
+    try write(EntityNodes(source, of: type, in: catalog, by: adapter, at: path), type, keys, .init(), db)
   }
 
   /// What becomes of each field of a source, without looking at rows or writing anything.
@@ -114,31 +137,40 @@ public struct EntityStore: Sendable {
     }
   }
 
-  private func write<E: Entity>(_ nodes: EntityNodes, _ type: E.Type, _ keys: [String]?) async throws -> EntityReport {
+  /// How whole objects are written over rows.
+  struct Saving: Sendable {
+    let conflicts: MergeOptions.ConflictHandling
+    let overwrites: Bool
+    /// What the app says that the objects were when they were fetched.
+    let base: EntityNodes?
+
+    init(_ conflicts: MergeOptions.ConflictHandling = .fail, overwrites: Bool = false, base: EntityNodes? = nil) {
+      (self.conflicts, self.overwrites, self.base) = (conflicts, overwrites, base)
+    }
+  }
+
+  func write<E: Entity>(
+    _ nodes: EntityNodes, _ type: E.Type, _ keys: [String]? = nil, _ saving: Saving = .init()
+  ) async throws -> EntityReport {
     try check(keys, type)
-    do {
-      return try await writer.write { [catalog, update = self.keys] db in
-        try Self.write(nodes, catalog, keys, update, db)
-      }
-    } catch {
+    do { return try await writer.write { [self] db in try write(nodes, keys, saving, db) } } catch {
       throw EntityError.ofDatabase(error)
     }
   }
 
-  private func write<E: Entity>(_ nodes: EntityNodes, _ type: E.Type, _ keys: [String]?, _ db: Database) throws
-    -> EntityReport
-  {
+  func write<E: Entity>(
+    _ nodes: EntityNodes, _ type: E.Type, _ keys: [String]? = nil, _ saving: Saving = .init(), _ db: Database
+  ) throws -> EntityReport {
     try check(keys, type)
-    do { return try Self.write(nodes, catalog, keys, self.keys, db) } catch { throw EntityError.ofDatabase(error) }
+    do { return try write(nodes, keys, saving, db) } catch { throw EntityError.ofDatabase(error) }
   }
 
-  private static func write(
-    _ nodes: EntityNodes, _ catalog: EntityCatalog, _ keys: [String]?, _ update: EntityKeyUpdate, _ db: Database
-  ) throws -> EntityReport {
+  private func write(_ nodes: EntityNodes, _ keys: [String]?, _ saving: Saving, _ db: Database) throws -> EntityReport {
     var (report, nodes) = (EntityReport(), nodes)
-    try update.run(&nodes, db)
+    let bases = try EntityBases(
+      &nodes, given: saving.base, saving.conflicts, overwrites: saving.overwrites, catalog, servers, db)
     try db.inSavepoint {
-      report = try EntityWriter(nodes, catalog, matching: keys.map(Set.init), db).run()
+      report = try EntityWriter(nodes, catalog, matching: keys.map(Set.init), bases: bases, db).run()
       return .commit
     }
     return report

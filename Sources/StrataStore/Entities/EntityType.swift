@@ -77,6 +77,8 @@ package struct EntityType: Sendable {
   package internal(set) var attributes: [Attribute] = []
   package internal(set) var relations: [Relation] = []
   package internal(set) var keys: [Key] = []
+  /// The field of the type ``RowBase``, by its place in the schema.
+  var rowBase: Int?
   /// Merges fields that are not plain; for sources of whole models, and of parts.
   let merging: (whole: FieldMerging, part: FieldMerging)
   package var schema: ModelSchema { type.schema }
@@ -86,7 +88,7 @@ package struct EntityType: Sendable {
   var shape: RecordShape
   /// The shape of records of the attributes and relations, in the order of the schema, and where each value of theirs stands in it.
   private(set) var recordShape: RecordShape
-  private(set) var recordPlaces: (attributes: [Int], relations: [Int]) = ([], [])
+  private(set) var recordPlaces: (attributes: [Int], relations: [Int], rowBase: Int?) = ([], [], nil)
 
   init(_ type: any Entity.Type, _ mapping: EntityMapping, name: String, table: Int) {
     self.type = type
@@ -101,11 +103,11 @@ package struct EntityType: Sendable {
   /// Works out the shapes of records, once attributes and relations are known.
   mutating func setShapes() {
     shape = shape(of: attributes.map(\.place))
-    let places = (attributes.map(\.place) + relations.map(\.place)).sorted()
+    let places = (attributes.map(\.place) + relations.map(\.place) + (rowBase.map { [$0] } ?? [])).sorted()
     recordShape = shape(of: places)
     let indices = Dictionary(uniqueKeysWithValues: zip(places, places.indices))
     recordPlaces = (
-      attributes.map { indices[$0.place] ?? 0 }, relations.map { indices[$0.place] ?? 0 }
+      attributes.map { indices[$0.place] ?? 0 }, relations.map { indices[$0.place] ?? 0 }, rowBase.flatMap { indices[$0] }
     )
   }
 

@@ -12,10 +12,14 @@ package final class EntityWriter {
   let nodes: EntityNodes
   /// The names of the keys that find rows; all unless given.
   let matching: Set<String>?
+  /// What whole objects were when they were fetched.
+  let bases: EntityBases
   var rows: [EntityRowState] = []
   /// The row of each node.
   var rowOfNode: [Int?]
   var report = EntityReport()
+  /// Objects whose rows were deleted since they were fetched, and the keys of these.
+  var deletedNodes: [Int: PlainKey] = [:]
   /// Rows whose lists changed.
   var touched = Set<Int>()
   /// Rows that leave the lists of one that is deleted, and have to be gone before.
@@ -26,6 +30,8 @@ package final class EntityWriter {
   struct PlainKey: Hashable {
     let table: Int
     let values: [ExactValue]
+
+    init(table: Int, values: [ExactValue]) { (self.table, self.values) = (table, values) }
 
     init(_ values: [DatabaseValue], _ table: EntityTable, _ number: Int) throws {
       self.table = number
@@ -41,8 +47,11 @@ package final class EntityWriter {
     }
   }
 
-  package init(_ nodes: EntityNodes, _ catalog: EntityCatalog, matching: Set<String>?, _ db: Database) {
+  package init(
+    _ nodes: EntityNodes, _ catalog: EntityCatalog, matching: Set<String>?, bases: EntityBases = .init(), _ db: Database
+  ) {
     self.db = db
+    self.bases = bases
     self.catalog = catalog
     self.nodes = nodes
     self.matching = matching
@@ -54,13 +63,16 @@ package final class EntityWriter {
     var matcher = EntityMatcher(self)
     try matcher.run()
     dropUnlinked()
+    try dropDeleted()
     try mergeAttributes()
     var linker = EntityLinker(self, matcher.targets)
     try linker.run()
     try completeNewRows()
+    try checkBases()
     var changes = EntityChanges(self)
     try changes.run()
     try finishModels()
+    try moveBases()
     for root in nodes.roots { report.roots.append(primaryKey(rowOfNode[root] ?? 0)) }
     return report
   }
@@ -85,6 +97,21 @@ package final class EntityWriter {
     rowsByKey[key] = rows.count
     rows.append(EntityRowState(table: table, type: type, values))
     return rows.count - 1
+  }
+
+  /// The value that a column is to have; `nil` where nothing says so, or another row has no value yet.
+  func resolved(_ row: Int, _ slot: Int) -> DatabaseValue? {
+    guard let reference = rows[row].references[slot] else { return rows[row].values[slot] }
+    let target = rows[reference.row]
+    return target.isWritten || reference.row == row ? target.values[reference.slot] : nil
+  }
+
+  /// The columns of a row in the table that are to be set.
+  func changedSlots(_ row: Int) -> [Int] {
+    table(of: row).columns.indices.filter { slot in
+      guard let value = resolved(row, slot) else { return rows[row].references[slot] != nil }
+      return !value.isExactly(rows[row].original?[slot])
+    }
   }
 
   func newRow(table: Int, type: Int?) -> Int {
@@ -158,6 +185,7 @@ package final class EntityWriter {
       if isFirst { return }
       said.removeAll { $0.value.isNull && rows[row].values[$0.attribute.slot] == nil }
     }
+    if let base = base(ofRow: row, node: number) { return try merge(said, base, type, row, isFirst) }
     guard nodes.merges, !node.isMerged, merging.hasHooks || said.contains(where: { !$0.attribute.isPlain }) else {
       for (attribute, value) in said {
         try set(type.stored(value, attribute, in: table), attribute, type, row, isFirst)
@@ -177,7 +205,7 @@ package final class EntityWriter {
     }
   }
 
-  private func set(
+  func set(
     _ value: DatabaseValue, _ attribute: EntityType.Attribute, _ type: EntityType, _ row: Int, _ isFirst: Bool
   ) throws {
     let known = rows[row].values[attribute.slot]
@@ -185,13 +213,7 @@ package final class EntityWriter {
     let table = table(of: row)
     // The database chose it, and the object does not know it.
     if value.isNull, table.primaryKey.contains(attribute.slot) { return }
-    // What has several forms, as a date in text, is the same in each.
-    if let known, !attribute.coding.isExact, !known.isNull, !value.isNull,
-      // A column that cannot be read is written anew.
-      let old = try? attribute.coding.value(of: known), old.isSame(as: try attribute.coding.value(of: value))
-    {
-      return
-    }
+    if try isSame(value, known, attribute) { return }
     let key = type.schema.fields[attribute.place].key
     func clash(_ reason: String) -> EntityError {
       EntityError(
@@ -211,6 +233,16 @@ package final class EntityWriter {
       throw clash("the row that a key finds has another primary key, which cannot change")
     }
     rows[row].values[attribute.slot] = value
+  }
+
+  /// Whether a column has a value, which may have several forms, as a date in text.
+  func isSame(_ value: DatabaseValue, _ known: DatabaseValue?, _ attribute: EntityType.Attribute) throws -> Bool {
+    guard !value.isExactly(known) else { return true }
+    guard let known, !attribute.coding.isExact, !known.isNull, !value.isNull,
+      // A column that cannot be read is written anew.
+      let old = try? attribute.coding.value(of: known)
+    else { return false }
+    return old.isSame(as: try attribute.coding.value(of: value))
   }
 
   // MARK: New rows

@@ -54,7 +54,7 @@ struct EditFaultTests {
     server.state.withLock { ($0.sendsETags, $0.honoursKeys) = (sendsETags, honoursKeys) }
     let (entities, remote) = try await Self.tallies(server)
     try await remote.refresh(Tally.self, .one("1"))
-    try await entities.save(Tally(id: "1", count: 15, name: ""))
+    try await entities.save(Tally(id: "1", count: 15, name: ""), overwriting: true)
     server.state.withLock { $0.fault = { $0.method == "PATCH" ? .answerLost : nil } }
     await #expect(throws: RemoteError.self) { try await remote.send() }
     server.state.withLock { $0.fault = nil }
@@ -71,7 +71,7 @@ struct EditFaultTests {
     let server = ModelServer(["tallies": #"[{"id": "1", "count": 10, "name": ""}]"#])
     server.state.withLock { ($0.sendsETags, $0.honoursKeys) = (false, false) }
     let (entities, remote) = try await Self.tallies(server)
-    try await entities.save(Tally(id: "1", count: 15, name: ""))
+    try await entities.save(Tally(id: "1", count: 15, name: ""), overwriting: true)
     server.state.withLock { $0.fault = { $0.method == "PATCH" ? .answerLost : nil } }
     await #expect(throws: RemoteError.self) { try await remote.send() }
     server.state.withLock { $0.fault = nil }
@@ -311,7 +311,7 @@ struct EditFaultTests {
     #expect(rows.count == 2)
     for var row in rows {
       row.note = row.key == "mine" ? "first" : "second"
-      try await entities.save(row)
+      try await entities.save(row, overwriting: true)
     }
     for change in try await remote.changes() { try await remote.retry(change) }
     try await remote.send()
@@ -354,8 +354,7 @@ struct StaleObjectTests {
   func openForm() async throws {
     let office = try await Self.office()
     try await office.entities.save(Project(myId: "p-new", name: "New"))
-    var form = Todo(myId: "new", title: "Made", projectID: "p-new")
-    try await office.entities.save(form)
+    var form = try await office.entities.saved(Todo(myId: "new", title: "Made", projectID: "p-new"))
     try await office.remote.send()
     form.desc = "written later"
     try await office.entities.save(form)

@@ -132,7 +132,7 @@ struct IDTests {
     try await entities.save(own)
     var changed = known[1]
     changed.text = "b2"
-    try await entities.save(changed)
+    try await entities.save(changed, overwriting: true)
     server.state.withLock { $0.idOfNew = { _ in 3 } }
     #expect(try await remote.send().sent == 2)
     let all = try await entities.fetchAll(Note.order(Column("serverID")))
@@ -161,7 +161,7 @@ struct IDTests {
     if editsMeanwhile {
       var edited = own
       edited.text = "c2"
-      try await entities.save(edited)
+      try await entities.save(edited, overwriting: true)
     }
     try await remote.send()
     let all = try await entities.fetchAll(Note.all())
@@ -197,7 +197,7 @@ struct IDTests {
         try db.execute(sql: way, arguments: [stale.key])
       }
     }
-    if way == "save" { try await entities.save(stale) }
+    if way == "save" { try await entities.save(stale, overwriting: true) }
     try await remote.refresh(Note.self)
     try await remote.send()
     #expect(server.count("notes") == 1)
@@ -236,7 +236,7 @@ struct IDTests {
     server.state.withLock { $0.fault = { $0.method == "POST" ? nil : .lost } }
     await #expect(throws: RemoteError.self) { try await remote.send() }
     server.state.withLock { $0.fault = nil }
-    try await entities.save(Note(key: own.key, serverID: nil, text: text))
+    try await entities.save(Note(key: own.key, serverID: nil, text: text), overwriting: true)
     try await remote.send()
     try await remote.refresh(Note.self)
     #expect(try await entities.fetchAll(Note.all()).map(\.text) == [text])
@@ -255,7 +255,7 @@ struct IDTests {
     office.server.state.withLock { $0.fault = { $0.method == "POST" ? nil : .lost } }
     await #expect(throws: RemoteError.self) { try await office.remote.send() }
     office.server.state.withLock { $0.fault = nil }
-    try await office.entities.save(Todo(myId: "n", title: "c2"))
+    try await office.entities.save(Todo(myId: "n", title: "c2"), overwriting: true)
     try await office.remote.send()
     try await office.remote.refresh(Todo.self)
     #expect(try await office.todos().map(\.title) == ["c2"])
@@ -321,7 +321,7 @@ struct IDTests {
     configuration.retry = .none
     let remote = try await RemoteStore(entities, configuration)
     var memo = Memo(key: 1, serverID: nil, name: "x", text: isLost ? "theirs" : text)
-    try await entities.save(memo)
+    try await entities.save(memo, overwriting: true)
     if isLost {
       // Its answer got lost, and it was edited after that.
       server.state.withLock { state in
@@ -331,7 +331,7 @@ struct IDTests {
       await #expect(throws: RemoteError.self) { try await remote.send() }
       server.state.withLock { $0.fault = nil }
       memo.text = text
-      try await entities.save(memo)
+      try await entities.save(memo, overwriting: true)
     }
     try await remote.refresh(Memo.self)
     let expected = isLost ? text : text ?? "theirs"

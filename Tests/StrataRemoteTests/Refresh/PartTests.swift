@@ -56,7 +56,7 @@ struct PartTests {
     var sheet = try #require(try await sheet)
     sheet.size.width = 10
     sheet.tags = ["a", "mine"]
-    try await entities.save(sheet)
+    try await entities.save(sheet, overwriting: true)
     server.edit("sheets", "1", #"{"size": {"height": 20}, "tags": ["a", "theirs"]}"#)
     try await remote.send()
     let patch = try #require(server.requests.last { $0.method == "PATCH" }?.body)
@@ -72,7 +72,7 @@ struct PartTests {
   func conflict() async throws {
     var sheet = try #require(try await sheet)
     sheet.size = Size(width: 10, height: 11, unit: nil)
-    try await entities.save(sheet)
+    try await entities.save(sheet, overwriting: true)
     server.edit("sheets", "1", #"{"size": {"height": 20}}"#)
     try await remote.send()
     #expect(server.json("sheets", "1")?["size"] == ["width": 10, "height": 20])
@@ -93,7 +93,7 @@ struct PartTests {
   func agreement() async throws {
     var sheet = try #require(try await sheet)
     sheet.size.height = 11
-    try await entities.save(sheet)
+    try await entities.save(sheet, overwriting: true)
     server.edit("sheets", "1", #"{"size": {"height": 20}}"#)
     try await remote.refresh(Sheet.self)
     #expect(try await remote.conflicts().count == 1)

@@ -194,7 +194,7 @@ struct PlainServerTests {
     let entities = try EntityStore(writer, OldScale.self)
     let remote = try await RemoteStore(entities, configuration)
     try await remote.refresh(OldScale.self)
-    try await entities.save(OldScale(id: "1", weight: "2.5"))
+    try await entities.save(OldScale(id: "1", weight: "2.5"), overwriting: true)
     try await writer.write { db in
       try db.execute(
         sql: """
@@ -274,7 +274,7 @@ struct PlainServerTests {
     configuration.retry = .none
     let remote = try await RemoteStore(entities, configuration)
     try await remote.refresh(Marked.self)
-    try await entities.save(Marked(id: "1", marks: ["a": 1, "b": nil]))
+    try await entities.save(Marked(id: "1", marks: ["a": 1, "b": nil]), overwriting: true)
     let sending = try await remote.send()
     #expect(sending.refused == 1)
     #expect(try await remote.changes().first?.columns == ["marks"])

@@ -47,7 +47,7 @@ struct QueueTests {
   @Test("A record is deleted after what led to it is gone or leads elsewhere, whatever was changed first")
   func deletions() async throws {
     let office = try await Self.office()
-    try await office.entities.save(Project(myId: "a", name: "A2"))
+    try await office.entities.save(Project(myId: "a", name: "A2"), overwriting: true)
     try await office.edit("1") { $0.projectID = "b" }
     try await office.writer.write { db in try db.execute(sql: "DELETE FROM project WHERE myId = 'a'") }
     office.server.forget()
@@ -193,7 +193,7 @@ struct QueueTests {
   @Test("What no mapper names any longer waits, and holds up nothing else")
   func otherMappers() async throws {
     let office = try await Self.office()
-    try await office.entities.save(Project(myId: "a", name: "A2"))
+    try await office.entities.save(Project(myId: "a", name: "A2"), overwriting: true)
     try await office.edit("1") { $0.title = "Mine" }
     var configuration = RemoteConfiguration(baseURL: office.server.base, transport: office.server)
     configuration.mappers = [Office.mappers[1]]

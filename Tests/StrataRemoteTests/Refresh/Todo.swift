@@ -11,11 +11,13 @@ struct Todo: DescribedModel, Entity, Equatable {
   var desc: String?
   var done = false
   var projectID: String?
+  var fetched = RowBase()
 
   static let fields = Fields(
     Todo.self, version: 1, Field("myId", \.myId), Field("title", \.title), Field("desc", \.desc),
     Field("done", \.done, default: false), Field("projectID", \.projectID),
-    make: { Todo(myId: $0, title: $1, desc: $2, done: $3, projectID: $4) })
+    Field("fetched", \.fetched, default: RowBase()),
+    make: { Todo(myId: $0, title: $1, desc: $2, done: $3, projectID: $4, fetched: $5) })
   static let entityMapping = EntityMapping(table: "todo")
 }
 

@@ -78,7 +78,7 @@ struct GistServerTests {
     var moved = walls
     moved.desc = "Once."
     moved.project = Project(myId: "new", name: "Cellar", color: nil)
-    try await entities.save(moved)
+    try await entities.save(moved, base: walls)
     #expect(try await remote.send().sent == 2)
     let record = try JSONReader().read(try await server.send("GET", "/tasks/t1").body)
     let project = try await remote.currentKey(of: "new", Project.self)

@@ -139,7 +139,7 @@ extension MergeState: Archivable {
   }
 }
 
-extension MergeState: LibraryField {
+extension MergeState: FinishingLibraryField {
   package static func prepare<M: VersionedModel>(_ model: inout M, in context: DecodingContext) throws {
     if context.source == .archive { try model.upgradeMergeState(in: context) }
   }

@@ -18,7 +18,7 @@ public final class DecodingContext {
   /// The first invalid object, without the way to it.
   var firstFailure: ArchiveError?
   /// What the reader of a format asks for beside this; `nil` where that is nothing.
-  var options: (any AnyObject & Sendable)?
+  package var options: (any AnyObject & Sendable)?
   /// Whether reading goes on after an error, to find the others.
   var collectsErrors = false
   /// Whether an element that breaks a rule is none where those that are invalid are skipped; for a context that checks no

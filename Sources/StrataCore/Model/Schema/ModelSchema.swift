@@ -42,7 +42,7 @@ public final class ModelSchema: Sendable {
   /// Whether there is anything to run on objects that were made.
   package let finishesModels: Bool
   /// The type of the field that the library keeps for itself; `nil` where the model has none.
-  package let libraryField: (any LibraryField.Type)?
+  package let libraryField: (any FinishingLibraryField.Type)?
   let formerCases: [String: String]
   private let insideCache = Mutex<SchemaCatalog?>(nil)
   let noteStore = SchemaNoteStore()
@@ -114,7 +114,7 @@ public final class ModelSchema: Sendable {
     hook = (type as? any ValueDecoding.Type).map { Self.makeHook($0) }
     decodingHook = (type as? any PostDecoding.Type).map { Self.makeDecodingHook($0) }
     validationHook = (type as? any Validating.Type).map { Self.makeValidationHook($0) }
-    libraryField = fields.lazy.compactMap { $0.type as? any LibraryField.Type }.first
+    libraryField = fields.lazy.compactMap { $0.type as? any FinishingLibraryField.Type }.first
     finishesModels = decodingHook != nil || validationHook != nil || libraryField != nil
     readsSpecially = isObject || finishesModels
     rebuild = hook == nil ? nil : (type as? any VersionedModel.Type).map { Self.makeRebuild($0) }

@@ -1,0 +1,129 @@
+internal import GRDB
+internal import StrataCore
+
+/// What whole objects that are saved were when they were fetched.
+package struct EntityBases {
+  private struct Visit: Hashable {
+    let rows: ObjectIdentifier
+    let number: Int
+  }
+
+  /// What becomes of values that a row and an object have both changed.
+  let conflicts: MergeOptions.ConflictHandling
+  /// Whether objects are written whatever their rows have.
+  let overwrites: Bool
+  private let servers: EntityServers?
+  private var ofNode: [Int: FetchedRows.Place] = [:]
+  private var byKey: [EntityWriter.PlainKey: FetchedRows.Place] = [:]
+  private var keys: [Visit: EntityWriter.PlainKey] = [:]
+
+  /// Nothing is known, and nothing has to be.
+  package init() { (conflicts, overwrites, servers) = (.fail, true, nil) }
+
+  /// Brings the keys of objects up to date, and finds what they were.
+  ///
+  /// - Parameter given: what the app says that the objects were.
+  /// - Throws: ``EntityError`` with the code `clash` where `given` is about another object.
+  init(
+    _ nodes: inout EntityNodes, given: EntityNodes?, _ conflicts: MergeOptions.ConflictHandling, overwrites: Bool,
+    _ catalog: EntityCatalog, _ servers: EntityServers, _ db: Database
+  ) throws {
+    (self.conflicts, self.overwrites, self.servers) = (conflicts, overwrites, servers)
+    var places: [FetchedRows.Place] = []
+    if !overwrites {
+      for (number, node) in nodes.nodes.enumerated() {
+        guard let place = node.rowBase?.place, place.row.type == node.type else { continue }
+        // A copy under another key is another object.
+        let key = try Self.key(of: node, catalog)
+        guard try key == nil || key == Self.key(of: place.row, catalog) else { continue }
+        ofNode[number] = place
+        places.append(place)
+      }
+      if let given, let root = nodes.roots.first, let base = given.roots.first {
+        let type = catalog.types[given.nodes[base].type]
+        guard let key = try Self.key(of: given.nodes[base], catalog), !key.contains(where: \.value.isNull) else {
+          throw EntityError(
+            .missingValue, "an object that was fetched has a value for its primary key; map it to a property",
+            entity: type.name, table: catalog.tables[type.table].name)
+        }
+        guard try key == Self.key(of: nodes.nodes[root], catalog) else {
+          throw EntityError(.clash, "base: is another object than the one that is saved", entity: type.name)
+        }
+        let place = FetchedRows.Place(rows: try FetchedRows(given, catalog), number: base)
+        ofNode[root] = place
+        places.insert(place, at: 0)
+      }
+    }
+    try servers.updateKeys(&nodes, db)
+    try visit(places, catalog, servers, db)
+  }
+
+  /// Notes all rows that bases lead to, under the keys that they have now.
+  private mutating func visit(
+    _ places: [FetchedRows.Place], _ catalog: EntityCatalog, _ servers: EntityServers, _ db: Database
+  ) throws {
+    var found: [FetchedRows.Place] = []
+    var seen = Set<Visit>()
+    var waiting = Array(places.reversed())
+    while let place = waiting.popLast() {
+      guard seen.insert(.init(rows: ObjectIdentifier(place.rows), number: place.number)).inserted else { continue }
+      found.append(place)
+      waiting += place.row.links.compactMap(\.self).joined().map { .init(rows: place.rows, number: $0) }
+    }
+    var nodes = EntityNodes(try found.map { try Self.node($0.row, catalog) })
+    try servers.updateKeys(&nodes, db)
+    for (place, node) in zip(found, nodes.nodes) {
+      let (row, table) = (place.row, catalog.table(of: node.type))
+      let (before, after) = (try Self.key(of: row, catalog), try Self.key(of: node, catalog))
+      let own = table.primaryKey.map { row.values[$0] }
+      guard let key = before == after ? own : after?.map(\.value), !key.contains(where: { $0?.isNull ?? true }) else {
+        continue
+      }
+      let plain = EntityWriter.PlainKey(table: catalog.types[node.type].table, values: key.map { ExactValue($0 ?? .null) })
+      keys[.init(rows: ObjectIdentifier(place.rows), number: place.number)] = plain
+      if byKey[plain] == nil { byKey[plain] = place }
+    }
+  }
+
+  /// What an object was, by its node or its row.
+  func base(ofNode node: Int?, _ key: EntityWriter.PlainKey?) -> FetchedRows.Place? {
+    node.flatMap { ofNode[$0] } ?? key.flatMap { byKey[$0] }
+  }
+
+  /// The rows that a relation led to; `nil` where that is not known of each.
+  func links(_ place: FetchedRows.Place, _ relation: Int) -> [EntityWriter.PlainKey]? {
+    guard let links = place.row.links[relation] else { return nil }
+    let found = links.compactMap { keys[.init(rows: ObjectIdentifier(place.rows), number: $0)] }
+    return found.count == links.count ? found : nil
+  }
+
+  /// Whether objects of a type need a base to be written over a row.
+  func isGuarded(_ type: Int) -> Bool { !overwrites && servers?.has(type) ?? false }
+
+  // MARK: Keys
+
+  /// The primary key in the spelling of the properties; `nil` where no property holds it.
+  private static func key(of node: EntityNodes.Node, _ catalog: EntityCatalog) throws -> [ExactValue]? {
+    let (type, table) = (catalog.types[node.type], catalog.table(of: node.type))
+    var key: [ExactValue] = []
+    for slot in table.primaryKey {
+      guard let place = type.attributes.firstIndex(where: { $0.slot == slot }) else { return nil }
+      key.append(ExactValue(try type.stored(node.values[place] ?? .null, type.attributes[place], in: table)))
+    }
+    return key
+  }
+
+  private static func key(of row: FetchedRows.Row, _ catalog: EntityCatalog) throws -> [ExactValue]? {
+    try key(of: node(row, catalog), catalog)
+  }
+
+  /// A row as an object of which the key is known.
+  private static func node(_ row: FetchedRows.Row, _ catalog: EntityCatalog) throws -> EntityNodes.Node {
+    let (type, table) = (catalog.types[row.type], catalog.table(of: row.type))
+    let values = try type.attributes.map { attribute -> ArchiveValue? in
+      guard table.primaryKey.contains(attribute.slot), let value = row.values[attribute.slot] else { return nil }
+      return try type.value(of: attribute, value, in: table)
+    }
+    return .init(type: row.type, values: values, links: type.relations.map { _ in .absent }, parent: nil, steps: [])
+  }
+}

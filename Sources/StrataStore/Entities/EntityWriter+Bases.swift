@@ -1,0 +1,170 @@
+internal import GRDB
+internal import StrataCore
+
+// Whole objects over rows that others may have changed since the objects were fetched.
+extension EntityWriter {
+  /// What the object of a row was when it was fetched; `nil` where that is not known.
+  func base(ofRow row: Int, node: Int? = nil) -> FetchedRows.Place? {
+    guard !nodes.merges else { return nil }
+    return bases.base(ofNode: node ?? rows[row].node, plainKey(row))
+  }
+
+  /// What tells a row from others; `nil` for one whose key is not known yet.
+  func plainKey(_ row: Int) -> PlainKey? {
+    let key = (rows[row].original ?? rows[row].values).map { $0 ?? .null }
+    return try? PlainKey(key, table(of: row), rows[row].table)
+  }
+
+  /// Decides about what the row and the object have both changed.
+  ///
+  /// - Returns: whether the object counts.
+  func countsLocal(_ row: Int, _ key: String?, _ columns: [String] = []) throws -> Bool {
+    switch bases.conflicts {
+    case .keepLocal: return true
+    case .takeServer: return false
+    case .fail:
+      throw located(
+        EntityError(.conflict, "the row and the object have both changed since it was fetched", columns: columns), row,
+        key: key)
+    }
+  }
+
+  // MARK: Deleted rows
+
+  /// Lets go of objects whose rows were deleted meanwhile, where nothing of them was changed.
+  func dropDeleted() throws {
+    for number in nodes.nodes.indices {
+      guard let row = rowOfNode[number], rows[row].isNew else { continue }
+      let (node, type) = (nodes.nodes[number], catalog.types[nodes.nodes[number].type])
+      var values = [DatabaseValue](repeating: .null, count: table(of: row).columns.count)
+      for (attribute, value) in zip(type.attributes, node.values) {
+        if let value { values[attribute.slot] = try type.stored(value, attribute, in: table(of: row)) }
+      }
+      let key = try? PlainKey(values, table(of: row), rows[row].table)
+      guard !nodes.merges, let base = bases.base(ofNode: number, key) else { continue }
+      let isChanged = try type.attributes.contains { attribute in
+        guard attribute.isWritten, let known = base.row.values[attribute.slot] else { return false }
+        return try !isSame(values[attribute.slot], known, attribute)
+      }
+      if node.parent == nil || isChanged {
+        switch bases.conflicts {
+        case .keepLocal: continue
+        case .takeServer: break
+        case .fail:
+          throw located(
+            EntityError(
+              .conflict, "the row was deleted since the object was fetched; save it with overwriting: true to make it again"),
+            node: number)
+        }
+      }
+      rowOfNode[number] = nil
+      rows[row].isDeleted = true
+      deletedNodes[number] = key
+    }
+  }
+
+  // MARK: Columns
+
+  /// Merges what an object says with a row that is there.
+  func merge(
+    _ said: [(attribute: EntityType.Attribute, value: ArchiveValue)], _ base: FetchedRows.Place, _ type: EntityType,
+    _ row: Int, _ isFirst: Bool
+  ) throws {
+    let table = table(of: row)
+    var both: [(attribute: EntityType.Attribute, local: DatabaseValue, base: DatabaseValue)] = []
+    for (attribute, value) in said {
+      let local = try type.stored(value, attribute, in: table)
+      guard let known = base.row.values[attribute.slot], !table.primaryKey.contains(attribute.slot) else {
+        try set(local, attribute, type, row, isFirst)
+        continue
+      }
+      if try isSame(local, known, attribute) { continue }
+      let now = rows[row].original?[attribute.slot]
+      if try isSame(known, now, attribute) || isSame(local, now, attribute) {
+        try set(local, attribute, type, row, isFirst)
+      } else {
+        both.append((attribute, local, known))
+      }
+    }
+    guard !both.isEmpty else { return }
+    let shape = type.shape(of: both.map(\.attribute.place))
+    func record(_ value: (Int) -> DatabaseValue) throws -> ModelRecord {
+      ModelRecord(shape: shape, values: try both.indices.map { try type.value(of: both[$0].attribute, value($0), in: table) })
+    }
+    let merged = try type.merging(isWhole: true).merged(
+      record { rows[row].original?[both[$0].attribute.slot] ?? .null }, into: record { both[$0].local },
+      base: record { both[$0].base })
+    for (attribute, _, _) in both {
+      let key = type.schema.fields[attribute.place].key
+      if merged.conflicts.contains(where: { $0.path.components.first == .key(key) }),
+        try !countsLocal(row, key, [table.columns[attribute.slot].name])
+      {
+        continue
+      }
+      try set(type.stored(merged.record[key] ?? .null, attribute, in: table), attribute, type, row, isFirst)
+    }
+  }
+
+  // MARK: Stale objects
+
+  /// Refuses to write objects without a base over rows of a server, and to delete rows that have changed.
+  func checkBases() throws {
+    guard !nodes.merges, !bases.overwrites else { return }
+    for row in rows.indices where !rows[row].isNew {
+      // What no object is of, and leaves no list, stands elsewhere in one.
+      guard rows[row].isDeleted || rows[row].node != nil || rows[row].owner != nil else { continue }
+      let slots = rows[row].isDeleted ? [] : changedSlots(row)
+      guard rows[row].isDeleted || !slots.isEmpty else { continue }
+      if let base = base(ofRow: row) {
+        guard rows[row].isDeleted, bases.conflicts != .keepLocal else { continue }
+        let isSame = try catalog.types[base.row.type].attributes.allSatisfy { attribute in
+          guard attribute.isWritten, let known = base.row.values[attribute.slot] else { return true }
+          return try self.isSame(known, rows[row].original?[attribute.slot], attribute)
+        }
+        guard isSame else {
+          throw located(
+            EntityError(.conflict, "the row would be deleted, and has changed since the object was fetched"), row)
+        }
+        continue
+      }
+      if let owner = rows[row].owner, base(ofRow: owner) != nil { continue }
+      // A pair of rows is of the object whose list it leaves.
+      guard let type = rows[row].type ?? rows[row].owner.flatMap({ rows[$0].type }), bases.isGuarded(type) else { continue }
+      throw located(
+        EntityError(
+          .staleSave,
+          "the object may be older than its row; save it with base:, declare a property of the type RowBase, or say overwriting: true",
+          columns: slots.map { table(of: row).columns[$0].name }), row)
+    }
+  }
+
+  // MARK: Afterwards
+
+  /// Lets objects of classes that were saved have what they are now for their base, once that is committed.
+  func moveBases() throws {
+    guard !nodes.merges,
+      zip(nodes.nodes, rowOfNode).contains(where: { $0.rowBase != nil && $1 != nil && catalog.types[$0.type].schema.isObject })
+    else { return }
+    var known = try FetchedRows(nodes, catalog).rows
+    var boxes: [(box: RowBase.Box, number: Int, row: [DatabaseValue])] = []
+    for (number, node) in nodes.nodes.enumerated() {
+      guard let row = rowOfNode[number], !rows[row].isDeleted else { continue }
+      for slot in table(of: row).primaryKey { known[number].values[slot] = rows[row].values[slot] }
+      guard let box = node.rowBase, catalog.types[node.type].schema.isObject else { continue }
+      boxes.append((box, number, rows[row].values.map { $0 ?? .null }))
+    }
+    let fetched = FetchedRows(known)
+    db.afterNextTransaction { [catalog, boxes, fetched] db in
+      for (box, number, row) in boxes {
+        let table = catalog.table(of: fetched.rows[number].type)
+        var found: [DatabaseValue]?
+        // A savepoint around it may have been undone. Without the row, the object keeps its older base, with which less can be decided.
+        try? table.forEachRow(where: table.primaryKey, in: [table.primaryKey.map { row[$0] }], db) { _, values in
+          found = values
+        }
+        guard let found, zip(found, row).allSatisfy({ $0.isExactly($1) }) else { continue }
+        box.move(to: .init(rows: fetched, number: number))
+      }
+    }
+  }
+}

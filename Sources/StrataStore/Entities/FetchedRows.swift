@@ -1,0 +1,56 @@
+internal import GRDB
+internal import StrataCore
+
+/// Rows as they were when objects were fetched together.
+final class FetchedRows: Sendable {
+  struct Row: Sendable {
+    let type: Int
+    /// By slot; `nil` for what is not known.
+    var values: [DatabaseValue?]
+    /// By relation, the rows that it leads to, by number; `nil` for what is not known.
+    let links: [[Int]?]
+  }
+
+  /// One of the rows.
+  struct Place: Sendable {
+    let rows: FetchedRows
+    let number: Int
+    var row: Row { rows.rows[number] }
+  }
+
+  let rows: [Row]
+
+  init(_ rows: [Row]) { self.rows = rows }
+
+  /// What objects say of their rows.
+  init(_ nodes: EntityNodes, _ catalog: EntityCatalog) throws {
+    rows = try nodes.nodes.map { node in
+      let (type, table) = (catalog.types[node.type], catalog.table(of: node.type))
+      var values = [DatabaseValue?](repeating: nil, count: table.columns.count)
+      for (attribute, value) in zip(type.attributes, node.values) {
+        values[attribute.slot] = try value.map { try type.stored($0, attribute, in: table) }
+      }
+      let links = node.links.map { link -> [Int]? in
+        guard case .nodes(let found) = link else { return nil }
+        return found
+      }
+      for (relation, found) in zip(type.relations, links) {
+        guard case .toOne(let slot, let referenced) = relation.kind, let found else { continue }
+        guard let target = found.first else {
+          values[slot] = .null
+          continue
+        }
+        values[slot] = try Self.value(of: nodes.nodes[target], referenced, catalog)
+      }
+      return Row(type: node.type, values: values, links: links)
+    }
+  }
+
+  private static func value(of node: EntityNodes.Node, _ slot: Int, _ catalog: EntityCatalog) throws -> DatabaseValue? {
+    let type = catalog.types[node.type]
+    guard let place = type.attributes.firstIndex(where: { $0.slot == slot }), let value = node.values[place] else {
+      return nil
+    }
+    return try type.stored(value, type.attributes[place], in: catalog.table(of: node.type))
+  }
+}

@@ -1,0 +1,106 @@
+internal import GRDB
+public import StrataCore
+internal import Synchronization
+
+/// The row of an object as it was when the object was fetched.
+///
+///     @Model(version: 1)
+///     struct Todo {
+///       let id: String
+///       var title: String
+///       var fetched = RowBase()
+///     }
+///
+/// An entity with a stored property of this type is saved with what it was fetched as for the base: see
+/// ``EntityStore/save(_:matching:conflicts:overwriting:)-(E,_,_,_)``. An ``EntityStore`` sets the property of each object that it makes,
+/// and of objects of classes again after each save. The property has no column, is not in archives and JSON, and does not count for
+/// equality.
+public struct RowBase: Sendable, Hashable {
+  let box: Box
+
+  /// The object was not fetched.
+  public init() { box = Box(nil) }
+
+  init(_ box: Box) { self.box = box }
+
+  /// Whether the object was fetched, or saved.
+  public var isKnown: Bool { box.place != nil }
+
+  public static func == (left: RowBase, right: RowBase) -> Bool { true }
+  public func hash(into hasher: inout Hasher) {}
+}
+
+extension RowBase {
+  /// What the copies of a value share, and what an object of a class has for itself.
+  final class Box: Sendable {
+    private struct Live {
+      var last: Int64 = 0
+      var boxes: [Int64: Weak] = [:]
+    }
+    private struct Weak { weak var box: Box? }
+    private struct State {
+      var place: FetchedRows.Place?
+      var token: Int64?
+    }
+
+    private static let live = Mutex(Live())
+    private let state: Mutex<State>
+
+    init(_ place: FetchedRows.Place?) { state = Mutex(State(place: place)) }
+
+    deinit {
+      guard let token = state.withLock({ $0.token }) else { return }
+      Self.live.withLock { _ = $0.boxes.removeValue(forKey: token) }
+    }
+
+    var place: FetchedRows.Place? { state.withLock { $0.place } }
+
+    func move(to place: FetchedRows.Place) { state.withLock { $0.place = place } }
+
+    /// A number by which the fields of a model hold it while the model is taken apart and made again.
+    var token: Int64 {
+      state.withLock { state in
+        if let token = state.token { return token }
+        let token = Self.live.withLock { live in
+          live.last += 1
+          live.boxes[live.last] = Weak(box: self)
+          return live.last
+        }
+        state.token = token
+        return token
+      }
+    }
+
+    static func of(_ token: Int64) -> Box? { live.withLock { $0.boxes[token]?.box } }
+  }
+
+  /// What the fields of a model hold.
+  static func box(of value: ArchiveValue?) -> Box? {
+    guard case .array(let values)? = value, values.count == 1, case .int(let token) = values[0] else { return nil }
+    return Box.of(token)
+  }
+}
+
+extension RowBase: Archivable {
+  public func write(to writer: inout ArchiveWriter) throws {
+    try writer.write(writer.includesExcluded ? ArchiveValue.array([.int(box.token)]) : .null)
+  }
+
+  public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> RowBase {
+    if case .int(let number) = value, let rows = context.options as? FetchedRows,
+      rows.rows.indices.contains(Int(number))
+    {
+      return RowBase(Box(.init(rows: rows, number: Int(number))))
+    }
+    guard context.includesExcluded, let box = box(of: value) else { return RowBase() }
+    // A copy of an object is saved without it.
+    return context.source == .update || context.source == .dictionary ? RowBase(Box(box.place)) : RowBase(box)
+  }
+}
+
+extension RowBase: LibraryField {}
+
+extension RowBase: CustomStringConvertible {
+  /// One line without values.
+  public var description: String { isKnown ? "fetched" : "not fetched" }
+}

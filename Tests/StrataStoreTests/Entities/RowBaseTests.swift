@@ -1,0 +1,365 @@
+import Foundation
+import GRDB
+import StrataCore
+import StrataStore
+import StrataTestSupport
+import Testing
+
+/// Objects that know what they were when they were fetched.
+@Suite("Entities: stale objects")
+struct RowBaseTests {
+  struct Note: DescribedModel, Entity, Equatable {
+    var id: Int?
+    var title: String
+    var text: String?
+    var size = 0
+    var tags: [String] = []
+    var fetched = RowBase()
+
+    static let fields = Fields(
+      Note.self, name: "BaseNote", version: 1, Field("id", \.id), Field("title", \.title), Field("text", \.text),
+      Field("size", \.size, merge: .max, default: 0), Field("tags", \.tags, default: []),
+      Field("fetched", \.fetched, default: RowBase()),
+      make: { Note(id: $0, title: $1, text: $2, size: $3, tags: $4, fetched: $5) })
+    static let entityMapping = EntityMapping(table: "note")
+  }
+
+  final class Folder: DescribedModel, Entity {
+    let id: Int
+    var name: String
+    var pages: [Page]
+    var labels: Set<Label>
+    var mark: Label?
+    var fetched: RowBase
+    init(
+      _ id: Int, _ name: String, _ pages: [Page] = [], _ labels: Set<Label> = [], _ mark: Label? = nil,
+      _ fetched: RowBase = RowBase()
+    ) {
+      (self.id, self.name, self.pages, self.labels, self.mark, self.fetched) = (id, name, pages, labels, mark, fetched)
+    }
+    static let fields = Fields(
+      Folder.self, name: "BaseFolder", version: 1, Field("id", \.id), Field("name", \.name),
+      Field("pages", \.pages, default: []), Field("labels", \.labels, default: []),
+      Field("mark", \.mark), Field("fetched", \.fetched, default: RowBase()),
+      make: { Folder($0, $1, $2, $3, $4, $5) })
+    static let entityMapping = EntityMapping(
+      table: "folder",
+      relations: [
+        "pages": .toMany(foreignKey: "folderID", order: .column("place"), removed: .delete),
+        "labels": .through("folderLabel", from: "folderID", to: "labelID"), "mark": .toOne("markID"),
+      ])
+  }
+
+  final class Page: DescribedModel, Entity {
+    let id: Int
+    var text: String
+    var fetched: RowBase
+    init(_ id: Int, _ text: String, _ fetched: RowBase = RowBase()) {
+      (self.id, self.text, self.fetched) = (id, text, fetched)
+    }
+    static let fields = Fields(
+      Page.self, name: "BasePage", version: 1, Field("id", \.id), Field("text", \.text),
+      Field("fetched", \.fetched, default: RowBase()), make: { Page($0, $1, $2) })
+    static let entityMapping = EntityMapping(table: "page")
+  }
+
+  struct Label: DescribedModel, Entity, Hashable {
+    let id: Int
+    var name: String
+    static let fields = Fields(
+      Label.self, name: "BaseLabel", version: 1, Field("id", \.id), Field("name", \.name),
+      make: { Label(id: $0, name: $1) })
+    static let entityMapping = EntityMapping(table: "label")
+  }
+
+  struct Merging: DescribedModel, Entity {
+    let id: Int
+    var merging = MergeState()
+    static let fields = Fields(
+      Merging.self, name: "BaseMerging", version: 1, Field("id", \.id),
+      Field("merging", \.merging, default: MergeState()), make: { Merging(id: $0, merging: $1) })
+    static let entityMapping = EntityMapping(table: "merging")
+  }
+
+  private static func store() throws -> (EntityStore, DatabaseQueue) {
+    let queue = try DatabaseQueue()
+    try queue.write { db in
+      try db.execute(
+        sql: """
+          CREATE TABLE note (id INTEGER PRIMARY KEY, title TEXT NOT NULL, text TEXT, size INTEGER NOT NULL, tags BLOB);
+          CREATE TABLE folder (id INTEGER PRIMARY KEY, name TEXT NOT NULL, markID INTEGER REFERENCES label(id));
+          CREATE TABLE page (id INTEGER PRIMARY KEY, text TEXT NOT NULL, place INTEGER,
+            folderID INTEGER REFERENCES folder(id));
+          CREATE TABLE label (id INTEGER PRIMARY KEY, name TEXT NOT NULL);
+          CREATE TABLE folderLabel (folderID INTEGER NOT NULL REFERENCES folder(id) ON DELETE CASCADE,
+            labelID INTEGER NOT NULL REFERENCES label(id) ON DELETE CASCADE, PRIMARY KEY (folderID, labelID));
+          CREATE TABLE merging (id INTEGER PRIMARY KEY, merging BLOB);
+          INSERT INTO note VALUES (1, 'Paint', 'old', 3, NULL);
+          INSERT INTO folder VALUES (1, 'A', NULL), (2, 'B', NULL);
+          INSERT INTO page VALUES (1, 'one', 0, 1), (2, 'two', 1, 1), (3, 'three', 0, 2);
+          INSERT INTO label VALUES (1, 'red'), (2, 'blue'), (3, 'green');
+          INSERT INTO folderLabel VALUES (1, 1);
+          UPDATE note SET tags = x'';
+          """)
+      try db.execute(sql: "UPDATE note SET tags = ?", arguments: [ArchiveEncoder().encode(["a"])])
+    }
+    let store = try EntityStore(queue, Note.self, Folder.self, Page.self, Label.self)
+    // A server has them, too.
+    store.servers.set([0, 1, 2, 3]) { _, _ in }
+    return (store, queue)
+  }
+
+  private static func note(_ store: EntityStore) async throws -> Note {
+    try #require(try await store.fetchOne(Note.filter(key: 1)))
+  }
+
+  @Test("A fetched object writes what was changed of it, and what both have changed follows the policy, or is a conflict")
+  func columns() async throws {
+    let (store, queue) = try Self.store()
+    var form = try await Self.note(store)
+    #expect(form.fetched.isKnown)
+    try await queue.write { try $0.execute(sql: "UPDATE note SET title = 'Theirs', size = 9") }
+    (form.text, form.size, form.tags) = ("mine", 5, ["a", "b"])
+    let report = try await store.save(form)
+    #expect(report.changes.map { Set($0.columns) } == [["text", "tags"]])
+    #expect(try await Self.note(store) == Note(id: 1, title: "Theirs", text: "mine", size: 9, tags: ["a", "b"]))
+    form.title = "Mine"
+    let stale = form
+    let error = await #expect(throws: EntityError.self) { try await store.save(stale) }
+    #expect(error?.code == .conflict)
+    #expect(try await Self.note(store).title == "Theirs")
+    try await store.save(form, conflicts: .keepLocal)
+    #expect(try await Self.note(store).title == "Mine")
+    // Within a transaction it is the same.
+    let other = try await Self.note(store)
+    try await queue.write { db in
+      try db.execute(sql: "UPDATE note SET text = 'theirs'")
+      var edited = other
+      edited.title = "In"
+      try store.save(edited, in: db)
+    }
+    #expect(try await Self.note(store) == Note(id: 1, title: "In", text: "theirs", size: 9, tags: ["a", "b"]))
+  }
+
+  @Test("An object without a base is not written over a row that a server has")
+  func withoutBase() async throws {
+    let (store, queue) = try Self.store()
+    let made = Note(id: 1, title: "Made", text: "x")
+    let error = await #expect(throws: EntityError.self) { try await store.save(made) }
+    #expect(error?.code == .staleSave)
+    #expect(error?.columns == ["title", "text", "size", "tags"])
+    #expect(try await Self.note(store).title == "Paint")
+    // What changes nothing writes nothing, and can be saved.
+    try await store.save(Note(id: 1, title: "Paint", text: "old", size: 3, tags: ["a"]))
+    try await store.save(made, overwriting: true)
+    #expect(try await Self.note(store) == Note(id: 1, title: "Made", text: "x"))
+    // Other stores write it, and report the columns.
+    let plain = try EntityStore(queue, Note.self)
+    #expect(try await plain.save(Note(id: 1, title: "Plain")).changes.map(\.columns) == [["title", "text"]])
+  }
+
+  @Test("A row that was deleted meanwhile is a conflict; the object makes it again only when asked to")
+  func deleted() async throws {
+    let (store, queue) = try Self.store()
+    var form = try await Self.note(store)
+    form.text = "mine"
+    try await queue.write { try $0.execute(sql: "DELETE FROM note") }
+    let stale = form
+    let error = await #expect(throws: EntityError.self) { try await store.save(stale) }
+    #expect(error?.code == .conflict)
+    #expect(try await store.fetchAll(Note.all()).isEmpty)
+    try await store.save(form, overwriting: true)
+    #expect(try await store.fetchAll(Note.all()).count == 1)
+  }
+
+  @Test("A copy under another key is another object, and saved returns the key that the database chose")
+  func copies() async throws {
+    let (store, _) = try Self.store()
+    var copy = try await Self.note(store)
+    (copy.id, copy.title) = (nil, "Copy")
+    let saved = try await store.saved(copy)
+    #expect(saved.id == 2 && saved.fetched.isKnown)
+    copy.id = 7
+    try await store.save(copy)
+    #expect(try await store.fetchAll(Note.all()).map(\.id) == [1, 2, 7])
+    // What saved returned can be saved again and again.
+    var next = saved
+    for text in ["a", "b", "c"] {
+      next.text = text
+      next = try await store.saved(next)
+    }
+    #expect(next.text == "c")
+  }
+
+  @Test("An object of a class is saved as often as it changes, also after a transaction that came to nothing")
+  func objects() async throws {
+    let (store, queue) = try Self.store()
+    let folder = try #require(try await store.fetchOne(Folder.filter(key: 1)))
+    for name in ["x", "y"] {
+      folder.name = name
+      folder.pages[0].text = name
+      try await store.save(folder)
+    }
+    struct Nothing: Error {}
+    folder.name = "z"
+    #expect(throws: Nothing.self) {
+      try queue.write { db in
+        try store.save(folder, in: db)
+        throw Nothing()
+      }
+    }
+    try await store.save(folder)
+    folder.name = "zz"
+    try await queue.write { try $0.execute(sql: "UPDATE page SET text = 'theirs' WHERE id = 2") }
+    try await store.save(folder)
+    let found = try #require(try await store.fetchOne(Folder.filter(key: 1)))
+    #expect(found.name == "zz" && found.pages.map(\.text) == ["y", "theirs"])
+    #expect(folder.pages.map(\.text) == ["y", "two"], "the object stays as it is")
+    // One that was made here has a base from its first save on.
+    let made = Folder(5, "made")
+    try await store.save(made)
+    made.name = "again"
+    try await store.save(made)
+    #expect(try await store.fetchOne(Folder.filter(key: 5))?.name == "again")
+  }
+
+  @Test("Elements that an object never had stay, in lists, and in pairs")
+  func lists() async throws {
+    let (store, queue) = try Self.store()
+    let folder = try #require(try await store.fetchOne(Folder.filter(key: 1)))
+    try await queue.write {
+      try $0.execute(
+        sql: "INSERT INTO page VALUES (9, 'theirs', 2, 1); INSERT INTO folderLabel VALUES (1, 2); DELETE FROM page WHERE id = 2")
+    }
+    folder.pages.append(Page(10, "mine"))
+    folder.labels = []
+    try await store.save(folder)
+    let found = try #require(try await store.fetchOne(Folder.filter(key: 1)))
+    #expect(Set(found.pages.map(\.id)) == [1, 9, 10])
+    #expect(found.labels.map(\.id) == [2])
+  }
+
+  @Test("An object that was fetched apart is written over its row only if that is as it was")
+  func apart() async throws {
+    for isStale in [false, true] {
+      let (store, queue) = try Self.store()
+      let page = try #require(try await store.fetchOne(Page.filter(key: 3)))
+      let folder = try #require(try await store.fetchOne(Folder.filter(key: 1)))
+      if isStale { try await queue.write { try $0.execute(sql: "UPDATE page SET text = 'theirs' WHERE id = 3") } }
+      page.text = "mine"
+      folder.pages.append(page)
+      guard isStale else {
+        try await store.save(folder)
+        #expect(try await store.fetchOne(Folder.filter(key: 1))?.pages.map(\.text) == ["one", "two", "mine"])
+        continue
+      }
+      let error = await #expect(throws: EntityError.self) { try await store.save(folder) }
+      #expect(error?.code == .conflict)
+      #expect(try await store.fetchOne(Page.filter(key: 3))?.text == "theirs")
+      // A list without a base removes nothing.
+      let made = Folder(2, "B")
+      let stale = await #expect(throws: EntityError.self) { try await store.save(made) }
+      #expect(stale?.code == .staleSave)
+    }
+  }
+
+  @Test("Merging, copies and a dictionary keep the base; archives, JSON and equality leave it out")
+  func sources() async throws {
+    let (store, queue) = try Self.store()
+    var note = try await Self.note(store)
+    try note.mergeValues(fromJSON: Data(#"{"title": "Merged"}"#.utf8))
+    #expect(note.fetched.isKnown)
+    try await queue.write { try $0.execute(sql: "UPDATE note SET text = 'theirs'") }
+    try await store.save(note)
+    #expect(try await Self.note(store) == Note(id: 1, title: "Merged", text: "theirs", size: 3, tags: ["a"]))
+    let fetched = try await Self.note(store)
+    #expect(try fetched.copy().fetched.isKnown)
+    #expect(try fetched.copy(updating: ["title": "Other"]).fetched.isKnown)
+    let archive = try ArchiveEncoder().encode(fetched)
+    #expect(!(try ArchiveDecoder().decode(Note.self, from: archive).fetched.isKnown))
+    let plain = Note(id: 1, title: "Merged", text: "theirs", size: 3, tags: ["a"])
+    #expect(try archive == ArchiveEncoder().encode(plain))
+    #expect(!(String(decoding: try fetched.jsonData(), as: UTF8.self).contains("fetched")))
+    // The copy of an object has a base of its own.
+    let folder = try #require(try await store.fetchOne(Folder.filter(key: 1)))
+    let copy = try folder.copy()
+    folder.name = "mine"
+    try await store.save(folder)
+    copy.labels = []
+    try await store.save(copy)
+    #expect(try await store.fetchOne(Folder.filter(key: 1))?.name == "mine")
+  }
+
+  @Test("What merging remembers is refused as a column")
+  func mergeState() throws {
+    let (_, queue) = try Self.store()
+    let error = #expect(throws: EntityError.self) { try EntityStore(queue, Merging.self) }
+    #expect(error?.code == .invalidMapping && "\(error.map { "\($0)" } ?? "")".contains("RowBase"))
+  }
+
+  @Test("Objects and others who write, by chance", arguments: [UInt64(1), 2, 3, 4])
+  func chance(seed: UInt64) async throws {
+    var random = SeededRandom(seed: seed)
+    for _ in 0..<50 {
+      let (store, queue) = try Self.store()
+      let folder = try #require(try await store.fetchOne(Folder.filter(key: 1)))
+      let note = try await Self.note(store)
+      // Others write some columns, and some elements of the lists.
+      var (title, text): (String, String?) = (note.title, note.text)
+      if random.isOnce(in: 2) { title = "T" }
+      if random.isOnce(in: 2) { text = random.isOnce(in: 2) ? nil : "T" }
+      let theirs: Set<Int> = Set([1, 2, 4, 5].filter { _ in random.isOnce(in: 2) })
+      try await queue.write { [title, text] db in
+        try db.execute(sql: "UPDATE note SET title = ?, text = ?", arguments: [title, text])
+        try db.execute(sql: "DELETE FROM page WHERE folderID = 1")
+        for (place, id) in theirs.sorted().enumerated() {
+          let name = id == 1 ? "one" : id == 2 ? "two" : "new \(id)"
+          try db.execute(sql: "INSERT INTO page VALUES (?, ?, ?, 1)", arguments: [id, name, place])
+        }
+      }
+      // So does the object.
+      var edited = note
+      if random.isOnce(in: 2) { edited.title = random.isOnce(in: 2) ? "M" : "T" }
+      if random.isOnce(in: 2) { edited.text = random.isOnce(in: 2) ? "M" : nil }
+      func merged<T: Equatable>(_ base: T, _ mine: T, _ theirs: T) -> T? {
+        mine == base ? theirs : theirs == base || theirs == mine ? mine : nil
+      }
+      let expected = (merged(note.title, edited.title, title), merged(note.text, edited.text, text))
+      let stale = edited
+      if let title = expected.0, let text = expected.1 {
+        try await store.save(stale)
+        let found = try await Self.note(store)
+        #expect(found.title == title && found.text == text, "seed \(seed)")
+      } else {
+        let error = await #expect(throws: EntityError.self, "seed \(seed)") { try await store.save(stale) }
+        #expect(error?.code == .conflict)
+      }
+      let mine: Set<Int> = Set([1, 2, 6].filter { _ in random.isOnce(in: 2) })
+      folder.pages = mine.sorted().map { id in folder.pages.first { $0.id == id } ?? Page(id, "mine") }
+      let labels = [1, 2, 3].map { Label(id: $0, name: ["red", "blue", "green"][$0 - 1]) }
+      func some(_ from: [Int]) -> Set<Int> { Set(from.filter { _ in random.isOnce(in: 2) }) }
+      let (ours, others) = (some([1, 2, 3]), some([1, 2, 3]))
+      folder.labels = Set(labels.filter { ours.contains($0.id) })
+      let (mark, marked) = (random.oneOf([nil, 1, 2]), random.oneOf([nil, 1, 2]))
+      folder.mark = mark.map { labels[$0 - 1] }
+      try await queue.write { db in
+        try db.execute(sql: "UPDATE folder SET markID = ? WHERE id = 1", arguments: [marked])
+        try db.execute(sql: "DELETE FROM folderLabel")
+        for id in others { try db.execute(sql: "INSERT INTO folderLabel VALUES (1, ?)", arguments: [id]) }
+      }
+      guard let expectedMark = merged(nil, mark, marked) else {
+        let error = await #expect(throws: EntityError.self, "seed \(seed)") { try await store.save(folder) }
+        #expect(error?.code == .conflict && error?.path == [.key("mark")])
+        continue
+      }
+      try await store.save(folder)
+      let found = try #require(try await store.fetchOne(Folder.filter(key: 1)))
+      func both(_ base: Set<Int>, _ mine: Set<Int>, _ theirs: Set<Int>) -> Set<Int> {
+        theirs.subtracting(base.subtracting(mine)).union(mine.subtracting(base))
+      }
+      #expect(Set(found.pages.map(\.id)) == both([1, 2], mine, theirs), "seed \(seed), theirs \(theirs), mine \(mine)")
+      #expect(Set(found.labels.map(\.id)) == both([1], ours, others), "seed \(seed), theirs \(others), mine \(ours)")
+      #expect(found.mark?.id == expectedMark)
+    }
+  }
+}
