@@ -37,6 +37,21 @@ enum StoredCopies {
 
   static func forget(_ entity: MappedEntity, _ db: Database) throws {
     try db.execute(cached: "DELETE FROM strata_remote_copies WHERE entity = ?", [entity.name])
+    try noteForgotten(entity, db)
+  }
+
+  /// How often copies of an entity were forgotten. A copy of an answer that was asked for before is not kept: its tag would confirm rows
+  /// that have changed since.
+  static func generation(_ entity: MappedEntity, _ db: Database) throws -> Int64 {
+    try Int64.fetchOne(
+      db.cachedStatement(sql: "SELECT value FROM strata_remote_meta WHERE name = ?"),
+      arguments: ["forgotten/" + entity.name]) ?? 0
+  }
+
+  private static func noteForgotten(_ entity: MappedEntity, _ db: Database) throws {
+    try db.execute(
+      cached: "INSERT INTO strata_remote_meta VALUES (?, 1) ON CONFLICT (name) DO UPDATE SET value = value + 1",
+      ["forgotten/" + entity.name])
   }
 
   /// Forgets what is kept after a record was deleted: other answers may have had it, and what the table deleted or changed along with it is
@@ -56,6 +71,7 @@ enum StoredCopies {
     try db.execute(
       cached: "DELETE FROM strata_remote_copies WHERE entity = ? AND NOT (url = ? AND account = ?)",
       [entity.name, url, account])
+    try noteForgotten(entity, db)
   }
 
   /// Forgets what later requests left, after an answer from before them has changed rows.

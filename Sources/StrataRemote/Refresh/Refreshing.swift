@@ -60,20 +60,27 @@ struct Refreshing: Sendable {
       throw RemoteError(.accountChanged, "another account is in use; ask again as that one")
     }
     let number = session.nextNumber()
+    try await session.checkRows(entity)
+    let generation = try await session.read { db in try StoredCopies.generation(entity, db) }
     switch try await answer() {
     case .fresh: return (RemoteRefresh(.fresh), nil)
     case .notModified(let copy):
-      try await session.write { db in try keep(copy, number, db) }
+      try await session.write { db in
+        try keep(StoredCopies.generation(entity, db) == generation ? copy : nil, number, db)
+      }
       return (RemoteRefresh(.notModified), nil)
     case .gone(let error): return (try await remove(error, number), nil)
     case .pages(let pages):
       let nodes = try entity.nodes(of: pages.records, session.catalog)
-      let applied = try await session.write { db in try apply(nodes, pages, number, db) }
+      let applied = try await session.write { db in try apply(nodes, pages, number, generation, db) }
       return (RemoteRefresh(applied, pages: pages.count), pages.records.first)
     }
   }
 
-  private func apply(_ nodes: EntityNodes, _ pages: Pages, _ number: Int64, _ db: Database) throws -> AppliedAnswer {
+  private func apply(
+    _ nodes: EntityNodes, _ pages: Pages, _ number: Int64, _ generation: Int64, _ db: Database
+  ) throws -> AppliedAnswer {
+    let isCurrent = try StoredCopies.generation(entity, db) == generation
     var writer = try AnswerWriter(nodes, session.catalog, account: account, number: number, db)
     let isWhole =
       pages.isList && pages.isComplete && (scope != nil || request.isWhole && entity.mapper.missing == .delete)
@@ -81,7 +88,7 @@ struct Refreshing: Sendable {
     let applied = try writer.run(
       entity, copy: isOne ? pages.copy : nil, isWhole: isWhole, among: isWhole ? scope?(db) : nil)
     // Of an answer that did not count in full, "not modified" would say nothing about what was left out.
-    let isInFull = applied.kept == 0 && applied.passedOver == 0 && applied.awaited == 0
+    let isInFull = isCurrent && applied.kept == 0 && applied.passedOver == 0 && applied.awaited == 0
     try keep(isInFull ? pages.copy : nil, number, db)
     for other in session.catalog.entities {
       let changed = applied.report[other.table.name]
@@ -110,7 +117,6 @@ struct Refreshing: Sendable {
   // MARK: The request
 
   private func answer() async throws -> Answer {
-    try await session.checkRows(entity)
     let stored = try await session.read { db in
       try StoredCopies.fetch(account: account, url: url.absoluteString, db)
     }

@@ -120,6 +120,33 @@ struct OverlapTests {
     #expect(try await office.remote.changes().isEmpty)
   }
 
+  @Test("A list from before a new record arrived is not kept, so that its tag confirms nothing once the record is gone")
+  func listFromBefore() async throws {
+    let server = ModelServer(["todos": Self.two, "projects": "[]"])
+    let isSlow = Mutex(true)
+    let (hasBegun, goesOn) = (Gate(), Gate())
+    let desk = try await Desk { request, _ in
+      let response = try await server.send(request, sizeLimit: .max, timeout: .seconds(1))
+      if request.method == "GET", isSlow.withLock({ $0 }) {
+        hasBegun.open()
+        try await goesOn.wait()
+      }
+      return response
+    }
+    let slow = Task { try await desk.remote.refresh(Todo.self) }
+    try await hasBegun.wait()
+    isSlow.withLock { $0 = false }
+    try await desk.office.entities.save(Todo(myId: "n", title: "New"))
+    #expect(try await desk.remote.send().sent == 1)
+    goesOn.open()
+    _ = try await slow.value
+    let new = try #require(try await desk.office.todos().first { $0.title == "New" })
+    server.delete("todos", new.myId)
+    // The list is as it was before.
+    try await desk.remote.refresh(Todo.self)
+    #expect(try await desk.office.todos().map(\.myId) == ["1", "2"])
+  }
+
   @Test("A record made here with an id of the app's, whose answer got lost, keeps what was edited since")
   func insertsOfTheClient() async throws {
     let server = ModelServer(["todos": "[]", "projects": "[]"])

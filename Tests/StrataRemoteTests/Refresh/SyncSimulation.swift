@@ -61,6 +61,8 @@ final class SyncSimulation {
     /// The last values given here: by the key of the record, which follows the server's.
     var edits: [String: [String: ArchiveValue]] = [:]
     var inserted: Set<String> = []
+    /// Objects that were fetched a while ago, and are still to be edited and saved.
+    var forms: [Todo] = []
     /// What was let go of on purpose.
     var givenUp: [String: Set<String>] = [:]
 
@@ -202,6 +204,11 @@ final class SyncSimulation {
     let todos = try await client.office.todos()
     guard !todos.isEmpty else { return }
     var todo = todos[random.below(todos.count)]
+    if !client.forms.isEmpty, chance(40) {
+      todo = client.forms.remove(at: random.below(client.forms.count))
+    } else if chance(20) {
+      return client.forms.append(todo)
+    }
     let projects = try await client.office.entities.fetchAll(Project.all())
     let field: String
     let new: ArchiveValue
@@ -219,7 +226,10 @@ final class SyncSimulation {
       (field, new) = ("project_id", .string(project.myId))
       self.projects[todo.title, default: []].insert(project.name)
     }
-    try await client.office.entities.save(todo)
+    // A form that is older than its row says so where both have changed the value, or the record is gone.
+    do { try await client.office.entities.save(todo) } catch let error as EntityError where error.code == .conflict {
+      return
+    }
     if field == "description" { client.edits[todo.title, default: [:]][field] = new }
   }
 
