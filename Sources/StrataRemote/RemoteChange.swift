@@ -17,8 +17,12 @@ public struct RemoteChange: Sendable, Hashable {
   public enum State: String, Sendable, Hashable, CaseIterable {
     /// It goes out with the next ``RemoteStore/send()``, unless it waits for another record or for a conflict to be resolved.
     case waiting
-    /// It was sent, and nobody knows yet whether it arrived; it will be sent again as it was.
+    /// It was sent, and its outcome is unknown; the next ``RemoteStore/send()`` finds out.
     case sending
+    /// It is a new record that was sent, and nothing tells whether the server has it: neither its keys nor its id (``ServerTraits``).
+    /// ``RemoteStore/confirm(_:id:)`` says that it has, ``RemoteStore/retry(_:asNew:)`` sends it again, and ``RemoteStore/discard(_:)``
+    /// lets go of it here.
+    case uncertain
     /// The server refuses it.
     case refused
   }
@@ -55,7 +59,8 @@ public struct RemoteChange: Sendable, Hashable {
     record = change.record.text ?? ""
     id = change.id.text
     kind = Kind(rawValue: change.kind.rawValue) ?? .update
-    state = change.isRefused ? .refused : change.request == nil ? .waiting : .sending
+    state =
+      change.isRefused ? .refused : change.isUncertain ? .uncertain : change.request == nil ? .waiting : .sending
     self.columns = columns
     attempts = change.attempts
     code = change.code.flatMap(RemoteError.Code.init)

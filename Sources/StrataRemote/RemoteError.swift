@@ -37,6 +37,8 @@ public struct RemoteError: Error, Sendable {
     case invalidBody
     /// The server says that it took a change, and its record does not have it.
     case notApplied
+    /// The answer to a new record was lost, and nothing tells whether the server has the record.
+    case uncertain
     /// The account was changed while it ran.
     case accountChanged
     /// The database refused, or a rule of a model did; the cause says why.

@@ -237,6 +237,49 @@ public final class RemoteStore: Sendable {
     return try await share(\.sending, account) { try await sender.run() }
   }
 
+  /// Sends what has not been sent, and then refreshes the lists of all entities, in the order of the mappers: what an
+  /// app does when there is a connection again, when it comes to the foreground, and from time to time.
+  ///
+  /// Cancelling it leaves what was done.
+  ///
+  /// - Throws: as ``send()`` and ``refresh(_:_:replacing:)``; the first error, after all lists were asked for.
+  @discardableResult
+  public func sync() async throws -> RemoteSync {
+    var (sync, failure) = (RemoteSync(), nil as (any Error)?)
+    do { sync.sending = try await send() } catch let error as RemoteError { failure = error }
+    for entity in session.catalog.entities {
+      try Task.checkCancellation()
+      let refreshing = Refreshing(session: session, entity: entity, request: .all, account: session.account)
+      do { sync.refreshes[entity.name] = try await shared(refreshing) } catch let error as RemoteError {
+        failure = failure ?? error
+      }
+    }
+    if let failure { throw failure }
+    return sync
+  }
+
+  /// What is certain about the records of each entity, by what the mapper says of the server.
+  public var guarantees: [String: Set<RemoteGuarantee>] {
+    Dictionary(
+      session.catalog.entities.map { ($0.name, $0.mapper.guarantees) }, uniquingKeysWith: { first, _ in first })
+  }
+
+  /// What has not been sent, now and after each change of the queue, of all accounts, in its order.
+  public func observeChanges() -> AsyncThrowingStream<[RemoteChange], any Error> {
+    let observation = ValueObservation.tracking { db in
+      try UnsentChange.fetchAll(account: nil, db).map { try RemoteChange($0, columns: $0.columns(db)) }
+    }.removeDuplicates()
+    return AsyncThrowingStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
+      let queue = DispatchQueue(label: "RemoteStore.changes")
+      let observer = observation.start(in: entities.writer, scheduling: .async(onQueue: queue)) { error in
+        continuation.finish(throwing: RemoteSession.located(error))
+      } onChange: { changes in
+        continuation.yield(changes)
+      }
+      continuation.onTermination = { _ in observer.cancel() }
+    }
+  }
+
   /// What has not been sent, of all accounts, in its order.
   public func changes() async throws -> [RemoteChange] {
     try await session.read { db in
@@ -247,12 +290,14 @@ public final class RemoteStore: Sendable {
   /// Lets a change that the server refused, or that waits for a later time, go out with the next ``send()``.
   ///
   /// - Parameters:
-  ///   - change: one of ``changes()``; one that has been sent meanwhile is left alone.
+  ///   - change: one of ``changes()``; one that has been sent meanwhile is left alone. One that is uncertain is sent again, and can make a
+  ///     record twice.
   ///   - asNew: sends the record as one that the server does not have, where it no longer does.
   public func retry(_ change: RemoteChange, asNew: Bool = false) async throws {
     let catalog = session.catalog
     try await session.write { db in
       guard let known = try UnsentChange.fetch(change.number, db) else { return }
+      if known.isUncertain { try known.thaw(db) }
       if asNew, known.kind == .update {
         try known.becomeNew(db)
         let entity = try catalog.known(known.entity)
@@ -274,6 +319,28 @@ public final class RemoteStore: Sendable {
     }
   }
 
+  /// Settles a change that is ``RemoteChange/State/uncertain``: the server has the new record, with this id.
+  ///
+  /// The record here gets the id, as by the answer that was lost. What was changed of it since is sent by the next ``send()``.
+  ///
+  /// - Parameters:
+  ///   - change: one of ``changes()``; one that is not uncertain any more is left alone.
+  ///   - id: the server's id, as a path has it.
+  /// - Throws: ``RemoteError`` with the code `invalidBody` where the property cannot hold the id.
+  public func confirm(_ change: RemoteChange, id: String) async throws {
+    let (catalog, answered) = (session.catalog, session.nextNumber())
+    try await session.write { db in
+      guard let known = try UnsentChange.fetch(change.number, db), known.isUncertain, let request = known.request else {
+        return
+      }
+      let entity = try catalog.known(known.entity)
+      _ = try Acknowledgement(catalog: catalog, entity: entity, sent: known, db: db).run(
+        nil, id: entity.stored(idText: id), copy: nil, number: request.number, answered: answered)
+      try db.execute(
+        cached: "UPDATE strata_remote_changes SET code = NULL, reason = NULL WHERE number = ?", [known.number])
+    }
+  }
+
   /// Takes a change back: an edit becomes what the server last said, a record that was made here is deleted, and one that was deleted
   /// comes back with the next refresh.
   ///
@@ -288,6 +355,13 @@ public final class RemoteStore: Sendable {
         throw RemoteError(
           .store, "other rows lead to the record, which was made here; let them lead elsewhere, or delete it with them",
           entity: entity.name)
+      }
+      if known.isUncertain {
+        try ChangeTriggers.passed(db) {
+          try db.execute(sql: "DELETE FROM \(entity.quotedTable) WHERE \(key)", arguments: [known.record])
+        }
+        try StoredCopies.forget(entity, db)
+        return try known.remove(db)
       }
       if known.kind == .insert, known.request != nil {
         // The server may have it: it is noted as deleted, and is deleted there as soon as its id is known.
@@ -321,6 +395,46 @@ public final class RemoteStore: Sendable {
   /// The number is negative, and servers use positive ones. A positive number could belong to another record at the server, and saving an
   /// object with it would overwrite that record. The number has at most 53 bits, as JSON numbers in JavaScript do.
   public func newKey() -> Int64 { -Int64.random(in: 1...(1 << 53) - 1) }
+
+  // MARK: Local removal
+
+  /// Removes rows here, and nothing at the server: the next refresh brings them back.
+  ///
+  /// Rows with unsent changes, and rows that such records refer to, stay.
+  ///
+  /// - Returns: the number of rows that were removed.
+  /// - Throws: ``RemoteError`` with the code `store` where rows of other tables refer to one.
+  @discardableResult
+  public func evict<E: Entity>(_ request: QueryInterfaceRequest<E>) async throws -> Int {
+    let entity = try session.catalog.known(E.self)
+    let keys = request.select(Column(entity.keyColumn))
+    return try await session.write { [session] db in
+      let records = try Row.fetchAll(db, keys).map { $0[0] as DatabaseValue }
+      return try AnswerWriter.evict(records, of: entity, session.catalog, db)
+    }
+  }
+
+  /// Removes all rows of the entities here, and nothing at the server: for an app whose user logs out.
+  ///
+  /// - Parameter discardingChanges: also removes what was not sent. Without it, unsent changes are an error.
+  /// - Throws: ``RemoteError`` with the code `store` where there are unsent changes; nothing was removed then.
+  public func reset(discardingChanges: Bool = false) async throws {
+    try await session.write { [session] db in
+      let count = try Int.fetchOne(db, sql: "SELECT count(*) FROM strata_remote_changes") ?? 0
+      guard count == 0 || discardingChanges else {
+        throw RemoteError(
+          .store, "\(count.counting("change")) of records were not sent; send them, or say discardingChanges: true")
+      }
+      for table in ["changes", "sent", "edits", "conflicts"] { try db.execute(sql: "DELETE FROM strata_remote_\(table)") }
+      try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
+      for entity in session.catalog.entities {
+        let records = try DatabaseValue.fetchAll(
+          db, sql: "SELECT \(entity.keyColumn.quotedDatabaseIdentifier) FROM \(entity.quotedTable)")
+        try AnswerWriter.evict(records, of: entity, session.catalog, db)
+      }
+      for table in ["records", "deleted", "ids", "awaited"] { try db.execute(sql: "DELETE FROM strata_remote_\(table)") }
+    }
+  }
 
   // MARK: Conflicts
 

@@ -58,13 +58,18 @@ final class HTTPClient: Sendable {
   /// - Parameters:
   ///   - scope: what requests are joined within, such as an account: nobody gets an answer that is another's.
   ///   - varyingBy: names of fields that make requests different.
+  ///   - isRepeatable: whether it may be sent twice; as ``RemoteRetry`` says unless given.
   /// - Throws: ``RemoteError`` with the codes of ``HTTPTransport/send(_:sizeLimit:timeout:)``, with `unauthorized` where the authentication fails
   ///   or a renewed token is rejected too; `CancellationError`. What else a transport throws is the cause of `notConnected`.
   func answer(
-    to request: HTTPRequest, scope: String = "", coalesces: Bool = false, varyingBy: [String] = []
+    to request: HTTPRequest, scope: String = "", coalesces: Bool = false, varyingBy: [String] = [],
+    isRepeatable: Bool? = nil
   ) async throws -> HTTPResponse {
     let complete = completed(request)
-    guard coalesces, complete.method == "GET", complete.body == nil else { return try await counted(complete) }
+    let isRepeatable = isRepeatable ?? RemoteRetry.isRepeatable(request)
+    guard coalesces, complete.method == "GET", complete.body == nil else {
+      return try await counted(complete, isRepeatable)
+    }
     try Task.checkCancellation()
     let key = HTTPRequestKey(complete, scope: scope, varyingBy: varyingBy)
     let new = SharedTask<HTTPResponse>(isCancelledWithTheLast: true)
@@ -78,7 +83,7 @@ final class HTTPClient: Sendable {
       task.start {
         // Before the answer is handed out: who asks after that wants a newer one.
         defer { self.state.withLock { if $0.shared[key] === new { $0.shared[key] = nil } } }
-        return try await self.counted(complete)
+        return try await self.counted(complete, isRepeatable)
       }
     }
     return try await task.value(at: place)
@@ -92,16 +97,15 @@ final class HTTPClient: Sendable {
     return request
   }
 
-  private func counted(_ request: HTTPRequest) async throws -> HTTPResponse {
+  private func counted(_ request: HTTPRequest, _ isRepeatable: Bool) async throws -> HTTPResponse {
     state.withLock { $0.running += 1 }
     defer { state.withLock { $0.running -= 1 } }
-    do { return try await attempts(request) } catch let error as RemoteError {
+    do { return try await attempts(request, isRepeatable) } catch let error as RemoteError {
       throw error.located(method: request.method, url: request.url)
     }
   }
 
-  private func attempts(_ request: HTTPRequest) async throws -> HTTPResponse {
-    let isRepeatable = RemoteRetry.isRepeatable(request)
+  private func attempts(_ request: HTTPRequest, _ isRepeatable: Bool) async throws -> HTTPResponse {
     var attempt = 1
     var renewed: String?
     var wasRenewed = false
@@ -127,7 +131,8 @@ final class HTTPClient: Sendable {
           (renewed, wasRenewed) = (token, true)
           continue
         }
-        guard isRepeatable, RemoteRetry.isTransient(answer.status) else { return answer }
+        // Who is told to come later has had no effect (RFC 6585, section 4).
+        guard isRepeatable || answer.status == 429, RemoteRetry.isTransient(answer.status) else { return answer }
         response = answer
         guard let delay = delay(after: attempt, response: answer) else { return answer }
         try await clock.sleep(delay)

@@ -62,6 +62,8 @@ public struct EntityMapper: Sendable {
   public let update: Update
   /// How a record that others changed meanwhile is kept from being overwritten.
   public let precondition: Precondition
+  /// What the server can do.
+  public let traits: ServerTraits
   /// How a list goes on from page to page.
   public let pagination: RemotePagination
   /// Relations whose JSON is the id of the other record: it stands under this key path instead of the relation's own.
@@ -80,11 +82,13 @@ public struct EntityMapper: Sendable {
   ///     when a list is whole, and stay where a list may be a page.
   ///   - update: how a changed record is sent.
   ///   - precondition: how one that others changed meanwhile is kept from being overwritten.
+  ///   - traits: what the server can do.
   ///   - pagination: how the pages of the list follow each other.
   public init<E: Entity>(
     _ type: E.Type, keys: JSONMapping<E> = [:], id: String? = nil, path: String? = nil, name: String? = nil,
     references: [String: JSONPath] = [:], ids: IDs = .server, missing: Missing? = nil, update: Update = .patch,
-    precondition: Precondition = .fetchFirst, pagination: RemotePagination = .none
+    precondition: Precondition = .fetchFirst, traits: ServerTraits = ServerTraits(),
+    pagination: RemotePagination = .none
   ) {
     let own = name ?? type.schema.name
     box = TypedEntityMapper<E>(keys: keys.merging(JSONMapping<E>(references.mapValues { .path($0) })))
@@ -96,6 +100,7 @@ public struct EntityMapper: Sendable {
     self.missing = missing ?? pagination.missing
     self.update = update
     self.precondition = precondition
+    self.traits = traits
     self.pagination = pagination
     self.references = references
   }
@@ -115,10 +120,12 @@ public struct EntityMapper: Sendable {
   ///     when a list is whole, and stay where a list may be a page.
   ///   - update: how a changed document is sent.
   ///   - precondition: how one that others changed meanwhile is kept from being overwritten.
+  ///   - traits: what the server can do.
   ///   - pagination: how the pages of the list follow each other.
   public init(
     named name: String, id: ValuePath? = nil, path: String? = nil, ids: IDs = .server, missing: Missing? = nil,
-    update: Update = .patch, precondition: Precondition = .fetchFirst, pagination: RemotePagination = .none
+    update: Update = .patch, precondition: Precondition = .fetchFirst, traits: ServerTraits = ServerTraits(),
+    pagination: RemotePagination = .none
   ) {
     box = DocumentMapper(name: name, id: id)
     self.name = name
@@ -129,6 +136,7 @@ public struct EntityMapper: Sendable {
     self.missing = missing ?? pagination.missing
     self.update = update
     self.precondition = precondition
+    self.traits = traits
     self.pagination = pagination
     references = [:]
   }

@@ -138,6 +138,13 @@ private struct RemoteCatalogBuilder {
     if idSlot != table.primaryKey[0], !(try isUnique(idColumn, table)) {
       note("the column \(idColumn) of the server's id needs a unique index", mapper)
     }
+    if mapper.ids == .server, idSlot == table.primaryKey[0], table.rowID == idSlot,
+      type.schema.fields[type.attributes[id].place].isOptional
+    {
+      note(
+        "the table \(table.name) assigns a number to a new record that the server may give to another; make \(type.schema.fields[type.attributes[id].place].key) no optional and take newKey(), or keep the server's id in a column of its own",
+        mapper)
+    }
     for name in mapper.references.keys.sorted() {
       if !type.relations.contains(where: { $0.key == name }) {
         note("\(name) is no relation, so that JSON cannot hold ids for it", mapper)

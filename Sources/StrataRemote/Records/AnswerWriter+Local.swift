@@ -23,7 +23,25 @@ extension AnswerWriter {
       }
       guard let record = found, try changes.kind(entity, record) == .insert else { continue }
       records[place] = record
-      guard try SentValues(entity, record, db).values.isEmpty else { return }
+      let sent = try SentValues(entity, record, db).values
+      if !sent.isEmpty {
+        guard !entity.mapper.traits.honoursIdempotencyKeys, let row = try entity.row(record, db) else { return }
+        // Its answer was lost, and this is what was sent.
+        let number = try Int64.fetchOne(
+          db.cachedStatement(sql: "SELECT number FROM strata_remote_changes WHERE entity = ? AND record = ?"),
+          arguments: [entity.name, record])
+        guard let change = try number.flatMap({ try UnsentChange.fetch($0, db) }) else { return }
+        try change.thaw(db)
+        try db.execute(
+          cached: """
+            UPDATE strata_remote_changes SET kind = 'update', id = ?, code = NULL, reason = NULL WHERE number = ?
+            """, [id, change.number])
+        for field in entity.fields {
+          guard let value = sent[field.column] else { continue }
+          try changes.setBase(entity, record, field.column, value.isExactly(row[field.slot]) ? nil : value)
+        }
+        return
+      }
       try db.execute(
         cached: "UPDATE strata_remote_changes SET kind = 'update', id = ? WHERE entity = ? AND record = ?",
         [id, entity.name, record])

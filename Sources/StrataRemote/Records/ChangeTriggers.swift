@@ -174,9 +174,21 @@ enum ChangeTriggers {
         """
     }
 
+    /// A number that the server counts could be that of another record there.
+    private var checkKey: String {
+      guard entity.idIsKey, entity.mapper.ids == .server else { return "" }
+      return """
+        SELECT RAISE(ABORT, 'strata: a new record needs a key that the server gives to no other; take RemoteStore.newKey()')
+        WHERE typeof(NEW.\(key)) = 'integer' AND NEW.\(key) >= 0 AND NOT \(isKnown("NEW"))
+          AND NOT EXISTS (SELECT 1 FROM strata_remote_edits WHERE \(change("NEW")))
+          AND NOT EXISTS (SELECT 1 FROM strata_remote_records WHERE \(change("NEW")));
+        """
+    }
+
     private var afterInsert: String {
       """
       \(checkAccount("NEW"))
+      \(checkKey)
       UPDATE strata_remote_records SET etag = NULL, modified = NULL
       WHERE \(change("NEW")) AND \(isKnown("NEW", kind: "delete"));
       UPDATE strata_remote_changes SET kind = CASE WHEN verb = 'POST' THEN 'insert' ELSE 'update' END, \(retried)

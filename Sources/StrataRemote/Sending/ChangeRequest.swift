@@ -7,8 +7,8 @@ internal import StrataStore
 struct ChangeRequest {
   /// What becomes of a change now.
   enum Outcome: Sendable {
-    /// The request is in the queue.
-    case ready(UnsentChange)
+    /// The request is in the queue; for the first time, or to be repeated.
+    case ready(UnsentChange, isNew: Bool)
     /// It was sent before, and its outcome is unknown. Sending it again could overwrite a change, so the server's record is looked at first.
     case uncertain(UnsentChange)
     /// Nothing has to be sent.
@@ -46,7 +46,7 @@ struct ChangeRequest {
   func freeze() throws -> Outcome {
     if let request = change.request {
       let isOutdated = change.kind == .delete && request.verb != "POST" && request.verb != "DELETE"
-      guard isOutdated else { return canRepeat(request) ? .ready(change) : .uncertain(change) }
+      guard isOutdated else { return entity.canRepeat(request) ? .ready(change, isNew: false) : .uncertain(change) }
       try change.thaw(db, keepsSent: true)
     }
     var headers = HTTPHeaders()
@@ -102,14 +102,13 @@ struct ChangeRequest {
     if change.kind != .insert, entity.mapper.precondition != .none {
       headers = try condition()
       if headers.fields.isEmpty, entity.mapper.precondition == .fetchFirst, fetched == nil { return .needsRecord }
+      if entity.mapper.traits.sendsStrongETags, headers["If-Match"] == nil {
+        throw RemoteError(
+          .refused, "the mapper says that the server sends strong ETags, and its record has none; correct the traits",
+          entity: entity.name)
+      }
     }
-    return try .ready(write(content, headers))
-  }
-
-  /// Whether a request can be sent again while the outcome of the first try is unknown. A `POST` whose id the server chooses cannot be looked
-  /// up, so it relies on the `Idempotency-Key`.
-  private func canRepeat(_ request: UnsentChange.Frozen) -> Bool {
-    request.verb == "POST" ? entity.mapper.ids == .server : request.isConditional
+    return try .ready(write(content, headers), isNew: true)
   }
 
   /// - Returns: what is to be sent; `nil` where nothing is now, and whether that waits for another change.
@@ -297,7 +296,7 @@ struct ChangeRequest {
     var body: Data?
     if let value = content.body {
       body = try JSONWriter().write(value)
-      headers["Content-Type"] = content.verb == "PATCH" ? "application/merge-patch+json" : "application/json"
+      headers["Content-Type"] = content.verb == "PATCH" ? entity.mapper.traits.patchType.rawValue : "application/json"
     }
     let lines = headers.fields.map { "\($0.name):\($0.value)" }.joined(separator: "\n")
     try db.execute(
@@ -320,6 +319,11 @@ struct ChangeRequest {
 }
 
 extension MappedEntity {
+  /// Whether a request can be sent again while the outcome of the first try is unknown.
+  func canRepeat(_ request: UnsentChange.Frozen) -> Bool {
+    request.verb == "POST" ? mapper.ids == .server && mapper.traits.honoursIdempotencyKeys : request.isConditional
+  }
+
   /// The JSON of a record of which nothing is known but its id.
   func json(ofID stored: DatabaseValue) throws -> ArchiveValue {
     let attribute = type.attributes[id.attribute]

@@ -116,13 +116,17 @@ struct ChangeSender: Sendable {
       case .uncertain(let change):
         uncertain = change
         guard change.request?.verb != "POST" else {
-          if try await !lookUp(change, entity, &sending) { _ = try await send(change, entity, false, &sending) }
+          guard entity.mapper.ids == .client else {
+            try await noteUncertain(change, entity)
+            return .skipped
+          }
+          if try await !lookUp(change, entity, &sending) { _ = try await send(change, entity, false, isNew: false, &sending) }
           return .freed
         }
         fetched = try await settled(number, entity, &sending)
         guard fetched != nil else { return .skipped }
-      case .ready(let change):
-        switch try await send(change, entity, fetched != nil, &sending) {
+      case .ready(let change, let isNew):
+        switch try await send(change, entity, fetched != nil, isNew: isNew, &sending) {
         case .settled: return change.kind == .insert ? .freed : .done
         case .changed(let record): fetched = record
         case .uncertain(let record): (uncertain, fetched) = (change, record)
@@ -159,7 +163,7 @@ struct ChangeSender: Sendable {
   private func freeze(
     _ number: Int64, _ fetched: ArchiveValue?, _ sending: inout RemoteSending
   ) async throws -> (ChangeRequest.Outcome, MappedEntity)? {
-    do { return try await freeze(number, fetched) } catch let error as RemoteError where error.code == .refused {
+    do { return try await freeze(number, fetched) } catch let error as RemoteError where error.isOfOneRecord {
       guard let change = try await session.read({ db in try UnsentChange.fetch(number, db) }) else { return nil }
       try await refuse(change, error, shown(change), &sending)
       return nil
@@ -183,7 +187,7 @@ struct ChangeSender: Sendable {
   }
 
   private func send(
-    _ change: UnsentChange, _ entity: MappedEntity, _ wasFetched: Bool, _ sending: inout RemoteSending
+    _ change: UnsentChange, _ entity: MappedEntity, _ wasFetched: Bool, isNew: Bool, _ sending: inout RemoteSending
   ) async throws -> Sent {
     guard let frozen = change.request else { return .settled }
     var path = entity.path
@@ -199,9 +203,12 @@ struct ChangeSender: Sendable {
     request.headers["Accept"] = "application/json"
     let asked = session.clock.now()
     let response: HTTPResponse
-    do { response = try await session.client(account).answer(to: request) } catch let error as RemoteError {
+    do {
+      response = try await session.client(account).answer(to: request, isRepeatable: entity.canRepeat(frozen))
+    } catch let error as RemoteError {
       let located = error.located(entity: entity.name, method: frozen.verb, url: url)
-      try await postpone(change.number, attempts: change.attempts + 1, because: located)
+      try await postpone(
+        change.number, attempts: change.attempts + 1, because: located, thaws: isNew && !entity.canRepeat(frozen))
       session.tell(.sendFailed(shown, located), entity: entity.name, account: account)
       throw located
     }
@@ -209,7 +216,8 @@ struct ChangeSender: Sendable {
       refusing: response, to: request, retry: session.configuration.retry, now: session.clock.now())
     {
       return try await take(
-        error.located(entity: entity.name, method: frozen.verb, url: url), change, entity, shown, wasFetched, &sending)
+        error.located(entity: entity.name, method: frozen.verb, url: url), change, entity, shown, wasFetched,
+        thaws: isNew && !entity.canRepeat(frozen), &sending)
     }
     guard response.status != 304 else {
       try await refuse(
@@ -320,12 +328,12 @@ struct ChangeSender: Sendable {
 
   private func take(
     _ error: RemoteError, _ change: UnsentChange, _ entity: MappedEntity, _ shown: RemoteChange,
-    _ wasFetched: Bool, _ sending: inout RemoteSending
+    _ wasFetched: Bool, thaws: Bool, _ sending: inout RemoteSending
   ) async throws -> Sent {
     let verb = change.request?.verb
     switch error.code {
     case .unavailable, .unauthorized:
-      try await postpone(change.number, attempts: change.attempts + 1, because: error)
+      try await postpone(change.number, attempts: change.attempts + 1, because: error, thaws: thaws)
       session.tell(.sendFailed(shown, error), entity: entity.name, account: account)
       throw error
     case .notFound where verb == "DELETE":
@@ -380,7 +388,13 @@ struct ChangeSender: Sendable {
   /// Tries again later: what was sent may have arrived, so the next try is the same.
   ///
   /// Where there was no connection or no valid token, the app knows best when there is one: the next `send()` tries at once.
-  func postpone(_ number: Int64, attempts: Int, because error: RemoteError? = nil) async throws {
+  ///
+  /// - Parameter thaws: whether the request was sent once, so that one that certainly had no effect needs no look at the server before the
+  ///   next.
+  func postpone(
+    _ number: Int64, attempts: Int, because error: RemoteError? = nil, thaws: Bool = false
+  ) async throws {
+    let thaws = thaws && error?.hadNoEffect ?? false
     let retry = session.configuration.retry
     let delay = min(retry.maximumDelay.seconds, retry.baseDelay.seconds * pow(2, Double(min(attempts, 30))))
     let hasAnswer =
@@ -398,8 +412,24 @@ struct ChangeSender: Sendable {
           cached: """
             UPDATE strata_remote_changes SET attempts = ?, not_before = ?, code = ?, reason = ?, status = ? WHERE number = ?
             """, [attempts, time, error?.code.rawValue, error?.reason, error?.status, number])
+        if thaws { try UnsentChange.fetch(number, db)?.thaw(db) }
       }
     }.value
+  }
+
+  /// Notes that nothing tells whether the server has a new record, once.
+  private func noteUncertain(_ change: UnsentChange, _ entity: MappedEntity) async throws {
+    guard !change.isUncertain else { return }
+    let error = RemoteError(
+      .uncertain,
+      "the answer to the new record was lost, and the server may have it; retry the change if it does not, or discard it",
+      entity: entity.name)
+    try await session.write { db in
+      try db.execute(
+        cached: "UPDATE strata_remote_changes SET code = ?, reason = ?, not_before = NULL WHERE number = ?",
+        [error.code.rawValue, error.reason, change.number])
+    }
+    session.tell(.sendFailed(try await shown(change), error), entity: entity.name, account: account)
   }
 
   func shown(_ change: UnsentChange) async throws -> RemoteChange {
@@ -408,6 +438,29 @@ struct ChangeSender: Sendable {
 }
 
 extension RemoteError {
+  /// Whether a request certainly had no effect.
+  fileprivate var hadNoEffect: Bool {
+    switch code {
+    case .notConnected, .unauthorized: true
+    case .unavailable: status == 429
+    default: false
+    }
+  }
+
+  /// Whether a request cannot be made because of its own record, which then blocks no other.
+  fileprivate var isOfOneRecord: Bool {
+    switch code {
+    case .refused, .invalidConfiguration, .invalidBody: return true
+    case .store:
+      switch (underlyingError as? EntityError)?.code {
+      case .notReadable, .notStorable, .invalid, .invalidSource: return true
+      case nil: return underlyingError is ArchiveError
+      default: return false
+      }
+    default: return false
+    }
+  }
+
   /// Whether a request failed by itself, so that others may succeed.
   fileprivate var isOfOneRequest: Bool {
     switch code {

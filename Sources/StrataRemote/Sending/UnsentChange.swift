@@ -31,6 +31,9 @@ struct UnsentChange: Sendable {
     var isConditional: Bool { headers.contains { $0.name.lowercased() == "if-match" } }
   }
 
+  /// Whether it is a new record of which nothing tells whether the server has it.
+  var isUncertain: Bool { request != nil && code == RemoteError.Code.uncertain.rawValue }
+
   init(_ row: Row) {
     number = row["number"]
     account = row["account"]

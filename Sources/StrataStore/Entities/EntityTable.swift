@@ -16,7 +16,7 @@ package struct EntityTable: Sendable {
   /// The slots of the primary key; of a table without one, that of the hidden `rowid`.
   package private(set) var primaryKey: [Int] = []
   /// The slot that is the rowid, whose value SQLite chooses where a new row has none.
-  private(set) var rowID: Int?
+  package private(set) var rowID: Int?
   /// Whether rows have a rowid.
   let hasRowID: Bool
   /// Columns of unique indexes that hold for all rows, each in lower case and sorted, and how SQLite compares them there.

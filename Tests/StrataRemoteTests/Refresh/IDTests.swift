@@ -68,18 +68,18 @@ struct IDTests {
     "A record made here gives way where the server uses its number for another one, and rows that lead to it follow")
   func numbers() async throws {
     let (server, _, entities, remote) = try await Self.boxes(["boxes": "[]", "items": "[]"])
-    try await entities.save(Box(id: 1, name: "mine"))
-    try await entities.save(Item(id: 1, name: "in mine", boxID: 1))
-    server.set("boxes", #"[{"id": 1, "name": "theirs"}, {"id": -1, "name": "odd"}]"#)
-    server.set("items", #"[{"id": 2, "name": "in theirs", "box_id": 1}]"#)
+    try await entities.save(Box(id: -1, name: "mine"))
+    try await entities.save(Item(id: -1, name: "in mine", boxID: -1))
+    server.set("boxes", #"[{"id": -1, "name": "theirs"}, {"id": 1, "name": "even"}]"#)
+    server.set("items", #"[{"id": 2, "name": "in theirs", "box_id": -1}]"#)
     try await remote.refresh(Box.self)
     try await remote.refresh(Item.self)
     let boxes = try await entities.fetchAll(Box.order(Column("id")))
-    #expect(boxes.map(\.name) == ["mine", "odd", "theirs"])
+    #expect(boxes.map(\.name) == ["mine", "theirs", "even"])
     let items = try await entities.fetchAll(Item.order(Column("id")))
-    #expect(items.map(\.boxID) == [boxes[0].id, 1])
+    #expect(items.map(\.boxID) == [boxes[0].id, -1])
     #expect(boxes[0].id < -1)
-    let key = try await remote.currentKey(of: Int64(1), Box.self)
+    let key = try await remote.currentKey(of: Int64(-1), Box.self)
     #expect(key == boxes[0].id.databaseValue)
   }
 
@@ -88,20 +88,41 @@ struct IDTests {
   )
   func exchange() async throws {
     let (server, _, entities, remote) = try await Self.boxes(["boxes": "[]", "items": "[]"])
-    // The server counts from 1 as the app does, in another order.
-    let ids = Mutex<[String: Int]>(["a": 2, "b": 1])
+    // An odd server gives the numbers that the app has, in another order.
+    let ids = Mutex<[String: Int]>(["a": -2, "b": -1])
     server.state.withLock { state in
       state.idOfNew = { body in .int(Int64(ids.withLock { $0[body["name"]?.stringValue ?? ""] } ?? 50)) }
     }
-    try await entities.save(Box(id: 1, name: "a"))
-    try await entities.save(Box(id: 2, name: "b"))
-    try await entities.save(Item(id: 1, name: "in a", boxID: 1))
+    try await entities.save(Box(id: -1, name: "a"))
+    try await entities.save(Box(id: -2, name: "b"))
+    try await entities.save(Item(id: -1, name: "in a", boxID: -1))
     let sending = try await remote.send()
     #expect(sending.sent >= 2)
     #expect(
-      try await entities.fetchAll(Box.order(Column("id"))) == [Box(id: 1, name: "b"), Box(id: 2, name: "a")])
-    #expect(try await entities.fetchAll(Item.all()) == [Item(id: 50, name: "in a", boxID: 2)])
-    #expect(server.json("items", "50")?["box_id"] == 2)
+      try await entities.fetchAll(Box.order(Column("id"))) == [Box(id: -2, name: "a"), Box(id: -1, name: "b")])
+    #expect(try await entities.fetchAll(Item.all()) == [Item(id: 50, name: "in a", boxID: -2)])
+    #expect(server.json("items", "50")?["box_id"] == -2)
+  }
+
+  @Test("A new record needs a number that the server does not count, whoever writes it")
+  func ownNumbers() async throws {
+    let (_, queue, entities, remote) = try await Self.boxes([
+      "boxes": #"[{"id": 1, "name": "theirs"}]"#, "items": "[]",
+    ])
+    try await remote.refresh(Box.self)
+    let error = await #expect(throws: EntityError.self) { try await entities.save(Box(id: 2, name: "mine")) }
+    #expect("\(error.map { "\($0)" } ?? "")".contains("newKey()"))
+    await #expect(throws: DatabaseError.self) {
+      try await queue.write { db in try db.execute(sql: "INSERT INTO box (name) VALUES ('assigned')") }
+    }
+    try await entities.save(Box(id: remote.newKey(), name: "mine"))
+    // What the server has can be written in any way.
+    try await queue.write { db in
+      try db.execute(sql: "INSERT OR REPLACE INTO box VALUES (1, 'changed')")
+      try db.execute(sql: "DELETE FROM box WHERE id = 1")
+      try db.execute(sql: "INSERT INTO box VALUES (1, 'again')")
+    }
+    #expect(try await remote.changes().map(\.kind) == [.insert, .update])
   }
 
   private static func notes(_ json: String) async throws -> (ModelServer, EntityStore, RemoteStore) {
@@ -113,7 +134,7 @@ struct IDTests {
       )
     }
     let entities = try EntityStore(queue, Note.self)
-    let mapper = EntityMapper(Note.self, keys: ["serverID": "id"], missing: .delete)
+    let mapper = EntityMapper(Note.self, keys: ["serverID": "id"], missing: .delete, traits: ServerTraits(honoursIdempotencyKeys: true))
     var configuration = RemoteConfiguration(baseURL: server.base, mappers: mapper, transport: server)
     configuration.retry = .none
     return (server, entities, try await RemoteStore(entities, configuration))
@@ -209,17 +230,17 @@ struct IDTests {
   @Test("A reference to a record that has not come is not one to a record made here under its number")
   func numbersOfOthers() async throws {
     let (server, _, entities, remote) = try await Self.boxes([
-      "boxes": #"[{"id": 1, "name": "theirs"}]"#, "items": #"[{"id": 2, "name": "in theirs", "box_id": 1}]"#,
+      "boxes": #"[{"id": -1, "name": "theirs"}]"#, "items": #"[{"id": 2, "name": "in theirs", "box_id": -1}]"#,
     ])
-    try await entities.save(Box(id: 1, name: "mine"))
-    try await entities.save(Item(id: 1, name: "in mine", boxID: 1))
+    try await entities.save(Box(id: -1, name: "mine"))
+    try await entities.save(Item(id: -1, name: "in mine", boxID: -1))
     try await remote.refresh(Item.self)
     try await remote.refresh(Box.self)
     server.state.withLock { $0.idOfNew = { _ in 7 } }
     try await remote.send()
     #expect(
-      try await entities.fetchAll(Box.order(Column("id"))) == [Box(id: 1, name: "theirs"), Box(id: 7, name: "mine")])
-    #expect(try await entities.fetchAll(Item.order(Column("id"))).map(\.boxID) == [1, 7])
+      try await entities.fetchAll(Box.order(Column("id"))) == [Box(id: -1, name: "theirs"), Box(id: 7, name: "mine")])
+    #expect(try await entities.fetchAll(Item.order(Column("id"))).map(\.boxID) == [-1, 7])
   }
 
   @Test("A record made here and deleted on its way can be made again under its key", arguments: ["c", "c2"])

@@ -20,9 +20,8 @@ final class SyncSimulation {
     let sendsETags: Bool, choosesIDs: Bool, honoursKeys: Bool
     let update: EntityMapper.Update
 
-    /// All but servers that choose ids and do not know a repeated request: these make a record twice.
     static let all: [Traits] = [true, false].flatMap { sendsETags in
-      [(true, true), (false, true), (false, false)].flatMap { choosesIDs, honoursKeys in
+      [(true, true), (false, true), (false, false), (true, false)].flatMap { choosesIDs, honoursKeys in
         EntityMapper.Update.allCases.map {
           Traits(sendsETags: sendsETags, choosesIDs: choosesIDs, honoursKeys: honoursKeys, update: $0)
         }
@@ -35,11 +34,12 @@ final class SyncSimulation {
 
     var mappers: [EntityMapper] {
       let ids: EntityMapper.IDs = choosesIDs ? .server : .client
+      let traits = ServerTraits(sendsStrongETags: sendsETags, honoursIdempotencyKeys: honoursKeys)
       return [
-        EntityMapper(Project.self, keys: ["myId": "id"], ids: ids, missing: .delete, update: update),
+        EntityMapper(Project.self, keys: ["myId": "id"], ids: ids, missing: .delete, update: update, traits: traits),
         EntityMapper(
           Todo.self, keys: ["desc": "description", "myId": "id", "projectID": "project_id"], ids: ids, missing: .delete,
-          update: update),
+          update: update, traits: traits),
       ]
     }
   }
@@ -210,6 +210,7 @@ final class SyncSimulation {
       return client.forms.append(todo)
     }
     let projects = try await client.office.entities.fetchAll(Project.all())
+    let before = todo.desc
     let field: String
     let new: ArchiveValue
     switch random.below(3) {
@@ -230,7 +231,8 @@ final class SyncSimulation {
     do { try await client.office.entities.save(todo) } catch let error as EntityError where error.code == .conflict {
       return
     }
-    if field == "description" { client.edits[todo.title, default: [:]][field] = new }
+    // A form that has the value that it was fetched with changes nothing.
+    if field == "description", todo.desc != before { client.edits[todo.title, default: [:]][field] = new }
   }
 
   private func insert(_ client: Client) async throws {
@@ -384,6 +386,23 @@ final class SyncSimulation {
 
   // MARK: The end
 
+  /// A user looks whether the server has a new record whose answer was lost, by its title.
+  private func decide(_ change: RemoteChange, _ client: Client) async throws {
+    let isProject = change.entity == "Project"
+    let key = isProject ? "name" : "title"
+    let (list, table) = (isProject ? "projects" : "todos", isProject ? "project" : "todo")
+    let title = try await client.office.writer.read { db in
+      try String.fetchOne(db, sql: "SELECT \(key) FROM \(table) WHERE myId = ?", arguments: [change.record])
+    }
+    // What was deleted here meanwhile may be there.
+    guard let title else { return try await client.office.remote.discard(change) }
+    let id = server.state.withLock { state in
+      state.lists[list]?.first { $0.record.json[key]?.stringValue == title }?.id
+    }
+    if let id { return try await client.office.remote.confirm(change, id: id) }
+    try await client.office.remote.retry(change)
+  }
+
   private func settle() async throws {
     server.state.withLock { $0.fault = nil }
     for round in 0..<12 {
@@ -391,7 +410,7 @@ final class SyncSimulation {
         client.office = try await open(client.file)
         let remote = client.office.remote
         for change in try await remote.changes() where change.state != .refused || round == 0 {
-          try await remote.retry(change)
+          if change.state == .uncertain { try await decide(change, client) } else { try await remote.retry(change) }
         }
         try await remote.refresh(Project.self)
         try await remote.refresh(Todo.self)

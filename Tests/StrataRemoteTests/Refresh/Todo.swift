@@ -38,8 +38,11 @@ struct Office {
   let remote: RemoteStore
 
   static let mappers = [
-    EntityMapper(Project.self, keys: ["myId": "id"], missing: .delete),
-    EntityMapper(Todo.self, keys: ["desc": "description", "myId": "id", "projectID": "project_id"], missing: .delete),
+    EntityMapper(
+      Project.self, keys: ["myId": "id"], missing: .delete, traits: ServerTraits(honoursIdempotencyKeys: true)),
+    EntityMapper(
+      Todo.self, keys: ["desc": "description", "myId": "id", "projectID": "project_id"], missing: .delete,
+      traits: ServerTraits(honoursIdempotencyKeys: true)),
   ]
 
   static func makeTables(_ db: GRDB.Database) throws {

@@ -1,0 +1,179 @@
+import Foundation
+import GRDB
+import StrataCore
+import StrataRemote
+import StrataStore
+import Synchronization
+import Testing
+
+@Suite("What a server can do")
+struct ServerTraitsTests {
+  private static func office(
+    _ traits: ServerTraits = ServerTraits(), _ lists: [String: String] = ["projects": "[]", "todos": "[]"]
+  ) async throws -> Office {
+    try await Office(ModelServer(lists)) { configuration in
+      configuration.mappers = [
+        EntityMapper(Project.self, keys: ["myId": "id"], missing: .delete, traits: traits),
+        EntityMapper(
+          Todo.self, keys: ["desc": "description", "myId": "id", "projectID": "project_id"], missing: .delete,
+          traits: traits),
+      ]
+    }
+  }
+
+  /// A new record whose answer was lost, at a server that does not know a request again.
+  private static func uncertain() async throws -> (Office, RemoteChange) {
+    let office = try await office()
+    office.server.state.withLock {
+      ($0.honoursKeys, $0.fault) = (false, { $0.method == "POST" ? .answerLost : nil })
+    }
+    try await office.entities.save(Todo(myId: "mine", title: "Once"))
+    await #expect(throws: RemoteError.self) { try await office.remote.send() }
+    office.server.state.withLock { $0.fault = nil }
+    for _ in 0..<3 { #expect(try await office.remote.send().waiting == 1) }
+    #expect(office.server.count("todos") == 1, "it is not sent again")
+    let change = try #require(try await office.remote.changes().first)
+    #expect(change.state == .uncertain && change.code == .uncertain && change.reason != nil)
+    return (office, change)
+  }
+
+  @Test("A new record whose answer was lost is not sent twice to a server that does not know it; the app can say which it is")
+  func confirm() async throws {
+    let (office, change) = try await Self.uncertain()
+    try await office.entities.save(Todo(myId: "mine", title: "Once", desc: "edited"), overwriting: true)
+    #expect(try await office.remote.changes().first?.state != .refused)
+    let id = try #require(office.server.state.withLock { $0.lists["todos"]?.first?.id })
+    // An edit leaves it as uncertain as it was.
+    #expect(try await office.remote.send().sent == 0)
+    let known = try #require(try await office.remote.changes().first)
+    #expect(known.number == change.number && known.state == .uncertain)
+    try await office.remote.confirm(known, id: id)
+    try await office.remote.send()
+    #expect(office.server.count("todos") == 1)
+    #expect(office.server.json("todos", id)?["description"] == "edited")
+    #expect(try await office.todos() == [Todo(myId: id, title: "Once", desc: "edited")])
+    #expect(try await office.remote.changes().isEmpty)
+  }
+
+  @Test("The app can send it again, or let go of it")
+  func retryOrDiscard() async throws {
+    let (office, change) = try await Self.uncertain()
+    office.server.set("todos", "[]")
+    try await office.remote.retry(change)
+    #expect(try await office.remote.send().sent == 1)
+    #expect(office.server.count("todos") == 1)
+    let (other, lost) = try await Self.uncertain()
+    try await other.remote.discard(lost)
+    #expect(try await other.todos().isEmpty)
+    #expect(try await other.remote.changes().isEmpty)
+    try await other.remote.refresh(Todo.self)
+    #expect(try await other.todos().map(\.title) == ["Once"])
+  }
+
+  @Test("What certainly never arrived is simply sent again", arguments: [nil, 429, 401])
+  func withoutEffect(status: Int?) async throws {
+    let isDown = Mutex(true)
+    let server = ModelServer(["todos": "[]", "projects": "[]"])
+    let desk = try await Desk {
+      $0.mappers = [EntityMapper(Project.self, keys: ["myId": "id"]), EntityMapper(Todo.self, keys: ["myId": "id"])]
+    } script: { request, _ in
+      if isDown.withLock({ $0 }) {
+        guard let status else { throw RemoteError(.notConnected, "no connection") }
+        return request.answered("", status: status)
+      }
+      return try await server.send(request, sizeLimit: .max, timeout: .seconds(1))
+    }
+    try await desk.office.entities.save(Todo(myId: "mine", title: "Once"))
+    for _ in 0..<2 { _ = try? await desk.remote.send() }  // Each fails, or has to wait.
+    isDown.withLock { $0 = false }
+    let change = try #require(try await desk.remote.changes().first)
+    #expect(change.state == .waiting)
+    try await desk.remote.retry(change)
+    #expect(try await desk.remote.send().sent == 1)
+    #expect(server.count("todos") == 1)
+  }
+
+  @Test("A server that is said to send strong ETags and does not is not written to blindly")
+  func strongETags() async throws {
+    let office = try await Self.office(
+      ServerTraits(sendsStrongETags: true), ["projects": "[]", "todos": #"[{"id": "1", "title": "A"}]"#])
+    office.server.state.withLock { $0.sendsETags = false }
+    try await office.remote.refresh(Todo.self)
+    try await office.edit("1") { $0.title = "Mine" }
+    #expect(try await office.remote.send().refused == 1)
+    #expect(office.server.json("todos", "1")?["title"] == "A")
+    #expect(office.remote.guarantees["Todo"] == [.seesEveryEdit, .seesDeletions])
+    #expect(try await Self.office().remote.guarantees["Todo"] == [.seesDeletions])
+  }
+
+  @Test("The body of a PATCH is called as the server wants it")
+  func patchType() async throws {
+    let office = try await Self.office(
+      ServerTraits(patchType: .json), ["projects": "[]", "todos": #"[{"id": "1", "title": "A"}]"#])
+    try await office.remote.refresh(Todo.self)
+    try await office.edit("1") { $0.title = "Mine" }
+    #expect(try await office.remote.send().sent == 1)
+    let patch = try #require(office.server.requests.first { $0.method == "PATCH" })
+    #expect(patch.headers["Content-Type"] == "application/json")
+  }
+
+  @Test("A row that cannot be read blocks its own change alone, and is named")
+  func unreadable() async throws {
+    let office = try await Self.office(
+      ServerTraits(), ["projects": "[]", "todos": #"[{"id": "1", "title": "A"}, {"id": "2", "title": "B"}]"#])
+    try await office.remote.refresh(Todo.self)
+    try await office.writer.write { db in
+      try db.execute(sql: "UPDATE todo SET title = x'ff00' WHERE myId = '1'; UPDATE todo SET title = 'Mine' WHERE myId = '2'")
+    }
+    let sending = try await office.remote.send()
+    #expect(sending.sent == 1 && sending.refused == 1)
+    let change = try #require(try await office.remote.changes().first)
+    #expect(change.record == "1" && change.state == .refused && change.reason != nil)
+    #expect(office.server.json("todos", "2")?["title"] == "Mine")
+  }
+
+  @Test("Rows can be removed here and not at the server, but for what was not sent")
+  func evict() async throws {
+    let office = try await Self.office(
+      ServerTraits(),
+      ["projects": #"[{"id": "p", "name": "P"}]"#, "todos": #"[{"id": "1", "title": "A"}, {"id": "2", "title": "B"}]"#])
+    try await office.remote.refresh(Todo.self)
+    try await office.remote.refresh(Project.self)
+    try await office.edit("2") { $0.title = "Mine" }
+    #expect(try await office.remote.evict(Todo.all()) == 1)
+    #expect(try await office.todos().map(\.myId) == ["2"])
+    #expect(try await office.remote.changes().map(\.record) == ["2"])
+    try await office.remote.refresh(Todo.self)
+    #expect(try await office.todos().map(\.title) == ["A", "Mine"])
+    await #expect(throws: RemoteError.self) { try await office.remote.reset() }
+    #expect(try await office.todos().count == 2)
+    try await office.remote.reset(discardingChanges: true)
+    #expect(try await office.todos().isEmpty)
+    #expect(office.server.lines.allSatisfy { $0.hasPrefix("GET") }, "the server knows nothing of it")
+    try await office.remote.sync()
+    #expect(try await office.todos().map(\.title) == ["A", "B"])
+  }
+
+  @Test("One call sends and refreshes, and the queue can be observed")
+  func sync() async throws {
+    let office = try await Self.office(
+      ServerTraits(), ["projects": "[]", "todos": #"[{"id": "1", "title": "A"}]"#])
+    let queue = office.remote.observeChanges()
+    let counts = Task {
+      var counts: [Int] = []
+      for try await changes in queue {
+        counts.append(changes.count)
+        if counts.last == 0, counts.contains(1) { break }
+      }
+      return counts
+    }
+    try await office.remote.sync()
+    try await office.edit("1") { $0.title = "Mine" }
+    // The observation tells of what is there when it comes around.
+    while try await office.remote.changes().isEmpty { await Task.yield() }
+    try await Task.sleep(for: .milliseconds(200))
+    let sync = try await office.remote.sync()
+    #expect(sync.sending.sent == 1 && sync.refreshes["Todo"]?.ids == ["1"])
+    #expect(try await counts.value.last == 0)
+  }
+}
