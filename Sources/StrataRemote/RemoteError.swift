@@ -57,6 +57,11 @@ public struct RemoteError: Error, Sendable {
   public internal(set) var url: String?
   /// The status of the answer; `nil` where there was none.
   public let status: Int?
+  /// What the server said with a refusal, at most 64 KiB of it: what is wrong with which field, for instance. It may hold values of the user,
+  /// so that ``description`` leaves it out.
+  public internal(set) var body: Data?
+  /// How long the server asks to wait; `nil` where it does not.
+  public internal(set) var retryAfter: Duration?
   /// What caused it.
   public let underlyingError: (any Error)?
 

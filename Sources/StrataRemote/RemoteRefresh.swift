@@ -30,6 +30,8 @@ public struct RemoteRefresh: Sendable, Hashable {
   public internal(set) var kept = 0
   /// Values that both sides changed and no rule decides.
   public internal(set) var conflicts = 0
+  /// The records that were left out because they are not what the model needs (``EntityMapper/Invalid/skip``).
+  public internal(set) var invalid: [RemoteInvalid] = []
   /// The number of pages.
   public internal(set) var pages = 0
 
@@ -45,6 +47,14 @@ public struct RemoteRefresh: Sendable, Hashable {
   }
 }
 
+/// A record of a list that is not what the model needs.
+public struct RemoteInvalid: Sendable, Hashable {
+  /// Its place in the list, over all pages, without what the server has deleted.
+  public let index: Int
+  /// Why, without its values.
+  public let reason: String
+}
+
 extension RemoteRefresh: CustomStringConvertible {
   /// One line: `2 inserted, 1 updated, 3 unchanged`, or why nothing was.
   public var description: String {
@@ -55,7 +65,7 @@ extension RemoteRefresh: CustomStringConvertible {
     }
     let parts = [
       (inserted, "inserted"), (updated, "updated"), (unchanged, "unchanged"), (deleted, "deleted"),
-      (passedOver, "passed over"), (kept, "kept though the server has them no longer"), (conflicts, "in conflict"),
+      (invalid.count, "invalid"), (passedOver, "passed over"), (kept, "kept though the server has them no longer"), (conflicts, "in conflict"),
     ].filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
     return parts.isEmpty ? "no records" : parts.joined(separator: ", ")
   }

@@ -207,17 +207,19 @@ public final class RemoteStore: Sendable {
   private func apply(_ json: Data, _ entity: MappedEntity) async throws -> RemoteRefresh {
     let (account, number, catalog) = (session.account, session.nextNumber(), session.catalog)
     let body = try RemoteBody(json, of: entity)
-    let nodes = try entity.nodes(of: body.records, catalog)
+    let (nodes, invalid) = try entity.readable(body.records.filter { !entity.isDeleted($0) }, catalog)
+    let deleted = try entity.nodes(of: body.records.filter { entity.isDeleted($0) }, catalog)
     let applied = try await session.write { db in
       var writer = try AnswerWriter(nodes, catalog, account: account, number: number, db)
-      let applied = try writer.run(entity, isWhole: false)
+      let applied = try writer.run(entity, isWhole: false, deleted: deleted)
       for other in catalog.entities {
         let changed = applied.report[other.table.name]
         if changed.inserted + changed.updated > 0 { try StoredCopies.forget(other, db) }
       }
       return applied
     }
-    let refresh = RemoteRefresh(applied, pages: 0)
+    var refresh = RemoteRefresh(applied, pages: 0)
+    refresh.invalid = invalid
     session.tell(.didFetch(refresh), entity: entity.name, account: account)
     if refresh.conflicts > 0 { session.tell(.conflicts(refresh.conflicts), entity: entity.name, account: account) }
     return refresh

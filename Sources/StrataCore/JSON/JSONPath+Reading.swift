@@ -4,7 +4,7 @@ extension JSONPath {
   ///
   /// - Throws: ``ArchiveError`` with the code `typeMismatch` where something on the way has no such step, and `missingValue`
   ///   where one of several elements lacks what the path leads to. The path of the error is that in the document.
-  func value(in json: ArchiveValue) throws(ArchiveError) -> ArchiveValue? {
+  package func value(in json: ArchiveValue) throws(ArchiveError) -> ArchiveValue? {
     try Self.value(in: json, steps[...], after: [])
   }
 

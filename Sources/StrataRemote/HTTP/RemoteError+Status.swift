@@ -22,6 +22,8 @@ extension RemoteError {
     default: (code, reason) = (.invalidResponse, "the status is none of a final answer; one of 200 to 599 is needed")
     }
     self.init(code, reason, method: request.method, url: request.url, status: response.status)
+    body = response.body.isEmpty ? nil : response.body.prefix(64 << 10)
+    retryAfter = RemoteRetry.retryAfter(response.headers, now: now)
   }
 
   private static func later(_ response: HTTPResponse, _ retry: RemoteRetry, _ now: Date) -> String {

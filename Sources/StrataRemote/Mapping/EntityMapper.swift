@@ -43,6 +43,14 @@ public struct EntityMapper: Sendable {
     case none
   }
 
+  /// What becomes of a record in a list that is not what the model needs.
+  public enum Invalid: String, Sendable, Hashable, CaseIterable {
+    /// The refresh fails, and merges nothing.
+    case fail
+    /// It is left out and reported (``RemoteRefresh/invalid``), and the others are merged. The list does not count as whole.
+    case skip
+  }
+
   let box: any EntityMapperBox
   /// Whether the records are documents, which have a name and no model.
   var isOfDocuments: Bool { box is DocumentMapper }
@@ -64,6 +72,10 @@ public struct EntityMapper: Sendable {
   public let precondition: Precondition
   /// What the server can do.
   public let traits: ServerTraits
+  /// Where JSON says that the server has deleted a record: by any value but `false` and null. `nil` where it does not.
+  public let deleted: JSONPath?
+  /// What becomes of a record in a list that is not what the model needs.
+  public let invalid: Invalid
   /// How a list goes on from page to page.
   public let pagination: RemotePagination
   /// Relations whose JSON is the id of the other record: it stands under this key path instead of the relation's own.
@@ -83,12 +95,14 @@ public struct EntityMapper: Sendable {
   ///   - update: how a changed record is sent.
   ///   - precondition: how one that others changed meanwhile is kept from being overwritten.
   ///   - traits: what the server can do.
+  ///   - deleted: where JSON says that the server has deleted a record: `deleted`, or `deleted_at`.
+  ///   - onInvalid: what becomes of a record in a list that is not what the model needs.
   ///   - pagination: how the pages of the list follow each other.
   public init<E: Entity>(
     _ type: E.Type, keys: JSONMapping<E> = [:], id: String? = nil, path: String? = nil, name: String? = nil,
     references: [String: JSONPath] = [:], ids: IDs = .server, missing: Missing? = nil, update: Update = .patch,
     precondition: Precondition = .fetchFirst, traits: ServerTraits = ServerTraits(),
-    pagination: RemotePagination = .none
+    deleted: JSONPath? = nil, onInvalid: Invalid = .fail, pagination: RemotePagination = .none
   ) {
     let own = name ?? type.schema.name
     box = TypedEntityMapper<E>(keys: keys.merging(JSONMapping<E>(references.mapValues { .path($0) })))
@@ -101,6 +115,8 @@ public struct EntityMapper: Sendable {
     self.update = update
     self.precondition = precondition
     self.traits = traits
+    self.deleted = deleted
+    invalid = onInvalid
     self.pagination = pagination
     self.references = references
   }
@@ -121,11 +137,13 @@ public struct EntityMapper: Sendable {
   ///   - update: how a changed document is sent.
   ///   - precondition: how one that others changed meanwhile is kept from being overwritten.
   ///   - traits: what the server can do.
+  ///   - deleted: where JSON says that the server has deleted a record: `deleted`, or `deleted_at`.
+  ///   - onInvalid: what becomes of a record in a list that is not what the model needs.
   ///   - pagination: how the pages of the list follow each other.
   public init(
     named name: String, id: ValuePath? = nil, path: String? = nil, ids: IDs = .server, missing: Missing? = nil,
     update: Update = .patch, precondition: Precondition = .fetchFirst, traits: ServerTraits = ServerTraits(),
-    pagination: RemotePagination = .none
+    deleted: JSONPath? = nil, onInvalid: Invalid = .fail, pagination: RemotePagination = .none
   ) {
     box = DocumentMapper(name: name, id: id)
     self.name = name
@@ -137,6 +155,8 @@ public struct EntityMapper: Sendable {
     self.update = update
     self.precondition = precondition
     self.traits = traits
+    self.deleted = deleted
+    invalid = onInvalid
     self.pagination = pagination
     references = [:]
   }

@@ -60,6 +60,35 @@ extension MappedEntity {
     }
   }
 
+  /// Whether the server has deleted a record of which this is what is left.
+  func isDeleted(_ record: ArchiveValue) -> Bool {
+    // What the path cannot be followed to says nothing.
+    guard let path = mapper.deleted, let found = try? path.value(in: record) else { return false }
+    return !found.isNull && found != false
+  }
+
+  /// The records of a list that are what the entity needs, where others are to be left out.
+  func readable(
+    _ records: [ArchiveValue], _ catalog: RemoteCatalog
+  ) throws -> (nodes: EntityNodes, invalid: [RemoteInvalid]) {
+    func nodes(_ records: [ArchiveValue]) throws -> EntityNodes {
+      let nodes = try self.nodes(of: records, catalog)
+      let hasIDs = nodes.roots.allSatisfy { nodes.nodes[$0].values[id.attribute].map { !$0.isNull } ?? false }
+      guard hasIDs || mapper.invalid == .fail else { throw RemoteError(.invalidBody, "a record has no id", entity: name) }
+      return nodes
+    }
+    do { return (try nodes(records), []) } catch  where mapper.invalid == .skip {
+      var (kept, invalid): ([ArchiveValue], [RemoteInvalid]) = ([], [])
+      for (index, record) in records.enumerated() {
+        do {
+          _ = try nodes([record])
+          kept.append(record)
+        } catch { invalid.append(RemoteInvalid(index: index, reason: "\(error)")) }
+      }
+      return (try nodes(kept), invalid)
+    }
+  }
+
   /// Records in which each reference by id is an object with that id, as one that is nested would be.
   func withReferences(_ value: ArchiveValue, _ catalog: RemoteCatalog) -> ArchiveValue {
     guard case .object = value else { return value }

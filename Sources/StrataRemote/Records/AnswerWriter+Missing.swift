@@ -10,8 +10,33 @@ extension AnswerWriter {
       db, sql: "SELECT record FROM strata_remote_records WHERE entity = ? AND applied < ? ORDER BY record",
       arguments: [entity.name, number])
     guard !missing.isEmpty else { return }
+    try delete(entity, missing.filter { condition?.contains(ExactValue($0)) ?? true })
+  }
+
+  /// Deletes what the server says to have deleted.
+  mutating func delete(_ nodes: EntityNodes, _ entity: MappedEntity) throws {
+    let (key, column) = (entity.keyColumn.quotedDatabaseIdentifier, entity.idColumn.quotedDatabaseIdentifier)
+    var records: [DatabaseValue] = []
+    for root in nodes.roots {
+      guard let id = nodes.nodes[root].values[entity.id.attribute], !id.isNull else { continue }
+      let stored = try entity.type.stored(id, entity.type.attributes[entity.id.attribute], in: entity.table)
+      // What a newer answer has said of it counts.
+      let record = try DatabaseValue.fetchOne(
+        db.cachedStatement(
+          sql: """
+            SELECT \(key) FROM \(entity.quotedTable) AS t WHERE \(column) = ?1 AND NOT EXISTS (SELECT 1
+              FROM strata_remote_records AS r WHERE r.entity = ?2 AND r.record = t.\(key) AND r.applied > ?3)
+            """), arguments: [stored, entity.name, number])
+      if let record { records.append(record) }
+    }
+    try delete(entity, records)
+  }
+
+  /// Deletes rows, but for what has not been sent and what such a record refers to.
+  private mutating func delete(_ entity: MappedEntity, _ records: [DatabaseValue]) throws {
+    guard !records.isEmpty else { return }
     let dependents = try RowDependents(catalog, changes, db)
-    for record in missing where condition?.contains(ExactValue(record)) ?? true {
+    for record in records {
       if try changes.kind(entity, record) != nil || isNeeded(entity, record) || dependents.isHeld(entity, record) {
         result.kept += 1
         continue

@@ -58,11 +58,11 @@ struct AnswerWriter {
   ///   - entity: the entity of the roots.
   ///   - copy: the validators of the one record that the answer is.
   ///   - isWhole: whether what is not in the answer is no longer at the server, for records that the condition names.
+  ///   - deleted: what the answer says to be deleted at the server.
   mutating func run(
-    _ entity: MappedEntity, copy: HTTPCopy? = nil, isWhole: Bool, among condition: Set<ExactValue>? = nil
-  )
-    throws -> AppliedAnswer
-  {
+    _ entity: MappedEntity, copy: HTTPCopy? = nil, isWhole: Bool, among condition: Set<ExactValue>? = nil,
+    deleted: EntityNodes? = nil
+  ) throws -> AppliedAnswer {
     try findRecords()
     for root in nodes.roots {
       // The path of an empty one would be that of the list.
@@ -97,6 +97,7 @@ struct AnswerWriter {
     try noteRecords(copy, entity)
     try noteAwaited()
     if isWhole { try deleteMissing(entity, among: condition) }
+    if let deleted { try delete(deleted, entity) }
     return result
   }
 

@@ -402,17 +402,24 @@ struct ChangeSender: Sendable {
       case .notConnected, .cutOff, .timedOut, .unauthorized: false
       default: true
       }
-    let time =
-      hasAnswer
-      ? session.clock.now().addingTimeInterval(delay * session.clock.random()).timeIntervalSince1970 : nil
+    let wait = max(delay * session.clock.random(), error?.retryAfter?.seconds ?? 0)
+    let time = hasAnswer ? session.clock.now().addingTimeInterval(wait).timeIntervalSince1970 : nil
     // Whatever ended the try, the queue has to know of it.
-    try await Task { [session] in
+    try await Task { [session, account] in
       try await session.write { db in
         try db.execute(
           cached: """
             UPDATE strata_remote_changes SET attempts = ?, not_before = ?, code = ?, reason = ?, status = ? WHERE number = ?
             """, [attempts, time, error?.code.rawValue, error?.reason, error?.status, number])
         if thaws { try UnsentChange.fetch(number, db)?.thaw(db) }
+        // Too many requests are those of all changes.
+        if error?.status == 429, error?.retryAfter != nil {
+          try db.execute(
+            cached: """
+              UPDATE strata_remote_changes SET not_before = ?1
+              WHERE account = ?2 AND state = 'waiting' AND coalesce(not_before, 0) < ?1
+              """, [time, account])
+        }
       }
     }.value
   }

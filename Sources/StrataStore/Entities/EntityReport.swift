@@ -49,6 +49,8 @@ public struct EntityReport: Sendable {
   private var counts: [String: Counts] = [:]
   /// The rows that were written.
   public internal(set) var changes: [Change] = []
+  /// Rows for whose columns a document had several values. The last one counts.
+  public internal(set) var contradictions: [Change] = []
   /// The primary keys of the rows that the roots have, in their order.
   public internal(set) var roots: [[DatabaseValue]] = []
 

@@ -19,6 +19,8 @@ struct EntityRowState {
   var values: [DatabaseValue?]
   /// What slots have of other rows. They count over values.
   var references: [Int: Reference] = [:]
+  /// The slots about which a node has said something.
+  var said = Set<Int>()
   /// The first node that the row is of.
   var node: Int?
   /// Whether it is in the table, as it was or as it will be.

@@ -174,6 +174,7 @@ package final class EntityWriter {
     var said = zip(type.attributes, node.values).compactMap { attribute, value in
       attribute.isWritten ? value.map { (attribute: attribute, value: $0) } : nil
     }
+    defer { for (attribute, _) in said { rows[row].said.insert(attribute.slot) } }
     if rows[row].isNew {
       // What nobody has said anything about before is as it comes in.
       for (attribute, value) in said where rows[row].values[attribute.slot] == nil {
@@ -231,6 +232,12 @@ package final class EntityWriter {
         if EntityTable.folded(known, collation).isExactly(EntityTable.folded(value, collation)) { return }
       }
       throw clash("the row that a key finds has another primary key, which cannot change")
+    }
+    if !isFirst, !nodes.isWhole, rows[row].said.contains(attribute.slot) {
+      report.contradictions.append(
+        .init(
+          table: table.name, entity: type.name, primaryKey: primaryKey(row), kind: .updated,
+          columns: [table.columns[attribute.slot].name]))
     }
     rows[row].values[attribute.slot] = value
   }

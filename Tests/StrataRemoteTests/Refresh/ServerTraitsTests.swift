@@ -176,4 +176,88 @@ struct ServerTraitsTests {
     #expect(sync.sending.sent == 1 && sync.refreshes["Todo"]?.ids == ["1"])
     #expect(try await counts.value.last == 0)
   }
+
+  @Test("What the server says to have deleted is deleted here, but for what was not sent", arguments: ["true", "\"2026-01-01\""])
+  func tombstones(_ mark: String) async throws {
+    let office = try await Office(
+      ModelServer(["projects": "[]", "todos": #"[{"id": "1", "title": "A"}, {"id": "2", "title": "B"}]"#])
+    ) { configuration in
+      configuration.mappers[1] = EntityMapper(
+        Todo.self, keys: ["desc": "description", "myId": "id", "projectID": "project_id"], deleted: "gone")
+    }
+    try await office.remote.refresh(Todo.self)
+    try await office.edit("2") { $0.title = "Mine" }
+    office.server.set(
+      "todos",
+      #"[{"id": "1", "gone": \#(mark)}, {"id": "2", "gone": \#(mark)}, {"id": "3", "title": "C", "gone": false}, {"id": "9", "gone": true}]"#)
+    let refresh = try await office.remote.refresh(Todo.self, .matching(["since": "1"]))
+    #expect(refresh.deleted == 1 && refresh.kept == 1 && refresh.inserted == 1)
+    #expect(try await office.todos().map(\.title) == ["Mine", "C"])
+    // The same as a push.
+    try await office.remote.apply(Data(#"[{"id": "3", "gone": true}]"#.utf8), to: Todo.self)
+    #expect(try await office.todos().map(\.title) == ["Mine"])
+  }
+
+  @Test("A record that is not what the model needs is left out and reported, and the list does not count as whole")
+  func invalid() async throws {
+    let office = try await Office(
+      ModelServer(["projects": "[]", "todos": #"[{"id": "1", "title": "A"}, {"id": "2", "title": "B"}]"#])
+    ) { configuration in
+      configuration.mappers[1] = EntityMapper(
+        Todo.self, keys: ["desc": "description", "myId": "id", "projectID": "project_id"], missing: .delete,
+        onInvalid: .skip)
+    }
+    try await office.remote.refresh(Todo.self)
+    office.server.set("todos", #"[{"id": "1", "title": 7}, {"title": "no id"}, {"id": "3", "title": "C"}]"#)
+    for _ in 0..<2 {
+      let refresh = try await office.remote.refresh(Todo.self)
+      #expect(refresh.invalid.map(\.index) == [0, 1])
+      #expect(refresh.deleted == 0, "a list with invalid records is no reason to delete")
+      #expect(!refresh.invalid[0].reason.contains("7"))
+    }
+    #expect(try await office.todos().map(\.title) == ["A", "B", "C"])
+    // Without it, nothing is merged.
+    let strict = try await Office(ModelServer(["projects": "[]", "todos": #"[{"id": "1", "title": 7}]"#]))
+    await #expect(throws: RemoteError.self) { try await strict.remote.refresh(Todo.self) }
+  }
+
+  @Test("A refusal has what the server said, and Retry-After counts for the next call as well")
+  func refusals() async throws {
+    let clock = ScriptedClock()
+    let count = Mutex(0)
+    let desk = try await Desk(clock: clock) { request, _ in
+      guard request.method != "GET" else { return request.answered(Desk.list("1", "2")) }
+      let number = count.withLock {
+        $0 += 1
+        return $0
+      }
+      guard number > 1 else { return request.answered("slow down", ["Retry-After": "3600"], status: 429) }
+      return request.answered(#"{"title": "too long"}"#, status: 422)
+    }
+    try await desk.remote.refresh(Todo.self)
+    try await desk.office.writer.write { db in try db.execute(sql: "UPDATE todo SET title = 'x'") }
+    let error = await #expect(throws: RemoteError.self) { try await desk.remote.send() }
+    #expect(error?.retryAfter == .seconds(3600) && error?.body == Data("slow down".utf8))
+    #expect(try await desk.remote.send().waiting == 2)
+    #expect(count.withLock { $0 } == 1, "neither change is sent before the hour is over")
+    let events = desk.remote.events()
+    for change in try await desk.remote.changes() { try await desk.remote.retry(change) }
+    #expect(try await desk.remote.send().refused == 2)
+    for await event in events {
+      guard case .refused(_, let error) = event.kind else { continue }
+      #expect(error.body == Data(#"{"title": "too long"}"#.utf8) && !"\(error)".contains("long"))
+      break
+    }
+  }
+
+  @Test("Several values of one document for one row are reported, and the last one counts")
+  func contradictions() async throws {
+    let office = try await Self.office()
+    let json = #"[{"myId": "1", "title": "A", "done": false}, {"myId": "1", "done": true}, {"myId": "1", "title": "B"}]"#
+    let report = try await office.entities.apply(.json(Data(json.utf8)), to: Todo.self)
+    #expect(report.contradictions.map(\.columns) == [["done"], ["title"]])
+    #expect(try await office.todos().map(\.title) == ["B"])
+    let equal = #"[{"myId": "1", "title": "C"}, {"myId": "1", "title": "C"}]"#
+    #expect(try await office.entities.apply(.json(Data(equal.utf8)), to: Todo.self).contradictions.isEmpty)
+  }
 }
