@@ -3,7 +3,7 @@ internal import GRDB
 public import StrataCore
 
 extension StoreTransaction {
-  /// Saves a value under a key, as a new revision.
+  /// Saves a value under a key, as a new revision. A value that is already the last revision makes none, unless there is a note.
   ///
   /// - Parameters:
   ///   - value: what is saved; of any type that an archive holds.
@@ -36,7 +36,7 @@ extension StoreTransaction {
     }
   }
 
-  /// Saves what an archive holds under a key, whatever its type.
+  /// Saves what an archive holds under a key, whatever its type. What is already the last revision makes none, unless there is a note.
   ///
   /// - Parameters:
   ///   - archive: an archive of one value, not a stream.
@@ -144,9 +144,16 @@ extension StoreTransaction {
     let content = Definition.Content(of: row, countsElements: countsElements)
     let definition = try newest.flatMap { $0.content == content ? $0 : nil } ?? definition(with: content)
     try check(definition)
+    let bytes = Array(row.bytes[definition.prefix.count...])
+    if note == nil, let head, head.row.definition == definition.id, head.row.form != .tombstone,
+      // One that cannot be read is not the same.
+      (try? plainBytes(of: head.row)) == bytes, (try? pieces(of: head.row.id).all) == row.parts.contents
+    {
+      return StoreRevision(head.row, key: key, definition)
+    }
     return try append(to: key, head, author, note) { revision in
       revision.definition = definition.id
-      revision = try storing(Array(row.bytes[definition.prefix.count...]), in: revision)
+      revision = try storing(bytes, in: revision)
     } contents: {
       row.parts.contents
     }
