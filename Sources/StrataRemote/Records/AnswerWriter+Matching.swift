@@ -41,9 +41,12 @@ extension AnswerWriter {
   /// Gives records that were made here another key where the server uses theirs for another record.
   func makeWay() throws {
     guard !changes.isEmpty else { return }
+    let changed = try changedRecords()
     for number in nodes.nodes.indices {
       guard let entity = entity(number) else { continue }
-      if entity.idIsKey, let record = records[number] { try makeWay(entity, record) }
+      if entity.idIsKey, let record = records[number], changed[entity.number]?.contains(ExactValue(record)) ?? false {
+        try makeWay(entity, record)
+      }
       for field in entity.fields {
         guard case .attribute(let attribute) = field.source, let type = field.target,
           let target = catalog.entity(ofType: type), try changes.has(target),
@@ -52,6 +55,13 @@ extension AnswerWriter {
         try makeWay(target, entity.type.stored(value, entity.type.attributes[attribute], in: entity.table))
       }
     }
+  }
+
+  /// The records with changes, by entity.
+  func changedRecords() throws -> [Int: Set<ExactValue>] {
+    let types = Set(nodes.nodes.map(\.type)).compactMap { catalog.entity(ofType: $0) }
+    return Dictionary(
+      uniqueKeysWithValues: try types.map { ($0.number, try changes.records($0)) })
   }
 
   /// Gives a record another key where it was made here: the server uses this one.
@@ -76,12 +86,12 @@ extension AnswerWriter {
     for type in Set(nodes.nodes.map(\.type)).sorted() {
       guard let entity = catalog.entity(ofType: type) else { continue }
       let newer = try newest(entity) > number
-      let hasChanges = try changes.has(entity)
-      guard newer || hasChanges else { continue }
+      let deleted = try changes.deleted(entity)
+      guard newer || !deleted.isEmpty else { continue }
       for place in nodes.nodes.indices where nodes.nodes[place].type == type {
         guard let id = ids[place] else { continue }
         if newer, try isOutdated(entity, id, records[place]) { dropped.insert(place) }
-        if hasChanges, try changes.deleted(entity, id: id) != nil { dropped.insert(place) }
+        if deleted.contains(ExactValue(id)) { dropped.insert(place) }
       }
     }
     guard !dropped.isEmpty else { return }

@@ -77,7 +77,13 @@ struct AnswerWriter {
     try dropOutdated()
     if !changes.isEmpty {
       for number in nodes.nodes.indices where records[number] == nil { try findNew(number) }
-      for number in nodes.nodes.indices { try reconcile(number) }
+      let changed = try changedRecords()
+      for number in nodes.nodes.indices {
+        guard let record = records[number], changed[nodes.nodes[number].type]?.contains(ExactValue(record)) ?? false else {
+          continue
+        }
+        try reconcile(number)
+      }
       try keepLists()
     }
     try resolveReferences()

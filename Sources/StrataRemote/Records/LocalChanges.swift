@@ -31,13 +31,20 @@ struct LocalChanges {
       arguments: [entity.name]) ?? false
   }
 
-  /// The record of a deleted row by the id of the server; `nil` where there is none.
-  func deleted(_ entity: MappedEntity, id: DatabaseValue) throws -> DatabaseValue? {
-    guard !isEmpty else { return nil }
-    return try DatabaseValue.fetchOne(
-      db.cachedStatement(
-        sql: "SELECT record FROM strata_remote_changes WHERE entity = ? AND id = ? AND kind = 'delete'"),
-      arguments: [entity.name, id])
+  /// The records of an entity with changes: one query for all of an answer.
+  func records(_ entity: MappedEntity) throws -> Set<ExactValue> {
+    guard !isEmpty else { return [] }
+    let records = try DatabaseValue.fetchAll(
+      db, sql: "SELECT record FROM strata_remote_changes WHERE entity = ?", arguments: [entity.name])
+    return Set(records.map { ExactValue($0) })
+  }
+
+  /// The ids of the server of deleted rows.
+  func deleted(_ entity: MappedEntity) throws -> Set<ExactValue> {
+    guard !isEmpty else { return [] }
+    let ids = try DatabaseValue.fetchAll(
+      db, sql: "SELECT id FROM strata_remote_changes WHERE entity = ? AND kind = 'delete'", arguments: [entity.name])
+    return Set(ids.map { ExactValue($0) })
   }
 
   /// What columns of a record had before they were changed here.
