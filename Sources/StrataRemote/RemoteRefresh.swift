@@ -65,7 +65,8 @@ extension RemoteRefresh: CustomStringConvertible {
     }
     let parts = [
       (inserted, "inserted"), (updated, "updated"), (unchanged, "unchanged"), (deleted, "deleted"),
-      (invalid.count, "invalid"), (passedOver, "passed over"), (kept, "kept though the server has them no longer"), (conflicts, "in conflict"),
+      (invalid.count, "invalid"), (passedOver, "passed over"), (kept, "kept though the server has them no longer"),
+      (conflicts, "in conflict"),
     ].filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
     return parts.isEmpty ? "no records" : parts.joined(separator: ", ")
   }

@@ -427,14 +427,18 @@ public final class RemoteStore: Sendable {
         throw RemoteError(
           .store, "\(count.counting("change")) of records were not sent; send them, or say discardingChanges: true")
       }
-      for table in ["changes", "sent", "edits", "conflicts"] { try db.execute(sql: "DELETE FROM strata_remote_\(table)") }
+      for table in ["changes", "sent", "edits", "conflicts"] {
+        try db.execute(sql: "DELETE FROM strata_remote_\(table)")
+      }
       try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
       for entity in session.catalog.entities {
         let records = try DatabaseValue.fetchAll(
           db, sql: "SELECT \(entity.keyColumn.quotedDatabaseIdentifier) FROM \(entity.quotedTable)")
         try AnswerWriter.evict(records, of: entity, session.catalog, db)
       }
-      for table in ["records", "deleted", "ids", "awaited"] { try db.execute(sql: "DELETE FROM strata_remote_\(table)") }
+      for table in ["records", "deleted", "ids", "awaited"] {
+        try db.execute(sql: "DELETE FROM strata_remote_\(table)")
+      }
     }
   }
 

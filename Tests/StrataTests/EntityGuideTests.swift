@@ -207,6 +207,39 @@ private func besideGRDB(_ queue: DatabaseQueue) async throws {
   #expect(count == 2)
 }
 
+// Entities:begin
+@Model(version: 1)
+struct Chapter {
+  let id: Int
+  var title: String
+  var text = ""
+  var fetched = RowBase()
+}
+
+// Entities:end
+
+extension Chapter: Entity {
+  static let entityMapping = EntityMapping(table: "chapter")
+}
+
+private func stale(_ queue: DatabaseQueue) async throws {
+  try await queue.write { db in
+    try db.execute(sql: "CREATE TABLE chapter (id INTEGER PRIMARY KEY, title TEXT NOT NULL, text TEXT NOT NULL)")
+  }
+  let entities = try EntityStore(queue, Chapter.self)
+  // Entities:begin
+  var chapter = try await entities.saved(Chapter(id: 1, title: "One"))  // as the rows have it
+  chapter.title = "The first"
+  chapter = try await entities.saved(chapter)
+  // Entities:end
+  var form = chapter
+  try await queue.write { db in try db.execute(sql: "UPDATE chapter SET text = 'Once upon a time'") }
+  form.title = "1"
+  try await entities.save(form)
+  let found = try #require(try await entities.fetchOne(Chapter.all()))
+  #expect((found.title, found.text) == ("1", "Once upon a time"))
+}
+
 private func inTransaction(_ queue: DatabaseQueue, _ entities: EntityStore, _ body: Data) async throws {
   // Entities:begin
   try await queue.write { db in
@@ -225,6 +258,7 @@ struct EntityGuideTests {
     try await first(queue)
     let trace = try await keymap(queue)
     try await besideGRDB(queue)
+    try await stale(queue)
     let page = try Repository.text("Docs/Entities.md")
     // What the page shows of it, line by line.
     #expect(page.contains(trace.joined(separator: "\n")), "\(trace.joined(separator: "\n"))")

@@ -94,6 +94,15 @@ private func save(_ edited: Todo, _ fetched: Todo, _ entities: EntityStore) asyn
   // Refresh:end
 }
 
+private func saved(_ entities: EntityStore) async throws {
+  // Refresh:begin
+  var todo = try await entities.saved(Todo(myId: UUID().uuidString, title: "Oats"))
+  todo.title = "Rye"
+  todo = try await entities.saved(todo)
+  // Refresh:end
+  #expect(todo.title == "Rye" && todo.fetched.isKnown)
+}
+
 private func resolve(_ remote: RemoteStore) async throws {
   // Refresh:begin
   for conflict in try await remote.conflicts() {
@@ -141,6 +150,7 @@ struct RefreshGuideTests {
     #expect(try await remote.conflicts().count == 1)
     try await resolve(remote)
     #expect(try await remote.cached(Todo.all()).first?.title == "Coffee")
+    try await saved(entities)
     let url = try #require(URL(string: "http://127.0.0.1:9/api"))
     // Nobody listens at the port, so that what is kept is all there is.
     await #expect(throws: RemoteError.self) { try await documents(queue, url) }

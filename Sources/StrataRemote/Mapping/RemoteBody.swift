@@ -74,7 +74,9 @@ extension MappedEntity {
     func nodes(_ records: [ArchiveValue]) throws -> EntityNodes {
       let nodes = try self.nodes(of: records, catalog)
       let hasIDs = nodes.roots.allSatisfy { nodes.nodes[$0].values[id.attribute].map { !$0.isNull } ?? false }
-      guard hasIDs || mapper.invalid == .fail else { throw RemoteError(.invalidBody, "a record has no id", entity: name) }
+      guard hasIDs || mapper.invalid == .fail else {
+        throw RemoteError(.invalidBody, "a record has no id", entity: name)
+      }
       return nodes
     }
     do { return (try nodes(records), []) } catch  where mapper.invalid == .skip {

@@ -79,7 +79,8 @@ struct AnswerWriter {
       for number in nodes.nodes.indices where records[number] == nil { try findNew(number) }
       let changed = try changedRecords()
       for number in nodes.nodes.indices {
-        guard let record = records[number], changed[nodes.nodes[number].type]?.contains(ExactValue(record)) ?? false else {
+        guard let record = records[number], changed[nodes.nodes[number].type]?.contains(ExactValue(record)) ?? false
+        else {
           continue
         }
         try reconcile(number)

@@ -120,7 +120,9 @@ struct ChangeSender: Sendable {
             try await noteUncertain(change, entity)
             return .skipped
           }
-          if try await !lookUp(change, entity, &sending) { _ = try await send(change, entity, false, isNew: false, &sending) }
+          if try await !lookUp(change, entity, &sending) {
+            _ = try await send(change, entity, false, isNew: false, &sending)
+          }
           return .freed
         }
         fetched = try await settled(number, entity, &sending)

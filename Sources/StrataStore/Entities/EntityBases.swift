@@ -79,7 +79,8 @@ package struct EntityBases {
       guard let key = before == after ? own : after?.map(\.value), !key.contains(where: { $0?.isNull ?? true }) else {
         continue
       }
-      let plain = EntityWriter.PlainKey(table: catalog.types[node.type].table, values: key.map { ExactValue($0 ?? .null) })
+      let plain = EntityWriter.PlainKey(
+        table: catalog.types[node.type].table, values: key.map { ExactValue($0 ?? .null) })
       keys[.init(rows: ObjectIdentifier(place.rows), number: place.number)] = plain
       if byKey[plain] == nil { byKey[plain] = place }
     }

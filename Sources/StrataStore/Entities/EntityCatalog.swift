@@ -181,7 +181,8 @@ struct EntityCatalogBuilder {
         guard !(field.type is any LibraryField.Type) else {
           throw EntityError(
             .invalidMapping,
-            "saving rows does not use what merging remembers; let the column be .none, and declare a property of the type RowBase")
+            "saving rows does not use what merging remembers; let the column be .none, and declare a property of the type RowBase"
+          )
         }
         let slot = try tables[table].slot(of: name)
         let form = column?.form ?? .automatic

@@ -160,7 +160,8 @@ struct EntityLinker {
     }
     guard isKeyed else { return try writer.countsLocal(list.row, relation.key) ? list : nil }
     let (before, there, here) = (Set(known), Set(now.compactMap(\.self)), Set(local.compactMap(\.self)))
-    let kept = zip(list.elements, local).filter { $1.map { !before.contains($0) || there.contains($0) } ?? true }.map(\.0)
+    let kept = zip(list.elements, local).filter { $1.map { !before.contains($0) || there.contains($0) } ?? true }.map(
+      \.0)
     // What others have added stands behind what it stands behind in the table.
     let stays = Set(kept)
     var added: [Int?: [Int]] = [:]

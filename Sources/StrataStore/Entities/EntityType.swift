@@ -107,7 +107,8 @@ package struct EntityType: Sendable {
     recordShape = shape(of: places)
     let indices = Dictionary(uniqueKeysWithValues: zip(places, places.indices))
     recordPlaces = (
-      attributes.map { indices[$0.place] ?? 0 }, relations.map { indices[$0.place] ?? 0 }, rowBase.flatMap { indices[$0] }
+      attributes.map { indices[$0.place] ?? 0 }, relations.map { indices[$0.place] ?? 0 },
+      rowBase.flatMap { indices[$0] }
     )
   }
 

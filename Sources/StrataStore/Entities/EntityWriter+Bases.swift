@@ -53,7 +53,8 @@ extension EntityWriter {
         case .fail:
           throw located(
             EntityError(
-              .conflict, "the row was deleted since the object was fetched; save it with overwriting: true to make it again"),
+              .conflict,
+              "the row was deleted since the object was fetched; save it with overwriting: true to make it again"),
             node: number)
         }
       }
@@ -89,7 +90,8 @@ extension EntityWriter {
     guard !both.isEmpty else { return }
     let shape = type.shape(of: both.map(\.attribute.place))
     func record(_ value: (Int) -> DatabaseValue) throws -> ModelRecord {
-      ModelRecord(shape: shape, values: try both.indices.map { try type.value(of: both[$0].attribute, value($0), in: table) })
+      ModelRecord(
+        shape: shape, values: try both.indices.map { try type.value(of: both[$0].attribute, value($0), in: table) })
     }
     let merged = try type.merging(isWhole: true).merged(
       record { rows[row].original?[both[$0].attribute.slot] ?? .null }, into: record { both[$0].local },
@@ -129,7 +131,9 @@ extension EntityWriter {
       }
       if let owner = rows[row].owner, base(ofRow: owner) != nil { continue }
       // A pair of rows is of the object whose list it leaves.
-      guard let type = rows[row].type ?? rows[row].owner.flatMap({ rows[$0].type }), bases.isGuarded(type) else { continue }
+      guard let type = rows[row].type ?? rows[row].owner.flatMap({ rows[$0].type }), bases.isGuarded(type) else {
+        continue
+      }
       throw located(
         EntityError(
           .staleSave,
@@ -143,7 +147,9 @@ extension EntityWriter {
   /// Lets objects of classes that were saved have what they are now for their base, once that is committed.
   func moveBases() throws {
     guard !nodes.merges,
-      zip(nodes.nodes, rowOfNode).contains(where: { $0.rowBase != nil && $1 != nil && catalog.types[$0.type].schema.isObject })
+      zip(nodes.nodes, rowOfNode).contains(where: {
+        $0.rowBase != nil && $1 != nil && catalog.types[$0.type].schema.isObject
+      })
     else { return }
     var known = try FetchedRows(nodes, catalog).rows
     var boxes: [(box: RowBase.Box, number: Int, row: [DatabaseValue])] = []

@@ -298,7 +298,10 @@ struct EditFaultTests {
     }
     let entities = try EntityStore(writer, Contact.self)
     var configuration = RemoteConfiguration(baseURL: server.base, transport: server)
-    configuration.mappers = [EntityMapper(Contact.self, keys: ["key": .none], path: "people", traits: ServerTraits(honoursIdempotencyKeys: true))]
+    configuration.mappers = [
+      EntityMapper(
+        Contact.self, keys: ["key": .none], path: "people", traits: ServerTraits(honoursIdempotencyKeys: true))
+    ]
     configuration.retry = .none
     let remote = try await RemoteStore(entities, configuration)
     try await entities.save(Contact(key: "mine", id: nil, name: "A", note: nil))

@@ -134,7 +134,8 @@ struct IDTests {
       )
     }
     let entities = try EntityStore(queue, Note.self)
-    let mapper = EntityMapper(Note.self, keys: ["serverID": "id"], missing: .delete, traits: ServerTraits(honoursIdempotencyKeys: true))
+    let mapper = EntityMapper(
+      Note.self, keys: ["serverID": "id"], missing: .delete, traits: ServerTraits(honoursIdempotencyKeys: true))
     var configuration = RemoteConfiguration(baseURL: server.base, mappers: mapper, transport: server)
     configuration.retry = .none
     return (server, entities, try await RemoteStore(entities, configuration))

@@ -37,7 +37,9 @@ struct ServerTraitsTests {
     return (office, change)
   }
 
-  @Test("A new record whose answer was lost is not sent twice to a server that does not know it; the app can say which it is")
+  @Test(
+    "A new record whose answer was lost is not sent twice to a server that does not know it; the app can say which it is"
+  )
   func confirm() async throws {
     let (office, change) = try await Self.uncertain()
     try await office.entities.save(Todo(myId: "mine", title: "Once", desc: "edited"), overwriting: true)
@@ -123,7 +125,8 @@ struct ServerTraitsTests {
       ServerTraits(), ["projects": "[]", "todos": #"[{"id": "1", "title": "A"}, {"id": "2", "title": "B"}]"#])
     try await office.remote.refresh(Todo.self)
     try await office.writer.write { db in
-      try db.execute(sql: "UPDATE todo SET title = x'ff00' WHERE myId = '1'; UPDATE todo SET title = 'Mine' WHERE myId = '2'")
+      try db.execute(
+        sql: "UPDATE todo SET title = x'ff00' WHERE myId = '1'; UPDATE todo SET title = 'Mine' WHERE myId = '2'")
     }
     let sending = try await office.remote.send()
     #expect(sending.sent == 1 && sending.refused == 1)
@@ -177,7 +180,9 @@ struct ServerTraitsTests {
     #expect(try await counts.value.last == 0)
   }
 
-  @Test("What the server says to have deleted is deleted here, but for what was not sent", arguments: ["true", "\"2026-01-01\""])
+  @Test(
+    "What the server says to have deleted is deleted here, but for what was not sent",
+    arguments: ["true", "\"2026-01-01\""])
   func tombstones(_ mark: String) async throws {
     let office = try await Office(
       ModelServer(["projects": "[]", "todos": #"[{"id": "1", "title": "A"}, {"id": "2", "title": "B"}]"#])
@@ -189,7 +194,8 @@ struct ServerTraitsTests {
     try await office.edit("2") { $0.title = "Mine" }
     office.server.set(
       "todos",
-      #"[{"id": "1", "gone": \#(mark)}, {"id": "2", "gone": \#(mark)}, {"id": "3", "title": "C", "gone": false}, {"id": "9", "gone": true}]"#)
+      #"[{"id": "1", "gone": \#(mark)}, {"id": "2", "gone": \#(mark)}, {"id": "3", "title": "C", "gone": false}, {"id": "9", "gone": true}]"#
+    )
     let refresh = try await office.remote.refresh(Todo.self, .matching(["since": "1"]))
     #expect(refresh.deleted == 1 && refresh.kept == 1 && refresh.inserted == 1)
     #expect(try await office.todos().map(\.title) == ["Mine", "C"])
@@ -253,7 +259,8 @@ struct ServerTraitsTests {
   @Test("Several values of one document for one row are reported, and the last one counts")
   func contradictions() async throws {
     let office = try await Self.office()
-    let json = #"[{"myId": "1", "title": "A", "done": false}, {"myId": "1", "done": true}, {"myId": "1", "title": "B"}]"#
+    let json =
+      #"[{"myId": "1", "title": "A", "done": false}, {"myId": "1", "done": true}, {"myId": "1", "title": "B"}]"#
     let report = try await office.entities.apply(.json(Data(json.utf8)), to: Todo.self)
     #expect(report.contradictions.map(\.columns) == [["done"], ["title"]])
     #expect(try await office.todos().map(\.title) == ["B"])

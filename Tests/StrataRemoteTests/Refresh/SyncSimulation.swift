@@ -277,7 +277,9 @@ final class SyncSimulation {
     let known = try await client.office.entities.fetchAll(Project.all())
     guard !known.isEmpty, chance(40) else { return }
     let project = known[random.below(known.count)]
-    if chance(30) { try await client.office.entities.save(Project(myId: project.myId, name: project.name), overwriting: true) }
+    if chance(30) {
+      try await client.office.entities.save(Project(myId: project.myId, name: project.name), overwriting: true)
+    }
     let todos = try await client.office.todos().filter { $0.projectID == project.myId }
     for todo in todos {
       if chance(50) {

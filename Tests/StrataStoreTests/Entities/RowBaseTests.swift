@@ -113,7 +113,8 @@ struct RowBaseTests {
     try #require(try await store.fetchOne(Note.filter(key: 1)))
   }
 
-  @Test("A fetched object writes what was changed of it, and what both have changed follows the policy, or is a conflict")
+  @Test(
+    "A fetched object writes what was changed of it, and what both have changed follows the policy, or is a conflict")
   func columns() async throws {
     let (store, queue) = try Self.store()
     var form = try await Self.note(store)
@@ -229,7 +230,9 @@ struct RowBaseTests {
     let folder = try #require(try await store.fetchOne(Folder.filter(key: 1)))
     try await queue.write {
       try $0.execute(
-        sql: "INSERT INTO page VALUES (9, 'theirs', 2, 1); INSERT INTO folderLabel VALUES (1, 2); DELETE FROM page WHERE id = 2")
+        sql:
+          "INSERT INTO page VALUES (9, 'theirs', 2, 1); INSERT INTO folderLabel VALUES (1, 2); DELETE FROM page WHERE id = 2"
+      )
     }
     folder.pages.append(Page(10, "mine"))
     folder.labels = []
