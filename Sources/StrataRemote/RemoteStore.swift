@@ -55,7 +55,7 @@ public final class RemoteStore: Sendable {
         return (catalog, number ?? 0)
       }
       session = RemoteSession(catalog, account: account, number: number)
-      entities.servers.set(Set(catalog.entities.map(\.number))) { [mapped = catalog.entities] nodes, db in
+      entities.servers.set(Set(catalog.entities.map(\.type.table))) { [mapped = catalog.entities] nodes, db in
         try RecordRenaming.follow(&nodes, mapped, db)
       }
     } catch { throw RemoteSession.located(error) }

@@ -86,6 +86,9 @@ package struct EntityBases {
     }
   }
 
+  /// Whether nothing is known of any object.
+  var isEmpty: Bool { ofNode.isEmpty && byKey.isEmpty }
+
   /// What an object was, by its node or its row.
   func base(ofNode node: Int?, _ key: EntityWriter.PlainKey?) -> FetchedRows.Place? {
     node.flatMap { ofNode[$0] } ?? key.flatMap { byKey[$0] }
@@ -98,8 +101,8 @@ package struct EntityBases {
     return found.count == links.count ? found : nil
   }
 
-  /// Whether objects of a type need a base to be written over a row.
-  func isGuarded(_ type: Int) -> Bool { !overwrites && servers?.has(type) ?? false }
+  /// Whether objects need a base to be written over a row of a table.
+  func isGuarded(_ table: Int) -> Bool { !overwrites && servers?.has(table) ?? false }
 
   // MARK: Keys
 

@@ -9,11 +9,11 @@ package final class EntityServers: Sendable {
 
   package init() {}
 
-  /// - Parameter types: the entities that the server has.
-  package func set(_ types: Set<Int>, _ update: @escaping KeyUpdate) { updates.withLock { $0[types] = update } }
+  /// - Parameter tables: the tables whose records the server has.
+  package func set(_ tables: Set<Int>, _ update: @escaping KeyUpdate) { updates.withLock { $0[tables] = update } }
 
-  /// Whether a server has records of an entity, so that a row may be newer than an object.
-  func has(_ type: Int) -> Bool { updates.withLock { $0.keys.contains { $0.contains(type) } } }
+  /// Whether a server has the records of a table, so that a row may be newer than an object.
+  func has(_ table: Int) -> Bool { updates.withLock { $0.keys.contains { $0.contains(table) } } }
 
   func updateKeys(_ nodes: inout EntityNodes, _ db: Database) throws {
     for update in updates.withLock({ Array($0.values) }) { try update(&nodes, db) }

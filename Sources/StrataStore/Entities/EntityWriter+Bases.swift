@@ -5,7 +5,7 @@ internal import StrataCore
 extension EntityWriter {
   /// What the object of a row was when it was fetched; `nil` where that is not known.
   func base(ofRow row: Int, node: Int? = nil) -> FetchedRows.Place? {
-    guard !nodes.merges else { return nil }
+    guard !nodes.merges, !bases.isEmpty else { return nil }
     return bases.base(ofNode: node ?? rows[row].node, plainKey(row))
   }
 
@@ -33,6 +33,7 @@ extension EntityWriter {
 
   /// Lets go of objects whose rows were deleted meanwhile, where nothing of them was changed.
   func dropDeleted() throws {
+    guard !nodes.merges, !bases.isEmpty else { return }
     for number in nodes.nodes.indices {
       guard let row = rowOfNode[number], rows[row].isNew else { continue }
       let (node, type) = (nodes.nodes[number], catalog.types[nodes.nodes[number].type])
@@ -41,7 +42,7 @@ extension EntityWriter {
         if let value { values[attribute.slot] = try type.stored(value, attribute, in: table(of: row)) }
       }
       let key = try? PlainKey(values, table(of: row), rows[row].table)
-      guard !nodes.merges, let base = bases.base(ofNode: number, key) else { continue }
+      guard let base = bases.base(ofNode: number, key) else { continue }
       let isChanged = try type.attributes.contains { attribute in
         guard attribute.isWritten, let known = base.row.values[attribute.slot] else { return false }
         return try !isSame(values[attribute.slot], known, attribute)
@@ -82,7 +83,9 @@ extension EntityWriter {
       if try isSame(local, known, attribute) { continue }
       let now = rows[row].original?[attribute.slot]
       if try isSame(known, now, attribute) || isSame(local, now, attribute) {
-        try set(local, attribute, type, row, isFirst)
+        // Another object of the row that was not changed has nothing to say about it.
+        let isUnchanged = now.map { $0.isExactly(rows[row].values[attribute.slot]) } ?? false
+        try set(local, attribute, type, row, isFirst || isUnchanged)
       } else {
         both.append((attribute, local, known))
       }
@@ -131,14 +134,13 @@ extension EntityWriter {
       }
       if let owner = rows[row].owner, base(ofRow: owner) != nil { continue }
       // A pair of rows is of the object whose list it leaves.
-      guard let type = rows[row].type ?? rows[row].owner.flatMap({ rows[$0].type }), bases.isGuarded(type) else {
-        continue
-      }
+      let table = rows[row].type == nil ? rows[row].owner.map { rows[$0].table } : rows[row].table
+      guard let table, bases.isGuarded(table) else { continue }
       throw located(
         EntityError(
           .staleSave,
           "the object may be older than its row; save it with base:, declare a property of the type RowBase, or say overwriting: true",
-          columns: slots.map { table(of: row).columns[$0].name }), row)
+          columns: slots.map { self.table(of: row).columns[$0].name }), row)
     }
   }
 

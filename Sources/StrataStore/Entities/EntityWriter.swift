@@ -73,7 +73,10 @@ package final class EntityWriter {
     try changes.run()
     try finishModels()
     try moveBases()
-    for root in nodes.roots { report.roots.append(primaryKey(rowOfNode[root] ?? 0)) }
+    for root in nodes.roots {
+      let none = catalog.table(of: nodes.nodes[root].type).primaryKey.map { _ in DatabaseValue.null }
+      report.roots.append(rowOfNode[root].map { primaryKey($0) } ?? none)
+    }
     return report
   }
 

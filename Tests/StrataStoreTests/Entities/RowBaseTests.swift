@@ -105,7 +105,7 @@ struct RowBaseTests {
     }
     let store = try EntityStore(queue, Note.self, Folder.self, Page.self, Label.self)
     // A server has them, too.
-    store.servers.set([0, 1, 2, 3]) { _, _ in }
+    store.servers.set(Set(store.catalog.types.map(\.table))) { _, _ in }
     return (store, queue)
   }
 
@@ -291,6 +291,32 @@ struct RowBaseTests {
     copy.labels = []
     try await store.save(copy)
     #expect(try await store.fetchOne(Folder.filter(key: 1))?.name == "mine")
+  }
+
+  @Test("Two objects of one row agree if only one of them was changed, whichever it is", arguments: [0, 1])
+  func twice(_ edited: Int) async throws {
+    let (store, _) = try Self.store()
+    var notes = [try await Self.note(store), try await Self.note(store)]
+    notes[edited].title = "Mine"
+    try await store.save(notes)
+    #expect(try await Self.note(store).title == "Mine")
+    var both = [try await Self.note(store), try await Self.note(store)]
+    (both[0].title, both[1].title) = ("One", "Two")
+    let stale = both
+    let error = await #expect(throws: EntityError.self) { try await store.save(stale) }
+    #expect(error?.code == .clash)
+  }
+
+  @Test("A deleted row that the app lets go of is reported as none")
+  func takesDeletion() async throws {
+    let (store, queue) = try Self.store()
+    var form = try await Self.note(store)
+    form.text = "mine"
+    try await queue.write { try $0.execute(sql: "DELETE FROM note") }
+    let stale = form
+    let report = try await store.save(stale, conflicts: .takeServer)
+    #expect(report.isEmpty && report.roots == [[.null]])
+    await #expect(throws: EntityError.self) { try await store.saved(stale, conflicts: .takeServer) }
   }
 
   @Test("What merging remembers is refused as a column")
