@@ -91,7 +91,12 @@ package struct EntityBases {
 
   /// What an object was, by its node or its row.
   func base(ofNode node: Int?, _ key: EntityWriter.PlainKey?) -> FetchedRows.Place? {
-    node.flatMap { ofNode[$0] } ?? key.flatMap { byKey[$0] }
+    if let place = node.flatMap({ ofNode[$0] }) {
+      // A row that another key has found is not the one that was fetched.
+      let known = keys[.init(rows: ObjectIdentifier(place.rows), number: place.number)]
+      if key == nil || known == nil || key == known { return place }
+    }
+    return key.flatMap { byKey[$0] }
   }
 
   /// The rows that a relation led to; `nil` where that is not known of each.

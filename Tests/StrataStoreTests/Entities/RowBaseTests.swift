@@ -21,7 +21,7 @@ struct RowBaseTests {
       Field("size", \.size, merge: .max, default: 0), Field("tags", \.tags, default: []),
       Field("fetched", \.fetched, default: RowBase()),
       make: { Note(id: $0, title: $1, text: $2, size: $3, tags: $4, fetched: $5) })
-    static let entityMapping = EntityMapping(table: "note")
+    static let entityMapping = EntityMapping(table: "note", keys: ["title": ["title"]])
   }
 
   final class Folder: DescribedModel, Entity {
@@ -86,7 +86,7 @@ struct RowBaseTests {
     try queue.write { db in
       try db.execute(
         sql: """
-          CREATE TABLE note (id INTEGER PRIMARY KEY, title TEXT NOT NULL, text TEXT, size INTEGER NOT NULL, tags BLOB);
+          CREATE TABLE note (id INTEGER PRIMARY KEY, title TEXT NOT NULL UNIQUE, text TEXT, size INTEGER NOT NULL, tags BLOB);
           CREATE TABLE folder (id INTEGER PRIMARY KEY, name TEXT NOT NULL, markID INTEGER REFERENCES label(id));
           CREATE TABLE page (id INTEGER PRIMARY KEY, text TEXT NOT NULL, place INTEGER,
             folderID INTEGER REFERENCES folder(id));
@@ -180,7 +180,7 @@ struct RowBaseTests {
     (copy.id, copy.title) = (nil, "Copy")
     let saved = try await store.saved(copy)
     #expect(saved.id == 2 && saved.fetched.isKnown)
-    copy.id = 7
+    (copy.id, copy.title) = (7, "Copy 7")
     try await store.save(copy)
     #expect(try await store.fetchAll(Note.all()).map(\.id) == [1, 2, 7])
     // What saved returned can be saved again and again.
@@ -317,6 +317,19 @@ struct RowBaseTests {
     let report = try await store.save(stale, conflicts: .takeServer)
     #expect(report.isEmpty && report.roots == [[.null]])
     await #expect(throws: EntityError.self) { try await store.saved(stale, conflicts: .takeServer) }
+  }
+
+  @Test("A base is that of its own row, and of no other that a key finds")
+  func otherRow() async throws {
+    let (store, queue) = try Self.store()
+    try await queue.write { try $0.execute(sql: "INSERT INTO note VALUES (2, 'Other', 'theirs', 0, NULL)") }
+    var form = try await Self.note(store)
+    (form.id, form.title) = (nil, "Other")
+    let stale = form
+    let error = await #expect(throws: EntityError.self) { try await store.save(stale) }
+    #expect(error?.code == .staleSave)
+    try await store.save(form, overwriting: true)
+    #expect(try await store.fetchAll(Note.order(Column("id"))).map(\.text) == ["old", "old"])
   }
 
   @Test("What merging remembers is refused as a column")

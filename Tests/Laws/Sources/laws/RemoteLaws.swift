@@ -17,7 +17,8 @@ extension Trial {
       let entities = try EntityStore(queue, H.self)
       guard let url = URL(string: "https://example.com") else { return }
       let remote = try await RemoteStore(
-        entities, RemoteConfiguration(baseURL: url, mappers: EntityMapper(H.self), transport: NoTransport()))
+        entities,
+        RemoteConfiguration(baseURL: url, mappers: EntityMapper(H.self, ids: .client), transport: NoTransport()))
       for (place, (key, type)) in H.types.enumerated() where Self.hasColumn(type) {
         guard let local = here[key], let other = there[key], !local.repeatsIdentity else { continue }
         await merge(key, type, local, other, Rows(remote: remote, entities: entities, id: place * 2 + 1))
@@ -71,7 +72,7 @@ extension Trial {
       try await rows.apply(key, base)
       var value = try H(fromJSON: Data(JSONTree.object([.init(key: key, value: whole)]).text.utf8))
       value.id = rows.id
-      try await rows.entities.save(value)
+      try await rows.entities.save(value, overwriting: true)
     }
   }
 }
