@@ -126,9 +126,20 @@ struct EntityLinker {
     guard elements.count == found.count else { return false }
     guard let known = base.row.values[slot] else { return true }
     let local = elements.first.map { value($0, referenced) } ?? .null
-    if known.isExactly(local) { return false }
+    // A row that is made again has to be referred to again.
+    if known.isExactly(local), !(elements.first.map { writer.rows[$0].isNew } ?? false) { return false }
     let now = writer.rows[row].original?[slot]
     if known.isExactly(now) || local.map({ $0.isExactly(now) }) ?? false { return true }
+    return try writer.countsLocal(row, relation.key, [writer.table(of: row).columns[slot].name])
+  }
+
+  /// Whether a row may come into a list: others may have moved it to another one since it was fetched.
+  private func mayMove(
+    _ row: Int, _ slot: Int, to parent: DatabaseValue?, _ relation: EntityType.Relation
+  ) throws -> Bool {
+    guard let known = writer.base(ofRow: row)?.row.values[slot], let now = writer.rows[row].original?[slot],
+      !known.isExactly(now), !now.isExactly(parent)
+    else { return true }
     return try writer.countsLocal(row, relation.key, [writer.table(of: row).columns[slot].name])
   }
 
@@ -160,8 +171,10 @@ struct EntityLinker {
     }
     guard isKeyed else { return try writer.countsLocal(list.row, relation.key) ? list : nil }
     let (before, there, here) = (Set(known), Set(now.compactMap(\.self)), Set(local.compactMap(\.self)))
-    let kept = zip(list.elements, local).filter { $1.map { !before.contains($0) || there.contains($0) } ?? true }.map(
-      \.0)
+    let kept = zip(list.elements, local).filter { row, key in
+      guard let key, !writer.rows[row].isNew else { return true }
+      return !before.contains(key) || there.contains(key)
+    }.map(\.0)
     // What others have added stands behind what it stands behind in the table.
     let stays = Set(kept)
     var added: [Int?: [Int]] = [:]
@@ -267,6 +280,7 @@ struct EntityLinker {
           "an element of the list has a foreign key to another row than the one that has the list; make both sides agree",
           node: list.node, relation)
       }
+      guard try mayMove(element, slot, to: value(list.row, referenced), relation) else { continue }
       if let other = listed.updateValue(list.row, forKey: place), other != list.row {
         throw failure("an element of the list is in the list of another row too", node: list.node, relation)
       }

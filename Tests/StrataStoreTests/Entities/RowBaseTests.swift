@@ -319,6 +319,48 @@ struct RowBaseTests {
     await #expect(throws: EntityError.self) { try await store.saved(stale, conflicts: .takeServer) }
   }
 
+  @Test("An element that both have moved to other lists is a conflict")
+  func moved() async throws {
+    let (store, queue) = try Self.store()
+    try await queue.write { try $0.execute(sql: "INSERT INTO folder VALUES (3, 'C', NULL)") }
+    let folders = try await store.fetchAll(Folder.order(Column("id")))
+    folders[1].pages.append(folders[0].pages.removeFirst())
+    try await queue.write { try $0.execute(sql: "UPDATE page SET folderID = 3 WHERE id = 1") }
+    let error = await #expect(throws: EntityError.self) { try await store.save(folders[1]) }
+    #expect(error?.code == .conflict)
+    #expect(try await store.fetchOne(Folder.filter(key: 3))?.pages.map(\.id) == [1])
+    try await store.save(folders[1], conflicts: .takeServer)
+    #expect(try await store.fetchOne(Folder.filter(key: 3))?.pages.map(\.id) == [1])
+    let again = try await store.fetchAll(Folder.order(Column("id")))
+    again[1].pages.append(again[2].pages.removeFirst())
+    try await store.save(again[1])
+    #expect(try await store.fetchOne(Folder.filter(key: 2))?.pages.map(\.id) == [3, 1])
+  }
+
+  @Test(
+    "What was changed of an element that others deleted is a conflict, and is made again in its place if the object counts"
+  )
+  func deletedElements() async throws {
+    let (store, queue) = try Self.store()
+    let folder = try #require(try await store.fetchOne(Folder.filter(key: 1)))
+    folder.mark = Label(id: 3, name: "green")
+    try await store.save(folder)
+    folder.pages[0].text = "mine"
+    folder.mark?.name = "lime"
+    try await queue.write {
+      try $0.execute(
+        sql:
+          "DELETE FROM page WHERE folderID = 1; UPDATE folder SET markID = NULL WHERE id = 1; DELETE FROM label WHERE id = 3"
+      )
+    }
+    let error = await #expect(throws: EntityError.self) { try await store.save(folder) }
+    #expect(error?.code == .conflict)
+    try await store.save(folder, conflicts: .keepLocal)
+    let found = try #require(try await store.fetchOne(Folder.filter(key: 1)))
+    // The second page was not changed here.
+    #expect(found.pages.map(\.text) == ["mine"] && found.mark?.name == "lime")
+  }
+
   @Test("A base is that of its own row, and of no other that a key finds")
   func otherRow() async throws {
     let (store, queue) = try Self.store()
