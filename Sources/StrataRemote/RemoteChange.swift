@@ -45,9 +45,9 @@ public struct RemoteChange: Sendable, Hashable {
   public let columns: [String]
   /// How often it was sent.
   public let attempts: Int
-  /// Why the server refuses it, or why the last try failed: the code of a ``RemoteError``, its reason and the status.
+  /// Why the server refuses it, or why the last try failed: the code of a ``RemoteError``; `nil` for one that waits for others.
   public let code: RemoteError.Code?
-  /// The reason of that error, in words.
+  /// The reason of that error, or what a change waits for, in words.
   public let reason: String?
   /// The status of the answer; `nil` where there was none.
   public let status: Int?

@@ -25,6 +25,16 @@ struct ChangeRequest {
     case again
     /// The record has to be fetched first: nothing is known that a condition could name.
     case needsRecord
+
+    /// Why a change waits; `nil` for one that goes on.
+    var reason: String? {
+      switch self {
+      case .waits: "it waits for a record that it refers to, and that the server does not have yet"
+      case .held: "it waits for its conflict to be resolved"
+      case .behind: "it waits for the changes of records that have referred to it"
+      case .ready, .uncertain, .nothing, .stuck, .again, .needsRecord: nil
+      }
+    }
   }
 
   let catalog: RemoteCatalog
@@ -301,7 +311,8 @@ struct ChangeRequest {
     let lines = headers.fields.map { "\($0.name):\($0.value)" }.joined(separator: "\n")
     try db.execute(
       cached: """
-        UPDATE strata_remote_changes SET verb = ?, body = ?, headers = ?, idempotency_key = ?, request = ? WHERE number = ?
+        UPDATE strata_remote_changes SET verb = ?, body = ?, headers = ?, idempotency_key = ?, request = ?,
+          code = NULL, reason = NULL, status = NULL WHERE number = ?
         """, [content.verb, body, lines, UUID().uuidString, number, change.number])
     // For a deletion, values that were sent before it are kept: the server may have them.
     if content.verb != "DELETE" {

@@ -184,7 +184,12 @@ struct ChangeSender: Sendable {
       guard try lease.take(number, at: now, db) else { return (.waits, entity) }
       let made = ChangeRequest(
         catalog: catalog, entity: entity, change: change, fetched: fetched, number: request, db: db)
-      return (try made.freeze(), entity)
+      let outcome = try made.freeze()
+      if let reason = outcome.reason, reason != change.reason, change.code == nil {
+        try db.execute(
+          cached: "UPDATE strata_remote_changes SET reason = ? WHERE number = ? AND request IS NULL", [reason, number])
+      }
+      return (outcome, entity)
     }
   }
 

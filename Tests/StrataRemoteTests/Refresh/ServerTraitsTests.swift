@@ -135,6 +135,30 @@ struct ServerTraitsTests {
     #expect(office.server.json("todos", "2")?["title"] == "Mine")
   }
 
+  @Test("What waits says for what")
+  func reasons() async throws {
+    let office = try await Self.office(
+      ServerTraits(), ["projects": #"[{"id": "p", "name": "P"}]"#, "todos": #"[{"id": "1", "title": "A"}]"#])
+    try await office.remote.refresh(Project.self)
+    try await office.remote.refresh(Todo.self)
+    try await office.entities.save(Project(myId: "new", name: "N"))
+    try await office.entities.save(Todo(myId: "t", title: "T", projectID: "new"))
+    try await office.edit("1") { $0.title = "Mine" }
+    office.server.edit("todos", "1", #"{"title": "Theirs"}"#)
+    try await office.remote.refresh(Todo.self)
+    office.server.state.withLock { $0.refuses = { $0.url.path.hasSuffix("projects") ? 422 : nil } }
+    let sending = try await office.remote.send()
+    #expect(sending.waiting == 2 && sending.refused == 1)
+    let reasons = try await office.remote.changes().filter { $0.state == .waiting }.map { $0.reason ?? "" }
+    #expect(reasons.count == 2)
+    #expect(reasons.contains { $0.contains("refers to") } && reasons.contains { $0.contains("conflict") })
+    office.server.state.withLock { $0.refuses = nil }
+    for change in try await office.remote.changes() { try await office.remote.retry(change) }
+    for conflict in try await office.remote.conflicts() { try await office.remote.resolve(conflict, .local) }
+    try await office.remote.send()
+    #expect(try await office.remote.changes().isEmpty)
+  }
+
   @Test("Rows can be removed here and not at the server, but for what was not sent")
   func evict() async throws {
     let office = try await Self.office(
