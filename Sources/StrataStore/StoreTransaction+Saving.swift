@@ -144,19 +144,30 @@ extension StoreTransaction {
     let content = Definition.Content(of: row, countsElements: countsElements)
     let definition = try newest.flatMap { $0.content == content ? $0 : nil } ?? definition(with: content)
     try check(definition)
-    let bytes = Array(row.bytes[definition.prefix.count...])
-    if note == nil, let head, head.row.definition == definition.id, head.row.form != .tombstone,
-      // One that cannot be read is not the same.
-      (try? plainBytes(of: head.row)) == bytes, (try? pieces(of: head.row.id).all) == row.parts.contents
-    {
-      return StoreRevision(head.row, key: key, definition)
+    if note == nil, let head, let known = head.row.definition, head.row.form != .tombstone {
+      // The last revision may have another definition than a new one would, because of what other keys hold.
+      let (other, last) =
+        try known == definition.id
+        ? (row, definition) : (encode(self.definition(known).content.shapes), self.definition(known))
+      if Definition.Content(of: other, countsElements: countsElements) == last.content,
+        try isSame(other, as: head.row, last)
+      {
+        return StoreRevision(head.row, key: key, last)
+      }
     }
+    let bytes = Array(row.bytes[definition.prefix.count...])
     return try append(to: key, head, author, note) { revision in
       revision.definition = definition.id
       revision = try storing(bytes, in: revision)
     } contents: {
       row.parts.contents
     }
+  }
+
+  /// Whether a row is what a revision has. One that cannot be read is not the same.
+  private func isSame(_ row: EncodedRow, as known: StoredRow, _ definition: Definition) throws -> Bool {
+    guard let bytes = try? plainBytes(of: known), let pieces = try? pieces(of: known.id).all else { return false }
+    return bytes.elementsEqual(row.bytes[definition.prefix.count...]) && pieces == row.parts.contents
   }
 
   /// Refuses to save over models of newer versions than those that are known.

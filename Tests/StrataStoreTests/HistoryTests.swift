@@ -75,7 +75,7 @@ struct HistoryTests {
         default:
           let memo = now.map { random.changed($0) } ?? random.memo()
           try store.write { _ = try $0.save(memo, as: key) }
-          if memo != now { oracle.change(memo) }
+          if try !memo.isSame(as: now) { oracle.change(memo) }
         }
         oracles[key] = oracle
       }

@@ -63,7 +63,7 @@ struct RetentionTests {
             let memo = now.map { random.changed($0) } ?? random.memo()
             try store.write { _ = try $0.save(memo, as: key) }
             // An equal value makes no revision.
-            guard memo != now else { continue }
+            guard try !memo.isSame(as: now) else { continue }
             states[key]?[number] = memo
           }
           last[key] = number
@@ -153,7 +153,7 @@ struct RetentionTests {
         for _ in 0..<16 {
           try transaction.save(memo, as: "long")
           all.append(memo)
-          while memo == all.last { memo = random.changed(memo) }
+          while try memo.isSame(as: all.last) { memo = random.changed(memo) }
         }
       }
     }
@@ -198,9 +198,9 @@ struct RetentionTests {
       let again = Task.detached { try await store.prune([.keepLast(20)]) { if $0.removedCount > 0 { second.pass() } } }
       await second.reached()
       try store.writeNow { try $0.setLabel("late", of: "long", at: .revision(2)) }
-      for _ in 0..<3 {
-        memos.append(memos[0])
-        try await store.save(memos[0], as: "long")
+      for number in 0..<3 {
+        memos.append(memos[number])
+        try await store.save(memos[number], as: "long")
       }
       second.open()
       let report = try await again.value

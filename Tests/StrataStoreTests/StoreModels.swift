@@ -171,6 +171,14 @@ final class Person: VersionedModel, Hashable {
   func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 
+extension Memo {
+  /// Whether an archive of it is that of another one; what is not a number is not equal to itself.
+  func isSame(as other: Memo?) throws -> Bool {
+    guard let other else { return false }
+    return try ArchiveEncoder().encode(self) == ArchiveEncoder().encode(other)
+  }
+}
+
 /// Documents at random, many of them alike in part.
 struct MemoRandom {
   var random: SeededRandom

@@ -62,6 +62,7 @@ package struct EntityBases {
   private mutating func visit(
     _ places: [FetchedRows.Place], _ catalog: EntityCatalog, _ servers: EntityServers, _ db: Database
   ) throws {
+    guard !places.isEmpty else { return }
     var found: [FetchedRows.Place] = []
     var seen = Set<Visit>()
     var waiting = Array(places.reversed())

@@ -19,7 +19,7 @@ struct EntityRowState {
   var values: [DatabaseValue?]
   /// What slots have of other rows. They count over values.
   var references: [Int: Reference] = [:]
-  /// The slots about which a node has said something.
+  /// The slots about which nodes after the first have said something.
   var said = Set<Int>()
   /// The first node that the row is of.
   var node: Int?

@@ -118,6 +118,10 @@ extension EntityWriter {
     for row in rows.indices where !rows[row].isNew {
       // What no object is of, and leaves no list, stands elsewhere in one.
       guard rows[row].isDeleted || rows[row].node != nil || rows[row].owner != nil else { continue }
+      // A pair of rows is of the object whose list it leaves.
+      let table = rows[row].type == nil ? rows[row].owner.map { rows[$0].table } : rows[row].table
+      let isGuarded = table.map { bases.isGuarded($0) } ?? false
+      guard isGuarded || !bases.isEmpty else { continue }
       let slots = rows[row].isDeleted ? [] : changedSlots(row)
       guard rows[row].isDeleted || !slots.isEmpty else { continue }
       if let base = base(ofRow: row) {
@@ -133,9 +137,7 @@ extension EntityWriter {
         continue
       }
       if let owner = rows[row].owner, base(ofRow: owner) != nil { continue }
-      // A pair of rows is of the object whose list it leaves.
-      let table = rows[row].type == nil ? rows[row].owner.map { rows[$0].table } : rows[row].table
-      guard let table, bases.isGuarded(table) else { continue }
+      guard isGuarded else { continue }
       throw located(
         EntityError(
           .staleSave,

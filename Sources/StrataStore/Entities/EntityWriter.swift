@@ -177,7 +177,8 @@ package final class EntityWriter {
     var said = zip(type.attributes, node.values).compactMap { attribute, value in
       attribute.isWritten ? value.map { (attribute: attribute, value: $0) } : nil
     }
-    defer { for (attribute, _) in said { rows[row].said.insert(attribute.slot) } }
+    // Most rows have one node, and then nobody asks.
+    defer { if !isFirst { for (attribute, _) in said { rows[row].said.insert(attribute.slot) } } }
     if rows[row].isNew {
       // What nobody has said anything about before is as it comes in.
       for (attribute, value) in said where rows[row].values[attribute.slot] == nil {
@@ -236,13 +237,20 @@ package final class EntityWriter {
       }
       throw clash("the row that a key finds has another primary key, which cannot change")
     }
-    if !isFirst, !nodes.isWhole, rows[row].said.contains(attribute.slot) {
+    if !isFirst, !nodes.isWhole, rows[row].said.contains(attribute.slot) || firstSays(attribute, row) {
       report.contradictions.append(
         .init(
           table: table.name, entity: type.name, primaryKey: primaryKey(row), kind: .updated,
           columns: [table.columns[attribute.slot].name]))
     }
     rows[row].values[attribute.slot] = value
+  }
+
+  /// Whether the first node of a row has a value for a column.
+  private func firstSays(_ attribute: EntityType.Attribute, _ row: Int) -> Bool {
+    guard let node = rows[row].node.map({ nodes.nodes[$0] }) else { return false }
+    let place = catalog.types[node.type].attributes.firstIndex { $0.slot == attribute.slot }
+    return place.map { node.values[$0] != nil } ?? false
   }
 
   /// Whether a column has a value, which may have several forms, as a date in text.
