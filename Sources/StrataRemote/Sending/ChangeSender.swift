@@ -3,6 +3,10 @@ internal import GRDB
 internal import StrataCore
 internal import StrataStore
 
+#if canImport(FoundationNetworking)
+  internal import FoundationNetworking
+#endif
+
 /// Sends what stands in the queue, one change after the other.
 struct ChangeSender: Sendable {
   let session: RemoteSession
@@ -455,8 +459,17 @@ extension RemoteError {
   /// Whether a request certainly had no effect.
   fileprivate var hadNoEffect: Bool {
     switch code {
-    case .notConnected, .unauthorized: true
+    case .unauthorized: true
+    // What else a transport throws may have come after the request had gone out.
+    case .notConnected: underlyingError.map(Self.isBeforeSending) ?? true
     case .unavailable: status == 429
+    default: false
+    }
+  }
+
+  private static func isBeforeSending(_ error: any Error) -> Bool {
+    switch (error as? URLError)?.code {
+    case .cannotFindHost, .cannotConnectToHost, .dnsLookupFailed, .notConnectedToInternet: true
     default: false
     }
   }

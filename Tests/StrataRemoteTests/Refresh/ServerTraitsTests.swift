@@ -95,6 +95,26 @@ struct ServerTraitsTests {
     #expect(server.count("todos") == 1)
   }
 
+  @Test("An error of a transport that says nothing about when it came is no reason to send a new record twice")
+  func unknownErrors() async throws {
+    struct Odd: Error {}
+    let server = ModelServer(["todos": "[]", "projects": "[]"])
+    let fails = Mutex(true)
+    let desk = try await Desk {
+      $0.mappers = [EntityMapper(Project.self, keys: ["myId": "id"]), EntityMapper(Todo.self, keys: ["myId": "id"])]
+    } script: { request, _ in
+      let response = try await server.send(request, sizeLimit: .max, timeout: .seconds(1))
+      guard fails.withLock({ $0 }) else { return response }
+      throw Odd()
+    }
+    try await desk.office.entities.save(Todo(myId: "mine", title: "Once"))
+    await #expect(throws: RemoteError.self) { try await desk.remote.send() }
+    fails.withLock { $0 = false }
+    try await desk.remote.send()
+    #expect(server.count("todos") == 1)
+    #expect(try await desk.remote.changes().map(\.state) == [.uncertain])
+  }
+
   @Test("A server that is said to send strong ETags and does not is not written to blindly")
   func strongETags() async throws {
     let office = try await Self.office(
