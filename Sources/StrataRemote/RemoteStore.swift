@@ -244,16 +244,22 @@ public final class RemoteStore: Sendable {
   ///
   /// Cancelling it leaves what was done.
   ///
-  /// - Throws: as ``send()`` and ``refresh(_:_:replacing:)``; the first error, after all lists were asked for.
+  /// - Throws: as ``send()`` and ``refresh(_:_:replacing:)``: the first error, at once if there is no connection or no valid token, else
+  ///   after all lists were asked for.
   @discardableResult
   public func sync() async throws -> RemoteSync {
-    var (sync, failure) = (RemoteSync(), nil as (any Error)?)
-    do { sync.sending = try await send() } catch let error as RemoteError { failure = error }
+    var (sync, failure) = (RemoteSync(), nil as RemoteError?)
+    func note(_ error: RemoteError) throws {
+      // No other request would do better.
+      if [.notConnected, .unauthorized, .accountChanged].contains(error.code) { throw failure ?? error }
+      failure = failure ?? error
+    }
+    do { sync.sending = try await send() } catch let error as RemoteError { try note(error) }
     for entity in session.catalog.entities {
       try Task.checkCancellation()
       let refreshing = Refreshing(session: session, entity: entity, request: .all, account: session.account)
       do { sync.refreshes[entity.name] = try await shared(refreshing) } catch let error as RemoteError {
-        failure = failure ?? error
+        try note(error)
       }
     }
     if let failure { throw failure }
