@@ -49,7 +49,7 @@ public struct RemoteRefresh: Sendable, Hashable {
 
 /// A record of a list that is not what the model needs.
 public struct RemoteInvalid: Sendable, Hashable {
-  /// Its place in the list, over all pages, without what the server has deleted.
+  /// Its index in the list, over all pages.
   public let index: Int
   /// Why, without its values.
   public let reason: String

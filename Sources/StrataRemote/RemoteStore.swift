@@ -207,11 +207,10 @@ public final class RemoteStore: Sendable {
   private func apply(_ json: Data, _ entity: MappedEntity) async throws -> RemoteRefresh {
     let (account, number, catalog) = (session.account, session.nextNumber(), session.catalog)
     let body = try RemoteBody(json, of: entity)
-    let (nodes, invalid) = try entity.readable(body.records.filter { !entity.isDeleted($0) }, catalog)
-    let deleted = try entity.nodes(of: body.records.filter { entity.isDeleted($0) }, catalog)
+    let read = try entity.read(body.records, catalog)
     let applied = try await session.write { db in
-      var writer = try AnswerWriter(nodes, catalog, account: account, number: number, db)
-      let applied = try writer.run(entity, isWhole: false, deleted: deleted)
+      var writer = try AnswerWriter(read.nodes, catalog, account: account, number: number, db)
+      let applied = try writer.run(entity, isWhole: false, deleted: read.deleted)
       for other in catalog.entities {
         let changed = applied.report[other.table.name]
         if changed.inserted + changed.updated > 0 { try StoredCopies.forget(other, db) }
@@ -219,7 +218,7 @@ public final class RemoteStore: Sendable {
       return applied
     }
     var refresh = RemoteRefresh(applied, pages: 0)
-    refresh.invalid = invalid
+    refresh.invalid = read.invalid
     session.tell(.didFetch(refresh), entity: entity.name, account: account)
     if refresh.conflicts > 0 { session.tell(.conflicts(refresh.conflicts), entity: entity.name, account: account) }
     return refresh
@@ -274,25 +273,17 @@ public final class RemoteStore: Sendable {
 
   /// What has not been sent, now and after each change of the queue, of all accounts, in its order.
   public func observeChanges() -> AsyncThrowingStream<[RemoteChange], any Error> {
-    let observation = ValueObservation.tracking { db in
-      try UnsentChange.fetchAll(account: nil, db).map { try RemoteChange($0, columns: $0.columns(db)) }
-    }.removeDuplicates()
-    return AsyncThrowingStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
-      let queue = DispatchQueue(label: "RemoteStore.changes")
-      let observer = observation.start(in: entities.writer, scheduling: .async(onQueue: queue)) { error in
-        continuation.finish(throwing: RemoteSession.located(error))
-      } onChange: { changes in
-        continuation.yield(changes)
-      }
-      continuation.onTermination = { _ in observer.cancel() }
-    }
+    ValueObservation.tracking { db in try Self.changes(db) }.removeDuplicates()
+      .newest(in: entities.writer) { RemoteSession.located($0) }
+  }
+
+  private static func changes(_ db: Database) throws -> [RemoteChange] {
+    try UnsentChange.fetchAll(account: nil, db).map { try RemoteChange($0, columns: $0.columns(db)) }
   }
 
   /// What has not been sent, of all accounts, in its order.
   public func changes() async throws -> [RemoteChange] {
-    try await session.read { db in
-      try UnsentChange.fetchAll(account: nil, db).map { try RemoteChange($0, columns: $0.columns(db)) }
-    }
+    try await session.read { db in try Self.changes(db) }
   }
 
   /// Lets a change that the server refused, or that waits for a later time, go out with the next ``send()``.
@@ -408,43 +399,56 @@ public final class RemoteStore: Sendable {
 
   /// Removes rows here, and nothing at the server: the next refresh brings them back.
   ///
-  /// Rows with unsent changes, and rows that such records refer to, stay.
+  /// A row stays if it has unsent changes, if a record with unsent changes refers to it, or if the database would not let go of it because
+  /// of a foreign key.
   ///
   /// - Returns: the number of rows that were removed.
-  /// - Throws: ``RemoteError`` with the code `store` where rows of other tables refer to one.
+  /// - Throws: ``RemoteError`` with the code `store` if the database fails.
   @discardableResult
   public func evict<E: Entity>(_ request: QueryInterfaceRequest<E>) async throws -> Int {
     let entity = try session.catalog.known(E.self)
     let keys = request.select(Column(entity.keyColumn))
     return try await session.write { [session] db in
-      let records = try Row.fetchAll(db, keys).map { $0[0] as DatabaseValue }
-      return try AnswerWriter.evict(records, of: entity, session.catalog, db)
+      let dependents = try RowDependents(session.catalog, LocalChanges(db), db)
+      let key = entity.keyColumn.quotedDatabaseIdentifier
+      var count = 0
+      for record in try Row.fetchAll(db, keys).map({ $0[0] as DatabaseValue })
+      where try !dependents.keeps(entity, record) {
+        try ChangeTriggers.passed(db) {
+          try db.execute(cached: "DELETE FROM \(entity.quotedTable) WHERE \(key) = ?", [record])
+          count += db.changesCount
+        }
+        try db.execute(
+          cached: "DELETE FROM strata_remote_records WHERE entity = ? AND record = ?", [entity.name, record])
+      }
+      try StoredCopies.forgetDeleted(entity, session.catalog, db)
+      return count
     }
   }
 
-  /// Removes all rows of the entities here, and nothing at the server: for an app whose user logs out.
+  /// Removes all rows of the entities here, and nothing at the server: for an app whose user logs out. Answers to requests that are under way
+  /// are dropped.
   ///
-  /// - Parameter discardingChanges: also removes what was not sent. Without it, unsent changes are an error.
-  /// - Throws: ``RemoteError`` with the code `store` where there are unsent changes; nothing was removed then.
+  /// - Parameter discardingChanges: also removes unsent changes. Without it, they are an error.
+  /// - Throws: ``RemoteError`` with the code `store` if there are unsent changes, or if a row of another table refers to one of the rows.
+  ///   Nothing was removed then.
   public func reset(discardingChanges: Bool = false) async throws {
+    let number = session.nextNumber()
     try await session.write { [session] db in
       let count = try Int.fetchOne(db, sql: "SELECT count(*) FROM strata_remote_changes") ?? 0
       guard count == 0 || discardingChanges else {
         throw RemoteError(
-          .store, "\(count.counting("change")) of records were not sent; send them, or say discardingChanges: true")
-      }
-      for table in ["changes", "sent", "edits", "conflicts"] {
-        try db.execute(sql: "DELETE FROM strata_remote_\(table)")
+          .store, "there are unsent changes of \(count.counting("record")); send them, or say discardingChanges: true")
       }
       try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
-      for entity in session.catalog.entities {
-        let records = try DatabaseValue.fetchAll(
-          db, sql: "SELECT \(entity.keyColumn.quotedDatabaseIdentifier) FROM \(entity.quotedTable)")
-        try AnswerWriter.evict(records, of: entity, session.catalog, db)
+      try ChangeTriggers.passed(db) {
+        for entity in session.catalog.entities { try db.execute(sql: "DELETE FROM \(entity.quotedTable)") }
       }
-      for table in ["records", "deleted", "ids", "awaited"] {
+      for entity in session.catalog.entities { try StoredCopies.forget(entity, db) }
+      for table in ["changes", "sent", "edits", "conflicts", "records", "deleted", "ids", "awaited"] {
         try db.execute(sql: "DELETE FROM strata_remote_\(table)")
       }
+      try RemoteTables.noteReset(number, db)
     }
   }
 

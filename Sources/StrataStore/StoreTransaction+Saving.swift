@@ -145,15 +145,15 @@ extension StoreTransaction {
     let definition = try newest.flatMap { $0.content == content ? $0 : nil } ?? definition(with: content)
     try check(definition)
     if note == nil, let head, let known = head.row.definition, head.row.form != .tombstone {
-      // The last revision may have another definition than a new one would, because of what other keys hold.
-      let (other, last) =
-        try known == definition.id
-        ? (row, definition) : (encode(self.definition(known).content.shapes), self.definition(known))
-      if Definition.Content(of: other, countsElements: countsElements) == last.content,
-        try isSame(other, as: head.row, last)
-      {
-        return StoreRevision(head.row, key: key, last)
+      var (other, last) = (row, definition)
+      if known != definition.id {
+        // The newest definition has shapes that only other keys need.
+        last = try self.definition(known)
+        other = try encode(last.content.shapes)
       }
+      let isSameKind =
+        known == definition.id || Definition.Content(of: other, countsElements: countsElements) == last.content
+      if isSameKind, isSame(other, as: head.row, last) { return StoreRevision(head.row, key: key, last) }
     }
     let bytes = Array(row.bytes[definition.prefix.count...])
     return try append(to: key, head, author, note) { revision in
@@ -164,8 +164,9 @@ extension StoreTransaction {
     }
   }
 
-  /// Whether a row is what a revision has. One that cannot be read is not the same.
-  private func isSame(_ row: EncodedRow, as known: StoredRow, _ definition: Definition) throws -> Bool {
+  /// Whether a row has the content of a revision.
+  private func isSame(_ row: EncodedRow, as known: StoredRow, _ definition: Definition) -> Bool {
+    // A revision that cannot be read is replaced.
     guard let bytes = try? plainBytes(of: known), let pieces = try? pieces(of: known.id).all else { return false }
     return bytes.elementsEqual(row.bytes[definition.prefix.count...]) && pieces == row.parts.contents
   }

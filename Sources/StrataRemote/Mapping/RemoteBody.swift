@@ -47,6 +47,16 @@ struct RemoteBody: Sendable {
   }
 }
 
+/// The records of an answer, as the store reads them.
+struct ReadRecords: Sendable {
+  let nodes: EntityNodes
+  /// The remains of records that the server has deleted.
+  let deleted: EntityNodes
+  var invalid: [RemoteInvalid] = []
+  /// The first record that is there, as the server sent it.
+  let first: ArchiveValue?
+}
+
 extension MappedEntity {
   /// The records of an answer as the store reads them, with an object in the place of each reference by id.
   ///
@@ -60,35 +70,41 @@ extension MappedEntity {
     }
   }
 
-  /// Whether the server has deleted a record of which this is what is left.
-  func isDeleted(_ record: ArchiveValue) -> Bool {
-    // What the path cannot be followed to says nothing.
-    guard let path = mapper.deleted, let found = try? path.value(in: record) else { return false }
-    return !found.isNull && found != false
-  }
-
-  /// The records of a list that are what the entity needs, where others are to be left out.
-  func readable(
-    _ records: [ArchiveValue], _ catalog: RemoteCatalog
-  ) throws -> (nodes: EntityNodes, invalid: [RemoteInvalid]) {
-    func nodes(_ records: [ArchiveValue]) throws -> EntityNodes {
-      let nodes = try self.nodes(of: records, catalog)
+  /// Reads the records of an answer: those that are there, those that the server has deleted, and those that the model cannot read.
+  ///
+  /// - Throws: as ``nodes(of:_:)``, unless the mapper skips invalid records.
+  func read(_ records: [ArchiveValue], _ catalog: RemoteCatalog) throws -> ReadRecords {
+    let deleted = mapper.deleted == nil ? [] : records.indices.filter { isDeleted(records[$0]) }
+    let gone = Set(deleted)
+    let live = gone.isEmpty ? Array(records.indices) : records.indices.filter { !gone.contains($0) }
+    func nodes(_ places: [Int]) throws -> EntityNodes {
+      let nodes = try self.nodes(of: places.map { records[$0] }, catalog)
+      guard mapper.invalid == .skip else { return nodes }
       let hasIDs = nodes.roots.allSatisfy { nodes.nodes[$0].values[id.attribute].map { !$0.isNull } ?? false }
-      guard hasIDs || mapper.invalid == .fail else {
-        throw RemoteError(.invalidBody, "a record has no id", entity: name)
-      }
+      guard hasIDs else { throw RemoteError(.invalidBody, "a record has no id", entity: name) }
       return nodes
     }
-    do { return (try nodes(records), []) } catch  where mapper.invalid == .skip {
-      var (kept, invalid): ([ArchiveValue], [RemoteInvalid]) = ([], [])
-      for (index, record) in records.enumerated() {
+    let left = try self.nodes(of: deleted.map { records[$0] }, catalog)
+    do {
+      return ReadRecords(nodes: try nodes(live), deleted: left, first: live.first.map { records[$0] })
+    } catch  where mapper.invalid == .skip {
+      var (valid, invalid): ([Int], [RemoteInvalid]) = ([], [])
+      for place in live {
         do {
-          _ = try nodes([record])
-          kept.append(record)
-        } catch { invalid.append(RemoteInvalid(index: index, reason: "\(error)")) }
+          _ = try nodes([place])
+          valid.append(place)
+        } catch { invalid.append(RemoteInvalid(index: place, reason: "\(error)")) }
       }
-      return (try nodes(kept), invalid)
+      return ReadRecords(
+        nodes: try nodes(valid), deleted: left, invalid: invalid, first: valid.first.map { records[$0] })
     }
+  }
+
+  /// Whether a record is marked as deleted at the server.
+  private func isDeleted(_ record: ArchiveValue) -> Bool {
+    // A record without this path is not marked.
+    guard let path = mapper.deleted, let found = try? path.value(in: record) else { return false }
+    return !found.isNull && found != false
   }
 
   /// Records in which each reference by id is an object with that id, as one that is nested would be.

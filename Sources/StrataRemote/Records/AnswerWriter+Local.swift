@@ -36,11 +36,7 @@ extension AnswerWriter {
           cached: """
             UPDATE strata_remote_changes SET kind = 'update', id = ?, code = NULL, reason = NULL WHERE number = ?
             """, [id, change.number])
-        for field in entity.fields {
-          guard let value = sent[field.column] else { continue }
-          try changes.setBase(entity, record, field.column, value.isExactly(row[field.slot]) ? nil : value)
-        }
-        return
+        return try changes.rebase(entity, record, row, to: sent)
       }
       try db.execute(
         cached: "UPDATE strata_remote_changes SET kind = 'update', id = ? WHERE entity = ? AND record = ?",

@@ -37,7 +37,7 @@ extension AnswerWriter {
     guard !records.isEmpty else { return }
     let dependents = try RowDependents(catalog, changes, db)
     for record in records {
-      if try changes.kind(entity, record) != nil || isNeeded(entity, record) || dependents.isHeld(entity, record) {
+      if try dependents.keeps(entity, record) {
         result.kept += 1
         continue
       }
@@ -74,50 +74,5 @@ extension AnswerWriter {
       // Other rows lead to it.
       result.kept += 1
     }
-  }
-
-  /// Removes rows here that the server goes on to have, but for what has not been sent and what such a record refers to.
-  ///
-  /// - Returns: the number of rows.
-  @discardableResult
-  static func evict(
-    _ records: [DatabaseValue], of entity: MappedEntity, _ catalog: RemoteCatalog, _ db: Database
-  ) throws -> Int {
-    let changes = try LocalChanges(db)
-    let dependents = try RowDependents(catalog, changes, db)
-    let account = try ChangeTriggers.account(catalog.entities, db) ?? ""
-    let nodes = try entity.adapter.nodes(of: .array([]), in: catalog.store.catalog)
-    let writer = try AnswerWriter(nodes, catalog, account: account, number: 0, db)
-    let key = entity.keyColumn.quotedDatabaseIdentifier
-    var count = 0
-    for record in records {
-      guard try changes.kind(entity, record) == nil, try !writer.isNeeded(entity, record),
-        try !dependents.isHeld(entity, record)
-      else { continue }
-      try ChangeTriggers.passed(db) {
-        try db.execute(cached: "DELETE FROM \(entity.quotedTable) WHERE \(key) = ?", [record])
-        count += db.changesCount
-      }
-      try db.execute(
-        cached: "DELETE FROM strata_remote_records WHERE entity = ? AND record = ?", [entity.name, record])
-    }
-    try StoredCopies.forgetDeleted(entity, catalog, db)
-    return count
-  }
-
-  /// Whether a record that has not been sent leads to one that the server no longer has: deleting that could take it along.
-  func isNeeded(_ entity: MappedEntity, _ record: DatabaseValue) throws -> Bool {
-    guard !changes.isEmpty else { return false }
-    for other in catalog.entities {
-      for field in other.fields where field.target == entity.number {
-        let sql = """
-          SELECT EXISTS (SELECT 1 FROM strata_remote_changes AS c JOIN \(other.quotedTable) AS t
-            ON t.\(other.keyColumn.quotedDatabaseIdentifier) = c.record
-          WHERE c.entity = ? AND t.\(field.column.quotedDatabaseIdentifier) = ?)
-          """
-        if try Bool.fetchOne(db.cachedStatement(sql: sql), arguments: [other.name, record]) ?? false { return true }
-      }
-    }
-    return false
   }
 }

@@ -41,10 +41,13 @@ struct AnswerWriter {
   /// References to records that have not come yet.
   var awaited: [(node: Int, field: MappedEntity.Field, target: Int, id: DatabaseValue)] = []
 
-  /// - Throws: ``RemoteError`` with the code `accountChanged` where the answer is another account's.
+  /// - Throws: ``RemoteError`` with the code `accountChanged` if the answer is another account's, or from before a reset.
   init(_ nodes: EntityNodes, _ catalog: RemoteCatalog, account: String, number: Int64, _ db: Database) throws {
     guard try ChangeTriggers.account(catalog.entities, db) == account else {
       throw RemoteError(.accountChanged, "the account was changed while the request ran; its answer was dropped")
+    }
+    guard try !RemoteTables.isBeforeReset(number, db) else {
+      throw RemoteError(.accountChanged, "all rows were removed while the request ran; its answer was dropped")
     }
     self.nodes = nodes
     self.catalog = catalog

@@ -70,6 +70,16 @@ struct LocalChanges {
         """, [entity.name, record, field, base])
   }
 
+  /// Makes the values that were sent the base. A column that has its value still is no longer changed.
+  func rebase(
+    _ entity: MappedEntity, _ record: DatabaseValue, _ row: [DatabaseValue], to sent: [String: DatabaseValue]
+  ) throws {
+    for field in entity.fields {
+      guard let value = sent[field.column] else { continue }
+      try setBase(entity, record, field.column, value.isExactly(row[field.slot]) ? nil : value)
+    }
+  }
+
   struct Conflict {
     /// The column.
     let field: String

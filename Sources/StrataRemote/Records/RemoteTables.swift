@@ -36,6 +36,18 @@ enum RemoteTables {
     try db.execute(sql: "DELETE FROM strata_remote_deleted WHERE applied < ?", arguments: [limit])
   }
 
+  /// Notes that all rows were removed. Answers to requests from before that are dropped.
+  static func noteReset(_ number: Int64, _ db: Database) throws {
+    try db.execute(sql: "INSERT OR REPLACE INTO strata_remote_meta VALUES ('reset', ?)", arguments: [number])
+  }
+
+  /// Whether a request is from before all rows were removed.
+  static func isBeforeReset(_ number: Int64, _ db: Database) throws -> Bool {
+    let reset = try Int64.fetchOne(
+      db.cachedStatement(sql: "SELECT value FROM strata_remote_meta WHERE name = 'reset'"))
+    return reset.map { number < $0 } ?? false
+  }
+
   /// Notes that something was said of an entity by an answer with this number: only then is an older one looked at more closely.
   static func noteApplied(_ entity: MappedEntity, _ number: Int64, _ db: Database) throws {
     try db.execute(

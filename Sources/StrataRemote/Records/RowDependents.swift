@@ -48,6 +48,27 @@ struct RowDependents {
     self.links = links
   }
 
+  /// Whether a row stays, whatever a server says: it, or what refers to it, has not been sent, or the database would refuse to delete it.
+  func keeps(_ entity: MappedEntity, _ record: DatabaseValue) throws -> Bool {
+    try changes.kind(entity, record) != nil || isNeeded(entity, record) || isHeld(entity, record)
+  }
+
+  /// Whether a record that has not been sent leads to one that the server no longer has: deleting that could take it along.
+  private func isNeeded(_ entity: MappedEntity, _ record: DatabaseValue) throws -> Bool {
+    guard !changes.isEmpty else { return false }
+    for other in catalog.entities {
+      for field in other.fields where field.target == entity.number {
+        let sql = """
+          SELECT EXISTS (SELECT 1 FROM strata_remote_changes AS c JOIN \(other.quotedTable) AS t
+            ON t.\(other.keyColumn.quotedDatabaseIdentifier) = c.record
+          WHERE c.entity = ? AND t.\(field.column.quotedDatabaseIdentifier) = ?)
+          """
+        if try Bool.fetchOne(db.cachedStatement(sql: sql), arguments: [other.name, record]) ?? false { return true }
+      }
+    }
+    return false
+  }
+
   /// Whether a row has to stay: deleting it would be refused, if only by the end of the transaction, or would take along or change
   /// something that has not been sent.
   func isHeld(_ entity: MappedEntity, _ record: DatabaseValue) throws -> Bool {

@@ -71,31 +71,28 @@ struct Refreshing: Sendable {
       return (RemoteRefresh(.notModified), nil)
     case .gone(let error): return (try await remove(error, number), nil)
     case .pages(let pages):
-      var pages = pages
-      let gone = pages.records.filter { entity.isDeleted($0) }
-      if !gone.isEmpty { pages.records.removeAll { entity.isDeleted($0) } }
-      let (nodes, invalid) = try entity.readable(pages.records, session.catalog)
-      if !invalid.isEmpty { pages.isComplete = false }
-      let (known, deleted) = (pages, try entity.nodes(of: gone, session.catalog))
-      let applied = try await session.write { db in try apply(nodes, deleted, known, number, generation, db) }
+      let read = try entity.read(pages.records, session.catalog)
+      let applied = try await session.write { db in try apply(read, pages, number, generation, db) }
       var refresh = RemoteRefresh(applied, pages: pages.count)
-      refresh.invalid = invalid
-      return (refresh, pages.records.first)
+      refresh.invalid = read.invalid
+      return (refresh, read.first)
     }
   }
 
   private func apply(
-    _ nodes: EntityNodes, _ deleted: EntityNodes, _ pages: Pages, _ number: Int64, _ generation: Int64, _ db: Database
+    _ read: ReadRecords, _ pages: Pages, _ number: Int64, _ generation: Int64, _ db: Database
   ) throws -> AppliedAnswer {
+    let isComplete = pages.isComplete && read.invalid.isEmpty
     let isCurrent = try StoredCopies.generation(entity, db) == generation
-    var writer = try AnswerWriter(nodes, session.catalog, account: account, number: number, db)
+    var writer = try AnswerWriter(read.nodes, session.catalog, account: account, number: number, db)
     let isWhole =
-      pages.isList && pages.isComplete && (scope != nil || request.isWhole && entity.mapper.missing == .delete)
+      pages.isList && isComplete && (scope != nil || request.isWhole && entity.mapper.missing == .delete)
     let isOne = if case .one = request.target { true } else { false }
     let applied = try writer.run(
-      entity, copy: isOne ? pages.copy : nil, isWhole: isWhole, among: isWhole ? scope?(db) : nil, deleted: deleted)
+      entity, copy: isOne ? pages.copy : nil, isWhole: isWhole, among: isWhole ? scope?(db) : nil, deleted: read.deleted
+    )
     // Of an answer that did not count in full, "not modified" would say nothing about what was left out.
-    let isInFull = isCurrent && pages.isComplete && applied.kept == 0 && applied.passedOver == 0 && applied.awaited == 0
+    let isInFull = isCurrent && isComplete && applied.kept == 0 && applied.passedOver == 0 && applied.awaited == 0
     try keep(isInFull ? pages.copy : nil, number, db)
     for other in session.catalog.entities {
       let changed = applied.report[other.table.name]

@@ -107,11 +107,7 @@ struct Acknowledgement {
   /// What was sent and is as it was then is no longer changed; what was edited since is compared with what was sent.
   private func settle(_ change: UnsentChange, _ record: DatabaseValue, _ values: [String: DatabaseValue]) throws {
     guard let row = try entity.row(record, db) else { return }
-    let changes = try LocalChanges(db)
-    for field in entity.fields {
-      guard let value = values[field.column] else { continue }
-      try changes.setBase(entity, record, field.column, value.isExactly(row[field.slot]) ? nil : value)
-    }
+    try LocalChanges(db).rebase(entity, record, row, to: values)
   }
 
   /// The server no longer has the record.

@@ -111,11 +111,14 @@ struct ChangeRequest {
     }
     if change.kind != .insert, entity.mapper.precondition != .none {
       headers = try condition()
-      if headers.fields.isEmpty, entity.mapper.precondition == .fetchFirst, fetched == nil { return .needsRecord }
-      if entity.mapper.traits.sendsStrongETags, headers["If-Match"] == nil {
-        throw RemoteError(
-          .refused, "the mapper says that the server sends strong ETags, and its record has none; correct the traits",
-          entity: entity.name)
+      let isStrict = entity.mapper.traits.sendsStrongETags
+      if isStrict ? headers["If-Match"] == nil : headers.fields.isEmpty, entity.mapper.precondition == .fetchFirst {
+        guard fetched != nil else { return .needsRecord }
+        guard !isStrict else {
+          throw RemoteError(
+            .refused, "the mapper says that the server sends strong ETags, and its record has none; correct the traits",
+            entity: entity.name)
+        }
       }
     }
     return try .ready(write(content, headers), isNew: true)

@@ -72,18 +72,17 @@ package struct EntityBases {
       waiting += place.row.links.compactMap(\.self).joined().map { .init(rows: place.rows, number: $0) }
     }
     var nodes = EntityNodes(try found.map { try Self.node($0.row, catalog) })
+    let before = try nodes.nodes.map { try Self.key(of: $0, catalog) }
     try servers.updateKeys(&nodes, db)
-    for (place, node) in zip(found, nodes.nodes) {
-      let (row, table) = (place.row, catalog.table(of: node.type))
-      let (before, after) = (try Self.key(of: row, catalog), try Self.key(of: node, catalog))
-      let own = table.primaryKey.map { row.values[$0] }
-      guard let key = before == after ? own : after?.map(\.value), !key.contains(where: { $0?.isNull ?? true }) else {
-        continue
-      }
-      let plain = EntityWriter.PlainKey(
-        table: catalog.types[node.type].table, values: key.map { ExactValue($0 ?? .null) })
-      keys[.init(rows: ObjectIdentifier(place.rows), number: place.number)] = plain
-      if byKey[plain] == nil { byKey[plain] = place }
+    for (index, place) in found.enumerated() {
+      let (row, number) = (place.row, catalog.types[place.row.type].table)
+      let after = try Self.key(of: nodes.nodes[index], catalog)
+      // The row may spell its key in another way than the property does.
+      let today =
+        before[index] == after ? catalog.tables[number].primaryKey.map { row.values[$0] } : after?.map(\.value)
+      guard let key = today.flatMap({ EntityWriter.PlainKey(table: number, $0) }) else { continue }
+      keys[.init(rows: ObjectIdentifier(place.rows), number: place.number)] = key
+      if byKey[key] == nil { byKey[key] = place }
     }
   }
 
@@ -111,6 +110,11 @@ package struct EntityBases {
   func isGuarded(_ table: Int) -> Bool { !overwrites && servers?.has(table) ?? false }
 
   // MARK: Keys
+
+  /// The primary key that an object has; `nil` if it has none.
+  static func plainKey(of node: EntityNodes.Node, _ catalog: EntityCatalog) throws -> EntityWriter.PlainKey? {
+    try key(of: node, catalog).flatMap { EntityWriter.PlainKey(table: catalog.types[node.type].table, $0.map(\.value)) }
+  }
 
   /// The primary key in the spelling of the properties; `nil` where no property holds it.
   private static func key(of node: EntityNodes.Node, _ catalog: EntityCatalog) throws -> [ExactValue]? {

@@ -166,6 +166,11 @@ struct EntityCatalogBuilder {
     for (place, field) in schema.fields.enumerated() where mapping.relations[field.key] == nil {
       let column = mapping.columns[field.key]
       if field.type is RowBase.Type {
+        if column?.name != nil || types[number].rowBase != nil {
+          note(
+            EntityError(.invalidMapping, "a RowBase has no column, and a model has one; leave this out"), type,
+            field.key)
+        }
         types[number].rowBase = place
         continue
       }

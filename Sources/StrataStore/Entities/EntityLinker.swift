@@ -65,7 +65,7 @@ struct EntityLinker {
         try checkDeleted(number, row, place, found)
         let elements = found.compactMap { writer.rowOfNode[$0] }
         if case .toOne(let slot, let referenced) = relation.kind {
-          guard try says(number, row, slot, referenced, found, elements, relation) else { continue }
+          guard try isReassigned(number, row, slot, referenced, found, elements, relation) else { continue }
           try claim(row, slot, referenced, elements.first, number, relation)
         } else {
           lists.append(.init(row: row, node: number, type: node.type, relation: place, elements: elements))
@@ -116,8 +116,8 @@ struct EntityLinker {
         path: [.key(declared.key)]), node: node)
   }
 
-  /// Whether the reference of an object is one that it was given since it was fetched.
-  private func says(
+  /// Whether an object refers to another one than when it was fetched.
+  private func isReassigned(
     _ node: Int, _ row: Int, _ slot: Int, _ referenced: Int, _ found: [Int], _ elements: [Int],
     _ relation: EntityType.Relation
   ) throws -> Bool {

@@ -38,15 +38,23 @@ extension EntityStore {
   public func values<E: Entity>(of request: QueryInterfaceRequest<E>) -> EntityValues<E> {
     let observation = ValueObservation.tracking { [catalog] db in try Self.graph(request, catalog, db) }
       .removeDuplicates()
-    let graphs = AsyncThrowingStream<EntityGraph, any Error>(bufferingPolicy: .bufferingNewest(1)) { continuation in
-      let queue = DispatchQueue(label: "EntityValues")
-      let observer = observation.start(in: writer, scheduling: .async(onQueue: queue)) { error in
-        continuation.finish(throwing: EntityError.ofDatabase(error))
-      } onChange: { graph in
-        continuation.yield(graph)
+    return EntityValues(graphs: observation.newest(in: writer) { EntityError.ofDatabase($0) })
+  }
+}
+
+extension ValueObservation {
+  /// The values that are observed, for one reader. A slow reader misses values that were replaced meanwhile, and never the last one.
+  package func newest(
+    in reader: any DatabaseReader, _ error: @escaping @Sendable (any Error) -> any Error
+  ) -> AsyncThrowingStream<Reducer.Value, any Error> where Reducer: ValueReducer, Reducer.Value: Sendable {
+    AsyncThrowingStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
+      let queue = DispatchQueue(label: "ValueObservation")
+      let observer = start(in: reader, scheduling: .async(onQueue: queue)) {
+        continuation.finish(throwing: error($0))
+      } onChange: {
+        continuation.yield($0)
       }
       continuation.onTermination = { _ in observer.cancel() }
     }
-    return EntityValues(graphs: graphs)
   }
 }

@@ -11,8 +11,8 @@ extension EntityWriter {
 
   /// What tells a row from others; `nil` for one whose key is not known yet.
   func plainKey(_ row: Int) -> PlainKey? {
-    let key = (rows[row].original ?? rows[row].values).map { $0 ?? .null }
-    return try? PlainKey(key, table(of: row), rows[row].table)
+    PlainKey(
+      table: rows[row].table, table(of: row).primaryKey.map { (rows[row].original?[$0]) ?? rows[row].values[$0] })
   }
 
   /// Decides about what the row and the object have both changed.
@@ -37,15 +37,11 @@ extension EntityWriter {
     for number in nodes.nodes.indices {
       guard let row = rowOfNode[number], rows[row].isNew else { continue }
       let (node, type) = (nodes.nodes[number], catalog.types[nodes.nodes[number].type])
-      var values = [DatabaseValue](repeating: .null, count: table(of: row).columns.count)
-      for (attribute, value) in zip(type.attributes, node.values) {
-        if let value { values[attribute.slot] = try type.stored(value, attribute, in: table(of: row)) }
-      }
-      let key = try? PlainKey(values, table(of: row), rows[row].table)
+      let key = try EntityBases.plainKey(of: node, catalog)
       guard let base = bases.base(ofNode: number, key) else { continue }
-      let isChanged = try type.attributes.contains { attribute in
-        guard attribute.isWritten, let known = base.row.values[attribute.slot] else { return false }
-        return try !isSame(values[attribute.slot], known, attribute)
+      let isChanged = try zip(type.attributes, node.values).contains { attribute, value in
+        guard attribute.isWritten, let value, let known = base.row.values[attribute.slot] else { return false }
+        return try !isSame(type.stored(value, attribute, in: table(of: row)), known, attribute)
       }
       if node.parent == nil || isChanged {
         switch bases.conflicts {
@@ -156,24 +152,23 @@ extension EntityWriter {
       })
     else { return }
     var known = try FetchedRows(nodes, catalog).rows
-    var boxes: [(box: RowBase.Box, number: Int, row: [DatabaseValue])] = []
+    var boxes: [Int: [(box: RowBase.Box, number: Int, row: [DatabaseValue])]] = [:]
     for (number, node) in nodes.nodes.enumerated() {
       guard let row = rowOfNode[number], !rows[row].isDeleted else { continue }
       for slot in table(of: row).primaryKey { known[number].values[slot] = rows[row].values[slot] }
       guard let box = node.rowBase, catalog.types[node.type].schema.isObject else { continue }
-      boxes.append((box, number, rows[row].values.map { $0 ?? .null }))
+      boxes[rows[row].table, default: []].append((box, number, rows[row].values.map { $0 ?? .null }))
     }
     let fetched = FetchedRows(known)
     db.afterNextTransaction { [catalog, boxes, fetched] db in
-      for (box, number, row) in boxes {
-        let table = catalog.table(of: fetched.rows[number].type)
-        var found: [DatabaseValue]?
-        // A savepoint around it may have been undone. Without the row, the object keeps its older base, with which less can be decided.
-        try? table.forEachRow(where: table.primaryKey, in: [table.primaryKey.map { row[$0] }], db) { _, values in
-          found = values
+      for (number, boxes) in boxes.sorted(by: { $0.key < $1.key }) {
+        let table = catalog.tables[number]
+        let keys = boxes.map { box in table.primaryKey.map { box.row[$0] } }
+        // A savepoint around the save may have been undone. An error leaves an older base, with which less can be decided.
+        try? table.forEachRow(where: table.primaryKey, in: keys, db) { index, values in
+          guard zip(values, boxes[index].row).allSatisfy({ $0.isExactly($1) }) else { return }
+          boxes[index].box.move(to: .init(rows: fetched, number: boxes[index].number))
         }
-        guard let found, zip(found, row).allSatisfy({ $0.isExactly($1) }) else { continue }
-        box.move(to: .init(rows: fetched, number: number))
       }
     }
   }

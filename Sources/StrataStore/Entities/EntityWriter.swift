@@ -31,19 +31,21 @@ package final class EntityWriter {
     let table: Int
     let values: [ExactValue]
 
-    init(table: Int, values: [ExactValue]) { (self.table, self.values) = (table, values) }
+    /// `nil` if a part of the key is null or not known.
+    init?(table: Int, _ key: [DatabaseValue?]) {
+      self.table = table
+      values = key.compactMap { value in value.flatMap { $0.isNull ? nil : ExactValue($0) } }
+      if values.count < key.count { return nil }
+    }
 
     init(_ values: [DatabaseValue], _ table: EntityTable, _ number: Int) throws {
-      self.table = number
-      self.values = try table.primaryKey.map { slot in
-        guard !values[slot].isNull else {
-          throw EntityError(
-            .notReadable, "the row has no primary key, so that nothing tells it from others; give it one",
-            table: table.name,
-            columns: [table.columns[slot].name])
-        }
-        return ExactValue(values[slot])
+      guard let key = Self(table: number, table.primaryKey.map { values[$0] }) else {
+        let columns = table.primaryKey.filter { values[$0].isNull }.map { table.columns[$0].name }
+        throw EntityError(
+          .notReadable, "the row has no primary key, so that nothing tells it from others; give it one",
+          table: table.name, columns: columns)
       }
+      self = key
     }
   }
 
@@ -74,8 +76,9 @@ package final class EntityWriter {
     try finishModels()
     try moveBases()
     for root in nodes.roots {
-      let none = catalog.table(of: nodes.nodes[root].type).primaryKey.map { _ in DatabaseValue.null }
-      report.roots.append(rowOfNode[root].map { primaryKey($0) } ?? none)
+      report.roots.append(
+        rowOfNode[root].map { primaryKey($0) }
+          ?? catalog.table(of: nodes.nodes[root].type).primaryKey.map { _ in .null })
     }
     return report
   }

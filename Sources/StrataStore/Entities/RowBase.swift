@@ -93,7 +93,7 @@ extension RowBase: Archivable {
       return RowBase(Box(.init(rows: rows, number: Int(number))))
     }
     guard context.includesExcluded, let box = box(of: value) else { return RowBase() }
-    // A copy of an object is saved without it.
+    // The copy of an object is saved by itself, so it has a base of its own.
     return context.source == .update || context.source == .dictionary ? RowBase(Box(box.place)) : RowBase(box)
   }
 }

@@ -311,4 +311,166 @@ struct ServerTraitsTests {
     let equal = #"[{"myId": "1", "title": "C"}, {"myId": "1", "title": "C"}]"#
     #expect(try await office.entities.apply(.json(Data(equal.utf8)), to: Todo.self).contradictions.isEmpty)
   }
+
+  @Test("Strong ETags that are declared are waited for, also where a time is known; .whenKnown does not ask for them")
+  func declaredStrong() async throws {
+    let list = ["projects": "[]", "todos": #"[{"id": "1", "title": "A"}]"#]
+    let office = try await Self.office(ServerTraits(sendsStrongETags: true), list)
+    office.server.state.withLock { ($0.sendsETags, $0.time) = (false, Date(timeIntervalSince1970: 1_000_000_000)) }
+    try await office.remote.refresh(Todo.self, .one("1"))
+    try await office.edit("1") { $0.title = "Mine" }
+    #expect(try await office.remote.send().refused == 1)
+    #expect(office.server.json("todos", "1")?["title"] == "A")
+    let other = try await Office(ModelServer(list)) { configuration in
+      configuration.mappers = [
+        EntityMapper(Project.self, keys: ["myId": "id"]),
+        EntityMapper(
+          Todo.self, keys: ["myId": "id"], precondition: .whenKnown, traits: ServerTraits(sendsStrongETags: true)),
+      ]
+    }
+    try await other.remote.refresh(Todo.self)
+    try await other.edit("1") { $0.title = "Mine" }
+    #expect(try await other.remote.send().sent == 1)
+    #expect(other.remote.guarantees["Todo"] == [])
+  }
+
+  @Test(
+    "Within one send a change without If-Match is not tried again unseen; after 429 any request is",
+    arguments: [503, 429])
+  func retries(status: Int) async throws {
+    let isFirst = Mutex(true)
+    let server = ModelServer(["todos": #"[{"id": "1", "title": "A"}]"#, "projects": "[]"])
+    server.state.withLock { $0.sendsETags = false }
+    let desk = try await Desk {
+      $0.mappers = [EntityMapper(Project.self, keys: ["myId": "id"]), EntityMapper(Todo.self, keys: ["myId": "id"])]
+      $0.retry = RemoteRetry(attempts: 4)
+    } script: { request, _ in
+      if request.method == "PATCH",
+        isFirst.withLock({ first in
+          defer { first = false }; return first
+        })
+      {
+        return request.answered("", status: status)
+      }
+      return try await server.send(request, sizeLimit: .max, timeout: .seconds(1))
+    }
+    try await desk.remote.refresh(Todo.self)
+    try await desk.office.writer.write { db in try db.execute(sql: "UPDATE todo SET title = 'Mine'") }
+    let sending = try? await desk.remote.send()  // It fails after 503, as the next line says.
+    #expect(desk.requests.count { $0.method == "PATCH" } == (status == 429 ? 2 : 1))
+    #expect(sending?.sent == (status == 429 ? 1 : nil))
+  }
+
+  @Test("Only an uncertain change can be confirmed, with an id that the property can hold")
+  func confirmations() async throws {
+    let (office, change) = try await Self.uncertain()
+    let id = try #require(office.server.state.withLock { $0.lists["todos"]?.first?.id })
+    try await office.remote.confirm(change, id: id)
+    try await office.remote.confirm(change, id: "other")
+    #expect(try await office.todos().map(\.myId) == [id])
+    #expect(try await office.remote.changes().isEmpty)
+  }
+
+  @Test("A reset removes rows whatever refers to them, and drops the answers that are under way")
+  func resetInFull() async throws {
+    let server = ModelServer([
+      "projects": #"[{"id": "p", "name": "P"}]"#, "todos": #"[{"id": "1", "title": "A", "project_id": "p"}]"#,
+    ])
+    let isSlow = Mutex(false)
+    let (hasBegun, goesOn) = (Gate(), Gate())
+    let queue = try DatabaseQueue()
+    try await queue.write { db in
+      try db.execute(
+        sql: """
+          CREATE TABLE project (myId TEXT PRIMARY KEY, name TEXT NOT NULL);
+          CREATE TABLE todo (myId TEXT PRIMARY KEY, title TEXT NOT NULL, desc TEXT, done BOOLEAN NOT NULL,
+            projectID TEXT REFERENCES project(myId) ON DELETE RESTRICT);
+          """)
+    }
+    let desk = try await Desk(writer: queue) { request, _ in
+      let response = try await server.send(request, sizeLimit: .max, timeout: .seconds(1))
+      if isSlow.withLock({ $0 }) {
+        hasBegun.open()
+        try await goesOn.wait()
+      }
+      return response
+    }
+    try await desk.remote.refresh(Project.self)
+    try await desk.remote.refresh(Todo.self)
+    // The foreign key keeps the project.
+    #expect(try await desk.remote.evict(Project.all()) == 0)
+    isSlow.withLock { $0 = true }
+    let slow = Task { try await desk.remote.refresh(Todo.self, .all.with(.reload)) }
+    try await hasBegun.wait()
+    try await desk.remote.reset()
+    goesOn.open()
+    await #expect(throws: RemoteError.self) { try await slow.value }
+    let count = try await queue.read { db in
+      try Int.fetchOne(db, sql: "SELECT (SELECT count(*) FROM todo) + (SELECT count(*) FROM project)")
+    }
+    #expect(count == 0)
+    isSlow.withLock { $0 = false }
+    try await desk.remote.sync()
+    #expect(try await desk.titles() == ["A"])
+  }
+
+  @Test("Without a connection sync asks once")
+  func syncOffline() async throws {
+    let desk = try await Desk { _, _ in throw RemoteError(.notConnected, "no connection") }
+    try await desk.office.entities.save(Todo(myId: "mine", title: "Once"))
+    let error = await #expect(throws: RemoteError.self) { try await desk.remote.sync() }
+    #expect(error?.code == .notConnected)
+    #expect(desk.requests.count == 1)
+  }
+
+  @Test("What is kept of a refusal has a limit")
+  func longRefusal() async throws {
+    let desk = try await Desk { request, _ in
+      request.answered(String(repeating: "x", count: 100_000), status: 422)
+    }
+    let error = await #expect(throws: RemoteError.self) { try await desk.remote.refresh(Todo.self) }
+    #expect(error?.body?.count == 64 << 10)
+  }
+
+  /// A record with a name that no other has, beside the id of the server.
+  struct Named: DescribedModel, Entity, Equatable {
+    var key: String
+    var id: String?
+    var name: String
+    var note: String?
+
+    static let fields = Fields(
+      Named.self, version: 1, Field("key", \.key, default: UUID().uuidString), Field("id", \.id), Field("name", \.name),
+      Field("note", \.note), make: { Named(key: $0, id: $1, name: $2, note: $3) })
+    static let entityMapping = EntityMapping(table: "named", keys: ["id": ["id"], "name": ["name"]])
+  }
+
+  @Test("A refresh settles an uncertain record by another key than the id, with what was edited since")
+  func naturalKey() async throws {
+    let server = ModelServer(["nameds": "[]"])
+    server.state.withLock { ($0.honoursKeys, $0.fault) = (false, { $0.method == "POST" ? .answerLost : nil }) }
+    let writer = try DatabaseQueue()
+    try await writer.write {
+      try $0.execute(
+        sql: "CREATE TABLE named (key TEXT PRIMARY KEY, id TEXT UNIQUE, name TEXT NOT NULL UNIQUE, note TEXT)")
+    }
+    let entities = try EntityStore(writer, Named.self)
+    var configuration = RemoteConfiguration(
+      baseURL: server.base, mappers: EntityMapper(Named.self, keys: ["key": .none]), transport: server)
+    configuration.retry = .none
+    let remote = try await RemoteStore(entities, configuration)
+    try await entities.save(Named(key: "k", id: nil, name: "A", note: "first"))
+    await #expect(throws: RemoteError.self) { try await remote.send() }
+    server.state.withLock { $0.fault = nil }
+    try await remote.send()
+    #expect(try await remote.changes().map(\.state) == [.uncertain])
+    try await entities.save(Named(key: "k", id: nil, name: "A", note: "second"), overwriting: true)
+    try await remote.refresh(Named.self)
+    #expect(try await remote.changes().map(\.columns) == [["note"]])
+    try await remote.send()
+    #expect(server.count("nameds") == 1)
+    let row = try #require(try await entities.fetchAll(Named.all()).first)
+    #expect(row.key == "k" && row.note == "second" && server.json("nameds", row.id ?? "")?["note"] == "second")
+    #expect(try await remote.changes().isEmpty)
+  }
 }

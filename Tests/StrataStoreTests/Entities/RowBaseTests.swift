@@ -72,6 +72,34 @@ struct RowBaseTests {
     static let entityMapping = EntityMapping(table: "label")
   }
 
+  /// Objects that refer to each other in cycles.
+  final class Person: DescribedModel, Entity {
+    let id: Int
+    var name: String
+    weak var boss: Person?
+    var team: [Person]
+    var fetched: RowBase
+    init(_ id: Int, _ name: String, _ boss: Person? = nil, _ team: [Person] = [], _ fetched: RowBase = RowBase()) {
+      (self.id, self.name, self.boss, self.team, self.fetched) = (id, name, boss, team, fetched)
+    }
+    static let fields = Fields(
+      Person.self, name: "BasePerson", version: 1, Field("id", \.id), Field("name", \.name),
+      Field("boss", \.boss, archive: .conditional), Field("team", \.team, default: []),
+      Field("fetched", \.fetched, default: RowBase()), make: { Person($0, $1, $2, $3, $4) })
+    static let entityMapping = EntityMapping(
+      table: "person",
+      relations: ["boss": .toOne("bossID"), "team": .toMany(foreignKey: "bossID", order: .by("id"))])
+  }
+
+  struct Mapped: DescribedModel, Entity {
+    let id: Int
+    var merging = RowBase()
+    static let fields = Fields(
+      Mapped.self, name: "BaseMapped", version: 1, Field("id", \.id), Field("merging", \.merging, default: RowBase()),
+      make: { Mapped(id: $0, merging: $1) })
+    static let entityMapping = EntityMapping(table: "merging", columns: ["merging": "merging"])
+  }
+
   struct Merging: DescribedModel, Entity {
     let id: Int
     var merging = MergeState()
@@ -94,6 +122,7 @@ struct RowBaseTests {
           CREATE TABLE folderLabel (folderID INTEGER NOT NULL REFERENCES folder(id) ON DELETE CASCADE,
             labelID INTEGER NOT NULL REFERENCES label(id) ON DELETE CASCADE, PRIMARY KEY (folderID, labelID));
           CREATE TABLE merging (id INTEGER PRIMARY KEY, merging BLOB);
+          CREATE TABLE person (id INTEGER PRIMARY KEY, name TEXT NOT NULL, bossID INTEGER REFERENCES person(id));
           INSERT INTO note VALUES (1, 'Paint', 'old', 3, NULL);
           INSERT INTO folder VALUES (1, 'A', NULL), (2, 'B', NULL);
           INSERT INTO page VALUES (1, 'one', 0, 1), (2, 'two', 1, 1), (3, 'three', 0, 2);
@@ -103,7 +132,7 @@ struct RowBaseTests {
           """)
       try db.execute(sql: "UPDATE note SET tags = ?", arguments: [ArchiveEncoder().encode(["a"])])
     }
-    let store = try EntityStore(queue, Note.self, Folder.self, Page.self, Label.self)
+    let store = try EntityStore(queue, Note.self, Folder.self, Page.self, Label.self, Person.self)
     // A server has them, too.
     store.servers.set(Set(store.catalog.types.map(\.table))) { _, _ in }
     return (store, queue)
@@ -377,8 +406,48 @@ struct RowBaseTests {
   @Test("What merging remembers is refused as a column")
   func mergeState() throws {
     let (_, queue) = try Self.store()
-    let error = #expect(throws: EntityError.self) { try EntityStore(queue, Merging.self) }
-    #expect(error?.code == .invalidMapping && "\(error.map { "\($0)" } ?? "")".contains("RowBase"))
+    for error in [
+      #expect(throws: EntityError.self) { try EntityStore(queue, Merging.self) },
+      #expect(throws: EntityError.self) { try EntityStore(queue, Mapped.self) },
+    ] {
+      #expect(error?.code == .invalidMapping && "\(error.map { "\($0)" } ?? "")".contains("RowBase"))
+    }
+  }
+
+  @Test("Every way to fetch an entity sets the base; GRDB by itself does not")
+  func ways() async throws {
+    let (store, queue) = try Self.store()
+    for try await notes in store.values(of: Note.all()) {
+      #expect(notes.map(\.fetched.isKnown) == [true])
+      break
+    }
+    try await queue.read { db in
+      try store.forEach(Note.all(), in: db) { notes in #expect(notes.map(\.fetched.isKnown) == [true]) }
+      #expect(try store.fetchOne(Note.all(), in: db)?.fetched.isKnown ?? false)
+      #expect(try Note.fetchAll(db).map(\.fetched.isKnown) == [false])
+    }
+  }
+
+  @Test("Objects in cycles are merged with their rows, each once")
+  func cycles() async throws {
+    let (store, queue) = try Self.store()
+    let boss = Person(1, "A")
+    boss.team = [Person(2, "B", boss), Person(3, "C", boss)]
+    boss.boss = boss.team[0]
+    boss.team[0].team = [boss]
+    try await store.save(boss)
+    let found = try #require(try await store.fetchOne(Person.filter(key: 1)))
+    try await queue.write { try $0.execute(sql: "UPDATE person SET name = 'theirs' WHERE id = 3") }
+    found.team[0].name = "mine"
+    found.name = "A2"
+    let report = try await store.save(found)
+    #expect(Set(report.changes.map(\.columns)) == [["name"]] && report.changes.count == 2)
+    let names = try await queue.read { try String.fetchAll($0, sql: "SELECT name FROM person ORDER BY id") }
+    #expect(names == ["A2", "mine", "theirs"])
+    found.boss = nil
+    found.team[0].team = []
+    try await store.save(found)
+    #expect(try await store.fetchOne(Person.filter(key: 1))?.boss == nil)
   }
 
   @Test("Objects and others who write, by chance", arguments: [UInt64(1), 2, 3, 4])
