@@ -17,11 +17,11 @@ public struct RemoteChange: Sendable, Hashable {
   public enum State: String, Sendable, Hashable, CaseIterable {
     /// It goes out with the next ``RemoteStore/send()``, unless it waits for another record or for a conflict to be resolved.
     case waiting
-    /// It was sent, and its outcome is unknown; the next ``RemoteStore/send()`` finds out.
+    /// It was sent, and its outcome is unknown. The next ``RemoteStore/send()`` asks the server.
     case sending
-    /// It is a new record that was sent, and nothing tells whether the server has it: neither its keys nor its id (``ServerTraits``).
-    /// ``RemoteStore/confirm(_:id:)`` says that it has, ``RemoteStore/retry(_:asNew:)`` sends it again, and ``RemoteStore/discard(_:)``
-    /// lets go of it here.
+    /// It is a new record that was sent with an unknown outcome, and the server cannot be asked: it ignores `Idempotency-Key` and chooses
+    /// the ids (``ServerTraits``). ``RemoteStore/confirm(_:id:)`` tells the id of the record if the server has it,
+    /// ``RemoteStore/retry(_:asNew:)`` sends it again, and ``RemoteStore/discard(_:)`` removes it here.
     case uncertain
     /// The server refuses it.
     case refused

@@ -37,7 +37,7 @@ public struct RemoteError: Error, Sendable {
     case invalidBody
     /// The server says that it took a change, and its record does not have it.
     case notApplied
-    /// The answer to a new record was lost, and nothing tells whether the server has the record.
+    /// The answer to a new record was lost, and the server cannot be asked whether it has the record.
     case uncertain
     /// The account was changed while it ran.
     case accountChanged
@@ -57,10 +57,10 @@ public struct RemoteError: Error, Sendable {
   public internal(set) var url: String?
   /// The status of the answer; `nil` where there was none.
   public let status: Int?
-  /// What the server said with a refusal, at most 64 KiB of it: what is wrong with which field, for instance. It may hold values of the user,
-  /// so that ``description`` leaves it out.
+  /// The first 64 KiB of the body of the answer, which often names the field that is wrong. It may contain values of the user, so
+  /// ``description`` does not contain it.
   public internal(set) var body: Data?
-  /// How long the server asks to wait; `nil` where it does not.
+  /// The wait that the server asks for with `Retry-After`; `nil` if it does not.
   public internal(set) var retryAfter: Duration?
   /// What caused it.
   public let underlyingError: (any Error)?

@@ -30,7 +30,7 @@ public struct RemoteRefresh: Sendable, Hashable {
   public internal(set) var kept = 0
   /// Values that both sides changed and no rule decides.
   public internal(set) var conflicts = 0
-  /// The records that were left out because they are not what the model needs (``EntityMapper/Invalid/skip``).
+  /// The records that the model cannot read, and that were skipped (``EntityMapper/Invalid/skip``).
   public internal(set) var invalid: [RemoteInvalid] = []
   /// The number of pages.
   public internal(set) var pages = 0
@@ -47,11 +47,11 @@ public struct RemoteRefresh: Sendable, Hashable {
   }
 }
 
-/// A record of a list that is not what the model needs.
+/// A record of a list that the model cannot read.
 public struct RemoteInvalid: Sendable, Hashable {
   /// Its index in the list, over all pages.
   public let index: Int
-  /// Why, without its values.
+  /// The reason, without values of the record.
   public let reason: String
 }
 

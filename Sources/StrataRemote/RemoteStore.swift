@@ -17,7 +17,7 @@ internal import Synchronization
 public final class RemoteStore: Sendable {
   /// What reads and writes the rows.
   public let entities: EntityStore
-  private let session: RemoteSession
+  let session: RemoteSession
   private let running = Mutex(Shared())
 
   private struct Shared {
@@ -265,128 +265,10 @@ public final class RemoteStore: Sendable {
     return sync
   }
 
-  /// What is certain about the records of each entity, by what the mapper says of the server.
+  /// The guarantees for the records of each entity, by its name.
   public var guarantees: [String: Set<RemoteGuarantee>] {
     Dictionary(
       session.catalog.entities.map { ($0.name, $0.mapper.guarantees) }, uniquingKeysWith: { first, _ in first })
-  }
-
-  /// What has not been sent, now and after each change of the queue, of all accounts, in its order.
-  public func observeChanges() -> AsyncThrowingStream<[RemoteChange], any Error> {
-    ValueObservation.tracking { db in try Self.changes(db) }.removeDuplicates()
-      .newest(in: entities.writer) { RemoteSession.located($0) }
-  }
-
-  private static func changes(_ db: Database) throws -> [RemoteChange] {
-    try UnsentChange.fetchAll(account: nil, db).map { try RemoteChange($0, columns: $0.columns(db)) }
-  }
-
-  /// What has not been sent, of all accounts, in its order.
-  public func changes() async throws -> [RemoteChange] {
-    try await session.read { db in try Self.changes(db) }
-  }
-
-  /// Lets a change that the server refused, or that waits for a later time, go out with the next ``send()``.
-  ///
-  /// - Parameters:
-  ///   - change: one of ``changes()``; one that has been sent meanwhile is left alone. One that is uncertain is sent again, and can make a
-  ///     record twice.
-  ///   - asNew: sends the record as one that the server does not have, where it no longer does.
-  public func retry(_ change: RemoteChange, asNew: Bool = false) async throws {
-    let catalog = session.catalog
-    try await session.write { db in
-      guard let known = try UnsentChange.fetch(change.number, db) else { return }
-      if known.isUncertain { try known.thaw(db) }
-      if asNew, known.kind == .update {
-        try known.becomeNew(db)
-        let entity = try catalog.known(known.entity)
-        if !entity.idIsKey {
-          try ChangeTriggers.passed(db) {
-            try db.execute(
-              sql: """
-                UPDATE \(entity.quotedTable) SET \(entity.idColumn.quotedDatabaseIdentifier) = NULL
-                WHERE \(entity.keyColumn.quotedDatabaseIdentifier) = ?
-                """, arguments: [known.record])
-          }
-        }
-      }
-      try db.execute(
-        sql: """
-          UPDATE strata_remote_changes
-          SET state = 'waiting', attempts = 0, not_before = NULL, code = NULL, reason = NULL, status = NULL WHERE number = ?
-          """, arguments: [change.number])
-    }
-  }
-
-  /// Settles a change that is ``RemoteChange/State/uncertain``: the server has the new record, with this id.
-  ///
-  /// The record here gets the id, as by the answer that was lost. What was changed of it since is sent by the next ``send()``.
-  ///
-  /// - Parameters:
-  ///   - change: one of ``changes()``; one that is not uncertain any more is left alone.
-  ///   - id: the server's id, as a path has it.
-  /// - Throws: ``RemoteError`` with the code `invalidBody` where the property cannot hold the id.
-  public func confirm(_ change: RemoteChange, id: String) async throws {
-    let (catalog, answered) = (session.catalog, session.nextNumber())
-    try await session.write { db in
-      guard let known = try UnsentChange.fetch(change.number, db), known.isUncertain, let request = known.request else {
-        return
-      }
-      let entity = try catalog.known(known.entity)
-      _ = try Acknowledgement(catalog: catalog, entity: entity, sent: known, db: db).run(
-        nil, id: entity.stored(idText: id), copy: nil, number: request.number, answered: answered)
-      try db.execute(
-        cached: "UPDATE strata_remote_changes SET code = NULL, reason = NULL WHERE number = ?", [known.number])
-    }
-  }
-
-  /// Takes a change back: an edit becomes what the server last said, a record that was made here is deleted, and one that was deleted
-  /// comes back with the next refresh.
-  ///
-  /// - Throws: ``RemoteError`` with the code `store` where other rows lead to a record that was made here.
-  public func discard(_ change: RemoteChange) async throws {
-    let catalog = session.catalog
-    try await session.write { db in
-      guard let known = try UnsentChange.fetch(change.number, db) else { return }
-      let entity = try catalog.known(known.entity)
-      let key = "\(entity.keyColumn.quotedDatabaseIdentifier) = ?"
-      if known.kind == .insert, try RecordRenaming(catalog, entity, db).isLedTo(known.record) {
-        throw RemoteError(
-          .store, "other rows lead to the record, which was made here; let them lead elsewhere, or delete it with them",
-          entity: entity.name)
-      }
-      if known.isUncertain {
-        try ChangeTriggers.passed(db) {
-          try db.execute(sql: "DELETE FROM \(entity.quotedTable) WHERE \(key)", arguments: [known.record])
-        }
-        try StoredCopies.forget(entity, db)
-        return try known.remove(db)
-      }
-      if known.kind == .insert, known.request != nil {
-        // The server may have it: it is noted as deleted, and is deleted there as soon as its id is known.
-        return try db.execute(sql: "DELETE FROM \(entity.quotedTable) WHERE \(key)", arguments: [known.record])
-      }
-      try ChangeTriggers.passed(db) {
-        switch known.kind {
-        case .insert:
-          try db.execute(sql: "DELETE FROM \(entity.quotedTable) WHERE \(key)", arguments: [known.record])
-        case .update:
-          for (column, base) in try LocalChanges(db).bases(entity, known.record) {
-            let base = try entity.holdable(base, in: column, catalog, db)
-            try db.execute(
-              sql: "UPDATE \(entity.quotedTable) SET \(column.quotedDatabaseIdentifier) = ? WHERE \(key)",
-              arguments: [base, known.record])
-          }
-        case .delete:
-          try db.execute(
-            sql: "DELETE FROM strata_remote_records WHERE entity = ? AND record = ?",
-            arguments: [known.entity, known.record])
-        }
-      }
-      // What the server has is asked for anew.
-      try StoredCopies.forget(entity, db)
-      try known.remove(db)
-    }
   }
 
   /// A number for a record that is made here and whose primary key is the server's number, until that is known.
@@ -394,63 +276,6 @@ public final class RemoteStore: Sendable {
   /// The number is negative, and servers use positive ones. A positive number could belong to another record at the server, and saving an
   /// object with it would overwrite that record. The number has at most 53 bits, as JSON numbers in JavaScript do.
   public func newKey() -> Int64 { -Int64.random(in: 1...(1 << 53) - 1) }
-
-  // MARK: Local removal
-
-  /// Removes rows here, and nothing at the server: the next refresh brings them back.
-  ///
-  /// A row stays if it has unsent changes, if a record with unsent changes refers to it, or if the database would not let go of it because
-  /// of a foreign key.
-  ///
-  /// - Returns: the number of rows that were removed.
-  /// - Throws: ``RemoteError`` with the code `store` if the database fails.
-  @discardableResult
-  public func evict<E: Entity>(_ request: QueryInterfaceRequest<E>) async throws -> Int {
-    let entity = try session.catalog.known(E.self)
-    let keys = request.select(Column(entity.keyColumn))
-    return try await session.write { [session] db in
-      let dependents = try RowDependents(session.catalog, LocalChanges(db), db)
-      let key = entity.keyColumn.quotedDatabaseIdentifier
-      var count = 0
-      for record in try Row.fetchAll(db, keys).map({ $0[0] as DatabaseValue })
-      where try !dependents.keeps(entity, record) {
-        try ChangeTriggers.passed(db) {
-          try db.execute(cached: "DELETE FROM \(entity.quotedTable) WHERE \(key) = ?", [record])
-          count += db.changesCount
-        }
-        try db.execute(
-          cached: "DELETE FROM strata_remote_records WHERE entity = ? AND record = ?", [entity.name, record])
-      }
-      try StoredCopies.forgetDeleted(entity, session.catalog, db)
-      return count
-    }
-  }
-
-  /// Removes all rows of the entities here, and nothing at the server: for an app whose user logs out. Answers to requests that are under way
-  /// are dropped.
-  ///
-  /// - Parameter discardingChanges: also removes unsent changes. Without it, they are an error.
-  /// - Throws: ``RemoteError`` with the code `store` if there are unsent changes, or if a row of another table refers to one of the rows.
-  ///   Nothing was removed then.
-  public func reset(discardingChanges: Bool = false) async throws {
-    let number = session.nextNumber()
-    try await session.write { [session] db in
-      let count = try Int.fetchOne(db, sql: "SELECT count(*) FROM strata_remote_changes") ?? 0
-      guard count == 0 || discardingChanges else {
-        throw RemoteError(
-          .store, "there are unsent changes of \(count.counting("record")); send them, or say discardingChanges: true")
-      }
-      try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
-      try ChangeTriggers.passed(db) {
-        for entity in session.catalog.entities { try db.execute(sql: "DELETE FROM \(entity.quotedTable)") }
-      }
-      for entity in session.catalog.entities { try StoredCopies.forget(entity, db) }
-      for table in ["changes", "sent", "edits", "conflicts", "records", "deleted", "ids", "awaited"] {
-        try db.execute(sql: "DELETE FROM strata_remote_\(table)")
-      }
-      try RemoteTables.noteReset(number, db)
-    }
-  }
 
   // MARK: Conflicts
 

@@ -1,7 +1,7 @@
-/// What a ``RemoteStore/sync()`` came to.
+/// The result of ``RemoteStore/sync()``.
 public struct RemoteSync: Sendable, Hashable {
-  /// What was sent.
+  /// The result of sending.
   public internal(set) var sending = RemoteSending()
-  /// What the refresh of each entity came to, by its name.
+  /// The result of refreshing each entity, by its name.
   public internal(set) var refreshes: [String: RemoteRefresh] = [:]
 }

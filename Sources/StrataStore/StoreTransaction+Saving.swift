@@ -3,7 +3,7 @@ internal import GRDB
 public import StrataCore
 
 extension StoreTransaction {
-  /// Saves a value under a key, as a new revision. A value that is already the last revision makes none, unless there is a note.
+  /// Saves a value under a key, as a new revision. A value that equals the last revision makes none, unless there is a note.
   ///
   /// - Parameters:
   ///   - value: what is saved; of any type that an archive holds.
@@ -36,7 +36,7 @@ extension StoreTransaction {
     }
   }
 
-  /// Saves what an archive holds under a key, whatever its type. What is already the last revision makes none, unless there is a note.
+  /// Saves what an archive holds under a key, whatever its type. Content that equals the last revision makes none, unless there is a note.
   ///
   /// - Parameters:
   ///   - archive: an archive of one value, not a stream.

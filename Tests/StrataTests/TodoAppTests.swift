@@ -84,10 +84,10 @@ struct PlainItem: Codable, FetchableRecord, PersistableRecord {
   var id: String
   var title: String
   var isDone: Bool
-  /// What the server has; `nil` for a new item.
+  /// The server's values; `nil` for a new item.
   var base: Wire?
   var etag: String?
-  /// What both have changed: the server's side.
+  /// The server's values, if both sides changed the item.
   var conflict: Wire?
   var isDeleted = false
   /// The request of a new item, so that a server that knows it makes it once.
@@ -239,7 +239,7 @@ struct PlainTodoApp: Sendable {
     var item = item
     let one = url.appending(path: "items").appending(path: item.base?.id ?? "")
     if item.base != nil {
-      // What others have changed must be seen before it is written over.
+      // A PATCH must not overwrite a change that was not fetched.
       let (data, response) = try await answer(URLRequest(url: one))
       if response.statusCode == 404 {
         return try await queue.write { [item] db in try item.delete(db) }

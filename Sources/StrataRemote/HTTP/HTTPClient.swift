@@ -131,7 +131,7 @@ final class HTTPClient: Sendable {
           (renewed, wasRenewed) = (token, true)
           continue
         }
-        // Who is told to come later has had no effect (RFC 6585, section 4).
+        // The server has not processed a request that it answers with 429 (RFC 6585, section 4).
         guard isRepeatable || answer.status == 429, RemoteRetry.isTransient(answer.status) else { return answer }
         response = answer
         guard let delay = delay(after: attempt, response: answer) else { return answer }

@@ -3,7 +3,8 @@ internal import Foundation
 /// How often a request is tried, and how long is waited in between.
 ///
 /// Tried again is what may be sent twice: GET, HEAD, PUT, DELETE, and every request with an `Idempotency-Key`; after the codes `notConnected`,
-/// `timedOut` and `cutOff`, and after the statuses 429 and 5xx without 501. The wait is drawn at random between 0 and a bound that
+/// `timedOut` and `cutOff`, and after the statuses 429 and 5xx without 501. After 429, any other request is tried again, too. A change of a record is
+/// tried again only if it can be repeated (Docs/Refresh.md, Sending). The wait is drawn at random between 0 and a bound that
 /// doubles with each attempt, so that many clients do not come back at the same moment.
 public struct RemoteRetry: Sendable, Hashable {
   /// How often a request is sent in all; a number below 1 counts as 1. The repeat with a renewed token is not counted.

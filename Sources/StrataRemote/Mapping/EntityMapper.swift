@@ -43,7 +43,7 @@ public struct EntityMapper: Sendable {
     case none
   }
 
-  /// What becomes of a record in a list that is not what the model needs.
+  /// How a refresh treats a record of a list that the model cannot read.
   public enum Invalid: String, Sendable, Hashable, CaseIterable {
     /// The refresh fails, and merges nothing.
     case fail
@@ -70,11 +70,11 @@ public struct EntityMapper: Sendable {
   public let update: Update
   /// How a record that others changed meanwhile is kept from being overwritten.
   public let precondition: Precondition
-  /// What the server can do.
+  /// The traits of the server, which decide how changes are sent.
   public let traits: ServerTraits
-  /// Where JSON says that the server has deleted a record: by any value but `false` and null. `nil` where it does not.
+  /// The path in JSON whose value marks a record as deleted: any value but `false` and null. `nil` if records are not marked.
   public let deleted: JSONPath?
-  /// What becomes of a record in a list that is not what the model needs.
+  /// How a refresh treats a record of a list that the model cannot read.
   public let invalid: Invalid
   /// How a list goes on from page to page.
   public let pagination: RemotePagination
@@ -94,9 +94,9 @@ public struct EntityMapper: Sendable {
   ///     when a list is whole, and stay where a list may be a page.
   ///   - update: how a changed record is sent.
   ///   - precondition: how one that others changed meanwhile is kept from being overwritten.
-  ///   - traits: what the server can do.
-  ///   - deleted: where JSON says that the server has deleted a record: `deleted`, or `deleted_at`.
-  ///   - onInvalid: what becomes of a record in a list that is not what the model needs.
+  ///   - traits: the traits of the server.
+  ///   - deleted: the path in JSON whose value marks a record as deleted: `deleted`, or `deleted_at`.
+  ///   - onInvalid: how a refresh treats a record of a list that the model cannot read.
   ///   - pagination: how the pages of the list follow each other.
   public init<E: Entity>(
     _ type: E.Type, keys: JSONMapping<E> = [:], id: String? = nil, path: String? = nil, name: String? = nil,
@@ -136,9 +136,9 @@ public struct EntityMapper: Sendable {
   ///     when a list is whole, and stay where a list may be a page.
   ///   - update: how a changed document is sent.
   ///   - precondition: how one that others changed meanwhile is kept from being overwritten.
-  ///   - traits: what the server can do.
-  ///   - deleted: where JSON says that the server has deleted a record: `deleted`, or `deleted_at`.
-  ///   - onInvalid: what becomes of a record in a list that is not what the model needs.
+  ///   - traits: the traits of the server.
+  ///   - deleted: the path in JSON whose value marks a record as deleted: `deleted`, or `deleted_at`.
+  ///   - onInvalid: how a refresh treats a record of a list that the model cannot read.
   ///   - pagination: how the pages of the list follow each other.
   public init(
     named name: String, id: ValuePath? = nil, path: String? = nil, ids: IDs = .server, missing: Missing? = nil,

@@ -1,7 +1,7 @@
-/// What a server can do for the records of an entity. It decides how a change is sent whose outcome is unknown, and what is certain: see
-/// ``RemoteStore/guarantees``.
+/// The abilities of a server, declared for each entity. They decide whether a change with an unknown outcome is repeated, and which
+/// guarantees hold (``RemoteStore/guarantees``).
 public struct ServerTraits: Sendable, Hashable {
-  /// How the body of a `PATCH` is called. Its content is a merge patch (RFC 7396).
+  /// The media type of the body of a `PATCH`. The body is a merge patch in both cases (RFC 7396).
   public enum PatchType: String, Sendable, Hashable, CaseIterable {
     /// `application/merge-patch+json`.
     case mergePatch = "application/merge-patch+json"
@@ -9,14 +9,14 @@ public struct ServerTraits: Sendable, Hashable {
     case json = "application/json"
   }
 
-  /// Whether each answer with one record has a strong `ETag`. A record without one is then not changed: the change is refused.
+  /// Whether each answer with one record has a strong `ETag`. If the server breaks this promise, changes of the record are refused.
   public var sendsStrongETags: Bool
-  /// Whether a request with an `Idempotency-Key` that the server knows is answered as before, and done once.
+  /// Whether the server executes requests with the same `Idempotency-Key` once, and repeats its answer.
   public var honoursIdempotencyKeys: Bool
-  /// How the body of a `PATCH` is called.
+  /// The media type of the body of a `PATCH`.
   public var patchType: PatchType
 
-  /// A server of which nothing is known, unless said: what answers have is used, and no request is repeated unseen.
+  /// A server with unknown abilities, unless given: validators are used as they come, and a request that could be executed twice is not repeated.
   public init(
     sendsStrongETags: Bool = false, honoursIdempotencyKeys: Bool = false, patchType: PatchType = .mergePatch
   ) {
@@ -26,14 +26,14 @@ public struct ServerTraits: Sendable, Hashable {
   }
 }
 
-/// What is certain about the records of an entity, by what its server can do.
+/// A guarantee for the records of an entity. It follows from the traits of the server and the mapper.
 public enum RemoteGuarantee: String, Sendable, Hashable, CaseIterable {
-  /// A change never overwrites what somebody else has changed and nobody here has seen. Without it, a change between the last look at the
-  /// record and the request is overwritten.
+  /// A change never overwrites a change of another client that was not fetched. Without this guarantee, it overwrites those that are made
+  /// between the last `GET` and the request.
   case seesEveryEdit
-  /// A new record whose answer was lost is settled without the app. Without it, it waits as ``RemoteChange/State/uncertain``.
+  /// A lost answer to a new record is resolved automatically. Without this guarantee, the change waits as ``RemoteChange/State/uncertain``.
   case settlesNewRecords
-  /// What is deleted at the server is deleted here by the next refresh of the whole list.
+  /// A refresh of the whole list deletes records here that were deleted at the server.
   case seesDeletions
 }
 

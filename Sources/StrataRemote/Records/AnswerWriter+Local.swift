@@ -26,7 +26,7 @@ extension AnswerWriter {
       let sent = try SentValues(entity, record, db).values
       if !sent.isEmpty {
         guard !entity.mapper.traits.honoursIdempotencyKeys, let row = try entity.row(record, db) else { return }
-        // Its answer was lost, and this is what was sent.
+        // The answer to its POST was lost. The server's record with the same key is the one that was sent.
         let number = try Int64.fetchOne(
           db.cachedStatement(sql: "SELECT number FROM strata_remote_changes WHERE entity = ? AND record = ?"),
           arguments: [entity.name, record])

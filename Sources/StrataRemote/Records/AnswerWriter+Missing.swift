@@ -13,14 +13,14 @@ extension AnswerWriter {
     try delete(entity, missing.filter { condition?.contains(ExactValue($0)) ?? true })
   }
 
-  /// Deletes what the server says to have deleted.
+  /// Deletes records that the server marks as deleted.
   mutating func delete(_ nodes: EntityNodes, _ entity: MappedEntity) throws {
     let (key, column) = (entity.keyColumn.quotedDatabaseIdentifier, entity.idColumn.quotedDatabaseIdentifier)
     var records: [DatabaseValue] = []
     for root in nodes.roots {
       guard let id = nodes.nodes[root].values[entity.id.attribute], !id.isNull else { continue }
       let stored = try entity.type.stored(id, entity.type.attributes[entity.id.attribute], in: entity.table)
-      // What a newer answer has said of it counts.
+      // A newer answer about the record wins.
       let record = try DatabaseValue.fetchOne(
         db.cachedStatement(
           sql: """
@@ -32,7 +32,7 @@ extension AnswerWriter {
     try delete(entity, records)
   }
 
-  /// Deletes rows, but for what has not been sent and what such a record refers to.
+  /// Deletes rows, except those that ``RowDependents/keeps(_:_:)`` keeps.
   private mutating func delete(_ entity: MappedEntity, _ records: [DatabaseValue]) throws {
     guard !records.isEmpty else { return }
     let dependents = try RowDependents(catalog, changes, db)

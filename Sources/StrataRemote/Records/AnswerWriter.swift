@@ -61,7 +61,7 @@ struct AnswerWriter {
   ///   - entity: the entity of the roots.
   ///   - copy: the validators of the one record that the answer is.
   ///   - isWhole: whether what is not in the answer is no longer at the server, for records that the condition names.
-  ///   - deleted: what the answer says to be deleted at the server.
+  ///   - deleted: the records that the answer marks as deleted.
   mutating func run(
     _ entity: MappedEntity, copy: HTTPCopy? = nil, isWhole: Bool, among condition: Set<ExactValue>? = nil,
     deleted: EntityNodes? = nil

@@ -174,11 +174,11 @@ enum ChangeTriggers {
         """
     }
 
-    /// A number that the server counts could be that of another record there.
+    /// Refuses numbers from 0 on as keys of new records: the server may give the same number to another record.
     private var checkKey: String {
       guard entity.idIsKey, entity.mapper.ids == .server else { return "" }
       return """
-        SELECT RAISE(ABORT, 'strata: a new record needs a key that the server gives to no other; take RemoteStore.newKey()')
+        SELECT RAISE(ABORT, 'strata: the server may give this number to another record; use RemoteStore.newKey() for a new one')
         WHERE typeof(NEW.\(key)) = 'integer' AND NEW.\(key) >= 0 AND NOT \(isKnown("NEW"))
           AND NOT EXISTS (SELECT 1 FROM strata_remote_edits WHERE \(change("NEW")))
           AND NOT EXISTS (SELECT 1 FROM strata_remote_records WHERE \(change("NEW")));

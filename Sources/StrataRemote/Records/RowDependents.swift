@@ -48,7 +48,8 @@ struct RowDependents {
     self.links = links
   }
 
-  /// Whether a row stays, whatever a server says: it, or what refers to it, has not been sent, or the database would refuse to delete it.
+  /// Whether a row must not be deleted for the server: it has unsent changes, a record with unsent changes refers to it, or a foreign key
+  /// prevents it.
   func keeps(_ entity: MappedEntity, _ record: DatabaseValue) throws -> Bool {
     try changes.kind(entity, record) != nil || isNeeded(entity, record) || isHeld(entity, record)
   }

@@ -31,7 +31,7 @@ struct UnsentChange: Sendable {
     var isConditional: Bool { headers.contains { $0.name.lowercased() == "if-match" } }
   }
 
-  /// Whether it is a new record of which nothing tells whether the server has it.
+  /// Whether it is a new record whose POST has an unknown outcome that cannot be looked up.
   var isUncertain: Bool { request != nil && code == RemoteError.Code.uncertain.rawValue }
 
   init(_ row: Row) {

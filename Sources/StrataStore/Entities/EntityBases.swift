@@ -1,28 +1,28 @@
 internal import GRDB
 internal import StrataCore
 
-/// What whole objects that are saved were when they were fetched.
+/// The fetched state of objects that are saved.
 package struct EntityBases {
   private struct Visit: Hashable {
     let rows: ObjectIdentifier
     let number: Int
   }
 
-  /// What becomes of values that a row and an object have both changed.
+  /// How to resolve a value that changed both in the row and in the object.
   let conflicts: MergeOptions.ConflictHandling
-  /// Whether objects are written whatever their rows have.
+  /// Whether objects overwrite their rows without a check.
   let overwrites: Bool
   private let servers: EntityServers?
   private var ofNode: [Int: FetchedRows.Place] = [:]
   private var byKey: [EntityWriter.PlainKey: FetchedRows.Place] = [:]
   private var keys: [Visit: EntityWriter.PlainKey] = [:]
 
-  /// Nothing is known, and nothing has to be.
+  /// No bases, and no checks.
   package init() { (conflicts, overwrites, servers) = (.fail, true, nil) }
 
-  /// Brings the keys of objects up to date, and finds what they were.
+  /// Updates the keys of objects, and finds their fetched state.
   ///
-  /// - Parameter given: what the app says that the objects were.
+  /// - Parameter given: the base that the app passes.
   /// - Throws: ``EntityError`` with the code `clash` where `given` is about another object.
   init(
     _ nodes: inout EntityNodes, given: EntityNodes?, _ conflicts: MergeOptions.ConflictHandling, overwrites: Bool,
@@ -58,7 +58,7 @@ package struct EntityBases {
     try visit(places, catalog, servers, db)
   }
 
-  /// Notes all rows that bases lead to, under the keys that they have now.
+  /// Registers all fetched rows that are reachable from the places, under their present keys.
   private mutating func visit(
     _ places: [FetchedRows.Place], _ catalog: EntityCatalog, _ servers: EntityServers, _ db: Database
   ) throws {
@@ -86,10 +86,10 @@ package struct EntityBases {
     }
   }
 
-  /// Whether nothing is known of any object.
+  /// Whether no object has a base.
   var isEmpty: Bool { ofNode.isEmpty && byKey.isEmpty }
 
-  /// What an object was, by its node or its row.
+  /// The fetched state of an object, by its node or by the key of its row.
   func base(ofNode node: Int?, _ key: EntityWriter.PlainKey?) -> FetchedRows.Place? {
     if let place = node.flatMap({ ofNode[$0] }) {
       // A row that another key has found is not the one that was fetched.
@@ -99,7 +99,7 @@ package struct EntityBases {
     return key.flatMap { byKey[$0] }
   }
 
-  /// The rows that a relation led to; `nil` where that is not known of each.
+  /// The keys of the rows that a relation referred to; `nil` if one of them is not known.
   func links(_ place: FetchedRows.Place, _ relation: Int) -> [EntityWriter.PlainKey]? {
     guard let links = place.row.links[relation] else { return nil }
     let found = links.compactMap { keys[.init(rows: ObjectIdentifier(place.rows), number: $0)] }

@@ -143,7 +143,7 @@ struct EntityLinker {
     return try writer.countsLocal(row, relation.key, [writer.table(of: row).columns[slot].name])
   }
 
-  /// A list with what others have added to it and taken out of it since the object was fetched; `nil` where it stays as it is.
+  /// Merges a list with the changes of others since the object was fetched; `nil` if the table's list stays.
   private func merged(_ list: List) throws -> List? {
     let relation = catalog.types[list.type].relations[list.relation]
     guard let base = writer.base(ofRow: list.row, node: list.node), !writer.rows[list.row].isNew,
@@ -175,7 +175,7 @@ struct EntityLinker {
       guard let key, !writer.rows[row].isNew else { return true }
       return !before.contains(key) || there.contains(key)
     }.map(\.0)
-    // What others have added stands behind what it stands behind in the table.
+    // An element that others added follows its predecessor in the table.
     let stays = Set(kept)
     var added: [Int?: [Int]] = [:]
     var last: Int?

@@ -28,7 +28,7 @@ package struct EntityNodes: Sendable {
     package var unknownCases: Set<Int> = []
     /// Whether its values are what the row is to have, so that policies have nothing left to decide.
     package var isMerged = false
-    /// What a whole object knows of the row that it was fetched from.
+    /// The fetched row of a whole object.
     var rowBase: RowBase.Box?
 
     package init(

@@ -1,7 +1,7 @@
 package import GRDB
 internal import Synchronization
 
-/// What saves of entities that a server has as well have to observe. `StrataRemote` sets it.
+/// The tables whose records a server has as well. `StrataRemote` sets it, and saves follow it.
 package final class EntityServers: Sendable {
   /// Replaces outdated keys of objects before a save looks for their rows, since a server gives records new keys.
   package typealias KeyUpdate = @Sendable (inout EntityNodes, Database) throws -> Void

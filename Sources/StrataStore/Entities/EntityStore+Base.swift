@@ -10,7 +10,7 @@ extension EntityStore {
   ///     try await entities.save(edited, base: fetched)     // writes the title, and no other column
   ///
   /// The row is merged with the object three ways, column by column and list by list: the object is the local side, and the row that of
-  /// others. What both have changed follows the policy of the field, or is a conflict. Elements of lists that the object has never seen
+  /// others. A value that changed on both sides follows the policy of the field, or is a conflict. Elements that others added to a list
   /// stay. The object stays as it is. A property of the type ``RowBase`` keeps what was fetched with the object.
   ///
   /// - Parameters:

@@ -12,7 +12,7 @@ public struct EntityStore: Sendable {
   /// The database.
   public let writer: any DatabaseWriter
   package let catalog: EntityCatalog
-  /// What servers have of the entities, for all copies of the store.
+  /// The tables of servers, for all copies of the store.
   package let servers = EntityServers()
 
   /// Compares the mappings of entities with their models and tables.
@@ -41,7 +41,7 @@ public struct EntityStore: Sendable {
   ///   - model: the object; it stays as it is.
   ///   - keys: the names of the keys that find rows (``EntityMapping/keys``); all unless given.
   ///   - conflicts: what becomes of values that both the row and a fetched object have changed, and that no policy decides.
-  ///   - overwriting: writes the object as it is, whatever the row has.
+  ///   - overwriting: writes the object as it is, without comparing it with the row.
   /// - Returns: what was written.
   /// - Throws: ``EntityError``, after which nothing was written: `clash` where keys, unique indexes or both sides of a relation name different rows, `notStorable`
   ///   where a column cannot hold a value, `missingValue`, `constraint` where the database refuses a row, `invalid` where a rule of the model is
@@ -141,7 +141,7 @@ public struct EntityStore: Sendable {
   struct Saving: Sendable {
     let conflicts: MergeOptions.ConflictHandling
     let overwrites: Bool
-    /// What the app says that the objects were when they were fetched.
+    /// The base that the app passes.
     let base: EntityNodes?
 
     init(_ conflicts: MergeOptions.ConflictHandling = .fail, overwrites: Bool = false, base: EntityNodes? = nil) {

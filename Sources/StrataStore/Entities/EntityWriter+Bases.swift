@@ -1,21 +1,21 @@
 internal import GRDB
 internal import StrataCore
 
-// Whole objects over rows that others may have changed since the objects were fetched.
+// Merges whole objects with rows that changed since the objects were fetched.
 extension EntityWriter {
-  /// What the object of a row was when it was fetched; `nil` where that is not known.
+  /// The fetched state of the object of a row; `nil` if it is not known.
   func base(ofRow row: Int, node: Int? = nil) -> FetchedRows.Place? {
     guard !nodes.merges, !bases.isEmpty else { return nil }
     return bases.base(ofNode: node ?? rows[row].node, plainKey(row))
   }
 
-  /// What tells a row from others; `nil` for one whose key is not known yet.
+  /// The key of a row; `nil` if it is not known yet.
   func plainKey(_ row: Int) -> PlainKey? {
     PlainKey(
       table: rows[row].table, table(of: row).primaryKey.map { (rows[row].original?[$0]) ?? rows[row].values[$0] })
   }
 
-  /// Decides about what the row and the object have both changed.
+  /// Decides about a value that changed both in the row and in the object.
   ///
   /// - Returns: whether the object counts.
   func countsLocal(_ row: Int, _ key: String?, _ columns: [String] = []) throws -> Bool {
@@ -31,7 +31,7 @@ extension EntityWriter {
 
   // MARK: Deleted rows
 
-  /// Lets go of objects whose rows were deleted meanwhile, where nothing of them was changed.
+  /// Drops unchanged objects whose rows were deleted since they were fetched.
   func dropDeleted() throws {
     guard !nodes.merges, !bases.isEmpty else { return }
     for number in nodes.nodes.indices {
@@ -63,7 +63,7 @@ extension EntityWriter {
 
   // MARK: Columns
 
-  /// Merges what an object says with a row that is there.
+  /// Merges the values of an object with its row, three ways.
   func merge(
     _ said: [(attribute: EntityType.Attribute, value: ArchiveValue)], _ base: FetchedRows.Place, _ type: EntityType,
     _ row: Int, _ isFirst: Bool
@@ -79,7 +79,7 @@ extension EntityWriter {
       if try isSame(local, known, attribute) { continue }
       let now = rows[row].original?[attribute.slot]
       if try isSame(known, now, attribute) || isSame(local, now, attribute) {
-        // Another object of the row that was not changed has nothing to say about it.
+        // An unchanged duplicate of the object does not clash.
         let isUnchanged = now.map { $0.isExactly(rows[row].values[attribute.slot]) } ?? false
         try set(local, attribute, type, row, isFirst || isUnchanged)
       } else {
@@ -112,7 +112,7 @@ extension EntityWriter {
   func checkBases() throws {
     guard !nodes.merges, !bases.overwrites else { return }
     for row in rows.indices where !rows[row].isNew {
-      // What no object is of, and leaves no list, stands elsewhere in one.
+      // Only the position in a list changes for a row without an object.
       guard rows[row].isDeleted || rows[row].node != nil || rows[row].owner != nil else { continue }
       // A pair of rows is of the object whose list it leaves.
       let table = rows[row].type == nil ? rows[row].owner.map { rows[$0].table } : rows[row].table
@@ -144,7 +144,7 @@ extension EntityWriter {
 
   // MARK: Afterwards
 
-  /// Lets objects of classes that were saved have what they are now for their base, once that is committed.
+  /// Makes the saved state the base of objects of classes, after the commit.
   func moveBases() throws {
     guard !nodes.merges,
       zip(nodes.nodes, rowOfNode).contains(where: {

@@ -12,7 +12,7 @@ package final class EntityWriter {
   let nodes: EntityNodes
   /// The names of the keys that find rows; all unless given.
   let matching: Set<String>?
-  /// What whole objects were when they were fetched.
+  /// The fetched state of whole objects.
   let bases: EntityBases
   var rows: [EntityRowState] = []
   /// The row of each node.
@@ -180,7 +180,7 @@ package final class EntityWriter {
     var said = zip(type.attributes, node.values).compactMap { attribute, value in
       attribute.isWritten ? value.map { (attribute: attribute, value: $0) } : nil
     }
-    // Most rows have one node, and then nobody asks.
+    // A row with one node needs no note.
     defer { if !isFirst { for (attribute, _) in said { rows[row].said.insert(attribute.slot) } } }
     if rows[row].isNew {
       // What nobody has said anything about before is as it comes in.

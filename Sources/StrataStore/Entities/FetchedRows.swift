@@ -1,13 +1,13 @@
 internal import GRDB
 internal import StrataCore
 
-/// Rows as they were when objects were fetched together.
+/// The rows of objects that were fetched together.
 final class FetchedRows: Sendable {
   struct Row: Sendable {
     let type: Int
-    /// By slot; `nil` for what is not known.
+    /// The columns by slot; `nil` for a value that is not known.
     var values: [DatabaseValue?]
-    /// By relation, the rows that it leads to, by number; `nil` for what is not known.
+    /// The numbers of the rows that each relation refers to; `nil` for a relation that is not known.
     let links: [[Int]?]
   }
 
@@ -22,7 +22,7 @@ final class FetchedRows: Sendable {
 
   init(_ rows: [Row]) { self.rows = rows }
 
-  /// What objects say of their rows.
+  /// The rows as objects have them.
   init(_ nodes: EntityNodes, _ catalog: EntityCatalog) throws {
     rows = try nodes.nodes.map { node in
       let (type, table) = (catalog.types[node.type], catalog.table(of: node.type))

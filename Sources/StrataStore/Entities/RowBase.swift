@@ -11,10 +11,10 @@ internal import Synchronization
 ///       var fetched = RowBase()
 ///     }
 ///
-/// An entity with a stored property of this type is saved with what it was fetched as for the base: see
-/// ``EntityStore/save(_:matching:conflicts:overwriting:)-(E,_,_,_)``. An ``EntityStore`` sets the property of each object that it makes,
-/// and of objects of classes again after each save. The property has no column, is not in archives and JSON, and does not count for
-/// equality.
+/// If an entity has a stored property of this type, saving writes only the changes since the fetch: see
+/// ``EntityStore/save(_:matching:conflicts:overwriting:)-(E,_,_,_)``. An ``EntityStore`` sets the property when it fetches an object, and after
+/// each save of an object of a class. Objects that GRDB fetches without the store have no base. The property has no column, is not part
+/// of archives and JSON, and does not count for equality.
 public struct RowBase: Sendable, Hashable {
   let box: Box
 
@@ -31,7 +31,7 @@ public struct RowBase: Sendable, Hashable {
 }
 
 extension RowBase {
-  /// What the copies of a value share, and what an object of a class has for itself.
+  /// The storage of a base. Copies of a struct share it, and an object of a class has its own.
   final class Box: Sendable {
     private struct Live {
       var last: Int64 = 0
@@ -57,7 +57,7 @@ extension RowBase {
 
     func move(to place: FetchedRows.Place) { state.withLock { $0.place = place } }
 
-    /// A number by which the fields of a model hold it while the model is taken apart and made again.
+    /// The number that stands in the fields of a model for the box, while a merge or a copy takes the model apart.
     var token: Int64 {
       state.withLock { state in
         if let token = state.token { return token }
@@ -74,7 +74,7 @@ extension RowBase {
     static func of(_ token: Int64) -> Box? { live.withLock { $0.boxes[token]?.box } }
   }
 
-  /// What the fields of a model hold.
+  /// The box of a token in the fields of a model.
   static func box(of value: ArchiveValue?) -> Box? {
     guard case .array(let values)? = value, values.count == 1, case .int(let token) = values[0] else { return nil }
     return Box.of(token)

@@ -1,0 +1,125 @@
+internal import Foundation
+internal import GRDB
+internal import StrataCore
+internal import StrataStore
+
+/// The changes that have not been sent.
+extension RemoteStore {
+  /// The unsent changes of all accounts in their order: now, and after each change of the queue.
+  public func observeChanges() -> AsyncThrowingStream<[RemoteChange], any Error> {
+    ValueObservation.tracking { db in try Self.changes(db) }.removeDuplicates()
+      .newest(in: entities.writer) { RemoteSession.located($0) }
+  }
+
+  private static func changes(_ db: Database) throws -> [RemoteChange] {
+    try UnsentChange.fetchAll(account: nil, db).map { try RemoteChange($0, columns: $0.columns(db)) }
+  }
+
+  /// What has not been sent, of all accounts, in its order.
+  public func changes() async throws -> [RemoteChange] {
+    try await session.read { db in try Self.changes(db) }
+  }
+
+  /// Lets a change that the server refused, or that waits for a later time, go out with the next ``send()``.
+  ///
+  /// - Parameters:
+  ///   - change: one of ``changes()``; one that has been sent meanwhile is left alone. One that is uncertain is sent again, and can make a
+  ///     record twice.
+  ///   - asNew: sends the record as one that the server does not have, where it no longer does.
+  public func retry(_ change: RemoteChange, asNew: Bool = false) async throws {
+    let catalog = session.catalog
+    try await session.write { db in
+      guard let known = try UnsentChange.fetch(change.number, db) else { return }
+      if known.isUncertain { try known.thaw(db) }
+      if asNew, known.kind == .update {
+        try known.becomeNew(db)
+        let entity = try catalog.known(known.entity)
+        if !entity.idIsKey {
+          try ChangeTriggers.passed(db) {
+            try db.execute(
+              sql: """
+                UPDATE \(entity.quotedTable) SET \(entity.idColumn.quotedDatabaseIdentifier) = NULL
+                WHERE \(entity.keyColumn.quotedDatabaseIdentifier) = ?
+                """, arguments: [known.record])
+          }
+        }
+      }
+      try db.execute(
+        sql: """
+          UPDATE strata_remote_changes
+          SET state = 'waiting', attempts = 0, not_before = NULL, code = NULL, reason = NULL, status = NULL WHERE number = ?
+          """, arguments: [change.number])
+    }
+  }
+
+  /// Resolves an ``RemoteChange/State/uncertain`` change: the server has the new record under this id.
+  ///
+  /// The record here gets the id. The next ``send()`` sends later edits of it.
+  ///
+  /// - Parameters:
+  ///   - change: one of ``changes()``; one that is no longer uncertain is left alone.
+  ///   - id: the server's id, as a path has it.
+  /// - Throws: ``RemoteError`` with the code `invalidBody` where the property cannot hold the id.
+  public func confirm(_ change: RemoteChange, id: String) async throws {
+    let (catalog, answered) = (session.catalog, session.nextNumber())
+    try await session.write { db in
+      guard let known = try UnsentChange.fetch(change.number, db), known.isUncertain, let request = known.request else {
+        return
+      }
+      let entity = try catalog.known(known.entity)
+      _ = try Acknowledgement(catalog: catalog, entity: entity, sent: known, db: db).run(
+        nil, id: entity.stored(idText: id), copy: nil, number: request.number, answered: answered)
+      try db.execute(
+        cached: "UPDATE strata_remote_changes SET code = NULL, reason = NULL WHERE number = ?", [known.number])
+    }
+  }
+
+  /// Takes a change back: an edit becomes what the server last said, a record that was made here is deleted, and one that was deleted
+  /// comes back with the next refresh.
+  ///
+  /// - Throws: ``RemoteError`` with the code `store` where other rows lead to a record that was made here.
+  public func discard(_ change: RemoteChange) async throws {
+    let catalog = session.catalog
+    try await session.write { db in
+      guard let known = try UnsentChange.fetch(change.number, db) else { return }
+      let entity = try catalog.known(known.entity)
+      let key = "\(entity.keyColumn.quotedDatabaseIdentifier) = ?"
+      if known.kind == .insert, try RecordRenaming(catalog, entity, db).isLedTo(known.record) {
+        throw RemoteError(
+          .store, "other rows lead to the record, which was made here; let them lead elsewhere, or delete it with them",
+          entity: entity.name)
+      }
+      if known.isUncertain {
+        try ChangeTriggers.passed(db) {
+          try db.execute(sql: "DELETE FROM \(entity.quotedTable) WHERE \(key)", arguments: [known.record])
+        }
+        try StoredCopies.forget(entity, db)
+        return try known.remove(db)
+      }
+      if known.kind == .insert, known.request != nil {
+        // The server may have it: it is noted as deleted, and is deleted there as soon as its id is known.
+        return try db.execute(sql: "DELETE FROM \(entity.quotedTable) WHERE \(key)", arguments: [known.record])
+      }
+      try ChangeTriggers.passed(db) {
+        switch known.kind {
+        case .insert:
+          try db.execute(sql: "DELETE FROM \(entity.quotedTable) WHERE \(key)", arguments: [known.record])
+        case .update:
+          for (column, base) in try LocalChanges(db).bases(entity, known.record) {
+            let base = try entity.holdable(base, in: column, catalog, db)
+            try db.execute(
+              sql: "UPDATE \(entity.quotedTable) SET \(column.quotedDatabaseIdentifier) = ? WHERE \(key)",
+              arguments: [base, known.record])
+          }
+        case .delete:
+          try db.execute(
+            sql: "DELETE FROM strata_remote_records WHERE entity = ? AND record = ?",
+            arguments: [known.entity, known.record])
+        }
+      }
+      // What the server has is asked for anew.
+      try StoredCopies.forget(entity, db)
+      try known.remove(db)
+    }
+  }
+}

@@ -1,0 +1,61 @@
+public import GRDB
+internal import StrataCore
+public import StrataStore
+
+/// Removing rows here that the server keeps.
+extension RemoteStore {
+  /// Removes rows here, and nothing at the server: the next refresh brings them back.
+  ///
+  /// A row stays if it has unsent changes, if a record with unsent changes refers to it, or if the database would not let go of it because
+  /// of a foreign key.
+  ///
+  /// - Returns: the number of rows that were removed.
+  /// - Throws: ``RemoteError`` with the code `store` if the database fails.
+  @discardableResult
+  public func evict<E: Entity>(_ request: QueryInterfaceRequest<E>) async throws -> Int {
+    let entity = try session.catalog.known(E.self)
+    let keys = request.select(Column(entity.keyColumn))
+    return try await session.write { [session] db in
+      let dependents = try RowDependents(session.catalog, LocalChanges(db), db)
+      let key = entity.keyColumn.quotedDatabaseIdentifier
+      var count = 0
+      for record in try Row.fetchAll(db, keys).map({ $0[0] as DatabaseValue })
+      where try !dependents.keeps(entity, record) {
+        try ChangeTriggers.passed(db) {
+          try db.execute(cached: "DELETE FROM \(entity.quotedTable) WHERE \(key) = ?", [record])
+          count += db.changesCount
+        }
+        try db.execute(
+          cached: "DELETE FROM strata_remote_records WHERE entity = ? AND record = ?", [entity.name, record])
+      }
+      try StoredCopies.forgetDeleted(entity, session.catalog, db)
+      return count
+    }
+  }
+
+  /// Removes all rows of the entities here, and nothing at the server: for an app whose user logs out. Answers to requests that are under way
+  /// are dropped.
+  ///
+  /// - Parameter discardingChanges: also removes unsent changes. Without it, they are an error.
+  /// - Throws: ``RemoteError`` with the code `store` if there are unsent changes, or if a row of another table refers to one of the rows.
+  ///   Nothing was removed then.
+  public func reset(discardingChanges: Bool = false) async throws {
+    let number = session.nextNumber()
+    try await session.write { [session] db in
+      let count = try Int.fetchOne(db, sql: "SELECT count(*) FROM strata_remote_changes") ?? 0
+      guard count == 0 || discardingChanges else {
+        throw RemoteError(
+          .store, "there are unsent changes of \(count.counting("record")); send them, or say discardingChanges: true")
+      }
+      try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
+      try ChangeTriggers.passed(db) {
+        for entity in session.catalog.entities { try db.execute(sql: "DELETE FROM \(entity.quotedTable)") }
+      }
+      for entity in session.catalog.entities { try StoredCopies.forget(entity, db) }
+      for table in ["changes", "sent", "edits", "conflicts", "records", "deleted", "ids", "awaited"] {
+        try db.execute(sql: "DELETE FROM strata_remote_\(table)")
+      }
+      try RemoteTables.noteReset(number, db)
+    }
+  }
+}

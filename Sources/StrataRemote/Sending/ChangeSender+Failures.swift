@@ -1,0 +1,167 @@
+internal import Foundation
+internal import GRDB
+internal import StrataCore
+internal import StrataStore
+
+#if canImport(FoundationNetworking)
+  internal import FoundationNetworking
+#endif
+
+/// Refused, failed and uncertain requests.
+extension ChangeSender {
+  func take(
+    _ error: RemoteError, _ change: UnsentChange, _ entity: MappedEntity, _ shown: RemoteChange,
+    _ wasFetched: Bool, thaws: Bool, _ sending: inout RemoteSending
+  ) async throws -> Sent {
+    let verb = change.request?.verb
+    switch error.code {
+    case .unavailable, .unauthorized:
+      try await postpone(change.number, attempts: change.attempts + 1, because: error, thaws: thaws)
+      session.tell(.sendFailed(shown, error), entity: entity.name, account: account)
+      throw error
+    case .notFound where verb == "DELETE":
+      let (catalog, number) = (session.catalog, session.nextNumber())
+      _ = try await session.write { db in
+        try Acknowledgement(catalog: catalog, entity: entity, sent: change, db: db).run(
+          nil, id: nil, copy: nil, number: number, answered: number)
+      }
+      sending.sent += 1
+      session.tell(.didSend(shown), entity: entity.name, account: account)
+      return .settled
+    // A 409 that the present state of the record does not end is about something else: a value that another one has.
+    case .conflict where error.status == 412 && verb != "POST" || (verb == "PATCH" || verb == "PUT") && !wasFetched:
+      return try await settled(change.number, entity, &sending).map { .changed($0) } ?? .settled
+    default:
+      try await refuse(change, error, shown, &sending)
+      return .settled
+    }
+  }
+
+  /// Refuses what nobody can be sent before.
+  func refuse(_ number: Int64, _ entity: MappedEntity, _ sending: inout RemoteSending) async throws {
+    let change = try await session.read { db in try UnsentChange.fetch(number, db) }
+    guard let change else { return }
+    let error = RemoteError(
+      .store,
+      "the new record leads to others that lead back to it, so that none can be sent first; let a column of them be null",
+      entity: entity.name)
+    try await refuse(change, error, shown(change), &sending)
+  }
+
+  /// - Parameter keepsRequest: whether a retry is the same request, since this one has arrived.
+  func refuse(
+    _ change: UnsentChange, _ error: RemoteError, _ shown: RemoteChange, keepsRequest: Bool = false,
+    _ sending: inout RemoteSending
+  ) async throws {
+    try await session.write { db in
+      guard let known = try UnsentChange.fetch(change.number, db), known.request?.key == change.request?.key else {
+        return
+      }
+      if !keepsRequest { try known.thaw(db) }
+      try db.execute(
+        cached: """
+          UPDATE strata_remote_changes
+          SET state = 'refused', attempts = attempts + 1, code = ?, reason = ?, status = ? WHERE number = ?
+          """, [error.code.rawValue, error.reason, error.status, change.number])
+    }
+    sending.refused += 1
+    session.tell(.refused(shown, error), entity: change.entity, account: account)
+  }
+
+  /// Tries again later: what was sent may have arrived, so the next try is the same.
+  ///
+  /// Where there was no connection or no valid token, the app knows best when there is one: the next `send()` tries at once.
+  ///
+  /// - Parameter thaws: whether the request was sent once, so that one that certainly had no effect needs no look at the server before the
+  ///   next.
+  func postpone(
+    _ number: Int64, attempts: Int, because error: RemoteError? = nil, thaws: Bool = false
+  ) async throws {
+    let thaws = thaws && error?.hadNoEffect ?? false
+    let retry = session.configuration.retry
+    let delay = min(retry.maximumDelay.seconds, retry.baseDelay.seconds * pow(2, Double(min(attempts, 30))))
+    let hasAnswer =
+      switch error?.code {
+      case .notConnected, .cutOff, .timedOut, .unauthorized: false
+      default: true
+      }
+    let wait = max(delay * session.clock.random(), error?.retryAfter?.seconds ?? 0)
+    let time = hasAnswer ? session.clock.now().addingTimeInterval(wait).timeIntervalSince1970 : nil
+    // Whatever ended the try, the queue has to know of it.
+    try await Task { [session, account] in
+      try await session.write { db in
+        try db.execute(
+          cached: """
+            UPDATE strata_remote_changes SET attempts = ?, not_before = ?, code = ?, reason = ?, status = ? WHERE number = ?
+            """, [attempts, time, error?.code.rawValue, error?.reason, error?.status, number])
+        if thaws { try UnsentChange.fetch(number, db)?.thaw(db) }
+        // The limit holds for the requests of all changes.
+        if error?.status == 429, error?.retryAfter != nil {
+          try db.execute(
+            cached: """
+              UPDATE strata_remote_changes SET not_before = ?1
+              WHERE account = ?2 AND state = 'waiting' AND coalesce(not_before, 0) < ?1
+              """, [time, account])
+        }
+      }
+    }.value
+  }
+
+  /// Marks a new record as uncertain, once.
+  func noteUncertain(_ change: UnsentChange, _ entity: MappedEntity) async throws {
+    guard !change.isUncertain else { return }
+    let error = RemoteError(
+      .uncertain,
+      "the answer to the new record was lost, and the server may have it; retry the change if it does not, or discard it",
+      entity: entity.name)
+    try await session.write { db in
+      try db.execute(
+        cached: "UPDATE strata_remote_changes SET code = ?, reason = ?, not_before = NULL WHERE number = ?",
+        [error.code.rawValue, error.reason, change.number])
+    }
+    session.tell(.sendFailed(try await shown(change), error), entity: entity.name, account: account)
+  }
+}
+
+extension RemoteError {
+  /// Whether a request certainly had no effect.
+  fileprivate var hadNoEffect: Bool {
+    switch code {
+    case .unauthorized: true
+    // Any other error of a transport may have come after the request was sent.
+    case .notConnected: underlyingError.map(Self.isBeforeSending) ?? true
+    case .unavailable: status == 429
+    default: false
+    }
+  }
+
+  private static func isBeforeSending(_ error: any Error) -> Bool {
+    switch (error as? URLError)?.code {
+    case .cannotFindHost, .cannotConnectToHost, .dnsLookupFailed, .notConnectedToInternet: true
+    default: false
+    }
+  }
+
+  /// Whether a request cannot be made because of its own record, which then blocks no other.
+  var isOfOneRecord: Bool {
+    switch code {
+    case .refused, .invalidConfiguration, .invalidBody: return true
+    case .store:
+      switch (underlyingError as? EntityError)?.code {
+      case .notReadable, .notStorable, .invalid, .invalidSource: return true
+      case nil: return underlyingError is ArchiveError
+      default: return false
+      }
+    default: return false
+    }
+  }
+
+  /// Whether a request failed by itself, so that others may succeed.
+  var isOfOneRequest: Bool {
+    switch code {
+    case .unavailable: status != 429
+    case .timedOut, .cutOff: true
+    default: false
+    }
+  }
+}
