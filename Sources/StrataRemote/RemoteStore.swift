@@ -209,8 +209,7 @@ public final class RemoteStore: Sendable {
     let body = try RemoteBody(json, of: entity)
     let read = try entity.read(body.records, catalog)
     let applied = try await session.write { db in
-      var writer = try AnswerWriter(read.nodes, catalog, account: account, number: number, db)
-      let applied = try writer.run(entity, isWhole: false, deleted: read.deleted)
+      let applied = try AnswerWriter.write(read, of: entity, catalog, account: account, number: number, db)
       for other in catalog.entities {
         let changed = applied.report[other.table.name]
         if changed.inserted + changed.updated > 0 { try StoredCopies.forget(other, db) }

@@ -18,6 +18,25 @@ struct AppliedAnswer: Sendable {
   var awaited = 0
   /// Why a change that the server took counts as refused.
   var notApplied: RemoteError?
+
+  /// Adds what another part of the same answer did.
+  mutating func add(_ other: AppliedAnswer) {
+    ids += other.ids
+    report.add(other.report)
+    passedOver += other.passedOver
+    conflicts += other.conflicts
+    kept += other.kept
+    awaited += other.awaited
+  }
+}
+
+extension MappedEntity {
+  /// Whether no row of the table can depend on another one of it: nothing but its primary key and the server's id is unique, and it has no
+  /// references.
+  fileprivate var isIndependent: Bool {
+    type.relations.isEmpty && fields.allSatisfy { $0.target == nil }
+      && table.uniqueSlots.isSubset(of: [key.slot, id.slot])
+  }
 }
 
 /// Folds what a server says into the rows, within one transaction.
@@ -55,6 +74,25 @@ struct AnswerWriter {
     self.account = account
     self.number = number
     changes = try LocalChanges(db)
+  }
+
+  /// Writes what was read of an answer.
+  ///
+  /// A long list whose records cannot depend on each other is written in parts, so that the rows of one part at a time are in memory.
+  static func write(
+    _ read: ReadRecords, of entity: MappedEntity, _ catalog: RemoteCatalog, account: String, number: Int64,
+    copy: HTTPCopy? = nil, isWhole: Bool = false, among condition: Set<ExactValue>? = nil, _ db: Database
+  ) throws -> AppliedAnswer {
+    var parts = entity.isIndependent ? read.nodes.parts(of: 5_000)[...] : [read.nodes]
+    var result = AppliedAnswer()
+    while let nodes = parts.popFirst() {
+      var writer = try AnswerWriter(nodes, catalog, account: account, number: number, db)
+      let isLast = parts.isEmpty
+      result.add(
+        try writer.run(
+          entity, copy: copy, isWhole: isWhole && isLast, among: condition, deleted: isLast ? read.deleted : nil))
+    }
+    return result
   }
 
   /// - Parameters:

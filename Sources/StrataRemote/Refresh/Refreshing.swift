@@ -14,7 +14,7 @@ struct Refreshing: Sendable {
 
   /// All pages of an answer.
   private struct Pages: Sendable {
-    var records: [ArchiveValue] = []
+    var read: ReadRecords
     var isList = true
     var count = 0
     /// Whether no page is missing.
@@ -71,26 +71,24 @@ struct Refreshing: Sendable {
       return (RemoteRefresh(.notModified), nil)
     case .gone(let error): return (try await remove(error, number), nil)
     case .pages(let pages):
-      let read = try entity.read(pages.records, session.catalog)
-      let applied = try await session.write { db in try apply(read, pages, number, generation, db) }
+      let applied = try await session.write { db in try apply(pages, number, generation, db) }
       var refresh = RemoteRefresh(applied, pages: pages.count)
-      refresh.invalid = read.invalid
-      return (refresh, read.first)
+      refresh.invalid = pages.read.invalid
+      return (refresh, pages.read.first)
     }
   }
 
   private func apply(
-    _ read: ReadRecords, _ pages: Pages, _ number: Int64, _ generation: Int64, _ db: Database
+    _ pages: Pages, _ number: Int64, _ generation: Int64, _ db: Database
   ) throws -> AppliedAnswer {
-    let isComplete = pages.isComplete && read.invalid.isEmpty
+    let isComplete = pages.isComplete && pages.read.invalid.isEmpty
     let isCurrent = try StoredCopies.generation(entity, db) == generation
-    var writer = try AnswerWriter(read.nodes, session.catalog, account: account, number: number, db)
     let isWhole =
       pages.isList && isComplete && (scope != nil || request.isWhole && entity.mapper.missing == .delete)
     let isOne = if case .one = request.target { true } else { false }
-    let applied = try writer.run(
-      entity, copy: isOne ? pages.copy : nil, isWhole: isWhole, among: isWhole ? scope?(db) : nil, deleted: read.deleted
-    )
+    let applied = try AnswerWriter.write(
+      pages.read, of: entity, session.catalog, account: account, number: number, copy: isOne ? pages.copy : nil,
+      isWhole: isWhole, among: isWhole ? scope?(db) : nil, db)
     // Of an answer that did not count in full, "not modified" would say nothing about what was left out.
     let isInFull = isCurrent && isComplete && applied.kept == 0 && applied.passedOver == 0 && applied.awaited == 0
     try keep(isInFull ? pages.copy : nil, number, db)
@@ -190,7 +188,9 @@ struct Refreshing: Sendable {
   }
 
   private func pages(_ first: HTTPRequest, _ response: HTTPResponse, _ asked: Date) async throws -> Pages {
-    var (pages, request, response) = (Pages(), first, response)
+    // The JSON of a long list takes more memory than the records that are read from it, and is gone when this returns.
+    var records: [ArchiveValue] = []
+    var (count, isList, request, response) = (0, true, first, response)
     var seen: Set<String> = [Self.resource(first.url)]
     while true {
       guard response.status == 200 || response.status == 203 else {
@@ -198,17 +198,17 @@ struct Refreshing: Sendable {
           .invalidBody, "the answer is no list and no record; nothing was merged", status: response.status)
       }
       let body = try RemoteBody(response.body, of: entity)
-      pages.records += body.records
-      pages.count += 1
-      pages.isList = pages.isList && body.isList
+      records += body.records
+      count += 1
+      isList = isList && body.isList
       guard body.isList,
         let next = try entity.mapper.pagination.next(
-          after: request.url, response: response, count: body.records.count, received: pages.records.count)
+          after: request.url, response: response, count: body.records.count, received: records.count)
       else { break }
       guard seen.insert(Self.resource(next)).inserted else {
         throw RemoteError(.invalidResponse, "the pages of the list lead in a cycle; nothing was merged")
       }
-      guard pages.count < session.configuration.pageLimit else {
+      guard count < session.configuration.pageLimit else {
         throw RemoteError(
           .tooLarge, "the list has more than \(session.configuration.pageLimit) pages; nothing was merged")
       }
@@ -216,7 +216,8 @@ struct Refreshing: Sendable {
       for name in ["If-None-Match", "If-Modified-Since"] { request.headers[name] = nil }
       response = try await session.client(account).send(request)
     }
-    if pages.count == 1 {
+    var pages = Pages(read: try entity.read(records, session.catalog), isList: isList, count: count)
+    if count == 1 {
       // The validators of one page say nothing about the others.
       pages.copy = HTTPCopy(
         request: completed(first), response: response, requestedAt: asked, receivedAt: session.clock.now())

@@ -123,6 +123,17 @@ package struct EntityNodes: Sendable {
     return result
   }
 
+  /// The nodes in parts of at most `count`, in their order; a single part where nodes have links.
+  package func parts(of count: Int) -> [EntityNodes] {
+    guard nodes.count > count, nodes.count == roots.count else { return [self] }
+    return stride(from: 0, to: nodes.count, by: count).map { start in
+      var part = self
+      part.nodes = Array(nodes[start..<min(start + count, nodes.count)])
+      part.roots = Array(part.nodes.indices)
+      return part
+    }
+  }
+
   static func failure(_ error: any Error, _ entity: String, _ path: [ArchiveError.PathComponent]) -> any Error {
     if let error = error as? EntityError { return error.located(entity: entity, path: path) }
     return EntityError.of(

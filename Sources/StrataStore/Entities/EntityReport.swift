@@ -76,6 +76,16 @@ public struct EntityReport: Sendable {
     }
   }
 
+  /// Adds the numbers of another save.
+  package mutating func add(_ other: EntityReport) {
+    for (table, added) in other.counts {
+      self[table].inserted += added.inserted
+      self[table].updated += added.updated
+      self[table].unchanged += added.unchanged
+      self[table].deleted += added.deleted
+    }
+  }
+
   /// Whether nothing was written.
   public var isEmpty: Bool { changes.isEmpty }
 }

@@ -22,7 +22,9 @@ package struct EntityTable: Sendable {
   /// Columns of unique indexes that hold for all rows, each in lower case and sorted, and how SQLite compares them there.
   private(set) var uniqueKeys: [[String]: [String: String]] = [:]
   /// The slots in a unique index.
-  var uniqueSlots: Set<Int> { Set(columns.indices.filter { uniqueNames.contains(columns[$0].name.lowercased()) }) }
+  package var uniqueSlots: Set<Int> {
+    Set(columns.indices.filter { uniqueNames.contains(columns[$0].name.lowercased()) })
+  }
   private var uniqueNames: Set<String> = []
   private var slots: [String: Int] = [:]
   private let known: [String: Column]
@@ -53,8 +55,8 @@ package struct EntityTable: Sendable {
       let parts = try Row.fetchAll(
         db, sql: "SELECT name, coll FROM pragma_index_xinfo(?) WHERE key", arguments: [index["name"] as String])
       let names = parts.map { ($0["name"] as String?)?.lowercased() }
-      uniqueNames.formUnion(names.compactMap(\.self))
-      // An index of an expression has no names.
+      // An index of an expression has no names, and may be one of any column.
+      uniqueNames.formUnion(names.contains(nil) ? Array(known.keys) : names.compactMap(\.self))
       guard index["partial"] == 0, !names.contains(nil) else { continue }
       let collations = zip(names, parts).map { ($0 ?? "", $1["coll"] as String? ?? "BINARY") }
       uniqueKeys[names.compactMap(\.self).sorted()] = Dictionary(collations, uniquingKeysWith: { first, _ in first })

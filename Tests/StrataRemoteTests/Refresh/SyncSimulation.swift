@@ -32,11 +32,22 @@ final class SyncSimulation {
       "\(sendsETags ? "strong" : "no") ETags, ids of the \(choosesIDs ? "server" : "client"), keys \(honoursKeys ? "" : "not ")honoured, \(update)"
     }
 
-    var mappers: [EntityMapper] {
+    func mappers(isUpdated: Bool) -> [EntityMapper] {
       let ids: EntityMapper.IDs = choosesIDs ? .server : .client
       let traits = ServerTraits(sendsStrongETags: sendsETags, honoursIdempotencyKeys: honoursKeys)
+      let projects = EntityMapper(
+        Project.self, keys: ["myId": "id"], ids: ids, missing: .delete, update: update, traits: traits)
+      if isUpdated {
+        return [
+          projects,
+          EntityMapper(
+            UpdatedTodo.self,
+            keys: ["details": "description", "myId": "id", "projectID": "project_id", "note": .none], path: "todos",
+            ids: ids, missing: .delete, update: update, traits: traits),
+        ]
+      }
       return [
-        EntityMapper(Project.self, keys: ["myId": "id"], ids: ids, missing: .delete, update: update, traits: traits),
+        projects,
         EntityMapper(
           Todo.self, keys: ["desc": "description", "myId": "id", "projectID": "project_id"], ids: ids, missing: .delete,
           update: update, traits: traits),
@@ -50,14 +61,16 @@ final class SyncSimulation {
   private let server = ModelServer(["projects": "[]", "todos": "[]"])
   private var clients: [Client] = []
   private var counter = 0
+  private(set) var kills = 0
+  private(set) var updates = 0
   /// Every value that the server ever had, by field.
   private let history = Mutex<[String: Set<ArchiveValue>]>([:])
   /// The names of the projects that each todo was put into by anybody, by title; both names never change.
   private var projects: [String: Set<String>] = [:]
 
   private final class Client {
-    let file: URL
-    var office: Office
+    var file: URL
+    var office: SyncReplica
     /// The last values given here: by the key of the record, which follows the server's.
     var edits: [String: [String: ArchiveValue]] = [:]
     var inserted: Set<String> = []
@@ -66,7 +79,7 @@ final class SyncSimulation {
     /// What was let go of on purpose.
     var givenUp: [String: Set<String>] = [:]
 
-    init(file: URL, office: Office) { (self.file, self.office) = (file, office) }
+    init(file: URL, office: SyncReplica) { (self.file, self.office) = (file, office) }
   }
 
   struct Failure: Error, CustomStringConvertible {
@@ -100,14 +113,13 @@ final class SyncSimulation {
     try await check()
   }
 
-  private func open(_ file: URL) async throws -> Office {
-    var configuration = GRDB.Configuration()
-    configuration.busyMode = .timeout(5)
-    // Nothing here loses power, and waiting for the disk at each of some thousand commits takes most of the time.
-    configuration.prepareDatabase { try $0.execute(sql: "PRAGMA synchronous = OFF") }
-    return try await Office(server, writer: DatabaseQueue(path: file.path, configuration: configuration)) {
-      $0.mappers = traits.mappers
-    }
+  private func open(_ file: URL, isUpdated: Bool = false) async throws -> SyncReplica {
+    try await SyncReplica(server, file: file, isUpdated: isUpdated, traits: traits)
+  }
+
+  /// Opens the file of a client again, as the app does when it is started.
+  private func reopen(_ client: Client) async throws {
+    client.office = try await open(client.file, isUpdated: client.office.isUpdated)
   }
 
   // MARK: Steps
@@ -116,7 +128,7 @@ final class SyncSimulation {
     let client = clients[random.below(clients.count)]
     setFault()
     defer { server.state.withLock { $0.fault = nil } }
-    let step = random.below(15)
+    let step = random.below(18)
     if Self.isTraced { print("— step \(step) of client \(clients.firstIndex { $0 === client } ?? 0)") }
     switch step {
     case 0, 1, 2: try await edit(client)
@@ -126,14 +138,20 @@ final class SyncSimulation {
     case 6, 7:
       let projectsFirst = chance(50)
       if projectsFirst { try await tolerant { try await client.office.remote.refresh(Project.self) } }
-      try await tolerant { try await client.office.remote.refresh(Todo.self) }
+      try await tolerant { try await client.office.refreshTodos() }
       if !projectsFirst { try await tolerant { try await client.office.remote.refresh(Project.self) } }
     case 8, 9: try await tolerant { try await client.office.remote.send() }
     case 10: try await interrupted(client)
     case 11: try await deleteProject(client)
     case 12: try await sendRefused(client)
     case 13: try await overlapping(client)
-    default: client.office = try await open(client.file)
+    case 14, 15: try await killed(client)
+    case 16: try await twice(client)
+    default:
+      // An update ends the forms that were open.
+      let isUpdated = chance(25) || client.office.isUpdated
+      if isUpdated, !client.office.isUpdated { (client.forms, updates) = ([], updates + 1) }
+      client.office = try await open(client.file, isUpdated: isUpdated)
     }
     note()
     try await trace(client)
@@ -232,7 +250,7 @@ final class SyncSimulation {
       self.projects[todo.title, default: []].insert(project.name)
     }
     // A form that is older than its row says so where both have changed the value, or the record is gone.
-    do { try await client.office.entities.save(todo) } catch let error as EntityError where error.code == .conflict {
+    do { try await client.office.save(todo) } catch let error as EntityError where error.code == .conflict {
       return
     }
     // A form that has the value that it was fetched with changes nothing.
@@ -250,7 +268,7 @@ final class SyncSimulation {
     }
     let project = known.isEmpty || chance(30) ? nil : known[random.below(known.count)]
     let key = try await key(client, title, Set(client.office.todos().map(\.myId)))
-    try await client.office.entities.save(Todo(myId: key, title: title, projectID: project?.myId))
+    try await client.office.save(Todo(myId: key, title: title, projectID: project?.myId))
     client.inserted.insert(title)
     if let project { projects[title, default: []].insert(project.name) }
   }
@@ -261,8 +279,9 @@ final class SyncSimulation {
     let waiting = try await client.office.remote.changes().map(\.record)
     // A key that a record had stays that record's.
     let remote = client.office.remote
-    for type in [Todo.self, Project.self] as [any Entity.Type] {
-      guard try await remote.currentKey(of: key, type) == key.databaseValue else { return "l-\(title)" }
+    let current = try await client.office.currentTodoKey(of: key)
+    guard current == key.databaseValue, try await remote.currentKey(of: key, Project.self) == key.databaseValue else {
+      return "l-\(title)"
     }
     return traits.choosesIDs && chance(50) && !known.contains(key) && !waiting.contains(key) ? key : "l-\(title)"
   }
@@ -330,9 +349,50 @@ final class SyncSimulation {
   private func overlapping(_ client: Client) async throws {
     let remote = client.office.remote
     async let sent: Void = tolerantly { _ = try await remote.send() }
-    async let todos: Void = tolerantly { _ = try await remote.refresh(Todo.self) }
+    let office = client.office
+    async let todos: Void = tolerantly { _ = try await office.refreshTodos() }
     async let projects: Void = tolerantly { _ = try await remote.refresh(Project.self) }
     _ = try await (sent, todos, projects)
+  }
+
+  /// Two processes with the same file send at the same time.
+  private func twice(_ client: Client) async throws {
+    let (first, second) = (client.office.remote, try await open(client.file, isUpdated: client.office.isUpdated).remote)
+    async let one: Void = tolerantly { _ = try await first.send() }
+    async let other: Void = tolerantly { _ = try await second.send() }
+    _ = try await (one, other)
+  }
+
+  /// Ends the process of a client while it sends and refreshes. The next one finds the file as it was then.
+  private func killed(_ client: Client) async throws {
+    kills += 1
+    let office = client.office
+    let death = SyncDeath(
+      of: client.file, after: random.below(10),
+      to: client.file.deletingPathExtension().appendingPathExtension("\(kills).sqlite"))
+    office.writer.add(transactionObserver: death, extent: .databaseLifetime)
+    let arrives = chance(50)
+    server.state.withLock { state in
+      state.fault = { [fault = state.fault] request in
+        guard !death.isDead else { return .lost }
+        // Another task may be within a transaction.
+        office.writer.inDatabase { _ in death.pass() }
+        if death.isDead { return arrives ? .answerLost : .lost }
+        return fault?(request)
+      }
+    }
+    let work = random.below(3)
+    async let sent: Void = tolerantly { if work != 1 { _ = try await office.remote.send() } }
+    async let refreshed: Void = tolerantly {
+      guard work != 0 else { return }
+      _ = try await office.remote.refresh(Project.self)
+      try await office.refreshTodos()
+    }
+    _ = try await (sent, refreshed)
+    try death.end(office.writer)
+    client.forms = []
+    client.file = death.copy
+    try await reopen(client)
   }
 
   private func editServer() async throws {
@@ -362,14 +422,14 @@ final class SyncSimulation {
   private func interrupted(_ client: Client) async throws {
     let pause = random.below(2000)
     let remote = client.office.remote
-    let task = Task {
+    let task = Task { [office = client.office] in
       try await remote.send()
-      try await remote.refresh(Todo.self)
+      try await office.refreshTodos()
     }
     try await Task.sleep(for: .microseconds(pause))
     task.cancel()
     try await tolerant { try await task.value }
-    client.office = try await open(client.file)
+    try await reopen(client)
   }
 
   private func note() {
@@ -413,13 +473,13 @@ final class SyncSimulation {
     server.state.withLock { $0.fault = nil }
     for round in 0..<12 {
       for client in clients {
-        client.office = try await open(client.file)
+        try await reopen(client)
         let remote = client.office.remote
         for change in try await remote.changes() where change.state != .refused || round == 0 {
           if change.state == .uncertain { try await decide(change, client) } else { try await remote.retry(change) }
         }
         try await remote.refresh(Project.self)
-        try await remote.refresh(Todo.self)
+        try await client.office.refreshTodos()
         for conflict in try await remote.conflicts() {
           let takesServer = chance(50)
           if takesServer {
@@ -441,7 +501,7 @@ final class SyncSimulation {
       var isSettled = true
       for client in clients {
         try await client.office.remote.refresh(Project.self)
-        try await client.office.remote.refresh(Todo.self)
+        try await client.office.refreshTodos()
         let left = try await client.office.remote.changes()
         if left.contains(where: { $0.state != .refused }) { isSettled = false }
         if try await !client.office.remote.conflicts().isEmpty { isSettled = false }

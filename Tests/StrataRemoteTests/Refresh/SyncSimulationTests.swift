@@ -14,15 +14,15 @@ struct SyncSimulationTests {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("strata-sync-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }  // What is left of a test is the system's to remove.
-    var ran = 0
-    defer { print("refreshing: \(ran) rounds from seed \(Self.first)") }
+    var (ran, kills, updates) = (0, 0, 0)
+    defer { print("refreshing: \(ran) rounds from seed \(Self.first), \(kills) kills, \(updates) updates") }
     for seed in Self.first..<Self.first + Self.rounds {
       let simulation = SyncSimulation(seed: seed)
       do { try await simulation.run(in: folder) } catch {
         Issue.record("seed \(seed), \(simulation.traits): \(error)")
         return
       }
-      ran += 1
+      (ran, kills, updates) = (ran + 1, kills + simulation.kills, updates + simulation.updates)
     }
   }
 }
