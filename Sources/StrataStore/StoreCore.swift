@@ -33,7 +33,9 @@ final class StoreCore: Sendable {
   func read<R>(_ db: Database, isWhole: Bool = true, _ body: (StoreTransaction) throws -> R) throws -> R {
     try db.telling {
       try checkReadable(db)
-      return try use.run(.read) { try body(StoreTransaction(db, self, canWrite: false, isWhole: isWhole)) }
+      let transaction = StoreTransaction(db, self, canWrite: false, isWhole: isWhole)
+      defer { transaction.end() }
+      return try use.run(.read) { try body(transaction) }
     }
   }
 
@@ -91,6 +93,7 @@ final class StoreCore: Sendable {
     }
     try versions.checkWritable()
     let transaction = StoreTransaction(db, self, canWrite: true, isWhole: isWhole)
+    defer { transaction.end() }
     let result = try body(transaction)
     try transaction.finish()
     if transaction.hasSaved { db.afterNextTransaction(onCommit: { [signal] _ in signal.notify() }) }

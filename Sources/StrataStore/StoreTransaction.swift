@@ -9,8 +9,8 @@ internal import StrataCore
 ///       try transaction.delete("cart/7")
 ///     }
 ///
-/// It is valid inside of the closure that it is handed to. In a transaction that only reads, what saves throws
-/// ``StoreError/Code/readOnly``.
+/// It is valid inside of the closure that it is handed to; after that, every call throws ``StoreError/Code/invalid``. In a transaction
+/// that only reads, what saves throws ``StoreError/Code/readOnly``.
 public final class StoreTransaction {
   let db: Database
   let core: StoreCore
@@ -29,6 +29,8 @@ public final class StoreTransaction {
   /// The number that the next revision of the store gets.
   private var nextID: Int64?
   private(set) var hasSaved = false
+  /// Whether the closure that the transaction was handed to has returned.
+  private var hasEnded = false
   /// How many inflations the row took that was read last, without those of the long strings that it refers to.
   package var inflations = 0
 
@@ -41,13 +43,17 @@ public final class StoreTransaction {
     self.isWhole = isWhole
   }
 
-  func statement(_ sql: String) throws -> Statement { try db.cachedStatement(sql: sql) }
+  func statement(_ sql: String) throws -> Statement {
+    try checkOpen()
+    return try db.cachedStatement(sql: sql)
+  }
 
   /// The statements of ``StoreTables``, once they were asked for.
   private var known: [Statement?] = Array(repeating: nil, count: StoreTables.Query.allCases.count)
 
   /// A statement that each save or reading needs, which is not looked up by its text each time.
   func statement(_ query: StoreTables.Query) throws -> Statement {
+    try checkOpen()
     if let statement = known[query.rawValue] { return statement }
     let statement = try db.cachedStatement(sql: tables.queries[query.rawValue])
     known[query.rawValue] = statement
@@ -58,7 +64,17 @@ public final class StoreTransaction {
     try statement(sql).execute(arguments: arguments)
   }
 
+  /// Ends the transaction: the database ends the program where its connection is used after that.
+  func end() { hasEnded = true }
+
+  private func checkOpen() throws {
+    guard !hasEnded else {
+      throw StoreError(.invalid, "the transaction has ended; use it within the closure that it is handed to")
+    }
+  }
+
   func checkCanWrite() throws {
+    try checkOpen()
     guard canWrite else {
       throw StoreError(.readOnly, "this transaction only reads; save inside of write")
     }

@@ -84,4 +84,37 @@ struct StoreUseTests {
     #expect(code == .fileSystem)
     #expect(!FileManager.default.fileExists(atPath: "/store"))
   }
+
+  @Test("A transaction that is used after its closure is an error, whatever is asked of it", arguments: [false, true])
+  func escaped(isInFile: Bool) throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "strata-use-\(UUID())")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }  // What is left of a test is the system's to remove.
+    let store =
+      try isInFile ? SnapshotStore(url: folder.appending(path: "store")) : SnapshotStore(inMemory: StoreOptions())
+    var escaped: [StoreTransaction] = []
+    try store.write { transaction in
+      _ = try transaction.save(1, as: "a")
+      escaped.append(transaction)
+    }
+    try store.read { escaped.append($0) }
+    for transaction in escaped {
+      let calls: [() throws -> Void] = [
+        { _ = try transaction.save(2, as: "a") }, { _ = try transaction.saveArchive(Data(), as: "a") },
+        { _ = try transaction.save(["a": 1], as: "a") }, { _ = try transaction.delete("a") },
+        { _ = try transaction.restore("a", to: .latest) }, { _ = try transaction.undo("a") },
+        { _ = try transaction.redo("a") }, { _ = try transaction.value(Int.self, for: "a") },
+        { _ = try transaction.untypedValue(for: "a") }, { _ = try transaction.archive(of: "a") },
+        { _ = try transaction.revision(of: "a") }, { _ = try transaction.history(of: "a") },
+        { _ = try transaction.revisions(since: 0) }, { try transaction.setLabel("l", of: "a") },
+        { try transaction.removeLabel("l", of: "a") }, { _ = try transaction.labels(of: "a") },
+      ]
+      for (number, call) in calls.enumerated() {
+        let found = Self.code(call)
+        #expect(found == .invalid, "call \(number)")
+      }
+    }
+    let kept = try store.read { try $0.value(Int.self, for: "a") }
+    #expect(kept == 1)
+  }
 }

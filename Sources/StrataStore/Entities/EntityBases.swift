@@ -23,12 +23,14 @@ package struct EntityBases {
   /// Updates the keys of objects, and finds their fetched state.
   ///
   /// - Parameter given: the base that the app passes.
-  /// - Throws: ``EntityError`` with the code `clash` where `given` is about another object.
+  /// - Throws: ``EntityError`` with the code `clash` where `given` is about another object, and `unreadRelation`.
   init(
     _ nodes: inout EntityNodes, given: EntityNodes?, _ conflicts: MergeOptions.ConflictHandling, overwrites: Bool,
     _ catalog: EntityCatalog, _ servers: EntityServers, _ db: Database
   ) throws {
     (self.conflicts, self.overwrites, self.servers) = (conflicts, overwrites, servers)
+    nodes = try Self.withoutUnread(nodes, catalog)
+    let given = try given.map { try Self.withoutUnread($0, catalog) }
     var places: [FetchedRows.Place] = []
     if !overwrites {
       for (number, node) in nodes.nodes.enumerated() {
@@ -56,6 +58,24 @@ package struct EntityBases {
     }
     try servers.updateKeys(&nodes, db)
     try visit(places, catalog, servers, db)
+  }
+
+  /// Objects that say nothing of the relations that were not read when they were fetched.
+  private static func withoutUnread(_ nodes: EntityNodes, _ catalog: EntityCatalog) throws -> EntityNodes {
+    var result = nodes
+    for (number, node) in nodes.nodes.enumerated() {
+      guard let row = node.rowBase?.place?.row, row.type == node.type, !row.unread.isEmpty else { continue }
+      for (place, relation) in catalog.types[node.type].relations.enumerated() where row.links[place] == nil {
+        if case .nodes(let found) = node.links[place], !found.isEmpty {
+          throw EntityError(
+            .unreadRelation,
+            "the relation was not read when the object was fetched, so that a save would lose what it refers to; fetch the object with it, then change it",
+            entity: catalog.types[node.type].name, path: nodes.path(of: number) + [.key(relation.key)])
+        }
+        result.nodes[number].links[place] = .absent
+      }
+    }
+    return result
   }
 
   /// Registers all fetched rows that are reachable from the places, under their present keys.

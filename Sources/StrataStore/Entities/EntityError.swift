@@ -22,6 +22,8 @@ public struct EntityError: Error, Sendable {
     case conflict
     /// An object without a base is saved over a row that a server has, and that may be newer.
     case staleSave
+    /// A relation was set in an object that was fetched without it.
+    case unreadRelation
     /// Keys, a unique index or two sides of a relation name different rows.
     case clash
     /// A rule of the table, a foreign key or a trigger of the database refuses the row.

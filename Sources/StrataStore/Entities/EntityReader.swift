@@ -1,10 +1,12 @@
 internal import GRDB
 internal import StrataCore
 
-/// Reads rows and all that they lead to: one query for each relation and level.
+/// Reads rows and the rows that they refer to: one query for each relation and level.
 final class EntityReader {
   private let db: Database
   private let catalog: EntityCatalog
+  /// The keys of the relations that are read; all unless given.
+  private let included: Set<String>?
   private var nodes: [Node] = []
   private var known: [EntityWriter.PlainKey: Int] = [:]
   /// How many nodes have their links.
@@ -13,13 +15,20 @@ final class EntityReader {
   private struct Node {
     let type: Int
     let values: [DatabaseValue]
-    /// In the order of the relations of the entity.
-    var links: [[Int]]
+    /// In the order of the relations of the entity; `nil` for one that is not read.
+    var links: [[Int]?]
   }
 
-  init(_ catalog: EntityCatalog, _ db: Database) {
+  /// - Throws: ``EntityError`` with the code `invalidMapping` where no entity has a relation of a given key.
+  init(_ catalog: EntityCatalog, _ db: Database, including included: Set<String>? = nil) throws {
     self.catalog = catalog
     self.db = db
+    self.included = included
+    guard let included else { return }
+    let known = Set(catalog.types.flatMap(\.relations).map(\.key))
+    guard let other = included.subtracting(known).min() else { return }
+    throw EntityError(
+      .invalidMapping, "no entity has a relation \(other); there are \(known.sorted().joined(separator: ", "))")
   }
 
   // MARK: Rows
@@ -61,14 +70,27 @@ final class EntityReader {
       let wave = linked..<nodes.count
       linked = nodes.count
       for (type, numbers) in Dictionary(grouping: wave, by: { nodes[$0].type }).sorted(by: { $0.key < $1.key }) {
-        for number in numbers {
-          nodes[number].links = Array(repeating: [], count: catalog.types[type].relations.count)
-        }
-        for (place, relation) in catalog.types[type].relations.enumerated() {
+        let entity = catalog.types[type]
+        let isRead = try entity.relations.map { try reads($0, of: entity) }
+        for number in numbers { nodes[number].links = isRead.map { $0 ? [] : nil } }
+        for (place, relation) in entity.relations.enumerated() where isRead[place] {
           try readLinks(place, relation, numbers)
         }
       }
     }
+  }
+
+  /// Whether a relation is read: it is included, or its property has no value for an unread one.
+  private func reads(_ relation: EntityType.Relation, of entity: EntityType) throws -> Bool {
+    guard let included, !included.contains(relation.key) else { return true }
+    guard relation.isOptional || relation.shape != .one else { return true }
+    guard entity.rowBase != nil else {
+      throw EntityError(
+        .invalidMapping,
+        "the relation would not be read, and a save could not tell that from an empty one; include it, or declare a property of the type RowBase",
+        entity: entity.name, path: [.key(relation.key)])
+    }
+    return false
   }
 
   private func readLinks(_ place: Int, _ relation: EntityType.Relation, _ numbers: [Int]) throws {
@@ -98,12 +120,14 @@ final class EntityReader {
     case .toMany(let slot, let referenced, let order, _):
       let (asking, tuples) = asking(referenced)
       try table.forEachRow(where: [slot], in: tuples, order: table.order(order), db) { index, values in
-        nodes[asking[index]].links[place].append(try node(values, target))
+        let linked = try node(values, target)
+        nodes[asking[index]].links[place]?.append(linked)
       }
     case .through(let pairs, let order, _):
       let (asking, tuples) = asking(pairs.fromReferenced)
       try forEachPair(pairs, order, target, tuples) { index, values in
-        nodes[asking[index]].links[place].append(try node(values, target))
+        let linked = try node(values, target)
+        nodes[asking[index]].links[place]?.append(linked)
       }
     }
   }
@@ -138,13 +162,14 @@ final class EntityReader {
   /// - Throws: ``EntityError`` with the code `notReadable`.
   func graph(roots: [Int]) throws -> EntityGraph {
     try readLinks()
-    let order = Postorder.numbers(from: roots) { nodes[$0].links.flatMap(\.self) }
+    let order = Postorder.numbers(from: roots) { nodes[$0].links.lazy.compactMap(\.self).flatMap(\.self) }
     var numbers = [Int](repeating: 0, count: nodes.count)
     for (place, number) in order.enumerated() { numbers[number] = place }
     // Each foreign key may lead to the same structure.
     var allowance = 0
     for number in order {
-      for target in nodes[number].links.joined() where !catalog.types[nodes[target].type].schema.isObject {
+      for target in nodes[number].links.lazy.compactMap(\.self).joined()
+      where !catalog.types[nodes[target].type].schema.isObject {
         allowance += catalog.types[nodes[target].type].schema.fields.count + 1
       }
     }
@@ -156,7 +181,8 @@ final class EntityReader {
       fetched = FetchedRows(
         order.map { number in
           let node = nodes[number]
-          return .init(type: node.type, values: node.values, links: node.links.map { $0.map { numbers[$0] } })
+          return .init(
+            catalog.types[node.type], node.type, values: node.values, links: node.links.map { $0?.map { numbers[$0] } })
         })
     }
     return EntityGraph(
@@ -173,7 +199,7 @@ final class EntityReader {
       values[place] = try type.value(of: attribute, node.values[attribute.slot], in: table)
     }
     for (place, index) in zip(type.relations.indices, type.recordPlaces.relations) {
-      let (relation, links) = (type.relations[place], node.links[place])
+      let (relation, links) = (type.relations[place], node.links[place] ?? [])
       switch relation.shape {
       case .one: values[index] = links.first.map { .reference(numbers[$0]) } ?? .null
       case .array: values[index] = .array(links.map { .reference(numbers[$0]) })

@@ -70,7 +70,7 @@ extension EntityStore {
   private static func graph<E: Entity>(
     of type: E.Type, _ report: EntityReport, _ catalog: EntityCatalog, _ db: Database
   ) throws -> EntityGraph {
-    let reader = EntityReader(catalog, db)
+    let reader = try EntityReader(catalog, db)
     return try reader.graph(
       roots: reader.read(type: catalog.known(type), primaryKeys: report.roots).compactMap(\.self))
   }

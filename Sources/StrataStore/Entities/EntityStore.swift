@@ -188,36 +188,55 @@ public struct EntityStore: Sendable {
 
   // MARK: Reading
 
-  /// The entities of a request, with all that they lead to.
+  /// The entities of a request, with all that they lead to, or some of it.
   ///
   ///     try await entities.fetchAll(Blog.filter(Column("userID") == "ann").order(Column("pubDate")))
+  ///     try await entities.fetchAll(Blog.all(), including: ["author"])
   ///
+  /// - Parameters:
+  ///   - request: a request of GRDB.
+  ///   - included: the keys of the relations that are read, of any entity that is met; all unless given. A relation that is not read is
+  ///     empty or `nil` in the object. A save leaves it alone, and refuses an object in which it has been set. ``RowBase/unread`` names it. A
+  ///     relation to one that is no optional is always read.
   /// - Throws: ``EntityError`` with the code `notReadable` where a column holds what its property cannot be, `invalid` where the rules of a
-  ///   model refuse what the row is, `busy`, `database`.
+  ///   model refuse what the row is, `invalidMapping` where no entity has such a relation, or an entity with a relation that is not read has
+  ///   no property of the type ``RowBase``, `busy`, `database`.
   /// - Complexity: linear in the rows that they lead to; one query for each relation and level.
-  public func fetchAll<E: Entity>(_ request: QueryInterfaceRequest<E>) async throws -> [E] {
+  public func fetchAll<E: Entity>(
+    _ request: QueryInterfaceRequest<E>, including included: Set<String>? = nil
+  ) async throws -> [E] {
     do {
-      let graph = try await writer.read { [catalog] db in try Self.graph(request, catalog, db) }
+      let graph = try await writer.read { [catalog] db in try Self.graph(request, catalog, db, including: included) }
       return try graph.make(E.self)
     } catch { throw EntityError.ofDatabase(error) }
   }
 
-  /// As ``fetchAll(_:)``, within a transaction of the app's own.
-  public func fetchAll<E: Entity>(_ request: QueryInterfaceRequest<E>, in db: Database) throws -> [E] {
-    do { return try Self.graph(request, catalog, db).make(E.self) } catch { throw EntityError.ofDatabase(error) }
+  /// As ``fetchAll(_:including:)``, within a transaction of the app's own.
+  public func fetchAll<E: Entity>(
+    _ request: QueryInterfaceRequest<E>, including included: Set<String>? = nil, in db: Database
+  ) throws -> [E] {
+    do { return try Self.graph(request, catalog, db, including: included).make(E.self) } catch {
+      throw EntityError.ofDatabase(error)
+    }
   }
 
   /// The first entity of a request, with all that it leads to; `nil` where there is none.
-  public func fetchOne<E: Entity>(_ request: QueryInterfaceRequest<E>) async throws -> E? {
+  public func fetchOne<E: Entity>(
+    _ request: QueryInterfaceRequest<E>, including included: Set<String>? = nil
+  ) async throws -> E? {
     do {
-      let graph = try await writer.read { [catalog] db in try Self.graph(request, catalog, db, atMost: 1) }
+      let graph = try await writer.read { [catalog] db in
+        try Self.graph(request, catalog, db, including: included, atMost: 1)
+      }
       return try graph.make(E.self).first
     } catch { throw EntityError.ofDatabase(error) }
   }
 
-  /// As ``fetchOne(_:)``, within a transaction of the app's own.
-  public func fetchOne<E: Entity>(_ request: QueryInterfaceRequest<E>, in db: Database) throws -> E? {
-    do { return try Self.graph(request, catalog, db, atMost: 1).make(E.self).first } catch {
+  /// As ``fetchOne(_:including:)``, within a transaction of the app's own.
+  public func fetchOne<E: Entity>(
+    _ request: QueryInterfaceRequest<E>, including included: Set<String>? = nil, in db: Database
+  ) throws -> E? {
+    do { return try Self.graph(request, catalog, db, including: included, atMost: 1).make(E.self).first } catch {
       throw EntityError.ofDatabase(error)
     }
   }
@@ -226,9 +245,10 @@ public struct EntityStore: Sendable {
   ///
   /// An object that entities of two parts lead to is one in each part.
   ///
-  /// - Throws: as ``fetchAll(_:)``, and what `body` throws.
+  /// - Throws: as ``fetchAll(_:including:)``, and what `body` throws.
   public func forEach<E: Entity>(
-    _ request: QueryInterfaceRequest<E>, atATime count: Int = 1000, in db: Database, _ body: ([E]) throws -> Void
+    _ request: QueryInterfaceRequest<E>, including included: Set<String>? = nil, atATime count: Int = 1000,
+    in db: Database, _ body: ([E]) throws -> Void
   ) throws {
     do {
       let type = try catalog.known(E.self)
@@ -237,7 +257,7 @@ public struct EntityStore: Sendable {
       var keys: [[DatabaseValue]] = []
       func flush() throws {
         guard !keys.isEmpty else { return }
-        let reader = EntityReader(catalog, db)
+        let reader = try EntityReader(catalog, db, including: included)
         let roots = try reader.read(type: type, primaryKeys: keys).compactMap(\.self)
         keys.removeAll(keepingCapacity: true)
         try body(reader.graph(roots: roots).make(E.self))
@@ -251,9 +271,10 @@ public struct EntityStore: Sendable {
   }
 
   package static func graph<E: Entity>(
-    _ request: QueryInterfaceRequest<E>, _ catalog: EntityCatalog, _ db: Database, atMost count: Int = .max
+    _ request: QueryInterfaceRequest<E>, _ catalog: EntityCatalog, _ db: Database,
+    including included: Set<String>? = nil, atMost count: Int = .max
   ) throws -> EntityGraph {
-    let reader = EntityReader(catalog, db)
+    let reader = try EntityReader(catalog, db, including: included)
     return try reader.graph(roots: reader.read(request, atMost: count))
   }
 }

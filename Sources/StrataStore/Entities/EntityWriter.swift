@@ -352,7 +352,7 @@ package final class EntityWriter {
     guard !numbers.isEmpty else { return }
     for (number, changed) in numbers.sorted(by: { $0.key < $1.key }) {
       let type = catalog.types[number]
-      let reader = EntityReader(catalog, db)
+      let reader = try EntityReader(catalog, db)
       let found = try reader.read(type: number, primaryKeys: changed.map { primaryKey($0) })
       if let lost = found.firstIndex(of: nil) {
         throw located(

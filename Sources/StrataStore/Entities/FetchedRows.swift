@@ -7,8 +7,15 @@ final class FetchedRows: Sendable {
     let type: Int
     /// The columns by slot; `nil` for a value that is not known.
     var values: [DatabaseValue?]
-    /// The numbers of the rows that each relation refers to; `nil` for a relation that is not known.
+    /// The numbers of the rows that each relation refers to; `nil` for a relation that was not read.
     let links: [[Int]?]
+    /// The keys of the relations that were not read.
+    let unread: Set<String>
+
+    init(_ type: EntityType, _ number: Int, values: [DatabaseValue?], links: [[Int]?]) {
+      (self.type, self.values, self.links) = (number, values, links)
+      unread = links.contains(nil) ? Set(zip(type.relations, links).filter { $1 == nil }.map(\.0.key)) : []
+    }
   }
 
   /// One of the rows.
@@ -42,7 +49,7 @@ final class FetchedRows: Sendable {
         }
         values[slot] = try Self.value(of: nodes.nodes[target], referenced, catalog)
       }
-      return Row(type: node.type, values: values, links: links)
+      return Row(type, node.type, values: values, links: links)
     }
   }
 

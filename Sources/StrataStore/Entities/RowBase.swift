@@ -26,6 +26,9 @@ public struct RowBase: Sendable, Hashable {
   /// Whether the object was fetched, or saved.
   public var isKnown: Bool { box.place != nil }
 
+  /// The keys of the relations that were not read when the object was fetched; see ``EntityStore/fetchAll(_:including:)``.
+  public var unread: Set<String> { box.place?.row.unread ?? [] }
+
   public static func == (left: RowBase, right: RowBase) -> Bool { true }
   public func hash(into hasher: inout Hasher) {}
 }

@@ -109,6 +109,17 @@ struct RowBaseTests {
     static let entityMapping = EntityMapping(table: "merging")
   }
 
+  struct Bare: DescribedModel, Entity {
+    let id: Int
+    var name: String
+    var pages: [Page]
+    static let fields = Fields(
+      Bare.self, name: "BaseBare", version: 1, Field("id", \.id), Field("name", \.name),
+      Field("pages", \.pages, default: []), make: { Bare(id: $0, name: $1, pages: $2) })
+    static let entityMapping = EntityMapping(
+      table: "folder", relations: ["pages": .toMany(foreignKey: "folderID", order: .column("place"), removed: .delete)])
+  }
+
   private static func store() throws -> (EntityStore, DatabaseQueue) {
     let queue = try DatabaseQueue()
     try queue.write { db in
@@ -453,9 +464,13 @@ struct RowBaseTests {
   @Test("Objects and others who write, by chance", arguments: [UInt64(1), 2, 3, 4])
   func chance(seed: UInt64) async throws {
     var random = SeededRandom(seed: seed)
-    for _ in 0..<50 {
+    for _ in 0..<EntityRandomTests.rounds * 5 {
       let (store, queue) = try Self.store()
-      let folder = try #require(try await store.fetchOne(Folder.filter(key: 1)))
+      // Some relations are not read, and what they lead to is what the others made of it.
+      let included = random.isOnce(in: 2) ? nil : Set(["pages", "labels", "mark"].filter { _ in random.isOnce(in: 2) })
+      func reads(_ key: String) -> Bool { included?.contains(key) ?? true }
+      let folder = try #require(try await store.fetchOne(Folder.filter(key: 1), including: included))
+      #expect(folder.fetched.unread == Set(["pages", "labels", "mark"].filter { !reads($0) }))
       let note = try await Self.note(store)
       // Others write some columns, and some elements of the lists.
       var (title, text): (String, String?) = (note.title, note.text)
@@ -488,31 +503,86 @@ struct RowBaseTests {
         #expect(error?.code == .conflict)
       }
       let mine: Set<Int> = Set([1, 2, 6].filter { _ in random.isOnce(in: 2) })
-      folder.pages = mine.sorted().map { id in folder.pages.first { $0.id == id } ?? Page(id, "mine") }
+      let pages = mine.sorted().map { id in folder.pages.first { $0.id == id } ?? Page(id, "mine") }
+      if reads("pages") { folder.pages = pages }
       let labels = [1, 2, 3].map { Label(id: $0, name: ["red", "blue", "green"][$0 - 1]) }
       func some(_ from: [Int]) -> Set<Int> { Set(from.filter { _ in random.isOnce(in: 2) }) }
       let (ours, others) = (some([1, 2, 3]), some([1, 2, 3]))
-      folder.labels = Set(labels.filter { ours.contains($0.id) })
+      if reads("labels") { folder.labels = Set(labels.filter { ours.contains($0.id) }) }
       let (mark, marked) = (random.oneOf([nil, 1, 2]), random.oneOf([nil, 1, 2]))
-      folder.mark = mark.map { labels[$0 - 1] }
+      if reads("mark") { folder.mark = mark.map { labels[$0 - 1] } }
       try await queue.write { db in
         try db.execute(sql: "UPDATE folder SET markID = ? WHERE id = 1", arguments: [marked])
         try db.execute(sql: "DELETE FROM folderLabel")
         for id in others { try db.execute(sql: "INSERT INTO folderLabel VALUES (1, ?)", arguments: [id]) }
       }
-      guard let expectedMark = merged(nil, mark, marked) else {
+      guard let expectedMark = reads("mark") ? merged(nil, mark, marked) : .some(marked) else {
         let error = await #expect(throws: EntityError.self, "seed \(seed)") { try await store.save(folder) }
         #expect(error?.code == .conflict && error?.path == [.key("mark")])
         continue
       }
-      try await store.save(folder)
+      // Overwriting writes no relation that was not read, either.
+      try await store.save(folder, overwriting: included?.isEmpty ?? false)
       let found = try #require(try await store.fetchOne(Folder.filter(key: 1)))
       func both(_ base: Set<Int>, _ mine: Set<Int>, _ theirs: Set<Int>) -> Set<Int> {
         theirs.subtracting(base.subtracting(mine)).union(mine.subtracting(base))
       }
-      #expect(Set(found.pages.map(\.id)) == both([1, 2], mine, theirs), "seed \(seed), theirs \(theirs), mine \(mine)")
-      #expect(Set(found.labels.map(\.id)) == both([1], ours, others), "seed \(seed), theirs \(others), mine \(ours)")
+      let expectedPages = reads("pages") ? both([1, 2], mine, theirs) : theirs
+      let expectedLabels = reads("labels") ? both([1], ours, others) : others
+      #expect(Set(found.pages.map(\.id)) == expectedPages, "seed \(seed), theirs \(theirs), mine \(mine)")
+      #expect(Set(found.labels.map(\.id)) == expectedLabels, "seed \(seed), theirs \(others), mine \(ours)")
       #expect(found.mark?.id == expectedMark)
+    }
+  }
+
+  @Test("A relation that was not read is no empty one: no save writes it, and one that was set is refused")
+  func unread() async throws {
+    let (store, queue) = try Self.store()
+    let folder = try #require(try await store.fetchOne(Folder.filter(key: 1), including: ["labels"]))
+    #expect(folder.pages.isEmpty && folder.labels.count == 1 && folder.fetched.unread == ["pages", "mark"])
+    folder.name = "other"
+    try await store.save(folder)
+    // What was saved is fetched by itself: the object still has not read the list.
+    #expect(folder.fetched.unread == ["pages", "mark"])
+    folder.name = "third"
+    try await store.save(folder, overwriting: true)
+    let whole = try #require(try await store.fetchOne(Folder.filter(key: 1)))
+    #expect(whole.name == "third" && whole.pages.map(\.id) == [1, 2] && whole.fetched.unread.isEmpty)
+    whole.name = "fourth"
+    try await store.save(whole, base: folder)
+    #expect(try await queue.read { try Int.fetchAll($0, sql: "SELECT id FROM page WHERE folderID = 1") } == [1, 2])
+    folder.pages = [Page(9, "lost?")]
+    let error = await #expect(throws: EntityError.self) { try await store.save(folder) }
+    #expect(error?.code == .unreadRelation && error?.path == [.key("pages")])
+    let other = await #expect(throws: EntityError.self) { try await store.save(folder, overwriting: true) }
+    #expect(other?.code == .unreadRelation)
+    #expect(try await queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM page") } == 3)
+  }
+
+  @Test("Relations of all entities that are met are included by their keys; others are refused by name")
+  func including() async throws {
+    let (store, queue) = try Self.store()
+    try await queue.write { try $0.execute(sql: "INSERT INTO person VALUES (1, 'a', NULL), (2, 'b', 1), (3, 'c', 2)") }
+    let top = try #require(try await store.fetchOne(Person.filter(key: 1), including: ["team"]))
+    #expect(top.team.first?.team.first?.id == 3 && top.team.first?.boss == nil)
+    top.team[0].team[0].name = "changed"
+    try await store.save(top)
+    let bosses = try await queue.read { try Int?.fetchAll($0, sql: "SELECT bossID FROM person ORDER BY id") }
+    #expect(bosses == [nil, 1, 2])
+    let error = await #expect(throws: EntityError.self) {
+      try await store.fetchAll(Folder.all(), including: ["sheets"])
+    }
+    #expect(error?.code == .invalidMapping && error?.description.contains("pages") ?? false)
+    let bare = try EntityStore(queue, Bare.self, Page.self)
+    let missing = await #expect(throws: EntityError.self) { try await bare.fetchAll(Bare.all(), including: []) }
+    #expect(missing?.code == .invalidMapping && missing?.path == [.key("pages")])
+    #expect(try await bare.fetchAll(Bare.order(Column("id")), including: ["pages"]).map(\.pages.count) == [2, 1])
+    try await queue.read { db in
+      let all = try store.fetchAll(Folder.order(Column("id")), including: [], in: db)
+      #expect(all.map(\.fetched.unread.count) == [3, 3])
+      try store.forEach(Folder.all(), including: ["mark"], atATime: 1, in: db) { folders in
+        #expect(folders.allSatisfy { $0.fetched.unread == ["pages", "labels"] })
+      }
     }
   }
 }
