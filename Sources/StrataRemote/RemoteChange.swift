@@ -59,8 +59,7 @@ public struct RemoteChange: Sendable, Hashable {
     record = change.record.text ?? ""
     id = change.id.text
     kind = Kind(rawValue: change.kind.rawValue) ?? .update
-    state =
-      change.isRefused ? .refused : change.isUncertain ? .uncertain : change.request == nil ? .waiting : .sending
+    state = change.state
     self.columns = columns
     attempts = change.attempts
     code = change.code.flatMap(RemoteError.Code.init)

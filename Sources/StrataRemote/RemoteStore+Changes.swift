@@ -30,7 +30,7 @@ extension RemoteStore {
     let catalog = session.catalog
     try await session.write { db in
       guard let known = try UnsentChange.fetch(change.number, db) else { return }
-      if known.isUncertain { try known.thaw(db) }
+      try known.retry(db)
       if asNew, known.kind == .update {
         try known.becomeNew(db)
         let entity = try catalog.known(known.entity)
@@ -44,11 +44,6 @@ extension RemoteStore {
           }
         }
       }
-      try db.execute(
-        sql: """
-          UPDATE strata_remote_changes
-          SET state = 'waiting', attempts = 0, not_before = NULL, code = NULL, reason = NULL, status = NULL WHERE number = ?
-          """, arguments: [change.number])
     }
   }
 
@@ -63,14 +58,14 @@ extension RemoteStore {
   public func confirm(_ change: RemoteChange, id: String) async throws {
     let (catalog, answered) = (session.catalog, session.nextNumber())
     try await session.write { db in
-      guard let known = try UnsentChange.fetch(change.number, db), known.isUncertain, let request = known.request else {
+      guard let known = try UnsentChange.fetch(change.number, db), known.state == .uncertain,
+        let request = known.request
+      else {
         return
       }
       let entity = try catalog.known(known.entity)
       _ = try Acknowledgement(catalog: catalog, entity: entity, sent: known, db: db).run(
         nil, id: entity.stored(idText: id), copy: nil, number: request.number, answered: answered)
-      try db.execute(
-        cached: "UPDATE strata_remote_changes SET code = NULL, reason = NULL WHERE number = ?", [known.number])
     }
   }
 
@@ -89,7 +84,7 @@ extension RemoteStore {
           .store, "other rows lead to the record, which was made here; let them lead elsewhere, or delete it with them",
           entity: entity.name)
       }
-      if known.isUncertain {
+      if known.state == .uncertain {
         try ChangeTriggers.passed(db) {
           try db.execute(sql: "DELETE FROM \(entity.quotedTable) WHERE \(key)", arguments: [known.record])
         }

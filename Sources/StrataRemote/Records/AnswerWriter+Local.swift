@@ -21,26 +21,19 @@ extension AnswerWriter {
       try entity.table.forEachRow(where: key.slots, in: [values], collations: key.collations, db) { _, row in
         if row[entity.id.slot].isNull { found = row[entity.key.slot] }
       }
-      guard let record = found, try changes.kind(entity, record) == .insert else { continue }
+      guard let record = found, let change = try UnsentChange.fetch(entity, record, db), change.kind == .insert else {
+        continue
+      }
       records[place] = record
       let sent = try SentValues(entity, record, db).values
       if !sent.isEmpty {
         guard !entity.mapper.traits.honoursIdempotencyKeys, let row = try entity.row(record, db) else { return }
         // The answer to its POST was lost. The server's record with the same key is the one that was sent.
-        let number = try Int64.fetchOne(
-          db.cachedStatement(sql: "SELECT number FROM strata_remote_changes WHERE entity = ? AND record = ?"),
-          arguments: [entity.name, record])
-        guard let change = try number.flatMap({ try UnsentChange.fetch($0, db) }) else { return }
-        try change.thaw(db)
-        try db.execute(
-          cached: """
-            UPDATE strata_remote_changes SET kind = 'update', id = ?, code = NULL, reason = NULL WHERE number = ?
-            """, [id, change.number])
+        try change.acknowledge(db)
+        try change.becomeKnown(id: id, db)
         return try changes.rebase(entity, record, row, to: sent)
       }
-      try db.execute(
-        cached: "UPDATE strata_remote_changes SET kind = 'update', id = ? WHERE entity = ? AND record = ?",
-        [id, entity.name, record])
+      try change.becomeKnown(id: id, db)
       for field in entity.fields where field.isSent { try changes.setBase(entity, record, field.column, .null) }
       return
     }

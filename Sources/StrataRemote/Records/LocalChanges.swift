@@ -140,11 +140,7 @@ struct LocalChanges {
 
   /// Lets go of a change that has nothing left to send.
   func settle(_ entity: MappedEntity, _ record: DatabaseValue) throws {
-    try db.execute(
-      cached: """
-        DELETE FROM strata_remote_changes WHERE entity = ?1 AND record = ?2 AND kind = 'update' AND idempotency_key IS NULL
-          AND NOT EXISTS (SELECT 1 FROM strata_remote_edits AS e WHERE e.entity = ?1 AND e.record = ?2)
-        """, [entity.name, record])
+    try UnsentChange.settle(entity, record, db)
   }
 }
 

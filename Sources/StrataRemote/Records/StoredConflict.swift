@@ -67,9 +67,7 @@ struct StoredConflict {
     if now?.isExactly(server) ?? true { try changes.setBase(entity, record, field.column, nil) }
     try changes.settle(entity, record)
     // What waited for this may go out.
-    try db.execute(
-      cached: "UPDATE strata_remote_changes SET not_before = NULL WHERE entity = ? AND record = ?",
-      [entity.name, record])
+    try UnsentChange.hurry(entity, record, db)
   }
 
   /// Refuses the server's reference to a record that was deleted here.

@@ -11,7 +11,7 @@ struct UnsentChange: Sendable {
   /// The server's id; null for a record that it does not have yet.
   let id: DatabaseValue
   let kind: LocalChanges.Kind
-  let isRefused: Bool
+  let state: RemoteChange.State
   let attempts: Int
   let code: String?
   let reason: String?
@@ -31,9 +31,6 @@ struct UnsentChange: Sendable {
     var isConditional: Bool { headers.contains { $0.name.lowercased() == "if-match" } }
   }
 
-  /// Whether it is a new record whose POST has an unknown outcome that cannot be looked up.
-  var isUncertain: Bool { request != nil && code == RemoteError.Code.uncertain.rawValue }
-
   init(_ row: Row) {
     number = row["number"]
     account = row["account"]
@@ -41,23 +38,27 @@ struct UnsentChange: Sendable {
     record = row["record"]
     id = row["id"]
     kind = LocalChanges.Kind(rawValue: row["kind"]) ?? .update
-    isRefused = row["state"] == "refused"
     attempts = row["attempts"]
     code = row["code"]
     reason = row["reason"]
     status = row["status"]
-    if let verb = row["verb"] as String?, let key = row["idempotency_key"] as String?,
+    request = Self.frozen(row)
+    let isRefused = row["state"] == "refused"
+    // A new record whose POST has an unknown outcome that cannot be looked up.
+    let isUncertain = code == RemoteError.Code.uncertain.rawValue
+    state = isRefused ? .refused : request == nil ? .waiting : isUncertain ? .uncertain : .sending
+  }
+
+  private static func frozen(_ row: Row) -> Frozen? {
+    guard let verb = row["verb"] as String?, let key = row["idempotency_key"] as String?,
       let number = row["request"] as Int64?
-    {
-      let lines = (row["headers"] as String? ?? "").split(separator: "\n")
-      let headers = lines.compactMap { line -> HTTPHeaders.Field? in
-        guard let colon = line.firstIndex(of: ":") else { return nil }
-        return .init(String(line[..<colon]), String(line[line.index(after: colon)...]))
-      }
-      request = Frozen(verb: verb, body: row["body"], headers: headers, key: key, number: number)
-    } else {
-      request = nil
+    else { return nil }
+    let lines = (row["headers"] as String? ?? "").split(separator: "\n")
+    let headers = lines.compactMap { line -> HTTPHeaders.Field? in
+      guard let colon = line.firstIndex(of: ":") else { return nil }
+      return .init(String(line[..<colon]), String(line[line.index(after: colon)...]))
     }
+    return Frozen(verb: verb, body: row["body"], headers: headers, key: key, number: number)
   }
 
   static func fetch(_ number: Int64, _ db: Database) throws -> UnsentChange? {
@@ -66,40 +67,19 @@ struct UnsentChange: Sendable {
     ).map(UnsentChange.init)
   }
 
+  /// The change of a record; `nil` where it has none.
+  static func fetch(_ entity: MappedEntity, _ record: DatabaseValue, _ db: Database) throws -> UnsentChange? {
+    try Row.fetchOne(
+      db.cachedStatement(sql: "SELECT * FROM strata_remote_changes WHERE entity = ? AND record = ?"),
+      arguments: [entity.name, record]
+    ).map(UnsentChange.init)
+  }
+
   static func fetchAll(account: String?, _ db: Database) throws -> [UnsentChange] {
     try Row.fetchAll(
       db, sql: "SELECT * FROM strata_remote_changes WHERE ?1 IS NULL OR account = ?1 ORDER BY number",
       arguments: [account]
     ).map(UnsentChange.init)
-  }
-
-  /// Forgets what was on its way, so that the next try says what is then to be said.
-  ///
-  /// - Parameter keepsSent: whether the values that were sent are kept, since they may have arrived.
-  func thaw(_ db: Database, keepsSent: Bool = false) throws {
-    try db.execute(
-      cached: """
-        UPDATE strata_remote_changes
-        SET verb = NULL, url = NULL, body = NULL, headers = NULL, idempotency_key = NULL, request = NULL WHERE number = ?
-        """, [number])
-    if !keepsSent { try db.execute(cached: "DELETE FROM strata_remote_sent WHERE number = ?", [number]) }
-  }
-
-  /// Makes it one of a record that no server has.
-  func becomeNew(_ db: Database) throws {
-    try thaw(db)
-    try db.execute(cached: "UPDATE strata_remote_changes SET kind = 'insert', id = NULL WHERE number = ?", [number])
-    for table in ["edits", "records", "conflicts"] {
-      try db.execute(cached: "DELETE FROM strata_remote_\(table) WHERE entity = ? AND record = ?", [entity, record])
-    }
-  }
-
-  /// Deletes the row, with all that is kept for it.
-  func remove(_ db: Database) throws {
-    try db.execute(cached: "DELETE FROM strata_remote_sent WHERE number = ?", [number])
-    try db.execute(cached: "DELETE FROM strata_remote_changes WHERE number = ?", [number])
-    try db.execute(cached: "DELETE FROM strata_remote_edits WHERE entity = ? AND record = ?", [entity, record])
-    try db.execute(cached: "DELETE FROM strata_remote_conflicts WHERE entity = ? AND record = ?", [entity, record])
   }
 
   /// The values that were sent, by column.

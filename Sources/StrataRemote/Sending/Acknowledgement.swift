@@ -37,7 +37,7 @@ struct Acknowledgement {
         ignored = RemoteError(
           .notApplied,
           "the server took the change, and its record has \(keys.joined(separator: ", ")) as before; retry the change, or discard it",
-          entity: entity.name)
+          entity: entity.name, status: 200)
       }
     }
     switch sent.request?.verb {
@@ -52,11 +52,7 @@ struct Acknowledgement {
       record = try acknowledgeInsert(change, values, id)
     default: try settle(change, record, values)
     }
-    try change.thaw(db)
-    if let change = try UnsentChange.fetch(sent.number, db) {
-      try db.execute(
-        cached: "UPDATE strata_remote_changes SET attempts = 0, not_before = NULL WHERE number = ?", [change.number])
-    }
+    try change.acknowledge(db)
     try LocalChanges(db).settle(entity, record)
     guard sent.request?.verb != "DELETE" else { return AppliedAnswer() }
     try db.execute(
@@ -75,10 +71,7 @@ struct Acknowledgement {
     }
     applied.notApplied = ignored
     if let ignored {
-      try db.execute(
-        cached:
-          "UPDATE strata_remote_changes SET state = 'refused', code = ?, reason = ?, status = 200 WHERE number = ?",
-        [ignored.code.rawValue, ignored.reason, change.number])
+      try change.refuse(ignored, db)
     }
     try db.execute(
       cached: "UPDATE strata_remote_records SET applied = max(applied, ?) WHERE entity = ? AND record = ?",
@@ -119,10 +112,7 @@ struct Acknowledgement {
       cached: "DELETE FROM strata_remote_records WHERE entity = ? AND record = ?", [entity.name, change.record])
     guard change.kind == .delete else {
       // It was made again while it was on its way, and the server has it no longer.
-      try db.execute(
-        cached: "UPDATE strata_remote_changes SET kind = 'insert', id = NULL WHERE number = ?", [change.number])
-      return try db.execute(
-        cached: "DELETE FROM strata_remote_edits WHERE entity = ? AND record = ?", [entity.name, change.record])
+      return try change.becomeNew(db)
     }
     try change.remove(db)
   }
@@ -134,8 +124,7 @@ struct Acknowledgement {
     guard change.kind != .delete else {
       return try acknowledgeDeletedInsert(change, values, id)
     }
-    try db.execute(
-      cached: "UPDATE strata_remote_changes SET kind = 'update', id = ? WHERE number = ?", [id, change.number])
+    try change.becomeKnown(id: id, db)
     try settle(change, change.record, values)
     let renaming = RecordRenaming(catalog, entity, db)
     let idColumn = entity.idColumn.quotedDatabaseIdentifier
@@ -149,7 +138,7 @@ struct Acknowledgement {
       existing = nil
     }
     if let existing, !existing.isExactly(change.record) {
-      try join(change, existing, renaming)
+      try join(change, existing, id, renaming)
       return existing
     }
     if entity.idIsKey {
@@ -185,8 +174,7 @@ struct Acknowledgement {
         cached: "DELETE FROM strata_remote_records WHERE entity = ? AND record = ?", [entity.name, known])
       try StoredCopies.forgetDeleted(entity, catalog, db)
     }
-    try db.execute(
-      cached: "UPDATE strata_remote_changes SET id = ?, record = ? WHERE number = ?", [id, record, change.number])
+    try change.move(to: record, id: id, db)
     for field in entity.fields {
       if let value = values[field.column] { try changes.setBase(entity, record, field.column, value) }
     }
@@ -194,7 +182,9 @@ struct Acknowledgement {
   }
 
   /// The record came by a refresh before the answer did: what was edited here since goes over to that row.
-  private func join(_ change: UnsentChange, _ existing: DatabaseValue, _ renaming: RecordRenaming) throws {
+  private func join(
+    _ change: UnsentChange, _ existing: DatabaseValue, _ id: DatabaseValue, _ renaming: RecordRenaming
+  ) throws {
     let changes = try LocalChanges(db)
     let edits = try changes.bases(entity, change.record)
     let row = try entity.row(change.record, db)
@@ -219,8 +209,7 @@ struct Acknowledgement {
     }
     for (column, value) in own { try entity.set(column, of: existing, to: value, db) }
     if try changes.kind(entity, existing) == nil {
-      try db.execute(
-        cached: "UPDATE strata_remote_changes SET record = ? WHERE number = ?", [existing, change.number])
+      try change.move(to: existing, id: id, db)
     } else {
       try change.remove(db)
     }

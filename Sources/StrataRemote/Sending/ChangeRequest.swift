@@ -306,29 +306,14 @@ struct ChangeRequest {
 
   private func write(_ content: Content, _ conditions: HTTPHeaders) throws -> UnsentChange {
     var headers = conditions
-    var body: Data?
-    if let value = content.body {
-      body = try JSONWriter().write(value)
+    if content.body != nil {
       headers["Content-Type"] = content.verb == "PATCH" ? entity.mapper.traits.patchType.rawValue : "application/json"
     }
-    let lines = headers.fields.map { "\($0.name):\($0.value)" }.joined(separator: "\n")
-    try db.execute(
-      cached: """
-        UPDATE strata_remote_changes SET verb = ?, body = ?, headers = ?, idempotency_key = ?, request = ?,
-          code = NULL, reason = NULL, status = NULL WHERE number = ?
-        """, [content.verb, body, lines, UUID().uuidString, number, change.number])
-    // For a deletion, values that were sent before it are kept: the server may have them.
-    if content.verb != "DELETE" {
-      try db.execute(cached: "DELETE FROM strata_remote_sent WHERE number = ?", [change.number])
-    }
-    for (field, value) in content.sent {
-      try db.execute(
-        cached: "INSERT OR REPLACE INTO strata_remote_sent VALUES (?, ?, ?)", [change.number, field, value])
-    }
-    guard let frozen = try UnsentChange.fetch(change.number, db) else {
-      throw RemoteError(.store, "a change vanished while it was made ready to be sent", entity: entity.name)
-    }
-    return frozen
+    return try change.freeze(
+      .init(
+        verb: content.verb, body: content.body.map { try JSONWriter().write($0) }, headers: headers,
+        values: content.sent),
+      number: number, db)
   }
 }
 

@@ -57,12 +57,7 @@ extension ChangeSender {
       guard let known = try UnsentChange.fetch(change.number, db), known.request?.key == change.request?.key else {
         return
       }
-      if !keepsRequest { try known.thaw(db) }
-      try db.execute(
-        cached: """
-          UPDATE strata_remote_changes
-          SET state = 'refused', attempts = attempts + 1, code = ?, reason = ?, status = ? WHERE number = ?
-          """, [error.code.rawValue, error.reason, error.status, change.number])
+      try known.refuse(error, keepsRequest: keepsRequest, db)
     }
     sending.refused += 1
     session.tell(.refused(shown, error), entity: change.entity, account: account)
@@ -90,18 +85,11 @@ extension ChangeSender {
     // Whatever ended the try, the queue has to know of it.
     try await Task { [session, account] in
       try await session.write { db in
-        try db.execute(
-          cached: """
-            UPDATE strata_remote_changes SET attempts = ?, not_before = ?, code = ?, reason = ?, status = ? WHERE number = ?
-            """, [attempts, time, error?.code.rawValue, error?.reason, error?.status, number])
-        if thaws { try UnsentChange.fetch(number, db)?.thaw(db) }
-        // The limit holds for the requests of all changes.
-        if error?.status == 429, error?.retryAfter != nil {
-          try db.execute(
-            cached: """
-              UPDATE strata_remote_changes SET not_before = ?1
-              WHERE account = ?2 AND state = 'waiting' AND coalesce(not_before, 0) < ?1
-              """, [time, account])
+        let change = try UnsentChange.fetch(number, db)
+        try change?.postpone(attempts: attempts, until: time, error, db)
+        if thaws { try change?.thaw(db) }
+        if error?.status == 429, error?.retryAfter != nil, let time {
+          try UnsentChange.postponeAll(of: account, until: time, db)
         }
       }
     }.value
@@ -109,16 +97,12 @@ extension ChangeSender {
 
   /// Marks a new record as uncertain, once.
   func noteUncertain(_ change: UnsentChange, _ entity: MappedEntity) async throws {
-    guard !change.isUncertain else { return }
+    guard change.state != .uncertain else { return }
     let error = RemoteError(
       .uncertain,
       "the answer to the new record was lost, and the server may have it; retry the change if it does not, or discard it",
       entity: entity.name)
-    try await session.write { db in
-      try db.execute(
-        cached: "UPDATE strata_remote_changes SET code = ?, reason = ?, not_before = NULL WHERE number = ?",
-        [error.code.rawValue, error.reason, change.number])
-    }
+    try await session.write { db in try change.becomeUncertain(error, db) }
     session.tell(.sendFailed(try await shown(change), error), entity: entity.name, account: account)
   }
 }

@@ -177,7 +177,7 @@ struct ChangeSender: Sendable {
     let (request, now) = (session.nextNumber(), session.clock.now())
     return try await session.write { [catalog = session.catalog, lease = session.lease, account] db in
       _ = try ChangeTriggers.account(catalog.entities, db)
-      guard let change = try UnsentChange.fetch(number, db), change.account == account, !change.isRefused else {
+      guard let change = try UnsentChange.fetch(number, db), change.account == account, change.state != .refused else {
         return nil
       }
       let entity = try catalog.known(change.entity)
@@ -185,10 +185,7 @@ struct ChangeSender: Sendable {
       let made = ChangeRequest(
         catalog: catalog, entity: entity, change: change, fetched: fetched, number: request, db: db)
       let outcome = try made.freeze()
-      if let reason = outcome.reason, reason != change.reason, change.code == nil {
-        try db.execute(
-          cached: "UPDATE strata_remote_changes SET reason = ? WHERE number = ? AND request IS NULL", [reason, number])
-      }
+      if let reason = outcome.reason { try change.explain(reason, db) }
       return (outcome, entity)
     }
   }

@@ -1,0 +1,179 @@
+internal import Foundation
+internal import GRDB
+internal import StrataStore
+
+/// The transitions of an unsent change from one ``RemoteChange/State`` to the next. Each is one function, and runs in a transaction of its
+/// caller. Docs/Refresh.md has the table.
+///
+/// The triggers of the tables make changes, and let an edit of a refused one wait again (``ChangeTriggers``). Who sends a change is said by
+/// its lease (``SendingLease``), in each state.
+extension UnsentChange {
+  // MARK: waiting → sending
+
+  /// What is sent.
+  struct Content {
+    let verb: String
+    let body: Data?
+    let headers: HTTPHeaders
+    /// The values of columns in the body.
+    let values: [String: DatabaseValue]
+  }
+
+  /// Freezes the request of the change, under a new key.
+  ///
+  /// - Parameter request: the number of the request.
+  func freeze(_ content: Content, number request: Int64, _ db: Database) throws -> UnsentChange {
+    let lines = content.headers.fields.map { "\($0.name):\($0.value)" }.joined(separator: "\n")
+    try db.execute(
+      cached: """
+        UPDATE strata_remote_changes SET verb = ?, body = ?, headers = ?, idempotency_key = ?, request = ?,
+          code = NULL, reason = NULL, status = NULL WHERE number = ?
+        """, [content.verb, content.body, lines, UUID().uuidString, request, number])
+    // For a deletion, values that were sent before it are kept: the server may have them.
+    if content.verb != "DELETE" {
+      try db.execute(cached: "DELETE FROM strata_remote_sent WHERE number = ?", [number])
+    }
+    for (field, value) in content.values {
+      try db.execute(cached: "INSERT OR REPLACE INTO strata_remote_sent VALUES (?, ?, ?)", [number, field, value])
+    }
+    guard let frozen = try UnsentChange.fetch(number, db) else {
+      throw RemoteError(.store, "a change vanished while it was made ready to be sent", entity: entity)
+    }
+    return frozen
+  }
+
+  /// Notes why the change goes on waiting, unless an error says so.
+  func explain(_ reason: String, _ db: Database) throws {
+    guard state == .waiting, reason != self.reason, code == nil else { return }
+    try db.execute(cached: "UPDATE strata_remote_changes SET reason = ? WHERE number = ?", [reason, number])
+  }
+
+  // MARK: sending → waiting
+
+  /// Forgets the request, so that the next try makes a new one.
+  ///
+  /// - Parameter keepsSent: whether the values that were sent are kept, since they may have arrived.
+  func thaw(_ db: Database, keepsSent: Bool = false) throws {
+    try db.execute(
+      cached: """
+        UPDATE strata_remote_changes
+        SET verb = NULL, url = NULL, body = NULL, headers = NULL, idempotency_key = NULL, request = NULL WHERE number = ?
+        """, [number])
+    if !keepsSent { try db.execute(cached: "DELETE FROM strata_remote_sent WHERE number = ?", [number]) }
+  }
+
+  // MARK: sending → sending
+
+  /// Notes that a try failed. What was sent may have arrived, so the request stays.
+  ///
+  /// - Parameter time: the time of the next try, in seconds since 1970; `nil` for the next call.
+  func postpone(attempts: Int, until time: Double?, _ error: RemoteError?, _ db: Database) throws {
+    try db.execute(
+      cached: """
+        UPDATE strata_remote_changes SET attempts = ?, not_before = ?, code = ?, reason = ?, status = ? WHERE number = ?
+        """, [attempts, time, error?.code.rawValue, error?.reason, error?.status, number])
+  }
+
+  /// Lets all changes of an account wait: a server limits the requests of all of them.
+  static func postponeAll(of account: String, until time: Double, _ db: Database) throws {
+    try db.execute(
+      cached: """
+        UPDATE strata_remote_changes SET not_before = ?1
+        WHERE account = ?2 AND state = 'waiting' AND coalesce(not_before, 0) < ?1
+        """, [time, account])
+  }
+
+  // MARK: sending → uncertain
+
+  /// Notes that the outcome of a new record cannot be known from here.
+  func becomeUncertain(_ error: RemoteError, _ db: Database) throws {
+    try db.execute(
+      cached: "UPDATE strata_remote_changes SET code = ?, reason = ?, not_before = NULL WHERE number = ?",
+      [error.code.rawValue, error.reason, number])
+  }
+
+  // MARK: → refused
+
+  /// Notes that the server refuses the change.
+  ///
+  /// - Parameter keepsRequest: whether a retry is the same request, since this one has arrived.
+  func refuse(_ error: RemoteError, keepsRequest: Bool = false, _ db: Database) throws {
+    if !keepsRequest { try thaw(db) }
+    try db.execute(
+      cached: """
+        UPDATE strata_remote_changes
+        SET state = 'refused', attempts = attempts + 1, code = ?, reason = ?, status = ? WHERE number = ?
+        """, [error.code.rawValue, error.reason, error.status, number])
+  }
+
+  // MARK: refused, uncertain → waiting
+
+  /// Lets the change go out with the next call. The request of an uncertain one is made anew.
+  func retry(_ db: Database) throws {
+    if state == .uncertain { try thaw(db) }
+    try db.execute(
+      cached: """
+        UPDATE strata_remote_changes
+        SET state = 'waiting', attempts = 0, not_before = NULL, code = NULL, reason = NULL, status = NULL WHERE number = ?
+        """, [number])
+  }
+
+  /// Lets the changes of a record go out with the next call: what they waited for is decided.
+  static func hurry(_ entity: MappedEntity, _ record: DatabaseValue, _ db: Database) throws {
+    try db.execute(
+      cached: "UPDATE strata_remote_changes SET not_before = NULL WHERE entity = ? AND record = ?",
+      [entity.name, record])
+  }
+
+  // MARK: What it is about
+
+  /// Makes it one of a record that no server has.
+  func becomeNew(_ db: Database) throws {
+    try thaw(db)
+    try db.execute(cached: "UPDATE strata_remote_changes SET kind = 'insert', id = NULL WHERE number = ?", [number])
+    for table in ["edits", "records", "conflicts"] {
+      try db.execute(cached: "DELETE FROM strata_remote_\(table) WHERE entity = ? AND record = ?", [entity, record])
+    }
+  }
+
+  /// Makes the new record one that the server has: what is left of the change are edits.
+  func becomeKnown(id: DatabaseValue, _ db: Database) throws {
+    try db.execute(
+      cached: "UPDATE strata_remote_changes SET kind = 'update', id = ? WHERE number = ?", [id, number])
+  }
+
+  /// Makes it a change of another row, which is the same record.
+  func move(to record: DatabaseValue, id: DatabaseValue, _ db: Database) throws {
+    try db.execute(
+      cached: "UPDATE strata_remote_changes SET id = ?, record = ? WHERE number = ?", [id, record, number])
+  }
+
+  // MARK: → gone
+
+  /// Ends the tries of a request that the server has answered: what is left of the change waits without an error.
+  func acknowledge(_ db: Database) throws {
+    try thaw(db)
+    try db.execute(
+      cached: """
+        UPDATE strata_remote_changes SET attempts = 0, not_before = NULL, code = NULL, reason = NULL, status = NULL
+        WHERE number = ?
+        """, [number])
+  }
+
+  /// Deletes the change of a record of which nothing is left to send.
+  static func settle(_ entity: MappedEntity, _ record: DatabaseValue, _ db: Database) throws {
+    try db.execute(
+      cached: """
+        DELETE FROM strata_remote_changes WHERE entity = ?1 AND record = ?2 AND kind = 'update' AND idempotency_key IS NULL
+          AND NOT EXISTS (SELECT 1 FROM strata_remote_edits AS e WHERE e.entity = ?1 AND e.record = ?2)
+        """, [entity.name, record])
+  }
+
+  /// Deletes the change, with all that is kept for it.
+  func remove(_ db: Database) throws {
+    try db.execute(cached: "DELETE FROM strata_remote_sent WHERE number = ?", [number])
+    try db.execute(cached: "DELETE FROM strata_remote_changes WHERE number = ?", [number])
+    try db.execute(cached: "DELETE FROM strata_remote_edits WHERE entity = ? AND record = ?", [entity, record])
+    try db.execute(cached: "DELETE FROM strata_remote_conflicts WHERE entity = ? AND record = ?", [entity, record])
+  }
+}
