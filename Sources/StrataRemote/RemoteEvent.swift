@@ -4,6 +4,8 @@ public struct RemoteEvent: Sendable {
   public enum Kind: Sendable {
     /// A request for records begins.
     case willFetch
+    /// A page of the answer has come; with the numbers of pages and records so far.
+    case didReceive(pages: Int, records: Int)
     /// The answer is in the rows.
     case didFetch(RemoteRefresh)
     /// The records could not be fetched, or not be merged. Nothing of the answer is in the rows.

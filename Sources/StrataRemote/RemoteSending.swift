@@ -8,6 +8,12 @@ public struct RemoteSending: Sendable, Hashable {
   public internal(set) var waiting = 0
   /// Values that both sides changed and no rule decides.
   public internal(set) var conflicts = 0
+
+  mutating func add(_ other: RemoteSending) {
+    sent += other.sent
+    refused += other.refused
+    conflicts += other.conflicts
+  }
 }
 
 extension RemoteSending: CustomStringConvertible {

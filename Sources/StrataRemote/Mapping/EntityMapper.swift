@@ -78,6 +78,8 @@ public struct EntityMapper: Sendable {
   public let invalid: Invalid
   /// How a list goes on from page to page.
   public let pagination: RemotePagination
+  /// The paths of requests for one record.
+  public let endpoints: EntityEndpoints
   /// Relations whose JSON is the id of the other record: it stands under this key path instead of the relation's own.
   public let references: [String: JSONPath]
 
@@ -98,11 +100,13 @@ public struct EntityMapper: Sendable {
   ///   - deleted: the path in JSON whose value marks a record as deleted: `deleted`, or `deleted_at`.
   ///   - onInvalid: how a refresh treats a record of a list that the model cannot read.
   ///   - pagination: how the pages of the list follow each other.
+  ///   - endpoints: the paths of requests for one record, where they are not made of `path` and the id.
   public init<E: Entity>(
     _ type: E.Type, keys: JSONMapping<E> = [:], id: String? = nil, path: String? = nil, name: String? = nil,
     references: [String: JSONPath] = [:], ids: IDs = .server, missing: Missing? = nil, update: Update = .patch,
     precondition: Precondition = .fetchFirst, traits: ServerTraits = ServerTraits(),
-    deleted: JSONPath? = nil, onInvalid: Invalid = .fail, pagination: RemotePagination = .none
+    deleted: JSONPath? = nil, onInvalid: Invalid = .fail, pagination: RemotePagination = .none,
+    endpoints: EntityEndpoints = EntityEndpoints()
   ) {
     let own = name ?? type.schema.name
     box = TypedEntityMapper<E>(keys: keys.merging(JSONMapping<E>(references.mapValues { .path($0) })))
@@ -118,6 +122,7 @@ public struct EntityMapper: Sendable {
     self.deleted = deleted
     invalid = onInvalid
     self.pagination = pagination
+    self.endpoints = endpoints
     self.references = references
   }
 
@@ -140,10 +145,12 @@ public struct EntityMapper: Sendable {
   ///   - deleted: the path in JSON whose value marks a record as deleted: `deleted`, or `deleted_at`.
   ///   - onInvalid: how a refresh treats a record of a list that the model cannot read.
   ///   - pagination: how the pages of the list follow each other.
+  ///   - endpoints: the paths of requests for one record, where they are not made of `path` and the id.
   public init(
     named name: String, id: ValuePath? = nil, path: String? = nil, ids: IDs = .server, missing: Missing? = nil,
     update: Update = .patch, precondition: Precondition = .fetchFirst, traits: ServerTraits = ServerTraits(),
-    deleted: JSONPath? = nil, onInvalid: Invalid = .fail, pagination: RemotePagination = .none
+    deleted: JSONPath? = nil, onInvalid: Invalid = .fail, pagination: RemotePagination = .none,
+    endpoints: EntityEndpoints = EntityEndpoints()
   ) {
     box = DocumentMapper(name: name, id: id)
     self.name = name
@@ -158,6 +165,7 @@ public struct EntityMapper: Sendable {
     self.deleted = deleted
     invalid = onInvalid
     self.pagination = pagination
+    self.endpoints = endpoints
     references = [:]
   }
 }

@@ -40,6 +40,7 @@ struct MappedEntity: Sendable {
   let id: (slot: Int, attribute: Int)
   /// The columns whose changes here are sent.
   let fields: [Field]
+  let paths: EntityPaths
   var name: String { mapper.name }
   /// The components of the path of the list.
   var path: [String] { mapper.path.split(separator: "/").map(String.init) }
@@ -54,8 +55,22 @@ struct MappedEntity: Sendable {
 
   /// The server's id as it stands in a path; `nil` where the column has none.
   func idText(_ stored: DatabaseValue) throws -> String? {
+    try text(of: type.attributes[id.attribute], stored)
+  }
+
+  /// A value of a field as it stands in a path: the server's id of the record that it refers to, or the value itself; `nil` where there is
+  /// none.
+  func text(of field: Field, _ stored: DatabaseValue, _ catalog: RemoteCatalog, _ db: Database) throws -> String? {
+    switch field.source {
+    case .attribute(let place): return try text(of: type.attributes[place], stored)
+    case .relation:
+      guard let target = field.target.flatMap({ catalog.entity(ofType: $0) }) else { return nil }
+      return try target.row(stored, db).flatMap { try target.idText($0[target.id.slot]) }
+    }
+  }
+
+  private func text(of attribute: EntityType.Attribute, _ stored: DatabaseValue) throws -> String? {
     guard !stored.isNull else { return nil }
-    let attribute = type.attributes[id.attribute]
     switch try type.value(of: attribute, stored, in: table) {
     case .string(let text): return text
     case .url(let url): return url.absoluteString
@@ -64,7 +79,7 @@ struct MappedEntity: Sendable {
     case .uint(let number): return String(number)
     case let other:
       throw RemoteError(
-        .invalidConfiguration, "an id is text, a number, a URL or a UUID; found \(other.kind)", entity: name)
+        .invalidConfiguration, "in a path stands text, a number, a URL or a UUID; found \(other.kind)", entity: name)
     }
   }
 

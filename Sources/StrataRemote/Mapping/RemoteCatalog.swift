@@ -84,7 +84,9 @@ private struct RemoteCatalogBuilder {
       note("the base URL must be http or https, and name a host")
     }
     if configuration.mappers.isEmpty { note("there is no mapper; name the entities that the server has") }
-    if configuration.sizeLimit < 1 || configuration.pageLimit < 1 || configuration.timeout <= .zero {
+    if configuration.sizeLimit < 1 || configuration.pageLimit < 1 || configuration.timeout <= .zero
+      || configuration.requestsAtOnce < 1
+    {
       note("limits and timeouts must be greater than zero")
     }
     var names = Set<String>()
@@ -153,10 +155,14 @@ private struct RemoteCatalogBuilder {
     let fields =
       try attributeFields(mapper, type, table, adapter, except: [table.primaryKey[0], idSlot])
       + relationFields(mapper, type, table, adapter)
+    let paths: EntityPaths
+    do { paths = try EntityPaths(mapper, keys: Set(fields.map(\.key))) } catch let error as RemoteError {
+      return note(error.reason, mapper)
+    }
     entities.append(
       MappedEntity(
         mapper: mapper, adapter: adapter, decoder: configuration.decoder, number: number, type: type, table: table,
-        key: (table.primaryKey[0], keyAttribute), id: (idSlot, id), fields: fields))
+        key: (table.primaryKey[0], keyAttribute), id: (idSlot, id), fields: fields, paths: paths))
   }
 
   private func adapter(_ mapper: EntityMapper, _ number: Int) throws -> any EntityAdapter {

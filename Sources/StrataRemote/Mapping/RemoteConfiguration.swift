@@ -27,6 +27,9 @@ public struct RemoteConfiguration: Sendable {
   public var timeout: Duration = .seconds(60)
   /// The greatest number of pages of one list.
   public var pageLimit = 10_000
+  /// How many requests of ``RemoteStore/send()`` may be in flight at the same time. With more than one, the order of changes is kept only
+  /// between records that refer to each other.
+  public var requestsAtOnce = 1
   /// What carries the requests.
   public var transport: any HTTPTransport
   /// Time and chance.

@@ -34,7 +34,7 @@ struct Refreshing: Sendable {
     switch request.target {
     case .list(let path, let query):
       session.configuration.url(path ?? entity.path, query: query)
-    case .one(let id): session.configuration.url(entity.path + [id])
+    case .one(let id): session.configuration.url(entity.paths.record.filled { _ in id })
     }
   }
 
@@ -201,6 +201,7 @@ struct Refreshing: Sendable {
       records += body.records
       count += 1
       isList = isList && body.isList
+      session.tell(.didReceive(pages: count, records: records.count), entity: entity.name, account: account)
       guard body.isList,
         let next = try entity.mapper.pagination.next(
           after: request.url, response: response, count: body.records.count, received: records.count)

@@ -28,7 +28,7 @@ extension ChangeSender {
     guard let id = try entity.idText(change.record) else { return false }
     let number = session.nextNumber()
     let asked = session.clock.now()
-    let url = session.configuration.url(entity.path + [id])
+    let url = session.configuration.url(entity.paths.record.filled { _ in id })
     let request = HTTPRequest("GET", url, headers: ["Accept": "application/json", "Cache-Control": "no-cache"])
     let response: HTTPResponse
     do { response = try await session.client(account).send(request) } catch let error as RemoteError {
@@ -148,6 +148,30 @@ extension ChangeSender {
         try changes.setBase(entity, change.record, field.column, stored)
       }
       return changed
+    }
+  }
+
+  /// The path of the request of a change; `nil` where no server has the record.
+  ///
+  /// - Throws: ``RemoteError`` with the code `refused` where a property that the path names has no value.
+  func path(of change: UnsentChange, _ verb: String, _ entity: MappedEntity) async throws -> [String]? {
+    let id = try await serverID(of: change, entity)
+    guard id != nil || verb == "POST" else { return nil }
+    return try await session.read { [catalog = session.catalog] db in
+      let row = try entity.row(change.record, db)
+      let known = try verb == "POST" ? change.sent(db) : LocalChanges(db).bases(entity, change.record)
+      return try entity.paths.template(verb).filled { key in
+        if key == "id", let id = try id ?? entity.idText(change.record) { return id }
+        guard let field = entity.fields.first(where: { $0.key == key }),
+          let stored = known[field.column] ?? row?[field.slot],
+          let text = try entity.text(of: field, stored, catalog, db)
+        else {
+          throw RemoteError(
+            .refused, "the path of \(verb) needs \(key), which the record does not have; set it, then retry the change",
+            entity: entity.name)
+        }
+        return text
+      }
     }
   }
 

@@ -23,42 +23,72 @@ struct ChangeSender: Sendable {
   /// The number of consecutive failed requests after which sending stops.
   private static let failuresInRow = 3
 
+  /// What became of one change of the queue.
+  private struct Finished: Sendable {
+    let number: Int64
+    let result: Result<Step, any Error>
+    let sending: RemoteSending
+  }
+
   /// - Throws: ``RemoteError`` where the server cannot be reached or does not take requests now; what was not sent stays in the queue.
   func run() async throws -> RemoteSending {
     var sending = RemoteSending()
     var passed = Set<Int64>()
     var held = Set<Int64>()
     var behind = Set<Int64>()
+    var active = Set<Int64>()
     // Changes with smaller numbers have been handled.
     var place: Int64 = 0
-    var failure: RemoteError?
+    var failure: (any Error)?
     var inRow = 0
-    while let number = try await next(from: place, except: passed, held) {
-      guard session.account == account else {
-        throw RemoteError(.accountChanged, "another account is in use; its changes are sent by a call of its own")
-      }
-      let step: Step
-      do {
-        step = try await endingLease(of: number) { try await send(number, &sending) }
-        if step == .done || step == .freed { inRow = 0 }
-      } catch let error as RemoteError where error.isOfOneRequest {
-        // A request that fails does not block the changes of other records.
-        failure = failure ?? error
-        inRow += 1
-        guard inRow < Self.failuresInRow else { break }
-        step = .skipped
-      }
-      switch step {
-      case .done:
-        place = behind.isEmpty ? number : 0
-        passed.subtract(behind)
-        behind.removeAll()
-      case .skipped: passed.insert(number)
-      case .held: held.insert(number)
-      case .behind:
-        passed.insert(number)
-        behind.insert(number)
-      case .freed: (place, passed) = (0, [])
+    try await withThrowingTaskGroup(of: Finished.self) { group in
+      var isEnding = false
+      while true {
+        while !isEnding, active.count < session.configuration.requestsAtOnce,
+          let number = try await next(from: place, except: passed, held, active)
+        {
+          guard session.account == account else {
+            failure = RemoteError(
+              .accountChanged, "another account is in use; its changes are sent by a call of its own")
+            isEnding = true
+            break
+          }
+          active.insert(number)
+          group.addTask { await finished(number) }
+        }
+        guard let finished = try await group.next() else { break }
+        let number = finished.number
+        active.remove(number)
+        sending.add(finished.sending)
+        let step: Step
+        switch finished.result {
+        case .success(let found):
+          step = found
+          if step == .done || step == .freed { inRow = 0 }
+        case .failure(let error as RemoteError) where error.isOfOneRequest:
+          // A request that fails does not block the changes of other records.
+          failure = failure ?? error
+          inRow += 1
+          isEnding = isEnding || inRow >= Self.failuresInRow
+          step = .skipped
+        case .failure(let error):
+          // It counts more than the failure of one request. What is in flight comes to its end.
+          failure = isEnding ? failure ?? error : error
+          isEnding = true
+          step = .skipped
+        }
+        switch step {
+        case .done:
+          place = behind.isEmpty ? number : 0
+          passed.subtract(behind)
+          behind.removeAll()
+        case .skipped: passed.insert(number)
+        case .held: held.insert(number)
+        case .behind:
+          passed.insert(number)
+          behind.insert(number)
+        case .freed: (place, passed) = (0, [])
+        }
       }
     }
     if let failure { throw failure }
@@ -70,7 +100,15 @@ struct ChangeSender: Sendable {
     return sending
   }
 
-  private func next(from place: Int64, except passed: Set<Int64>, _ held: Set<Int64>) async throws -> Int64? {
+  private func finished(_ number: Int64) async -> Finished {
+    var sending = RemoteSending()
+    do {
+      let step = try await endingLease(of: number) { try await send(number, &sending) }
+      return Finished(number: number, result: .success(step), sending: sending)
+    } catch { return Finished(number: number, result: .failure(error), sending: sending) }
+  }
+
+  private func next(from place: Int64, except others: Set<Int64>...) async throws -> Int64? {
     let now = session.clock.now().timeIntervalSince1970
     // What no mapper names is for another RemoteStore.
     let names = session.catalog.entities.map(\.name)
@@ -82,7 +120,7 @@ struct ChangeSender: Sendable {
             AND (not_before IS NULL OR not_before <= ?)
             AND entity IN (\(names.map { _ in "?" }.joined(separator: ", "))) ORDER BY number
           """, arguments: [place, account, now] + StatementArguments(names))
-      while let number = try cursor.next() { if !passed.contains(number), !held.contains(number) { return number } }
+      while let number = try cursor.next() { if !others.contains(where: { $0.contains(number) }) { return number } }
       return nil
     }
   }
@@ -194,13 +232,15 @@ struct ChangeSender: Sendable {
     _ change: UnsentChange, _ entity: MappedEntity, _ wasFetched: Bool, isNew: Bool, _ sending: inout RemoteSending
   ) async throws -> Sent {
     guard let frozen = change.request else { return .settled }
-    var path = entity.path
-    if frozen.verb != "POST" {
-      guard let id = try await serverID(of: change, entity) else { return .settled }
-      path.append(id)
-    }
-    let url = session.configuration.url(path)
     let shown = try await shown(change)
+    let url: URL
+    do {
+      guard let path = try await path(of: change, frozen.verb, entity) else { return .settled }
+      url = session.configuration.url(path)
+    } catch let error as RemoteError where error.isOfOneRecord {
+      try await refuse(change, error, shown, &sending)
+      return .settled
+    }
     session.tell(.willSend(shown), entity: entity.name, account: account)
     var request = HTTPRequest(frozen.verb, url, headers: HTTPHeaders(frozen.headers), body: frozen.body)
     request.headers["Idempotency-Key"] = "\"\(frozen.key)\""

@@ -37,6 +37,7 @@ struct IncrementalStoreTests {
       for await event in events {
         switch event.kind {
         case .willFetch: heard.append("will")
+        case .didReceive(let pages, let records): heard.append("received \(records) in \(pages)")
         case .didFetch(let refresh):
           // It is in the rows by now.
           let name = try await club.team()?.name
@@ -48,7 +49,7 @@ struct IncrementalStoreTests {
       return heard
     }()
     try await club.remote.refresh(Team.self)
-    #expect(try await heard == ["will", #"did ["t"] 2 T"#])
+    #expect(try await heard == ["will", "received 1 in 1", #"did ["t"] 2 T"#])
   }
 
   @Test("F-3: a refresh that fails is an event and an error, and what is kept was given before")

@@ -32,6 +32,7 @@ struct SyncReplica {
     var configuration = RemoteConfiguration(baseURL: server.base, transport: server)
     configuration.mappers = traits.mappers(isUpdated: isUpdated)
     configuration.retry = .none
+    configuration.requestsAtOnce = traits.requestsAtOnce
     remote = try await RemoteStore(entities, configuration)
   }
 

@@ -19,6 +19,7 @@ final class SyncSimulation {
   struct Traits: CustomStringConvertible {
     let sendsETags: Bool, choosesIDs: Bool, honoursKeys: Bool
     let update: EntityMapper.Update
+    var requestsAtOnce = 1
 
     static let all: [Traits] = [true, false].flatMap { sendsETags in
       [(true, true), (false, true), (false, false), (true, false)].flatMap { choosesIDs, honoursKeys in
@@ -29,7 +30,7 @@ final class SyncSimulation {
     }
 
     var description: String {
-      "\(sendsETags ? "strong" : "no") ETags, ids of the \(choosesIDs ? "server" : "client"), keys \(honoursKeys ? "" : "not ")honoured, \(update)"
+      "\(sendsETags ? "strong" : "no") ETags, ids of the \(choosesIDs ? "server" : "client"), keys \(honoursKeys ? "" : "not ")honoured, \(update), \(requestsAtOnce) at once"
     }
 
     func mappers(isUpdated: Bool) -> [EntityMapper] {
@@ -89,7 +90,10 @@ final class SyncSimulation {
   init(seed: UInt64) {
     self.seed = seed
     random = SeededRandom(seed: seed)
-    traits = Traits.all[Int(seed % UInt64(Traits.all.count))]
+    var traits = Traits.all[Int(seed % UInt64(Traits.all.count))]
+    // No multiple of the number of traits, so that each has each.
+    traits.requestsAtOnce = [1, 1, 2, 4, 1][Int(seed % 5)]
+    self.traits = traits
     server.state.withLock { [traits] in
       ($0.sendsETags, $0.honoursKeys, $0.acceptsIDs) = (traits.sendsETags, traits.honoursKeys, !traits.choosesIDs)
     }

@@ -104,6 +104,7 @@ final class ModelServer: HTTPTransport {
 
   func send(_ request: HTTPRequest, sizeLimit: Int, timeout: Duration) async throws -> HTTPResponse {
     try Task.checkCancellation()
+    await Task.yield()
     let fault = state.withLock { state in
       state.requests.append(request)
       return state.fault

@@ -1,0 +1,106 @@
+/// The paths of requests for one record, where they are not made of the path of the list and the id.
+///
+///     EntityEndpoints(create: "projects/{projectID}/tasks", delete: "tasks/{id}/trash")
+///
+/// A key in braces is replaced: `{id}` by the server's id of the record, any other by the value of that property, which is the server's id of
+/// the other record where the property refers to one.
+public struct EntityEndpoints: Sendable, Hashable {
+  /// The path of `GET` for one record. It can name `{id}` only.
+  public var record: String?
+  /// The path of `POST`. The properties are as they are sent.
+  public var create: String?
+  /// The path of `PATCH` and `PUT`. The properties are as the server has them.
+  public var update: String?
+  /// The path of `DELETE`. The properties are as the server has them.
+  public var delete: String?
+
+  /// Paths relative to the base URL; those that are `nil` are made of the path of the list.
+  public init(record: String? = nil, create: String? = nil, update: String? = nil, delete: String? = nil) {
+    (self.record, self.create, self.update, self.delete) = (record, create, update, delete)
+  }
+}
+
+/// A path with keys in braces.
+struct PathTemplate: Sendable {
+  private enum Part: Sendable {
+    case text(String)
+    case key(String)
+  }
+
+  private var components: [[Part]] = []
+
+  /// The keys in the path.
+  var keys: [String] {
+    components.joined().compactMap { if case .key(let key) = $0 { key } else { nil } }
+  }
+
+  /// - Throws: ``RemoteError`` with the code `invalidConfiguration` where braces do not match, or the path is empty.
+  init(_ path: String) throws {
+    for component in path.split(separator: "/") {
+      var parts: [Part] = []
+      var rest = component[...]
+      while let open = rest.firstIndex(of: "{") {
+        guard let close = rest[open...].firstIndex(of: "}"), close > rest.index(after: open) else {
+          throw RemoteError(.invalidConfiguration, "the path \(path) has a { without a key and a }")
+        }
+        parts.append(.text(String(rest[..<open])))
+        parts.append(.key(String(rest[rest.index(after: open)..<close])))
+        rest = rest[rest.index(after: close)...]
+      }
+      components.append(parts + [.text(String(rest))])
+    }
+    guard !components.isEmpty else { throw RemoteError(.invalidConfiguration, "the path of an endpoint is empty") }
+  }
+
+  /// The components of the path with values for its keys.
+  func filled(_ value: (String) throws -> String) rethrows -> [String] {
+    try components.map { parts in
+      try parts.map { part in
+        switch part {
+        case .text(let text): text
+        case .key(let key): try value(key)
+        }
+      }.joined()
+    }
+  }
+}
+
+/// The paths of the requests for one record.
+struct EntityPaths: Sendable {
+  let record: PathTemplate
+  let create: PathTemplate
+  let update: PathTemplate
+  let delete: PathTemplate
+
+  /// - Throws: ``RemoteError`` with the code `invalidConfiguration`.
+  init(_ mapper: EntityMapper, keys: Set<String>) throws {
+    func template(_ path: String?, _ own: String, _ keys: Set<String>, needsID: Bool) throws -> PathTemplate {
+      let template = try PathTemplate(path ?? own)
+      if let other = template.keys.first(where: { !keys.contains($0) }) {
+        throw RemoteError(
+          .invalidConfiguration,
+          "the path \(path ?? own) names \(other); it can name \(keys.sorted().joined(separator: ", "))")
+      }
+      guard !needsID || template.keys.contains("id") else {
+        throw RemoteError(
+          .invalidConfiguration, "the path \(path ?? own) needs {id}, or it would be that of all records")
+      }
+      return template
+    }
+    let (endpoints, list) = (mapper.endpoints, mapper.path)
+    let known = keys.union(["id"])
+    record = try template(endpoints.record, list + "/{id}", ["id"], needsID: true)
+    create = try template(endpoints.create, list, mapper.ids == .client ? known : keys, needsID: false)
+    update = try template(endpoints.update, list + "/{id}", known, needsID: true)
+    delete = try template(endpoints.delete, list + "/{id}", known, needsID: true)
+  }
+
+  /// The path of a request for a change.
+  func template(_ verb: String) -> PathTemplate {
+    switch verb {
+    case "POST": create
+    case "DELETE": delete
+    default: update
+    }
+  }
+}
