@@ -83,7 +83,9 @@ struct AnswerWriter {
     _ read: ReadRecords, of entity: MappedEntity, _ catalog: RemoteCatalog, account: String, number: Int64,
     copy: HTTPCopy? = nil, isWhole: Bool = false, among condition: Set<ExactValue>? = nil, _ db: Database
   ) throws -> AppliedAnswer {
-    var parts = entity.isIndependent ? read.nodes.parts(of: 5_000)[...] : [read.nodes]
+    // Each part asks once what was changed here, so the number of parts is bounded.
+    let size = max(5_000, read.nodes.roots.count / 20)
+    var parts = entity.isIndependent ? read.nodes.parts(of: size)[...] : [read.nodes]
     var result = AppliedAnswer()
     while let nodes = parts.popFirst() {
       var writer = try AnswerWriter(nodes, catalog, account: account, number: number, db)
