@@ -27,7 +27,7 @@ struct ColumnCoding: Sendable {
   }
 
   private static func kind(_ type: Any.Type, _ form: EntityColumn.Form, _ affinity: ColumnAffinity) throws -> Kind {
-    let type = (type as? any OptionalType.Type)?.wrappedType ?? type
+    let type = TypeShape.unwrapped(type)
     func invalid(_ reason: String) -> EntityError { EntityError(.invalidMapping, reason) }
     switch form {
     case .automatic: return scalar(type, affinity) ?? .archive(type)
@@ -42,7 +42,7 @@ struct ColumnCoding: Sendable {
       return .json(type)
     case .transform(let transform, let input):
       if let problem = transform.problem { throw invalid(problem) }
-      let output = (transform.output as? any OptionalType.Type)?.wrappedType ?? transform.output
+      let output = TypeShape.unwrapped(transform.output)
       guard output == type else {
         throw invalid("the transformer makes \(transform.output), and the field is \(type)")
       }
@@ -51,25 +51,24 @@ struct ColumnCoding: Sendable {
   }
 
   private static func scalar(_ type: Any.Type, _ affinity: ColumnAffinity) -> Kind? {
-    switch type {
-    case is Bool.Type: return .bool
-    case is Float.Type: return .float
-    case is Double.Type: return .double
-    case is String.Type: return .string
-    case is Data.Type: return .data
-    case is Date.Type:
-      return .date(affinity == .real || affinity == .integer ? .secondsSince1970 : .text)
-    case is URL.Type: return .url
-    case is UUID.Type: return .uuid
-    case is Decimal.Type: return .decimal
-    case is any FixedWidthInteger.Type: return .integer
-    default: break
+    switch TypeShape(of: type) {
+    case .scalar(let scalar):
+      switch scalar {
+      case .bool: .bool
+      case .integer: .integer
+      case .float: .float
+      case .double: .double
+      case .decimal: .decimal
+      case .string: .string
+      case .data: .data
+      case .date: .date(affinity == .real || affinity == .integer ? .secondsSince1970 : .text)
+      case .url: .url
+      case .uuid: .uuid
+      case .otherFloat: nil
+      }
+    case .rawValue(let raw, isArchivable: true): Self.scalar(raw, affinity)
+    case .rawValue, .untyped, .optional, .array, .set, .dictionary, .model, .opaque: nil
     }
-    guard type is any Archivable.Type, (type as? any Archivable.Type)?.rootSchema == nil,
-      let type = type as? any RawRepresentable.Type
-    else { return nil }
-    func raw<R: RawRepresentable>(_ type: R.Type) -> Kind? { scalar(R.RawValue.self, affinity) }
-    return raw(type)
   }
 
   /// Whether equal values have equal columns and the other way round, so that columns need not be read to be compared.

@@ -236,11 +236,13 @@ struct EntityCatalogBuilder {
   }
 
   static func shape(of type: Any.Type) -> (element: Any.Type, shape: EntityType.Relation.Shape, isOptional: Bool) {
-    let wrapped = (type as? any OptionalType.Type)?.wrappedType
-    let base = wrapped ?? type
-    if let array = base as? any ArrayType.Type { return (array.elementType, .array, wrapped != nil) }
-    if let set = base as? any SetType.Type { return (set.elementType, .set, wrapped != nil) }
-    return (base, .one, wrapped != nil)
+    let base = TypeShape.unwrapped(type)
+    let isOptional = base != type
+    switch TypeShape(of: base) {
+    case .array(let element): return (element, .array, isOptional)
+    case .set(let element): return (element, .set, isOptional)
+    case .scalar, .untyped, .optional, .dictionary, .model, .rawValue, .opaque: return (base, .one, isOptional)
+    }
   }
 
   // MARK: Relations

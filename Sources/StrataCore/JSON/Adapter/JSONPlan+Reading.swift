@@ -141,7 +141,7 @@ extension JSONPlan {
     _ value: inout ArchiveValue?, _ entry: Entry, in context: DecodingContext, _ slots: inout JSONSlots
   ) throws {
     guard case .array(let elements)? = value else { return }
-    let type = (entry.field.type as? any OptionalType.Type)?.wrappedType ?? entry.field.type
+    let type = TypeShape.unwrapped(entry.field.type)
     func skip<A: ArrayType>(_ type: A.Type) throws {
       let (values, made) = try type.valid(elements, in: context)
       slots.made[entry.place] = made.map { A.made(of: $0) }

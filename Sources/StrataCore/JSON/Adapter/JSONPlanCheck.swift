@@ -76,18 +76,16 @@ enum JSONPlanCheck {
       reasons.append("null means the default, and the field has none")
     }
     for lenience in json.leniences.sorted(by: { $0.rawValue < $1.rawValue })
-    where json.transform == nil && !entry.kind.allows(lenience) {
+    where json.transform == nil && !lenience.isFor(entry.shape) {
       reasons.append("the lenience \(lenience.rawValue) means nothing for \(entry.field.type)")
     }
-    if json.skipsInvalid, entry.kind != .array {
+    if json.skipsInvalid, !JSONLenience.singleElement.isFor(entry.shape) {
       reasons.append("only elements of an array can be skipped, and the field holds \(entry.field.type)")
     }
     return reasons
   }
 
   private static func holds(_ field: Any.Type, _ output: Any.Type) -> Bool {
-    if field == output { return true }
-    guard let field = field as? any OptionalType.Type else { return false }
-    return field.wrappedType == output
+    field == output || TypeShape.unwrapped(field) == output
   }
 }

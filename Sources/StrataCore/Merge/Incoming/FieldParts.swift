@@ -202,7 +202,7 @@ package struct FieldMerging {
     var isRuled = false
     if let rule = traits.rules?.policy.rule, case .automatic = rule {} else { isRuled = traits.rules != nil }
     isPlain = schema.fields.map { field in
-      let type = (field.type as? any OptionalType.Type)?.wrappedType ?? field.type
+      let type = TypeShape.unwrapped(field.type)
       guard (type as? any Archivable.Type)?.rootSchema == nil, !(type is any PartialDictionary.Type) else {
         return false
       }

@@ -18,45 +18,28 @@ public enum JSONLenience: String, Sendable, Hashable, CaseIterable {
   case singleElement
 }
 
-/// What a field holds, as far as lenience depends on it.
-enum FieldKind: Hashable {
-  case integer, number, bool, string, array, other
-
-  init(_ type: Any.Type) {
-    if let type = type as? any OptionalType.Type {
-      self.init(type.wrappedType)
-    } else if type is any FixedWidthInteger.Type {
-      self = .integer
-    } else if type is any BinaryFloatingPoint.Type || type is Decimal.Type {
-      self = .number
-    } else if type is Bool.Type {
-      self = .bool
-    } else if type is String.Type {
-      self = .string
-    } else if type is any ArrayType.Type {
-      self = .array
-    } else if let type = type as? any RawRepresentable.Type {
-      self = Self.rawKind(type)
-    } else {
-      self = .other
-    }
-  }
-
-  private static func rawKind<T: RawRepresentable>(_ type: T.Type) -> FieldKind { FieldKind(T.RawValue.self) }
-
-  func allows(_ lenience: JSONLenience) -> Bool {
-    switch lenience {
-    case .numericString: self == .integer || self == .number
-    case .wholeNumber: self == .integer
-    case .booleanNumber, .booleanString: self == .bool
-    case .stringFromNumber: self == .string
-    case .emptyStringAsNull: true
-    case .singleElement: self == .array
-    }
-  }
-}
-
 extension JSONLenience {
+  /// Whether the lenience can mean anything for values of a type; an optional is what it wraps, and a type with a raw value is that.
+  func isFor(_ shape: TypeShape) -> Bool {
+    switch (self, shape) {
+    case (.emptyStringAsNull, _): true
+    case (_, .optional(let type)), (_, .rawValue(let type, _)): isFor(TypeShape(of: type))
+    case (_, .scalar(let scalar)): isFor(scalar)
+    case (.singleElement, .array): true
+    case (_, .array), (_, .untyped), (_, .set), (_, .dictionary), (_, .model), (_, .opaque): false
+    }
+  }
+
+  private func isFor(_ scalar: TypeShape.Scalar) -> Bool {
+    switch scalar {
+    case .integer: self == .numericString || self == .wholeNumber
+    case .float, .double, .otherFloat, .decimal: self == .numericString
+    case .bool: self == .booleanNumber || self == .booleanString
+    case .string: self == .stringFromNumber
+    case .data, .date, .url, .uuid: false
+    }
+  }
+
   /// The value in the exact form, or `nil` where this lenience does not apply to it.
   func exact(_ value: ArchiveValue) -> ArchiveValue? {
     switch (self, value) {
@@ -81,17 +64,4 @@ extension JSONLenience {
     let isInteger = text.utf8.dropFirst().allSatisfy { 48...57 ~= $0 }
     return ByteBuffer.withUTF8(of: text) { ArchiveValue.number(ofJSON: $0.bytes, isInteger: isInteger) }
   }
-}
-
-/// Tells arrays, and what is archived as they are, apart at run time.
-package protocol ArrayType<Element> {
-  associatedtype Element
-  /// What a field of the type holds for elements that were made already.
-  static func made(of elements: [Element]) -> Any
-}
-extension ArrayType {
-  package static var elementType: Any.Type { Element.self }
-}
-extension Array: ArrayType {
-  package static func made(of elements: [Element]) -> Any { elements }
 }

@@ -32,7 +32,7 @@ enum MergePolicyCheck {
 
   /// A default is for fields of many types: each of its parts must fit one of those that follow it.
   private static func misfit(ofDefault policy: MergePolicy, _ schema: ModelSchema) -> String? {
-    if case .lastWriter = policy.rule { return misfit(of: policy, .unknown, schema) }
+    if case .lastWriter = policy.rule { return misfit(of: policy, MergeKind(ArchiveValue.self), schema) }
     let kinds = schema.fields.filter(\.merge.isAutomatic).map { MergeKind($0.type) }
     // A subclass may bring the field that a default is for.
     guard !schema.isObject, !kinds.isEmpty, kinds.allSatisfy({ misfit(of: policy, $0, schema) != nil }) else {
@@ -44,21 +44,21 @@ enum MergePolicyCheck {
 
   /// Why a policy can do nothing for a field, and what could.
   private static func misfit(of policy: MergePolicy, _ kind: MergeKind, _ schema: ModelSchema) -> String? {
-    switch (policy.rule, kind) {
+    switch (policy.rule, kind.shape) {
     case (.lastWriter(let key), _):
       // What is declared nowhere here may stand in what holds the model: the nearest time counts.
       guard let time = schema.fields.first(where: { $0.key == key }), !MergeKind(time.type).isOrdered
       else { return nil }
       return "compares what \(key) holds, and \(name(of: time.type)) has no order; name a date, a number or a text"
-    case (_, .unknown): return nil
+    case _ where kind.isUnknown: return nil
     case (.byID(let key, _), .array(let element)): return misfit(ofElements: element, key)
     case (.recursive, .model(let type)) where type.schema.isEnumeration:
       return "merges fields, and the enum \(type.schema.name) has none; \(advice(kind))"
     case (.recursive, .model), (.recursive, .dictionary): return nil
     case (.maximum, _) where kind.isOrdered, (.minimum, _) where kind.isOrdered: return nil
-    case (.sumOfDeltas, .number): return nil
+    case (.sumOfDeltas, .scalar) where kind.isNumber: return nil
     case (.union, .array), (.union, .set), (.addWins, .array), (.addWins, .set): return nil
-    case (.append, .array), (.append, .text), (.lines, .text): return nil
+    case (.append, .array), (.append, .scalar(.string)), (.lines, .scalar(.string)): return nil
     case (.automatic, _), (.conflict, _), (.server, _), (.local, _), (.keepLocal, _), (.custom, _), (.resolver, _):
       return nil
     default: return "is for \(subject(of: policy)), and the field holds \(kind); \(advice(kind))"
@@ -67,8 +67,9 @@ enum MergePolicyCheck {
 
   /// Why elements cannot be identified by a key.
   private static func misfit(ofElements element: Any.Type, _ key: String) -> String? {
-    switch MergeKind(element) {
-    case .unknown: return nil
+    let kind = MergeKind(element)
+    switch kind.shape {
+    case _ where kind.isUnknown: return nil
     case .model(let type):
       guard !type.schema.allKeys.contains(key) else { return nil }
       return "tells elements apart by \(key), which \(absence(of: type.schema))"
@@ -109,79 +110,72 @@ enum MergePolicyCheck {
   }
 }
 
-/// What a field holds, as far as merging depends on it; an optional is what it wraps.
-private enum MergeKind: CustomStringConvertible {
-  /// Any value, or one whose form only its own code knows.
-  case unknown
-  case number(Any.Type)
-  /// Has an order, and that is all.
-  case ordered(Any.Type)
-  case text(Any.Type)
-  case array(Any.Type)
-  case set(Any.Type)
-  case dictionary(keys: Any.Type)
-  case model(any VersionedModel.Type)
-  /// Nothing to merge, and no order.
-  case opaque(Any.Type)
+/// What a field holds, as far as merging depends on it: an optional is what it wraps, and a type that is archived by its raw value is that.
+private struct MergeKind: CustomStringConvertible {
+  let type: Any.Type
+  let shape: TypeShape
 
   init(_ type: Any.Type) {
-    switch type {
-    case is ArchiveValue.Type: self = .unknown
-    case let type as any OptionalType.Type: self.init(type.wrappedType)
-    case is any FixedWidthInteger.Type, is any BinaryFloatingPoint.Type, is Decimal.Type: self = .number(type)
-    case is Bool.Type, is Date.Type: self = .ordered(type)
-    case is String.Type: self = .text(type)
-    case let type as any ArrayType.Type: self = .array(type.elementType)
-    case let type as any SetType.Type: self = .set(type.elementType)
-    case let type as any DictionaryType.Type: self = .dictionary(keys: type.keyType)
-    case let type as any VersionedModel.Type: self = .model(type)
-    case is Data.Type, is URL.Type, is UUID.Type: self = .opaque(type)
-    // Archived by the raw value. What is only Codable may have a coding of its own.
-    case let type as any (RawRepresentable & Archivable).Type: self = Self.raw(type)
-    default: self = .unknown
+    let shape = TypeShape(of: type)
+    switch shape {
+    case .optional(let wrapped): self = MergeKind(wrapped)
+    case .rawValue(let raw, isArchivable: true) where raw is any Archivable.Type: self = MergeKind(raw)
+    case .rawValue, .scalar, .untyped, .array, .set, .dictionary, .model, .opaque:
+      self.init(type: type, shape: shape)
     }
   }
 
-  private static func raw<T: RawRepresentable>(_ type: T.Type) -> MergeKind {
-    T.RawValue.self is any Archivable.Type ? MergeKind(T.RawValue.self) : .unknown
+  private init(type: Any.Type, shape: TypeShape) { (self.type, self.shape) = (type, shape) }
+
+  /// Whether nobody but its own code knows what it holds, or it may hold anything.
+  var isUnknown: Bool {
+    switch shape {
+    case .untyped, .opaque, .rawValue: true
+    case .scalar, .optional, .array, .set, .dictionary, .model: false
+    }
+  }
+
+  var isNumber: Bool {
+    guard case .scalar(let scalar) = shape else { return false }
+    switch scalar {
+    case .integer, .float, .double, .otherFloat, .decimal: return true
+    case .bool, .string, .data, .date, .url, .uuid: return false
+    }
   }
 
   var isText: Bool {
-    switch self {
-    case .text, .unknown: true
-    default: false
-    }
+    if case .scalar(.string) = shape { true } else { isUnknown }
   }
 
   var isOrdered: Bool {
-    switch self {
-    case .number, .ordered, .text, .unknown: true
-    default: false
+    guard case .scalar(let scalar) = shape else { return isUnknown }
+    switch scalar {
+    case .bool, .integer, .float, .double, .otherFloat, .decimal, .string, .date: return true
+    case .data, .url, .uuid: return false
     }
   }
 
   /// The policies that are for such values alone.
   var fitting: String? {
-    switch self {
-    case .number: "max, min, sumOfDeltas"
-    case .ordered: "max, min"
-    case .text: "max, min, append, lines"
+    switch shape {
+    case .scalar(.string): "max, min, append, lines"
+    case .scalar: isNumber ? "max, min, sumOfDeltas" : isOrdered ? "max, min" : nil
     case .array: "union, addWins, append"
     case .set: "union, addWins"
     case .dictionary: "recursive"
     case .model(let type): type.schema.isEnumeration ? nil : "recursive"
-    case .unknown, .opaque: nil
+    case .untyped, .opaque, .rawValue, .optional: nil
     }
   }
 
   var description: String {
-    switch self {
-    case .unknown: "a value"
-    case .number(let type), .ordered(let type), .text(let type), .opaque(let type): MergePolicyCheck.name(of: type)
+    switch shape {
+    case .scalar: MergePolicyCheck.name(of: type)
     case .array(let element): "an array of \(MergePolicyCheck.name(of: element))"
     case .set(let element): "a set of \(MergePolicyCheck.name(of: element))"
     case .dictionary: "a dictionary"
     case .model(let type): "the model \(type.schema.name)"
+    case .untyped, .opaque, .rawValue, .optional: "a value"
     }
   }
 }
@@ -196,11 +190,3 @@ extension MergePolicy {
     }
   }
 }
-
-/// Tells sets apart at run time.
-package protocol SetType { static var elementType: Any.Type { get } }
-extension Set: SetType { package static var elementType: Any.Type { Element.self } }
-
-/// Tells dictionaries apart at run time.
-package protocol DictionaryType { static var keyType: Any.Type { get } }
-extension Dictionary: DictionaryType { package static var keyType: Any.Type { Key.self } }

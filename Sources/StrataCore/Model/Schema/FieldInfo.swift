@@ -99,15 +99,3 @@ public struct FieldInfo: Sendable {
   /// Whether JSON may leave the field out, or an archive: it has a default or is an optional.
   public var isOptional: Bool { makeDefault != nil || type is any OptionalType.Type }
 }
-
-/// Tells optionals apart at run time.
-package protocol OptionalType {
-  static var absentValue: Self { get }
-  static var wrappedType: Any.Type { get }
-  var isNone: Bool { get }
-}
-extension Optional: OptionalType {
-  package static var absentValue: Wrapped? { nil }
-  package static var wrappedType: Any.Type { Wrapped.self }
-  package var isNone: Bool { self == nil }
-}
