@@ -4,7 +4,7 @@ public struct RemoteEvent: Sendable {
   public enum Kind: Sendable {
     /// A request for records begins.
     case willFetch
-    /// A page of the answer has come; with the numbers of pages and records so far.
+    /// A page of the answer arrived. The numbers count the pages and records so far.
     case didReceive(pages: Int, records: Int)
     /// The answer is in the rows.
     case didFetch(RemoteRefresh)

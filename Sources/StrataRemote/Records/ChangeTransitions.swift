@@ -5,8 +5,8 @@ internal import StrataStore
 /// The transitions of an unsent change from one ``RemoteChange/State`` to the next. Each is one function, and runs in a transaction of its
 /// caller. Docs/Refresh.md has the table.
 ///
-/// The triggers of the tables make changes, and let an edit of a refused one wait again (``ChangeTriggers``). Who sends a change is said by
-/// its lease (``SendingLease``), in each state.
+/// The triggers of the tables insert changes, and put a refused one back into the queue when its record is edited (``ChangeTriggers``). A
+/// lease (``SendingLease``) protects a change against a second sender in every state.
 extension UnsentChange {
   // MARK: waiting → sending
 
@@ -42,7 +42,7 @@ extension UnsentChange {
     return frozen
   }
 
-  /// Notes why the change goes on waiting, unless an error says so.
+  /// Sets the reason why a change waits, unless it has an error.
   func explain(_ reason: String, _ db: Database) throws {
     guard state == .waiting, reason != self.reason, code == nil else { return }
     try db.execute(cached: "UPDATE strata_remote_changes SET reason = ? WHERE number = ?", [reason, number])
@@ -64,7 +64,7 @@ extension UnsentChange {
 
   // MARK: sending → sending
 
-  /// Notes that a try failed. What was sent may have arrived, so the request stays.
+  /// Records a failed attempt. The request stays, because it may have arrived.
   ///
   /// - Parameter time: the time of the next try, in seconds since 1970; `nil` for the next call.
   func postpone(attempts: Int, until time: Double?, _ error: RemoteError?, _ db: Database) throws {
@@ -74,7 +74,7 @@ extension UnsentChange {
         """, [attempts, time, error?.code.rawValue, error?.reason, error?.status, number])
   }
 
-  /// Lets all changes of an account wait: a server limits the requests of all of them.
+  /// Delays all changes of an account: the limit of the server holds for all requests.
   static func postponeAll(of account: String, until time: Double, _ db: Database) throws {
     try db.execute(
       cached: """
@@ -85,7 +85,7 @@ extension UnsentChange {
 
   // MARK: sending → uncertain
 
-  /// Notes that the outcome of a new record cannot be known from here.
+  /// Marks the outcome of a new record as unknown.
   func becomeUncertain(_ error: RemoteError, _ db: Database) throws {
     try db.execute(
       cached: "UPDATE strata_remote_changes SET code = ?, reason = ?, not_before = NULL WHERE number = ?",
@@ -94,7 +94,7 @@ extension UnsentChange {
 
   // MARK: → refused
 
-  /// Notes that the server refuses the change.
+  /// Marks the change as refused.
   ///
   /// - Parameter keepsRequest: whether a retry is the same request, since this one has arrived.
   func refuse(_ error: RemoteError, keepsRequest: Bool = false, _ db: Database) throws {
@@ -108,7 +108,7 @@ extension UnsentChange {
 
   // MARK: refused, uncertain → waiting
 
-  /// Lets the change go out with the next call. The request of an uncertain one is made anew.
+  /// Puts the change back into the queue. An uncertain one gets a new request.
   func retry(_ db: Database) throws {
     if state == .uncertain { try thaw(db) }
     try db.execute(
@@ -118,7 +118,7 @@ extension UnsentChange {
         """, [number])
   }
 
-  /// Lets the changes of a record go out with the next call: what they waited for is decided.
+  /// Ends the wait of the changes of a record.
   static func hurry(_ entity: MappedEntity, _ record: DatabaseValue, _ db: Database) throws {
     try db.execute(
       cached: "UPDATE strata_remote_changes SET not_before = NULL WHERE entity = ? AND record = ?",
@@ -127,7 +127,7 @@ extension UnsentChange {
 
   // MARK: What it is about
 
-  /// Makes it one of a record that no server has.
+  /// Turns the change into the insertion of a new record.
   func becomeNew(_ db: Database) throws {
     try thaw(db)
     try db.execute(cached: "UPDATE strata_remote_changes SET kind = 'insert', id = NULL WHERE number = ?", [number])
@@ -136,13 +136,13 @@ extension UnsentChange {
     }
   }
 
-  /// Makes the new record one that the server has: what is left of the change are edits.
+  /// Turns the insertion into an update: the server now has the record.
   func becomeKnown(id: DatabaseValue, _ db: Database) throws {
     try db.execute(
       cached: "UPDATE strata_remote_changes SET kind = 'update', id = ? WHERE number = ?", [id, number])
   }
 
-  /// Makes it a change of another row, which is the same record.
+  /// Moves the change to another row of the same record.
   func move(to record: DatabaseValue, id: DatabaseValue, _ db: Database) throws {
     try db.execute(
       cached: "UPDATE strata_remote_changes SET id = ?, record = ? WHERE number = ?", [id, record, number])
@@ -150,7 +150,7 @@ extension UnsentChange {
 
   // MARK: → gone
 
-  /// Ends the tries of a request that the server has answered: what is left of the change waits without an error.
+  /// Resets the attempts after the server answered the request. The rest of the change waits without an error.
   func acknowledge(_ db: Database) throws {
     try thaw(db)
     try db.execute(

@@ -127,7 +127,7 @@ private struct MergeKind: CustomStringConvertible {
 
   private init(type: Any.Type, shape: TypeShape) { (self.type, self.shape) = (type, shape) }
 
-  /// Whether nobody but its own code knows what it holds, or it may hold anything.
+  /// Whether the type is opaque, or holds any value.
   var isUnknown: Bool {
     switch shape {
     case .untyped, .opaque, .rawValue: true

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a type is, one level deep. Children are types, whose shapes are asked for where they are met.
+/// The shape of a type, one level deep. Children are types, and a walker asks for their shapes when it reaches them.
 ///
 /// A `switch` over it has no `default`: a new case does not compile until each of them has a rule for it.
 package enum TypeShape: Sendable {
@@ -22,10 +22,10 @@ package enum TypeShape: Sendable {
   case model(any VersionedModel.Type)
   /// A type with a raw value, in whose place an archivable one is archived.
   case rawValue(Any.Type, isArchivable: Bool)
-  /// Only its own code knows what it holds.
+  /// A type with a coding of its own.
   case opaque
 
-  /// The shape of a type. Asking for a conformance takes its time: a caller keeps what it asks for often.
+  /// The shape of a type. A lookup of a conformance is slow, so a caller keeps a shape that it needs often.
   package init(of type: Any.Type) {
     switch type {
     case is ArchiveValue.Type: self = .untyped
