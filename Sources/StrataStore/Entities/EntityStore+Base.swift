@@ -44,7 +44,7 @@ extension EntityStore {
   ///     todo.isDone = true
   ///     todo = try await entities.saved(todo)
   ///
-  /// - Throws: as ``save(_:matching:conflicts:overwriting:)-(E,_,_,_)`` and ``fetchAll(_:)``.
+  /// - Throws: as ``save(_:matching:conflicts:overwriting:)-(E,_,_,_)`` and ``fetchAll(_:including:)``.
   public func saved<E: Entity>(
     _ model: E, matching keys: [String]? = nil, conflicts: MergeOptions.ConflictHandling = .fail,
     overwriting: Bool = false

@@ -17,7 +17,7 @@ public struct EntityValues<E: Entity>: AsyncSequence {
 
     /// The next value.
     ///
-    /// - Throws: as ``EntityStore/fetchAll(_:)``. The sequence has then ended.
+    /// - Throws: as ``EntityStore/fetchAll(_:including:)``. The sequence has then ended.
     public mutating func next() async throws -> [E]? { try await next(isolation: #isolation) }
 
     /// As ``next()``.
