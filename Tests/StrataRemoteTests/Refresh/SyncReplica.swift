@@ -127,7 +127,7 @@ final class SyncDeath: TransactionObserver, Sendable {
 
   /// Ends the process if it has not ended yet.
   func end(_ writer: DatabaseQueue) throws {
-    try writer.inDatabase { _ in
+    writer.inDatabase { _ in
       left.withLock { $0 = min($0, 0) }
       pass()
     }
