@@ -15,7 +15,7 @@ extension RemoteStore {
     try UnsentChange.fetchAll(account: nil, db).map { try RemoteChange($0, columns: $0.columns(db)) }
   }
 
-  /// What has not been sent, of all accounts, in its order.
+  /// The unsent changes of all accounts, in their order.
   public func changes() async throws -> [RemoteChange] {
     try await session.read { db in try Self.changes(db) }
   }
@@ -72,7 +72,7 @@ extension RemoteStore {
   /// Takes a change back: an edit becomes what the server last said, a record that was made here is deleted, and one that was deleted
   /// comes back with the next refresh.
   ///
-  /// - Throws: ``RemoteError`` with the code `store` where other rows lead to a record that was made here.
+  /// - Throws: ``RemoteError`` with the code `store` if other rows refer to the new record.
   public func discard(_ change: RemoteChange) async throws {
     let catalog = session.catalog
     try await session.write { db in
@@ -81,7 +81,7 @@ extension RemoteStore {
       let key = "\(entity.keyColumn.quotedDatabaseIdentifier) = ?"
       if known.kind == .insert, try RecordRenaming(catalog, entity, db).isLedTo(known.record) {
         throw RemoteError(
-          .store, "other rows lead to the record, which was made here; let them lead elsewhere, or delete it with them",
+          .store, "other rows refer to the new record; change their references, or delete the rows with the record",
           entity: entity.name)
       }
       if known.state == .uncertain {

@@ -43,13 +43,18 @@ struct PathTemplate: Sendable {
         guard let close = rest[open...].firstIndex(of: "}"), close > rest.index(after: open) else {
           throw RemoteError(.invalidConfiguration, "the path \(path) has a { without a key and a }")
         }
-        parts.append(.text(String(rest[..<open])))
+        try parts.append(Self.text(rest[..<open], path))
         parts.append(.key(String(rest[rest.index(after: open)..<close])))
         rest = rest[rest.index(after: close)...]
       }
-      components.append(parts + [.text(String(rest))])
+      components.append(parts + [try Self.text(rest, path)])
     }
     guard !components.isEmpty else { throw RemoteError(.invalidConfiguration, "the path of an endpoint is empty") }
+  }
+
+  private static func text(_ text: Substring, _ path: String) throws -> Part {
+    guard !text.contains("}") else { throw RemoteError(.invalidConfiguration, "the path \(path) has a } without a {") }
+    return .text(String(text))
   }
 
   /// The components of the path with values for its keys.
@@ -83,7 +88,7 @@ struct EntityPaths: Sendable {
       }
       guard !needsID || template.keys.contains("id") else {
         throw RemoteError(
-          .invalidConfiguration, "the path \(path ?? own) needs {id}, or it would be that of all records")
+          .invalidConfiguration, "the path \(path ?? own) does not name the record; add {id}")
       }
       return template
     }

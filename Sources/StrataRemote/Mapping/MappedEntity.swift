@@ -65,6 +65,8 @@ struct MappedEntity: Sendable {
     case .attribute(let place): return try text(of: type.attributes[place], stored)
     case .relation:
       guard let target = field.target.flatMap({ catalog.entity(ofType: $0) }) else { return nil }
+      // The record may have been deleted here.
+      if target.idIsKey { return try target.idText(stored) }
       return try target.row(stored, db).flatMap { try target.idText($0[target.id.slot]) }
     }
   }
@@ -79,7 +81,7 @@ struct MappedEntity: Sendable {
     case .uint(let number): return String(number)
     case let other:
       throw RemoteError(
-        .invalidConfiguration, "in a path stands text, a number, a URL or a UUID; found \(other.kind)", entity: name)
+        .invalidConfiguration, "a path can hold text, a number, a URL or a UUID; found \(other.kind)", entity: name)
     }
   }
 

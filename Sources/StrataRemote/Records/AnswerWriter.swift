@@ -32,10 +32,9 @@ struct AppliedAnswer: Sendable {
 
 extension MappedEntity {
   /// Whether no row of the table can depend on another one of it: nothing but its primary key and the server's id is unique, and it has no
-  /// references.
+  /// foreign key to itself.
   fileprivate var isIndependent: Bool {
-    type.relations.isEmpty && fields.allSatisfy { $0.target == nil }
-      && table.uniqueSlots.isSubset(of: [key.slot, id.slot])
+    type.relations.isEmpty && !table.refersToItself && table.uniqueSlots.isSubset(of: [key.slot, id.slot])
   }
 }
 

@@ -10,7 +10,7 @@ internal import StrataStore
 extension UnsentChange {
   // MARK: waiting → sending
 
-  /// What is sent.
+  /// The content of a request.
   struct Content {
     let verb: String
     let body: Data?

@@ -188,7 +188,7 @@ struct Refreshing: Sendable {
   }
 
   private func pages(_ first: HTTPRequest, _ response: HTTPResponse, _ asked: Date) async throws -> Pages {
-    // The JSON of a long list takes more memory than the records that are read from it, and is gone when this returns.
+    // The JSON of the list is released when this returns.
     var records: [ArchiveValue] = []
     var (count, isList, request, response) = (0, true, first, response)
     var seen: Set<String> = [Self.resource(first.url)]

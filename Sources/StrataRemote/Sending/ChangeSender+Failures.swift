@@ -37,7 +37,7 @@ extension ChangeSender {
     }
   }
 
-  /// Refuses what nobody can be sent before.
+  /// Refuses a new record in a cycle of references that must not be null.
   func refuse(_ number: Int64, _ entity: MappedEntity, _ sending: inout RemoteSending) async throws {
     let change = try await session.read { db in try UnsentChange.fetch(number, db) }
     guard let change else { return }

@@ -155,10 +155,10 @@ extension ChangeSender {
   ///
   /// - Throws: ``RemoteError`` with the code `refused` where a property that the path names has no value.
   func path(of change: UnsentChange, _ verb: String, _ entity: MappedEntity) async throws -> [String]? {
-    let id = try await serverID(of: change, entity)
-    guard id != nil || verb == "POST" else { return nil }
-    return try await session.read { [catalog = session.catalog] db in
+    try await session.read { [catalog = session.catalog] db in
       let row = try entity.row(change.record, db)
+      let id = try entity.serverID(of: change, row)
+      guard id != nil || verb == "POST" else { return nil }
       let known = try verb == "POST" ? change.sent(db) : LocalChanges(db).bases(entity, change.record)
       return try entity.paths.template(verb).filled { key in
         if key == "id", let id = try id ?? entity.idText(change.record) { return id }
@@ -176,9 +176,13 @@ extension ChangeSender {
   }
 
   func serverID(of change: UnsentChange, _ entity: MappedEntity) async throws -> String? {
-    try await session.read { db in
-      if let row = try entity.row(change.record, db), let id = try entity.idText(row[entity.id.slot]) { return id }
-      return try entity.idText(change.id)
-    }
+    try await session.read { db in try entity.serverID(of: change, entity.row(change.record, db)) }
+  }
+}
+
+extension MappedEntity {
+  /// The server's id of the record of a change; `nil` where it has none.
+  fileprivate func serverID(of change: UnsentChange, _ row: [DatabaseValue]?) throws -> String? {
+    try row.flatMap { try idText($0[id.slot]) } ?? idText(change.id)
   }
 }

@@ -23,7 +23,7 @@ struct ChangeSender: Sendable {
   /// The number of consecutive failed requests after which sending stops.
   private static let failuresInRow = 3
 
-  /// What became of one change of the queue.
+  /// The result of sending one change.
   private struct Finished: Sendable {
     let number: Int64
     let result: Result<Step, any Error>
@@ -238,7 +238,8 @@ struct ChangeSender: Sendable {
       guard let path = try await path(of: change, frozen.verb, entity) else { return .settled }
       url = session.configuration.url(path)
     } catch let error as RemoteError where error.isOfOneRecord {
-      try await refuse(change, error, shown, &sending)
+      // A request that was sent before may have arrived.
+      try await refuse(change, error, shown, keepsRequest: !isNew, &sending)
       return .settled
     }
     session.tell(.willSend(shown), entity: entity.name, account: account)

@@ -188,7 +188,7 @@ public struct EntityStore: Sendable {
 
   // MARK: Reading
 
-  /// The entities of a request, with all that they lead to, or some of it.
+  /// The entities of a request, with the entities of all their relations, or of some.
   ///
   ///     try await entities.fetchAll(Blog.filter(Column("userID") == "ann").order(Column("pubDate")))
   ///     try await entities.fetchAll(Blog.all(), including: ["author"])

@@ -28,6 +28,8 @@ package struct EntityTable: Sendable {
   private var uniqueNames: Set<String> = []
   private var slots: [String: Int] = [:]
   private let known: [String: Column]
+  /// Whether a foreign key of the table refers to the table.
+  package let refersToItself: Bool
   /// What each column of the table refers to, by its name in lower case.
   private let references: [String: (table: String, column: String)]
 
@@ -70,7 +72,9 @@ package struct EntityTable: Sendable {
     }
     self.known = known
     var references: [String: (table: String, column: String)] = [:]
-    for foreignKey in try db.foreignKeys(on: name) where foreignKey.mapping.count == 1 {
+    let foreignKeys = try db.foreignKeys(on: name)
+    refersToItself = foreignKeys.contains { $0.destinationTable.lowercased() == name.lowercased() }
+    for foreignKey in foreignKeys where foreignKey.mapping.count == 1 {
       references[foreignKey.mapping[0].origin.lowercased()] = (
         foreignKey.destinationTable, foreignKey.mapping[0].destination
       )

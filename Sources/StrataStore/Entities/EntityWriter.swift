@@ -82,7 +82,7 @@ package final class EntityWriter {
     return report
   }
 
-  /// Finds the row of each node. What it needs for that is a third of the memory of a save, and is gone when it returns.
+  /// Finds the row of each node. The tables of the matcher are released when this returns.
   private func match() throws -> EntityTargets {
     var matcher = EntityMatcher(self)
     try matcher.run()

@@ -88,6 +88,7 @@ struct EndpointTests {
       (EntityEndpoints(create: "a/{id}"), "id"), (EntityEndpoints(create: "a/{nothing}"), "nothing"),
       (EntityEndpoints(update: "a"), "{id}"), (EntityEndpoints(delete: "a/{id"), "{"),
       (EntityEndpoints(delete: "a/{}/{id}"), "{"), (EntityEndpoints(create: "/"), "empty"),
+      (EntityEndpoints(update: "a/{id}/b}"), "}"),
     ])
   func mistakes(endpoints: EntityEndpoints, name: String) async throws {
     let error = await #expect(throws: RemoteError.self) { _ = try await Self.desk(endpoints) }

@@ -106,4 +106,32 @@ struct LongListTests {
     let size = try await writer.read { db in try Int.fetchOne(db, sql: "SELECT size FROM item WHERE id = '1'") }
     #expect(size == last)
   }
+
+  @Test("Of a record that two parts have, the last one counts", arguments: [false, true])
+  func duplicates(unique: Bool) async throws {
+    let (remote, writer) = try await Self.desk(unique: unique)
+    let refresh = try await remote.apply(
+      Self.list(Array(1...Self.count) + [1], size: { $0 }, Self.name), to: Item.self)
+    #expect(refresh.inserted == Self.count && refresh.ids.count == Self.count + 1)
+    let last = #"{"id": "1", "name": "last", "size": 1}"#
+    var text = String(decoding: Self.list(1...Self.count, Self.name), as: UTF8.self)
+    text = text.dropLast() + ", \(last)]"
+    try await remote.apply(Data(text.utf8), to: Item.self)
+    let name = try await writer.read { db in try String.fetchOne(db, sql: "SELECT name FROM item WHERE id = '1'") }
+    #expect(name == "last")
+  }
+
+  @Test("A record refers to one that comes long after it")
+  func forwardReference() async throws {
+    let writer = try DatabaseQueue()
+    try await writer.write { db in
+      try db.execute(
+        sql: "CREATE TABLE item (id TEXT PRIMARY KEY, name TEXT NOT NULL REFERENCES item(id), size INTEGER)")
+    }
+    var configuration = RemoteConfiguration(baseURL: ModelServer().base, transport: ModelServer())
+    configuration.mappers = [EntityMapper(Item.self, missing: .delete)]
+    let remote = try await RemoteStore(EntityStore(writer, Item.self), configuration)
+    let refresh = try await remote.apply(Self.list(1...Self.count) { "\(Self.count + 1 - $0)" }, to: Item.self)
+    #expect(refresh.inserted == Self.count)
+  }
 }

@@ -15,7 +15,6 @@ package final class JSONPlan: Sendable {
     let field: FieldInfo
     let json: JSONField
     let source: Source
-    let shape: TypeShape
     let isNullable: Bool
     /// Whether a value is taken as it is found.
     let isPlain: Bool
@@ -178,7 +177,7 @@ package final class JSONPlan: Sendable {
     case .all(let paths): source = .all(paths)
     }
     return Entry(
-      place: place, field: field, json: json, source: source, shape: TypeShape(of: field.type),
+      place: place, field: field, json: json, source: source,
       isNullable: field.type is any OptionalType.Type,
       isPlain: json.transform == nil && json.leniences.isEmpty && json.nullPolicy == .fail && json.missing == nil
         && !json.skipsInvalid)

@@ -76,10 +76,10 @@ enum JSONPlanCheck {
       reasons.append("null means the default, and the field has none")
     }
     for lenience in json.leniences.sorted(by: { $0.rawValue < $1.rawValue })
-    where json.transform == nil && !lenience.isFor(entry.shape) {
+    where json.transform == nil && !lenience.isFor(entry.field.type) {
       reasons.append("the lenience \(lenience.rawValue) means nothing for \(entry.field.type)")
     }
-    if json.skipsInvalid, !JSONLenience.singleElement.isFor(entry.shape) {
+    if json.skipsInvalid, !JSONLenience.singleElement.isFor(entry.field.type) {
       reasons.append("only elements of an array can be skipped, and the field holds \(entry.field.type)")
     }
     return reasons

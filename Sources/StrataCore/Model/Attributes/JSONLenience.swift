@@ -19,11 +19,12 @@ public enum JSONLenience: String, Sendable, Hashable, CaseIterable {
 }
 
 extension JSONLenience {
-  /// Whether the lenience can mean anything for values of a type; an optional is what it wraps, and a type with a raw value is that.
-  func isFor(_ shape: TypeShape) -> Bool {
-    switch (self, shape) {
+  /// Whether the lenience applies to values of a type. An optional counts as the type that it wraps, a type with a raw value as the type of
+  /// that value.
+  func isFor(_ type: Any.Type) -> Bool {
+    switch (self, TypeShape(of: type)) {
     case (.emptyStringAsNull, _): true
-    case (_, .optional(let type)), (_, .rawValue(let type, _)): isFor(TypeShape(of: type))
+    case (_, .optional(let type)), (_, .rawValue(let type, _)): isFor(type)
     case (_, .scalar(let scalar)): isFor(scalar)
     case (.singleElement, .array): true
     case (_, .array), (_, .untyped), (_, .set), (_, .dictionary), (_, .model), (_, .opaque): false

@@ -110,7 +110,8 @@ enum MergePolicyCheck {
   }
 }
 
-/// What a field holds, as far as merging depends on it: an optional is what it wraps, and a type that is archived by its raw value is that.
+/// The type of a field as merging sees it. An optional counts as the type that it wraps, an archivable type with a raw value as the type of
+/// that value.
 private struct MergeKind: CustomStringConvertible {
   let type: Any.Type
   let shape: TypeShape

@@ -73,7 +73,7 @@ extension Optional: OptionalType {
 /// An array, and what is archived as one.
 package protocol ArrayType<Element> {
   associatedtype Element
-  /// What a field of the type holds for elements that were made already.
+  /// A value of the type with these elements.
   static func made(of elements: [Element]) -> Any
 }
 extension ArrayType {
