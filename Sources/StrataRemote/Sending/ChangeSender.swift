@@ -302,73 +302,6 @@ struct ChangeSender: Sendable {
   /// After how many answers that cannot be read a change counts as refused.
   private static let unreadableAnswers = 5
 
-  func acknowledge(
-    _ change: UnsentChange, _ entity: MappedEntity, _ request: HTTPRequest, _ response: HTTPResponse, _ number: Int64,
-    _ asked: Date
-  ) async throws -> AppliedAnswer? {
-    let (catalog, clock) = (session.catalog, session.clock)
-    let hasContent = !response.body.isEmpty && response.status != 204
-    var nodes: EntityNodes?
-    var id: ArchiveValue?
-    if hasContent, request.method == "DELETE" {
-      // The content may be an HTML page of a proxy.
-      guard (try? JSONReader().read(response.body)) != nil else {  // Why it is no JSON is of no use.
-        throw RemoteError(.invalidBody, "the answer to DELETE is no JSON", entity: entity.name)
-      }
-    } else if hasContent, request.method != "POST" || response.headers["Location"] == nil || Self.isJSON(response) {
-      let body = try RemoteBody(response.body, of: entity)
-      guard !body.isList, let record = body.records.first else {
-        throw RemoteError(
-          .invalidBody, "the answer to \(request.method) is a list; a record is expected", entity: entity.name)
-      }
-      nodes = try entity.nodes(of: [record], catalog)
-      if let nodes, let root = nodes.roots.first { id = nodes.nodes[root].values[entity.id.attribute] }
-    }
-    var named: DatabaseValue?
-    let attribute = entity.type.attributes[entity.id.attribute]
-    if let id, !id.isNull { named = try entity.type.stored(id, attribute, in: entity.table) }
-    if named == nil { named = try knownID(of: change, entity, request, response) }
-    if id?.isNull ?? true, let root = nodes?.roots.first {
-      // A body that names no id is merged all the same; but a document would become what was meant as something else.
-      if let named, !entity.mapper.isOfDocuments {
-        nodes?.nodes[root].values[entity.id.attribute] = try entity.type.value(of: attribute, named, in: entity.table)
-      } else {
-        nodes = nil
-      }
-    }
-    let copy = HTTPCopy(
-      request: HTTPRequest("GET", request.url),
-      response: HTTPResponse(200, headers: response.headers, url: request.url),
-      requestedAt: asked, receivedAt: clock.now())
-    let answered = session.nextNumber()
-    return try await session.write { [nodes, named] db in
-      guard try ChangeTriggers.account(catalog.entities, db) == account else {
-        throw RemoteError(.accountChanged, "the account was changed while a change was sent; it will be sent again")
-      }
-      try StoredCopies.forget(url: request.url.absoluteString, db)
-      return try Acknowledgement(catalog: catalog, entity: entity, sent: change, db: db).run(
-        nodes, id: named, copy: copy, number: number, answered: answered)
-    }
-  }
-
-  /// Whether an answer says that its content is JSON, or does not say what it is.
-  private static func isJSON(_ response: HTTPResponse) -> Bool {
-    response.headers["Content-Type"].map { $0.lowercased().contains("json") } ?? true
-  }
-
-  /// The id of the record that a request is about, where the content of the answer does not name it.
-  private func knownID(
-    of change: UnsentChange, _ entity: MappedEntity, _ request: HTTPRequest, _ response: HTTPResponse
-  ) throws -> DatabaseValue? {
-    guard request.method == "POST" else { return change.id.isNull ? nil : change.id }
-    // A slash in an id is encoded.
-    let path = response.headers["Location"].flatMap { URLComponents(string: $0) }?.percentEncodedPath
-    if let last = path?.split(separator: "/").last, let text = last.removingPercentEncoding {
-      return try entity.stored(idText: text)
-    }
-    return entity.mapper.ids == .client ? change.record : nil
-  }
-
   func shown(_ change: UnsentChange) async throws -> RemoteChange {
     try await session.read { db in try RemoteChange(change, columns: change.columns(db)) }
   }
@@ -381,24 +314,6 @@ extension UnsentChange {
     return try String.fetchAll(
       db, sql: "SELECT field FROM strata_remote_edits WHERE entity = ? AND record = ? ORDER BY field",
       arguments: [entity, record])
-  }
-}
-
-extension MappedEntity {
-  /// An id as the column holds it, of its text in a URL.
-  ///
-  /// - Throws: ``RemoteError`` with the code `invalidBody` where the property cannot be that.
-  func stored(idText text: String) throws -> DatabaseValue {
-    let attribute = type.attributes[id.attribute]
-    let candidates: [ArchiveValue] = [
-      .string(text), Int64(text).map { .int($0) } ?? .null, UUID(uuidString: text).map { .uuid($0) } ?? .null,
-      URL(string: text).map { .url($0) } ?? .null,
-    ]
-    for candidate in candidates where !candidate.isNull {
-      // A form that the column does not take is not the one.
-      if let stored = try? type.stored(candidate, attribute, in: table) { return stored }
-    }
-    throw RemoteError(.invalidBody, "the id in Location is not one that the property can be", entity: name)
   }
 }
 
