@@ -40,11 +40,13 @@
     }
     public static var archiveTypeName: String { [Key: Value].archiveTypeName }
     public static var rootSchema: ModelSchema? { Value.rootSchema }
+    public static var typeShape: TypeShape { TypeShape(.dictionary(keys: Key.self, values: Value.self)) }
     public var archivedCount: Int { count }
   }
 
   extension OrderedDictionary: DictionaryType {
     package static var keyType: Any.Type { Key.self }
+    package static var valueType: Any.Type { Value.self }
   }
 
   extension OrderedDictionary: PartialDictionary where Key: Archivable, Value: Archivable {

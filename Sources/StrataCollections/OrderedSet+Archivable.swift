@@ -22,6 +22,7 @@
     public static func collectSchemas(into catalog: inout SchemaCatalog) { Element.collectSchemas(into: &catalog) }
     public static var archiveTypeName: String { [Element].archiveTypeName }
     public static var rootSchema: ModelSchema? { Element.rootSchema }
+    public static var typeShape: TypeShape { TypeShape(.array(Element.self)) }
     public var archivedCount: Int { count }
   }
 

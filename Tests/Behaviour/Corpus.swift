@@ -101,7 +101,7 @@ struct Corpus {
     }
     let options: [MergeOptions] = [
       MergeOptions(), MergeOptions(conflicts: .takeServer), MergeOptions(policy: .lastWriter(by: "updated_at")),
-      MergeOptions(policy: .byID("id"), absence: .untouched),
+      MergeOptions(policy: .byID("id"), unlisted: .keep),
     ]
     var random = Random(seed: place)
     for (step, (base, server)) in zip(documents, documents.dropFirst()).enumerated() {

@@ -395,7 +395,7 @@ struct Doc: Migratable, Sample {
       FieldInfo("home", Place.self, merge: .recursive, default: { Place() }), FieldInfo("owner", Owner?.self),
       FieldInfo("items", [Item].self, default: { [] }),
       FieldInfo("rows", [Row].self, default: { [] }),
-      FieldInfo("chores", [Item].self, merge: .byID("id", missing: .keep), default: { [] }),
+      FieldInfo("chores", [Item].self, merge: .byID("id", unlisted: .keep), default: { [] }),
       FieldInfo("spots", [Place].self, default: { [] }),
       FieldInfo("tags", [String].self, merge: .addWins, default: { [] }),
       FieldInfo("labels", Set<String>.self, merge: .union, default: { [] }),

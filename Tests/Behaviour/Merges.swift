@@ -173,7 +173,7 @@ struct Merges {
         options.policies.append((random.selector(), random.policy()))
       }
     case 2, 3: options.conflicts = random.oneOf([.keepLocal, .takeServer, .takeServer, .fail])
-    case 4, 5: options.absence = .untouched
+    case 4, 5: options.unlisted = .keep
     case 6:
       options.keys = M.schema.fields.map(\.key).filter { _ in random.isOnce(in: 2) }
       if random.isOnce(in: 8) { options.keys?.append("nowhere") }
@@ -181,7 +181,7 @@ struct Merges {
     }
     text.line(
       "options",
-      ["\(options.conflicts)", "\(options.absence)", options.policy?.description ?? "", "\(options.validates)"]
+      ["\(options.conflicts)", "\(options.unlisted.map(\.rawValue) ?? "")", options.policy?.description ?? "", "\(options.validates)"]
         + options.policies.map { "\($0.path) \($0.policy)" } + (options.keys ?? []))
     return options
   }
@@ -251,7 +251,7 @@ struct Merges {
     for _ in 0..<random.below(5) { local.editList(&random, M.random) { $0.edit(&$1) } }
     for _ in 0..<random.below(6) { server.editList(&random, M.random) { $0.edit(&$1) } }
     let given = random.isOnce(in: 2) ? base : nil
-    let missing: MissingElements = random.oneOf([.deleteUnlessEdited, .deleteUnlessEdited, .keep, .delete])
+    let missing: Unlisted = random.oneOf([.removeUnlessEdited, .removeUnlessEdited, .keep, .remove])
     let key = random.isOnce(in: 4) ? random.oneOf(keys + ["nowhere"]) : nil
     var options = self.options(M.self)
     if !random.isOnce(in: 8) { options.keys = nil }
@@ -260,17 +260,17 @@ struct Merges {
       switch random.below(3) {
       case 0:
         text.report(
-          "report", try local.mergeValues(from: server, by: key, missing: missing, base: given, options: options))
+          "report", try local.mergeValues(from: server, by: key, unlisted: missing, base: given, options: options))
       case 1:
         let json = try JSONAdapter(M.self).encodeArray(server)
         text.line("source json", String(decoding: json, as: UTF8.self))
         text.report(
-          "report", try local.mergeValues(fromJSON: json, by: key, missing: missing, base: given, options: options))
+          "report", try local.mergeValues(fromJSON: json, by: key, unlisted: missing, base: given, options: options))
       default:
         let value = try ArchiveValue.array(server.map { random.part(of: try JSONAdapter(M.self).encodeValue($0)) })
         text.line("source part", value)
         text.report(
-          "report", try local.mergeValues(fromJSON: value, by: key, missing: missing, base: given, options: options))
+          "report", try local.mergeValues(fromJSON: value, by: key, unlisted: missing, base: given, options: options))
       }
     }
     text.value("result", local)
@@ -327,7 +327,7 @@ extension Random {
     case 7: .serverWins.ifPresent
     case 8: .recursive
     case 9: .union.orElse(.localWins)
-    case 10: .byID("id", missing: oneOf([.keep, .delete, .deleteUnlessEdited]))
+    case 10: .byID("id", unlisted: oneOf([.keep, .remove, .removeUnlessEdited]))
     default: .lines.orElse(.append)
     }
   }

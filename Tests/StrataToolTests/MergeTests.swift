@@ -51,7 +51,7 @@ struct MergeTests {
   @Test func policies() throws {
     let run = Run(
       "merge", "--local", local, "--base", base, "--server", server, "--policy", "byID(id)", "--policy",
-      "votes=sumOfDeltas", "--policy", "title=serverWins", "--policy", "labels=byID(id,delete)", "-o",
+      "votes=sumOfDeltas", "--policy", "title=serverWins", "--policy", "labels=byID(id,remove)", "-o",
       scratch.path("out.json"))
     #expect(run.code == 0 && run.error.isEmpty, "\(run.error)")
     #expect(run.text.contains("votes         merged   sumOfDeltas\n"), "\(run.text)")

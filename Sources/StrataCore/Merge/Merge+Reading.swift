@@ -51,8 +51,12 @@ extension Merge {
     _ value: ArchiveValue, since before: ArchiveValue? = nil, addsNulls: Bool = false, in context: DecodingContext
   ) throws -> ArchiveValue {
     incoming.hasParts = true
-    return try PartReader(graph, context, addsNulls: addsNulls, omitsUnknownCases: true)
-      .read(snapshot.type, value, since: before)
+    let reader = PartReader(graph, context, addsNulls: addsNulls, omitsUnknownCases: true)
+    if context.source == .json {
+      incoming.isJSON = true
+      graph.setReading(context.json, missingValue: reader.missingValue)
+    }
+    return try reader.read(snapshot.type, value, since: before)
   }
 
   private mutating func read(_ model: any VersionedModel) throws {

@@ -22,7 +22,7 @@ extension Merge {
     guard matching.entities.indices.contains(way.object), let number = matching.entities[way.object][.local].first
     else { return way }
     let schema = graph.schema(number)
-    guard let (key, id) = try schema.identity(of: graph.record(number)) else { return way }
+    guard let (key, id) = try graph.identity(of: graph.record(number), schema) else { return way }
     return ValueMerger.Way(object: way.object, owner: nil, steps: [.key(schema.name), .element(key: key, id: id)])
   }
 

@@ -92,12 +92,28 @@ struct Merge {
       let record = try graph.record(number)
       return ObjectLinking.Update(number: number, before: record, record: merger.updates[number] ?? record)
     }
+    if let matching, !merger.replaced.isEmpty {
+      // What refers to an object that another one replaces, and is the same otherwise, refers to the new one.
+      let known = Set(merger.updated + [snapshot.rootNumber].compactMap(\.self))
+      for number in graph.referenced.objects.indices where matching.isMember(number, of: .local) {
+        guard !known.contains(number), !(matching.entity(of: number).map(merger.replaced.contains) ?? false) else {
+          continue
+        }
+        let record = try graph.record(number)
+        let refersToReplaced = ArchiveValue.record(record).references.contains {
+          matching.entity(of: $0).map(merger.replaced.contains) ?? false
+        }
+        if refersToReplaced { updates.append(.init(number: number, before: record, record: record)) }
+      }
+    }
     if let number = snapshot.rootNumber, case .record(let fields) = root {
       updates.insert(.init(number: number, before: try graph.record(number), record: fields), at: 0)
       root = snapshot.root
     }
     var completing = merger
-    let linking = try ObjectLinking(graph, matching, root: root, updates: updates) { try completing.newRecord(of: $0) }
+    let linking = try ObjectLinking(
+      graph, matching, root: root, updates: updates, replaced: merger.replaced
+    ) { try completing.newRecord(of: $0) }
     return Outcome(linking: linking, report: report, places: places.all, catalog: catalog)
   }
 
@@ -114,8 +130,9 @@ struct Merge {
       return skipped.union(owner.allKeys.filter { !wanted.contains($0) })
     }
     var types = Set<ObjectIdentifier>()
-    for object in graph.referenced.objects where types.insert(ObjectIdentifier(type(of: object))).inserted {
-      type(of: object).collectSchemas(into: &catalog)
+    for type in graph.referenced.objects.map({ type(of: $0) }) as [any VersionedModel.Type] + graph.parts.map(\.type)
+    where types.insert(ObjectIdentifier(type)).inserted {
+      type.collectSchemas(into: &catalog)
     }
     return matching
   }
@@ -138,6 +155,15 @@ struct Merge {
       merger.queued.insert(entity)
       merger.selectors = merger.selectorsByObject[entity] ?? merger.selectors
       says = try merger.serverRecord(of: entity)
+    }
+    if let number = snapshot.rootNumber, case .reference(let other) = server, other < 0 {
+      let (own, theirs) = (graph.type(number), graph.type(other))
+      guard theirs == own || !theirs.isSubtype(of: own) else {
+        throw ArchiveError(
+          .mergeFailed,
+          "what comes in is of the class \(theirs.schema.name), and an object cannot change its class; merge it into an "
+            + "object of that class", typeName: schema.name)
+      }
     }
     guard let says else { return .record(before) }
     // Of what the server says of keys that are not merged, nothing counts.

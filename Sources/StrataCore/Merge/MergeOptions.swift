@@ -10,22 +10,16 @@ public struct MergeOptions: Sendable {
     case fail
   }
 
-  /// What it means that an object without a type lacks a key. What a model or a record lacks is always left alone.
-  public enum Absence: String, Sendable, Hashable, CaseIterable {
-    /// Where the base has the key, it was removed; else nobody has it to say something about it.
-    case removed
-    /// Nothing: the document is only a part.
-    case untouched
-  }
-
   /// The policy of every field; `nil` for each its own.
   public var policy: MergePolicy?
   /// Policies for paths, which win over all others; of several that match, the last one.
   public var policies: [(path: MergeSelector, policy: MergePolicy)] = []
   /// The value of a conflict.
   public var conflicts: ConflictHandling = .keepLocal
-  /// What absent keys of objects mean.
-  public var absence: Absence = .removed
+  /// What becomes of elements with an identity and of keys of dictionaries that the source does not list. Unless given, they go where the
+  /// base has them and they were not edited here. Without a base they stay where a document comes in, and go where a model, a list of
+  /// models or a patch does. A policy by identity can say it for one list.
+  public var unlisted: Unlisted?
   /// The keys of the fields to merge; all unless given.
   public var keys: [String]?
   /// Whether the result must keep the model's rules (see ``Validating``).
@@ -34,13 +28,13 @@ public struct MergeOptions: Sendable {
   /// Each field by its own policy, and conflicts keep the local value.
   public init(
     policy: MergePolicy? = nil, policies: KeyValuePairs<MergeSelector, MergePolicy> = [:],
-    conflicts: ConflictHandling = .keepLocal, absence: Absence = .removed, keys: [String]? = nil,
+    conflicts: ConflictHandling = .keepLocal, unlisted: Unlisted? = nil, keys: [String]? = nil,
     validates: Bool = true
   ) {
     self.policy = policy
     self.policies = policies.map { ($0.key, $0.value) }
     self.conflicts = conflicts
-    self.absence = absence
+    self.unlisted = unlisted
     self.keys = keys
     self.validates = validates
   }

@@ -90,6 +90,7 @@ extension VersionedModel {
   public static var archiveTypeName: String { schema.name }
 
   public static var rootSchema: ModelSchema? { schema }
+  public static var typeShape: TypeShape { TypeShape(.model(Self.self)) }
 
   public static func collectSchemas(into catalog: inout SchemaCatalog) {
     guard catalog.add(schema) else { return }

@@ -51,7 +51,7 @@ struct ColumnCoding: Sendable {
   }
 
   private static func scalar(_ type: Any.Type, _ affinity: ColumnAffinity) -> Kind? {
-    switch TypeShape(of: type) {
+    switch TypeShape(of: type).kind {
     case .scalar(let scalar):
       switch scalar {
       case .bool: .bool

@@ -238,7 +238,7 @@ struct EntityCatalogBuilder {
   static func shape(of type: Any.Type) -> (element: Any.Type, shape: EntityType.Relation.Shape, isOptional: Bool) {
     let base = TypeShape.unwrapped(type)
     let isOptional = base != type
-    switch TypeShape(of: base) {
+    switch TypeShape(of: base).kind {
     case .array(let element): return (element, .array, isOptional)
     case .set(let element): return (element, .set, isOptional)
     case .scalar, .untyped, .optional, .dictionary, .model, .rawValue, .opaque: return (base, .one, isOptional)

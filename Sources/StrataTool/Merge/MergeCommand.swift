@@ -119,7 +119,7 @@ struct MergeCommand: ToolCommand {
       console.noteLine("note: --policy \(path.description.onOneLine): nothing stands there")
     }
     var options = MergeOptions(conflicts: conflicts == .server ? .takeServer : .keepLocal)
-    options.absence = partial ? .untouched : .removed
+    if partial { options.unlisted = .keep }
     options.policy = policies.first { $0.path == nil }?.policy
     options.policies = policies.compactMap { policy in policy.path.map { ($0, policy.policy) } }
     let (value, report) = try Merger(options: options).merge(input.server, into: input.localValue, base: input.base)

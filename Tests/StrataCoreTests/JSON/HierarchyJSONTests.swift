@@ -249,7 +249,7 @@ struct HierarchyJSONTests {
     let patch = try adapter.jsonMergePatchData(from: canvas, to: Canvas(figures: [Disc(id: 1, radius: 7)]))
     let patched = Canvas(figures: [Ring(id: 2, radius: 9), Disc(id: 1, radius: 6)])
     var target = patched
-    try adapter.merge(patch, into: &target)
+    try adapter.merge(patch, into: &target, options: MergeOptions(unlisted: .remove))
     #expect(target.figures.map(\.id) == [1])
   }
 }

@@ -80,7 +80,7 @@ struct ListMergeTests {
     var items = [item(1, "a"), item(2, "b")]
     let server = [item(2, "B"), item(3, "c")]
     let report = try items.mergeValues(
-      from: server, missing: .keep, options: MergeOptions(policies: ["[*].name": .localWins]))
+      from: server, unlisted: .keep, options: MergeOptions(policies: ["[*].name": .localWins]))
     #expect(items.map(\.id) == [1, 2, 3] && items.map(\.name) == ["a", "b", "c"])
     #expect(report.entries.map(\.path.description) == ["[id=1]", "[id=2].name", "[id=3]"])
     let before = items

@@ -18,7 +18,7 @@ private func merge(
 struct MergePolicyTests {
   private static let plain: [MergePolicy] = [
     .automatic, .conflict, .serverWins, .localWins, .keepLocal, .recursive, .byID(), .byID("key"),
-    .byID("id", missing: .keep), .byID("number", missing: .delete), .max, .min, .sumOfDeltas, .union, .addWins, .append,
+    .byID("id", unlisted: .keep), .byID("number", unlisted: .remove), .max, .min, .sumOfDeltas, .union, .addWins, .append,
     .lines, .lastWriter(by: "updated_at"), .lastWriter(by: "a|b"), .serverWins.ifPresent,
   ]
 
@@ -26,7 +26,7 @@ struct MergePolicyTests {
   func text() throws {
     let pairs = Self.plain.flatMap { one in
       [one, one.ifPresent, one.ifPresent.ifPresent]
-        + [MergePolicy.max, .byID("b", missing: .keep), .lines.ifPresent].flatMap { other in
+        + [MergePolicy.max, .byID("b", unlisted: .keep), .lines.ifPresent].flatMap { other in
           [one.orElse(other), one.orElse(other).ifPresent, other.ifPresent.orElse(one).orElse(.serverWins)]
         }
     }
@@ -35,7 +35,7 @@ struct MergePolicyTests {
       #expect(again.description == policy.description && again.claims == policy.claims)
     }
     #expect(MergePolicy.lines.orElse(.serverWins).ifPresent.description == "(lines|serverWins).ifPresent")
-    #expect(MergePolicy("byID(id,deleteUnlessEdited)")?.description == "byID(id)")
+    #expect(MergePolicy("byID(id,removeUnlessEdited)")?.description == "byID(id,removeUnlessEdited)")
   }
 
   @Test(

@@ -107,7 +107,7 @@ struct MergeShapeTests {
     #expect(full.byNumber.isEmpty && full.byName == base.byName)
   }
 
-  @Test("A case with its values is one value: the side that changed it counts, or it is a conflict")
+  @Test("One case on both sides is merged value by value; of two cases the side that changed it counts, or it is a conflict")
   func cases() throws {
     let base = MixedBag(payment: .card(number: "1", expiry: nil))
     var local = base, server = base
@@ -118,10 +118,13 @@ struct MergeShapeTests {
     local.payment = .card(number: "2", expiry: nil)
     server.payment = .card(number: "3", expiry: Date(timeIntervalSince1970: 0))
     let report = try local.merge(.model(server), base: base)
-    #expect(local.payment == .card(number: "2", expiry: nil))
-    #expect(report.conflicts.map(\.path.description) == ["payment"])
+    #expect(local.payment == .card(number: "2", expiry: Date(timeIntervalSince1970: 0)))
+    #expect(report.conflicts.map(\.path.description) == ["payment.card.number"])
     try local.resolve(#require(report.conflicts.first), with: .server)
     #expect(local == server)
+    local.payment = .cash
+    let other = try local.merge(.model(server), base: base)
+    #expect(local.payment == .cash && other.conflicts.map(\.path.description) == ["payment"])
   }
 
   @Test("A nested model that both sides added is merged key by key")

@@ -42,14 +42,14 @@ struct MergerTests {
   func absence() throws {
     let base: ArchiveValue = ["a": 1, "in": ["b": 1, "c": 1]]
     let server: ArchiveValue = ["in": ["c": 2]]
-    for absence in MergeOptions.Absence.allCases {
-      let merger = Merger(options: MergeOptions(absence: absence))
+    for unlisted in [nil, Unlisted.keep] {
+      let merger = Merger(options: MergeOptions(unlisted: unlisted))
       let (merged, report) = try merger.merge(server, into: base, base: base)
-      #expect(merged == (absence == .removed ? ["in": ["c": 2]] : ["a": 1, "in": ["b": 1, "c": 2]]))
-      #expect(report.entries.count == (absence == .removed ? 3 : 1))
+      #expect(merged == (unlisted == nil ? ["in": ["c": 2]] : ["a": 1, "in": ["b": 1, "c": 2]]))
+      #expect(report.entries.count == (unlisted == nil ? 3 : 1))
       // What was edited here and removed there.
       let edited = try merger.merge(server, into: ["a": 5, "in": ["b": 1, "c": 1]], base: base)
-      #expect(edited.value["a"] == 5 && edited.report.conflicts.count == (absence == .removed ? 1 : 0))
+      #expect(edited.value["a"] == 5 && edited.report.conflicts.count == (unlisted == nil ? 1 : 0))
     }
     #expect(try Merger().merge(server, into: base).value == ["a": 1, "in": ["b": 1, "c": 2]])
   }

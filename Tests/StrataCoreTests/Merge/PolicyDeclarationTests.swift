@@ -12,7 +12,7 @@ private func problem(_ fields: [FieldInfo]) -> ArchiveError? {
   archiveError { try ModelSchema(Int.self, name: "Sheet", version: 1, fields: fields).check() }
 }
 
-private struct Piece: DescribedModel, Equatable {
+private struct Piece: DescribedModel, Hashable {
   var id: Int
   var name: String
 
@@ -60,7 +60,7 @@ struct FieldKindCase: Sendable, CustomTestStringConvertible {
   }
 
   static let special: [MergePolicy] = [
-    .recursive, .byID("id"), .byID("id", missing: .keep), .byID("nope"), .max, .min, .sumOfDeltas, .union, .addWins,
+    .recursive, .byID("id"), .byID("id", unlisted: .keep), .byID("nope"), .max, .min, .sumOfDeltas, .union, .addWins,
     .append, .lines,
   ]
   static let plain: [MergePolicy] = [
@@ -101,7 +101,7 @@ struct FieldKindCase: Sendable, CustomTestStringConvertible {
       FieldKindCase(URL.self),
       FieldKindCase(UUID.self, samples: [.uuid(UUID()), .uuid(UUID()), .uuid(UUID())]),
       FieldKindCase([String].self, "union", "addWins", "append", samples: lists),
-      FieldKindCase([[Piece]].self, "union", "addWins", "append", samples: lists),
+      FieldKindCase([[Piece]].self, "union", "addWins", "append", "byID(id)", "byID(id,keep)", samples: lists),
       FieldKindCase([Outline].self, "union", "addWins", "append", samples: lists),
       FieldKindCase(Names.self, "union", "addWins", "append", samples: lists),
       FieldKindCase([Piece].self, "union", "addWins", "append", "byID(id)", "byID(id,keep)", samples: lists),
@@ -119,7 +119,8 @@ struct FieldKindCase: Sendable, CustomTestStringConvertible {
         [Own].self, "union", "addWins", "append", "byID(id)", "byID(id,keep)", "byID(nope)", samples: lists),
       FieldKindCase(Set<String>.self, "union", "addWins", samples: sets),
       FieldKindCase([String: Int].self, "recursive", samples: objects),
-      FieldKindCase([Int: [Piece]].self, "recursive", samples: objects),
+      FieldKindCase([Int: [Piece]].self, "recursive", "byID(id)", "byID(id,keep)", samples: objects),
+      FieldKindCase(Set<Piece>.self, "union", "addWins", "byID(id)", "byID(id,keep)", samples: sets),
       // Without samples: a piece with another id would be another piece.
       FieldKindCase(Piece.self, "recursive"),
       FieldKindCase(Outline.self, samples: records("Outline", "round")),
@@ -187,7 +188,7 @@ struct PolicyDeclarationTests {
         + "addWins or append")
     #expect(
       problem(.byID(), Piece.self)?.reason
-        == "the policy byID(id) is for arrays of models, and the field holds the model Piece; what fits is recursive or "
+        == "the policy byID(id) is for arrays and sets of models, and the field holds the model Piece; what fits is recursive or "
         + "a policy for every type, as serverWins")
     #expect(
       problem(.byID("x"), [Outline].self)?.reason

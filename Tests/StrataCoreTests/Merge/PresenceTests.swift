@@ -161,17 +161,27 @@ struct PresenceTests {
     #expect(edited.unknownFields["later"] == 5)
   }
 
-  @Test("Excluded fields with a remembered base: no false conflict, and a reset is one")
+  @Test("A remembered base has the fields that archives leave out, and archives do not")
   func excluded() throws {
     var local = try Household(fromJSON: json(#"{"title": "a"}"#))
-    local.cache = "full"
-    var server = try Household(fromJSON: json(#"{"title": "a"}"#))
+    var server = local
     server.cache = "server's"
-    let report = try local.mergeValues(from: server)
-    #expect(report.conflicts.isEmpty && local.cache == "server's")
+    #expect(try local.mergeValues(from: server).conflicts.isEmpty && local.cache == "server's")
     server.cache = ""
     try local.mergeValues(from: server)
     #expect(local.cache == "")
+    var edited = local
+    edited.cache = "full"
+    server.cache = "server's"
+    let report = try edited.mergeValues(from: server)
+    #expect(report.conflicts.map(\.path.description) == ["cache"] && edited.cache == "full")
+    #expect(edited.mergeConflicts.map(\.path.description) == ["cache"])
+    // In an archive there is nothing of it: neither in the base nor in a conflict.
+    let data = try ArchiveEncoder(compression: .none).encode(edited)
+    #expect(data.range(of: Data("server's".utf8)) == nil && data.range(of: Data("full".utf8)) == nil)
+    var archived = try ArchiveDecoder().decode(Household.self, from: data)
+    #expect(archived.cache == "" && archived.mergeConflicts.isEmpty)
+    #expect(try archived.mergeValues(from: server).conflicts.isEmpty && archived.cache == "server's")
   }
 
   @Test("NaN is what it was, in arrays too")

@@ -77,13 +77,13 @@ struct ThreeWayMergeTests {
   @Test(
     "A deletion and an edit of the same element: each policy says what it does",
     arguments: [
-      (MissingElements.keep, [1, 2, 3]), (.delete, [2]), (.deleteUnlessEdited, [2, 3]),
+      (Unlisted.keep, [1, 2, 3]), (.remove, [2]), (.removeUnlessEdited, [2, 3]),
     ])
-  func missing(_ policy: MissingElements, _ expected: [Int]) throws {
+  func missing(_ policy: Unlisted, _ expected: [Int]) throws {
     var local = base, server = base
     server.steps = [base.steps[1]]
     local.steps[2].name = "edited"
-    let options = MergeOptions(policies: ["steps": .byID("id", missing: policy)])
+    let options = MergeOptions(policies: ["steps": .byID("id", unlisted: policy)])
     let report = try local.merge(.model(server), base: base, options: options)
     #expect(local.steps.map(\.id) == expected)
     #expect(report.entries.contains { $0.path.description == "steps[id=3]" })

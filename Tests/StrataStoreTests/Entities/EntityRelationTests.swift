@@ -281,7 +281,7 @@ struct EntityRelationTests {
       static let fields = Fields(
         Counter.self, version: 1, Field("id", \.id), Field("note", \.note, merge: .keepLocal),
         Field("high", \.high, merge: .max), Field("title", \.title),
-        Field("parts", \.parts, merge: .byID("name", missing: .keep), default: []),
+        Field("parts", \.parts, merge: .byID("name", unlisted: .keep), default: []),
         make: { Counter(id: $0, note: $1, high: $2, title: $3, parts: $4) })
       static let entityMapping = EntityMapping(table: "counter")
       mutating func mergeValue(forKey key: String, from source: Counter) throws -> Bool {

@@ -38,6 +38,10 @@ private struct GraphOracle {
     _ key: String, _ field: String, _ own: GraphMap.Content?, _ theirs: GraphMap.Content
   ) -> GraphMap.Content? {
     guard let base else {
+      // A document may list some of the members.
+      if field == "members", nullsClear, case .references(let mine)? = own, case .references(let others) = theirs {
+        return .references(others + mine.filter { !others.contains($0) })
+      }
       // A weak reference that a whole graph lacks says nothing.
       if field == "friend", !nullsClear, theirs == .reference(nil) { return own }
       return theirs

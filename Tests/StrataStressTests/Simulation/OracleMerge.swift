@@ -27,6 +27,8 @@ struct OracleMerge {
   let local: Flat
   /// What came in; keys of models may be absent.
   let incoming: Flat
+  /// Whether members that did not come in stay where the base is not known.
+  let keepsUnlisted: Bool
   private(set) var result: Flat
   private(set) var conflicts: [FlatPath: Conflict] = [:]
   /// The lists whose order both sides had a say in.
@@ -34,8 +36,9 @@ struct OracleMerge {
   /// The places at which the base had another object than both sides have.
   private var foreign: [FlatPath] = []
 
-  init(base: Flat?, local: Flat, incoming: Flat, shape: Shape = .model(.document)) {
+  init(base: Flat?, local: Flat, incoming: Flat, keepsUnlisted: Bool, shape: Shape = .model(.document)) {
     (self.base, self.local, self.incoming, self.shape) = (base, local, incoming, shape)
+    self.keepsUnlisted = keepsUnlisted
     result = local
     visit([], shape)
   }
@@ -80,8 +83,7 @@ struct OracleMerge {
       members(path, own, other, .model(model), isList: true)
     case (.dictionary(let inside), .dictionary(let own)?, .dictionary(let other)):
       members(path, own, other, inside, isList: false)
-    case (.choice(_, let cases), .choice(let own, _)?, .choice(let other, let labels))
-    where own == other && labels.count < cases[other]?.count ?? 0:
+    case (.choice, .choice(let own, _)?, .choice(let other, _)) where own == other:
       for child in incoming.children(path, shape) { visit(child.path, child.shape) }
     default: whole(path, shape)
     }
@@ -95,7 +97,7 @@ struct OracleMerge {
       case (_?, _?): visit(place, inside)
       case (_?, nil):
         switch origin(place) {
-        case .unknown: gone.insert(name)
+        case .unknown: if !keepsUnlisted { gone.insert(name) }
         case .absent: break
         case .known:
           if !isEdited(place, inside) {
@@ -122,8 +124,23 @@ struct OracleMerge {
       openLists.append(path)
       result.mark(path, .list(survivors))
     } else {
-      result.mark(path, .list(other.filter { survivors.contains($0) } + survivors.filter { !other.contains($0) }))
+      result.mark(path, .list(Self.following(other.filter { survivors.contains($0) }, own.filter { !gone.contains($0) })))
     }
+  }
+
+  /// A list with those of another one that it lacks, each after the one that it follows there.
+  private static func following(_ list: [String], _ other: [String]) -> [String] {
+    var result = list
+    var place = 0
+    for name in other {
+      if let found = result.firstIndex(of: name) {
+        place = found + 1
+      } else {
+        result.insert(name, at: place)
+        place += 1
+      }
+    }
+    return result
   }
 
   /// A value that no key is looked at in.
@@ -251,8 +268,7 @@ enum OracleBase {
           names.compactMap { name in
             overlaid(base, by: incoming, path + [name], inside).map { .init(key: name, value: $0) }
           }))
-    case (.choice(_, let cases), .choice(let own, let labels)?, .choice(let other, let others))
-    where own == other && others.count < cases[other]?.count ?? 0:
+    case (.choice, .choice(let own, let labels)?, .choice(let other, let others)) where own == other:
       let all = Set(labels).union(others).sorted()
       let payload = all.compactMap { label in
         (incoming.tree(path + [other, label], .leaf(.automatic)) ?? base.tree(path + [other, label], .leaf(.automatic)))

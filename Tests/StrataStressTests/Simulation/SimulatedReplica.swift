@@ -123,13 +123,15 @@ struct SimulatedReplica {
 
   /// Merges what a server sent.
   ///
-  /// - Parameter server: what it says, in the oracle's form.
+  /// - Parameters:
+  ///   - server: what it says, in the oracle's form.
+  ///   - keepsUnlisted: whether it may be a part, which lists not all that there is.
   mutating func receive(
-    _ server: Tree, _ merge: (inout SimulatedDocument) throws -> MergeReport
+    _ server: Tree, keepsUnlisted: Bool, _ merge: (inout SimulatedDocument) throws -> MergeReport
   ) throws {
     let before = local
     let incoming = Flat(server, Self.shape)
-    let oracle = OracleMerge(base: base, local: local, incoming: incoming)
+    let oracle = OracleMerge(base: base, local: local, incoming: incoming, keepsUnlisted: keepsUnlisted)
     var expected = oracle.result
     if var document {
       let report: MergeReport

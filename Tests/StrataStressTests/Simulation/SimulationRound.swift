@@ -186,12 +186,12 @@ private struct SimulationWorld {
       let part = named(part(whole), for: replicas[step.replica])
       log("\(step)  \(part.story)")
       guard case .record(let record) = part.archived(Self.shape) else { return }
-      try replicas[step.replica].receive(part) { try $0.merge(.record(record)) }
+      try replicas[step.replica].receive(part, keepsUnlisted: true) { try $0.merge(.record(record)) }
     case .sendModel:
       log("\(step)")
       let value = server.completed(Self.shape).archived(Self.shape)
       let model = try SimulatedDocument.make(from: value, in: DecodingContext())
-      try replicas[step.replica].receive(server) { try $0.mergeValues(from: model) }
+      try replicas[step.replica].receive(server, keepsUnlisted: false) { try $0.mergeValues(from: model) }
     case .sendMergePatch, .sendPatch: try sendPatch(step, &random, log)
     case .archive:
       log("\(step)")
@@ -217,7 +217,7 @@ private struct SimulationWorld {
 
   private mutating func send(_ document: Tree, to replica: Int, _ name: String, _ log: (String) -> Void) throws {
     log("\(name)  \(document.canonicalText == server.canonicalText ? "everything" : document.story)")
-    try replicas[replica].receive(document) { model in
+    try replicas[replica].receive(document, keepsUnlisted: true) { model in
       guard !document.hasNaN else { return try model.mergeValues(fromJSON: document) }
       return try model.mergeValues(fromJSON: JSONWriter().write(document))
     }
@@ -233,13 +233,13 @@ private struct SimulationWorld {
     if step.kind == .sendMergePatch {
       let patch = TreePatch.merging(base, server, Self.shape)
       log("\(step)  \(patch.story)")
-      try replicas[step.replica].receive(server) {
+      try replicas[step.replica].receive(server, keepsUnlisted: false) {
         try $0.merge(.mergePatch(JSONWriter().write(patch)))
       }
     } else {
       let patch = JSONPatch(TreePatch.operations(base, server, Self.shape, [], &random))
       log("\(step)  \(patch.json.story)")
-      try replicas[step.replica].receive(server) { try $0.merge(.patch(patch)) }
+      try replicas[step.replica].receive(server, keepsUnlisted: false) { try $0.merge(.patch(patch)) }
     }
   }
 

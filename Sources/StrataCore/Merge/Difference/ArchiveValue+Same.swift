@@ -18,7 +18,20 @@ extension ArchiveValue {
       return left == right || canonical(left) == canonical(right)
     } members: {
       // The order of objects follows what they hold, which is not what is compared.
-      $0.hasReferences ? $0.mapReferences { .reference(canonical($0)) } : $0
+      $0.hasReferences ? $0.withoutReferences(canonical) : $0
+    }
+  }
+
+  /// The value with numbers in the place of references, and with sets in the order that follows.
+  private func withoutReferences(_ canonical: (Int) -> Int) -> ArchiveValue {
+    switch self {
+    case .reference(let number): return .integer(canonical(number))
+    case .set(let members):
+      let members = members.map { $0.withoutReferences(canonical) }
+      // Values that cannot be written differ from all others, in any order.
+      return .set((try? CanonicalOrder.sorted(members) { try $0.write($1) }) ?? members)
+    case .array, .object, .map, .record: return mapInside { $0.withoutReferences(canonical) }
+    default: return self
     }
   }
 

@@ -203,9 +203,8 @@ package struct FieldMerging {
     if let rule = traits.rules?.policy.rule, case .automatic = rule {} else { isRuled = traits.rules != nil }
     isPlain = schema.fields.map { field in
       let type = TypeShape.unwrapped(field.type)
-      guard (type as? any Archivable.Type)?.rootSchema == nil, !(type is any PartialDictionary.Type) else {
-        return false
-      }
+      if case .dictionary = TypeShape(of: type).kind { return false }
+      guard (type as? any Archivable.Type)?.rootSchema == nil else { return false }
       switch field.merge.rule {
       case .automatic: return !isRuled
       case .server: return true
@@ -270,7 +269,7 @@ package struct FieldMerging {
   package func takesRelation(_ field: FieldInfo) -> Bool {
     switch relationRule(field) {
     case .automatic, .server, .recursive: true
-    case .byID(_, let missing): missing != .keep
+    case .byID(_, let unlisted): unlisted != .keep
     default: false
     }
   }

@@ -81,21 +81,38 @@ final class PartReader {
   // MARK: Values
 
   func part(_ type: Any.Type, _ value: ArchiveValue, _ before: ArchiveValue?) throws -> ArchiveValue {
-    if let type = type as? any OptionalType.Type {
-      return value.isNull ? .null : try part(type.wrappedType, value, before.flatMap { $0.isNull ? nil : $0 })
+    let archivable = type as? any Archivable.Type
+    let shape = archivable?.typeShape ?? TypeShape(of: type)
+    if case .optional(let wrapped) = shape.kind {
+      return value.isNull ? .null : try part(wrapped, value, before.flatMap { $0.isNull ? nil : $0 })
     }
-    guard (type as? any Archivable.Type)?.rootSchema != nil else { return try whole(type, value) }
+    guard archivable?.rootSchema != nil else { return try whole(type, value) }
     guard depth < context.limits.depth else { throw ArchiveError.tooDeep(context.limits.depth) }
     depth += 1
     defer { depth -= 1 }
-    if let type = type as? any VersionedModel.Type { return try model(type, value, before) }
-    if case .array(let elements) = value, let type = type as? any ArrayType.Type,
-      let element = type.elementType as? any Archivable.Type
-    {
-      return try list(element, elements, before)
+    switch shape.kind {
+    case .model(let type): return try model(type, value, before)
+    case .array(let element):
+      guard case .array(let elements) = value, let element = element as? any Archivable.Type else { break }
+      return .array(try list(element, elements, before))
+    case .set(let element):
+      guard let members = members(value), let element = element as? any Archivable.Type else { break }
+      return try .set(ofMerged: list(element, members, before))
+    case .dictionary:
+      guard let type = type as? any PartialDictionary.Type, type.isKeyed else { break }
+      return try dictionary(type, value, before)
+    case .optional, .scalar, .untyped, .rawValue, .opaque: break
     }
-    if let type = type as? any PartialDictionary.Type, type.isKeyed { return try dictionary(type, value, before) }
     return try whole(type, value)
+  }
+
+  /// The members of a set, which is an array in JSON; `nil` for anything else.
+  private func members(_ value: ArchiveValue) -> [ArchiveValue]? {
+    switch value {
+    case .set(let members): members
+    case .array(let elements): context.source == .json ? elements : nil
+    default: nil
+    }
   }
 
   /// A value that is all there, in the type of its field.
@@ -105,15 +122,14 @@ final class PartReader {
   }
 
   private func list(_ type: any Archivable.Type, _ elements: [ArchiveValue], _ before: ArchiveValue?) throws
-    -> ArchiveValue
+    -> [ArchiveValue]
   {
     var olds = before?.arrayValue.map { PatchedElements($0, type, context) }
     listDepth += 1
     defer { listDepth -= 1 }
-    return .array(
-      try elements.enumerated().map { index, element in
-        try at(.index(index)) { try part(type, element, olds?.counterpart(of: element, at: index, of: elements.count)) }
-      })
+    return try elements.enumerated().map { index, element in
+      try at(.index(index)) { try part(type, element, olds?.counterpart(of: element, at: index, of: elements.count)) }
+    }
   }
 
   /// Reads what is under a key or at an index.
@@ -165,7 +181,7 @@ final class PartReader {
     case .record(let record):
       if schema.isEnumeration { return try archivedCase(record, type) }
       if schema.isObject {
-        let type = types[record.typeName] ?? type
+        let type = try self.type(named: record.typeName, as: type)
         let number = graph.add(ModelRecord(shape: type.schema.fullShape, values: []), of: type)
         graph.setPart(try fields(record, of: type.schema), of: number)
         return .reference(number)
@@ -185,6 +201,13 @@ final class PartReader {
     // A document that need not be an object, or something that is no model at all.
     guard context.source == .json, !schema.isEnumeration, !value.isNull else { return try whole(type, value) }
     return try jsonFields(value, of: type, before)
+  }
+
+  /// The class that a record names: the type of the field, or a subclass that is known.
+  private func type(named name: String, as type: any VersionedModel.Type) throws -> any VersionedModel.Type {
+    if name == type.schema.name { return type }
+    let found = try types[name] ?? context.objectTypes(of: type)[name]
+    return found.flatMap { $0.isSubtype(of: type) ? $0 : nil } ?? type
   }
 
   /// A record of some of the fields, in the order of the schema, with what no field took after them.
@@ -300,7 +323,7 @@ final class PartReader {
     for (place, field) in schema.fields.enumerated() {
       guard let slot = slots[place] else { continue }
       // An archive leaves out an object that nothing else in it writes.
-      if slot.isNull, field.archive == .conditional { continue }
+      if slot.isNull, field.archive == .conditional, !omitsUnknownCases { continue }
       if field.type is MergeState.Type { continue }
       do { values[place] = try part(field.type, slot, nil) } catch let error as ArchiveError
         where field.unknown == .useDefault && error.isUnknownCaseHere
@@ -310,6 +333,11 @@ final class PartReader {
       } catch { throw ArchiveError.at(.key(field.key), error).inType(schema.name) }
     }
     return self.record(schema, values, unknownCases: unknownCases, unknown)
+  }
+
+  /// What the mapping of JSON supplies for a field that is absent; `nil` where it supplies nothing.
+  func missingValue(_ schema: ModelSchema, _ place: Int) throws -> ArchiveValue? {
+    try context.json.plan(of: schema).entries[place].json.missing.map { try part(schema.fields[place].type, $0, nil) }
   }
 
   // MARK: Objects

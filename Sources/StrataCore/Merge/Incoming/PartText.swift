@@ -22,9 +22,10 @@ struct PartText {
   private func check(
     _ element: JSONElement, _ type: Any.Type, _ classes: [any VersionedModel.Type], isRoot: Bool = false
   ) throws {
-    if let type = type as? any OptionalType.Type {
-      if !element.isNull { try check(element, type.wrappedType, classes, isRoot: isRoot) }
-    } else if let type = type as? any VersionedModel.Type, !type.schema.isEnumeration, element.kind == .object {
+    switch (TypeShape(of: type).kind, element.kind) {
+    case (.optional(let wrapped), _):
+      if !element.isNull { try check(element, wrapped, classes, isRoot: isRoot) }
+    case (.model(let type), .object) where !type.schema.isEnumeration:
       // Of an object somewhere inside nobody knows yet which class it has, and which keys that one reads.
       let mayBeOther = !isRoot && classes.contains { $0 != type && $0.isSubtype(of: type) }
       if try mayBeOther || type.schema.jsonHierarchy() != nil {
@@ -32,15 +33,16 @@ struct PartText {
       } else {
         try checkFields(element, classes, reading.plan(of: type.schema))
       }
-    } else if element.kind == .array, let type = (type as? any ArrayType.Type)?.elementType as? any Archivable.Type {
+    case (.array(let type), .array), (.set(let type), .array):
       try element.forEachElement { try check($0, type, classes) }
-    } else if let type = type as? any PartialDictionary.Type, element.kind == .object {
+    case (.dictionary(_, let type), .object):
       var keys = Set<ExactKey>()
       try element.forEachMember { key, value in
         guard keys.insert(ExactKey(key)).inserted else { throw Self.duplicate(value) }
-        try check(value, type.partType, classes)
+        try check(value, type, classes)
       }
-    } else {
+    case (.model, _), (.array, _), (.dictionary, _), (.set, _), (.scalar, _), (.untyped, _), (.rawValue, _),
+      (.opaque, _):
       _ = try element.value()
     }
   }

@@ -8,7 +8,7 @@ struct PatchedElements {
 
   init(_ elements: [ArchiveValue], _ type: any Archivable.Type, _ context: DecodingContext) {
     self.elements = elements
-    guard let schema = (type as? any VersionedModel.Type)?.schema, let key = schema.identityKey,
+    guard case .model(let model) = type.typeShape.kind, case let schema = model.schema, let key = schema.identityKey,
       let place = schema.fields.firstIndex(where: { $0.key == key })
     else {
       identity = nil

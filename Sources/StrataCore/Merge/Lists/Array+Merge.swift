@@ -4,7 +4,7 @@ extension Array where Element: VersionedModel {
   /// Folds a list of models into this one by identity: elements that both have are merged, what the server inserted
   /// comes in, and the order is the server's, with what was inserted or moved here in its place.
   ///
-  /// The same as merging models that hold the lists in a field with ``MergePolicy/byID(_:missing:)``, but models that
+  /// The same as merging models that hold the lists in a field with ``MergePolicy/byID(_:unlisted:)``, but models that
   /// did not change cost no more than being compared. Instances of classes stay themselves. All or nothing.
   ///
   ///     let report = try issues.mergeValues(from: refreshed, by: "number")
@@ -12,7 +12,7 @@ extension Array where Element: VersionedModel {
   /// - Parameters:
   ///   - source: the server's list.
   ///   - key: the key that tells elements apart; unless given, what the model's ``MergeRules`` say, or `id`.
-  ///   - missing: what becomes of elements that the server no longer sends.
+  ///   - unlisted: what becomes of elements that the source does not list. They go, unless they were edited here since the base.
   ///   - base: what both lists started from; `nil` where nobody knows.
   ///   - options: what this merge does differently. Paths begin with an element: `[*].name`.
   /// - Throws: ``ArchiveError`` as `merge(_:base:options:)`; `unknownKey` where the model does not
@@ -20,12 +20,12 @@ extension Array where Element: VersionedModel {
   /// - Complexity: linear in the size of the lists, where no element was moved.
   @discardableResult
   public mutating func mergeValues(
-    from source: [Element], by key: String? = nil, missing: MissingElements = .deleteUnlessEdited,
+    from source: [Element], by key: String? = nil, unlisted: Unlisted = .removeUnlessEdited,
     base: [Element]? = nil, options: MergeOptions = MergeOptions()
   ) throws -> MergeReport {
     let key = try Self.identityKey(key, options)
-    if let report = try mergeByBytes(source, key, missing, base, options) { return report }
-    return try merge(MergeSource(form: .list(source)), key, missing, base, options)
+    if let report = try mergeByBytes(source, key, unlisted, base, options) { return report }
+    return try merge(MergeSource(form: .list(source)), key, unlisted, base, options)
   }
 
   /// Folds a JSON array into this list by identity, as `mergeValues(from:by:)` does; of elements that are here, only
@@ -34,19 +34,19 @@ extension Array where Element: VersionedModel {
   /// - Throws: as `mergeValues(fromJSON:)` of a model; `typeMismatch` where the document is no array.
   @discardableResult
   public mutating func mergeValues(
-    fromJSON json: Data, by key: String? = nil, missing: MissingElements = .deleteUnlessEdited,
+    fromJSON json: Data, by key: String? = nil, unlisted: Unlisted = .removeUnlessEdited,
     base: [Element]? = nil, options: MergeOptions = MergeOptions()
   ) throws -> MergeReport {
-    try merge(.json(json), Self.identityKey(key, options), missing, base, options)
+    try merge(.json(json), Self.identityKey(key, options), unlisted, base, options)
   }
 
   /// Folds a JSON array into this list that was read before.
   @discardableResult
   public mutating func mergeValues(
-    fromJSON json: ArchiveValue, by key: String? = nil, missing: MissingElements = .deleteUnlessEdited,
+    fromJSON json: ArchiveValue, by key: String? = nil, unlisted: Unlisted = .removeUnlessEdited,
     base: [Element]? = nil, options: MergeOptions = MergeOptions()
   ) throws -> MergeReport {
-    try merge(.json(json), Self.identityKey(key, options), missing, base, options)
+    try merge(.json(json), Self.identityKey(key, options), unlisted, base, options)
   }
 
   private static func identityKey(_ key: String?, _ options: MergeOptions) throws -> String {
@@ -58,12 +58,12 @@ extension Array where Element: VersionedModel {
 
   /// Merges without making models of what did not change; `nil` where that cannot be.
   private mutating func mergeByBytes(
-    _ source: [Element], _ key: String, _ missing: MissingElements, _ base: [Element]?, _ options: MergeOptions
+    _ source: [Element], _ key: String, _ unlisted: Unlisted, _ base: [Element]?, _ options: MergeOptions
   ) throws -> MergeReport? {
     var catalog = SchemaCatalog()
     Element.collectSchemas(into: &catalog)
     let merge = ListMerge(
-      Element.schema, catalog, key: key, missing: missing, isBaseKnown: base != nil, options)
+      Element.schema, catalog, key: key, unlisted: unlisted, isBaseKnown: base != nil, options)
     guard let merge else { return nil }
     var bytes = ElementBytes()
     let ranges = (try bytes.add(self), try bytes.add(source), try bytes.add(base ?? []))
@@ -89,10 +89,10 @@ extension Array where Element: VersionedModel {
 
   /// Merges by the values of the elements.
   private mutating func merge(
-    _ source: MergeSource, _ key: String, _ missing: MissingElements, _ base: [Element]?, _ options: MergeOptions
+    _ source: MergeSource, _ key: String, _ unlisted: Unlisted, _ base: [Element]?, _ options: MergeOptions
   ) throws -> MergeReport {
     let snapshot = try MergeSnapshot(self, Element.schema)
-    var merge = Merge(snapshot, options, listPolicy: .byID(key, missing: missing))
+    var merge = Merge(snapshot, options, listPolicy: .byID(key, unlisted: unlisted))
     do { try merge.read(source, base, .standard) } catch {
       throw ArchiveError.wrap(error).inType(Element.schema.name)
     }

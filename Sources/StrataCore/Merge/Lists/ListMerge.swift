@@ -11,7 +11,7 @@ struct ListMerge {
   private let schema: ModelSchema
   private let key: String
   private let keyPlace: Int
-  private let missing: MissingElements
+  private let unlisted: Unlisted
   private let isBaseKnown: Bool
   private let options: MergeOptions
   private let catalog: SchemaCatalog
@@ -24,7 +24,7 @@ struct ListMerge {
 
   /// - Returns: `nil` where the models are objects, or have code of their own to merge.
   init?(
-    _ schema: ModelSchema, _ catalog: SchemaCatalog, key: String, missing: MissingElements, isBaseKnown: Bool,
+    _ schema: ModelSchema, _ catalog: SchemaCatalog, key: String, unlisted: Unlisted, isBaseKnown: Bool,
     _ options: MergeOptions
   ) {
     guard let place = schema.fields.firstIndex(where: { $0.key == key }), !schema.isEnumeration, !schema.holdsObjects,
@@ -33,7 +33,7 @@ struct ListMerge {
     self.schema = schema
     self.key = key
     keyPlace = place
-    self.missing = missing
+    self.unlisted = unlisted
     self.isBaseKnown = isBaseKnown
     self.options = options
     self.catalog = catalog
@@ -210,7 +210,7 @@ struct ListMerge {
     let surviving = Set(result.indices.filter { result[$0] != nil })
     let places = isBaseKnown ? order.merged(surviving) : order.following(surviving)
     state.merger.noteOrder(
-      state.merger.sides(nil, nil, nil), order, surviving, places, .byID(key, missing: missing))
+      state.merger.sides(nil, nil, nil), order, surviving, places, .byID(key, unlisted: unlisted))
     state.collect()
     return places.compactMap { result[$0] }
   }
@@ -263,7 +263,8 @@ struct ListMerge {
       state.merger.path = [.element(key: self.key, id: try reader.value(at: identity.lowerBound)), .key(key)]
       defer { state.merger.path = [] }
       let result: ArchiveValue?
-      do { result = try state.merger.merge(state.merger.sides(base, local, server), policy) } catch {
+      do { result = try state.merger.merge(
+          state.merger.sides(base, local, server), policy, schema.fields[number].shape.unwrapped) } catch {
         throw ArchiveError.at(.key(key), error)
       }
       state.collect()
@@ -313,7 +314,7 @@ struct ListMerge {
     defer { state.merger.path = [] }
     let sides = state.merger.sides(
       base.map { .record($0) }, local.map { .record($0) }, server.map { .record($0) })
-    let merged = try state.merger.mergeElement(sides, missing, .byID(key, missing: missing))
+    let merged = try state.merger.mergeElement(sides, unlisted, .byID(key, unlisted: unlisted))
     state.collect()
     guard case .record(let result)? = merged else { return nil }
     guard let own else { return other.map { .server($0, into: nil) } }

@@ -19,6 +19,8 @@ public struct MergeState: Sendable, Hashable {
   public internal(set) var base: ModelRecord?
   /// The objects that are not inlined.
   var objects: [ModelRecord] = []
+  /// The keys of the fields that archives leave out, by the names of their types: archives leave them out of the base as well.
+  var excludedKeys: [String: [String]] = [:]
   /// The conflicts of earlier merges that nobody resolved yet, in the order in which they came up.
   public internal(set) var conflicts: [MergeReport.Entry] = []
 
@@ -59,6 +61,7 @@ public struct MergeState: Sendable, Hashable {
     }
     conflicts += report.conflicts
     (base, objects) = try server.remembered()
+    excludedKeys = RememberedGraph.excludedKeys(server.catalog)
   }
 }
 
@@ -77,7 +80,44 @@ extension MergeState {
 }
 
 extension MergeState: Archivable {
-  public func write(to writer: inout ArchiveWriter) throws { try writer.write(value) }
+  public func write(to writer: inout ArchiveWriter) throws {
+    try writer.write(writer.includesExcluded || excludedKeys.isEmpty ? value : archived.value)
+  }
+
+  /// The state without what archives leave out.
+  private var archived: MergeState {
+    func plain(_ record: ModelRecord) -> ModelRecord {
+      var result = record
+      for key in excludedKeys[record.typeName] ?? [] { result[key] = nil }
+      return result.mapValues { value in value.mapRecords { .record(plain($0)) } }
+    }
+    func plain(_ value: ArchiveValue?) -> ArchiveValue? { value?.mapRecords { .record(plain($0)) } }
+    var state = self
+    state.excludedKeys = [:]
+    state.base = base.map(plain)
+    state.objects = objects.map(plain)
+    state.conflicts = conflicts.filter { !isExcluded($0.path) }.map { conflict in
+      MergeReport.Entry(
+        path: conflict.path, outcome: conflict.outcome, rule: conflict.rule, base: plain(conflict.base),
+        local: plain(conflict.local), server: plain(conflict.server), result: plain(conflict.result))
+    }
+    return state
+  }
+
+  /// Whether a path goes through a field that archives leave out. Where the base does not tell the type, the key alone decides.
+  private func isExcluded(_ path: MergePath) -> Bool {
+    var value = base.map { ArchiveValue.record($0) }
+    for step in path.components {
+      guard case .key(let key) = step else {
+        value = value?.arrayValue?.first { $0.recordValue != nil } ?? value?.mapEntries?.first?.value
+        continue
+      }
+      let keys = value?.recordValue.map { excludedKeys[$0.typeName] ?? [] } ?? excludedKeys.values.flatMap(\.self)
+      if value?.objectValue == nil, keys.contains(key) { return true }
+      value = value?[key]
+    }
+    return false
+  }
 
   var value: ArchiveValue {
     var object = ArchiveObject([
@@ -97,6 +137,14 @@ extension MergeState: Archivable {
           })),
     ])
     if !objects.isEmpty { object["objects"] = .array(objects.map { .record($0) }) }
+    if !excludedKeys.isEmpty {
+      // Only copies hold it: archives have no such fields.
+      object["excluded"] = .object(
+        ArchiveObject(
+          excludedKeys.sorted { $0.key < $1.key }.map { name, keys in
+            ArchiveObject.Entry(key: name, value: .array(keys.map { .string($0) }))
+          }))
+    }
     return .object(object)
   }
 
@@ -126,6 +174,9 @@ extension MergeState: Archivable {
         throw ArchiveError(.damaged, "an object that merging remembers is a record")
       }
       return record
+    }
+    for entry in object["excluded"]?.objectValue?.entries ?? [] {
+      state.excludedKeys[entry.key] = entry.value.arrayValue?.compactMap(\.stringValue) ?? []
     }
     state.conflicts = try list("conflicts").map { conflict in
       guard let path = conflict["path"]?.arrayValue, let rule = conflict["rule"]?.stringValue else {
@@ -165,6 +216,7 @@ extension VersionedModel {
     var state = MergeState()
     (state.base, state.objects) = try RememberedGraph.encoded(
       snapshot.catalog, snapshot.root, record: snapshot.graph.record)
+    state.excludedKeys = RememberedGraph.excludedKeys(snapshot.catalog)
     try snapshot.set(state, of: &self)
   }
 }

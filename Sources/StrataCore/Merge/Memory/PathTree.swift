@@ -101,8 +101,15 @@ struct PathTree {
       if let elements = inside.arrayValue {
         let found = try places(node, in: elements) { try $0.opened(record) }
         for (step, inner) in nodes[node].next {
-          if let place = found.places[step] { waiting.append((inner, elements[place])) }
-          if found.ambiguous.contains(step) { ambiguous.formUnion(paths(through: inner)) }
+          var isAmbiguous = found.ambiguous.contains(step)
+          if let place = found.places[step] {
+            waiting.append((inner, elements[place]))
+          } else {
+            let deeper = try Self.found(step, in: elements) { try $0.opened(record) }
+            if let first = deeper.first { waiting.append((inner, first)) }
+            isAmbiguous = isAmbiguous || deeper.count > 1
+          }
+          if isAmbiguous { ambiguous.formUnion(paths(through: inner)) }
         }
       } else if case .map(let entries) = inside {
         for entry in entries {
@@ -115,6 +122,63 @@ struct PathTree {
       }
     }
     return result
+  }
+
+  // MARK: Lists in lists
+
+  /// The elements that a step names in the lists, dictionaries and cases among the elements of a list: a path names a model in a list by its
+  /// identity, wherever it stands there.
+  private static func found(
+    _ step: MergePath.Component, in elements: [ArchiveValue], _ open: (ArchiveValue) throws -> ArchiveValue
+  ) throws -> [ArchiveValue] {
+    guard case .element = step else { return [] }
+    var result: [ArchiveValue] = []
+    for element in elements {
+      try element.forEachHeld { held in
+        if try isNamed(held, by: step, open) { result.append(held) } else { result += try found(step, in: [held], open) }
+      }
+    }
+    return result
+  }
+
+  private static func isNamed(
+    _ value: ArchiveValue, by step: MergePath.Component, _ open: (ArchiveValue) throws -> ArchiveValue
+  ) throws -> Bool {
+    guard case .element(let key, let id) = step, let found = try open(value)[key] else { return false }
+    return SameValue(found) == SameValue(id)
+  }
+
+  /// The value with another one in place of the first element that a step names inside.
+  private static func replacing(
+    _ step: MergePath.Component, in value: ArchiveValue, _ open: (ArchiveValue) throws -> ArchiveValue,
+    _ replacement: (ArchiveValue) throws -> ArchiveValue?
+  ) throws -> ArchiveValue {
+    var isDone = false
+    func replaced(_ held: ArchiveValue) throws -> ArchiveValue? {
+      guard !isDone else { return held }
+      if try isNamed(held, by: step, open) {
+        isDone = true
+        return try replacement(held)
+      }
+      return try inside(held)
+    }
+    func inside(_ value: ArchiveValue) throws -> ArchiveValue {
+      switch value {
+      case .array(let elements): .array(try elements.compactMap(replaced))
+      case .set(let elements): .set(try elements.compactMap(replaced))
+      case .object(let object):
+        .object(
+          ArchiveObject(
+            uniqueEntries: try object.entries.compactMap { entry in
+              try replaced(entry.value).map { .init(key: entry.key, value: $0) }
+            }))
+      case .map(let entries):
+        .map(try entries.compactMap { entry in try replaced(entry.value).map { .init(key: entry.key, value: $0) } })
+      case .record(let record) where value.isCase: .record(try record.mapValues(inside))
+      default: value
+      }
+    }
+    return try inside(value)
   }
 
   // MARK: Setting
@@ -178,6 +242,15 @@ struct PathTree {
           changed[place] = try edited(elements[place], inner)
           continue
         }
+        func open(_ value: ArchiveValue) throws -> ArchiveValue {
+          try value.opened { try result.updates[$0] ?? record($0) }
+        }
+        let deeper = try elements.map { try Self.found(step, in: [$0], open).count }
+        if let place = deeper.firstIndex(where: { $0 > 0 }), let holder = changed[place] {
+          if deeper.reduce(0, +) > 1 { result.ambiguous.formUnion(paths(through: inner)) }
+          changed[place] = try Self.replacing(step, in: holder, open) { try edited($0, inner) }
+          continue
+        }
         switch step {
         case .element, .value: changed.append(try edited(nil, inner))
         case .key, .index: lose(inner)
@@ -216,5 +289,23 @@ struct PathTree {
       if let place { changed[place] = entry } else { changed.append(entry) }
     }
     return changed.compactMap(\.self)
+  }
+}
+
+extension ArchiveValue {
+  /// Whether a record looks like a case of an enum: its one value holds the associated values.
+  fileprivate var isCase: Bool {
+    guard case .record(let record) = self, record.values.count == 1, case .object = record.values[0] else { return false }
+    return true
+  }
+
+  /// Calls with each element of a list, each value of a dictionary, and each associated value of a case.
+  fileprivate func forEachHeld(_ body: (ArchiveValue) throws -> Void) rethrows {
+    switch self {
+    case .array, .set, .object: try forEachInside(body)
+    case .map(let entries): for entry in entries { try body(entry.value) }
+    case .record(let record) where isCase: try record.values[0].forEachInside(body)
+    default: break
+    }
   }
 }

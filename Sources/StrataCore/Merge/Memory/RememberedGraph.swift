@@ -1,6 +1,16 @@
 /// What the server has as records that an archive can hold inside of a model: objects in their places where one thing
 /// refers to them, and apart where several do, or where they would be nested too deeply.
 enum RememberedGraph {
+  /// The keys of the fields that archives leave out, by the names of the types that have such.
+  static func excludedKeys(_ catalog: SchemaCatalog) -> [String: [String]] {
+    var keys: [String: [String]] = [:]
+    for schema in catalog.schemas {
+      let excluded = schema.fields.filter { $0.archive == .excluded && !($0.type is any LibraryField.Type) }.map(\.key)
+      if !excluded.isEmpty { keys[schema.name] = excluded }
+    }
+    return keys
+  }
+
   /// Objects deeper than this are kept apart.
   private static let deepest = 16
 
@@ -62,14 +72,12 @@ enum RememberedGraph {
     return (encoded(rootRecord), numbers.compactMap { fields[$0].map(encoded) })
   }
 
-  /// The fields that are remembered: not what archives leave out or what merging remembers itself, at any depth. A set
-  /// of objects is left out: nothing tells its members apart.
+  /// The fields that are remembered: not what merging remembers itself, at any depth. A set of objects is left out:
+  /// nothing tells its members apart.
   private static func plain(_ record: ModelRecord, _ catalog: SchemaCatalog) -> ModelRecord {
     var result = record
     if let schema = catalog[record.typeName], !schema.isEnumeration {
-      for field in schema.fields where field.archive == .excluded || field.type is MergeState.Type {
-        result[field.key] = nil
-      }
+      for field in schema.fields where field.type is MergeState.Type { result[field.key] = nil }
     }
     for (key, value) in zip(result.keys, result.values) {
       result[key] = value.hasSetOfReferences ? nil : value.mapRecords { .record(plain($0, catalog)) }

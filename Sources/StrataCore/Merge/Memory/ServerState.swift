@@ -1,6 +1,7 @@
 /// What the server said so far: the base with what came in over it.
 struct ServerState {
   private var merger: ValueMerger
+  var catalog: SchemaCatalog { merger.catalog }
   private let server: ArchiveValue
   private let base: ArchiveValue?
   private let wanted: Set<String>?

@@ -24,9 +24,36 @@ final class MergeGraph {
   private var records: [ModelRecord?] = []
   private var knownTable: ObjectTable?
   private var unknownCases: [ObjectIdentifier: (shape: RecordShape, keys: [String])] = [:]
+  /// How the document was read; `nil` for a source that is no JSON.
+  private(set) var reading: JSONReading?
+  /// What the mapping of JSON supplies for a field that is absent; `nil` where it supplies nothing.
+  private(set) var missingValue: ((ModelSchema, Int) throws -> ArchiveValue?)?
+  private var readIdentities: [ObjectIdentifier: String?] = [:]
 
   /// Whether there are any objects.
   var isEmpty: Bool { referenced.objects.isEmpty && parts.isEmpty }
+
+  /// Notes that the source is a JSON document.
+  func setReading(_ reading: JSONReading, missingValue: @escaping (ModelSchema, Int) throws -> ArchiveValue?) {
+    self.reading = reading
+    self.missingValue = missingValue
+  }
+
+  /// The key by which models of a type are identified; `nil` where there is none, and where it is not in the document.
+  func identityKey(of schema: ModelSchema) -> String? {
+    guard let reading, let key = schema.identityKey else { return schema.identityKey }
+    if let known = readIdentities[ObjectIdentifier(schema)] { return known }
+    let plan = reading.plan(of: schema)
+    let isRead = schema.fields.firstIndex { $0.key == key }.map { plan.entries[$0].json.isRead } ?? false
+    readIdentities[ObjectIdentifier(schema)] = .some(isRead ? key : nil)
+    return isRead ? key : nil
+  }
+
+  /// What tells a model from others of its type, and its key; `nil` where it has nothing that does.
+  func identity(of record: ModelRecord, _ schema: ModelSchema) -> (key: String, value: ArchiveValue)? {
+    guard let key = identityKey(of: schema), let value = record[key], !value.isNull else { return nil }
+    return (key, value)
+  }
 
   /// Keeps which keys records of a shape lack since this program does not know the cases that came in.
   func noteUnknownCases(of shape: RecordShape, _ keys: [String]) {
@@ -56,6 +83,11 @@ final class MergeGraph {
 
   func schema(_ number: Int) -> ModelSchema { type(number).schema }
 
+  /// The schema of the server's object of an entity.
+  func schema(of entity: Int, _ matching: ObjectMatching) -> ModelSchema {
+    schema(matching.entities[entity].typeMember ?? matching.entities[entity][.local][0])
+  }
+
   /// The schema of a model or of the object that a reference names; `nil` for anything else.
   func schema(of value: ArchiveValue, in catalog: SchemaCatalog) -> ModelSchema? {
     switch value {
@@ -70,7 +102,7 @@ final class MergeGraph {
   func listKey(_ typeName: String, _ key: String, _ element: ArchiveValue, in catalog: SchemaCatalog) -> String? {
     let field = catalog[typeName]?.mergeTraits.fields[ExactKey(key)]
     if case .byID(let key, _)? = field?.merge.leading.rule { return key }
-    return schema(of: element, in: catalog)?.identityKey
+    return schema(of: element, in: catalog).flatMap(identityKey)
   }
 
   /// The value of a model or a list: references to objects, and records of values.
@@ -90,7 +122,7 @@ final class MergeGraph {
     try value.mapReferences { number in
       try ArchiveValue.record(record(number)).mapReferences { inner in
         let schema = schema(inner)
-        let id = try schema.identity(of: record(inner))
+        let id = try identity(of: record(inner), schema)
         return .record(
           ModelRecord(typeName: schema.name, modelVersion: schema.modelVersion, fields: id.map { [$0] } ?? []))
       }
@@ -186,12 +218,12 @@ extension ArchiveValue {
     if case .reference(let number) = self { .record(try record(number)) } else { self }
   }
 
-  /// The value with another one in place of each outermost record. Keys of maps and members of sets, which are
-  /// identified by all that they have, stay.
+  /// The value with another one in place of each outermost record. Keys of maps, which are identified by all that they
+  /// have, stay.
   func mapRecords(_ replacement: (ModelRecord) throws -> ArchiveValue) rethrows -> ArchiveValue {
     switch self {
     case .record(let record): try replacement(record)
-    case .array, .object: try mapInside { try $0.mapRecords(replacement) }
+    case .array, .set, .object: try mapInside { try $0.mapRecords(replacement) }
     case .map(let entries): .map(try entries.map { .init(key: $0.key, value: try $0.value.mapRecords(replacement)) })
     default: self
     }

@@ -26,16 +26,19 @@ struct ObjectLinking {
   let firstAddition: Int
   /// The new fields of local objects.
   private let fields: [Int: ModelRecord]
+  /// The entities whose local objects new ones replace.
+  private let replaced: Set<Int>
 
   /// - Parameters:
   ///   - root: what became of the root.
   ///   - complete: the fields of an entity that is new here.
   init(
-    _ graph: MergeGraph, _ matching: ObjectMatching?, root: ArchiveValue, updates: [Update],
+    _ graph: MergeGraph, _ matching: ObjectMatching?, root: ArchiveValue, updates: [Update], replaced: Set<Int> = [],
     complete: (Int) throws -> ModelRecord
   ) throws {
     self.graph = graph
     self.matching = matching
+    self.replaced = replaced
     self.root = root
     self.updates = updates
     fields = Dictionary(updates.map { ($0.number, $0.record) }, uniquingKeysWith: { $1 })
@@ -83,7 +86,7 @@ struct ObjectLinking {
     // What no side had was made by the model's own code.
     guard let matching, let entity = matching.entity(of: number) else { return .local(number) }
     let locals = matching.entities[entity][.local]
-    guard let first = locals.first else { return .new(entity) }
+    guard let first = locals.first, !replaced.contains(entity) else { return .new(entity) }
     guard number != first, matching.isMember(number, of: .local) else { return .local(first) }
     // Two objects here for one of the server's become one, where nothing of either is lost by that.
     return .local(try hasSameFields(number, first) ? first : number)
@@ -112,9 +115,7 @@ struct ObjectLinking {
       let entity = waiting[next]
       next += 1
       let record = try complete(entity)
-      let members = matching.entities[entity]
-      let number = members[.server].first { $0 >= 0 } ?? members[.server].first ?? members[.base].first
-      guard let number else { continue }
+      guard let number = matching.entities[entity].typeMember else { continue }
       additions.append(Addition(entity: entity, type: graph.type(number), record: record))
       for value in record.values { try visit(value) }
     }

@@ -12,7 +12,7 @@ extension ObjectMatching {
     case .array where isRoot:
       try elements(
         place,
-        (place.server ?? place.local)?.arrayValue?.first.flatMap { graph.schema(of: $0, in: catalog)?.identityKey })
+        (place.server ?? place.local)?.arrayValue?.first.flatMap { graph.schema(of: $0, in: catalog).flatMap(graph.identityKey) })
     case .array, .set: try elements(place, nil)
     default: return
     }
@@ -26,7 +26,7 @@ extension ObjectMatching {
     for key in pattern.keys + others {
       let inner = Place(
         base: records.0?[key], local: records.1?[key], server: records.2?[key], isRepeated: place.isRepeated,
-        isKnownHere: place.isKnownHere)
+        isKnownHere: place.isKnownHere, isReplaced: place.isReplaced)
       if case .array(let elements)? = inner.server ?? inner.local, let first = elements.first {
         try self.elements(inner, graph.listKey(pattern.typeName, key, first, in: catalog))
       } else {
@@ -45,7 +45,7 @@ extension ObjectMatching {
       places.append(
         Place(
           base: base?[key], local: local?[key], server: server?[key], isRepeated: place.isRepeated,
-          isKnownHere: place.isKnownHere))
+          isKnownHere: place.isKnownHere, isReplaced: place.isReplaced))
     }
   }
 
@@ -59,7 +59,7 @@ extension ObjectMatching {
       // Objects with an identity are matched wherever they are.
       let isIdentity =
         if case .reference(let number)? = (server ?? local)?.first {
-          graph.schema(number).identityKey == key
+          graph.identityKey(of: graph.schema(number)) == key
         } else {
           false
         }
@@ -78,7 +78,9 @@ extension ObjectMatching {
     }
     if !place.isKnownHere, let base, let local { try align(base, local, fillsGaps) { Place(base: $0, local: $1) } }
     if place.base == nil, let local, let server {
-      try align(local, server, fillsGaps) { Place(local: $0, server: $1, isRepeated: place.isRepeated) }
+      try align(local, server, fillsGaps) {
+        Place(local: $0, server: $1, isRepeated: place.isRepeated, isReplaced: true)
+      }
     }
   }
 

@@ -13,12 +13,17 @@ struct ObjectMatching {
     /// The objects of each side, by side.
     fileprivate(set) var members: [[Int]] = [[], [], []]
     fileprivate(set) var hasIdentity = false
+    /// Whether the server's object is a new one that takes the place of the local one in a list: keys that it lacks take defaults.
+    fileprivate(set) var isReplaced = false
     /// The types of the members, each once.
     fileprivate var types: [ObjectIdentifier: any VersionedModel.Type] = [:]
     /// How many members each side had when their fields were looked at last.
     fileprivate var visited = [0, 0, 0]
 
     subscript(side: Side) -> [Int] { members[side.rawValue] }
+
+    /// The object whose class a new object of this entity has.
+    var typeMember: Int? { self[.server].first { $0 >= 0 } ?? self[.server].first ?? self[.base].first }
 
     fileprivate var count: Int { members.reduce(0) { $0 + $1.count } }
   }
@@ -32,6 +37,8 @@ struct ObjectMatching {
     var isRepeated = false
     /// Whether base and local were matched with each other before.
     var isKnownHere = false
+    /// Whether the server's value is a new one that takes the place of the local one.
+    var isReplaced = false
   }
 
   private struct Identity: Hashable {
@@ -79,7 +86,7 @@ struct ObjectMatching {
   /// What tells an object from others of its type; `nil` where it has nothing that does.
   private func identity(of number: Int) throws -> Identity? {
     let schema = graph.schema(number)
-    guard let identity = try schema.identity(of: graph.record(number)) else { return nil }
+    guard let identity = try graph.identity(of: graph.record(number), schema) else { return nil }
     return Identity(family: schema.superclasses.last?.name ?? schema.name, value: identity.value)
   }
 
@@ -199,6 +206,11 @@ struct ObjectMatching {
         try join(server, base, isRoot: false, isRepeated: place.isRepeated)
       } else {
         try join(server, local, isRoot: false, isRepeated: place.isRepeated)
+        if place.isReplaced, case .reference(let number) = server, let entity = entity(of: number),
+          !entities[entity].hasIdentity
+        {
+          entities[entity].isReplaced = true
+        }
       }
     }
     try join(local, base, isRoot: isRoot)
@@ -263,7 +275,8 @@ struct ObjectMatching {
       places.append(
         Place(
           base: try field(.base), local: try field(.local), server: try field(.server),
-          isRepeated: counts[Side.server.rawValue] > 1, isKnownHere: isKnownHere))
+          isRepeated: counts[Side.server.rawValue] > 1, isKnownHere: isKnownHere,
+          isReplaced: entities[entity].isReplaced))
     }
   }
 

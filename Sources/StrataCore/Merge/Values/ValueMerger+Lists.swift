@@ -83,11 +83,13 @@ extension ValueMerger {
 
   // MARK: By identity
 
-  /// Merges the elements of two arrays by identity; `nil` where the values are no arrays.
+  /// Merges the elements of two arrays or of two sets by identity; `nil` for other values.
   mutating func mergeElements(
-    _ sides: MergeSides, _ key: String, _ missing: MissingElements, _ policy: MergePolicy
+    _ sides: MergeSides, _ key: String, _ unlisted: Unlisted?, _ policy: MergePolicy
   ) throws -> ArchiveValue? {
-    guard case .array(let own)? = sides.local, case .array(var other)? = sides.server else { return nil }
+    guard let own = sides.local?.arrayValue, var other = sides.server?.arrayValue,
+      case let isSet = sides.local?.isSet ?? false, isSet == sides.server?.isSet
+    else { return nil }
     var old = sides.base?.arrayValue ?? []
     // An element without a key is identified by its content, so all of it must be there.
     if incoming.hasParts {
@@ -115,18 +117,30 @@ extension ValueMerger {
       }
       let element = self.sides(
         base.values[number], local.values[number], server.values[number], isBaseKnown: sides.isBaseKnown)
-      do { result[number] = try mergeElement(element, missing, policy) } catch {
+      do { result[number] = try mergeElement(element, unlisted, policy) } catch {
         throw ArchiveError.at(.index(server.numbers.firstIndex(of: number) ?? 0), error)
       }
     }
     let surviving = Set(result.keys)
     let places = lists.places(surviving, isBaseKnown: sides.isBaseKnown)
+    let merged = places.compactMap { result[$0] }
+    guard !isSet else { return try .set(ofMerged: merged) }
     noteOrder(sides, lists.order, surviving, places, policy)
-    return .array(places.compactMap { result[$0] })
+    return .array(merged)
+  }
+
+  /// What becomes of what the source does not list.
+  ///
+  /// - Parameter named: what a policy says about it.
+  func unlisted(_ named: Unlisted?, _ sides: MergeSides) -> Unlisted {
+    // A patch names what it removes.
+    if let rule = named ?? (incoming.removesAbsentKeys ? nil : options.unlisted) { return rule }
+    if sides.isBaseKnown { return .removeUnlessEdited }
+    return incoming.isWhole || incoming.removesAbsentKeys ? .remove : .keep
   }
 
   mutating func mergeElement(
-    _ sides: MergeSides, _ missing: MissingElements, _ policy: MergePolicy
+    _ sides: MergeSides, _ unlisted: Unlisted?, _ policy: MergePolicy
   ) throws -> ArchiveValue? {
     switch (sides.local, sides.server) {
     case (let local?, let server?):
@@ -139,7 +153,8 @@ extension ValueMerger {
         return local
       }
       let isEdited = try sides.isBaseKnown && isEditedElement(sides, .local)
-      guard missing == .keep || missing == .deleteUnlessEdited && isEdited else {
+      let unlisted = self.unlisted(unlisted, sides)
+      guard unlisted == .keep || unlisted == .removeUnlessEdited && isEdited else {
         note(sides, .server, "\(policy): the server no longer has it", nil)
         return nil
       }
@@ -199,12 +214,22 @@ extension ValueMerger {
     }
     let places = lists.places(surviving, isBaseKnown: sides.isBaseKnown)
     let values = places.compactMap { local.values[$0] ?? server.values[$0] }
-    let isSet = if case .set? = sides.local ?? sides.server { true } else { false }
-    // Objects have no bytes of their own to be sorted by; the archive sorts them by their content.
-    let isSorted = isSet && !values.contains(where: \.hasReferences)
-    let sorted = isSorted ? try CanonicalOrder.sorted(values) { try $0.write($1) } : values
-    let result: ArchiveValue = isSet ? .set(sorted) : .array(sorted)
+    let isSet = (sides.local ?? sides.server)?.isSet ?? false
+    let result: ArchiveValue = isSet ? try .set(ofMerged: values) : .array(values)
     note(sides, decidedBy: policy, result)
     return result
+  }
+}
+
+extension ArchiveValue {
+  var isSet: Bool { if case .set = self { true } else { false } }
+
+  /// A set of merged values: each once, and in the order of archives.
+  static func set(ofMerged values: [ArchiveValue]) throws -> ArchiveValue {
+    var seen = Set<SameValue>()
+    let members = values.filter { seen.insert(SameValue($0)).inserted }
+    // Objects have no bytes of their own to be sorted by; the archive sorts them by their content.
+    guard !members.contains(where: \.hasReferences) else { return .set(members) }
+    return .set(try CanonicalOrder.sorted(members) { try $0.write($1) })
   }
 }

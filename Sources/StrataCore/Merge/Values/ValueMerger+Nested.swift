@@ -4,7 +4,8 @@ extension ValueMerger {
   ///
   /// - Parameter isMatched: whether it is known that both are the same, whatever tells them apart.
   mutating func mergeNested(
-    _ sides: MergeSides, _ local: ArchiveValue, _ server: ArchiveValue, _ policy: MergePolicy, isMatched: Bool = false
+    _ sides: MergeSides, _ local: ArchiveValue, _ server: ArchiveValue, _ policy: MergePolicy,
+    _ shape: TypeShape? = nil, isMatched: Bool = false
   ) throws -> ArchiveValue? {
     switch (local, server) {
     case (.object, .object), (.map, .map), (.record, .record): break
@@ -34,11 +35,13 @@ extension ValueMerger {
       owners.append((local, server))
       defer { owners.removeLast() }
       let base = sides.base?.objectValue
-      let merged = try mergeEntries(sides, base?.entries ?? [], own.entries, other.entries, inherited: policy) {
+      let merged = try mergeEntries(
+        sides, base?.entries ?? [], own.entries, other.entries, inherited: policy, shape
+      ) {
         (ExactKey($0.key), $0.value, .key($0.key))
       }
       return .object(ArchiveObject(uniqueEntries: merged.map { .init(key: $0.0.text, value: $0.1) }))
-    default: return try mergeMap(sides, local, server, inherited: policy)
+    default: return try mergeMap(sides, local, server, inherited: policy, shape)
     }
   }
 
@@ -58,15 +61,7 @@ extension ValueMerger {
       // One key may be the case of an enum.
       return local.keys.count != 1 || server.keys.count != 1 || local.keys == server.keys
     }
-    if schema.isEnumeration {
-      guard incoming.hasParts, let key = local.keys.first, local.keys == server.keys else { return false }
-      // A case that does not name its values has those that it has here.
-      let names = schema.cases.contains { $0.name == key && !$0.labels.isEmpty }
-      if !names, let own = local[key]?.objectValue, let other = server[key]?.objectValue {
-        return other.count < own.count
-      }
-      return isPart(.record(server))
-    }
+    if schema.isEnumeration { return local.keys == server.keys }
     return isMatched || isSameModel(local, server, schema)
   }
 
@@ -96,18 +91,24 @@ extension ValueMerger {
       let field = traits?.fields[ExactKey(key)]
       if let schema, field == nil {
         // A key that this program does not know, or one of a subclass.
-        guard schema.keepsUnknownFields, !(catalog[server.typeName]?.allKeys.contains(key) ?? false) else { continue }
+        guard schema.keepsUnknownFields, !(catalog[server.typeName]?.allKeys.contains(key) ?? false) else {
+          path.append(.key(key))
+          note(sides(nil, nil, value), .local, "\(schema.name) does not declare the key", nil)
+          path.removeLast()
+          continue
+        }
       }
       if field?.type is MergeState.Type { continue }
       let isKnown = isBaseKnown && (base == nil || base?[key] != nil || field == nil)
       // Where nobody knows whether it was cleared, an object without an owner says nothing about it.
-      if let field, field.archive == .conditional, value.isNull, !isKnown, incoming.isWhole { continue }
+      if let field, field.archive == .conditional, value.isNull, !isKnown, !incoming.isJSON { continue }
       path.append(.key(key))
       defer { path.removeLast() }
       let policy = self.policy(field, traits?.rules?.policy, inherited, isTyped: schema != nil)
       do {
         if !policy.keepsLocal || options.policy != nil || !selectors.isEmpty { enqueue(value) }
-        result[key] = try merge(sides(base?[key], result[key], value, isBaseKnown: isKnown), policy)
+        result[key] = try merge(
+          sides(base?[key], result[key], value, isBaseKnown: isKnown), policy, field?.shape.unwrapped)
       } catch { throw ArchiveError.at(.key(key), error) }
     }
     for key in graph.unknownCases(of: server) where !handled.contains(key) && wanted?.contains(key) ?? true {
@@ -125,6 +126,7 @@ extension ValueMerger {
     guard let key = server.keys.first, case .object(var result)? = local[key], case .object(let values)? = server[key]
     else { return local }
     let old = base?[key]?.objectValue
+    let info = catalog[local.typeName]?.cases.first { $0.name == key }
     path.append(.key(key))
     defer { path.removeLast() }
     for entry in values.entries {
@@ -135,7 +137,9 @@ extension ValueMerger {
         let sides = sides(
           old?[entry.key], result[entry.key], entry.value,
           isBaseKnown: isBaseKnown && (old == nil || old?[entry.key] != nil))
-        result[entry.key] = try merge(sides, policy.isRecursive ? .automatic : policy)
+        let type = info?.labels.firstIndex(of: entry.key).flatMap { info?.payload[$0] }
+        result[entry.key] = try merge(
+          sides, policy.isRecursive ? .automatic : policy, type.map { TypeShape(of: $0).unwrapped })
       } catch { throw ArchiveError.at(.key(entry.key), error) }
     }
     return ModelRecord(shape: local.shape, values: [.object(result)])
@@ -143,13 +147,13 @@ extension ValueMerger {
 
   /// Merges dictionaries whose keys are no strings. An empty one may be an object.
   private mutating func mergeMap(
-    _ sides: MergeSides, _ local: ArchiveValue, _ server: ArchiveValue, inherited: MergePolicy
+    _ sides: MergeSides, _ local: ArchiveValue, _ server: ArchiveValue, inherited: MergePolicy, _ shape: TypeShape?
   ) throws -> ArchiveValue {
     let (base, own, other) = (sides.base?.mapEntries ?? [], local.mapEntries ?? [], server.mapEntries ?? [])
     for entries in [own, other] where Set(entries.map { SameValue($0.key) }).count < entries.count {
       throw ArchiveError(.mergeFailed, "a dictionary has several keys that are not a number; each may be there once")
     }
-    let entries = try mergeEntries(sides, base, own, other, inherited: inherited) {
+    let entries = try mergeEntries(sides, base, own, other, inherited: inherited, shape) {
       (SameValue($0.key), $0.value, .value($0.key))
     }
     // An empty dictionary is what it was on one of the sides.
@@ -162,7 +166,7 @@ extension ValueMerger {
   /// - Parameter parts: the key of an entry, by which it is found again, its value, and the step to that.
   private mutating func mergeEntries<Entry, Key: Hashable>(
     _ sides: MergeSides, _ base: [Entry], _ local: [Entry], _ server: [Entry], inherited: MergePolicy,
-    _ parts: (Entry) -> (key: Key, value: ArchiveValue, step: MergePath.Component)
+    _ shape: TypeShape?, _ parts: (Entry) -> (key: Key, value: ArchiveValue, step: MergePath.Component)
   ) throws -> [(Key, ArchiveValue)] {
     func lookup(_ entries: [Entry]) -> [Key: ArchiveValue] {
       Dictionary(entries.map { (parts($0).key, parts($0).value) }, uniquingKeysWith: { first, _ in first })
@@ -170,11 +174,13 @@ extension ValueMerger {
     let (bases, own, others) = (lookup(base), lookup(local), lookup(server))
     var seen = Set<Key>()
     var merged: [(Key, ArchiveValue)] = []
+    var inside: TypeShape?
+    if case .dictionary(_, let values)? = shape?.kind { inside = TypeShape(of: values).unwrapped }
     for (key, _, step) in (local + server + base).map(parts) where seen.insert(key).inserted {
       path.append(step)
       defer { path.removeLast() }
       let inner = self.sides(bases[key], own[key], others[key], isBaseKnown: sides.isBaseKnown)
-      do { if let value = try mergeEntry(inner, inherited) { merged.append((key, value)) } } catch {
+      do { if let value = try mergeEntry(inner, inherited, inside) { merged.append((key, value)) } } catch {
         if case .key(let key) = step { throw ArchiveError.at(.key(key), error) }
         if case .value(let key) = step { throw ArchiveError.at(.key(key.stringValue ?? "(key)"), error) }
         throw error
@@ -184,15 +190,25 @@ extension ValueMerger {
   }
 
   /// Merges what is under one key of a dictionary.
-  private mutating func mergeEntry(_ sides: MergeSides, _ policy: MergePolicy) throws -> ArchiveValue? {
-    guard sides.server == nil else { return try merge(sides, policy) }
-    if sides.isBaseKnown {
-      return options.absence == .untouched && !incoming.removesAbsentKeys ? sides.local : try merge(sides, policy)
+  private mutating func mergeEntry(_ sides: MergeSides, _ policy: MergePolicy, _ shape: TypeShape?) throws
+    -> ArchiveValue?
+  {
+    guard sides.server == nil else { return try merge(sides, policy, shape) }
+    guard let local = sides.local else { return nil }
+    // Without a base only a field that declares no policy takes the server's keys for all keys.
+    let isPart = !sides.isBaseKnown && !policy.isAutomatic && !incoming.removesAbsentKeys && options.unlisted == nil
+    switch isPart ? .keep : unlisted(nil, sides) {
+    case .removeUnlessEdited where sides.isBaseKnown: return try merge(sides, policy, shape)
+    case .keep:
+      if !policy.isRecursive { note(sides, .local, "the server does not list it", local) }
+      return local
+    case .remove, .removeUnlessEdited:
+      if sides.isBaseKnown, sides.base == nil {
+        note(sides, .local, "inserted here", local)
+        return local
+      }
+      note(sides, .server, "the server no longer has it", nil)
+      return nil
     }
-    // Without a base, the server's keys are those that count, unless only what both have is merged.
-    guard sides.local != nil, policy.isAutomatic || incoming.removesAbsentKeys, options.absence == .removed
-    else { return sides.local }
-    note(sides, .server, "the server no longer has it", nil)
-    return nil
   }
 }

@@ -25,13 +25,15 @@ extension ValueMerger {
     }
   }
 
-  private mutating func merge(_ entity: Int, _ server: ModelRecord) throws {
+  private mutating func merge(_ entity: Int, _ said: ModelRecord) throws {
     guard let matching else { return }
+    let server = try matching.entities[entity].isReplaced ? completed(said, graph.schema(of: entity, matching)) : said
     let base = try matching.entities[entity][.base].first.map { try graph.record($0) }
     let locals = matching.entities[entity][.local].filter { !matching.isMember($0, of: .server) }
     let outer = (object, selectors)
     (object, selectors, path) = (entity, selectorsByObject[entity] ?? [], [])
     defer { (object, selectors) = outer }
+    if let type = try subclass(of: entity) { return try replace(entity, by: type, base, server) }
     // Where it is known what was edited here, several objects for one are merged as one.
     let common = try base.flatMap { base in locals.count > 1 ? try localRecord(locals, base) : nil }
     var first: (local: ModelRecord, merged: ModelRecord, notes: Range<Int>)?
@@ -45,11 +47,94 @@ extension ValueMerger {
         merged = try mergeFields(
           base, isBaseKnown: isBaseKnown && (base != nil || isBaseWhole), own, server, schema: graph.schema(number),
           inherited: .automatic)
-        if let first { dropNotes(from: start, like: first.notes) } else { first = (own, merged, start..<notes.count) }
+        if let first { dropNotes(from: start, like: first.notes) } else {
+          try noteRepeated(entity, own, merged, matching)
+          first = (own, merged, start..<notes.count)
+        }
       }
       guard !merged.isSame(as: local) else { continue }
       if updates.updateValue(merged, forKey: number) == nil { updated.append(number) }
     }
+  }
+
+  /// Accounts for an object that a document has several times with different values.
+  private mutating func noteRepeated(
+    _ entity: Int, _ local: ModelRecord, _ merged: ModelRecord, _ matching: ObjectMatching
+  ) throws {
+    let parts = try matching.entities[entity][.server].filter { $0 < 0 }.map { try graph.record($0) }
+    guard parts.count > 1 else { return }
+    for key in Set(parts.flatMap(\.keys)).sorted() {
+      // What a reference leads to has lines of its own.
+      let values = parts.compactMap { $0[key].flatMap { $0.hasReferences ? nil : $0 } }
+      guard let first = values.first, let other = values.first(where: { !same($0, first) }) else { continue }
+      path = [.key(key)]
+      note(
+        sides(nil, local[key], same(merged[key], first) ? other : first), same(merged[key], local[key]) ? .local : .server,
+        "the document has the object twice, with different values", merged[key])
+      path = []
+    }
+  }
+
+  /// The fields of an object that is new in its place in a list. JSON has no say in fields that it never holds.
+  private mutating func completed(_ server: ModelRecord, _ schema: ModelSchema) throws -> ModelRecord {
+    var result = try overlaid(server, schema, over: [], fillsIn: true)
+    for field in schema.fields where field.json.isNowhere && server[field.key] == nil { result[field.key] = nil }
+    return result
+  }
+
+  // MARK: Objects that become objects of a subclass
+
+  /// The class of the server's object, where it is a subclass of the local object's and the local object can be replaced: it is not the root,
+  /// and no constant refers to it.
+  private mutating func subclass(of entity: Int) throws -> (any VersionedModel.Type)? {
+    guard let matching, let local = matching.entities[entity][.local].first,
+      let number = matching.entities[entity].typeMember
+    else { return nil }
+    let (own, other) = (graph.type(local), graph.type(number))
+    guard other != own, other.isSubtype(of: own), !roots.contains(.reference(local)) else { return nil }
+    let held = try constantEntities ?? entitiesInConstants(matching)
+    constantEntities = held
+    guard held.contains(entity) else { return other }
+    note(
+      sides(nil, .reference(local), .reference(number), isBaseKnown: false), .local,
+      "the server's object is of the class \(other.schema.name), and a constant refers to the local one", .reference(local))
+    return nil
+  }
+
+  /// The entities that a constant of a local object refers to.
+  private func entitiesInConstants(_ matching: ObjectMatching) throws -> Set<Int> {
+    var result = Set<Int>()
+    func visit(_ record: ModelRecord, _ schema: ModelSchema?) {
+      for field in schema?.fields ?? [] where field.isConstant {
+        record[field.key]?.forEachReference { if let entity = matching.entity(of: $0) { result.insert(entity) } }
+      }
+    }
+    if case .record(let root)? = roots.first { visit(root, catalog[root.typeName]) }
+    for number in graph.referenced.objects.indices where matching.isMember(number, of: .local) {
+      visit(try graph.record(number), graph.schema(number))
+    }
+    return result
+  }
+
+  /// Makes an object of a subclass of a local object, with what both classes have.
+  private mutating func replace(
+    _ entity: Int, by type: any VersionedModel.Type, _ base: ModelRecord?, _ server: ModelRecord
+  ) throws {
+    guard let locals = matching?.entities[entity][.local], let first = locals.first else { return }
+    let (local, schema) = (try graph.record(first), type.schema)
+    // Fields that only the subclass has are as the server says, or else new.
+    let known = try overlaid(
+      ModelRecord(typeName: schema.name, modelVersion: schema.modelVersion, fields: []), schema, over: [local, server],
+      fillsIn: true)
+    let merged = try mergeFields(
+      base, isBaseKnown: isBaseKnown && (base != nil || isBaseWhole), known, server, schema: schema,
+      inherited: .automatic)
+    replaced.insert(entity)
+    for number in locals { updates[number] = merged }
+    path = []
+    note(
+      sides(nil, .reference(first), .reference(first), isBaseKnown: false), .server,
+      "the object becomes one of the class \(schema.name)", .reference(first))
   }
 
   /// Takes back what was told of another object for the same entity before: the same values under the same path.
@@ -167,6 +252,9 @@ extension ValueMerger {
 
   /// The fields of an entity that is new here: what the server says, and else what the base has or defaults.
   mutating func newRecord(of entity: Int) throws -> ModelRecord {
+    if replaced.contains(entity), let local = matching?.entities[entity][.local].first, let record = updates[local] {
+      return record
+    }
     let base = try (matching?.entities[entity][.base].first).map { try graph.record($0) }
     guard let server = try serverRecord(of: entity), let number = matching?.entities[entity][.server].first else {
       guard let base else { throw ArchiveError(.mergeFailed, "a reference leads to no object") }

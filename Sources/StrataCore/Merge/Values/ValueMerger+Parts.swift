@@ -13,7 +13,7 @@ extension ValueMerger {
       }
       return record.values.count < schema.fields.count || schema.allKeys.contains { record[$0] == nil }
         || record.values.contains(where: isPart)
-    case .array(let elements): return elements.contains(where: isPart)
+    case .array(let elements), .set(let elements): return elements.contains(where: isPart)
     case .object(let object): return object.entries.contains { isPart($0.value) }
     case .map(let entries): return entries.contains { isPart($0.value) }
     default: return false
@@ -21,12 +21,14 @@ extension ValueMerger {
   }
 
   /// Merges a value of which only parts came in with what is here; `nil` where it is merged as one value.
-  mutating func mergePart(_ sides: MergeSides, _ server: ArchiveValue, _ policy: MergePolicy) throws -> ArchiveValue? {
+  mutating func mergePart(
+    _ sides: MergeSides, _ server: ArchiveValue, _ policy: MergePolicy, _ shape: TypeShape?
+  ) throws -> ArchiveValue? {
     guard let local = sides.local else { return nil }
     switch (policy.leading.rule, server) {
     case (.custom, _), (.resolver, _): return nil
-    case (_, .record): return try mergeNested(sides, local, server, policy.leading)
-    default: return try mergeInside(sides, policy.leading)
+    case (_, .record): return try mergeNested(sides, local, server, policy.leading, shape)
+    default: return try mergeInside(sides, policy.leading, shape)
     }
   }
 
@@ -34,7 +36,7 @@ extension ValueMerger {
   mutating func named(_ sides: MergeSides) -> ArchiveValue? {
     guard incoming.hasParts, sides.isBaseKnown, case .record(var server)? = sides.server,
       case .record(let base)? = sides.base, base.typeName == server.typeName, let schema = catalog[server.typeName],
-      let key = schema.identityKey, server[key] == nil, let id = base[key]
+      let key = graph.identityKey(of: schema), server[key] == nil, let id = base[key]
     else { return sides.server }
     server[key] = id
     return .record(server)
@@ -56,14 +58,32 @@ extension ValueMerger {
   }
 
   /// A value without what JSON never holds: a whole model has there what the program put in.
-  func saying(_ value: ArchiveValue) -> ArchiveValue {
-    guard incoming.isWhole else { return value }
-    return value.mapRecords { record in
+  func saying(_ value: ArchiveValue) -> ArchiveValue { incoming.isWhole ? withoutHidden(value) : value }
+
+  /// A value without the fields that JSON never holds.
+  private func withoutHidden(_ value: ArchiveValue) -> ArchiveValue {
+    value.mapRecords { record in
       guard let schema = catalog[record.typeName], !schema.isEnumeration else { return .record(record) }
       var record = record
       for field in schema.fields where field.json.isNowhere { record[field.key] = nil }
-      return .record(record.mapValues(saying))
+      return .record(record.mapValues(withoutHidden))
     }
+  }
+
+  /// The models of lists in which JSON does not hold all fields, by what it holds of them: a model that comes in and says the same is one of
+  /// these.
+  private func hiddenModels(of lists: [ArchiveValue], _ finder: ModelFinder) throws -> [SameValue: [ModelRecord]] {
+    var models: [SameValue: [ModelRecord]] = [:]
+    for list in lists {
+      _ = try finder.map(list) { record, _ in .record(record) } anonymous: { record in
+        let shown = withoutHidden(.record(record))
+        if shown.recordValue?.values.count != record.values.count {
+          models[SameValue(shown), default: []].insert(record, at: 0)
+        }
+        return .null
+      }
+    }
+    return models
   }
 
   /// The sides with all of the server's value: what it does not say is what is here, or what the base has, where these
@@ -93,17 +113,33 @@ extension ValueMerger {
       if schema.isEnumeration { return .record(try payload(record, schema, known, fillsIn)) }
       let others = known.compactMap { $0?.recordValue }.filter { isSameModel(record, $0, schema) }
       return .record(try overlaid(record, schema, over: others, fillsIn: fillsIn))
-    case .array(let elements):
-      let lists = known.compactMap { $0?.arrayValue }
-      guard let key = identityKey(ofElements: value), !lists.isEmpty else {
-        return .array(try each(elements) { _, element in [] })
+    case .array, .set:
+      let finder = ModelFinder(catalog: catalog, graph: graph, key: nil)
+      let olds = known.compactMap { list in list.flatMap { $0.arrayValue == nil ? nil : $0 } }
+      let lists = try olds.map(finder.models)
+      var merged = value
+      if lists.contains(where: { !$0.isEmpty }) {
+        let own = try finder.models(in: value)
+        merged = try finder.map(value) { record, place in
+          let others = lists.compactMap { list in
+            list.counterpart(of: place, isRepeated: own.isRepeated(place.id)).map { ArchiveValue.record($0) }
+          }
+          return try overlaid(.record(record), over: others, fillsIn: fillsIn)
+        }
       }
-      let lookups = try lists.map { list in
-        let keys = try ElementKeys.keys(of: list, by: key)
-        return Dictionary(zip(keys, list).compactMap { key, element in key.map { ($0, element) } }) { $1 }
+      var hidden = incoming.isJSON && fillsIn ? try hiddenModels(of: olds, finder) : [:]
+      if !hidden.isEmpty {
+        merged = try finder.map(merged) { record, _ in .record(record) } anonymous: { record in
+          let whole = try overlaid(.record(record), over: [], fillsIn: true)
+          return hidden[SameValue(withoutHidden(whole))]?.popLast().map { .record($0) } ?? whole
+        }
       }
-      let keys = try ElementKeys.keys(of: elements, by: key)
-      return .array(try each(elements) { place, _ in lookups.map { lookup in keys[place].flatMap { lookup[$0] } } })
+      let elements = try (merged.arrayValue ?? []).enumerated().map { place, element in
+        do { return try overlaid(element, over: [], fillsIn: fillsIn) } catch {
+          throw ArchiveError.at(.index(place), error)
+        }
+      }
+      return value.isSet ? try .set(ofMerged: elements) : .array(elements)
     case .object(let object):
       let others = known.map { $0?.objectValue }
       return .object(
@@ -124,13 +160,6 @@ extension ValueMerger {
         })
     default: return value
     }
-    func each(_ elements: [ArchiveValue], _ known: (Int, ArchiveValue) -> [ArchiveValue?]) throws -> [ArchiveValue] {
-      try elements.enumerated().map { place, element in
-        do { return try overlaid(element, over: known(place, element), fillsIn: fillsIn) } catch {
-          throw ArchiveError.at(.index(place), error)
-        }
-      }
-    }
   }
 
   /// The fields of a model with what other records of it have under the keys that it lacks.
@@ -141,7 +170,7 @@ extension ValueMerger {
     var values: [ArchiveValue] = []
     keys.reserveCapacity(schema.fields.count)
     values.reserveCapacity(schema.fields.count)
-    for field in schema.fields {
+    for (place, field) in schema.fields.enumerated() {
       let olds = others.compactMap { $0[field.key] }
       do {
         if let value = record[field.key] {
@@ -149,7 +178,8 @@ extension ValueMerger {
         } else if let value = olds.first {
           values.append(value)
         } else if fillsIn {
-          guard let value = try field.makeDefault?() ?? (field.isOptional ? .null : nil) else {
+          let supplied = try graph.missingValue?(schema, place) ?? field.makeDefault?()
+          guard let value = supplied ?? (field.isOptional ? .null : nil) else {
             throw ArchiveError(
               .missingValue,
               "the object is new here, and the key is absent; give the field a default, or name an object that is here")
@@ -216,7 +246,7 @@ extension ValueMerger {
   /// Whether two records are of one type, and nothing tells them apart.
   func isSameModel(_ one: ModelRecord, _ other: ModelRecord, _ schema: ModelSchema) -> Bool {
     guard one.typeName == other.typeName else { return false }
-    guard let left = schema.identity(of: one), let right = schema.identity(of: other) else { return true }
+    guard let left = graph.identity(of: one, schema), let right = graph.identity(of: other, schema) else { return true }
     return same(left.value, right.value)
   }
 }

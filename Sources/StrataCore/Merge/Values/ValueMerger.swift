@@ -17,6 +17,10 @@ struct ValueMerger {
   var notes: [MergeNote] = []
   /// What became of local objects, which stay themselves: their new fields, by number.
   var updates: [Int: ModelRecord] = [:]
+  /// The entities whose local objects an object of a subclass replaces. Its fields are among the updates.
+  var replaced = Set<Int>()
+  /// The entities that constants of local objects refer to, found when an object would be replaced.
+  var constantEntities: Set<Int>?
   /// The numbers of the updates in the order in which they came up.
   var updated: [Int] = []
   /// The entities that the server says something about, in the order in which they came up, and which they are.
@@ -52,6 +56,8 @@ struct ValueMerger {
     var isWhole = false
     /// Whether it may lack keys of models.
     var hasParts = false
+    /// Whether it is JSON, in which a null clears whatever it stands for.
+    var isJSON = false
     /// Whether a key that a dictionary lacks was removed on purpose.
     var removesAbsentKeys = false
   }
@@ -116,7 +122,8 @@ struct ValueMerger {
   /// - Parameters:
   ///   - sides: the values, which may be absent.
   ///   - declared: the policy of the field or of what holds the value.
-  mutating func merge(_ sides: MergeSides, _ declared: MergePolicy) throws -> ArchiveValue? {
+  ///   - shape: the shape of the value's type, which is no optional; `nil` where the type is not known.
+  mutating func merge(_ sides: MergeSides, _ declared: MergePolicy, _ shape: TypeShape? = nil) throws -> ArchiveValue? {
     guard sides.isBaseKnown || sides.server != nil else { return sides.local }
     let named = selectedPolicy
     var policy = named ?? options.policy ?? declared
@@ -124,17 +131,17 @@ struct ValueMerger {
     // The policy of a call is for what has no fields: of nested models, each field follows it.
     if named == nil, options.policy != nil, sides.isBaseKnown || declared.isRecursive, !policy.keepsLocal,
       let local = sides.local, let server = sides.server, countsEqualChanges || !same(local, server),
-      let merged = try mergeNested(sides, local, server, declared.isRecursive ? .recursive : .automatic)
+      let merged = try mergeNested(sides, local, server, declared.isRecursive ? .recursive : .automatic, shape)
     {
       return merged
     }
-    return try merge(sides, by: policy)
+    return try merge(sides, by: policy, shape)
   }
 
   /// - Parameter said: what the server said, where its value was completed since.
-  private mutating func merge(_ sides: MergeSides, by policy: MergePolicy, said: ArchiveValue? = nil) throws
-    -> ArchiveValue?
-  {
+  private mutating func merge(
+    _ sides: MergeSides, by policy: MergePolicy, _ shape: TypeShape?, said: ArchiveValue? = nil
+  ) throws -> ArchiveValue? {
     var sides = sides
     sides.server = named(sides)
     let (base, local, server) = (sides.base, sides.local, sides.server)
@@ -148,12 +155,12 @@ struct ValueMerger {
         if !same(local, server) { note(sides, .local, "\(policy): nothing came", local) }
         return local
       }
-      return try merge(sides, by: policy.replacingLeading(by: inner), said: said)
+      return try merge(sides, by: policy.replacingLeading(by: inner), shape, said: said)
     default: break
     }
     if incoming.hasParts, said == nil, let server, isPart(server) {
-      if let merged = try mergePart(sides, server, policy) { return merged }
-      return try merge(completed(sides), by: policy, said: server)
+      if let merged = try mergePart(sides, server, policy, shape) { return merged }
+      return try merge(completed(sides), by: policy, shape, said: server)
     }
     switch policy.leading.rule {
     case .custom where !sides.isBaseKnown: return try resolve(sides, policy)
@@ -165,7 +172,7 @@ struct ValueMerger {
     }
     let isSame = same(local, server)
     if isSame, !countsEqualChanges || !sides.isBaseKnown || same(base, local) { return local }
-    if let merged = try mergeInside(sides, policy) { return merged }
+    if let merged = try mergeInside(sides, policy, shape) { return merged }
     if isSame { return local }
     if sides.isBaseKnown {
       if try !isNews(said ?? server, since: base) {
@@ -196,7 +203,7 @@ struct ValueMerger {
   /// Merges lists that are the root, by the policy given unless the call names one for the whole.
   mutating func mergeList(_ sides: MergeSides, _ policy: MergePolicy) throws -> ArchiveValue? {
     if let server = sides.server { enqueue(server) }
-    return try merge(sides, by: selectedPolicy ?? policy)
+    return try merge(sides, by: selectedPolicy ?? policy, nil)
   }
 
   private mutating func resolve(_ sides: MergeSides, _ policy: MergePolicy) throws -> ArchiveValue? {
@@ -230,40 +237,51 @@ struct ValueMerger {
   }
 
   /// Merges containers from within, where the policy does; `nil` where it does not.
-  mutating func mergeInside(_ sides: MergeSides, _ policy: MergePolicy) throws -> ArchiveValue? {
+  mutating func mergeInside(_ sides: MergeSides, _ policy: MergePolicy, _ shape: TypeShape?) throws -> ArchiveValue? {
     guard let local = sides.local, let server = sides.server else { return nil }
     switch policy.rule {
-    case .byID(let key, let missing): return try mergeElements(sides, key, missing, policy)
+    case .byID(let key, let unlisted):
+      if case .dictionary? = shape?.kind { return try mergeNested(sides, local, server, policy, shape) }
+      if local.listsContainers || server.listsContainers,
+        let merged = try mergeStructure(sides, local, server, key, policy)
+      {
+        return merged
+      }
+      return try mergeElements(sides, key, unlisted, policy)
     case .recursive, .automatic, .conflict:
-      let isRecursive = if case .recursive = policy.rule { true } else { false }
-      if isRecursive || sides.isBaseKnown || holdsModels(local) || holdsModels(server) {
-        if let merged = try mergeNested(sides, local, server, policy) { return merged }
+      if policy.isRecursive || sides.isBaseKnown || isMergedByKey(local, policy, shape)
+        || isMergedByKey(server, policy, shape)
+      {
+        if let merged = try mergeNested(sides, local, server, policy, shape) { return merged }
       }
-      if case .automatic = policy.rule, let key = identityKey(ofElements: local) ?? identityKey(ofElements: server) {
-        return try mergeElements(sides, key, .deleteUnlessEdited, .byID(key))
+      guard policy.isAutomatic else { return nil }
+      if let key = identityKey(ofElements: local) ?? identityKey(ofElements: server) {
+        return try mergeElements(sides, key, nil, .byID(key))
       }
-      return nil
-    case .orElse(let policy, _): return try mergeInside(sides, policy)
+      return try mergeStructure(sides, local, server, nil, policy)
+    case .orElse(let policy, _): return try mergeInside(sides, policy, shape)
     default: return nil
     }
   }
 
-  /// Whether a value is a model, or a dictionary of models.
-  private func holdsModels(_ value: ArchiveValue) -> Bool {
-    switch value {
-    case .record(let record): catalog[record.typeName] != nil
-    case .object(let object): object.entries.contains { if case .record = $0.value { true } else { false } }
-    case .map(let entries): entries.contains { if case .record = $0.value { true } else { false } }
+  /// Whether a value is merged by its keys also where the base is not known: a model, or a dictionary unless differences are conflicts. What a
+  /// type with a coding of its own writes as an object is one value.
+  private func isMergedByKey(_ value: ArchiveValue, _ policy: MergePolicy, _ shape: TypeShape?) -> Bool {
+    switch (value, shape?.kind) {
+    case (.record(let record), _): catalog[record.typeName] != nil
+    case (.object, .dictionary), (.map, .dictionary): policy.isAutomatic || value.holdsRecords
+    case (.object(let object), nil): object.entries.contains { $0.value.recordValue != nil }
+    case (.map(let entries), nil): entries.contains { $0.value.recordValue != nil }
     default: false
     }
   }
 
   // MARK: Models
 
-  /// The key by which the models in an array are identified.
+  /// The key by which the models in an array or a set are identified.
   func identityKey(ofElements value: ArchiveValue) -> String? {
-    guard case .array(let elements) = value, let first = elements.first else { return nil }
-    return graph.schema(of: first, in: catalog)?.identityKey
+    guard let first = value.arrayValue?.first(where: { !$0.isNull }) else { return nil }
+    return graph.schema(of: first, in: catalog).flatMap(graph.identityKey)
   }
 
   /// The policy of a field: its own, else its type's, else what holds the record hands on.

@@ -22,7 +22,7 @@ extension JSONLenience {
   /// Whether the lenience applies to values of a type. An optional counts as the type that it wraps, a type with a raw value as the type of
   /// that value.
   func isFor(_ type: Any.Type) -> Bool {
-    switch (self, TypeShape(of: type)) {
+    switch (self, TypeShape(of: type).kind) {
     case (.emptyStringAsNull, _): true
     case (_, .optional(let type)), (_, .rawValue(let type, _)): isFor(type)
     case (_, .scalar(let scalar)): isFor(scalar)

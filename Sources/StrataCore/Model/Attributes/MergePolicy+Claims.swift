@@ -24,7 +24,7 @@ extension MergePolicy {
   public var claims: Claims {
     switch rule {
     case .automatic, .conflict, .recursive: [.idempotent, .respectsBase]
-    case .byID(_, let missing): missing == .keep ? [.idempotent] : [.idempotent, .respectsBase]
+    case .byID(_, let unlisted): unlisted == .keep ? [.idempotent] : [.idempotent, .respectsBase]
     case .server, .local: [.associative, .idempotent, .respectsBase]
     case .keepLocal: [.associative, .idempotent]
     case .maximum, .minimum: [.commutative, .associative, .idempotent, .respectsBase]

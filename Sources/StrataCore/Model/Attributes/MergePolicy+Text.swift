@@ -8,7 +8,7 @@ extension MergePolicy: CustomStringConvertible, LosslessStringConvertible {
     case .local: "localWins"
     case .keepLocal: "keepLocal"
     case .recursive: "recursive"
-    case .byID(let key, let missing): "byID(\(key)\(missing == .deleteUnlessEdited ? "" : ",\(missing.rawValue)"))"
+    case .byID(let key, let unlisted): "byID(\(key)\(unlisted.map { ",\($0.rawValue)" } ?? ""))"
     case .maximum: "max"
     case .minimum: "min"
     case .sumOfDeltas: "sumOfDeltas"
@@ -60,7 +60,7 @@ extension MergePolicy: CustomStringConvertible, LosslessStringConvertible {
   /// Every policy that has a text, for messages of what one may write.
   public static let names = [
     "automatic", "conflict", "serverWins", "localWins", "keepLocal", "recursive", "byID(key)",
-    "byID(key,keep|delete|deleteUnlessEdited)", "lastWriter(key)", "max", "min", "sumOfDeltas", "union", "addWins",
+    "byID(key,keep|remove|removeUnlessEdited)", "lastWriter(key)", "max", "min", "sumOfDeltas", "union", "addWins",
     "append", "lines", "policy.ifPresent", "(policy|policy).ifPresent", "policy|policy",
   ]
 
@@ -76,7 +76,7 @@ extension MergePolicy: CustomStringConvertible, LosslessStringConvertible {
     case (_, nil): plain.first { $0.description == name }
     case ("byID", let arguments?) where arguments.count == 1 && !arguments[0].isEmpty: .byID(arguments[0])
     case ("byID", let arguments?) where arguments.count == 2 && !arguments[0].isEmpty:
-      MissingElements(rawValue: arguments[1]).map { .byID(arguments[0], missing: $0) }
+      Unlisted(rawValue: arguments[1]).map { .byID(arguments[0], unlisted: $0) }
     case ("lastWriter", let arguments?) where arguments.count == 1 && !arguments[0].isEmpty:
       .lastWriter(by: arguments[0])
     default: nil

@@ -17,7 +17,7 @@
 public struct MergePolicy: Sendable {
   indirect enum Rule: Sendable {
     case automatic, conflict, server, local, keepLocal, recursive
-    case byID(key: String, missing: MissingElements)
+    case byID(key: String, unlisted: Unlisted?)
     case maximum, minimum, sumOfDeltas
     case union, addWins, append, lines
     case lastWriter(key: String)
@@ -94,16 +94,14 @@ public struct MergePolicy: Sendable {
   /// JSON a partial object is enough.
   public static var recursive: MergePolicy { MergePolicy(.recursive) }
 
-  /// Arrays of models or objects: elements with the same value under `key` are merged, those that either side inserted
-  /// survive, and one that one side moved is moved.
+  /// Arrays and sets of models or objects: elements with the same value under `key` are merged, those that either side
+  /// inserted survive, and one that one side moved is moved.
   ///
   /// - Parameters:
   ///   - key: the key that tells elements apart. Elements without one are identified by their content.
-  ///   - missing: what becomes of elements that the server no longer sends.
-  public static func byID(
-    _ key: String = "id", missing: MissingElements = .deleteUnlessEdited
-  ) -> MergePolicy {
-    MergePolicy(.byID(key: key, missing: missing))
+  ///   - unlisted: what becomes of elements that the source does not list; as ``MergeOptions/unlisted`` unless given.
+  public static func byID(_ key: String = "id", unlisted: Unlisted? = nil) -> MergePolicy {
+    MergePolicy(.byID(key: key, unlisted: unlisted))
   }
 
   // MARK: Own code
@@ -137,14 +135,14 @@ public struct MergePolicy: Sendable {
   public func orElse(_ other: MergePolicy) -> MergePolicy { MergePolicy(.orElse(self, other)) }
 }
 
-/// What merging by identity does with elements that the server no longer sends.
-public enum MissingElements: String, Sendable, Hashable, CaseIterable {
+/// What a merge does with local elements that have an identity and local keys of dictionaries where the source does not list them.
+public enum Unlisted: String, Sendable, Hashable, CaseIterable {
   /// They stay.
   case keep
   /// They go, edited or not. Those inserted here since the base stay.
-  case delete
-  /// They go unless they were edited here. Without a base nobody knows which were, and they go.
-  case deleteUnlessEdited
+  case remove
+  /// They go unless they were edited here since the base. Without a base they go.
+  case removeUnlessEdited
 }
 
 /// The values that a policy decides between; `nil` stands for absent.

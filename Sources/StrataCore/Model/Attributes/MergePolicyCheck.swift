@@ -51,7 +51,14 @@ enum MergePolicyCheck {
       else { return nil }
       return "compares what \(key) holds, and \(name(of: time.type)) has no order; name a date, a number or a text"
     case _ where kind.isUnknown: return nil
-    case (.byID(let key, _), .array(let element)): return misfit(ofElements: element, key)
+    case (.byID(let key, _), .array(let element)), (.byID(let key, _), .set(let element)):
+      return misfit(ofElements: element, key)
+    case (.byID, .dictionary(_, let values)):
+      switch MergeKind(values).shape {
+      case .array, .set, .dictionary: return misfit(of: policy, MergeKind(values), schema)
+      case .scalar, .optional, .rawValue, .model, .untyped, .opaque: break
+      }
+      return "is for \(subject(of: policy)), and the field holds \(kind); \(advice(kind))"
     case (.recursive, .model(let type)) where type.schema.isEnumeration:
       return "merges fields, and the enum \(type.schema.name) has none; \(advice(kind))"
     case (.recursive, .model), (.recursive, .dictionary): return nil
@@ -74,7 +81,8 @@ enum MergePolicyCheck {
       guard !type.schema.allKeys.contains(key) else { return nil }
       return "tells elements apart by \(key), which \(absence(of: type.schema))"
     // Its keys may be any text, and JSON has such lists.
-    case .dictionary(let keys) where MergeKind(keys).isText: return nil
+    case .dictionary(let keys, _) where MergeKind(keys).isText: return nil
+    case .array(let inner), .set(let inner): return misfit(ofElements: inner, key)
     default:
       return "tells models apart by \(key), and the elements are of the type \(name(of: element)); what fits is union, "
         + "addWins or append"
@@ -89,7 +97,7 @@ enum MergePolicyCheck {
 
   private static func subject(of policy: MergePolicy) -> String {
     switch policy.rule {
-    case .byID: "arrays of models"
+    case .byID: "arrays and sets of models"
     case .recursive: "models and dictionaries"
     case .maximum, .minimum: "numbers, booleans, dates and texts"
     case .sumOfDeltas: "numbers"
@@ -114,10 +122,10 @@ enum MergePolicyCheck {
 /// that value.
 private struct MergeKind: CustomStringConvertible {
   let type: Any.Type
-  let shape: TypeShape
+  let shape: TypeShape.Kind
 
   init(_ type: Any.Type) {
-    let shape = TypeShape(of: type)
+    let shape = TypeShape(of: type).kind
     switch shape {
     case .optional(let wrapped): self = MergeKind(wrapped)
     case .rawValue(let raw, isArchivable: true) where raw is any Archivable.Type: self = MergeKind(raw)
@@ -126,7 +134,7 @@ private struct MergeKind: CustomStringConvertible {
     }
   }
 
-  private init(type: Any.Type, shape: TypeShape) { (self.type, self.shape) = (type, shape) }
+  private init(type: Any.Type, shape: TypeShape.Kind) { (self.type, self.shape) = (type, shape) }
 
   /// Whether the type is opaque, or holds any value.
   var isUnknown: Bool {

@@ -30,6 +30,7 @@ extension Optional: Archivable where Wrapped: Archivable {
   public static func collectSchemas(into catalog: inout SchemaCatalog) { Wrapped.collectSchemas(into: &catalog) }
   public static var archiveTypeName: String { Wrapped.archiveTypeName + "?" }
   public static var rootSchema: ModelSchema? { Wrapped.rootSchema }
+  public static var typeShape: TypeShape { TypeShape(.optional(Wrapped.self)) }
 }
 
 extension Array: Archivable where Element: Archivable {
@@ -88,6 +89,7 @@ extension Array: Archivable where Element: Archivable {
   public static func collectSchemas(into catalog: inout SchemaCatalog) { Element.collectSchemas(into: &catalog) }
   public static var archiveTypeName: String { "[\(Element.archiveTypeName)]" }
   public static var rootSchema: ModelSchema? { Element.rootSchema }
+  public static var typeShape: TypeShape { TypeShape(.array(Element.self)) }
   public var archivedCount: Int { count }
 }
 
@@ -110,6 +112,7 @@ extension ContiguousArray: Archivable where Element: Archivable {
   public static func collectSchemas(into catalog: inout SchemaCatalog) { Element.collectSchemas(into: &catalog) }
   public static var archiveTypeName: String { [Element].archiveTypeName }
   public static var rootSchema: ModelSchema? { Element.rootSchema }
+  public static var typeShape: TypeShape { TypeShape(.array(Element.self)) }
   public var archivedCount: Int { count }
 }
 
@@ -166,6 +169,7 @@ extension Set: Archivable where Element: Archivable {
   public static func collectSchemas(into catalog: inout SchemaCatalog) { Element.collectSchemas(into: &catalog) }
   public static var archiveTypeName: String { "Set<\(Element.archiveTypeName)>" }
   public static var rootSchema: ModelSchema? { Element.rootSchema }
+  public static var typeShape: TypeShape { TypeShape(.set(Element.self)) }
   public var archivedCount: Int { count }
 }
 
@@ -277,6 +281,7 @@ extension Dictionary: Archivable where Key: Archivable, Value: Archivable {
   }
   public static var archiveTypeName: String { "[\(Key.archiveTypeName): \(Value.archiveTypeName)]" }
   public static var rootSchema: ModelSchema? { Value.rootSchema }
+  public static var typeShape: TypeShape { TypeShape(.dictionary(keys: Key.self, values: Value.self)) }
   public var archivedCount: Int { count }
 }
 

@@ -24,6 +24,8 @@ extension Archivable where Self: RawRepresentable, RawValue: Archivable {
     if Self.self is any CaseAliasing.Type || Self.self is any UnknownCaseRepresentable.Type { catalog.addSubstitutes() }
   }
 
+  public static var typeShape: TypeShape { TypeShape(.rawValue(RawValue.self, isArchivable: true)) }
+
   /// The case for a raw value that no case has.
   @inline(never)
   public static func substitute(for rawValue: RawValue) throws -> Self {

@@ -1,6 +1,8 @@
 public import Foundation
 
 extension Archivable where Self: FixedWidthInteger {
+  public static var typeShape: TypeShape { TypeShape(.scalar(.integer)) }
+
   /// Writes the integer in as few bytes as hold it, whatever its width.
   public func write(to writer: inout ArchiveWriter) throws {
     if let small = Int64(exactly: self) {
@@ -62,6 +64,8 @@ extension UInt64: Archivable {}
 extension UInt128: Archivable {}
 
 extension Bool: Archivable {
+  public static var typeShape: TypeShape { TypeShape(.scalar(.bool)) }
+
   public func write(to writer: inout ArchiveWriter) throws { writer.write(self) }
   public static func read(from reader: inout ArchiveReader) throws -> Bool { try reader.readBool() }
   public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Bool {
@@ -74,6 +78,8 @@ extension Bool: Archivable {
 }
 
 extension Double: Archivable {
+  public static var typeShape: TypeShape { TypeShape(.scalar(.double)) }
+
   public func write(to writer: inout ArchiveWriter) throws { writer.write(self) }
   public static func read(from reader: inout ArchiveReader) throws -> Double { try reader.readDouble() }
   public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Double {
@@ -91,6 +97,8 @@ extension Double: Archivable {
 }
 
 extension Float: Archivable {
+  public static var typeShape: TypeShape { TypeShape(.scalar(.float)) }
+
   public func write(to writer: inout ArchiveWriter) throws { writer.write(self) }
   public static func read(from reader: inout ArchiveReader) throws -> Float { try reader.readFloat() }
   public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Float {
@@ -131,6 +139,8 @@ extension Double {
 }
 
 extension String: Archivable {
+  public static var typeShape: TypeShape { TypeShape(.scalar(.string)) }
+
   public func write(to writer: inout ArchiveWriter) throws { writer.write(self) }
   public static func read(from reader: inout ArchiveReader) throws -> String { try reader.readString() }
   public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> String {
@@ -142,6 +152,8 @@ extension String: Archivable {
 }
 
 extension Data: Archivable {
+  public static var typeShape: TypeShape { TypeShape(.scalar(.data)) }
+
   public func write(to writer: inout ArchiveWriter) throws { writer.write(self) }
   public static func read(from reader: inout ArchiveReader) throws -> Data { try reader.readData() }
   public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Data {
@@ -154,6 +166,8 @@ extension Data: Archivable {
 }
 
 extension Date: Archivable {
+  public static var typeShape: TypeShape { TypeShape(.scalar(.date)) }
+
   public func write(to writer: inout ArchiveWriter) throws { writer.write(self) }
   public static func read(from reader: inout ArchiveReader) throws -> Date { try reader.readDate() }
   public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Date {
@@ -178,6 +192,8 @@ extension Data {
 }
 
 extension URL: Archivable {
+  public static var typeShape: TypeShape { TypeShape(.scalar(.url)) }
+
   public func write(to writer: inout ArchiveWriter) throws { writer.write(self) }
   public static func read(from reader: inout ArchiveReader) throws -> URL { try reader.readURL() }
   public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> URL {
@@ -203,6 +219,8 @@ extension ArchiveError {
 }
 
 extension UUID: Archivable {
+  public static var typeShape: TypeShape { TypeShape(.scalar(.uuid)) }
+
   public func write(to writer: inout ArchiveWriter) throws { writer.write(self) }
   public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> UUID {
     if case .uuid(let value) = value { return value }
@@ -212,6 +230,8 @@ extension UUID: Archivable {
 }
 
 extension Decimal: Archivable {
+  public static var typeShape: TypeShape { TypeShape(.scalar(.decimal)) }
+
   public func write(to writer: inout ArchiveWriter) throws { writer.write(self) }
   public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Decimal {
     switch value {
@@ -233,6 +253,8 @@ extension Decimal: Archivable {
 }
 
 extension ArchiveValue: Archivable {
+  public static var typeShape: TypeShape { TypeShape(.untyped) }
+
   public static func read(from reader: inout ArchiveReader) throws -> ArchiveValue {
     let value = try reader.readValue()
     return try reader.context.objects?.withoutReferences(value) ?? value

@@ -42,6 +42,9 @@ public protocol Archivable {
   /// Whether a value is written as null, as an optional may be: then an optional of it cannot tell that from its own nil.
   static var mayBeNull: Bool { get }
 
+  /// The shape of the type, by which merging and columns tell types apart. It is ``TypeShape/opaque`` unless the library knows the type.
+  static var typeShape: TypeShape { get }
+
   /// How many models the value is, for stamps: the elements of an array, else 1.
   var archivedCount: Int { get }
 }
@@ -60,6 +63,8 @@ extension Archivable {
   public static var archiveTypeName: String { String(describing: Self.self) }
 
   public static var rootSchema: ModelSchema? { nil }
+
+  public static var typeShape: TypeShape { .opaque }
 
   public var archivedCount: Int { 1 }
 

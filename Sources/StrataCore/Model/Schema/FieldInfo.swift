@@ -45,6 +45,8 @@ public struct FieldInfo: Sendable {
   public let unknown: UnknownCasePolicy
   /// The declared type.
   public let type: Any.Type
+  /// The shape of the type.
+  package let shape: TypeShape
   /// Whether the field of an object cannot change after it was made.
   public let isConstant: Bool
   package let makeDefault: (@Sendable () throws -> ArchiveValue)?
@@ -81,6 +83,7 @@ public struct FieldInfo: Sendable {
   ) {
     self.key = key
     self.type = type
+    shape = TypeShape(of: type)
     self.formerly = formerly
     self.archive = archive
     let isLibrarys = type is any LibraryField.Type

@@ -1,9 +1,9 @@
 import Foundation
 
-/// The shape of a type, one level deep. Children are types, and a walker asks for their shapes when it reaches them.
+/// The shape of a type, one level deep: all that the library needs to walk through its values.
 ///
-/// A `switch` over it has no `default`: a new case does not compile until each of them has a rule for it.
-package enum TypeShape: Sendable {
+/// ``Archivable/typeShape`` is the shape of an archivable type.
+public struct TypeShape: Sendable {
   /// A value without parts.
   package enum Scalar: Sendable {
     case bool, integer, float, double, decimal, string, data, date, url, uuid
@@ -11,44 +11,49 @@ package enum TypeShape: Sendable {
     case otherFloat
   }
 
-  case scalar(Scalar)
-  /// ``ArchiveValue``: any value.
-  case untyped
-  case optional(Any.Type)
-  /// An array, or what is archived as one.
-  case array(Any.Type)
-  case set(Any.Type)
-  case dictionary(keys: Any.Type)
-  case model(any VersionedModel.Type)
-  /// A type with a raw value, in whose place an archivable one is archived.
-  case rawValue(Any.Type, isArchivable: Bool)
-  /// A type with a coding of its own.
-  case opaque
+  /// Children are types, and a walker asks for their shapes when it reaches them. A `switch` over it has no `default`: a new case does not
+  /// compile until each of them has a rule for it.
+  package enum Kind: Sendable {
+    case scalar(Scalar)
+    /// ``ArchiveValue``: any value.
+    case untyped
+    case optional(Any.Type)
+    /// An array, or what is archived as one.
+    case array(Any.Type)
+    case set(Any.Type)
+    case dictionary(keys: Any.Type, values: Any.Type)
+    case model(any VersionedModel.Type)
+    /// A type with a raw value, in whose place an archivable one is archived.
+    case rawValue(Any.Type, isArchivable: Bool)
+    /// A type with a coding of its own.
+    case opaque
+  }
 
-  /// The shape of a type. A lookup of a conformance is slow, so a caller keeps a shape that it needs often.
+  package let kind: Kind
+
+  package init(_ kind: Kind) { self.kind = kind }
+
+  /// The shape of a type with a coding of its own.
+  public static var opaque: TypeShape { TypeShape(.opaque) }
+
+  /// The shape of any type. A type that is only Codable cannot answer for itself.
   package init(of type: Any.Type) {
     switch type {
-    case is ArchiveValue.Type: self = .untyped
-    case let type as any OptionalType.Type: self = .optional(type.wrappedType)
-    case is Bool.Type: self = .scalar(.bool)
-    case is any FixedWidthInteger.Type: self = .scalar(.integer)
-    case is Double.Type: self = .scalar(.double)
-    case is Float.Type: self = .scalar(.float)
-    case is any BinaryFloatingPoint.Type: self = .scalar(.otherFloat)
-    case is Decimal.Type: self = .scalar(.decimal)
-    case is String.Type: self = .scalar(.string)
-    case is Data.Type: self = .scalar(.data)
-    case is Date.Type: self = .scalar(.date)
-    case is URL.Type: self = .scalar(.url)
-    case is UUID.Type: self = .scalar(.uuid)
-    case let type as any ArrayType.Type: self = .array(type.elementType)
-    case let type as any SetType.Type: self = .set(type.elementType)
-    case let type as any DictionaryType.Type: self = .dictionary(keys: type.keyType)
-    case let type as any VersionedModel.Type: self = .model(type)
-    case let type as any RawRepresentable.Type:
-      self = .rawValue(Self.rawType(type), isArchivable: type is any Archivable.Type)
+    case let type as any Archivable.Type: self = type.typeShape
+    case let type as any OptionalType.Type: self.init(.optional(type.wrappedType))
+    case let type as any ArrayType.Type: self.init(.array(type.elementType))
+    case let type as any SetType.Type: self.init(.set(type.elementType))
+    case let type as any DictionaryType.Type: self.init(.dictionary(keys: type.keyType, values: type.valueType))
+    case is any FixedWidthInteger.Type: self.init(.scalar(.integer))
+    case is any BinaryFloatingPoint.Type: self.init(.scalar(.otherFloat))
+    case let type as any RawRepresentable.Type: self.init(.rawValue(Self.rawType(type), isArchivable: false))
     default: self = .opaque
     }
+  }
+
+  /// The shape of the type in an optional; the shape itself if it is none.
+  package var unwrapped: TypeShape {
+    if case .optional(let type) = kind { TypeShape(of: type).unwrapped } else { self }
   }
 
   private static func rawType<T: RawRepresentable>(_ type: T.Type) -> Any.Type { T.RawValue.self }
@@ -82,9 +87,18 @@ extension ArrayType {
 extension Array: ArrayType {
   package static func made(of elements: [Element]) -> Any { elements }
 }
+extension ContiguousArray: ArrayType {
+  package static func made(of elements: [Element]) -> Any { ContiguousArray(elements) }
+}
 
 package protocol SetType { static var elementType: Any.Type { get } }
 extension Set: SetType { package static var elementType: Any.Type { Element.self } }
 
-package protocol DictionaryType { static var keyType: Any.Type { get } }
-extension Dictionary: DictionaryType { package static var keyType: Any.Type { Key.self } }
+package protocol DictionaryType {
+  static var keyType: Any.Type { get }
+  static var valueType: Any.Type { get }
+}
+extension Dictionary: DictionaryType {
+  package static var keyType: Any.Type { Key.self }
+  package static var valueType: Any.Type { Value.self }
+}

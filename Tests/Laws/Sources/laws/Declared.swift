@@ -24,7 +24,7 @@ struct Ruled: Hashable {
   @Field(merge: .conflict) var picky: Int? = 0
   @Field(merge: .serverWins.ifPresent) var present: Int? = 0
   @Field(merge: .byID("id")) var items: [Item] = []
-  @Field(merge: .byID("id", missing: .keep)) var keptItems: [Item] = []
+  @Field(merge: .byID("id", unlisted: .keep)) var keptItems: [Item] = []
   @Field(json: .none) var nowhere = 7
 
   static func sample(_ random: inout SeededRandom) -> Ruled {
@@ -136,7 +136,7 @@ extension Ruled {
             ? (there.name, there.part.name)
             : before == nil ? (here.name, here.part.name) : (name.sides(here.name), part.sides(here.part.name))
           found[id] = "\(decided)"
-        case (nil, let here?, nil): if before != nil || keeps { found[id] = "\((here.name, here.part.name))" }
+        case (nil, let here?, nil): if before != nil || keeps || base == nil { found[id] = "\((here.name, here.part.name))" }
         case (let before?, let here?, nil): if keeps || before != here { found[id] = "\((here.name, here.part.name))" }
         case (nil, nil, let there?): found[id] = "\((there.name, there.part.name))"
         case (let before?, nil, let there?): if before != there { found[id] = "?" }

@@ -70,7 +70,8 @@ struct DeclaredLaws {
             if isChanged, !report.changedKeys.contains(key) { laws.add(.policy, "Ruled.\(key)", "no line: \(shown)") }
           }
           // An item's order in both lists of the server is that of the result where nothing else is in it.
-          if known == nil, value.items.map(\.id) != server.items.map(\.id) {
+          let listed = value.items.map(\.id).filter { id in server.items.contains { $0.id == id } }
+          if known == nil, listed != server.items.map(\.id) {
             laws.add(.policy, "Ruled.items", "\(server.items.map(\.id)) became \(value.items.map(\.id))")
           }
           for entry in report.entries where entry.local == entry.server && entry.result == entry.local {

@@ -312,6 +312,8 @@ struct Trial<H: Holder> {
     // A list without identities is one value, and a part of it is not comparable with its base.
     guard !part.listsAnonymousModels, !here.listsAnonymousModels, !before.listsAnonymousModels else { return }
     guard ![part, here, before].contains(where: \.listsChoices) else { return }
+    // Both sides may have put a model in the place of null, and the places of the elements are in conflict then.
+    guard !(before.listsNull && before.holdsIdentities) else { return }
     let shown = "\(here.shown) and \(String(decoding: data, as: UTF8.self)) from \(before.shown)"
     _ = merge(.withBase, key, type, part, try? Oracle().merged(here, part, base: before), shown) {
       try $0.merge(.json(data), base: base)

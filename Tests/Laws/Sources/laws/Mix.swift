@@ -142,6 +142,33 @@ extension Plain {
     }
   }
 
+  /// The objects with an identity at any depth.
+  var objects: [PlainModel] {
+    switch self {
+    case .null, .scalar, .opaque: []
+    case .model(let model):
+      (model.kind.isObject && model.identity != nil ? [model] : []) + model.fields.values.flatMap(\.objects)
+    case .choice(let choice): choice.values.values.flatMap(\.objects)
+    case .list(let elements): elements.flatMap(\.objects)
+    case .set(let elements): elements.flatMap(\.objects)
+    case .dictionary(let pairs): pairs.values.flatMap(\.objects)
+    case .ordered(let pairs): pairs.flatMap(\.value.objects)
+    }
+  }
+
+  /// Whether a list or a set holds null, or one inside of it does.
+  var listsNull: Bool {
+    switch self {
+    case .null, .scalar, .opaque: false
+    case .model(let model): model.fields.values.contains(where: \.listsNull)
+    case .choice(let choice): choice.values.values.contains(where: \.listsNull)
+    case .list(let elements): elements.contains { $0 == .null || $0.listsNull }
+    case .set(let elements): elements.contains { $0 == .null || $0.listsNull }
+    case .dictionary(let pairs): pairs.values.contains(where: \.listsNull)
+    case .ordered(let pairs): pairs.contains(where: \.value.listsNull)
+    }
+  }
+
   /// Whether a container holds cases of an enum, whose elements have no identity.
   var listsChoices: Bool {
     switch self {

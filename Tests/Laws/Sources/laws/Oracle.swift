@@ -8,10 +8,26 @@ struct Oracle {
   /// Whether the server's value is the result of a conflict.
   var takesServer = false
 
+  /// The objects that are here, by their identities: what a document says about one is said about it wherever it stands.
+  private var objects: [Plain: PlainModel] = [:]
+  /// The base of what was not there when both sides started.
+  private static let absent = Plain.opaque(.text("absent"), isCodable: false)
+
+  init(keepsUnlisted: Bool = true, takesServer: Bool = false) {
+    (self.keepsUnlisted, self.takesServer) = (keepsUnlisted, takesServer)
+  }
+
   /// What a merge makes of a value: two sides without a base, three with one.
   ///
   /// - Throws: ``Refused`` where something that is new lacks a value without a default.
   func merged(_ local: Plain, _ incoming: Plain, base: Plain? = nil) throws -> Plain {
+    var oracle = self
+    oracle.objects = Dictionary(
+      local.objects.compactMap { object in object.identity.map { ($0, object) } }, uniquingKeysWith: { first, _ in first })
+    return try oracle.value(local, incoming, base: base)
+  }
+
+  private func value(_ local: Plain, _ incoming: Plain, base: Plain?) throws -> Plain {
     switch (local, incoming) {
     case (.model(let here), .model(let there)):
       if let model = try merged(here, there, base: base) { return .model(model) }
@@ -35,6 +51,7 @@ struct Oracle {
     guard let base else { return try completed(incoming) }
     if local.withReferences.unordered == base.withReferences.unordered { return try completed(incoming) }
     guard takesServer else { return local }
+    if base == Self.absent { return try completed(incoming) }
     // What the server has not changed is no conflict; what it does not say is as it was.
     let server = try Oracle().merged(base, incoming)
     return server.withReferences.unordered == base.withReferences.unordered ? local : server
@@ -44,6 +61,10 @@ struct Oracle {
     guard here.identity == there.identity else { return nil }
     var before: PlainModel?
     if case .model(let model)? = base, model.identity == here.identity { before = model }
+    if base == Self.absent || base == .null {
+      before = PlainModel(
+        kind: here.kind, fields: Dictionary(uniqueKeysWithValues: here.kind.keys.map { ($0, Self.absent) }))
+    }
     var model = here
     if here.kind != there.kind {
       // The object becomes one of the other class, and keeps what both have.
@@ -52,7 +73,7 @@ struct Oracle {
     }
     for (key, value) in there.fields {
       model.fields[key] =
-        try model.fields[key].map { try merged($0, value, base: before?.fields[key]) } ?? completed(value)
+        try model.fields[key].map { try self.value($0, value, base: before?.fields[key]) } ?? completed(value)
     }
     return model
   }
@@ -63,7 +84,7 @@ struct Oracle {
     var choice = here
     for (label, value) in there.values {
       choice.values[label] =
-        try choice.values[label].map { try merged($0, value, base: before?.values[label]) } ?? completed(value)
+        try choice.values[label].map { try self.value($0, value, base: before?.values[label]) } ?? completed(value)
     }
     return choice
   }
@@ -73,7 +94,7 @@ struct Oracle {
   {
     var result = keepsUnlisted ? here : [:]
     for (key, value) in there {
-      result[key] = try here[key].map { try merged($0, value, base: base?[key]) } ?? completed(value)
+      result[key] = try here[key].map { try self.value($0, value, base: base?[key]) } ?? completed(value)
     }
     return result
   }
@@ -94,7 +115,7 @@ struct Oracle {
         return try completed(.choice(choice))
       case .model(let model):
         guard let identity = model.identity, let local = here[identity],
-          let merged = try merged(local, model, base: before?[identity].map { .model($0) })
+          let merged = try merged(local, model, base: before.map { $0[identity].map { .model($0) } ?? Self.absent })
         else { return try completed(value) }
         return .model(merged)
       case .list(let elements): return .list(try elements.map(rebuild))
@@ -131,6 +152,11 @@ struct Oracle {
     case .dictionary(let pairs): return .dictionary(try pairs.mapValues(completed))
     case .ordered(let pairs): return .ordered(try pairs.map { Plain.Pair(key: $0.key, value: try completed($0.value)) })
     case .model(let model):
+      if model.kind.isObject, let known = model.identity.flatMap({ objects[$0] }),
+        let merged = try merged(known, model, base: nil)
+      {
+        return .model(merged)
+      }
       let fields = try model.fields.mapValues(completed)
       return .model(PlainModel(kind: model.kind, fields: model.kind.defaults().merging(fields) { _, given in given }))
     case .choice(var choice):

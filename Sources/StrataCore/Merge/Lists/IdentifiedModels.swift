@@ -1,0 +1,120 @@
+/// Finds the models of a list or a set: its elements, and those in lists, dictionaries and cases inside. It does not look into models.
+struct ModelFinder {
+  let catalog: SchemaCatalog
+  let graph: MergeGraph
+  /// The key that tells models apart; `nil` for the identity of their type.
+  let key: String?
+
+  /// What tells a model from others, and the key of it; `nil` for a model without an identity.
+  func identity(of record: ModelRecord) -> (key: String, value: ArchiveValue)? {
+    guard let schema = catalog[record.typeName], !schema.isEnumeration else { return nil }
+    guard let key else { return graph.identity(of: record, schema) }
+    return record[key].flatMap { $0.isNull ? nil : (key, $0) }
+  }
+
+  /// The value with another one in place of each model that has an identity. Keys of maps stay.
+  ///
+  /// - Parameter anonymous: makes what takes the place of a model without an identity.
+  /// - Throws: what the replacements throw, with the step to the model before its path.
+  func map(
+    _ value: ArchiveValue, _ replacement: (ModelRecord, IdentifiedModels.Place) throws -> ArchiveValue,
+    anonymous: (ModelRecord) throws -> ArchiveValue = { .record($0) }
+  ) throws -> ArchiveValue {
+    var occurrences: [IdentifiedModels.Place: Int] = [:]
+    func map(_ value: ArchiveValue, in container: [ArchiveValue]) throws -> ArchiveValue {
+      switch value {
+      case .record(let record):
+        guard let id = identity(of: record) else {
+          guard catalog[record.typeName]?.isEnumeration ?? false else { return try anonymous(record) }
+          return try inside(value, container)
+        }
+        var place = IdentifiedModels.Place(
+          id: SameValue(.array([.string(record.typeName), id.value])), container: container)
+        let occurrence = occurrences[place, default: 0]
+        occurrences[place] = occurrence + 1
+        place.occurrence = occurrence
+        return try replacement(record, place)
+      case .set: return try .set(ofMerged: inside(value, container).arrayValue ?? [])
+      case .array, .object: return try inside(value, container)
+      case .map(let entries):
+        return .map(
+          try entries.map { entry in
+            do { return .init(key: entry.key, value: try map(entry.value, in: container + [entry.key])) } catch {
+              throw ArchiveError.at(.key(entry.key.stringValue ?? "(key)"), error)
+            }
+          })
+      default: return value
+      }
+    }
+    func inside(_ value: ArchiveValue, _ container: [ArchiveValue]) throws -> ArchiveValue {
+      try value.mapSteps { value, step in
+        guard let step, value.holdsValues else { return value }
+        do {
+          if case .record = value { return try map(value, in: container) }
+          return try map(value, in: container + [step.value])
+        } catch { throw ArchiveError.at(step, error) }
+      }
+    }
+    return try map(value, in: [])
+  }
+
+  /// The models of a value that have an identity.
+  func models(in value: ArchiveValue) throws -> IdentifiedModels {
+    var models = IdentifiedModels()
+    _ = try map(value) { record, place in
+      models.add(record, place)
+      return .null
+    }
+    return models
+  }
+
+  /// The value with no more of each model that has an identity than what tells it apart.
+  func structure(of value: ArchiveValue) throws -> ArchiveValue {
+    try map(value) { .record(ModelRecord(shape: Self.shape, values: [$1.id.value, .string($0.typeName)])) }
+  }
+
+  private static let shape = RecordShape(
+    typeName: "strata.identity", modelVersion: nil, keys: ["id", "type"])
+}
+
+/// Models of one list or set by what tells them apart.
+struct IdentifiedModels {
+  /// Where a model stands.
+  struct Place: Hashable {
+    /// The type of the model and its identity.
+    let id: SameValue
+    /// The steps to the container that holds the model.
+    let container: [ArchiveValue]
+    /// How many models with this identity come before it in the container.
+    var occurrence = 0
+  }
+
+  private var records: [Place: ModelRecord] = [:]
+  private var places: [SameValue: [Place]] = [:]
+
+  var isEmpty: Bool { records.isEmpty }
+  var all: some Collection<(key: Place, value: ModelRecord)> { records }
+
+  mutating func add(_ record: ModelRecord, _ place: Place) {
+    records[place] = record
+    places[place.id, default: []].append(place)
+  }
+
+  func isRepeated(_ id: SameValue) -> Bool { places[id]?.count ?? 0 > 1 }
+
+  /// The model that corresponds to one of another list: the one with the same identity. Where either list has several with it, the one at the
+  /// same place counts.
+  func counterpart(of place: Place, isRepeated: Bool) -> ModelRecord? {
+    guard let found = places[place.id] else { return nil }
+    return !isRepeated && found.count == 1 ? records[found[0]] : records[place]
+  }
+}
+
+extension ArchiveError.PathComponent {
+  fileprivate var value: ArchiveValue {
+    switch self {
+    case .key(let key): .string(key)
+    case .index(let index): .integer(index)
+    }
+  }
+}

@@ -1,0 +1,118 @@
+extension ValueMerger {
+  /// Merges lists and sets whose models stand in lists, dictionaries and cases inside: the models by their identities, wherever in the list
+  /// they stand, and which of them stand where as one value. `nil` where there are no such models.
+  ///
+  /// - Parameter key: the key that tells models apart; `nil` for the identity of their type.
+  mutating func mergeStructure(
+    _ sides: MergeSides, _ local: ArchiveValue, _ server: ArchiveValue, _ key: String?, _ policy: MergePolicy
+  ) throws -> ArchiveValue? {
+    guard local.arrayValue != nil, server.arrayValue != nil, local.isSet == server.isSet,
+      local.holdsRecords || server.holdsRecords
+    else { return nil }
+    let finder = ModelFinder(catalog: catalog, graph: graph, key: key)
+    let (own, other) = (try finder.models(in: local), try finder.models(in: server))
+    guard !own.isEmpty || !other.isEmpty else { return nil }
+    let old = try sides.base.map(finder.models)
+    let isServers = try takesStructure(sides, own, other, old, finder, policy)
+    let (chosen, rest) = isServers ? (other, own) : (own, other)
+    var merged = try finder.map(isServers ? server : local) { record, place in
+      guard let (key, id) = finder.identity(of: record) else { return .record(record) }
+      let isRepeated = own.isRepeated(place.id) || other.isRepeated(place.id)
+      let counterpart = rest.counterpart(of: place, isRepeated: isRepeated).map { ArchiveValue.record($0) }
+      let before = old?.counterpart(of: place, isRepeated: isRepeated).map { ArchiveValue.record($0) }
+      path.append(.element(key: key, id: id))
+      if isRepeated { unclearDepth += 1 }
+      defer {
+        path.removeLast()
+        if isRepeated { unclearDepth -= 1 }
+      }
+      let (mine, theirs) = isServers ? (counterpart, .record(record)) : (.record(record), counterpart)
+      return try mergeModel(
+        self.sides(before, mine, theirs, isBaseKnown: sides.isBaseKnown), policy) ?? .record(record)
+    }
+    merged = try completed(merged, over: [])
+    guard isServers, !sides.isBaseKnown else { return merged }
+    for (place, record) in own.all.sorted(by: { $0.key.id.value.description < $1.key.id.value.description }) {
+      let isRepeated = own.isRepeated(place.id) || other.isRepeated(place.id)
+      guard chosen.counterpart(of: place, isRepeated: isRepeated) == nil,
+        let (key, id) = finder.identity(of: record)
+      else { continue }
+      path.append(.element(key: key, id: id))
+      note(self.sides(nil, .record(record), nil), .server, "\(policy): the server no longer has it", nil)
+      path.removeLast()
+    }
+    return merged
+  }
+
+  /// Merges a model that at least one side has.
+  private mutating func mergeModel(_ sides: MergeSides, _ policy: MergePolicy) throws -> ArchiveValue? {
+    if sides.local != nil, sides.server != nil { return try mergeElement(sides, nil, policy) }
+    guard sides.local == nil else {
+      if sides.isBaseKnown, sides.base == nil { note(sides, .local, "inserted here", sides.local) }
+      return sides.local
+    }
+    let sides = try completed(sides)
+    note(sides, .server, sides.isBaseKnown ? "inserted by the server" : "absent here", sides.server)
+    return sides.server
+  }
+
+  /// Whether the result has the models in the places in which the server has them, and not in the local ones.
+  private mutating func takesStructure(
+    _ sides: MergeSides, _ own: IdentifiedModels, _ other: IdentifiedModels, _ old: IdentifiedModels?,
+    _ finder: ModelFinder, _ policy: MergePolicy
+  ) throws -> Bool {
+    func structure(_ value: ArchiveValue?) throws -> ArchiveValue? {
+      guard let value else { return nil }
+      let found = try finder.structure(of: value)
+      // Where a value without a default is missing, too, what there is of it is compared.
+      return (try? completed(found, over: [])) ?? found
+    }
+    let (mine, theirs) = (try structure(sides.local), try structure(sides.server))
+    guard !same(mine, theirs) else { return true }
+    guard sides.isBaseKnown else {
+      note(sides, .server, "\(policy): the elements and their order", nil, decides: false)
+      return true
+    }
+    let before = try structure(sides.base)
+    let (isOwnNews, isServersNews) = (!same(before, mine), !same(before, theirs))
+    // An edited model must not go with its place.
+    func losesEdit(_ models: IdentifiedModels, _ rest: IdentifiedModels, _ side: ObjectMatching.Side) throws -> Bool {
+      try models.all.contains { place, record in
+        let isRepeated = own.isRepeated(place.id) || other.isRepeated(place.id)
+        guard rest.counterpart(of: place, isRepeated: isRepeated) == nil,
+          let known = old?.counterpart(of: place, isRepeated: isRepeated)
+        else { return false }
+        let (value, base) = (ArchiveValue.record(record), ArchiveValue.record(known))
+        return side == .local ? try isEdited(value, since: base) : try isNews(value, since: base)
+      }
+    }
+    let isConflict =
+      try isOwnNews && isServersNews
+      || (isServersNews ? losesEdit(own, other, .local) : losesEdit(other, own, .server))
+    guard isConflict else {
+      if isServersNews {
+        note(sides, .server, "only changed by the server: the elements and their order", nil, decides: false)
+      }
+      return isServersNews
+    }
+    let whole = try self.sides(
+      sides.base, sides.local, sides.server.map { try completed($0, over: [sides.base, sides.local]) })
+    _ = conflict(whole, policy)
+    return options.conflicts == .takeServer
+  }
+}
+
+extension ArchiveValue {
+  /// Whether a record stands in the value, or in an array, a set or a dictionary inside.
+  var holdsRecords: Bool {
+    switch self {
+    case .record: true
+    case .array, .set, .object: containsInside(where: \.holdsRecords)
+    case .map(let entries): entries.contains { $0.value.holdsRecords }
+    default: false
+    }
+  }
+
+  /// Whether elements are arrays or sets.
+  var listsContainers: Bool { arrayValue?.contains { $0.arrayValue != nil } ?? false }
+}

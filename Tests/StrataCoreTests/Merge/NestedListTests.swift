@@ -1,0 +1,247 @@
+import Foundation
+import Strata
+import Testing
+
+@Model(version: 1)
+private struct Stone: Hashable {
+  let id: Int
+  var name = ""
+  var note: String?
+}
+
+@Model(version: 1)
+private struct Slab: Equatable {
+  var rows: [[Stone]] = []
+  var tray: Set<Stone> = []
+  var named: [[String: Stone]] = []
+  @Field(merge: .byID("name")) var byName: [[Stone]] = []
+  var counts: [String: Int] = [:]
+  var tickets: [Seat] = []
+}
+
+/// A model whose identity JSON does not hold.
+@Model(version: 1)
+private struct Seat: Hashable {
+  @Field(json: .none) var id = UUID()
+  var name = ""
+  var seats = 1
+}
+
+@Model(version: 1)
+private class Hound: JSONTagged, ModelHierarchy {
+  let id: Int
+  var name = ""
+  var note: String?
+  init(id: Int) { self.id = id }
+  static var jsonTagging: JSONTagging { .internal("kind") }
+  static var subclasses: [any VersionedModel.Type] { [Whelp.self] }
+}
+
+@Model(version: 1, superclass: Hound.self)
+private final class Whelp: Hound {
+  var age = 3
+  override init(id: Int) { super.init(id: id) }
+}
+
+@Model(version: 1)
+private final class Pack {
+  var dogs: [Hound] = []
+  var favourite: Hound?
+  init() {}
+}
+
+@Model(version: 1)
+private final class Leash {
+  let owner: Hound
+  var text = ""
+  init(owner: Hound) { self.owner = owner }
+}
+
+@Model(version: 1)
+private final class Yard {
+  var tag: Leash?
+  var dogs: [Hound] = []
+  init() {}
+}
+
+@Model(version: 1)
+private struct Remembering {
+  var rows: [[Stone]] = []
+  var merging = MergeState()
+}
+
+private func body(_ text: String) -> Data { Data(text.utf8) }
+
+@Suite("Lists in lists, sets and dictionaries of models")
+struct NestedListTests {
+  private let board = Slab(
+    rows: [[Stone(id: 1, name: "a", note: "x"), Stone(id: 2, name: "b")], [Stone(id: 3, name: "c", note: "z")]],
+    tray: [Stone(id: 4, name: "d", note: "n"), Stone(id: 5, name: "e")])
+
+  @Test("A model is found by its identity in whichever list it stands, and keeps what does not come in")
+  func moved() throws {
+    var value = board
+    let report = try value.mergeValues(
+      fromJSON: body(#"{"rows": [[{"id": 3, "name": "C"}], [{"id": 1}, {"id": 9, "name": "new"}]]}"#))
+    #expect(
+      value.rows == [
+        [Stone(id: 3, name: "C", note: "z")], [Stone(id: 1, name: "a", note: "x"), Stone(id: 9, name: "new")],
+      ])
+    let lines = report.entries.map { "\($0.path) \($0.outcome)" }
+    #expect(
+      lines.contains("rows[id=3].name server") && lines.contains("rows[id=2] server")
+        && lines.contains("rows[id=9] server"))
+  }
+
+  @Test("An identity that is repeated is matched in its own list")
+  func repeated() throws {
+    var value = Slab(rows: [[Stone(id: 1, name: "a", note: "one")], [Stone(id: 1, name: "b", note: "two")]])
+    try value.mergeValues(fromJSON: body(#"{"rows": [[{"id": 1, "name": "A"}], [{"id": 1, "name": "B"}]]}"#))
+    #expect(value.rows == [[Stone(id: 1, name: "A", note: "one")], [Stone(id: 1, name: "B", note: "two")]])
+  }
+
+  @Test("With a base both sides edit models in one list, and one of them moves them")
+  func threeSides() throws {
+    var local = board, server = board
+    local.rows[0][0].note = "mine"
+    server.rows = [[board.rows[1][0]], [board.rows[0][1], board.rows[0][0]]]
+    server.rows[0][0].name = "theirs"
+    let report = try local.merge(.model(server), base: board)
+    #expect(report.conflicts.isEmpty && local.rows[0] == server.rows[0])
+    #expect(local.rows[1] == [Stone(id: 2, name: "b"), Stone(id: 1, name: "a", note: "mine")])
+  }
+
+  @Test("A model that was edited here does not go with its place")
+  func editedAndGone() throws {
+    var local = board, server = board
+    local.rows[1][0].note = "mine"
+    server.rows = [board.rows[0]]
+    server.rows[0][0].name = "theirs"
+    let report = try local.merge(.model(server), base: board)
+    #expect(report.conflicts.map(\.path.description) == ["rows"])
+    #expect(local.rows[1] == [Stone(id: 3, name: "c", note: "mine")] && local.rows[0][0].name == "theirs")
+    var taken = board
+    taken.rows[1][0].note = "mine"
+    try taken.merge(.model(server), base: board, options: MergeOptions(conflicts: .takeServer))
+    #expect(taken.rows == server.rows)
+    // One that was removed here and edited there.
+    var removed = board
+    removed.rows = [board.rows[0]]
+    server = board
+    server.rows[1][0].name = "theirs"
+    #expect(try removed.merge(.model(server), base: board).conflicts.map(\.path.description) == ["rows"])
+    #expect(removed.rows == [board.rows[0]])
+  }
+
+  @Test("Sets are merged by identity, with and without a base")
+  func sets() throws {
+    var value = board
+    try value.mergeValues(fromJSON: body(#"{"tray": [{"id": 4, "name": "D"}, {"id": 6}]}"#))
+    #expect(value.tray == [Stone(id: 4, name: "D", note: "n"), Stone(id: 5, name: "e"), Stone(id: 6)])
+    var local = board, server = board
+    local.tray = [Stone(id: 4, name: "d", note: "mine"), Stone(id: 5, name: "e"), Stone(id: 7)]
+    server.tray = [Stone(id: 4, name: "theirs", note: "n"), Stone(id: 8)]
+    #expect(try local.merge(.model(server), base: board).conflicts.isEmpty)
+    #expect(local.tray == [Stone(id: 4, name: "theirs", note: "mine"), Stone(id: 7), Stone(id: 8)])
+  }
+
+  @Test("Dictionaries in a list, and the key of a policy")
+  func dictionaries() throws {
+    var value = Slab(
+      named: [["a": Stone(id: 1, name: "one", note: "n")], ["b": Stone(id: 2)]],
+      byName: [[Stone(id: 1, name: "k", note: "n")]])
+    try value.mergeValues(fromJSON: body(#"{"named": [{"x": {"id": 1}}], "byName": [[{"name": "k", "id": 1}]]}"#))
+    #expect(value.named == [["x": Stone(id: 1, name: "one", note: "n")]])
+    #expect(value.byName == [[Stone(id: 1, name: "k", note: "n")]])
+  }
+
+  @Test("What a document does not list stays, and the report says so; a call, a path and a model say otherwise")
+  func unlisted() throws {
+    let before = Slab(tray: [Stone(id: 1), Stone(id: 2)], counts: ["a": 1, "b": 2])
+    let part = body(#"{"tray": [{"id": 1}], "counts": {"a": 5}}"#)
+    var value = before
+    let report = try value.mergeValues(fromJSON: part)
+    #expect(value.counts == ["a": 5, "b": 2] && value.tray == before.tray)
+    let kept = report.entries.filter { $0.outcome == .local }.map(\.path.description)
+    #expect(kept.sorted() == ["counts.b", "tray[id=2]"])
+    value = before
+    try value.merge(.json(part), options: MergeOptions(unlisted: .remove))
+    #expect(value.counts == ["a": 5] && value.tray == [Stone(id: 1)])
+    value = before
+    try value.merge(.json(part), options: MergeOptions(policies: ["tray": .byID(unlisted: .remove)]))
+    #expect(value.counts == ["a": 5, "b": 2] && value.tray == [Stone(id: 1)])
+    value = before
+    try value.mergeValues(from: Slab(tray: [Stone(id: 1)], counts: ["a": 5]))
+    #expect(value.counts == ["a": 5] && value.tray == [Stone(id: 1)])
+    // A patch names what it removes.
+    value = before
+    try value.merge(.patch(JSONPatch(parsing: body(#"[{"op": "remove", "path": "/counts/b"}]"#))))
+    #expect(value.counts == ["a": 1])
+  }
+
+  @Test("Elements whose identity is not in JSON keep it where the document says the same")
+  func hidden() throws {
+    let tickets = [Seat(name: "a"), Seat(name: "b", seats: 2)]
+    var value = Slab(tickets: tickets)
+    try value.mergeValues(fromJSON: body(#"{"tickets": [{"name": "b", "seats": 2}, {"name": "c"}, {"name": "a"}]}"#))
+    #expect(value.tickets.map(\.name) == ["b", "c", "a"])
+    #expect(value.tickets[0] == tickets[1] && value.tickets[2] == tickets[0])
+    #expect(!tickets.map(\.id).contains(value.tickets[1].id))
+  }
+
+  @Test("Conflicts in lists of lists are remembered and resolved")
+  func resolving() throws {
+    var value = try Remembering(fromJSON: body(#"{"rows": [[{"id": 1, "name": "a"}], [{"id": 2, "name": "b"}]]}"#))
+    value.rows[1][0].name = "mine"
+    try value.mergeValues(fromJSON: body(#"{"rows": [[{"id": 1, "name": "a"}], [{"id": 2, "name": "theirs"}]]}"#))
+    #expect(value.rows[1][0].name == "mine")
+    value = try ArchiveDecoder().decode(Remembering.self, from: ArchiveEncoder().encode(value))
+    let conflict = try #require(value.mergeConflicts.first)
+    #expect(conflict.path.description == "rows[id=2].name")
+    // It is found where it has moved to.
+    value.rows = [[value.rows[1][0], value.rows[0][0]]]
+    try value.resolve(conflict, with: .server)
+    #expect(value.rows == [[Stone(id: 2, name: "theirs"), Stone(id: 1, name: "a")]] && value.mergeConflicts.isEmpty)
+  }
+}
+
+@Suite("Objects that become objects of a subclass")
+struct ReplacedObjectTests {
+  @Test("Every reference leads to the new object, which has what both classes have")
+  func replaced() throws {
+    let pack = Pack()
+    let dog = Hound(id: 1)
+    (dog.name, dog.note) = ("a", "kept")
+    (pack.dogs, pack.favourite) = ([dog], dog)
+    let report = try pack.mergeValues(fromJSON: body(#"{"dogs": [{"kind": "Whelp", "id": 1, "name": "b"}]}"#))
+    let whelp = try #require(pack.dogs.first as? Whelp)
+    #expect(whelp.name == "b" && whelp.note == "kept" && whelp.age == 3 && pack.favourite === whelp)
+    #expect(report.changedKeys == ["dogs", "favourite"] && dog.name == "a")
+    #expect(report.entries.contains { $0.rule == "the object becomes one of the class Whelp" })
+    try pack.mergeValues(fromJSON: body(#"{"dogs": [{"kind": "Whelp", "id": 1, "age": 5}]}"#))
+    #expect(pack.dogs.first === whelp && whelp.age == 5)
+  }
+
+  @Test("What a constant refers to stays as it is, with a line in the report")
+  func constants() throws {
+    let office = Yard()
+    let dog = Hound(id: 1)
+    (office.dogs, office.tag) = ([dog], Leash(owner: dog))
+    let report = try office.mergeValues(
+      fromJSON: body(#"{"dogs": [{"kind": "Whelp", "id": 1, "name": "b", "age": 5}]}"#))
+    #expect(office.dogs.first === dog && office.tag?.owner === dog && dog.name == "b")
+    #expect(report.entries.contains { $0.rule.contains("of the class Whelp, and a constant refers to the local one") })
+  }
+
+  @Test("The root cannot change its class; a model of a subclass is merged by the keys that both have")
+  func root() throws {
+    let hound = Hound(id: 1)
+    let document = body(#"{"kind": "Whelp", "id": 1, "age": 5}"#)
+    #expect(throws: ArchiveError.self) { try hound.mergeValues(fromJSON: document) }
+    #expect(throws: ArchiveError.self) { try hound.merge(.archive(ArchiveEncoder().encode(Whelp(id: 1)))) }
+    let whelp = Whelp(id: 1)
+    whelp.name = "b"
+    let report = try hound.merge(.model(whelp))
+    #expect(hound.name == "b" && report.entries.contains { $0.rule == "Hound does not declare the key" })
+  }
+}
