@@ -56,7 +56,7 @@ let package = Package(
     .library(name: "StrataStore", targets: ["StrataStore"]),
     // What a server says, folded into the store; what is changed here, sent to it. Needs GRDB as well.
     .library(name: "StrataRemote", targets: ["StrataRemote"]),
-    // OrderedDictionary and OrderedSet as properties of models. Needs the trait Collections, without which it is empty.
+    // Deque, OrderedDictionary and OrderedSet as properties of models. Needs the trait Collections, without which it is empty.
     .library(name: "StrataCollections", targets: ["StrataCollections"]),
     // The command line tool.
     .executable(name: "strata", targets: ["strata-cli"]),
@@ -67,7 +67,7 @@ let package = Package(
       name: "Macros",
       description: "@Model and @Field, of the library Strata. Without it, Strata is StrataCore and StrataLegacy."),
     .trait(name: "Store", description: "StrataStore and StrataRemote, which stand on GRDB."),
-    .trait(name: "Collections", description: "OrderedDictionary and OrderedSet as properties of models."),
+    .trait(name: "Collections", description: "Deque, OrderedDictionary and OrderedSet as properties of models."),
     .trait(name: "Logging", description: "Tells swift-log how long encoding, decoding, JSON and merging take."),
     .trait(name: "Signposts", description: "Makes intervals of the same for Instruments, on Apple's platforms."),
     .trait(name: "Tool", description: "The command line tool, with all that it needs.", enabledTraits: ["Store"]),
@@ -84,6 +84,7 @@ let package = Package(
       name: "StrataCollections",
       dependencies: [
         "StrataCore", .product(name: "OrderedCollections", package: "swift-collections", condition: collections),
+        .product(name: "DequeModule", package: "swift-collections", condition: collections),
       ],
       swiftSettings: features),
     .target(

@@ -60,6 +60,7 @@ let package = Package(
       dependencies: [
         .product(name: "Strata", package: "Strata"), .product(name: "StrataCollections", package: "Strata"),
         .product(name: "OrderedCollections", package: "swift-collections"),
+        .product(name: "DequeModule", package: "swift-collections"),
       ],
       swiftSettings: features),
   ]

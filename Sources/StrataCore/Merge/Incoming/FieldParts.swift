@@ -219,7 +219,7 @@ package struct FieldMerging {
   package func merged(_ server: ModelRecord, into local: ModelRecord) throws -> ModelRecord {
     var merger = ValueMerger(
       catalog: catalog, options: MergeOptions(), isBaseKnown: false,
-      incoming: .init(isWhole: isWhole, hasParts: !isWhole))
+      incoming: .init(isWhole: isWhole, hasParts: !isWhole, hasWholeLists: true))
     return try merger.mergeFields(
       nil, isBaseKnown: false, local, server, schema: schema, inherited: .automatic)
   }

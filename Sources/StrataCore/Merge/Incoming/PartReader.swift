@@ -99,7 +99,7 @@ final class PartReader {
       guard let members = members(value), let element = element as? any Archivable.Type else { break }
       return try .set(ofMerged: list(element, members, before))
     case .dictionary:
-      guard let type = type as? any PartialDictionary.Type, type.isKeyed else { break }
+      guard let type = type as? any PartialDictionary.Type else { break }
       return try dictionary(type, value, before)
     case .optional, .scalar, .untyped, .rawValue, .opaque: break
     }
@@ -159,6 +159,7 @@ final class PartReader {
         pairs[index] = (key, try part(type.partType, pair.value, pair.key.stringValue.flatMap { olds?[$0] }))
       }
     }
+    guard type.isKeyed else { return .array(pairs.map { .array([$0.key, $0.value]) }) }
     if pairs.allSatisfy({ $0.key.stringValue != nil }) {
       return .object(ArchiveObject(pairs.map { .init(key: $0.key.stringValue ?? "", value: $0.value) }))
     }

@@ -1,6 +1,6 @@
 /// A dictionary whose values can come in parts.
 package protocol PartialDictionary {
-  /// Whether its keys are those of an object or a map; else it is one value.
+  /// Whether its keys are those of an object or a map; else it is an array of pairs, in their order.
   static var isKeyed: Bool { get }
   static var partType: any Archivable.Type { get }
   /// The keys and values that JSON or an archive holds.

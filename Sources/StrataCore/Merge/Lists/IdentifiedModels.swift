@@ -89,13 +89,15 @@ struct IdentifiedModels {
     var occurrence = 0
   }
 
+  /// The models in their order.
+  private(set) var all: [(place: Place, record: ModelRecord)] = []
   private var records: [Place: ModelRecord] = [:]
   private var places: [SameValue: [Place]] = [:]
 
   var isEmpty: Bool { records.isEmpty }
-  var all: some Collection<(key: Place, value: ModelRecord)> { records }
 
   mutating func add(_ record: ModelRecord, _ place: Place) {
+    all.append((place, record))
     records[place] = record
     places[place.id, default: []].append(place)
   }

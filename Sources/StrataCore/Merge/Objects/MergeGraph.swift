@@ -234,6 +234,16 @@ extension ArchiveValue {
     Dictionary((mapEntries ?? []).map { (SameValue($0.key), $0.value) }, uniquingKeysWith: { first, _ in first })
   }
 
+  /// The pairs of an array of pairs, which a dictionary with an order is; `nil` for anything else.
+  var pairs: [MapEntry]? {
+    guard case .array(let elements) = self else { return nil }
+    let pairs = elements.compactMap { pair -> MapEntry? in
+      guard case .array(let values) = pair, values.count == 2 else { return nil }
+      return MapEntry(key: values[0], value: values[1])
+    }
+    return pairs.count == elements.count ? pairs : nil
+  }
+
   /// The pairs of a dictionary; `nil` for anything else.
   var mapEntries: [MapEntry]? {
     switch self {

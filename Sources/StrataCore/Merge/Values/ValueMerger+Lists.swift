@@ -136,7 +136,7 @@ extension ValueMerger {
     // A patch names what it removes.
     if let rule = named ?? (incoming.removesAbsentKeys ? nil : options.unlisted) { return rule }
     if sides.isBaseKnown { return .removeUnlessEdited }
-    return incoming.isWhole || incoming.removesAbsentKeys ? .remove : .keep
+    return incoming.isWhole || incoming.removesAbsentKeys || incoming.hasWholeLists ? .remove : .keep
   }
 
   mutating func mergeElement(

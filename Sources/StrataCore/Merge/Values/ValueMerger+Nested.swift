@@ -7,6 +7,12 @@ extension ValueMerger {
     _ sides: MergeSides, _ local: ArchiveValue, _ server: ArchiveValue, _ policy: MergePolicy,
     _ shape: TypeShape? = nil, isMatched: Bool = false
   ) throws -> ArchiveValue? {
+    if case .dictionary? = shape?.kind, let own = local.pairs, let other = server.pairs {
+      let entries = try mergeEntries(sides, sides.base?.pairs ?? [], own, other, inherited: policy, shape) {
+        (SameValue($0.key), $0.value, .value($0.key))
+      }
+      return .array(entries.map { .array([$0.0.value, $0.1]) })
+    }
     switch (local, server) {
     case (.object, .object), (.map, .map), (.record, .record): break
     case (.map, .object(let object)), (.object(let object), .map): guard object.isEmpty else { return nil }

@@ -32,7 +32,7 @@ extension ValueMerger {
     }
     merged = try completed(merged, over: [])
     guard isServers, !sides.isBaseKnown else { return merged }
-    for (place, record) in own.all.sorted(by: { $0.key.id.value.description < $1.key.id.value.description }) {
+    for (place, record) in own.all {
       let isRepeated = own.isRepeated(place.id) || other.isRepeated(place.id)
       guard chosen.counterpart(of: place, isRepeated: isRepeated) == nil,
         let (key, id) = finder.identity(of: record)

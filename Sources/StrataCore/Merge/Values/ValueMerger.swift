@@ -56,6 +56,8 @@ struct ValueMerger {
     var isWhole = false
     /// Whether it may lack keys of models.
     var hasParts = false
+    /// Whether its lists and dictionaries are whole where the base is not known, as those of a record for a row are.
+    var hasWholeLists = false
     /// Whether it is JSON, in which a null clears whatever it stands for.
     var isJSON = false
     /// Whether a key that a dictionary lacks was removed on purpose.
@@ -269,7 +271,7 @@ struct ValueMerger {
   private func isMergedByKey(_ value: ArchiveValue, _ policy: MergePolicy, _ shape: TypeShape?) -> Bool {
     switch (value, shape?.kind) {
     case (.record(let record), _): catalog[record.typeName] != nil
-    case (.object, .dictionary), (.map, .dictionary): policy.isAutomatic || value.holdsRecords
+    case (.object, .dictionary), (.map, .dictionary), (.array, .dictionary): policy.isAutomatic || value.holdsRecords
     case (.object(let object), nil): object.entries.contains { $0.value.recordValue != nil }
     case (.map(let entries), nil): entries.contains { $0.value.recordValue != nil }
     default: false

@@ -113,6 +113,32 @@ struct OrderedCollectionsTests {
     }
   }
 
+  @Test("A deque is an array, and ordered dictionaries with other keys are merged key by key")
+  func kitchens() throws {
+    let kitchen = Kitchen(
+      queue: [Dish(id: 1, name: "a", price: 3), Dish(id: 2, name: "b")],
+      shelves: [7: Dish(id: 4, name: "d", price: 5), 3: Dish(id: 5, name: "e")], plans: [1: [Dish(id: 6, price: 2)]])
+    let data = try ArchiveEncoder().encode(kitchen)
+    #expect(try ArchiveDecoder().decode(Kitchen.self, from: data) == kitchen)
+    #expect(try Kitchen(fromJSON: kitchen.jsonData()) == kitchen)
+    var value = kitchen
+    let report = try value.mergeValues(
+      fromJSON: Data(
+        #"{"queue": [{"id": 2, "price": 9}, {"id": 1, "name": "A"}], "shelves": [[3, {"id": 5, "price": 1}], [9, {"id": 8}]],
+          "plans": [[1, [{"id": 6, "name": "f"}]]]}"#.utf8))
+    #expect(value.queue == [Dish(id: 2, name: "b", price: 9), Dish(id: 1, name: "A", price: 3)])
+    #expect(
+      value.shelves == [7: Dish(id: 4, name: "d", price: 5), 3: Dish(id: 5, name: "e", price: 1), 9: Dish(id: 8)])
+    #expect(value.plans == [1: [Dish(id: 6, name: "f", price: 2)]])
+    #expect(report.entries.contains { "\($0.path)" == "shelves[3].price" })
+    var (local, server) = (kitchen, kitchen)
+    local.shelves[7]?.price = 6
+    server.shelves[7]?.name = "D"
+    server.shelves[3] = nil
+    #expect(try local.merge(.model(server), base: kitchen).conflicts.isEmpty)
+    #expect(local.shelves == [7: Dish(id: 4, name: "D", price: 6)])
+  }
+
   @Test("Models that are values are merged inside, and a document changes what it says alone")
   func inside() throws {
     var menu = Menu(byDay: [

@@ -1,3 +1,4 @@
+import DequeModule
 import OrderedCollections
 import Strata
 import StrataCollections
@@ -21,6 +22,13 @@ struct Menu: Equatable {
   var dishes: OrderedSet<Dish> = []
   var optional: OrderedDictionary<String, Int>?
   var nested: [OrderedDictionary<String, OrderedSet<Int>>] = []
+}
+
+@Model(version: 1)
+struct Kitchen: Equatable {
+  var queue: Deque<Dish> = []
+  var shelves: OrderedDictionary<Int, Dish> = [:]
+  var plans: OrderedDictionary<Int, [Dish]>?
 }
 
 /// The same with the collections of the standard library, as version 1 had them.
