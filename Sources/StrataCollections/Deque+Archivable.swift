@@ -5,7 +5,9 @@
   /// A deque is archived as the array of its elements, in JSON as well. A merge is that of an array.
   extension Deque: Archivable where Element: Archivable {
     public func write(to writer: inout ArchiveWriter) throws { try Array(self).write(to: &writer) }
-    public static func read(from reader: inout ArchiveReader) throws -> Deque { Deque(try [Element].read(from: &reader)) }
+    public static func read(from reader: inout ArchiveReader) throws -> Deque {
+      Deque(try [Element].read(from: &reader))
+    }
     public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Deque {
       Deque(try [Element].make(from: value, in: context))
     }

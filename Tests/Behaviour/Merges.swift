@@ -181,7 +181,10 @@ struct Merges {
     }
     text.line(
       "options",
-      ["\(options.conflicts)", "\(options.unlisted.map(\.rawValue) ?? "")", options.policy?.description ?? "", "\(options.validates)"]
+      [
+        "\(options.conflicts)", "\(options.unlisted.map(\.rawValue) ?? "")", options.policy?.description ?? "",
+        "\(options.validates)",
+      ]
         + options.policies.map { "\($0.path) \($0.policy)" } + (options.keys ?? []))
     return options
   }

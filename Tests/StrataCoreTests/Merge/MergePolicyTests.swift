@@ -18,7 +18,8 @@ private func merge(
 struct MergePolicyTests {
   private static let plain: [MergePolicy] = [
     .automatic, .conflict, .serverWins, .localWins, .keepLocal, .recursive, .byID(), .byID("key"),
-    .byID("id", unlisted: .keep), .byID("number", unlisted: .remove), .max, .min, .sumOfDeltas, .union, .addWins, .append,
+    .byID("id", unlisted: .keep), .byID("number", unlisted: .remove), .max, .min, .sumOfDeltas, .union, .addWins,
+    .append,
     .lines, .lastWriter(by: "updated_at"), .lastWriter(by: "a|b"), .serverWins.ifPresent,
   ]
 

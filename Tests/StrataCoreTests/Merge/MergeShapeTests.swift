@@ -107,7 +107,9 @@ struct MergeShapeTests {
     #expect(full.byNumber.isEmpty && full.byName == base.byName)
   }
 
-  @Test("One case on both sides is merged value by value; of two cases the side that changed it counts, or it is a conflict")
+  @Test(
+    "One case on both sides is merged value by value; of two cases the side that changed it counts, or it is a conflict"
+  )
   func cases() throws {
     let base = MixedBag(payment: .card(number: "1", expiry: nil))
     var local = base, server = base

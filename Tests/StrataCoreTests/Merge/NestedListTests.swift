@@ -70,6 +70,28 @@ private struct Remembering {
   var merging = MergeState()
 }
 
+/// A container of models with a coding of its own, which is that of an array.
+private struct Pile<Element: VersionedModel>: Archivable {
+  var elements: [Element] = []
+  func write(to writer: inout ArchiveWriter) throws { try elements.write(to: &writer) }
+  static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Pile {
+    Pile(elements: try [Element].make(from: value, in: context))
+  }
+  static func collectSchemas(into catalog: inout SchemaCatalog) { Element.collectSchemas(into: &catalog) }
+  static var rootSchema: ModelSchema? { Element.schema }
+  static var typeShape: TypeShape { Element.self == Seat.self ? .opaque : .array(of: Element.self) }
+}
+
+@Model(version: 1)
+private struct Quarry {
+  var stones = Pile<Stone>()
+}
+
+@Model(version: 1)
+private struct Hall {
+  var seats: [String: [Pile<Seat>]] = [:]
+}
+
 private func body(_ text: String) -> Data { Data(text.utf8) }
 
 @Suite("Lists in lists, sets and dictionaries of models")
@@ -187,6 +209,15 @@ struct NestedListTests {
     #expect(value.tickets.map(\.name) == ["b", "c", "a"])
     #expect(value.tickets[0] == tickets[1] && value.tickets[2] == tickets[0])
     #expect(!tickets.map(\.id).contains(value.tickets[1].id))
+  }
+
+  @Test("A container of one's own is merged by its shape, and one without a shape is an error of the declaration")
+  func containers() throws {
+    var quarry = Quarry(stones: Pile(elements: [Stone(id: 1, name: "a", note: "n"), Stone(id: 2)]))
+    try quarry.mergeValues(fromJSON: body(#"{"stones": [{"id": 1, "name": "b"}]}"#))
+    #expect(quarry.stones.elements == [Stone(id: 1, name: "b", note: "n"), Stone(id: 2)])
+    let error = try #require(throws: ArchiveError.self) { try Hall.schema.check() }
+    #expect(error.code == .invalidSchema && error.codingPath == [.key("seats")] && error.reason.contains(".array(of:)"))
   }
 
   @Test("Conflicts in lists of lists are remembered and resolved")

@@ -124,7 +124,8 @@ struct OracleMerge {
       openLists.append(path)
       result.mark(path, .list(survivors))
     } else {
-      result.mark(path, .list(Self.following(other.filter { survivors.contains($0) }, own.filter { !gone.contains($0) })))
+      result.mark(
+        path, .list(Self.following(other.filter { survivors.contains($0) }, own.filter { !gone.contains($0) })))
     }
   }
 

@@ -133,7 +133,8 @@ struct OracleTests {
     let root = Shape.model(ModelShape(name: "Root", version: 1, fields: [.init("in", row.shape)]))
     let base = row.base == "unknown" ? nil : try row.flat(row.base, root)
     let merge = OracleMerge(
-      base: base, local: try row.flat(row.here, root), incoming: try row.flat(row.server, root), keepsUnlisted: true, shape: root)
+      base: base, local: try row.flat(row.here, root), incoming: try row.flat(row.server, root), keepsUnlisted: true,
+      shape: root)
     let expected = try row.flat(row.becomes, root)
     #expect(
       Flat.differences(merge.result, expected) == [],
@@ -146,7 +147,8 @@ struct OracleTests {
   func nan() {
     let root = Shape.model(.document)
     let value: Tree = ["doubles": .array([.double(.nan)])]
-    let merge = OracleMerge(base: Flat(value, root), local: Flat(value, root), incoming: Flat(value, root), keepsUnlisted: false)
+    let merge = OracleMerge(
+      base: Flat(value, root), local: Flat(value, root), incoming: Flat(value, root), keepsUnlisted: false)
     #expect(merge.conflicts.isEmpty && Flat.differences(merge.result, Flat(value, root)).isEmpty)
   }
 

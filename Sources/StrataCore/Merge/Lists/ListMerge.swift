@@ -263,8 +263,10 @@ struct ListMerge {
       state.merger.path = [.element(key: self.key, id: try reader.value(at: identity.lowerBound)), .key(key)]
       defer { state.merger.path = [] }
       let result: ArchiveValue?
-      do { result = try state.merger.merge(
-          state.merger.sides(base, local, server), policy, schema.fields[number].shape.unwrapped) } catch {
+      do {
+        result = try state.merger.merge(
+          state.merger.sides(base, local, server), policy, schema.fields[number].shape.unwrapped)
+      } catch {
         throw ArchiveError.at(.key(key), error)
       }
       state.collect()

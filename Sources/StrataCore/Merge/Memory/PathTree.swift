@@ -135,7 +135,11 @@ struct PathTree {
     var result: [ArchiveValue] = []
     for element in elements {
       try element.forEachHeld { held in
-        if try isNamed(held, by: step, open) { result.append(held) } else { result += try found(step, in: [held], open) }
+        if try isNamed(held, by: step, open) {
+          result.append(held)
+        } else {
+          result += try found(step, in: [held], open)
+        }
       }
     }
     return result
@@ -295,7 +299,9 @@ struct PathTree {
 extension ArchiveValue {
   /// Whether a record looks like a case of an enum: its one value holds the associated values.
   fileprivate var isCase: Bool {
-    guard case .record(let record) = self, record.values.count == 1, case .object = record.values[0] else { return false }
+    guard case .record(let record) = self, record.values.count == 1, case .object = record.values[0] else {
+      return false
+    }
     return true
   }
 

@@ -12,7 +12,9 @@ extension ObjectMatching {
     case .array where isRoot:
       try elements(
         place,
-        (place.server ?? place.local)?.arrayValue?.first.flatMap { graph.schema(of: $0, in: catalog).flatMap(graph.identityKey) })
+        (place.server ?? place.local)?.arrayValue?.first.flatMap {
+          graph.schema(of: $0, in: catalog).flatMap(graph.identityKey)
+        })
     case .array, .set: try elements(place, nil)
     default: return
     }

@@ -47,7 +47,9 @@ extension ValueMerger {
         merged = try mergeFields(
           base, isBaseKnown: isBaseKnown && (base != nil || isBaseWhole), own, server, schema: graph.schema(number),
           inherited: .automatic)
-        if let first { dropNotes(from: start, like: first.notes) } else {
+        if let first {
+          dropNotes(from: start, like: first.notes)
+        } else {
           try noteRepeated(entity, own, merged, matching)
           first = (own, merged, start..<notes.count)
         }
@@ -69,7 +71,8 @@ extension ValueMerger {
       guard let first = values.first, let other = values.first(where: { !same($0, first) }) else { continue }
       path = [.key(key)]
       note(
-        sides(nil, local[key], same(merged[key], first) ? other : first), same(merged[key], local[key]) ? .local : .server,
+        sides(nil, local[key], same(merged[key], first) ? other : first),
+        same(merged[key], local[key]) ? .local : .server,
         "the document has the object twice, with different values", merged[key])
       path = []
     }
@@ -97,7 +100,8 @@ extension ValueMerger {
     guard held.contains(entity) else { return other }
     note(
       sides(nil, .reference(local), .reference(number), isBaseKnown: false), .local,
-      "the server's object is of the class \(other.schema.name), and a constant refers to the local one", .reference(local))
+      "the server's object is of the class \(other.schema.name), and a constant refers to the local one",
+      .reference(local))
     return nil
   }
 

@@ -75,7 +75,9 @@ extension ValueMerger {
   private func hiddenModels(of lists: [ArchiveValue], _ finder: ModelFinder) throws -> [SameValue: [ModelRecord]] {
     var models: [SameValue: [ModelRecord]] = [:]
     for list in lists {
-      _ = try finder.map(list) { record, _ in .record(record) } anonymous: { record in
+      _ = try finder.map(list) { record, _ in
+        .record(record)
+      } anonymous: { record in
         let shown = withoutHidden(.record(record))
         if shown.recordValue?.values.count != record.values.count {
           models[SameValue(shown), default: []].insert(record, at: 0)
@@ -129,7 +131,9 @@ extension ValueMerger {
       }
       var hidden = incoming.isJSON && fillsIn ? try hiddenModels(of: olds, finder) : [:]
       if !hidden.isEmpty {
-        merged = try finder.map(merged) { record, _ in .record(record) } anonymous: { record in
+        merged = try finder.map(merged) { record, _ in
+          .record(record)
+        } anonymous: { record in
           let whole = try overlaid(.record(record), over: [], fillsIn: true)
           return hidden[SameValue(withoutHidden(whole))]?.popLast().map { .record($0) } ?? whole
         }

@@ -224,7 +224,9 @@ public final class ModelSchema: Sendable {
   /// - Complexity: that of reading one number, once the declaration was found to be right.
   public func check() throws {
     if isChecked.load(ordering: .relaxed) { return }
-    if let problem = problem ?? problemOfCases ?? MergePolicyCheck.problem(of: self) { throw problem }
+    if let problem = problem ?? problemOfCases ?? problemOfShapes ?? MergePolicyCheck.problem(of: self) {
+      throw problem
+    }
     isChecked.store(true, ordering: .relaxed)
   }
 

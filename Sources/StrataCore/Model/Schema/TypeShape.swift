@@ -36,6 +36,12 @@ public struct TypeShape: Sendable {
   /// The shape of a type with a coding of its own.
   public static var opaque: TypeShape { TypeShape(.opaque) }
 
+  /// The shape of a type that is archived as an array. A merge reads and makes its elements.
+  public static func array(of element: any Archivable.Type) -> TypeShape { TypeShape(.array(element)) }
+
+  /// The shape of a type that is archived as a set, and is an array in JSON.
+  public static func set(of element: any Archivable.Type) -> TypeShape { TypeShape(.set(element)) }
+
   /// The shape of any type. A type that is only Codable cannot answer for itself.
   package init(of type: Any.Type) {
     switch type {

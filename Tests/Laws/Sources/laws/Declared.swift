@@ -136,7 +136,8 @@ extension Ruled {
             ? (there.name, there.part.name)
             : before == nil ? (here.name, here.part.name) : (name.sides(here.name), part.sides(here.part.name))
           found[id] = "\(decided)"
-        case (nil, let here?, nil): if before != nil || keeps || base == nil { found[id] = "\((here.name, here.part.name))" }
+        case (nil, let here?, nil):
+          if before != nil || keeps || base == nil { found[id] = "\((here.name, here.part.name))" }
         case (let before?, let here?, nil): if keeps || before != here { found[id] = "\((here.name, here.part.name))" }
         case (nil, nil, let there?): found[id] = "\((there.name, there.part.name))"
         case (let before?, nil, let there?): if before != there { found[id] = "?" }

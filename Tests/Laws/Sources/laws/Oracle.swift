@@ -23,7 +23,8 @@ struct Oracle {
   func merged(_ local: Plain, _ incoming: Plain, base: Plain? = nil) throws -> Plain {
     var oracle = self
     oracle.objects = Dictionary(
-      local.objects.compactMap { object in object.identity.map { ($0, object) } }, uniquingKeysWith: { first, _ in first })
+      local.objects.compactMap { object in object.identity.map { ($0, object) } },
+      uniquingKeysWith: { first, _ in first })
     return try oracle.value(local, incoming, base: base)
   }
 

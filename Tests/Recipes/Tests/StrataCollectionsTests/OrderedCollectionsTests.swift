@@ -124,8 +124,8 @@ struct OrderedCollectionsTests {
     var value = kitchen
     let report = try value.mergeValues(
       fromJSON: Data(
-        #"{"queue": [{"id": 2, "price": 9}, {"id": 1, "name": "A"}], "shelves": [[3, {"id": 5, "price": 1}], [9, {"id": 8}]],
-          "plans": [[1, [{"id": 6, "name": "f"}]]]}"#.utf8))
+        (#"{"queue": [{"id": 2, "price": 9}, {"id": 1, "name": "A"}], "plans": [[1, [{"id": 6, "name": "f"}]]], "#
+          + #""shelves": [[3, {"id": 5, "price": 1}], [9, {"id": 8}]]}"#).utf8))
     #expect(value.queue == [Dish(id: 2, name: "b", price: 9), Dish(id: 1, name: "A", price: 3)])
     #expect(
       value.shelves == [7: Dish(id: 4, name: "d", price: 5), 3: Dish(id: 5, name: "e", price: 1), 9: Dish(id: 8)])

@@ -1,0 +1,35 @@
+extension ModelSchema {
+  /// A field or associated value whose type holds models in a coding of its own: a merge cannot find them.
+  var problemOfShapes: ArchiveError? {
+    for field in fields {
+      if let type = Self.opaqueContainer(in: field.shape, field.type) { return problem(of: type, at: field.key) }
+    }
+    for info in cases {
+      for (place, type) in info.payload.enumerated() {
+        guard let opaque = Self.opaqueContainer(in: TypeShape(of: type), type) else { continue }
+        return problem(of: opaque, at: info.labels.indices.contains(place) ? info.labels[place] : info.name)
+      }
+    }
+    return nil
+  }
+
+  private func problem(of type: any Archivable.Type, at key: String) -> ArchiveError {
+    ArchiveError(
+      .invalidSchema,
+      "the type \(type.archiveTypeName) holds models in a coding of its own, and a merge would replace them as a whole; declare its "
+        + "typeShape, which is .array(of:) or .set(of:) for what is archived as an array or a set", path: [.key(key)],
+      typeName: name)
+  }
+
+  /// The first type in a type that is opaque and holds models.
+  private static func opaqueContainer(in shape: TypeShape, _ type: Any.Type) -> (any Archivable.Type)? {
+    switch shape.kind {
+    case .opaque:
+      guard let type = type as? any Archivable.Type, type.rootSchema != nil else { return nil }
+      return type
+    case .optional(let inner), .array(let inner), .set(let inner), .dictionary(_, let inner):
+      return opaqueContainer(in: TypeShape(of: inner), inner)
+    case .scalar, .untyped, .model, .rawValue: return nil
+    }
+  }
+}
