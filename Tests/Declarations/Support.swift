@@ -50,7 +50,7 @@ public func works<M: VersionedModel>(_ value: M, others: [M] = []) throws {
     try merged.mergeValues(from: value)
     try same(merged, "the merge")
     merged = try other.copy()
-    try merged.mergeValues(fromJSON: value.jsonData())
+    try merged.merge(.json(value.jsonData()), options: MergeOptions(unlisted: .remove))
     try same(merged, "the merge of JSON")
   }
   guard var record = try record(of: archive), M.schema.modelVersion > 0 else { return }

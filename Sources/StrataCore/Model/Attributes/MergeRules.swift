@@ -21,7 +21,7 @@ public struct MergeRules: Sendable {
   ///
   /// - Parameters:
   ///   - policy: for fields that have none of their own.
-  ///   - identity: the key that tells objects apart; `nil` where only ``MergePolicy/byID(_:missing:)`` says so.
+  ///   - identity: the key that tells objects apart; `nil` where only ``MergePolicy/byID(_:unlisted:)`` says so.
   public init(default policy: MergePolicy = .automatic, identity: String? = nil) {
     self.policy = policy
     self.identity = identity

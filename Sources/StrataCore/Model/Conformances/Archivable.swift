@@ -43,7 +43,7 @@ public protocol Archivable {
   static var mayBeNull: Bool { get }
 
   /// The shape of the type, by which merging and columns tell types apart. It is ``TypeShape/opaque`` unless the library knows the type.
-  /// A container of models declares its own: ``ModelSchema/check()`` refuses an opaque type with a ``rootSchema``.
+  /// A container of models declares its own: ``ModelSchema/check()`` refuses an opaque type whose `rootSchema` names a model.
   static var typeShape: TypeShape { get }
 
   /// How many models the value is, for stamps: the elements of an array, else 1.
