@@ -51,7 +51,7 @@ extension Merge {
     _ value: ArchiveValue, since before: ArchiveValue? = nil, addsNulls: Bool = false, in context: DecodingContext
   ) throws -> ArchiveValue {
     incoming.hasParts = true
-    let reader = PartReader(graph, context, addsNulls: addsNulls, omitsUnknownCases: true)
+    let reader = PartReader(graph, context, addsNulls: addsNulls, isIncoming: true)
     if context.source == .json {
       incoming.isJSON = true
       graph.setReading(context.json, missingValue: reader.missingValue)

@@ -143,6 +143,28 @@ struct EntityColumnTests {
     #expect((error?.underlyingError as? ArchiveError)?.code == .newerModel)
   }
 
+  @Test("a document has the whole of a dictionary or a list in a column, and parts of the models in both")
+  func wholeLists() throws {
+    let queue = try database { db in try db.execute(sql: "CREATE TABLE box (id INTEGER PRIMARY KEY, value BLOB)") }
+    let counts = try EntityStore(queue, Box<[String: Int]>.self)
+    try counts.saveNow(Box(["a": 1, "b": 2]))
+    try queue.write { db in
+      _ = try counts.apply(.json(["id": 1, "value": ["a": 5]]), to: Box<[String: Int]>.self, in: db)
+    }
+    #expect(try queue.read { db in try counts.fetchAll(Box<[String: Int]>.all(), in: db) }.map(\.value) == [["a": 5]])
+    typealias Parts = Box<[String: [Part]]>
+    let parts = try EntityStore(queue, Parts.self)
+    try queue.write { db in try db.execute(sql: "DELETE FROM box") }
+    try parts.saveNow(Parts(["x": [Part(name: "a", weight: 1)], "y": []]))
+    try queue.write { db in
+      _ = try parts.apply(.json(["id": 1, "value": ["x": [["name": "b"]]]]), to: Parts.self, in: db)
+    }
+    #expect(
+      try queue.read { db in try parts.fetchAll(Parts.all(), in: db) }.map(\.value) == [
+        ["x": [Part(name: "b", weight: nil)]]
+      ])
+  }
+
   @Test("a column that holds something else is an error that names it, and never a default")
   func unreadable() throws {
     let queue = try database { db in try db.execute(sql: "CREATE TABLE box (id INTEGER PRIMARY KEY, value)") }

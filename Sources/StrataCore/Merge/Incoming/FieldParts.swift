@@ -71,7 +71,7 @@ package final class FieldParts {
       objects = graph.objects
       root = graph.root
     }
-    reader = PartReader(graph, context, omitsUnknownCases: true)
+    reader = PartReader(graph, context, isIncoming: true)
     self.root = root
   }
 

@@ -23,9 +23,10 @@ final class PartReader {
   let addsNulls: Bool
   /// Where the value is that is being read, for what is read later.
   private var place: [ArchiveError.PathComponent] = []
-  /// Whether a case that this program does not know is absent in a field that asks for its default: the default is no news,
-  /// and nobody knows what the case means. Where it was remembered, it is the default.
-  let omitsUnknownCases: Bool
+  /// Whether this is what comes in, and not what was remembered of it. In what comes in, a case that this program does not know is absent
+  /// where the field asks for its default, since a default is no news; and a conditional reference that is nil is kept, since it clears the
+  /// reference where the base is known.
+  let isIncoming: Bool
   /// By schema, and by which fields are there and which have cases that are not known.
   private var shapes: [ObjectIdentifier: [[Bool]: RecordShape]] = [:]
 
@@ -37,14 +38,14 @@ final class PartReader {
   /// - Parameters:
   ///   - context: says where the values come from: JSON, an archive, or a merge for the fields of another model.
   ///   - addsNulls: whether what comes in was made by a merge patch.
-  ///   - omitsUnknownCases: whether this is what comes in, and not what was remembered of it.
+  ///   - isIncoming: whether this is what comes in, and not what was remembered of it.
   init(
-    _ graph: MergeGraph, _ context: DecodingContext, addsNulls: Bool = false, omitsUnknownCases: Bool = false
+    _ graph: MergeGraph, _ context: DecodingContext, addsNulls: Bool = false, isIncoming: Bool = false
   ) {
     self.graph = graph
     self.context = context
     self.addsNulls = addsNulls
-    self.omitsUnknownCases = omitsUnknownCases
+    self.isIncoming = isIncoming
   }
 
   /// Reads the root.
@@ -306,7 +307,7 @@ final class PartReader {
 
   /// What a case that this program does not know becomes in a field that asks for its default; `nil` for nothing.
   private func unknownCase(of field: FieldInfo) throws -> ArchiveValue? {
-    omitsUnknownCases ? nil : try field.makeDefault?() ?? .null
+    isIncoming ? nil : try field.makeDefault?() ?? .null
   }
 
   /// What a record holds of a model, of whichever version, or of another model.
@@ -324,7 +325,7 @@ final class PartReader {
     for (place, field) in schema.fields.enumerated() {
       guard let slot = slots[place] else { continue }
       // An archive leaves out an object that nothing else in it writes.
-      if slot.isNull, field.archive == .conditional, !omitsUnknownCases { continue }
+      if slot.isNull, field.archive == .conditional, !isIncoming { continue }
       if field.type is MergeState.Type { continue }
       do { values[place] = try part(field.type, slot, nil) } catch let error as ArchiveError
         where field.unknown == .useDefault && error.isUnknownCaseHere

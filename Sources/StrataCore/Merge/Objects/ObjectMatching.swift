@@ -15,6 +15,8 @@ struct ObjectMatching {
     fileprivate(set) var hasIdentity = false
     /// Whether the server's object is a new one that takes the place of the local one in a list: keys that it lacks take defaults.
     fileprivate(set) var isReplaced = false
+    /// Whether the server's object stands at another place than in such a list as well, so that it changes the local one.
+    fileprivate var isChanged = false
     /// The types of the members, each once.
     fileprivate var types: [ObjectIdentifier: any VersionedModel.Type] = [:]
     /// How many members each side had when their fields were looked at last.
@@ -206,10 +208,9 @@ struct ObjectMatching {
         try join(server, base, isRoot: false, isRepeated: place.isRepeated)
       } else {
         try join(server, local, isRoot: false, isRepeated: place.isRepeated)
-        if place.isReplaced, case .reference(let number) = server, let entity = entity(of: number),
-          !entities[entity].hasIdentity
-        {
-          entities[entity].isReplaced = true
+        if case .reference(let number) = server, let entity = entity(of: number), !entities[entity].hasIdentity {
+          entities[entity].isChanged = entities[entity].isChanged || !place.isReplaced
+          entities[entity].isReplaced = !entities[entity].isChanged
         }
       }
     }

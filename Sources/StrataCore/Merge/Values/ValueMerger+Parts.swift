@@ -116,6 +116,7 @@ extension ValueMerger {
       let others = known.compactMap { $0?.recordValue }.filter { isSameModel(record, $0, schema) }
       return .record(try overlaid(record, schema, over: others, fillsIn: fillsIn))
     case .array, .set:
+      guard value.holdsRecords else { return value }
       let finder = ModelFinder(catalog: catalog, graph: graph, key: nil)
       let olds = known.compactMap { list in list.flatMap { $0.arrayValue == nil ? nil : $0 } }
       let lists = try olds.map(finder.models)

@@ -1,3 +1,4 @@
+import DequeModule
 import Foundation
 import OrderedCollections
 import Strata
