@@ -147,8 +147,8 @@ struct OrderedCollectionsTests {
     ])
     try menu.mergeValues(
       fromJSON: Data(#"{"byDay": {"wednesday": {"id": 3, "name": "Pie"}, "tuesday": {"price": 8}}}"#.utf8))
-    // As of every dictionary in a document, what it lacks is gone.
-    #expect(menu.byDay.keys == [.tuesday, .wednesday])
+    // As of every dictionary in a document, what it lacks stays, and what is new comes last.
+    #expect(menu.byDay.keys == [.monday, .tuesday, .wednesday])
     #expect(menu.byDay[.tuesday] == Dish(id: 2, name: "Fish", price: 8))
     #expect(menu.byDay[.wednesday] == Dish(id: 3, name: "Pie"))
   }
