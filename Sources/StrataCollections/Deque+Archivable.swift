@@ -2,7 +2,7 @@
   public import DequeModule
   public import StrataCore
 
-  /// A deque is archived as the array of its elements, in JSON as well. A merge is that of an array.
+  /// Archives and JSON hold a deque as an array of its elements. Merging treats it as an array.
   extension Deque: Archivable where Element: Archivable {
     public func write(to writer: inout ArchiveWriter) throws { try Array(self).write(to: &writer) }
     public static func read(from reader: inout ArchiveReader) throws -> Deque {

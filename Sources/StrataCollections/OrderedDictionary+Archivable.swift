@@ -6,8 +6,8 @@
   /// only objects keep their order (Docs/Format.md, section 8).
   ///
   /// It opens what was archived as a dictionary, in the order that archives give those; a dictionary opens what was archived of one with
-  /// texts for keys. In JSON it is an object, or an array of pairs. A merge goes key by key: what is here keeps its order, and what is
-  /// new comes after it in the order of the server.
+  /// texts for keys. In JSON it is an object, or an array of pairs. A merge goes key by key: local keys keep their order, and new keys
+  /// follow in the order of the server.
   extension OrderedDictionary: Archivable where Key: Archivable, Value: Archivable {
     /// - Throws: ``ArchiveError`` with the code `notEncodable` where two keys are archived alike, and what keys and values throw.
     public func write(to writer: inout ArchiveWriter) throws {

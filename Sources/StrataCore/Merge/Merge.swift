@@ -92,20 +92,6 @@ struct Merge {
       let record = try graph.record(number)
       return ObjectLinking.Update(number: number, before: record, record: merger.updates[number] ?? record)
     }
-    if let matching, !merger.replaced.isEmpty {
-      // What refers to an object that another one replaces, and is the same otherwise, refers to the new one.
-      let known = Set(merger.updated + [snapshot.rootNumber].compactMap(\.self))
-      for number in graph.referenced.objects.indices where matching.isMember(number, of: .local) {
-        guard !known.contains(number), !(matching.entity(of: number).map(merger.replaced.contains) ?? false) else {
-          continue
-        }
-        let record = try graph.record(number)
-        let refersToReplaced = ArchiveValue.record(record).references.contains {
-          matching.entity(of: $0).map(merger.replaced.contains) ?? false
-        }
-        if refersToReplaced { updates.append(.init(number: number, before: record, record: record)) }
-      }
-    }
     if let number = snapshot.rootNumber, case .record(let fields) = root {
       updates.insert(.init(number: number, before: try graph.record(number), record: fields), at: 0)
       root = snapshot.root

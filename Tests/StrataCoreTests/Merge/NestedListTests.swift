@@ -32,6 +32,8 @@ private class Hound: JSONTagged, ModelHierarchy {
   let id: Int
   var name = ""
   var note: String?
+  var friend: Hound?
+  @Field(archive: .conditional) weak var rival: Hound?
   init(id: Int) { self.id = id }
   static var jsonTagging: JSONTagging { .internal("kind") }
   static var subclasses: [any VersionedModel.Type] { [Whelp.self] }
@@ -47,6 +49,19 @@ private final class Whelp: Hound {
 private final class Pack {
   var dogs: [Hound] = []
   var favourite: Hound?
+  init() {}
+}
+
+@Model(version: 1)
+private final class Gate {
+  var text = ""
+  @Field(json: .automatic.missing(["kind": "Hound", "id": 9])) var guardian: Hound?
+  init() {}
+}
+
+@Model(version: 1)
+private final class Post {
+  var inner: Gate?
   init() {}
 }
 
@@ -220,6 +235,30 @@ struct NestedListTests {
     #expect(error.code == .invalidSchema && error.codingPath == [.key("seats")] && error.reason.contains(".array(of:)"))
   }
 
+  @Test("A document that has one element twice gives the second a new identity, with a base too")
+  func hiddenTwice() throws {
+    let seats = [Seat(name: "a")]
+    for base in [nil, Slab(tickets: seats)] {
+      var value = Slab(tickets: seats)
+      try value.merge(.json(body(#"{"tickets": [{"name": "a"}, {"name": "a"}]}"#)), base: base)
+      #expect(
+        value.tickets.map(\.name) == ["a", "a"] && value.tickets[0] == seats[0] && value.tickets[1].id != seats[0].id)
+    }
+  }
+
+  @Test("Lists that are empty, and null for one, with and without a base")
+  func empty() throws {
+    var value = board
+    try value.mergeValues(fromJSON: body(#"{"rows": [], "tray": []}"#))
+    #expect(value.rows.isEmpty && value.tray == board.tray)
+    var local = board, server = board
+    local.rows = []
+    server.rows[0][1].name = "theirs"
+    #expect(try local.merge(.model(server), base: board).conflicts.map(\.path.description) == ["rows"])
+    #expect(local.rows.isEmpty)
+    #expect(throws: ArchiveError.self) { try value.mergeValues(fromJSON: body(#"{"rows": null}"#)) }
+  }
+
   @Test("Conflicts in lists of lists are remembered and resolved")
   func resolving() throws {
     var value = try Remembering(fromJSON: body(#"{"rows": [[{"id": 1, "name": "a"}], [{"id": 2, "name": "b"}]]}"#))
@@ -251,6 +290,27 @@ struct ReplacedObjectTests {
     #expect(report.entries.contains { $0.rule == "the object becomes one of the class Whelp" })
     try pack.mergeValues(fromJSON: body(#"{"dogs": [{"kind": "Whelp", "id": 1, "age": 5}]}"#))
     #expect(pack.dogs.first === whelp && whelp.age == 5)
+  }
+
+  @Test("Objects that refer to each other are replaced together")
+  func cycle() throws {
+    let pack = Pack()
+    let (one, two) = (Hound(id: 1), Hound(id: 2))
+    (one.friend, two.friend, two.rival) = (two, one, one)
+    pack.dogs = [one, two]
+    try pack.mergeValues(
+      fromJSON: body(#"{"dogs": [{"kind": "Whelp", "id": 1}, {"kind": "Whelp", "id": 2, "age": 7}]}"#))
+    let (first, second) = (try #require(pack.dogs[0] as? Whelp), try #require(pack.dogs[1] as? Whelp))
+    #expect(first.friend === second && second.friend === first && second.rival === first && second.age == 7)
+    one.friend = nil
+    first.friend = nil
+  }
+
+  @Test("What a mapping supplies for an absent object is an object of its own")
+  func missing() throws {
+    let post = Post()
+    try post.mergeValues(fromJSON: body(#"{"inner": {"text": "t"}}"#))
+    #expect(post.inner?.guardian?.id == 9 && post.inner?.text == "t")
   }
 
   @Test("What a constant refers to stays as it is, with a line in the report")

@@ -183,6 +183,8 @@ package struct SameValue: Hashable {
   let value: ArchiveValue
   /// The value with marks for what is not a number; `nil` where everything is.
   private let marked: ArchiveValue?
+  /// Whether something in the value is not a number.
+  var hasNaN: Bool { marked != nil }
 
   package init(_ value: ArchiveValue) {
     self.value = value

@@ -202,9 +202,8 @@ package struct FieldMerging {
     var isRuled = false
     if let rule = traits.rules?.policy.rule, case .automatic = rule {} else { isRuled = traits.rules != nil }
     isPlain = schema.fields.map { field in
-      let type = TypeShape.unwrapped(field.type)
-      if case .dictionary = TypeShape(of: type).kind { return false }
-      guard (type as? any Archivable.Type)?.rootSchema == nil else { return false }
+      if case .dictionary = field.shape.unwrapped.kind { return false }
+      guard (field.type as? any Archivable.Type)?.rootSchema == nil else { return false }
       switch field.merge.rule {
       case .automatic: return !isRuled
       case .server: return true

@@ -23,9 +23,8 @@ final class PartReader {
   let addsNulls: Bool
   /// Where the value is that is being read, for what is read later.
   private var place: [ArchiveError.PathComponent] = []
-  /// Whether this is what comes in, and not what was remembered of it. In what comes in, a case that this program does not know is absent
-  /// where the field asks for its default, since a default is no news; and a conditional reference that is nil is kept, since it clears the
-  /// reference where the base is known.
+  /// Whether the value is the source of a merge; otherwise it is a remembered base. In a source, an unknown case is absent if the field asks
+  /// for its default, since the default is no change. A nil conditional reference is kept, since it clears the reference if the base is known.
   let isIncoming: Bool
   /// By schema, and by which fields are there and which have cases that are not known.
   private var shapes: [ObjectIdentifier: [[Bool]: RecordShape]] = [:]
@@ -38,7 +37,7 @@ final class PartReader {
   /// - Parameters:
   ///   - context: says where the values come from: JSON, an archive, or a merge for the fields of another model.
   ///   - addsNulls: whether what comes in was made by a merge patch.
-  ///   - isIncoming: whether this is what comes in, and not what was remembered of it.
+  ///   - isIncoming: whether the value is the source of a merge, and not a remembered base.
   init(
     _ graph: MergeGraph, _ context: DecodingContext, addsNulls: Bool = false, isIncoming: Bool = false
   ) {
@@ -337,9 +336,9 @@ final class PartReader {
     return self.record(schema, values, unknownCases: unknownCases, unknown)
   }
 
-  /// What the mapping of JSON supplies for a field that is absent; `nil` where it supplies nothing.
+  /// The value that the JSON mapping gives an absent field; `nil` if it gives none.
   func missingValue(_ schema: ModelSchema, _ place: Int) throws -> ArchiveValue? {
-    try context.json.plan(of: schema).entries[place].json.missing.map { try part(schema.fields[place].type, $0, nil) }
+    try context.json.plan(of: schema).entries[place].json.missing.map { try whole(schema.fields[place].type, $0) }
   }
 
   // MARK: Objects

@@ -5,7 +5,7 @@ struct ModelFinder {
   /// The key that tells models apart; `nil` for the identity of their type.
   let key: String?
 
-  /// What tells a model from others, and the key of it; `nil` for a model without an identity.
+  /// The identity of a model and its key; `nil` for a model without an identity.
   func identity(of record: ModelRecord) -> (key: String, value: ArchiveValue)? {
     guard let schema = catalog[record.typeName], !schema.isEnumeration else { return nil }
     guard let key else { return graph.identity(of: record, schema) }

@@ -100,16 +100,15 @@ struct PathTree {
       let inside = try value.opened(record)
       if let elements = inside.arrayValue {
         let found = try places(node, in: elements) { try $0.opened(record) }
+        let missing = missingSteps(node, found.places)
+        let deeper = try missing.isEmpty ? [:] : self.held(elements, by: missing) { try $0.opened(record) }
         for (step, inner) in nodes[node].next {
-          var isAmbiguous = found.ambiguous.contains(step)
-          if let place = found.places[step] {
-            waiting.append((inner, elements[place]))
-          } else {
-            let deeper = try Self.found(step, in: elements) { try $0.opened(record) }
-            if let first = deeper.first { waiting.append((inner, first)) }
-            isAmbiguous = isAmbiguous || deeper.count > 1
+          if let value = found.places[step].map({ elements[$0] }) ?? deeper[step]?.first {
+            waiting.append((inner, value))
           }
-          if isAmbiguous { ambiguous.formUnion(paths(through: inner)) }
+          if found.ambiguous.contains(step) || deeper[step]?.count ?? 0 > 1 {
+            ambiguous.formUnion(paths(through: inner))
+          }
         }
       } else if case .map(let entries) = inside {
         for entry in entries {
@@ -126,45 +125,60 @@ struct PathTree {
 
   // MARK: Lists in lists
 
-  /// The elements that a step names in the lists, dictionaries and cases among the elements of a list: a path names a model in a list by its
-  /// identity, wherever it stands there.
-  private static func found(
-    _ step: MergePath.Component, in elements: [ArchiveValue], _ open: (ArchiveValue) throws -> ArchiveValue
-  ) throws -> [ArchiveValue] {
-    guard case .element = step else { return [] }
-    var result: [ArchiveValue] = []
-    for element in elements {
-      try element.forEachHeld { held in
-        if try isNamed(held, by: step, open) {
-          result.append(held)
+  // A path names a model in a list by its identity, wherever it stands there: in lists, dictionaries and cases among the elements.
+
+  /// The steps from a node that name elements, and none of those directly in the list.
+  private func missingSteps(_ node: Int, _ places: [MergePath.Component: Int]) -> Set<MergePath.Component> {
+    Set(
+      nodes[node].next.keys.filter { step in
+        if case .element = step { places[step] == nil } else { false }
+      })
+  }
+
+  /// The step that names a value; `nil` where none does.
+  private func step(
+    to value: ArchiveValue, among steps: Set<MergePath.Component>, _ keys: Set<ExactKey>,
+    _ open: (ArchiveValue) throws -> ArchiveValue
+  ) throws -> MergePath.Component? {
+    let fields = try open(value)
+    return keys.lazy.compactMap { key in
+      fields[key.text].map { MergePath.Component.element(key: key.text, id: $0) }
+    }.first(where: steps.contains)
+  }
+
+  private func keys(of steps: Set<MergePath.Component>) -> Set<ExactKey> {
+    Set(steps.compactMap { if case .element(let key, _) = $0 { ExactKey(key) } else { nil } })
+  }
+
+  /// The values that steps name inside of elements.
+  private func held(
+    _ elements: [ArchiveValue], by steps: Set<MergePath.Component>, _ open: (ArchiveValue) throws -> ArchiveValue
+  ) throws -> [MergePath.Component: [ArchiveValue]] {
+    let keys = keys(of: steps)
+    var result: [MergePath.Component: [ArchiveValue]] = [:]
+    func visit(_ value: ArchiveValue) throws {
+      try value.forEachHeld { held in
+        if let step = try step(to: held, among: steps, keys, open) {
+          result[step, default: []].append(held)
         } else {
-          result += try found(step, in: [held], open)
+          try visit(held)
         }
       }
     }
+    for element in elements { try visit(element) }
     return result
   }
 
-  private static func isNamed(
-    _ value: ArchiveValue, by step: MergePath.Component, _ open: (ArchiveValue) throws -> ArchiveValue
-  ) throws -> Bool {
-    guard case .element(let key, let id) = step, let found = try open(value)[key] else { return false }
-    return SameValue(found) == SameValue(id)
-  }
-
-  /// The value with another one in place of the first element that a step names inside.
-  private static func replacing(
-    _ step: MergePath.Component, in value: ArchiveValue, _ open: (ArchiveValue) throws -> ArchiveValue,
-    _ replacement: (ArchiveValue) throws -> ArchiveValue?
+  /// An element with other values in place of those that steps name inside; each step counts once.
+  private func replacing(
+    _ steps: inout Set<MergePath.Component>, in element: ArchiveValue, _ open: (ArchiveValue) throws -> ArchiveValue,
+    _ replacement: (MergePath.Component, ArchiveValue) throws -> ArchiveValue?
   ) throws -> ArchiveValue {
-    var isDone = false
+    let keys = keys(of: steps)
     func replaced(_ held: ArchiveValue) throws -> ArchiveValue? {
-      guard !isDone else { return held }
-      if try isNamed(held, by: step, open) {
-        isDone = true
-        return try replacement(held)
-      }
-      return try inside(held)
+      guard let step = try step(to: held, among: steps, keys, open) else { return try inside(held) }
+      steps.remove(step)
+      return try replacement(step, held)
     }
     func inside(_ value: ArchiveValue) throws -> ArchiveValue {
       switch value {
@@ -182,7 +196,7 @@ struct PathTree {
       default: value
       }
     }
-    return try inside(value)
+    return try inside(element)
   }
 
   // MARK: Setting
@@ -238,25 +252,34 @@ struct PathTree {
       }
     }
     func list(_ elements: [ArchiveValue], _ node: Int) throws -> [ArchiveValue] {
-      let found = try places(node, in: elements) { try $0.opened { try result.updates[$0] ?? record($0) } }
+      func open(_ value: ArchiveValue) throws -> ArchiveValue {
+        try value.opened { try result.updates[$0] ?? record($0) }
+      }
+      let found = try places(node, in: elements, open)
       var changed: [ArchiveValue?] = elements
+      var missing = missingSteps(node, found.places)
+      if !missing.isEmpty {
+        let deeper = try held(elements, by: missing, open)
+        for (step, values) in deeper where values.count > 1 {
+          if let inner = nodes[node].next[step] { result.ambiguous.formUnion(paths(through: inner)) }
+        }
+        var pending = missing.filter { deeper[$0] != nil }
+        missing.subtract(pending)
+        for place in elements.indices where !pending.isEmpty {
+          changed[place] = try replacing(&pending, in: elements[place], open) { step, value in
+            try nodes[node].next[step].flatMap { try edited(value, $0) }
+          }
+        }
+      }
       for (step, inner) in steps(from: node) {
         if found.ambiguous.contains(step) { result.ambiguous.formUnion(paths(through: inner)) }
         if let place = found.places[step] {
           changed[place] = try edited(elements[place], inner)
           continue
         }
-        func open(_ value: ArchiveValue) throws -> ArchiveValue {
-          try value.opened { try result.updates[$0] ?? record($0) }
-        }
-        let deeper = try elements.map { try Self.found(step, in: [$0], open).count }
-        if let place = deeper.firstIndex(where: { $0 > 0 }), let holder = changed[place] {
-          if deeper.reduce(0, +) > 1 { result.ambiguous.formUnion(paths(through: inner)) }
-          changed[place] = try Self.replacing(step, in: holder, open) { try edited($0, inner) }
-          continue
-        }
         switch step {
-        case .element, .value: changed.append(try edited(nil, inner))
+        case .element where missing.contains(step), .value: changed.append(try edited(nil, inner))
+        case .element: break
         case .key, .index: lose(inner)
         }
       }

@@ -26,7 +26,7 @@ final class MergeGraph {
   private var unknownCases: [ObjectIdentifier: (shape: RecordShape, keys: [String])] = [:]
   /// How the document was read; `nil` for a source that is no JSON.
   private(set) var reading: JSONReading?
-  /// What the mapping of JSON supplies for a field that is absent; `nil` where it supplies nothing.
+  /// The value that the JSON mapping gives an absent field; `nil` if it gives none.
   private(set) var missingValue: ((ModelSchema, Int) throws -> ArchiveValue?)?
   private var readIdentities: [ObjectIdentifier: String?] = [:]
 
@@ -82,11 +82,6 @@ final class MergeGraph {
   }
 
   func schema(_ number: Int) -> ModelSchema { type(number).schema }
-
-  /// The schema of the server's object of an entity.
-  func schema(of entity: Int, _ matching: ObjectMatching) -> ModelSchema {
-    schema(matching.entities[entity].typeMember ?? matching.entities[entity][.local][0])
-  }
 
   /// The schema of a model or of the object that a reference names; `nil` for anything else.
   func schema(of value: ArchiveValue, in catalog: SchemaCatalog) -> ModelSchema? {

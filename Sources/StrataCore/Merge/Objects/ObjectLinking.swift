@@ -23,7 +23,7 @@ struct ObjectLinking {
   private(set) var additions: [Addition] = []
   private var numbers: [Int: Int] = [:]
   /// The number of the first of them.
-  let firstAddition: Int
+  private(set) var firstAddition: Int
   /// The new fields of local objects.
   private let fields: [Int: ModelRecord]
   /// The entities whose local objects new ones replace.
@@ -39,12 +39,15 @@ struct ObjectLinking {
     self.graph = graph
     self.matching = matching
     self.replaced = replaced
+    firstAddition = graph.referenced.objects.count
     self.root = root
     self.updates = updates
     fields = Dictionary(updates.map { ($0.number, $0.record) }, uniquingKeysWith: { $1 })
-    firstAddition = graph.referenced.objects.count
-    guard matching != nil else { return }
+    guard let matching else { return }
+    if !replaced.isEmpty { try relinkOthers(matching) }
     try findAdditions(complete)
+    // A default may have made objects of its own.
+    firstAddition = graph.referenced.objects.count
     try sortAdditions()
     for (place, addition) in additions.enumerated() { numbers[addition.entity] = firstAddition + place }
     self.root = try linked(root)
@@ -96,6 +99,18 @@ struct ObjectLinking {
     guard let matching else { return false }
     let left = try fields[one] ?? graph.record(one), right = try fields[other] ?? graph.record(other)
     return ArchiveValue.record(left).isSame(as: .record(right)) { matching.canonical($0) }
+  }
+
+  /// Adds the objects that are as they were but for a reference to an object that a new one replaces.
+  private mutating func relinkOthers(_ matching: ObjectMatching) throws {
+    let updated = Set(updates.map(\.number))
+    func isReplaced(_ number: Int) -> Bool { matching.entity(of: number).map(replaced.contains) ?? false }
+    for number in graph.referenced.objects.indices where matching.isMember(number, of: .local) {
+      guard !updated.contains(number), !isReplaced(number) else { continue }
+      let record = try graph.record(number)
+      guard ArchiveValue.record(record).references.contains(where: isReplaced) else { continue }
+      updates.append(Update(number: number, before: record, record: record))
+    }
   }
 
   // MARK: New objects

@@ -28,7 +28,7 @@ extension ObjectMatching {
     for key in pattern.keys + others {
       let inner = Place(
         base: records.0?[key], local: records.1?[key], server: records.2?[key], isRepeated: place.isRepeated,
-        isKnownHere: place.isKnownHere, isReplaced: place.isReplaced)
+        isKnownHere: place.isKnownHere, takesDefaults: place.takesDefaults)
       if case .array(let elements)? = inner.server ?? inner.local, let first = elements.first {
         try self.elements(inner, graph.listKey(pattern.typeName, key, first, in: catalog))
       } else {
@@ -47,7 +47,7 @@ extension ObjectMatching {
       places.append(
         Place(
           base: base?[key], local: local?[key], server: server?[key], isRepeated: place.isRepeated,
-          isKnownHere: place.isKnownHere, isReplaced: place.isReplaced))
+          isKnownHere: place.isKnownHere, takesDefaults: place.takesDefaults))
     }
   }
 
@@ -81,7 +81,7 @@ extension ObjectMatching {
     if !place.isKnownHere, let base, let local { try align(base, local, fillsGaps) { Place(base: $0, local: $1) } }
     if place.base == nil, let local, let server {
       try align(local, server, fillsGaps) {
-        Place(local: $0, server: $1, isRepeated: place.isRepeated, isReplaced: true)
+        Place(local: $0, server: $1, isRepeated: place.isRepeated, takesDefaults: true)
       }
     }
   }

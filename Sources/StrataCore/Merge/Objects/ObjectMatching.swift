@@ -14,7 +14,7 @@ struct ObjectMatching {
     fileprivate(set) var members: [[Int]] = [[], [], []]
     fileprivate(set) var hasIdentity = false
     /// Whether the server's object is a new one that takes the place of the local one in a list: keys that it lacks take defaults.
-    fileprivate(set) var isReplaced = false
+    fileprivate(set) var takesDefaults = false
     /// Whether the server's object stands at another place than in such a list as well, so that it changes the local one.
     fileprivate var isChanged = false
     /// The types of the members, each once.
@@ -40,7 +40,7 @@ struct ObjectMatching {
     /// Whether base and local were matched with each other before.
     var isKnownHere = false
     /// Whether the server's value is a new one that takes the place of the local one.
-    var isReplaced = false
+    var takesDefaults = false
   }
 
   private struct Identity: Hashable {
@@ -209,8 +209,8 @@ struct ObjectMatching {
       } else {
         try join(server, local, isRoot: false, isRepeated: place.isRepeated)
         if case .reference(let number) = server, let entity = entity(of: number), !entities[entity].hasIdentity {
-          entities[entity].isChanged = entities[entity].isChanged || !place.isReplaced
-          entities[entity].isReplaced = !entities[entity].isChanged
+          entities[entity].isChanged = entities[entity].isChanged || !place.takesDefaults
+          entities[entity].takesDefaults = !entities[entity].isChanged
         }
       }
     }
@@ -277,7 +277,7 @@ struct ObjectMatching {
         Place(
           base: try field(.base), local: try field(.local), server: try field(.server),
           isRepeated: counts[Side.server.rawValue] > 1, isKnownHere: isKnownHere,
-          isReplaced: entities[entity].isReplaced))
+          takesDefaults: entities[entity].takesDefaults))
     }
   }
 

@@ -224,10 +224,13 @@ extension ValueMerger {
 extension ArchiveValue {
   var isSet: Bool { if case .set = self { true } else { false } }
 
-  /// A set of merged values: each once, and in the order of archives.
+  /// A set of merged values: each once, unless it is not equal to itself, and in the order of archives.
   static func set(ofMerged values: [ArchiveValue]) throws -> ArchiveValue {
     var seen = Set<SameValue>()
-    let members = values.filter { seen.insert(SameValue($0)).inserted }
+    let members = values.filter {
+      let value = SameValue($0)
+      return seen.insert(value).inserted || value.hasNaN
+    }
     // Objects have no bytes of their own to be sorted by; the archive sorts them by their content.
     guard !members.contains(where: \.hasReferences) else { return .set(members) }
     return .set(try CanonicalOrder.sorted(members) { try $0.write($1) })

@@ -27,7 +27,10 @@ extension ValueMerger {
 
   private mutating func merge(_ entity: Int, _ said: ModelRecord) throws {
     guard let matching else { return }
-    let server = try matching.entities[entity].isReplaced ? completed(said, graph.schema(of: entity, matching)) : said
+    var server = said
+    if matching.entities[entity].takesDefaults, let number = matching.entities[entity].typeMember {
+      server = try completed(said, graph.schema(number))
+    }
     let base = try matching.entities[entity][.base].first.map { try graph.record($0) }
     let locals = matching.entities[entity][.local].filter { !matching.isMember($0, of: .server) }
     let outer = (object, selectors)

@@ -70,22 +70,18 @@ extension ValueMerger {
     }
   }
 
-  /// The models of lists in which JSON does not hold all fields, by what it holds of them: a model that comes in and says the same is one of
-  /// these.
-  private func hiddenModels(of lists: [ArchiveValue], _ finder: ModelFinder) throws -> [SameValue: [ModelRecord]] {
+  /// The models of a list that have fields which JSON never holds, by the other fields: a model that comes in with the same values is one of
+  /// these, the first one first.
+  private func hiddenModels(of list: ArchiveValue, _ finder: ModelFinder) throws -> [SameValue: [ModelRecord]] {
     var models: [SameValue: [ModelRecord]] = [:]
-    for list in lists {
-      _ = try finder.map(list) { record, _ in
-        .record(record)
-      } anonymous: { record in
-        let shown = withoutHidden(.record(record))
-        if shown.recordValue?.values.count != record.values.count {
-          models[SameValue(shown), default: []].insert(record, at: 0)
-        }
-        return .null
-      }
+    _ = try finder.map(list) { record, _ in
+      .record(record)
+    } anonymous: { record in
+      let shown = withoutHidden(.record(record))
+      if shown.recordValue?.values.count != record.values.count { models[SameValue(shown), default: []].append(record) }
+      return .null
     }
-    return models
+    return models.mapValues { $0.reversed() }
   }
 
   /// The sides with all of the server's value: what it does not say is what is here, or what the base has, where these
@@ -130,7 +126,8 @@ extension ValueMerger {
           return try overlaid(.record(record), over: others, fillsIn: fillsIn)
         }
       }
-      var hidden = incoming.isJSON && fillsIn ? try hiddenModels(of: olds, finder) : [:]
+      // Of one list alone: a model of another one may be the same model, and two elements would get its identity.
+      var hidden = incoming.isJSON && fillsIn ? try olds.first.map { try hiddenModels(of: $0, finder) } ?? [:] : [:]
       if !hidden.isEmpty {
         merged = try finder.map(merged) { record, _ in
           .record(record)
