@@ -1,6 +1,22 @@
 import Foundation
 import StrataCore
 
+/// Lists of five in a list, with the server's state.
+private struct Rows: DescribedModel {
+  var rows: [[Small]] = []
+  var merging = MergeState()
+
+  static let fields = Fields(
+    Rows.self, version: 1, Field("rows", \.rows, default: []), Field("merging", \.merging, default: MergeState()),
+    make: { Rows(rows: $0, merging: $1) })
+
+  init(rows: [[Small]], merging: MergeState = MergeState()) { (self.rows, self.merging) = (rows, merging) }
+
+  init(_ models: [Small]) {
+    rows = stride(from: 0, to: models.count, by: 5).map { Array(models[$0..<min($0 + 5, models.count)]) }
+  }
+}
+
 extension Benchmark {
   /// Calls on lists of a length, by names like `merge-list@500`: `counts --growth` compares a length with its double.
   static func growing(_ name: String) -> Benchmark? {
@@ -29,6 +45,34 @@ extension Benchmark {
         return {
           var merged = local
           consume(try merged.mergeValues(from: server, base: models))
+        }
+      }
+    ),
+    (
+      "merge-lists-of-lists",
+      { count in
+        let models = Small.make(count)
+        let document = try Rows(models.changed()).jsonData()
+        return {
+          var merged = Rows(models)
+          consume(try merged.mergeValues(fromJSON: document))
+        }
+      }
+    ),
+    (
+      "conflicts-in-lists-of-lists",
+      { count in
+        let models = Small.make(count)
+        var known = try Rows(fromJSON: Rows(models).jsonData())
+        known.rows = Rows(models.changed("here", from: 3)).rows
+        let first = try Rows(models.changed("there", from: 3)).jsonData()
+        try known.mergeValues(fromJSON: first)
+        try check(known.mergeConflicts.count >= count / 10, "conflicts")
+        let second = try Rows(models.changed("again", from: 3)).jsonData()
+        let merging = known
+        return {
+          var merged = merging
+          consume(try merged.mergeValues(fromJSON: second))
         }
       }
     ),
