@@ -14,7 +14,7 @@ package struct EntityNodes: Sendable {
 
   package struct Node: Sendable {
     /// The entity.
-    package let type: Int
+    package private(set) var type: Int
     /// The values of the attributes, in their order; `nil` for what is absent.
     package var values: [ArchiveValue?]
     /// In the order of the relations of the entity.
@@ -30,6 +30,8 @@ package struct EntityNodes: Sendable {
     package var isMerged = false
     /// The fetched row of a whole object.
     var rowBase: RowBase.Box?
+    /// What a document that names no class says about the fields of each subclass, by entity: the row may be of one.
+    fileprivate var subclasses: [Int: Result<Subclass, any Error>] = [:]
 
     package init(
       type: Int, values: [ArchiveValue?], links: [Link], parent: Int?, steps: [ArchiveError.PathComponent]
@@ -40,6 +42,21 @@ package struct EntityNodes: Sendable {
       self.parent = parent
       self.steps = steps
     }
+  }
+
+  /// A node as one of an entity whose class is a subclass.
+  fileprivate struct Subclass {
+    let values: [ArchiveValue?]
+    let links: [Int?]
+    let unknownCases: Set<Int>
+  }
+
+  /// Makes a node one of the entity of its row, where that is a subclass and the document names no class.
+  ///
+  /// - Throws: ``EntityError`` where the document cannot be read as that class.
+  mutating func refine(_ number: Int, to type: Int) throws {
+    guard let subclass = try nodes[number].subclasses[type]?.get() else { return }
+    nodes[number].refine(subclass, to: type)
   }
 
   package var nodes: [Node] = []
@@ -203,10 +220,52 @@ package struct EntityNodes: Sendable {
         where values[number] == nil && part.slots[attribute.place] != nil { node.unknownCases.insert(number) }
         if parts.isWhole { node.rowBase = catalog.types[own].rowBase.flatMap { RowBase.box(of: part.slots[$0]) } }
         nodes.append(node)
+        if let json = part.json { try noteSubclasses(of: nodes.count - 1, json) }
         if let number = part.number { known[number] = nodes.count - 1 }
         waiting.append((nodes.count - 1, part))
         return nodes.count - 1
       } catch { throw EntityNodes.failure(error, declared.name, path(parent, steps)) }
+    }
+
+    /// Reads what a document says about the fields of subclasses. The row tells later which of them counts.
+    private mutating func noteSubclasses(of number: Int, _ json: ArchiveValue) throws {
+      let own = catalog.types[nodes[number].type]
+      for (place, type) in catalog.types.enumerated()
+      where place != nodes[number].type && type.table == own.table && type.type.isSubtype(of: own.type) {
+        nodes[number].subclasses[place] = Result {
+          do { return try subclass(type, of: number, json) } catch {
+            throw EntityNodes.failure(error, type.name, path(number, []))
+          }
+        }
+      }
+    }
+
+    private func subclass(_ type: EntityType, of number: Int, _ json: ArchiveValue) throws -> Subclass {
+      let (node, own) = (nodes[number], catalog.types[nodes[number].type])
+      let part = try parts.part(type.type, json, isNamed: true)
+      let inherited = Dictionary(uniqueKeysWithValues: own.attributes.enumerated().map { (own.key(of: $1), $0) })
+      var unknownCases = Set<Int>()
+      let values = try type.attributes.enumerated().map { place, attribute -> ArchiveValue? in
+        if let known = inherited[type.key(of: attribute)] {
+          if node.unknownCases.contains(known) { unknownCases.insert(place) }
+          return node.values[known]
+        }
+        guard let slot = part.slots[attribute.place] else { return nil }
+        let value = try parts.value(of: slot, type.schema.fields[attribute.place], in: type.schema)
+        if value == nil { unknownCases.insert(place) }
+        return value
+      }
+      let links = try type.relations.map { relation -> Int? in
+        let known = own.relations.firstIndex { $0.key == relation.key }
+        guard known != nil || part.slots[relation.place] == nil else {
+          throw EntityError(
+            .invalidSource,
+            "the row is of the class \(type.name), and the document has its relation \(relation.key); apply the document to "
+              + "\(type.name), or let it name the class", path: [.key(relation.key)])
+        }
+        return known
+      }
+      return Subclass(values: values, links: links, unknownCases: unknownCases)
     }
 
     mutating func run() throws {
@@ -269,5 +328,13 @@ package struct EntityNodes: Sendable {
             value: attribute.map { nodes[node].values[$0] } ?? part.slots[place]))
       }
     }
+  }
+}
+
+extension EntityNodes.Node {
+  fileprivate mutating func refine(_ subclass: EntityNodes.Subclass, to type: Int) {
+    let known = links
+    links = subclass.links.map { $0.map { known[$0] } ?? .absent }
+    (self.type, values, unknownCases, subclasses) = (type, subclass.values, subclass.unknownCases, [:])
   }
 }

@@ -9,7 +9,7 @@ internal import StrataCore
 package final class EntityWriter {
   let db: Database
   let catalog: EntityCatalog
-  let nodes: EntityNodes
+  private(set) var nodes: EntityNodes
   /// The names of the keys that find rows; all unless given.
   let matching: Set<String>?
   /// The fetched state of whole objects.
@@ -86,6 +86,10 @@ package final class EntityWriter {
   private func match() throws -> EntityTargets {
     var matcher = EntityMatcher(self)
     try matcher.run()
+    for (number, row) in rowOfNode.enumerated() {
+      guard let type = row.flatMap({ rows[$0].type }), type != nodes.nodes[number].type else { continue }
+      try nodes.refine(number, to: type)
+    }
     return matcher.targets
   }
 

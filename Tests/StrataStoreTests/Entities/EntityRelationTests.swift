@@ -367,6 +367,43 @@ struct EntityRelationTests {
     }
   }
 
+  @Test("a document without a class sets the columns of the class that the row has")
+  func documentsOfSubclasses() throws {
+    let queue = try database { db in
+      try db.execute(
+        sql: """
+          CREATE TABLE vehicle (id INTEGER PRIMARY KEY, kind TEXT NOT NULL, name TEXT NOT NULL, doors INTEGER,
+            trailerID INTEGER REFERENCES vehicle(id))
+          """)
+    }
+    let entities = try EntityStore(queue, Vehicle.self, Car.self, Truck.self)
+    try queue.write { db in
+      let truck = Truck(3, "truck", trailer: nil)
+      try entities.save([Vehicle(1, "bike"), Car(2, "car", doors: 4), truck], in: db)
+      let list = #"[{"id": 1, "name": "b", "doors": "many"}, {"id": 2, "doors": 5}, {"id": 3, "name": "t"}]"#
+      let report = try entities.apply(.json(Data(list.utf8)), to: Vehicle.self, in: db)
+      #expect(report.changes.map(\.columns) == [["name"], ["doors"], ["name"]])
+      let found = try entities.fetchAll(Vehicle.order(Column("id")), in: db)
+      #expect(found.map(\.name) == ["b", "car", "t"])
+      #expect((found[1] as? Car)?.doors == 5)
+
+      let wrong = #expect(throws: EntityError.self) {
+        try entities.apply(.json(Data(#"[{"id": 2, "doors": "many"}]"#.utf8)), to: Vehicle.self, in: db)
+      }
+      #expect(wrong?.path == [.index(0), .key("doors")])
+      #expect(wrong?.entity == "Car")
+      let lost = #expect(throws: EntityError.self) {
+        try entities.apply(
+          .json(Data(#"[{"id": 3, "name": "x", "trailer": {"id": 1}}]"#.utf8)), to: Vehicle.self, in: db)
+      }
+      #expect(lost?.path == [.index(0), .key("trailer")])
+      try entities.apply(
+        .json(Data(#"[{"id": 3, "name": "x", "trailer": {"id": 1}}]"#.utf8)), to: Truck.self, in: db)
+      let trailer = try entities.fetchOne(Truck.filter(Column("id") == 3), in: db)?.trailer
+      #expect(trailer?.name == "b")
+    }
+  }
+
   @Test("entities come in parts of a request, each part with its relations")
   func parts() throws {
     let (queue, entities, _) = try world()
@@ -421,9 +458,45 @@ class Vehicle: VersionedModel, Entity {
     try writer.field(2, name)
   }
   func adoptFields(of other: Vehicle) throws { name = other.name }
-  class var entityMapping: EntityMapping {
+  class var entityMapping: EntityMapping { mapping(relations: [:]) }
+  fileprivate static func mapping(relations: [String: EntityRelation]) -> EntityMapping {
     EntityMapping(
-      table: "vehicle", subclass: { try $0.value(String.self, in: "kind") == "car" ? Car.self : Vehicle.self })
+      table: "vehicle", relations: relations,
+      subclass: { row in
+        switch try row.value(String.self, in: "kind") {
+        case "car": Car.self
+        case "truck": Truck.self
+        default: Vehicle.self
+        }
+      })
+  }
+}
+
+final class Truck: Vehicle {
+  var trailer: Vehicle?
+
+  init(_ id: Int, _ name: String, trailer: Vehicle?) {
+    self.trailer = trailer
+    super.init(id, name)
+  }
+  override var kind: String { "truck" }
+  override class var schema: ModelSchema { truckSchema }
+  private static let truckSchema = ModelSchema(
+    Truck.self, name: "Truck", version: 1, superclass: Vehicle.self, fields: [FieldInfo("trailer", Vehicle?.self)])
+  override class var entityMapping: EntityMapping {
+    mapping(relations: ["trailer": .toOne("trailerID")])
+  }
+  required init(fields reader: inout ArchiveReader) throws {
+    trailer = try reader.field(0)
+    reader.beginSuperclass(after: 1)
+    try super.init(fields: &reader)
+    reader.endSuperclass(after: 1)
+  }
+  override func encodeFields(to writer: inout ArchiveWriter) throws {
+    try writer.field(0, trailer)
+    writer.beginSuperclass(after: 1)
+    try super.encodeFields(to: &writer)
+    writer.endSuperclass(after: 1)
   }
 }
 

@@ -21,12 +21,8 @@ extension FieldInfo {
       guard !isOptional else { return }
       throw ArchiveError(.missingValue, "the key is absent; give the field a default, or map it to another path")
     }
-    do {
-      if let type = type as? any Archivable.Type {
-        _ = try type.make(from: value, in: context)
-      } else if let type = type as? any Decodable.Type {
-        _ = try ValueCoding.make(type, from: value, in: context)
-      }
-    } catch let error as ArchiveError where unknown == .useDefault && error.isUnknownCaseHere {}
+    do { try ValueCoding.check(value, as: type, in: context) } catch let error as ArchiveError
+      where acceptsUnknownCase(error)
+    {}
   }
 }

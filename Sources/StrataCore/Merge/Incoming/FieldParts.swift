@@ -15,6 +15,8 @@ package final class FieldParts {
     package let raw: [ArchiveValue?]
     /// What tells an object from others; `nil` for a value.
     package let number: Int?
+    /// The JSON of a model whose document names no class; `nil` for any other source.
+    package var json: ArchiveValue?
   }
 
   /// What came in: a model, or an array of models.
@@ -79,19 +81,20 @@ package final class FieldParts {
   ///
   /// - Parameter type: the type of the field that holds it; an object may be of a subclass.
   /// - Throws: ``ArchiveError`` where it is no such model.
-  package func part(_ type: any VersionedModel.Type, _ value: ArchiveValue) throws -> Part {
+  /// - Parameter isNamed: whether `type` is the class of the model, whatever the document names.
+  package func part(_ type: any VersionedModel.Type, _ value: ArchiveValue, isNamed: Bool = false) throws -> Part {
     if isWhole { return try modelPart(type, value) }
     // A record in JSON is what a transformer made.
     if reader.context.source == .json, value.recordValue == nil {
-      var (type, value) = (type, value)
-      if case .object(let object) = value,
+      var (type, value, json) = (type, value, ArchiveValue?.some(value))
+      if !isNamed, case .object(let object) = value,
         let (own, rest) = try type.schema.jsonHierarchy()?.tagged(object, in: reader.context.json)
       {
-        (type, value) = (own, .object(rest))
+        (type, value, json) = (own, .object(rest), nil)
       }
       let plan = reader.context.json.plan(of: type.schema)
       let slots = try plan.read(value, in: reader.context, suppliesMissing: false)
-      return Part(type: type, slots: slots.values, raw: plan.found(in: value), number: nil)
+      return Part(type: type, slots: slots.values, raw: plan.found(in: value), number: nil, json: json)
     }
     var (value, number): (ArchiveValue, Int?) = (value, nil)
     if case .reference(let found) = value {
@@ -141,11 +144,7 @@ package final class FieldParts {
   /// - Throws: ``ArchiveError`` where it is not what the field holds; the path begins with the key of the field.
   package func value(of slot: ArchiveValue, _ field: FieldInfo, in schema: ModelSchema) throws -> ArchiveValue? {
     guard !isWhole else { return slot }
-    do { return try reader.part(field.type, slot, nil) } catch let error as ArchiveError
-      where field.unknown == .useDefault && error.isUnknownCaseHere
-    {
-      return nil
-    } catch {
+    do { return try reader.value(of: field, slot, nil) } catch {
       let plan = reader.context.source == .json ? reader.context.json.plan(of: schema) : nil
       let entry = plan?.entries.first { $0.field.key == field.key }
       let known = ArchiveError.wrap(error)
@@ -202,7 +201,7 @@ package struct FieldMerging {
     var isRuled = false
     if let rule = traits.rules?.policy.rule, case .automatic = rule {} else { isRuled = traits.rules != nil }
     isPlain = schema.fields.map { field in
-      if case .dictionary = field.shape.unwrapped.kind { return false }
+      if field.shape.holdsDictionary { return false }
       guard (field.type as? any Archivable.Type)?.rootSchema == nil else { return false }
       switch field.merge.rule {
       case .automatic: return !isRuled

@@ -15,6 +15,8 @@ final class PartReader {
   /// Parts whose fields are read later, so that a long list of objects takes no stack.
   private var waiting: [() throws -> Void] = []
   private var depth = 0
+  /// Whether elements and entries are left out whose cases this program does not know.
+  private var leavesOutUnknownCases = false
   /// How many lists hold the value: all that is there of an element is kept, since nobody knows yet which of it tells
   /// it from the others.
   var listDepth = 0
@@ -86,7 +88,7 @@ final class PartReader {
     if case .optional(let wrapped) = shape.kind {
       return value.isNull ? .null : try part(wrapped, value, before.flatMap { $0.isNull ? nil : $0 })
     }
-    guard archivable?.rootSchema != nil else { return try whole(type, value) }
+    guard archivable?.rootSchema != nil || leavesOutUnknownCases else { return try whole(type, value) }
     guard depth < context.limits.depth else { throw ArchiveError.tooDeep(context.limits.depth) }
     depth += 1
     defer { depth -= 1 }
@@ -127,8 +129,19 @@ final class PartReader {
     var olds = before?.arrayValue.map { PatchedElements($0, type, context) }
     listDepth += 1
     defer { listDepth -= 1 }
-    return try elements.enumerated().map { index, element in
-      try at(.index(index)) { try part(type, element, olds?.counterpart(of: element, at: index, of: elements.count)) }
+    return try elements.enumerated().compactMap { index, element in
+      try at(.index(index)) {
+        try known { try part(type, element, olds?.counterpart(of: element, at: index, of: elements.count)) }
+      }
+    }
+  }
+
+  /// What is read; `nil` for a case that this program does not know, where such cases are left out.
+  private func known<R>(_ body: () throws -> R) throws -> R? {
+    do { return try body() } catch let error as ArchiveError
+      where leavesOutUnknownCases && error.isUnknownCase(within: 0)
+    {
+      return nil
     }
   }
 
@@ -146,17 +159,24 @@ final class PartReader {
   private func dictionary(_ type: any PartialDictionary.Type, _ value: ArchiveValue, _ before: ArchiveValue?) throws
     -> ArchiveValue
   {
-    var pairs = try type.partPairs(of: value, in: context)
+    var pairs: [(key: ArchiveValue, value: ArchiveValue)] = []
     let olds = before?.objectValue.map { Dictionary($0.entries.map { ($0.key, $0.value) }) { first, _ in first } }
-    var seen = Set<SameValue>(minimumCapacity: pairs.count)
-    for (index, pair) in pairs.enumerated() {
+    var seen = Set<SameValue>()
+    for pair in try type.partPairs(of: value, in: context) {
       try at(.key(pair.key.stringValue ?? "(key)")) {
-        let key = try type.partKey(pair.key, in: context)
+        guard let key = try known({ try type.partKey(pair.key, in: context) }) else { return }
         guard seen.insert(SameValue(key)).inserted || key.hasNaN else {
           throw ArchiveError(
             context.source == .json ? .invalidJSON : .damaged, "a duplicate key; each may be there once")
         }
-        pairs[index] = (key, try part(type.partType, pair.value, pair.key.stringValue.flatMap { olds?[$0] }))
+        let old = pair.key.stringValue.flatMap { olds?[$0] }
+        func value() throws -> ArchiveValue { try part(type.partType, pair.value, old) }
+        if let value = try type.isKeyed ? known(value) : value() {
+          pairs.append((key, value))
+        } else if isIncoming {
+          // The key is there, so the merge does not remove it.
+          pairs.append((key, .unknownCase))
+        }
       }
     }
     guard type.isKeyed else { return .array(pairs.map { .array([$0.key, $0.value]) }) }
@@ -174,6 +194,10 @@ final class PartReader {
   {
     let schema = type.schema
     try schema.check()
+    // The fields of a model say what they do with cases.
+    let outer = leavesOutUnknownCases
+    leavesOutUnknownCases = false
+    defer { leavesOutUnknownCases = outer }
     switch value {
     case .reference(let number): return try object(number, as: type)
     case .record(let record) where record.typeName == MergeState.referenceName && !objects.isEmpty:
@@ -294,19 +318,26 @@ final class PartReader {
           }
         case (_?, nil): values[place] = try part(field.type, .null, nil)
         case (let old?, let new?) where old == new && !keepsAll: continue
-        case (_, let new?): values[place] = try part(field.type, new, old)
+        case (_, let new?):
+          values[place] = try self.value(of: field, new, old)
+          if values[place] == nil { unknownCases.append(place) }
         }
-      } catch let error as ArchiveError where field.unknown == .useDefault && error.isUnknownCaseHere {
-        values[place] = try unknownCase(of: field)
-        if values[place] == nil { unknownCases.append(place) }
       } catch { throw plan.locate(error, place, input: new) }
     }
     return record(schema, values, unknownCases: unknownCases, slots.unknownFields)
   }
 
-  /// What a case that this program does not know becomes in a field that asks for its default; `nil` for nothing.
-  private func unknownCase(of field: FieldInfo) throws -> ArchiveValue? {
-    isIncoming ? nil : try field.makeDefault?() ?? .null
+  /// The value of a field. If the field asks for its default, a case that this program does not know is left out: `nil` in a source, the
+  /// default in a remembered base.
+  func value(of field: FieldInfo, _ value: ArchiveValue, _ before: ArchiveValue?) throws -> ArchiveValue? {
+    do { return try part(field.type, value, before) } catch let error as ArchiveError
+      where field.acceptsUnknownCase(error)
+    {
+      guard !error.codingPath.isEmpty else { return isIncoming ? nil : try field.makeDefault?() ?? .null }
+      leavesOutUnknownCases = true
+      defer { leavesOutUnknownCases = false }
+      return try part(field.type, value, before)
+    }
   }
 
   /// What a record holds of a model, of whichever version, or of another model.
@@ -326,12 +357,10 @@ final class PartReader {
       // An archive leaves out an object that nothing else in it writes.
       if slot.isNull, field.archive == .conditional, !isIncoming { continue }
       if field.type is MergeState.Type { continue }
-      do { values[place] = try part(field.type, slot, nil) } catch let error as ArchiveError
-        where field.unknown == .useDefault && error.isUnknownCaseHere
-      {
-        values[place] = try unknownCase(of: field)
-        if values[place] == nil { unknownCases.append(place) }
-      } catch { throw ArchiveError.at(.key(field.key), error).inType(schema.name) }
+      do { values[place] = try value(of: field, slot, nil) } catch {
+        throw ArchiveError.at(.key(field.key), error).inType(schema.name)
+      }
+      if values[place] == nil { unknownCases.append(place) }
     }
     return self.record(schema, values, unknownCases: unknownCases, unknown)
   }

@@ -199,6 +199,10 @@ extension ValueMerger {
   private mutating func mergeEntry(_ sides: MergeSides, _ policy: MergePolicy, _ shape: TypeShape?) throws
     -> ArchiveValue?
   {
+    if let server = sides.server, server.isUnknownCase {
+      note(self.sides(sides.base, sides.local, nil), .local, "a case that this program does not know", sides.local)
+      return sides.local
+    }
     guard sides.server == nil else { return try merge(sides, policy, shape) }
     guard let local = sides.local else { return nil }
     // Without a base only a field that declares no policy takes the server's keys for all keys.

@@ -3,7 +3,9 @@ extension ValueMerger {
   func isPart(_ value: ArchiveValue) -> Bool {
     switch value {
     case .record(let record):
-      guard let schema = catalog[record.typeName] else { return record.values.contains(where: isPart) }
+      guard let schema = catalog[record.typeName] else {
+        return value.isUnknownCase || record.values.contains(where: isPart)
+      }
       if schema.isEnumeration {
         guard let name = record.keys.first, case .object(let payload)? = record[name],
           let info = schema.cases.first(where: { $0.name == name })
@@ -146,8 +148,11 @@ extension ValueMerger {
       let others = known.map { $0?.objectValue }
       return .object(
         ArchiveObject(
-          uniqueEntries: try object.entries.map { entry in
+          uniqueEntries: try object.entries.compactMap { entry in
             do {
+              if entry.value.isUnknownCase {
+                return others.lazy.compactMap { $0?[entry.key] }.first.map { .init(key: entry.key, value: $0) }
+              }
               let value = try overlaid(entry.value, over: others.map { $0?[entry.key] }, fillsIn: fillsIn)
               return .init(key: entry.key, value: value)
             } catch { throw ArchiveError.at(.key(entry.key), error) }
@@ -155,10 +160,12 @@ extension ValueMerger {
     case .map(let entries):
       let lookups = known.map { $0?.mapLookup ?? [:] }
       return .map(
-        try entries.map { entry in
-          .init(
-            key: entry.key,
-            value: try overlaid(entry.value, over: lookups.map { $0[SameValue(entry.key)] }, fillsIn: fillsIn))
+        try entries.compactMap { entry in
+          let others = lookups.map { $0[SameValue(entry.key)] }
+          if entry.value.isUnknownCase {
+            return others.lazy.compactMap(\.self).first.map { .init(key: entry.key, value: $0) }
+          }
+          return .init(key: entry.key, value: try overlaid(entry.value, over: others, fillsIn: fillsIn))
         })
     default: return value
     }

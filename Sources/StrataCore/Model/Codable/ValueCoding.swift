@@ -36,6 +36,15 @@ public enum ValueCoding {
     do { return try FlatDecoder(flat, in: context).make(T.self) } catch { throw ArchiveError(decoding: error) }
   }
 
+  /// Throws what making a value of a type throws.
+  static func check(_ value: ArchiveValue, as type: Any.Type, in context: DecodingContext) throws {
+    if let type = type as? any Archivable.Type {
+      _ = try type.make(from: value, in: context)
+    } else if let type = type as? any Decodable.Type {
+      _ = try make(type, from: value, in: context)
+    }
+  }
+
   /// A value made in the type of a field, and the value of that: references to objects name those in `referenced`.
   static func typed(
     _ value: ArchiveValue, as type: Any.Type, _ referenced: ReferencedObjects, in context: DecodingContext

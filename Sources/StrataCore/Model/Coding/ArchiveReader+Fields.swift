@@ -21,13 +21,30 @@ extension ArchiveReader {
   /// Reads a field that takes a default where its key is absent.
   @inlinable
   public mutating func field<T: Archivable>(
-    _ place: Int, default makeDefault: @autoclosure () throws -> T, unknown: UnknownCasePolicy = .fail
+    _ place: Int, default makeDefault: @autoclosure () throws -> T
   ) throws -> T {
     do {
       return isPositional
         ? try T.read(from: &self) : try slot(place, makeDefault)
-    } catch let error as ArchiveError where unknown == .useDefault && error.isUnknownCaseHere {
-      return try makeDefault()
+    } catch {
+      return try recovered(place, error, makeDefault)
+    }
+  }
+
+  /// Reads a field that takes a default where its key is absent, and may accept cases that this program does not know.
+  @inlinable
+  public mutating func field<T: Archivable>(
+    _ place: Int, default makeDefault: @autoclosure () throws -> T, unknown: UnknownCasePolicy
+  ) throws -> T {
+    let start = position
+    do {
+      return isPositional
+        ? try T.read(from: &self) : try slot(place, makeDefault)
+    } catch let error as ArchiveError
+      where unknown == .useDefault && error.isUnknownCase(within: T.typeShape.containerDepth)
+    {
+      guard !error.codingPath.isEmpty, let value = try wholeValue(place, from: start) else { return try makeDefault() }
+      return try T.make(from: knownCases(value, T.self), in: context)
     } catch {
       return try recovered(place, error, makeDefault)
     }
@@ -59,12 +76,16 @@ extension ArchiveReader {
   public mutating func field<T: Decodable>(
     _ place: Int, default makeDefault: @autoclosure () throws -> T, unknown: UnknownCasePolicy = .fail
   ) throws -> T {
+    let start = position
     do {
       return isPositional
         ? try readCodable()
         : try codableSlot(place, makeDefault)
-    } catch let error as ArchiveError where unknown == .useDefault && error.isUnknownCaseHere {
-      return try makeDefault()
+    } catch let error as ArchiveError
+      where unknown == .useDefault && error.isUnknownCase(within: TypeShape(of: T.self).containerDepth)
+    {
+      guard !error.codingPath.isEmpty, let value = try wholeValue(place, from: start) else { return try makeDefault() }
+      return try ValueCoding.make(T.self, from: knownCases(value, T.self), in: context)
     } catch {
       fail(place)
       throw error
@@ -188,6 +209,25 @@ extension ArchiveReader {
     return try ValueCoding.make(T.self, from: value, in: context)
   }
 
+  /// The value of a field that was read in part; `nil` where the field was made before the model.
+  @usableFromInline
+  @inline(never)
+  mutating func wholeValue(_ place: Int, from start: Int) throws -> ArchiveValue? {
+    if isPositional {
+      position = start
+      return try readValue()
+    }
+    let token = jsonPlace(ofField: place)
+    return token >= 0 ? try jsonElement(at: token).value() : slotValue(place)
+  }
+
+  /// A value without the elements whose cases this program does not know.
+  @usableFromInline
+  @inline(never)
+  func knownCases(_ value: ArchiveValue, _ type: Any.Type) throws -> ArchiveValue {
+    try TypeShape.withoutUnknownCases(value, type) { try ValueCoding.check($1, as: $0, in: context) }
+  }
+
   @usableFromInline
   func slotValue(_ place: Int) -> ArchiveValue? { values?[place + Int(placeOffset)] }
 
@@ -207,10 +247,4 @@ extension ArchiveReader {
       .missingValue,
       "the key is absent; give the field a default, a step that sets it, or another path where it is JSON")
   }
-}
-
-extension ArchiveError {
-  /// Whether this field's own value, and not one inside it, is an unknown case.
-  @usableFromInline
-  var isUnknownCaseHere: Bool { code == .unknownCase && codingPath.isEmpty }
 }

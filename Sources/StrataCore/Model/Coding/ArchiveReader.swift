@@ -6,7 +6,7 @@ package import Foundation
 /// upgraded record, or a JSON object, where each is looked up. Generated code is the same for all of them.
 public struct ArchiveReader: ~Copyable, ~Escapable {
   package let bytes: RawSpan
-  package var position: Int
+  @usableFromInline package var position: Int
   package var strings: [String] = []
   package var urls: [URL?] = []
   package var byteStrings: [Int: Data] = [:]

@@ -62,6 +62,15 @@ public struct TypeShape: Sendable {
     if case .optional(let type) = kind { TypeShape(of: type).unwrapped } else { self }
   }
 
+  /// Whether the type is a dictionary, or a container of some.
+  var holdsDictionary: Bool {
+    switch kind {
+    case .dictionary: true
+    case .optional(let type), .array(let type), .set(let type): TypeShape(of: type).holdsDictionary
+    case .scalar, .untyped, .model, .rawValue, .opaque: false
+    }
+  }
+
   private static func rawType<T: RawRepresentable>(_ type: T.Type) -> Any.Type { T.RawValue.self }
 
   /// The type in an optional; the type itself if it is none.
