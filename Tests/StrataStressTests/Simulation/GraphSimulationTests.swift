@@ -30,6 +30,10 @@ private struct GraphOracle {
         let value = merged(key, field, own[field], theirs)
         result.objects[key]?[field] = value
       }
+      // A pet has no identity: the one in the document is new unless the server had one in that place, and absent keys take defaults.
+      guard key.contains(".pets["), base?.objects[key] == nil else { continue }
+      if other["name"] == nil { isOpen = true }
+      if other["keeper"] == nil { result.objects[key]?["keeper"] = .reference(nil) }
     }
     result = result.trimmed(holding: Set(local.objects.keys))
   }

@@ -175,6 +175,7 @@ struct SimulatedReplica {
     // Of several elements with one key a path means the first, so a decision here could be about another one.
     let isOneOfSeveral =
       plain != path || conflicts.keys.contains { $0 != path && $0.map(Self.withoutOccurrence) == plain }
+      || plain.indices.contains { local.duplicates.contains(Array(plain[...$0])) }
     if let entry, !isOneOfSeveral {
       let server = entry.server.map { ArchiveValue(archived: $0) }
       guard server?.canonicalText == known.server?.canonicalText else {
