@@ -176,6 +176,8 @@ package struct EntityNodes: Sendable {
     var nodes: [Node] = []
     private var waiting: [(node: Int, part: FieldParts.Part?)] = []
     private var known: [Int: Int] = [:]
+    /// The entities of the same table whose classes are subclasses, by entity.
+    private var subclasses: [Int: [Int]] = [:]
 
     init(catalog: EntityCatalog, parts: FieldParts, trace: ((Trace) -> Void)?) {
       self.catalog = catalog
@@ -229,9 +231,16 @@ package struct EntityNodes: Sendable {
 
     /// Reads what a document says about the fields of subclasses. The row tells later which of them counts.
     private mutating func noteSubclasses(of number: Int, _ json: ArchiveValue) throws {
-      let own = catalog.types[nodes[number].type]
-      for (place, type) in catalog.types.enumerated()
-      where place != nodes[number].type && type.table == own.table && type.type.isSubtype(of: own.type) {
+      let own = nodes[number].type
+      let found =
+        subclasses[own]
+        ?? catalog.types.indices.filter { place in
+          let (type, own) = (catalog.types[place], catalog.types[own])
+          return type.type != own.type && type.table == own.table && type.type.isSubtype(of: own.type)
+        }
+      subclasses[own] = found
+      for place in found {
+        let type = catalog.types[place]
         nodes[number].subclasses[place] = Result {
           do { return try subclass(type, of: number, json) } catch {
             throw EntityNodes.failure(error, type.name, path(number, []))
