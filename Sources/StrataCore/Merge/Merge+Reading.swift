@@ -111,11 +111,7 @@ extension Merge {
       base = try known.map { try graph.value(of: $0) }
       return
     }
-    let remembered = try snapshot.state
-    do { state = try remembered?.upgraded(for: type) } catch {
-      throw ArchiveError(
-        .mergeFailed, "the conflicts of earlier merges cannot be read today", typeName: schema.name, underlying: error)
-    }
+    state = try snapshot.state
     if let known {
       base = try graph.value(of: known)
       return

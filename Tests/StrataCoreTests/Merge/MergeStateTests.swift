@@ -69,33 +69,70 @@ struct MergeStateTests {
     #expect(lifted.title == "mine" && lifted.stars == 4 && report.conflicts.isEmpty)
   }
 
-  @Test("MG-16: conflicts of an older version go through the steps with the model: a rename, and an element's")
-  func migrated() throws {
+  private func ofVersion1() throws -> TrackedTask {
     func record(_ summary: String) -> ModelRecord {
       ModelRecord(
         typeName: "TrackedTask", modelVersion: 1,
         fields: [("id", 1), ("summary", .string(summary)), ("stars", 0), ("steps", [])])
     }
-    let conflict: ArchiveValue = [
-      "path": ["summary"], "rule": "both changed it", "base": "a", "local": "mine", "server": "theirs",
+    let conflicts: ArchiveValue = [
+      ["path": ["summary"], "rule": "both changed it", "base": "a", "local": "mine", "server": "theirs"],
+      ["path": ["stars"], "rule": "both changed it", "base": 1, "local": 0, "server": 2],
     ]
     var fields = record("mine").fields
-    fields.append(("merging", ["base": .record(record("theirs")), "conflicts": [conflict]]))
+    fields.append(("merging", ["base": .record(record("theirs")), "conflicts": conflicts]))
     let old = ModelRecord(typeName: "TrackedTask", modelVersion: 1, fields: fields)
-    func opened() throws -> TrackedTask {
-      try ArchiveDecoder().decode(TrackedTask.self, from: ArchiveEncoder().encode(old))
+    return try ArchiveDecoder().decode(TrackedTask.self, from: ArchiveEncoder().encode(old))
+  }
+
+  @Test(
+    "MG-16: a conflict of an older version stays as it was archived and says so, whatever is merged and archived since")
+  func outdated() throws {
+    var task = try ofVersion1()
+    #expect(task.merging.base?["title"] == "theirs")
+    #expect(task.mergeConflicts.map(\.path.description) == ["summary", "stars"])
+    #expect(task.mergeConflicts.map(\.isOutdated) == [true, true])
+    #expect(task.mergeConflicts[0].description.contains("recorded by an older version"))
+    try task.mergeValues(fromJSON: Data(#"{"stars": 2, "title": "theirs"}"#.utf8))
+    #expect(task.title == "mine")
+    task = try ArchiveDecoder().decode(TrackedTask.self, from: ArchiveEncoder().encode(task))
+    #expect(task.mergeConflicts.map(\.path.description) == ["summary", "stars"])
+    #expect(task.mergeConflicts.map(\.isOutdated) == [true, true])
+  }
+
+  @Test("MG-16: a conflict of an older version is resolved with the local value or a new one")
+  func outdatedResolved() throws {
+    var task = try ofVersion1()
+    let (summary, stars) = (task.mergeConflicts[0], task.mergeConflicts[1])
+    for resolution in [MergeResolution.server, .base] {
+      for conflict in [summary, stars] {
+        let error = #expect(throws: ArchiveError.self) { try task.resolve(conflict, with: resolution) }
+        #expect(error?.code == .mergeFailed && error?.description.contains("older version") == true)
+      }
     }
-    var task = try opened()
-    let found = try #require(task.mergeConflicts.first)
-    #expect(found.path.description == "title" && found.local == "mine" && found.server == "theirs" && found.base == "a")
-    try task.resolve(found, with: .server)
+    #expect(throws: ArchiveError.self) { try task.resolve(summary, with: .value("x")) }
+    #expect(task.mergeConflicts.count == 2 && task.title == "mine" && task.stars == 0)
+    try task.resolve(stars, with: .value(7))
+    #expect(task.stars == 7)
+    task.title = "theirs"
+    try task.resolve(summary, with: .local)
     #expect(task.title == "theirs" && task.mergeConflicts.isEmpty)
-    // It stays one, at its new place, through merges that say nothing about it.
-    var other = try opened()
-    try other.mergeValues(fromJSON: Data(#"{"stars": 2}"#.utf8))
-    #expect(other.mergeConflicts.map(\.path.description) == ["title"] && other.merging.base?["title"] == "theirs")
-    try other.mergeValues(fromJSON: Data(#"{"title": "mine"}"#.utf8))
-    #expect(other.mergeConflicts.isEmpty && other.title == "mine")
+  }
+
+  @Test(
+    "MG-16: a base that cannot be upgraded leaves its conflicts outdated, and an update that changes nothing does not")
+  func outdatedOrNot() throws {
+    var task = try TrackedTask(fromJSON: json("a"))
+    task.title = "mine"
+    try task.mergeValues(fromJSON: json("theirs"))
+    let again = try ArchiveDecoder().decode(TrackedTask.self, from: ArchiveEncoder().encode(task))
+    #expect(again.mergeConflicts.map(\.isOutdated) == [false])
+    var record = try task.record()
+    var merging = try #require(record["merging"]?.objectValue)
+    merging["base"] = .record(ModelRecord(typeName: "TrackedTask", modelVersion: 0, fields: []))
+    record["merging"] = .object(merging)
+    let broken = try ArchiveDecoder().decode(TrackedTask.self, from: ArchiveEncoder().encode(record))
+    #expect(broken.mergeConflicts.map(\.isOutdated) == [true])
   }
 
   @Test("What the server has taken is the base: counters that come back count once")

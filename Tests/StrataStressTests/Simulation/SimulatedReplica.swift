@@ -83,9 +83,10 @@ struct SimulatedReplica {
     try checkConflicts("after archiving")
   }
 
-  /// Writes what version 1 would have archived, and opens that.
+  /// Writes what version 1 would have archived, and opens that. Conflicts of version 1 would be outdated, so there are none then.
   mutating func migrate() throws {
     guard let document else { return }
+    guard conflicts.isEmpty, document.mergeConflicts.isEmpty else { return try archive() }
     var record = try document.record()
     record = Self.outdated(record)
     if let merging = record["merging"] { record["merging"] = Self.outdated(merging) }
@@ -102,20 +103,13 @@ struct SimulatedReplica {
     return result
   }
 
-  /// What merging remembers, with the key that version 1 had: in the base and in the paths of conflicts.
+  /// What merging remembers, with the key that version 1 had.
   private static func outdated(_ value: ArchiveValue) -> ArchiveValue {
     switch value {
     case .record(let record): return .record(outdated(record))
     case .array(let elements): return .array(elements.map(outdated))
     case .object(var object):
-      for entry in object.entries {
-        if entry.key == "path", case .array(var path) = entry.value, path.first == "title" {
-          path[0] = "summary"
-          object["path"] = .array(path)
-        } else {
-          object[entry.key] = outdated(entry.value)
-        }
-      }
+      for entry in object.entries { object[entry.key] = outdated(entry.value) }
       return .object(object)
     default: return value
     }

@@ -6,8 +6,8 @@
 ///
 /// Then every merge has three sides without any book-keeping: the base is what the server had the last time, which is
 /// what `init(fromJSON:)` read or the merges took in. Nothing that was only here becomes part of it, so it may lack
-/// keys: of these nobody knows what the server had. Archives keep it, and when one is read it goes through the steps
-/// of the models together with the model that remembers it, and takes today's keys and cases. JSON does not hold it,
+/// keys: of these nobody knows what the server had. Archives keep it, and when one is read the base goes through the
+/// steps of the models together with the model that remembers it, and takes today's keys and cases. JSON does not hold it,
 /// and the equality of ``FieldEquatable`` leaves it out; what the compiler makes does not.
 ///
 /// The base is a copy of the model's fields and of the objects that it refers to, so archives grow by that much.
@@ -55,9 +55,10 @@ public struct MergeState: Sendable, Hashable {
     if !conflicts.isEmpty {
       // What was decided about a value was decided about all that is in it.
       let decided = PathTree(decided.map(\.components))
-      let rest = conflicts.filter { !decided.covers($0.path.components) }
+      // Whether an outdated one ended cannot be told by its path.
+      let rest = conflicts.filter { $0.isOutdated || !decided.covers($0.path.components) }
       let ended = try server.ended(rest.map(\.path), with: result)
-      conflicts = zip(rest, ended).filter { !$1 }.map(\.0)
+      conflicts = zip(rest, ended).filter { $0.isOutdated || !$1 }.map(\.0)
     }
     conflicts += report.conflicts
     (base, objects) = try server.remembered()
@@ -99,7 +100,8 @@ extension MergeState: Archivable {
     state.conflicts = conflicts.filter { !isExcluded($0.path) }.map { conflict in
       MergeReport.Entry(
         path: conflict.path, outcome: conflict.outcome, rule: conflict.rule, base: plain(conflict.base),
-        local: plain(conflict.local), server: plain(conflict.server), result: plain(conflict.result))
+        local: plain(conflict.local), server: plain(conflict.server), result: plain(conflict.result),
+        isOutdated: conflict.isOutdated)
     }
     return state
   }
@@ -133,6 +135,7 @@ extension MergeState: Archivable {
             object["base"] = entry.base
             object["local"] = entry.local
             object["server"] = entry.server
+            if entry.isOutdated { object["outdated"] = true }
             return .object(object)
           })),
     ])
@@ -184,7 +187,8 @@ extension MergeState: Archivable {
       }
       return MergeReport.Entry(
         path: MergePath(try path.map { try MergePath.Component($0) }), outcome: .conflict, rule: rule,
-        base: conflict["base"], local: conflict["local"], server: conflict["server"], result: conflict["local"])
+        base: conflict["base"], local: conflict["local"], server: conflict["server"], result: conflict["local"],
+        isOutdated: conflict["outdated"] == true)
     }
     return state
   }

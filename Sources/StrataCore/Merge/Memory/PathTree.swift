@@ -237,7 +237,8 @@ struct PathTree {
       case .record?, .object?:
         var changed = value
         for (step, inner) in steps(from: node) {
-          guard case .key(let key) = step else {
+          // A record has the keys that its model declares. Under another one the value would be lost.
+          guard case .key(let key) = step, value?.recordValue == nil || value?[key] != nil else {
             lose(inner)
             continue
           }

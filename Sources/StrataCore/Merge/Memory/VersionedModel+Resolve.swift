@@ -11,12 +11,10 @@ public enum MergeResolution: Sendable, Hashable {
 extension VersionedModel {
   /// The conflicts of earlier merges that nobody resolved yet; empty where the model has no ``MergeState``.
   ///
-  /// Where an older version of the model wrote them, they have been through its steps.
+  /// One that an older version of the model recorded has the path and the values of that version (``MergeReport/Entry/isOutdated``).
   public var mergeConflicts: [MergeReport.Entry] {
     // A property cannot throw: what cannot be read is an error of the next merge.
-    guard let snapshot = try? MergeSnapshot(self), let state = try? snapshot.state else { return [] }
-    // Conflicts whose values no step can upgrade are shown as they were archived, and resolving one throws.
-    return (try? state.upgraded(for: Self.self).conflicts) ?? state.conflicts
+    (try? MergeSnapshot(self).state)?.conflicts ?? []
   }
 
   /// Decides a conflict: the value takes its place, and the model no longer remembers the conflict.
@@ -29,7 +27,8 @@ extension VersionedModel {
   ///     leaves what is here now.
   /// - Throws: ``ArchiveError`` with the code `mergeFailed` where the path no longer leads anywhere or to several
   ///   elements with one identity, where the value is not what the field holds, or where it names an object of which
-  ///   nobody has the fields; and `invalid` where the result breaks a rule. Every object is then as it was.
+  ///   nobody has the fields, and for `.server` and `.base` of an outdated conflict; and `invalid` where the result breaks a rule. Every
+  ///   object is then as it was.
   public mutating func resolve(_ conflict: MergeReport.Entry, with resolution: MergeResolution) throws {
     try decide(conflict, resolution)
   }
@@ -49,7 +48,13 @@ extension VersionedModel {
     let snapshot = try MergeSnapshot(self)
     let graph = snapshot.graph
     let type = Swift.type(of: dynamicModel)
-    var state = try snapshot.state?.upgraded(for: type)
+    var state = try snapshot.state
+    if conflict.isOutdated, resolution == .server || resolution == .base {
+      throw ArchiveError(
+        .mergeFailed,
+        "an older version of the model recorded the conflict at \(conflict.path.keysOnly), so its values are not in today's form; resolve it "
+          + "with .value(…), or change the model and resolve it with .local", typeName: snapshot.schema.name)
+    }
     var resolved = try ResolvedValue(snapshot)
     var paths: [[MergePath.Component]] = []
     var values: [ArchiveValue?] = []

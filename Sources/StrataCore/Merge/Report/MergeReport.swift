@@ -38,6 +38,8 @@ public struct MergeReport: Sendable, Hashable {
     public let server: ArchiveValue?
     /// What became of them.
     public let result: ArchiveValue?
+    /// Whether an older version of the model recorded the conflict: its path and its values are those of that version.
+    public internal(set) var isOutdated = false
   }
 
   /// The fields that changed, in the order of the schema.
@@ -160,7 +162,9 @@ extension MergeReport {
 
 extension MergeReport.Entry: CustomStringConvertible {
   /// `title: server (only changed by the server)`, without the values.
-  public var description: String { "\(path): \(outcome.rawValue) (\(rule))".onOneLine }
+  public var description: String {
+    "\(path): \(outcome.rawValue) (\(rule)\(isOutdated ? ", recorded by an older version" : ""))".onOneLine
+  }
 }
 
 extension MergeReport.Change: CustomStringConvertible {
