@@ -8,7 +8,7 @@ package struct ArchivedType {
   ///   - subclasses: classes that may stand in its place.
   ///   - name: what the stamp says.
   package init(_ root: any Archivable.Type, _ subclasses: [any VersionedModel.Type], stampedAs name: String) {
-    guard let model = root as? any VersionedModel.Type else {
+    guard let model = TypeShape.model(root) else {
       self.init(root)
       return
     }

@@ -62,7 +62,7 @@ final class JSONWriting {
     if schema.isEnumeration { return try JSONLayout(shape, nil, tagging: schema.jsonTagging().ifNotPlain) }
     let hierarchy = try schema.jsonHierarchy()
     let tag = hierarchy.flatMap { hierarchy in
-      (schema.type as? any VersionedModel.Type).flatMap { hierarchy.tag(of: $0) }.map { (hierarchy.key, $0) }
+      TypeShape.model(schema.type).flatMap { hierarchy.tag(of: $0) }.map { (hierarchy.key, $0) }
     }
     if shape == schema.fullShape, !marksPaths, tag == nil { return plan.layout }
     return JSONLayout(shape, plan, classTag: tag, writesUnknownKeys: writesUnknownKeys, marksPaths: marksPaths)

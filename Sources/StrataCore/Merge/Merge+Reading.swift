@@ -62,7 +62,7 @@ extension Merge {
   private mutating func read(_ model: any VersionedModel) throws {
     incoming.isWhole = true
     let type = Swift.type(of: model)
-    guard let own = snapshot.type as? any VersionedModel.Type, type.isSubtype(of: own) || own.isSubtype(of: type) else {
+    guard let own = TypeShape.model(snapshot.type), type.isSubtype(of: own) || own.isSubtype(of: type) else {
       server = try part(.record(model.shallowRecord(graph.referenced)), in: .unfinishedMerge)
       return
     }
@@ -98,7 +98,7 @@ extension Merge {
 
   /// The model that the server had; what it did not say is as it is here.
   private func remembered() throws -> (any VersionedModel)? {
-    guard let base, let type = snapshot.type as? any VersionedModel.Type,
+    guard let base, let type = TypeShape.model(snapshot.type),
       let before = try graph.fields(of: snapshot.root)
     else { return nil }
     var merger = ValueMerger(
@@ -107,7 +107,7 @@ extension Merge {
   }
 
   private mutating func readBase(_ known: (any Archivable)?) throws {
-    guard let type = snapshot.type as? any VersionedModel.Type else {
+    guard let type = TypeShape.model(snapshot.type) else {
       base = try known.map { try graph.value(of: $0) }
       return
     }

@@ -39,6 +39,10 @@ public protocol ModelHierarchy: VersionedModel {
 }
 
 extension VersionedModel {
+  fileprivate static var namedSubclasses: [any VersionedModel.Type] {
+    (Self.self as? any ModelHierarchy.Type)?.subclasses ?? []
+  }
+
   /// The subclasses that the class names, and those that they name.
   static var knownSubclasses: [any VersionedModel.Type] {
     var known: Set<ObjectIdentifier> = [ObjectIdentifier(Self.self)]
@@ -46,7 +50,7 @@ extension VersionedModel {
     var waiting: [any VersionedModel.Type] = [Self.self]
     while let type = waiting.popLast() {
       // A subclass inherits what its superclass names.
-      for subclass in (type as? any ModelHierarchy.Type)?.subclasses ?? []
+      for subclass in type.namedSubclasses
       where known.insert(ObjectIdentifier(subclass)).inserted {
         found.append(subclass)
         waiting.append(subclass)
@@ -95,11 +99,11 @@ extension VersionedModel {
   public static func collectSchemas(into catalog: inout SchemaCatalog) {
     guard catalog.add(schema) else { return }
     if schema.isObject { catalog.addObjectType(Self.self) }
-    for subclass in (Self.self as? any ModelHierarchy.Type)?.subclasses ?? [] {
+    for subclass in namedSubclasses {
       subclass.collectSchemas(into: &catalog)
     }
     for type in schema.fields.map(\.type) + schema.cases.flatMap(\.payload) {
-      (type as? any Archivable.Type)?.collectSchemas(into: &catalog)
+      TypeShape.archivable(type)?.collectSchemas(into: &catalog)
     }
   }
 

@@ -67,7 +67,7 @@ extension JSONPlan {
   private func reason(
     ofUnknown path: [ArchiveError.PathComponent], _ json: ArchiveValue, in context: DecodingContext
   ) -> String {
-    guard let type = type as? any VersionedModel.Type, type.schema.isObject else {
+    guard let type = TypeShape.model(type), type.schema.isObject else {
       return "JSON holds a key that no field reads; map it, or ignore unknown keys"
     }
     let reader = type.knownSubclasses.first { subclass in

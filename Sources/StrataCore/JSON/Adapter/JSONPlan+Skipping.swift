@@ -23,7 +23,7 @@ extension ArrayType {
 
   /// Makes an element; `nil` for a type of which nothing is made.
   private static var maker: ((ArchiveValue, DecodingContext) throws -> Element?)? {
-    if let type = Element.self as? any Archivable.Type { return { try type.make(from: $0, in: $1) as? Element } }
+    if let type = TypeShape.archivable(Element.self) { return { try type.make(from: $0, in: $1) as? Element } }
     if let type = Element.self as? any Decodable.Type {
       return { try ValueCoding.make(type, from: $0, in: $1) as? Element }
     }

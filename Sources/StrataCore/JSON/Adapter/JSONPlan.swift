@@ -178,7 +178,7 @@ package final class JSONPlan: Sendable {
     }
     return Entry(
       place: place, field: field, json: json, source: source,
-      isNullable: field.type is any OptionalType.Type,
+      isNullable: field.shape.isOptional,
       isPlain: json.transform == nil && json.leniences.isEmpty && json.nullPolicy == .fail && json.missing == nil
         && !json.skipsInvalid)
   }

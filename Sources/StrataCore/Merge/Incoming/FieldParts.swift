@@ -202,7 +202,7 @@ package struct FieldMerging {
     if let rule = traits.rules?.policy.rule, case .automatic = rule {} else { isRuled = traits.rules != nil }
     isPlain = schema.fields.map { field in
       if field.shape.holdsDictionary { return false }
-      guard (field.type as? any Archivable.Type)?.rootSchema == nil else { return false }
+      guard TypeShape.archivable(field.type)?.rootSchema == nil else { return false }
       switch field.merge.rule {
       case .automatic: return !isRuled
       case .server: return true

@@ -49,7 +49,7 @@ extension PartReader {
           try at(step, json: found.map { $0.isWhole && label == "_0" ? [] : [step] }) {
             switch (before?[label], payload[label]) {
             case (nil, nil):
-              if adds, type is any OptionalType.Type { entries.append(.init(key: label, value: .null)) }
+              if adds, TypeShape(of: type).isOptional { entries.append(.init(key: label, value: .null)) }
             case (_?, nil): entries.append(.init(key: label, value: try part(type, .null, nil)))
             case (let old, let new?): entries.append(.init(key: label, value: try part(type, new, old)))
             }

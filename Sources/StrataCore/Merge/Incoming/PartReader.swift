@@ -83,7 +83,7 @@ final class PartReader {
   // MARK: Values
 
   func part(_ type: Any.Type, _ value: ArchiveValue, _ before: ArchiveValue?) throws -> ArchiveValue {
-    let archivable = type as? any Archivable.Type
+    let archivable = TypeShape.archivable(type)
     let shape = archivable?.typeShape ?? TypeShape(of: type)
     if case .optional(let wrapped) = shape.kind {
       return value.isNull ? .null : try part(wrapped, value, before.flatMap { $0.isNull ? nil : $0 })
@@ -95,10 +95,10 @@ final class PartReader {
     switch shape.kind {
     case .model(let type): return try model(type, value, before)
     case .array(let element):
-      guard case .array(let elements) = value, let element = element as? any Archivable.Type else { break }
+      guard case .array(let elements) = value, let element = TypeShape.archivable(element) else { break }
       return .array(try list(element, elements, before))
     case .set(let element):
-      guard let members = members(value), let element = element as? any Archivable.Type else { break }
+      guard let members = members(value), let element = TypeShape.archivable(element) else { break }
       return try .set(ofMerged: list(element, members, before))
     case .dictionary:
       guard let type = type as? any PartialDictionary.Type else { break }
@@ -119,7 +119,7 @@ final class PartReader {
 
   /// A value that is all there, in the type of its field.
   func whole(_ type: Any.Type, _ value: ArchiveValue) throws -> ArchiveValue {
-    if context.source == .merge, type is any Archivable.Type { context.objects = graph.table }
+    if context.source == .merge, TypeShape.archivable(type) != nil { context.objects = graph.table }
     return try ValueCoding.typed(value, as: type, graph.referenced, in: context)
   }
 
@@ -313,7 +313,7 @@ final class PartReader {
       do {
         switch (old, new) {
         case (nil, nil):
-          if addsNulls, olds == nil, listDepth == 0, field.json.isRead, field.type is any OptionalType.Type {
+          if addsNulls, olds == nil, listDepth == 0, field.json.isRead, field.shape.isOptional {
             values[place] = .null
           }
         case (_?, nil): values[place] = try part(field.type, .null, nil)

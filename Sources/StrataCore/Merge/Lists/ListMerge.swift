@@ -28,7 +28,7 @@ struct ListMerge {
     _ options: MergeOptions
   ) {
     guard let place = schema.fields.firstIndex(where: { $0.key == key }), !schema.isEnumeration, !schema.holdsObjects,
-      !(schema.type is any ValueMerging.Type)
+      schema.mergeTraits.hooks == nil
     else { return nil }
     self.schema = schema
     self.key = key

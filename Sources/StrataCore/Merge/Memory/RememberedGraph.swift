@@ -5,7 +5,7 @@ enum RememberedGraph {
   static func excludedKeys(_ catalog: SchemaCatalog) -> [String: [String]] {
     var keys: [String: [String]] = [:]
     for schema in catalog.schemas {
-      let excluded = schema.fields.filter { $0.archive == .excluded && !($0.type is any LibraryField.Type) }.map(\.key)
+      let excluded = schema.fields.filter { $0.archive == .excluded && !$0.isLibraryField }.map(\.key)
       if !excluded.isEmpty { keys[schema.name] = excluded }
     }
     return keys

@@ -242,7 +242,7 @@ extension ValueMerger {
         } else if let value = olds.compactMap(\.self).first {
           entries.append(.init(key: label, value: value))
         } else if fillsIn {
-          guard type is any OptionalType.Type else {
+          guard TypeShape(of: type).isOptional else {
             throw ArchiveError(.missingValue, "the case is new here, and an associated value is absent")
           }
           entries.append(.init(key: label, value: .null))

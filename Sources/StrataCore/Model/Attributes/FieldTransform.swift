@@ -77,7 +77,7 @@ package struct FieldTransform: Sendable {
     }
     write = { value in
       // A nil has no values at any of the paths.
-      if input.isPaths, value.isNull, !(Output.self is any OptionalType.Type) { return .null }
+      if input.isPaths, value.isNull, !(TypeShape(of: Output.self).isOptional) { return .null }
       // What is to be written is made as it is: nothing runs on its models.
       let made = try output.make(value, DecodingContext(includesExcluded: true, finishing: .never))
       return try input.value(Self.apply(backward, to: made))
@@ -99,7 +99,7 @@ package struct FieldTransform: Sendable {
 private struct Side<T>: Sendable {
   let make: @Sendable (ArchiveValue, DecodingContext) throws -> T
   let value: @Sendable (T) throws -> ArchiveValue
-  var takesNull = T.self is any OptionalType.Type
+  var takesNull = TypeShape(of: T.self).isOptional
   var isCodable = false
   var isPaths = false
 

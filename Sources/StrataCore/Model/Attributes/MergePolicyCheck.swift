@@ -19,7 +19,7 @@ enum MergePolicyCheck {
         add([.key(field.key)], "the policy \(policy) \(reason)")
       }
     }
-    guard let rules = (schema.type as? any Mergeable.Type)?.mergeRules else { return ArchiveError.combined(errors) }
+    guard let rules = schema.mergeTraits.rules else { return ArchiveError.combined(errors) }
     if let identity = rules.identity, !schema.allKeys.contains(identity) {
       add([], "the merge rules name the identity \(identity), which \(absence(of: schema))")
     }
@@ -114,7 +114,7 @@ enum MergePolicyCheck {
   }
 
   fileprivate static func name(of type: Any.Type) -> String {
-    (type as? any Archivable.Type)?.archiveTypeName ?? "\(type)"
+    TypeShape.archivable(type)?.archiveTypeName ?? "\(type)"
   }
 }
 
@@ -128,7 +128,7 @@ private struct MergeKind: CustomStringConvertible {
     let shape = TypeShape(of: type).kind
     switch shape {
     case .optional(let wrapped): self = MergeKind(wrapped)
-    case .rawValue(let raw, isArchivable: true) where raw is any Archivable.Type: self = MergeKind(raw)
+    case .rawValue(let raw, isArchivable: true) where TypeShape.archivable(raw) != nil: self = MergeKind(raw)
     case .rawValue, .scalar, .untyped, .array, .set, .dictionary, .model, .opaque:
       self.init(type: type, shape: shape)
     }

@@ -3,7 +3,7 @@ extension ArchiveReader {
   ///
   /// - Throws: ``ArchiveError``, and first of all where the bytes are damaged; what the type's own code throws is its cause.
   package mutating func readCodable<T: Decodable>(_ type: T.Type = T.self) throws -> T {
-    if let type = type as? any Archivable.Type, let made = try type.make(from: readValue(), in: context) as? T {
+    if let type = TypeShape.archivable(type), let made = try type.make(from: readValue(), in: context) as? T {
       return made
     }
     var flat = FlatValue(firstNumber: strings.count)

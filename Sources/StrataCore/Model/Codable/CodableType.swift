@@ -9,7 +9,7 @@ struct CodableType {
   let hashed: (any HashOrdered.Type)?
 
   private init(_ type: Any.Type) {
-    archivable = type as? any Archivable.Type
+    archivable = TypeShape.archivable(type)
     inParts = type as? any FlatPart.Type
     hashed = type as? any HashOrdered.Type
   }

@@ -25,7 +25,7 @@ public enum ValueCoding {
   public static func make<T: Decodable>(_ type: T.Type, from value: ArchiveValue, in context: DecodingContext) throws
     -> T
   {
-    if let type = type as? any Archivable.Type, let made = try type.make(from: value, in: context) as? T { return made }
+    if let type = TypeShape.archivable(type), let made = try type.make(from: value, in: context) as? T { return made }
     return try make(type, from: FlatValue(value), in: context)
   }
 
@@ -38,23 +38,22 @@ public enum ValueCoding {
 
   /// Throws what making a value of a type throws.
   static func check(_ value: ArchiveValue, as type: Any.Type, in context: DecodingContext) throws {
-    if let type = type as? any Archivable.Type {
-      _ = try type.make(from: value, in: context)
-    } else if let type = type as? any Decodable.Type {
-      _ = try make(type, from: value, in: context)
-    }
+    _ = try make(any: type, from: value, in: context)
+  }
+
+  /// Makes a value of any type; `nil` for a type that archives and `Codable` do not know.
+  private static func make(any type: Any.Type, from value: ArchiveValue, in context: DecodingContext) throws -> Any? {
+    if let type = TypeShape.archivable(type) { return try type.make(from: value, in: context) }
+    return try (type as? any Decodable.Type).map { try make($0, from: FlatValue(value), in: context) }
   }
 
   /// A value made in the type of a field, and the value of that: references to objects name those in `referenced`.
   static func typed(
     _ value: ArchiveValue, as type: Any.Type, _ referenced: ReferencedObjects, in context: DecodingContext
   ) throws -> ArchiveValue {
-    if let type = type as? any Archivable.Type {
-      return try type.make(from: value, in: context).archivedValue(
-        includingExcluded: true, role: .referenced(referenced))
-    }
-    if let type = type as? any Decodable.Type { return try self.value(of: make(type, from: value, in: context)) }
-    return value
+    guard let made = try make(any: type, from: value, in: context) else { return value }
+    guard let made = made as? any Archivable else { return try self.value(of: made) }
+    return try made.archivedValue(includingExcluded: true, role: .referenced(referenced))
   }
 }
 

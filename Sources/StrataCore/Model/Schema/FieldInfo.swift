@@ -47,6 +47,8 @@ public struct FieldInfo: Sendable {
   public let type: Any.Type
   /// The shape of the type.
   package let shape: TypeShape
+  /// Whether the library keeps something of its own in the field.
+  let isLibraryField: Bool
   /// Whether the field of an object cannot change after it was made.
   public let isConstant: Bool
   package let makeDefault: (@Sendable () throws -> ArchiveValue)?
@@ -86,10 +88,10 @@ public struct FieldInfo: Sendable {
     shape = TypeShape(of: type)
     self.formerly = formerly
     self.archive = archive
-    let isLibrarys = type is any LibraryField.Type
-    self.storage = isLibrarys ? .transitory : storage
-    self.merge = isLibrarys ? .keepLocal : merge
-    self.json = isLibrarys ? .none : json
+    isLibraryField = type is any LibraryField.Type
+    self.storage = isLibraryField ? .transitory : storage
+    self.merge = isLibraryField ? .keepLocal : merge
+    self.json = isLibraryField ? .none : json
     self.unknown = unknown
     self.isConstant = isConstant
     self.makeDefault = makeDefault
@@ -100,5 +102,5 @@ public struct FieldInfo: Sendable {
   public var jsonPath: ValuePath { json.keys(of: key) }
 
   /// Whether JSON may leave the field out, or an archive: it has a default or is an optional.
-  public var isOptional: Bool { makeDefault != nil || type is any OptionalType.Type }
+  public var isOptional: Bool { makeDefault != nil || shape.isOptional }
 }

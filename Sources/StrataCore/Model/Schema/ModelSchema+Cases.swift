@@ -8,7 +8,7 @@ extension ModelSchema {
         .invalidSchema, "two associated values of the case \(info.name) have one label; give each its own",
         typeName: name)
     }
-    guard let type = type as? any VersionedModel.Type else { return nil }
+    guard let type = TypeShape.model(type) else { return nil }
     let context = DecodingContext(finishing: .never)
     for info in cases where info.payload.isEmpty {
       do {

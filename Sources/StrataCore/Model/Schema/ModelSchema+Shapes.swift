@@ -25,7 +25,7 @@ extension ModelSchema {
   private static func opaqueContainer(in shape: TypeShape, _ type: Any.Type) -> (any Archivable.Type)? {
     switch shape.kind {
     case .opaque:
-      guard let type = type as? any Archivable.Type, type.rootSchema != nil else { return nil }
+      guard let type = TypeShape.archivable(type), type.rootSchema != nil else { return nil }
       return type
     case .optional(let inner), .array(let inner), .set(let inner), .dictionary(_, let inner):
       return opaqueContainer(in: TypeShape(of: inner), inner)

@@ -117,7 +117,7 @@ public final class ModelSchema: Sendable {
     libraryField = fields.lazy.compactMap { $0.type as? any FinishingLibraryField.Type }.first
     finishesModels = decodingHook != nil || validationHook != nil || libraryField != nil
     readsSpecially = isObject || finishesModels
-    rebuild = hook == nil ? nil : (type as? any VersionedModel.Type).map { Self.makeRebuild($0) }
+    rebuild = hook == nil ? nil : TypeShape.model(type).map { Self.makeRebuild($0) }
     allKeys = fields.map(\.key)
     takenKeys = Set(fields.flatMap { [$0.key] + $0.formerly })
     archivedKeys = fields.filter { $0.archive != .excluded }.map(\.key)
@@ -252,7 +252,7 @@ public final class ModelSchema: Sendable {
     if let known = insideCache.withLock({ $0 }) { return known }
     var catalog = SchemaCatalog()
     for type in fields.map(\.type) + cases.flatMap(\.payload) {
-      (type as? any Archivable.Type)?.collectSchemas(into: &catalog)
+      TypeShape.archivable(type)?.collectSchemas(into: &catalog)
     }
     insideCache.withLock { $0 = catalog }
     return catalog
@@ -275,7 +275,7 @@ public final class ModelSchema: Sendable {
     let answer = known.load(ordering: .relaxed)
     guard answer == 0 else { return answer == 2 }
     var catalog = SchemaCatalog()
-    (type as? any Archivable.Type)?.collectSchemas(into: &catalog)
+    TypeShape.archivable(type)?.collectSchemas(into: &catalog)
     let found = find(catalog)
     known.store(found ? 2 : 1, ordering: .relaxed)
     return found

@@ -44,8 +44,11 @@ public struct TypeShape: Sendable {
 
   /// The shape of any type. A type that is only Codable cannot answer for itself.
   package init(of type: Any.Type) {
+    if let type = Self.archivable(type) {
+      self = type.typeShape
+      return
+    }
     switch type {
-    case let type as any Archivable.Type: self = type.typeShape
     case let type as any OptionalType.Type: self.init(.optional(type.wrappedType))
     case let type as any ArrayType.Type: self.init(.array(type.elementType))
     case let type as any SetType.Type: self.init(.set(type.elementType))
@@ -72,6 +75,16 @@ public struct TypeShape: Sendable {
   }
 
   private static func rawType<T: RawRepresentable>(_ type: T.Type) -> Any.Type { T.RawValue.self }
+
+  /// The type as one that archives know; `nil` for one that is only Codable, or neither. No other code asks a type.
+  package static func archivable(_ type: Any.Type) -> (any Archivable.Type)? { type as? any Archivable.Type }
+
+  /// The type as a model; `nil` for any other type.
+  package static func model(_ type: Any.Type) -> (any VersionedModel.Type)? {
+    if case .model(let model) = TypeShape(of: type).kind { model } else { nil }
+  }
+
+  package var isOptional: Bool { if case .optional = kind { true } else { false } }
 
   /// The type in an optional; the type itself if it is none.
   package static func unwrapped(_ type: Any.Type) -> Any.Type { (type as? any OptionalType.Type)?.wrappedType ?? type }

@@ -1,0 +1,48 @@
+import Foundation
+
+/// A duration is archived as the decimal of its seconds, and is a number of seconds in JSON.
+extension Duration: Archivable {
+  public static var typeShape: TypeShape { TypeShape(.scalar(.decimal)) }
+
+  public func write(to writer: inout ArchiveWriter) throws {
+    let parts = DecimalParts(isNegative: attoseconds < 0, mantissa: attoseconds.magnitude, exponent: -18)
+    // A decimal has a mantissa of 128 bits.
+    guard let seconds = parts.decimal else { throw ArchiveError(.notEncodable, "a decimal does not hold the duration") }
+    writer.write(seconds)
+  }
+
+  /// - Throws: ``ArchiveError`` with the code `typeMismatch` for a value that is neither a number nor the pair that `Codable` writes, and for
+  ///   seconds that no duration holds exactly.
+  public static func make(from value: ArchiveValue, in context: DecodingContext) throws -> Duration {
+    if case .array(let words) = value, words.count == 2, let high = words[0].integer(as: Int64.self),
+      let low = words[1].integer(as: UInt64.self)
+    {
+      return Duration(attoseconds: Int128(high) << 64 | Int128(low))
+    }
+    let seconds: Decimal
+    do { seconds = try Decimal.make(from: value, in: context) } catch {
+      throw ArchiveError.mismatch(expected: "a duration in seconds", found: value.kind)
+    }
+    guard let parts = DecimalParts(seconds), let attoseconds = parts.attoseconds else {
+      throw ArchiveError.mismatch(
+        expected: "a whole number of attoseconds, up to 1.7e20 seconds", found: "a number that no duration holds")
+    }
+    return Duration(attoseconds: attoseconds)
+  }
+}
+
+extension DecimalParts {
+  /// The number times 10^18; `nil` where it is no integer or has more than 127 bits.
+  fileprivate var attoseconds: Int128? {
+    guard mantissa != 0 else { return 0 }
+    guard exponent >= -18, exponent <= 38 else { return nil }
+    var magnitude = mantissa
+    for _ in 0..<exponent + 18 {
+      let (product, overflows) = magnitude.multipliedReportingOverflow(by: 10)
+      guard !overflows else { return nil }
+      magnitude = product
+    }
+    guard let number = Int128(exactly: magnitude) else { return isNegative && magnitude == 1 << 127 ? .min : nil }
+    return isNegative ? -number : number
+  }
+}
