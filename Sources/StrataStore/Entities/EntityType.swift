@@ -122,9 +122,9 @@ package struct EntityType: Sendable {
 
   package func merging(isWhole: Bool) -> FieldMerging { isWhole ? merging.whole : merging.part }
 
-  /// The attribute of a field; `nil` where the field is a relation or in no column.
   func key(of attribute: Attribute) -> String { schema.fields[attribute.place].key }
 
+  /// The attribute of a field; `nil` where the field is a relation or in no column.
   package func attribute(of slot: Int) -> Attribute? { attributes.first { $0.slot == slot } }
 
   /// The record of what a row has in the columns of the attributes.

@@ -51,9 +51,11 @@ public enum ValueCoding {
   static func typed(
     _ value: ArchiveValue, as type: Any.Type, _ referenced: ReferencedObjects, in context: DecodingContext
   ) throws -> ArchiveValue {
-    guard let made = try make(any: type, from: value, in: context) else { return value }
-    guard let made = made as? any Archivable else { return try self.value(of: made) }
-    return try made.archivedValue(includingExcluded: true, role: .referenced(referenced))
+    guard let type = TypeShape.archivable(type) else {
+      return try make(any: type, from: value, in: context).map { try self.value(of: $0) } ?? value
+    }
+    return try type.make(from: value, in: context).archivedValue(
+      includingExcluded: true, role: .referenced(referenced))
   }
 }
 
