@@ -3,7 +3,8 @@
 ///     let (merged, report) = try Merger().merge(server, into: local, base: base)
 ///
 /// Objects and records are merged key by key at every depth, by the policies that ``options`` names for paths; without
-/// a base the server's values count, and what the server's objects lack is left alone.
+/// a base the server's values count, and what the server's objects lack is left alone. A record that is new here takes the defaults of its
+/// model for the keys that it lacks, if the model is among those given.
 public struct Merger: Sendable {
   /// What decides, and what absence means.
   public var options: MergeOptions
@@ -29,6 +30,7 @@ public struct Merger: Sendable {
   ///   - local: what the program has.
   ///   - base: what both started from; `nil` where nobody knows.
   /// - Throws: ``ArchiveError`` with the code `mergeFailed` where a policy fails or conflicts are to fail,
+  ///   `missingValue` where a record that is new here lacks a key without a default,
   ///   `unsupportedVersion` where records of one type have different versions and its model is not among those given,
   ///   `newerModel` and `migrationFailed` as upgrading does, `notEncodable` where objects are shared or in cycles and
   ///   where a reference is outside of a graph, and
@@ -39,7 +41,9 @@ public struct Merger: Sendable {
     let context = DecodingContext(finishing: .never)
     let upgrader = ValueUpgrader(catalog: catalog)
     func upgraded(_ value: ArchiveValue) throws -> ArchiveValue { try upgrader.upgrade(value.asTree(), context) }
-    var merger = ValueMerger(catalog: catalog, options: options, isBaseKnown: base != nil)
+    var merger = ValueMerger(
+      catalog: catalog, options: options, isBaseKnown: base != nil,
+      incoming: .init(hasParts: !catalog.schemas.isEmpty, isArchived: true))
     let own = try upgraded(local)
     let sides = try merger.sides(
       base.map { try options.limited(upgraded($0), within: own) }, own, options.limited(upgraded(server), within: own))

@@ -54,6 +54,46 @@ struct MergerTests {
     #expect(try Merger().merge(server, into: base).value == ["a": 1, "in": ["b": 1, "c": 2]])
   }
 
+  @Test(
+    "MG-9: a record that lacks keys leaves them alone, in lists too, and what is new takes the defaults of its model")
+  func partialRecords() throws {
+    func part(_ fields: [(String, ArchiveValue)], version: Int = 2) -> ArchiveValue {
+      .record(ModelRecord(typeName: "MergerPart", modelVersion: version, fields: fields))
+    }
+    let local = try ArchiveDecoder().decodeValue(
+      from: ArchiveEncoder().encode(
+        MergerBox(name: "box", parts: [MergerPart(id: 1, name: "a", size: 5), MergerPart(id: 2, name: "b", size: 6)])))
+    let server = ArchiveValue.record(
+      ModelRecord(
+        typeName: "MergerBox", modelVersion: 1,
+        fields: [("parts", .array([part([("id", 1), ("name", "A")]), part([("id", 3), ("name", "c")])]))]))
+    for models in [[MergerBox.self], []] as [[any VersionedModel.Type]] {
+      let merged = try Merger(models: models).merge(server, into: local).value
+      #expect(merged["name"] == "box")
+      if models.isEmpty { continue }
+      let box = try ArchiveDecoder().decode(MergerBox.self, from: ArchiveEncoder().encode(#require(merged.recordValue)))
+      #expect(
+        box.parts == [
+          MergerPart(id: 1, name: "A", size: 5), MergerPart(id: 2, name: "b", size: 6),
+          MergerPart(id: 3, name: "c", size: 7),
+        ])
+      #expect(merged.recordValue?.keys == local.recordValue?.keys)
+    }
+    // An older version, which a hook upgrades.
+    let old = ArchiveValue.record(
+      ModelRecord(
+        typeName: "MergerBox", modelVersion: 1,
+        fields: [("parts", .array([part([("id", 1), ("size", "9")], version: 1)]))]))
+    let merged = try Merger(models: [MergerBox.self]).merge(old, into: local).value
+    let box = try ArchiveDecoder().decode(MergerBox.self, from: ArchiveEncoder().encode(#require(merged.recordValue)))
+    #expect(box.parts[0] == MergerPart(id: 1, name: "a", size: 9))
+    // A new one that lacks a key without a default.
+    let wrong = ArchiveValue.record(
+      ModelRecord(typeName: "MergerBox", modelVersion: 1, fields: [("parts", .array([part([("id", 4)])]))]))
+    let error = #expect(throws: ArchiveError.self) { try Merger(models: [MergerBox.self]).merge(wrong, into: local) }
+    #expect(error?.code == .missingValue)
+  }
+
   @Test("A conflict keeps the local value, takes the server's, or fails with the paths and no values")
   func conflicts() throws {
     let base: ArchiveValue = ["a": ["b": 1], "secret": "x"]
@@ -241,4 +281,29 @@ struct MergeReportTests {
         "\t\u{1B}\u{202E}\u{2028}\u{85}".unicodeScalars.contains($0)
       })
   }
+}
+
+private struct MergerPart: DescribedModel, Equatable, ValueDecoding {
+  var id: Int
+  var name: String
+  var size: Int
+  var cache = ""
+  static let fields = Fields(
+    MergerPart.self, version: 2, Field("id", \.id), Field("name", \.name), Field("size", \.size, default: 7),
+    Field("cache", \.cache, archive: .excluded, default: ""),
+    make: { MergerPart(id: $0, name: $1, size: $2, cache: $3) })
+  static func decodeValue(
+    forKey key: String, modelVersion: Int, in record: ModelRecord
+  ) throws -> ArchiveValue? {
+    guard key == "size", modelVersion < 2, let text = record["size"]?.stringValue else { return record[key] }
+    return .integer(Int(text) ?? 0)
+  }
+}
+
+private struct MergerBox: DescribedModel, Equatable {
+  var name: String
+  var parts: [MergerPart]
+  static let fields = Fields(
+    MergerBox.self, version: 1, Field("name", \.name, default: "?"), Field("parts", \.parts, default: []),
+    make: { MergerBox(name: $0, parts: $1) })
 }

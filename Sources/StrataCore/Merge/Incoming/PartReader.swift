@@ -333,7 +333,7 @@ final class PartReader {
     do { return try part(field.type, value, before) } catch let error as ArchiveError
       where field.acceptsUnknownCase(error)
     {
-      guard !error.codingPath.isEmpty else { return isIncoming ? nil : try field.makeDefault?() ?? .null }
+      guard !error.codingPath.isEmpty else { return isIncoming ? nil : try field.absentValue() }
       leavesOutUnknownCases = true
       defer { leavesOutUnknownCases = false }
       return try part(field.type, value, before)

@@ -62,6 +62,8 @@ struct ValueMerger {
     var isJSON = false
     /// Whether a key that a dictionary lacks was removed on purpose.
     var removesAbsentKeys = false
+    /// Whether values are those of archives, which leave out some fields.
+    var isArchived = false
   }
 
   /// A policy that a call names for a path, as far as the path is still to go.

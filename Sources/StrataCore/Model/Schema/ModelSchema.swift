@@ -34,8 +34,6 @@ public final class ModelSchema: Sendable {
   /// Whether the model is an enum, whose records have the case as their only key.
   package let isEnumeration: Bool
   package let hook: (@Sendable (String, Int, ModelRecord) throws -> ArchiveValue?)?
-  /// Upgrades a record by making the model of it, where a hook needs that; `nil` where steps are enough.
-  package let rebuild: (@Sendable (ModelRecord, DecodingContext) throws -> ModelRecord)?
   /// What runs on each object that was made.
   package let decodingHook: (any AnyModelHook)?
   package let validationHook: (any AnyModelHook)?
@@ -117,7 +115,6 @@ public final class ModelSchema: Sendable {
     libraryField = fields.lazy.compactMap { $0.type as? any FinishingLibraryField.Type }.first
     finishesModels = decodingHook != nil || validationHook != nil || libraryField != nil
     readsSpecially = isObject || finishesModels
-    rebuild = hook == nil ? nil : TypeShape.model(type).map { Self.makeRebuild($0) }
     allKeys = fields.map(\.key)
     takenKeys = Set(fields.flatMap { [$0.key] + $0.formerly })
     archivedKeys = fields.filter { $0.archive != .excluded }.map(\.key)
@@ -156,12 +153,6 @@ public final class ModelSchema: Sendable {
     return ModelHook<M> { model, context in
       try plan.run(on: &model, keepsReplacements: context.keepsReplacements)
     }
-  }
-
-  private static func makeRebuild(
-    _ type: (some VersionedModel).Type
-  ) -> @Sendable (ModelRecord, DecodingContext) throws -> ModelRecord {
-    { try type.make(from: $0, in: $1).record() }
   }
 
   /// A class between two models would lose its properties.

@@ -1,5 +1,5 @@
 /// Brings the records in a value to today's versions of their models, for merging values without models. Those of types
-/// that the catalog does not have stay as they are.
+/// that the catalog does not have stay as they are. A key that is absent stays absent, since a merge tells it from a value.
 struct ValueUpgrader {
   let catalog: SchemaCatalog
 
@@ -10,8 +10,6 @@ struct ValueUpgrader {
 
   private func upgrade(_ record: ModelRecord, _ context: DecodingContext) throws -> ModelRecord {
     guard let schema = try catalog.schema(named: record.typeName) else { return try nested(record, context) }
-    // An object of a graph cannot be made alone; its hook is asked for each key all the same.
-    if !schema.isObject, let rebuild = schema.rebuild { return try rebuild(record, context) }
     if !schema.cases.isEmpty {
       var upgraded = try schema.upgraded(record, in: context)
       upgraded.typeName = schema.name
@@ -19,17 +17,26 @@ struct ValueUpgrader {
       return try nested(upgraded, context)
     }
     let (values, unknown) = try schema.upgradedFields(of: record, in: context)
-    var result = ModelRecord(shape: schema.archivedShape, values: [])
+    var keys: [String] = []
+    var found: [ArchiveValue] = []
     for (index, field) in schema.fields.enumerated() where field.archive != .excluded {
-      if let value = try values[index] ?? field.makeDefault?() ?? (field.isOptional ? .null : nil) {
-        result.values.append(value)
+      guard var value = values[index] else { continue }
+      // A hook may answer in any form that the field is read of.
+      if schema.hook != nil, TypeShape.archivable(field.type)?.rootSchema == nil {
+        do { value = try ValueCoding.typed(value, as: field.type, ReferencedObjects(), in: context) } catch {
+          throw ArchiveError.at(.key(field.key), error).inType(schema.name)
+        }
       }
+      keys.append(field.key)
+      found.append(value)
     }
-    guard result.values.count == schema.archivedKeys.count else {
-      throw ArchiveError(
-        .missingValue, "a key without a default is absent; give the field a default, or a step that sets it",
-        typeName: schema.name)
-    }
+    let full = schema.archivedShape
+    let isWhole = keys.count == full.keys.count
+    var result = ModelRecord(
+      shape: isWhole
+        ? full
+        : RecordShape(typeName: full.typeName, modelVersion: full.modelVersion, keys: keys, levels: full.levels),
+      values: found)
     for entry in unknown.object.entries {
       result[UnknownFields.archivedKey(entry.key, besides: schema.takenKeys)] = entry.value
     }

@@ -208,7 +208,7 @@ extension DeclaredLaws {
           var plan = plan
           plan.made = rows[plan.id]?.made ?? 0
           sent[plan.id] = rows[plan.id]?.drawer == nil ? nil : plan.drawer
-          plan.drawer = rows[plan.id]?.drawer
+          plan.drawer = rows[plan.id]?.drawer.map { plan.drawer ?? $0 }
           plan.children = plan.children.map(dated)
           return plan
         }

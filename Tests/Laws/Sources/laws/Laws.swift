@@ -149,6 +149,14 @@ struct Trial<H: Holder> {
     let old = PlainModel(kind: H.kind, fields: [key: part]).record(inOldForm: true)
     let upgraded = merge(.absentOld, key, type, part, expected, shown) { try $0.merge(.record(old)) }
     mergeRow(key, type, part, expected, shown, tree)
+    // A merge without models has trees alone, in which nothing refers to an object.
+    if !["Thing", "Being", "Bare"].contains(where: { type.contains($0) }), let local = try? sample().archivedTree {
+      _ = merge(.absentMerger, key, type, part, expected, shown) { value in
+        let (merged, report) = try Merger(models: [H.self]).merge(.record(record), into: local)
+        value = try ArchiveDecoder().decode(H.self, from: ArchiveEncoder().encode(merged))
+        return report
+      }
+    }
     let sides = [whole, value, recorded, archived, upgraded]
     if !sides.contains(nil) {
       add(.sourcesAgree, type, Set(sides).count == 1 ? nil : shown)

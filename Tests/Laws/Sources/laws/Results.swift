@@ -13,7 +13,7 @@ enum Law: String, CaseIterable, Hashable {
     failsOnConflict, remembered,
     resolved
   case policy, shaped, steps, rules, relations, damaged, limits, graph
-  case listMerge, untyped, described, codable, cluster, mapping, hooks, folders, cut, remote, remoteEdited
+  case listMerge, untyped, absentMerger, described, codable, cluster, mapping, hooks, folders, cut, remote, remoteEdited
   case rule6, rule7, rule8, rule9, rule10
 }
 

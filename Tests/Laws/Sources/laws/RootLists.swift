@@ -130,6 +130,11 @@ extension ArchiveValue {
 }
 
 extension Holder {
+  /// The value as it is in an archive.
+  var archivedTree: ArchiveValue {
+    get throws { try ArchiveDecoder().decode(ArchiveValue.self, from: ArchiveEncoder().encode(self)) }
+  }
+
   /// A value with another value for a field, from the tree of an archive.
   fileprivate init(decoding value: Self, _ key: String, _ tree: ArchiveValue) throws {
     let whole = try ArchiveDecoder().decode(ArchiveValue.self, from: ArchiveEncoder().encode(value))

@@ -13,7 +13,8 @@ extension ValueMerger {
         return payload.count < info.payload.count || info.labels.isEmpty && !payload.isEmpty
           || payload.entries.contains { isPart($0.value) }
       }
-      return record.values.count < schema.fields.count || schema.allKeys.contains { record[$0] == nil }
+      let keys = incoming.isArchived ? schema.archivedKeys : schema.allKeys
+      return record.values.count < keys.count || keys.contains { record[$0] == nil }
         || record.values.contains(where: isPart)
     case .array(let elements), .set(let elements): return elements.contains(where: isPart)
     case .object(let object): return object.entries.contains { isPart($0.value) }
@@ -186,9 +187,8 @@ extension ValueMerger {
           values.append(try overlaid(value, over: olds, fillsIn: fillsIn))
         } else if let value = olds.first {
           values.append(value)
-        } else if fillsIn {
-          let supplied = try graph.missingValue?(schema, place) ?? field.makeDefault?()
-          guard let value = supplied ?? (field.isOptional ? .null : nil) else {
+        } else if fillsIn, !incoming.isArchived || field.archive != .excluded {
+          guard let value = try graph.missingValue?(schema, place) ?? field.absentValue() else {
             throw ArchiveError(
               .missingValue,
               "the object is new here, and the key is absent; give the field a default, or name an object that is here")
@@ -200,15 +200,16 @@ extension ValueMerger {
       } catch { throw ArchiveError.at(.key(field.key), error).inType(schema.name) }
       keys.append(field.key)
     }
-    let isWhole = keys.count == schema.fields.count
-    let full = schema.fullShape
+    let full = incoming.isArchived ? schema.archivedShape : schema.fullShape
+    let isWhole = keys.count == full.keys.count && (!incoming.isArchived || keys == full.keys)
     var result = ModelRecord(
       shape: isWhole
         ? full
         : RecordShape(typeName: full.typeName, modelVersion: full.modelVersion, keys: keys, levels: full.levels),
       values: values)
     for other in [record] + others {
-      for (key, value) in zip(other.keys, other.values) where full.place(of: key) == nil && result[key] == nil {
+      for (key, value) in zip(other.keys, other.values)
+      where schema.fullShape.place(of: key) == nil && result[key] == nil {
         result[key] = value
       }
     }
