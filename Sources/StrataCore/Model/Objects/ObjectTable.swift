@@ -217,11 +217,12 @@ package final class ObjectTable {
 }
 
 extension ArchiveValue {
-  /// The value with others in place of its references; sets become arrays, since what replaces them may be equal.
+  /// The value with others in place of its references. A set with references becomes an array, since what replaces them may be equal.
   fileprivate func replacingReferences(_ replace: (Int) throws -> ArchiveValue) rethrows -> ArchiveValue {
     switch self {
     case .reference(let number): try replace(number)
-    case .set(let elements): .array(try elements.map { try $0.replacingReferences(replace) })
+    case .set(let elements) where elements.contains(where: \.hasReferences):
+      .array(try elements.map { try $0.replacingReferences(replace) })
     case .graph: self
     default: try mapInside { try $0.replacingReferences(replace) }
     }
