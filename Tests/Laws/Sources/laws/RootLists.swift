@@ -33,7 +33,7 @@ extension Trial {
   }
 
   /// Objects in a field belong to all elements together, which is for other laws.
-  private static var compared: [(key: String, type: String)] {
+  static var compared: [(key: String, type: String)] {
     H.types.filter { type in !["Thing", "Being", "Bare"].contains { type.type.contains($0) } }
   }
 
