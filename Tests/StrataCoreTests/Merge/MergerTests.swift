@@ -79,6 +79,9 @@ struct MergerTests {
         ])
       #expect(merged.recordValue?.keys == local.recordValue?.keys)
     }
+    // A value that lacks keys is the same as itself.
+    let again = try Merger(models: [MergerBox.self]).merge(server, into: server, base: nil)
+    #expect(again.value["parts"] == server["parts"] && again.report.changedKeys == [])
     // An older version, which a hook upgrades.
     let old = ArchiveValue.record(
       ModelRecord(

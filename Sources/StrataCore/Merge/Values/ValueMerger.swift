@@ -162,7 +162,8 @@ struct ValueMerger {
       return try merge(sides, by: policy.replacingLeading(by: inner), shape, said: said)
     default: break
     }
-    if incoming.hasParts, said == nil, let server, isPart(server) {
+    // Without models, the local value may lack keys, too.
+    if incoming.hasParts, said == nil, let server, !incoming.isArchived || !same(local, server), isPart(server) {
       if let merged = try mergePart(sides, server, policy, shape) { return merged }
       return try merge(completed(sides), by: policy, shape, said: server)
     }
