@@ -89,6 +89,11 @@ package final class RecordShape: Sendable {
     return Self.parse(mark) == (typeName, modelVersion, levels)
   }
 
+  /// The shape with these keys; the shape itself where they are all of its keys.
+  package func limited(to keys: [String]) -> RecordShape {
+    keys == self.keys ? self : RecordShape(typeName: typeName, modelVersion: modelVersion, keys: keys, levels: levels)
+  }
+
   package func adding(_ key: String) -> RecordShape {
     changed(.add(key)) { ($0.typeName, $0.modelVersion, $0.keys + [key]) }
   }

@@ -115,9 +115,7 @@ package struct EntityType: Sendable {
   /// The shape of records of some fields.
   package func shape(of places: [Int]) -> RecordShape {
     guard places.count < schema.fields.count else { return schema.fullShape }
-    return RecordShape(
-      typeName: schema.name, modelVersion: schema.modelVersion, keys: places.map { schema.allKeys[$0] },
-      levels: schema.fullShape.levels)
+    return schema.fullShape.limited(to: places.map { schema.allKeys[$0] })
   }
 
   package func merging(isWhole: Bool) -> FieldMerging { isWhole ? merging.whole : merging.part }

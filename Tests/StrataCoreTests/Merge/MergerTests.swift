@@ -90,6 +90,11 @@ struct MergerTests {
     let merged = try Merger(models: [MergerBox.self]).merge(old, into: local).value
     let box = try ArchiveDecoder().decode(MergerBox.self, from: ArchiveEncoder().encode(#require(merged.recordValue)))
     #expect(box.parts[0] == MergerPart(id: 1, name: "a", size: 9))
+    // The local value of a case that is not known here stays, also where a hook answers.
+    let strange = ArchiveValue.record(
+      ModelRecord(typeName: "MergerPart", modelVersion: 2, fields: [("id", 1), ("name", "a"), ("kind", "blue")]))
+    let kept = try Merger(models: [MergerBox.self]).merge(part([("id", 1), ("name", "b")]), into: strange).value
+    #expect(kept["kind"] == "blue" && kept["name"] == "b")
     // A new one that lacks a key without a default.
     let wrong = ArchiveValue.record(
       ModelRecord(typeName: "MergerBox", modelVersion: 1, fields: [("parts", .array([part([("id", 4)])]))]))
@@ -290,11 +295,14 @@ private struct MergerPart: DescribedModel, Equatable, ValueDecoding {
   var id: Int
   var name: String
   var size: Int
+  var kind = Kind.red
   var cache = ""
+  enum Kind: String, Archivable { case red }
   static let fields = Fields(
     MergerPart.self, version: 2, Field("id", \.id), Field("name", \.name), Field("size", \.size, default: 7),
+    Field("kind", \.kind, unknown: .useDefault, default: .red),
     Field("cache", \.cache, archive: .excluded, default: ""),
-    make: { MergerPart(id: $0, name: $1, size: $2, cache: $3) })
+    make: { MergerPart(id: $0, name: $1, size: $2, kind: $3, cache: $4) })
   static func decodeValue(
     forKey key: String, modelVersion: Int, in record: ModelRecord
   ) throws -> ArchiveValue? {

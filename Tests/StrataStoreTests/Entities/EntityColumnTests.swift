@@ -165,6 +165,28 @@ struct EntityColumnTests {
       ])
   }
 
+  @Test(
+    "a document for rows leaves out elements whose cases are not known here, and keeps the local entries of a dictionary"
+  )
+  func unknownCases() throws {
+    let queue = try database { db in
+      try db.execute(sql: "CREATE TABLE palette (id INTEGER PRIMARY KEY, list BLOB, named BLOB)")
+    }
+    let palettes = try EntityStore(queue, Palette.self)
+    try palettes.saveNow(Palette(id: 1, list: [.green], named: ["a": .red, "b": .red]))
+    let row: ArchiveValue = ["list": ["red", "blue"], "named": ["a": "blue", "b": "green"]]
+    try queue.write { db in
+      for id in 1...2 as ClosedRange<Int64> {
+        guard case .object(var object) = row else { return }
+        object["id"] = .int(id)
+        _ = try palettes.apply(.json(.object(object)), to: Palette.self, in: db)
+      }
+    }
+    let found = try queue.read { db in try palettes.fetchAll(Palette.order(Column("id")), in: db) }
+    #expect(found[0] == Palette(id: 1, list: [.red], named: ["a": .red, "b": .green]))
+    #expect(found[1] == Palette(id: 2, list: [.red], named: ["b": .green]))
+  }
+
   @Test("a column that holds something else is an error that names it, and never a default")
   func unreadable() throws {
     let queue = try database { db in try db.execute(sql: "CREATE TABLE box (id INTEGER PRIMARY KEY, value)") }
@@ -232,4 +254,16 @@ struct EntityColumnTests {
     #expect(back == Forms(id: 4, flag: true, tags: ["a", "b"], seen: forms.seen, made: 8, cache: 3))
     #expect(try entities.saveNow(forms).isEmpty)
   }
+}
+
+private struct Palette: DescribedModel, Equatable, Entity {
+  enum Colour: String, Archivable { case red, green }
+  var id: Int
+  var list: [Colour]
+  var named: [String: Colour]
+  static let fields = Fields(
+    Palette.self, version: 1, Field("id", \.id), Field("list", \.list, unknown: .useDefault, default: []),
+    Field("named", \.named, unknown: .useDefault, default: [:]),
+    make: { Palette(id: $0, list: $1, named: $2) })
+  static let entityMapping = EntityMapping(table: "palette")
 }

@@ -136,7 +136,7 @@ final class PartReader {
     }
   }
 
-  /// What is read; `nil` for a case that this program does not know, where such cases are left out.
+  /// Reads something. Returns `nil` for a case that this program does not know, if such cases are to be left out.
   private func known<R>(_ body: () throws -> R) throws -> R? {
     do { return try body() } catch let error as ArchiveError
       where leavesOutUnknownCases && error.isUnknownCase(within: 0)
@@ -248,9 +248,7 @@ final class PartReader {
       let known = shapes[ObjectIdentifier(schema)]?[key]
       shape =
         known
-        ?? RecordShape(
-          typeName: schema.name, modelVersion: schema.modelVersion,
-          keys: zip(schema.allKeys, present).compactMap { $1 ? $0 : nil }, levels: shape.levels)
+        ?? shape.limited(to: zip(schema.allKeys, present).compactMap { $1 ? $0 : nil })
       if known == nil {
         shapes[ObjectIdentifier(schema), default: [:]][key] = shape
         graph.noteUnknownCases(of: shape, unknownCases.map { schema.fields[$0].key })

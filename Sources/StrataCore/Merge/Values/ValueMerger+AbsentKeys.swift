@@ -201,12 +201,7 @@ extension ValueMerger {
       keys.append(field.key)
     }
     let full = incoming.isArchived ? schema.archivedShape : schema.fullShape
-    let isWhole = keys.count == full.keys.count && (!incoming.isArchived || keys == full.keys)
-    var result = ModelRecord(
-      shape: isWhole
-        ? full
-        : RecordShape(typeName: full.typeName, modelVersion: full.modelVersion, keys: keys, levels: full.levels),
-      values: values)
+    var result = ModelRecord(shape: full.limited(to: keys), values: values)
     for other in [record] + others {
       for (key, value) in zip(other.keys, other.values)
       where schema.fullShape.place(of: key) == nil && result[key] == nil {

@@ -23,20 +23,18 @@ struct ValueUpgrader {
       guard var value = values[index] else { continue }
       // A hook may answer in any form that the field is read of.
       if schema.hook != nil, TypeShape.archivable(field.type)?.rootSchema == nil {
-        do { value = try ValueCoding.typed(value, as: field.type, ReferencedObjects(), in: context) } catch {
+        do { value = try ValueCoding.typed(value, as: field.type, ReferencedObjects(), in: context) } catch let error
+          as ArchiveError where field.acceptsUnknownCase(error)
+        {
+          // Reading the merged value leaves the case out.
+        } catch {
           throw ArchiveError.at(.key(field.key), error).inType(schema.name)
         }
       }
       keys.append(field.key)
       found.append(value)
     }
-    let full = schema.archivedShape
-    let isWhole = keys.count == full.keys.count
-    var result = ModelRecord(
-      shape: isWhole
-        ? full
-        : RecordShape(typeName: full.typeName, modelVersion: full.modelVersion, keys: keys, levels: full.levels),
-      values: found)
+    var result = ModelRecord(shape: schema.archivedShape.limited(to: keys), values: found)
     for entry in unknown.object.entries {
       result[UnknownFields.archivedKey(entry.key, besides: schema.takenKeys)] = entry.value
     }
