@@ -30,7 +30,7 @@ package struct EntityNodes: Sendable {
     package var isMerged = false
     /// The fetched row of a whole object.
     var rowBase: RowBase.Box?
-    /// What a document that names no class says about the fields of each subclass, by entity: the row may be of one.
+    /// The node as each subclass of its entity, by entity, for a document that names no class. The row tells which one counts.
     fileprivate var subclasses: [Int: Result<Subclass, any Error>] = [:]
 
     package init(

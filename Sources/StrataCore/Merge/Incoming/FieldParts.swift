@@ -79,9 +79,10 @@ package final class FieldParts {
 
   /// What a value says about a model.
   ///
-  /// - Parameter type: the type of the field that holds it; an object may be of a subclass.
+  /// - Parameters:
+  ///   - type: the type of the field that holds it; an object may be of a subclass.
+  ///   - isNamed: whether the model is of the class `type`, so that the document is not asked for the class.
   /// - Throws: ``ArchiveError`` where it is no such model.
-  /// - Parameter isNamed: whether `type` is the class of the model, whatever the document names.
   package func part(_ type: any VersionedModel.Type, _ value: ArchiveValue, isNamed: Bool = false) throws -> Part {
     if isWhole { return try modelPart(type, value) }
     // A record in JSON is what a transformer made.

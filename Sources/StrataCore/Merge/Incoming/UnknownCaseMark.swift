@@ -1,6 +1,6 @@
 extension ArchiveValue {
-  /// What a source has under the key of a dictionary whose value has a case that this program does not know. A merge keeps the local entry.
-  /// No archive can hold it: the shape is compared by reference.
+  /// Marks the value of a dictionary's key in a source whose case this program does not know. A merge keeps the local value of the key.
+  /// No file can hold the mark, because its shape is compared by reference.
   static let unknownCase = ArchiveValue.record(ModelRecord(shape: unknownCaseShape, values: []))
 
   private static let unknownCaseShape = RecordShape(typeName: "strata.unknownCase", modelVersion: nil, keys: [])

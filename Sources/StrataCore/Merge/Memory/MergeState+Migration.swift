@@ -1,6 +1,5 @@
 extension MergeState {
-  /// What merging remembers as today's models would write it: the base through steps, with today's keys and cases. Conflicts stay as they
-  /// are. Where the base changed, they are outdated.
+  /// Upgrades the base to today's version of the models. Conflicts keep their paths and values, and are outdated if the base changed.
   ///
   /// - Throws: as upgrading the base does.
   fileprivate func upgraded(for type: any VersionedModel.Type, in decoding: DecodingContext) throws -> MergeState {

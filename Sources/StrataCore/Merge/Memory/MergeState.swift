@@ -6,9 +6,8 @@
 ///
 /// Then every merge has three sides without any book-keeping: the base is what the server had the last time, which is
 /// what `init(fromJSON:)` read or the merges took in. Nothing that was only here becomes part of it, so it may lack
-/// keys: of these nobody knows what the server had. Archives keep it, and when one is read the base goes through the
-/// steps of the models together with the model that remembers it, and takes today's keys and cases. JSON does not hold it,
-/// and the equality of ``FieldEquatable`` leaves it out; what the compiler makes does not.
+/// keys: of these nobody knows what the server had. Archives keep it. When an archive is read, the steps that upgrade the
+/// model upgrade its base, too. JSON does not hold it, and the equality of ``FieldEquatable`` leaves it out; what the compiler makes does not.
 ///
 /// The base is a copy of the model's fields and of the objects that it refers to, so archives grow by that much.
 public struct MergeState: Sendable, Hashable {

@@ -27,8 +27,8 @@ extension VersionedModel {
   ///     leaves what is here now.
   /// - Throws: ``ArchiveError`` with the code `mergeFailed` where the path no longer leads anywhere or to several
   ///   elements with one identity, where the value is not what the field holds, or where it names an object of which
-  ///   nobody has the fields, and for `.server` and `.base` of an outdated conflict; and `invalid` where the result breaks a rule. Every
-  ///   object is then as it was.
+  ///   nobody has the fields. An outdated conflict throws it for `.server` and `.base`. The code is `invalid` where the
+  ///   result breaks a rule. Every object is then as it was.
   public mutating func resolve(_ conflict: MergeReport.Entry, with resolution: MergeResolution) throws {
     try decide(conflict, resolution)
   }

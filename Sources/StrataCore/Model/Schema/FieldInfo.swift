@@ -104,7 +104,6 @@ public struct FieldInfo: Sendable {
   /// Whether JSON may leave the field out, or an archive: it has a default or is an optional.
   public var isOptional: Bool { makeDefault != nil || shape.isOptional }
 
-  /// What an object that is new has under the key where it is absent: the default, null for an optional without one; `nil` where the key must
-  /// be there. Upgrading and merging ask this.
+  /// The value of the field in a new object whose key is absent: the default, or null for an optional. Returns `nil` if the key must be there.
   func absentValue() throws -> ArchiveValue? { try makeDefault?() ?? (shape.isOptional ? .null : nil) }
 }

@@ -76,7 +76,7 @@ public struct TypeShape: Sendable {
 
   private static func rawType<T: RawRepresentable>(_ type: T.Type) -> Any.Type { T.RawValue.self }
 
-  /// The type as one that archives know; `nil` for one that is only Codable, or neither. No other code asks a type.
+  /// The type as an archivable one; `nil` for any other type. The only cast to `Archivable.Type`.
   package static func archivable(_ type: Any.Type) -> (any Archivable.Type)? { type as? any Archivable.Type }
 
   /// The type as a model; `nil` for any other type.
