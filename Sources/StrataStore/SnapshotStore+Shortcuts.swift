@@ -47,7 +47,7 @@ extension SnapshotStore {
   ///
   /// - Throws: as ``StoreTransaction/difference(of:from:to:elementsBy:)``.
   public func difference(
-    of key: String, from old: StorePoint, to new: StorePoint = .latest, elementsBy elements: String = "id"
+    of key: String, from old: StorePoint, to new: StorePoint = .latest, elementsBy elements: IdentityKey = "id"
   ) async throws -> ValueDifference {
     try await read { try $0.difference(of: key, from: old, to: new, elementsBy: elements) }
   }
@@ -57,7 +57,7 @@ extension SnapshotStore {
   /// - Throws: as ``StoreTransaction/difference(of:as:from:to:elementsBy:)``.
   public func difference<T: Archivable & SendableMetatype>(
     of key: String, as type: T.Type, from old: StorePoint, to new: StorePoint = .latest,
-    elementsBy elements: String = "id"
+    elementsBy elements: IdentityKey = "id"
   ) async throws -> ValueDifference {
     try await read { try $0.difference(of: key, as: type, from: old, to: new, elementsBy: elements) }
   }

@@ -64,7 +64,7 @@ extension StoreTransaction {
   /// - Throws: ``StoreError`` with the code `notFound`, `damaged`, `notDecodable`.
   /// - Complexity: that of opening both revisions, and of `ValueDifference`.
   public func difference(
-    of key: String, from old: StorePoint, to new: StorePoint = .latest, elementsBy elements: String = "id"
+    of key: String, from old: StorePoint, to new: StorePoint = .latest, elementsBy elements: IdentityKey = "id"
   ) throws -> ValueDifference {
     let before = try untypedValue(for: key, at: old), after = try untypedValue(for: key, at: new)
     let aligned = ValueVersions.aligned(before ?? .null, after ?? .null)
@@ -84,7 +84,7 @@ extension StoreTransaction {
   /// - Complexity: that of opening, decoding and encoding both revisions, and of `ValueDifference`.
   public func difference<T: Archivable>(
     of key: String, as type: T.Type, from old: StorePoint, to new: StorePoint = .latest,
-    elementsBy elements: String = "id"
+    elementsBy elements: IdentityKey = "id"
   ) throws -> ValueDifference {
     let before = try content(for: key, at: old)?.upgradedValue(type, core.options)
     let after = try content(for: key, at: new)?.upgradedValue(type, core.options)

@@ -255,10 +255,10 @@ struct Merges {
     for _ in 0..<random.below(6) { server.editList(&random, M.random) { $0.edit(&$1) } }
     let given = random.isOnce(in: 2) ? base : nil
     let missing: Unlisted = random.oneOf([.removeUnlessEdited, .removeUnlessEdited, .keep, .remove])
-    let key = random.isOnce(in: 4) ? random.oneOf(keys + ["nowhere"]) : nil
+    let key: IdentityKey? = random.isOnce(in: 4) ? IdentityKey(random.oneOf(keys + ["nowhere"])) : nil
     var options = self.options(M.self)
     if !random.isOnce(in: 8) { options.keys = nil }
-    text.line("case", ["[\(M.self)]", given == nil ? "" : "base", missing.rawValue, key ?? ""])
+    text.line("case", ["[\(M.self)]", given == nil ? "" : "base", missing.rawValue, key?.description ?? ""])
     text.attempt("merge") { text in
       switch random.below(3) {
       case 0:

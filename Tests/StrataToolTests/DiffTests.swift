@@ -67,6 +67,13 @@ struct DiffTests {
     #expect(Run("diff", a, b, "--by", "name").text == "- [name=\"x\"]\n~ [name=\"y\"].n\n")
   }
 
+  @Test func elementsBySeveralKeys() throws {
+    let a = try scratch.file("a.json", #"[{"o": "x", "n": 1, "s": 1}, {"o": "y", "n": 1, "s": 1}]"#)
+    let b = try scratch.file("b.json", #"[{"o": "y", "n": 1, "s": 2}]"#)
+    #expect(Run("diff", a, b, "--by", "o+n").text == "- [o+n=[\"x\",1]]\n~ [o+n=[\"y\",1]].s\n")
+    #expect(Run("diff", a, b, "--by", "o+").code == 64)
+  }
+
   @Test func json() throws {
     let run = Run("diff", old, new, "--json")
     #expect(run.code == 1)

@@ -4,9 +4,8 @@ final class MergeTraits: SchemaNotes {
 
   let rules: MergeRules?
   let hooks: (any ValueMerging.Type)?
-  /// The key by which models of the type are identified: what their rules name, else a field called `id`; `nil` where
-  /// there is neither.
-  let identityKey: String?
+  /// The key that identifies models of the type: the one that their rules name, else `id`; `nil` if there is neither.
+  let identityKey: IdentityKey?
   let fields: [ExactKey: FieldInfo]
   /// The keys of fields in which merging remembers something.
   let stateKeys: Set<String>
@@ -16,7 +15,7 @@ final class MergeTraits: SchemaNotes {
   init(_ schema: ModelSchema) {
     rules = (schema.type as? any Mergeable.Type)?.mergeRules
     hooks = schema.type as? any ValueMerging.Type
-    identityKey = rules?.identity ?? (schema.allKeys.contains("id") ? "id" : nil)
+    identityKey = rules?.identity ?? (schema.allKeys.contains("id") ? IdentityKey("id") : nil)
     fields = Dictionary(schema.fields.map { (ExactKey($0.key), $0) }, uniquingKeysWith: { first, _ in first })
     stateKeys = Set(schema.fields.filter { $0.type is MergeState.Type }.map(\.key))
     keptKeys = stateKeys.union(schema.fields.filter(\.merge.keepsLocal).map(\.key))
@@ -28,10 +27,10 @@ extension ModelSchema {
   var mergeTraits: MergeTraits { notes(MergeTraits.self) }
 
   /// The key by which models of the type are identified; `nil` where there is none.
-  var identityKey: String? { mergeTraits.identityKey }
+  var identityKey: IdentityKey? { mergeTraits.identityKey }
 
   /// What tells a model from others of its type, and its key; `nil` where it has nothing that does.
-  func identity(of record: @autoclosure () throws -> ModelRecord) rethrows -> (key: String, value: ArchiveValue)? {
+  func identity(of record: @autoclosure () throws -> ModelRecord) rethrows -> (key: IdentityKey, value: ArchiveValue)? {
     guard let key = identityKey, let value = try record()[key], !value.isNull else { return nil }
     return (key, value)
   }

@@ -23,8 +23,10 @@ struct DiffCommand: ToolCommand {
   @Argument(help: "The file after.", completion: .file())
   var new: String
 
-  @Option(help: "The key that tells the elements of lists apart.")
-  var by = "id"
+  @Option(
+    help: "The key that identifies the elements of lists; several keys with + between them.",
+    transform: IdentityKey.parse)
+  var by: IdentityKey = "id"
 
   @Flag(help: "Show values, cut to the width of the terminal; JSON always has them.")
   var values = false
@@ -40,7 +42,6 @@ struct DiffCommand: ToolCommand {
 
   func validate() throws {
     if old == "-", new == "-" { throw ValidationError("standard input can be read once only.") }
-    if by.isEmpty { throw ValidationError("--by needs a key.") }
     if [json, patch, mergePatch].count(where: \.self) > 1 {
       throw ValidationError("one of --json, --patch and --merge-patch can be printed.")
     }

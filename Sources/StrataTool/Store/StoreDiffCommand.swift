@@ -26,14 +26,15 @@ struct StoreDiffCommand: ToolCommand {
   @Argument(help: "The revision after.")
   var new = StorePointArgument.latest
 
-  @Option(help: "The key that tells the elements of lists apart.")
-  var by = "id"
+  @Option(
+    help: "The key that identifies the elements of lists; several keys with + between them.",
+    transform: IdentityKey.parse)
+  var by: IdentityKey = "id"
 
   @Flag(help: "Show values, cut to the width of the terminal; JSON always has them.")
   var values = false
 
   func validate() throws {
-    if by.isEmpty { throw ValidationError("--by needs a key.") }
   }
 
   func run(on console: Console) throws -> Int32 {

@@ -115,7 +115,7 @@ struct DocumentLawTests {
     for number in 0..<Self.cases {
       let old = random.document(.any)
       let new = random.below(3) == 0 ? random.document(.any) : random.edited(old, .any)
-      let key = random.below(3) == 0 ? "a" : "id"
+      let key: IdentityKey = random.below(3) == 0 ? "a" : "id"
       let difference = ValueDifference(from: old, to: new, elementsBy: key)
       #expect(difference.isEmpty == (old == new))
       let applied = try? difference.applied(to: old)

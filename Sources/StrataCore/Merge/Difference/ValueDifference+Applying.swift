@@ -17,11 +17,11 @@ extension ValueDifference {
   private struct Node {
     var own: [Change] = []
     /// The key that tells the elements of arrays apart.
-    let key: String
+    let key: IdentityKey
     /// In the order in which they were noted.
     var children: [(component: MergePath.Component, node: Node)] = []
 
-    init(_ changes: [(path: ArraySlice<MergePath.Component>, change: Change)], _ key: String) {
+    init(_ changes: [(path: ArraySlice<MergePath.Component>, change: Change)], _ key: IdentityKey) {
       self.key = key
       var groups: [MergePath.Component: [(ArraySlice<MergePath.Component>, Change)]] = [:]
       var order: [MergePath.Component] = []

@@ -36,7 +36,7 @@ public struct ValueDifference: Sendable, Hashable {
   public private(set) var changes: [Change] = []
 
   /// The key that tells the elements of arrays apart.
-  let key: String
+  let key: IdentityKey
   private var path: [MergePath.Component] = []
 
   /// - Parameters:
@@ -47,7 +47,7 @@ public struct ValueDifference: Sendable, Hashable {
   ///   front and at their ends alike is passed over; what lies between takes the product of its length and the number
   ///   of its differences up to 4,000 elements, and n log n beyond, where an array of which less than half stays is
   ///   one value.
-  public init(from old: ArchiveValue, to new: ArchiveValue, elementsBy key: String = "id") {
+  public init(from old: ArchiveValue, to new: ArchiveValue, elementsBy key: IdentityKey = "id") {
     self.key = key
     compare(old, new)
   }
@@ -156,7 +156,7 @@ public struct ValueDifference: Sendable, Hashable {
   }
 
   /// What tells the elements apart; `nil` where one has no key, or two the same.
-  static func ids(_ elements: [ArchiveValue], _ key: String) -> [SameValue]? {
+  static func ids(_ elements: [ArchiveValue], _ key: IdentityKey) -> [SameValue]? {
     var seen = Set<SameValue>()
     var ids: [SameValue] = []
     for element in elements {

@@ -294,8 +294,9 @@ final class PartReader {
     let olds = try before.map { try plan.read($0, in: context, suppliesMissing: false).values }
     // Of another object than before, and of an element, all that is there is news.
     var keepsAll = listDepth > 0
-    if let key = schema.identityKey, let place = schema.fields.firstIndex(where: { $0.key == key }) {
-      keepsAll = keepsAll || olds?[place] != slots.values[place]
+    for place in schema.identityKey?.keys.compactMap(schema.fullShape.place) ?? []
+    where olds?[place] != slots.values[place] {
+      keepsAll = true
     }
     var values = [ArchiveValue?](repeating: nil, count: schema.fields.count)
     var unknownCases: [Int] = []

@@ -8,15 +8,17 @@ struct PatchedElements {
 
   init(_ elements: [ArchiveValue], _ type: any Archivable.Type, _ context: DecodingContext) {
     self.elements = elements
-    guard case .model(let model) = type.typeShape.kind, case let schema = model.schema, let key = schema.identityKey,
-      let place = schema.fields.firstIndex(where: { $0.key == key })
+    guard case .model(let model) = type.typeShape.kind, case let schema = model.schema, let key = schema.identityKey
     else {
       identity = nil
       return
     }
     let plan = context.json.plan(of: schema)
     // An element that cannot be read has no identity here; reading it for the merge says what is wrong with it.
-    identity = { try? plan.read($0, in: context, suppliesMissing: false).values[place] }
+    identity = {
+      guard let values = try? plan.read($0, in: context, suppliesMissing: false).values else { return nil }
+      return key.value { schema.fullShape.place(of: $0).flatMap { values[$0] } }
+    }
     var keys = ElementKeys()
     for (place, element) in elements.enumerated() {
       guard let id = identity?(element), !id.isNull else { continue }

@@ -20,7 +20,7 @@ extension Array where Element: VersionedModel {
   /// - Complexity: linear in the size of the lists, where no element was moved.
   @discardableResult
   public mutating func mergeValues(
-    from source: [Element], by key: String? = nil, unlisted: Unlisted = .removeUnlessEdited,
+    from source: [Element], by key: IdentityKey? = nil, unlisted: Unlisted = .removeUnlessEdited,
     base: [Element]? = nil, options: MergeOptions = MergeOptions()
   ) throws -> MergeReport {
     let key = try Self.identityKey(key, options)
@@ -34,7 +34,7 @@ extension Array where Element: VersionedModel {
   /// - Throws: as `mergeValues(fromJSON:)` of a model; `typeMismatch` where the document is no array.
   @discardableResult
   public mutating func mergeValues(
-    fromJSON json: Data, by key: String? = nil, unlisted: Unlisted = .removeUnlessEdited,
+    fromJSON json: Data, by key: IdentityKey? = nil, unlisted: Unlisted = .removeUnlessEdited,
     base: [Element]? = nil, options: MergeOptions = MergeOptions()
   ) throws -> MergeReport {
     try merge(.json(json), Self.identityKey(key, options), unlisted, base, options)
@@ -43,22 +43,22 @@ extension Array where Element: VersionedModel {
   /// Folds a JSON array into this list that was read before.
   @discardableResult
   public mutating func mergeValues(
-    fromJSON json: ArchiveValue, by key: String? = nil, unlisted: Unlisted = .removeUnlessEdited,
+    fromJSON json: ArchiveValue, by key: IdentityKey? = nil, unlisted: Unlisted = .removeUnlessEdited,
     base: [Element]? = nil, options: MergeOptions = MergeOptions()
   ) throws -> MergeReport {
     try merge(.json(json), Self.identityKey(key, options), unlisted, base, options)
   }
 
-  private static func identityKey(_ key: String?, _ options: MergeOptions) throws -> String {
+  private static func identityKey(_ key: IdentityKey?, _ options: MergeOptions) throws -> IdentityKey {
     let key = key ?? Element.schema.identityKey ?? "id"
     try Element.schema.check()
-    try Element.schema.checkKeys([key] + (options.keys.map { _ in ["(the keys of one model)"] } ?? []))
+    try Element.schema.checkKeys(key.keys + (options.keys.map { _ in ["(the keys of one model)"] } ?? []))
     return key
   }
 
   /// Merges without making models of what did not change; `nil` where that cannot be.
   private mutating func mergeByBytes(
-    _ source: [Element], _ key: String, _ unlisted: Unlisted, _ base: [Element]?, _ options: MergeOptions
+    _ source: [Element], _ key: IdentityKey, _ unlisted: Unlisted, _ base: [Element]?, _ options: MergeOptions
   ) throws -> MergeReport? {
     var catalog = SchemaCatalog()
     Element.collectSchemas(into: &catalog)
@@ -89,7 +89,7 @@ extension Array where Element: VersionedModel {
 
   /// Merges by the values of the elements.
   private mutating func merge(
-    _ source: MergeSource, _ key: String, _ unlisted: Unlisted, _ base: [Element]?, _ options: MergeOptions
+    _ source: MergeSource, _ key: IdentityKey, _ unlisted: Unlisted, _ base: [Element]?, _ options: MergeOptions
   ) throws -> MergeReport {
     let snapshot = try MergeSnapshot(self, Element.schema)
     var merge = Merge(snapshot, options, listPolicy: .byID(key, unlisted: unlisted))

@@ -10,14 +10,14 @@ struct ElementKey: Hashable {
 struct ElementKeys {
   private var counts: [SameValue: Int] = [:]
 
-  /// The keys of a list by what each element has under a name; `nil` where that is nothing.
+  /// A key for each element that has an identity; `nil` for the others.
   ///
   /// - Parameter open: the fields of an object that an element refers to.
   static func keys(
-    of elements: [ArchiveValue], by name: String, _ open: (ArchiveValue) throws -> ArchiveValue = { $0 }
+    of elements: [ArchiveValue], by key: IdentityKey, _ open: (ArchiveValue) throws -> ArchiveValue = { $0 }
   ) rethrows -> [ElementKey?] {
     var keys = ElementKeys()
-    return try elements.map { try open($0)[name].flatMap { $0.isNull ? nil : keys.key(for: $0) } }
+    return try elements.map { try open($0)[key].flatMap { $0.isNull ? nil : keys.key(for: $0) } }
   }
 
   mutating func key(for id: ArchiveValue) -> ElementKey {

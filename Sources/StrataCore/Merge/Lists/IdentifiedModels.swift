@@ -3,10 +3,10 @@ struct ModelFinder {
   let catalog: SchemaCatalog
   let graph: MergeGraph
   /// The key that tells models apart; `nil` for the identity of their type.
-  let key: String?
+  let key: IdentityKey?
 
   /// The identity of a model and its key; `nil` for a model without an identity.
-  func identity(of record: ModelRecord) -> (key: String, value: ArchiveValue)? {
+  func identity(of record: ModelRecord) -> (key: IdentityKey, value: ArchiveValue)? {
     guard let schema = catalog[record.typeName], !schema.isEnumeration else { return nil }
     guard let key else { return graph.identity(of: record, schema) }
     return record[key].flatMap { $0.isNull ? nil : (key, $0) }

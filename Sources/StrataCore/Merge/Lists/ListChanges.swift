@@ -21,7 +21,7 @@ struct ListChanges {
   /// The changes that make a list of merged values.
   ///
   /// - Parameter key: the key that tells elements apart.
-  init(of merged: [ArchiveValue], since local: [ArchiveValue], by key: String) {
+  init(of merged: [ArchiveValue], since local: [ArchiveValue], by key: IdentityKey) {
     func keys(of elements: [ArchiveValue]) -> [ElementKey] {
       var keys = ElementKeys()
       return elements.map { keys.key(for: $0[key].flatMap { $0.isNull ? nil : $0 } ?? $0) }
@@ -56,7 +56,7 @@ extension Array where Element: VersionedModel {
   ///   - key: the key that tells elements apart.
   ///   - runsHooks: whether elements that are made have code of their own that runs then.
   func applying(
-    _ changes: ListChanges, _ server: [Element], by key: String, _ graph: MergeGraph, runsHooks: Bool,
+    _ changes: ListChanges, _ server: [Element], by key: IdentityKey, _ graph: MergeGraph, runsHooks: Bool,
     in context: DecodingContext
   ) throws -> (root: [Element], finished: [MergeCommit.Finished]) {
     var result = self

@@ -9,7 +9,7 @@ struct ListMerge {
   typealias Fields = (_ side: Int, _ place: Int) throws -> ModelRecord
 
   private let schema: ModelSchema
-  private let key: String
+  private let key: IdentityKey
   private let keyPlace: Int
   private let unlisted: Unlisted
   private let isBaseKnown: Bool
@@ -22,12 +22,13 @@ struct ListMerge {
   /// Whether a field that is one value can be taken from the side that changed it, without looking at the value.
   private let isTakenAsItIs: [Bool]
 
-  /// - Returns: `nil` where the models are objects, or have code of their own to merge.
+  /// - Returns: `nil` if the models are objects, have code of their own to merge, or several keys identify them.
   init?(
-    _ schema: ModelSchema, _ catalog: SchemaCatalog, key: String, unlisted: Unlisted, isBaseKnown: Bool,
+    _ schema: ModelSchema, _ catalog: SchemaCatalog, key: IdentityKey, unlisted: Unlisted, isBaseKnown: Bool,
     _ options: MergeOptions
   ) {
-    guard let place = schema.fields.firstIndex(where: { $0.key == key }), !schema.isEnumeration, !schema.holdsObjects,
+    guard key.keys.count == 1, let place = schema.fullShape.place(of: key.keys[0]), !schema.isEnumeration,
+      !schema.holdsObjects,
       schema.mergeTraits.hooks == nil
     else { return nil }
     self.schema = schema

@@ -69,13 +69,13 @@ struct PathTree {
       guard steps[step] != nil else { return }
       if places[step] == nil { places[step] = place } else { ambiguous.insert(step) }
     }
-    let keys = Set(steps.keys.compactMap { if case .element(let key, _) = $0 { ExactKey(key) } else { nil } })
+    let keys = keys(of: steps.keys)
     let hasContent = hasContent(node)
     for (place, element) in elements.enumerated() {
       add(.index(place), place)
       guard !keys.isEmpty || hasContent else { continue }
       let fields = try open(element)
-      for key in keys { if let id = fields[key.text] { add(.element(key: key.text, id: id), place) } }
+      for key in keys { if let id = fields[key] { add(.element(key: key, id: id), place) } }
       if hasContent { add(.value(fields), place) }
     }
     return (places, ambiguous)
@@ -137,17 +137,17 @@ struct PathTree {
 
   /// The step that names a value; `nil` where none does.
   private func step(
-    to value: ArchiveValue, among steps: Set<MergePath.Component>, _ keys: Set<ExactKey>,
+    to value: ArchiveValue, among steps: Set<MergePath.Component>, _ keys: Set<IdentityKey>,
     _ open: (ArchiveValue) throws -> ArchiveValue
   ) throws -> MergePath.Component? {
     let fields = try open(value)
     return keys.lazy.compactMap { key in
-      fields[key.text].map { MergePath.Component.element(key: key.text, id: $0) }
+      fields[key].map { MergePath.Component.element(key: key, id: $0) }
     }.first(where: steps.contains)
   }
 
-  private func keys(of steps: Set<MergePath.Component>) -> Set<ExactKey> {
-    Set(steps.compactMap { if case .element(let key, _) = $0 { ExactKey(key) } else { nil } })
+  private func keys(of steps: some Sequence<MergePath.Component>) -> Set<IdentityKey> {
+    Set(steps.compactMap { if case .element(let key, _) = $0 { key } else { nil } })
   }
 
   /// The values that steps name inside of elements.

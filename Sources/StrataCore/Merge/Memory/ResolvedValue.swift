@@ -58,7 +58,8 @@ struct ResolvedValue {
         return .record(try record.mapValues { try known($0, isWhole: isWhole, in: owner) })
       }
       let isShortened =
-        owner != nil && record.values.count < schema.fields.count && record.keys.allSatisfy { $0 == schema.identityKey }
+        owner != nil && record.values.count < schema.fields.count
+        && record.keys.allSatisfy { schema.identityKey?.keys.contains($0) ?? false }
       if !isWhole || isShortened, let number = remembered?.number(of: record) { return .reference(number) }
       guard !isShortened else {
         throw ArchiveError(
@@ -79,7 +80,7 @@ private struct IdentifiedObjects {
   }
 
   private var numbers: [Identity: Int] = [:]
-  private var keys: [String: String] = [:]
+  private var keys: [String: IdentityKey] = [:]
 
   init(_ graph: MergeGraph, _ root: ArchiveValue) throws {
     var waiting: [Int] = []

@@ -28,7 +28,7 @@ final class MergeGraph {
   private(set) var reading: JSONReading?
   /// The value that the JSON mapping gives an absent field; `nil` if it gives none.
   private(set) var missingValue: ((ModelSchema, Int) throws -> ArchiveValue?)?
-  private var readIdentities: [ObjectIdentifier: String?] = [:]
+  private var readIdentities: [ObjectIdentifier: IdentityKey?] = [:]
 
   /// Whether there are any objects.
   var isEmpty: Bool { referenced.objects.isEmpty && parts.isEmpty }
@@ -40,17 +40,17 @@ final class MergeGraph {
   }
 
   /// The key by which models of a type are identified; `nil` where there is none, and where it is not in the document.
-  func identityKey(of schema: ModelSchema) -> String? {
+  func identityKey(of schema: ModelSchema) -> IdentityKey? {
     guard let reading, let key = schema.identityKey else { return schema.identityKey }
     if let known = readIdentities[ObjectIdentifier(schema)] { return known }
     let plan = reading.plan(of: schema)
-    let isRead = schema.fields.firstIndex { $0.key == key }.map { plan.entries[$0].json.isRead } ?? false
+    let isRead = key.keys.allSatisfy { schema.fullShape.place(of: $0).map { plan.entries[$0].json.isRead } ?? false }
     readIdentities[ObjectIdentifier(schema)] = .some(isRead ? key : nil)
     return isRead ? key : nil
   }
 
   /// What tells a model from others of its type, and its key; `nil` where it has nothing that does.
-  func identity(of record: ModelRecord, _ schema: ModelSchema) -> (key: String, value: ArchiveValue)? {
+  func identity(of record: ModelRecord, _ schema: ModelSchema) -> (key: IdentityKey, value: ArchiveValue)? {
     guard let key = identityKey(of: schema), let value = record[key], !value.isNull else { return nil }
     return (key, value)
   }
@@ -94,7 +94,7 @@ final class MergeGraph {
 
   /// The key that tells the elements of a field's array apart: what its policy names, else what the type of one of them
   /// is identified by.
-  func listKey(_ typeName: String, _ key: String, _ element: ArchiveValue, in catalog: SchemaCatalog) -> String? {
+  func listKey(_ typeName: String, _ key: String, _ element: ArchiveValue, in catalog: SchemaCatalog) -> IdentityKey? {
     let field = catalog[typeName]?.mergeTraits.fields[ExactKey(key)]
     if case .byID(let key, _)? = field?.merge.leading.rule { return key }
     return schema(of: element, in: catalog).flatMap(identityKey)
@@ -117,9 +117,11 @@ final class MergeGraph {
     try value.mapReferences { number in
       try ArchiveValue.record(record(number)).mapReferences { inner in
         let schema = schema(inner)
-        let id = try identity(of: record(inner), schema)
+        let fields = try record(inner)
+        let keys = identity(of: fields, schema)?.key.keys ?? []
         return .record(
-          ModelRecord(typeName: schema.name, modelVersion: schema.modelVersion, fields: id.map { [$0] } ?? []))
+          ModelRecord(
+            typeName: schema.name, modelVersion: schema.modelVersion, fields: keys.map { ($0, fields[$0] ?? .null) }))
       }
     }
   }

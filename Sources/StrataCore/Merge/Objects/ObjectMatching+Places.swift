@@ -55,7 +55,7 @@ extension ObjectMatching {
 
   /// Matches elements: those with one key, those that look the same in their order, and between them those that stand
   /// at one place.
-  private mutating func elements(_ place: Place, _ key: String?) throws {
+  private mutating func elements(_ place: Place, _ key: IdentityKey?) throws {
     let base = place.base?.arrayValue, local = place.local?.arrayValue, server = place.server?.arrayValue
     if let key {
       // Objects with an identity are matched wherever they are.
@@ -87,7 +87,7 @@ extension ObjectMatching {
   }
 
   private mutating func elements(
-    _ place: Place, _ key: String, _ base: [ArchiveValue], _ local: [ArchiveValue], _ server: [ArchiveValue]
+    _ place: Place, _ key: IdentityKey, _ base: [ArchiveValue], _ local: [ArchiveValue], _ server: [ArchiveValue]
   ) throws {
     func keys(of elements: [ArchiveValue]) throws -> [ElementKey?] {
       try ElementKeys.keys(of: elements, by: key, graph.opened)

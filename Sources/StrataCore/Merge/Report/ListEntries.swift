@@ -23,7 +23,7 @@ final class ListEntries: Sendable {
   private let bytes: [UInt8]
   private let shapes: [(number: Int, shape: RecordShape)]
   private let keys: [String]
-  private let identityKey: String
+  private let identityKey: IdentityKey
 
   /// - Parameters:
   ///   - bytes: what the places in the notes are in.
@@ -31,7 +31,8 @@ final class ListEntries: Sendable {
   ///   - keys: the keys of the fields.
   ///   - identityKey: the key that tells elements apart.
   init(
-    _ notes: [Note], bytes: [UInt8], shapes: [(number: Int, shape: RecordShape)], keys: [String], identityKey: String
+    _ notes: [Note], bytes: [UInt8], shapes: [(number: Int, shape: RecordShape)], keys: [String],
+    identityKey: IdentityKey
   ) {
     self.notes = notes
     self.bytes = bytes

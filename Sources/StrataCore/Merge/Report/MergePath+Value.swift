@@ -4,7 +4,8 @@ extension MergePath.Component {
     switch self {
     case .key(let key): .string(key)
     case .index(let index): .integer(index)
-    case .element(let key, let id): ["key": .string(key), "id": id]
+    case .element(let key, let id):
+      ["key": key.keys.count == 1 ? .string(key.keys[0]) : .array(key.keys.map(ArchiveValue.string)), "id": id]
     case .value(let value): ["value": value]
     }
   }
@@ -14,8 +15,10 @@ extension MergePath.Component {
       self = .key(key)
     } else if let index = value.intValue {
       self = .index(index)
-    } else if let key = value["key"]?.stringValue, let id = value["id"] {
-      self = .element(key: key, id: id)
+    } else if let keys = value["key"].map({ $0.arrayValue ?? [$0] })?.map(\.stringValue), let id = value["id"],
+      !keys.isEmpty, !keys.contains(nil)
+    {
+      self = .element(key: IdentityKey(keys.compactMap(\.self)), id: id)
     } else if let value = value["value"] {
       self = .value(value)
     } else {

@@ -6,8 +6,8 @@ public struct MergePath: Sendable, Hashable, CustomStringConvertible {
     case key(String)
     /// A place in an array.
     case index(Int)
-    /// The element of an array whose value under a key is this.
-    case element(key: String, id: ArchiveValue)
+    /// The element of an array that has this identity: the value of its key, or the values of its keys as an array.
+    case element(key: IdentityKey, id: ArchiveValue)
     /// The element of an array or the key of a map that has this content.
     case value(ArchiveValue)
   }
@@ -48,7 +48,8 @@ public struct MergePath: Sendable, Hashable, CustomStringConvertible {
         if !text.isEmpty { text += "." }
         text += Self.escaped(key)
       case .index(let index): text += "[\(index)]"
-      case .element(let key, let id): text += "[\(Self.escaped(key))=\(Self.text(of: id))]"
+      case .element(let key, let id):
+        text += "[\(key.keys.map(Self.escaped).joined(separator: "+"))=\(Self.text(of: id))]"
       case .value(let value): text += "[\(Self.text(of: value))]"
       }
     }
@@ -108,7 +109,7 @@ extension MergePath.Component {
     case (.key(let one), .key(let other)): ExactKey.isSame(one, other)
     case (.index(let one), .index(let other)): one == other
     case (.element(let one, let id), .element(let other, let otherID)):
-      ExactKey.isSame(one, other) && SameValue(id) == SameValue(otherID)
+      one == other && SameValue(id) == SameValue(otherID)
     case (.value(let one), .value(let other)): SameValue(one) == SameValue(other)
     default: false
     }
@@ -119,7 +120,7 @@ extension MergePath.Component {
     case .key(let key): hasher.combine(ExactKey(key))
     case .index(let index): hasher.combine(index)
     case .element(let key, let id):
-      hasher.combine(ExactKey(key))
+      hasher.combine(key)
       hasher.combine(SameValue(id))
     case .value(let value): hasher.combine(SameValue(value))
     }

@@ -39,9 +39,9 @@ extension ValueMerger {
   mutating func named(_ sides: MergeSides) -> ArchiveValue? {
     guard incoming.hasParts, sides.isBaseKnown, case .record(var server)? = sides.server,
       case .record(let base)? = sides.base, base.typeName == server.typeName, let schema = catalog[server.typeName],
-      let key = graph.identityKey(of: schema), server[key] == nil, let id = base[key]
+      let key = graph.identityKey(of: schema), base[key] != nil
     else { return sides.server }
-    server[key] = id
+    for key in key.keys where server[key] == nil { server[key] = base[key] }
     return .record(server)
   }
 

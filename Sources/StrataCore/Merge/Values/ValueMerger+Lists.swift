@@ -31,7 +31,7 @@ extension ValueMerger {
 
   /// - Parameter key: the key of the elements; `nil` for members of a set, of which each is there once.
   private func identified(
-    _ base: [ArchiveValue], _ local: [ArchiveValue], _ server: [ArchiveValue], by key: String?
+    _ base: [ArchiveValue], _ local: [ArchiveValue], _ server: [ArchiveValue], by key: IdentityKey?
   ) throws -> IdentifiedLists {
     var lists = IdentifiedLists()
     var numbers: [Identity: Int] = [:]
@@ -85,7 +85,7 @@ extension ValueMerger {
 
   /// Merges the elements of two arrays or of two sets by identity; `nil` for other values.
   mutating func mergeElements(
-    _ sides: MergeSides, _ key: String, _ unlisted: Unlisted?, _ policy: MergePolicy
+    _ sides: MergeSides, _ key: IdentityKey, _ unlisted: Unlisted?, _ policy: MergePolicy
   ) throws -> ArchiveValue? {
     guard let own = sides.local?.arrayValue, var other = sides.server?.arrayValue,
       case let isSet = sides.local?.isSet ?? false, isSet == sides.server?.isSet

@@ -339,7 +339,8 @@ extension ValueMerger {
     var seen = Set<Int>()
     var queue: [(number: Int, way: Way)] = []
     var later = queue
-    func add(_ value: ArchiveValue, _ owner: Int?, _ steps: [MergePath.Component], _ key: String?, isBack: Bool) throws
+    func add(_ value: ArchiveValue, _ owner: Int?, _ steps: [MergePath.Component], _ key: IdentityKey?, isBack: Bool)
+      throws
     {
       switch value {
       case .reference(let number):

@@ -4,7 +4,7 @@ extension ValueMerger {
   ///
   /// - Parameter key: the key that tells models apart; `nil` for the identity of their type.
   mutating func mergeStructure(
-    _ sides: MergeSides, _ local: ArchiveValue, _ server: ArchiveValue, _ key: String?, _ policy: MergePolicy
+    _ sides: MergeSides, _ local: ArchiveValue, _ server: ArchiveValue, _ key: IdentityKey?, _ policy: MergePolicy
   ) throws -> ArchiveValue? {
     guard local.arrayValue != nil, server.arrayValue != nil, local.isSet == server.isSet,
       local.holdsRecords || server.holdsRecords

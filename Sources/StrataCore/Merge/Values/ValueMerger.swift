@@ -284,7 +284,7 @@ struct ValueMerger {
   // MARK: Models
 
   /// The key by which the models in an array or a set are identified.
-  func identityKey(ofElements value: ArchiveValue) -> String? {
+  func identityKey(ofElements value: ArchiveValue) -> IdentityKey? {
     guard let first = value.arrayValue?.first(where: { !$0.isNull }) else { return nil }
     return graph.schema(of: first, in: catalog).flatMap(graph.identityKey)
   }

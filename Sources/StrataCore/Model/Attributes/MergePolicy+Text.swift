@@ -59,7 +59,7 @@ extension MergePolicy: CustomStringConvertible, LosslessStringConvertible {
 
   /// Every policy that has a text, for messages of what one may write.
   public static let names = [
-    "automatic", "conflict", "serverWins", "localWins", "keepLocal", "recursive", "byID(key)",
+    "automatic", "conflict", "serverWins", "localWins", "keepLocal", "recursive", "byID(key)", "byID(key+key)",
     "byID(key,keep|remove|removeUnlessEdited)", "lastWriter(key)", "max", "min", "sumOfDeltas", "union", "addWins",
     "append", "lines", "policy.ifPresent", "(policy|policy).ifPresent", "policy|policy",
   ]
@@ -74,9 +74,11 @@ extension MergePolicy: CustomStringConvertible, LosslessStringConvertible {
     switch (name, arguments) {
     case ("byID", nil): .byID()
     case (_, nil): plain.first { $0.description == name }
-    case ("byID", let arguments?) where arguments.count == 1 && !arguments[0].isEmpty: .byID(arguments[0])
-    case ("byID", let arguments?) where arguments.count == 2 && !arguments[0].isEmpty:
-      Unlisted(rawValue: arguments[1]).map { .byID(arguments[0], unlisted: $0) }
+    case ("byID", let arguments?) where arguments.count == 1: IdentityKey(parsing: arguments[0]).map { .byID($0) }
+    case ("byID", let arguments?) where arguments.count == 2:
+      IdentityKey(parsing: arguments[0]).flatMap { key in
+        Unlisted(rawValue: arguments[1]).map { .byID(key, unlisted: $0) }
+      }
     case ("lastWriter", let arguments?) where arguments.count == 1 && !arguments[0].isEmpty:
       .lastWriter(by: arguments[0])
     default: nil

@@ -17,7 +17,7 @@
 public struct MergePolicy: Sendable {
   indirect enum Rule: Sendable {
     case automatic, conflict, server, local, keepLocal, recursive
-    case byID(key: String, unlisted: Unlisted?)
+    case byID(key: IdentityKey, unlisted: Unlisted?)
     case maximum, minimum, sumOfDeltas
     case union, addWins, append, lines
     case lastWriter(key: String)
@@ -100,7 +100,7 @@ public struct MergePolicy: Sendable {
   /// - Parameters:
   ///   - key: the key that tells elements apart. Elements without one are identified by their content.
   ///   - unlisted: what becomes of elements that the source does not list; as ``MergeOptions/unlisted`` unless given.
-  public static func byID(_ key: String = "id", unlisted: Unlisted? = nil) -> MergePolicy {
+  public static func byID(_ key: IdentityKey = "id", unlisted: Unlisted? = nil) -> MergePolicy {
     MergePolicy(.byID(key: key, unlisted: unlisted))
   }
 

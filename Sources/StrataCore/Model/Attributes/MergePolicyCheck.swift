@@ -20,7 +20,7 @@ enum MergePolicyCheck {
       }
     }
     guard let rules = schema.mergeTraits.rules else { return ArchiveError.combined(errors) }
-    if let identity = rules.identity, !schema.allKeys.contains(identity) {
+    if let identity = rules.identity, !identity.keys.allSatisfy(schema.allKeys.contains) {
       add([], "the merge rules name the identity \(identity), which \(absence(of: schema))")
     }
     for policy in rules.policy.parts where !policy.isAutomatic {
@@ -73,12 +73,12 @@ enum MergePolicyCheck {
   }
 
   /// Why elements cannot be identified by a key.
-  private static func misfit(ofElements element: Any.Type, _ key: String) -> String? {
+  private static func misfit(ofElements element: Any.Type, _ key: IdentityKey) -> String? {
     let kind = MergeKind(element)
     switch kind.shape {
     case _ where kind.isUnknown: return nil
     case .model(let type):
-      guard !type.schema.allKeys.contains(key) else { return nil }
+      guard !key.keys.allSatisfy(type.schema.allKeys.contains) else { return nil }
       return "tells elements apart by \(key), which \(absence(of: type.schema))"
     // Its keys may be any text, and JSON has such lists.
     case .dictionary(let keys, _) where MergeKind(keys).isText: return nil

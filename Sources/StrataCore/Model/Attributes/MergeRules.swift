@@ -12,8 +12,8 @@ public protocol Mergeable: VersionedModel {
 public struct MergeRules: Sendable {
   /// The policy of fields that have none of their own.
   public let policy: MergePolicy
-  /// The key that tells objects apart: arrays of them are merged by it where both sides changed them.
-  public let identity: String?
+  /// The key, or the keys together, that identify a model. Arrays of models are merged by it.
+  public let identity: IdentityKey?
 
   /// A default that none of the fields which follow it can use, and an identity that the model does not declare, are
   /// errors of the declaration, with the code `invalidSchema`. Of a class only the identity is checked: subclasses may
@@ -21,8 +21,8 @@ public struct MergeRules: Sendable {
   ///
   /// - Parameters:
   ///   - policy: for fields that have none of their own.
-  ///   - identity: the key that tells objects apart; `nil` where only ``MergePolicy/byID(_:unlisted:)`` says so.
-  public init(default policy: MergePolicy = .automatic, identity: String? = nil) {
+  ///   - identity: the key, or the keys together, that identify a model; `nil` for `id`, if the model has such a field.
+  public init(default policy: MergePolicy = .automatic, identity: IdentityKey? = nil) {
     self.policy = policy
     self.identity = identity
   }

@@ -1,0 +1,76 @@
+/// The key, or the keys together, whose values tell models of one type apart.
+///
+///     static let mergeRules = MergeRules(identity: ["owner", "name"])
+///
+/// A model in which one of several keys is absent or null has no identity.
+public struct IdentityKey: Sendable, Hashable, ExpressibleByStringLiteral, ExpressibleByArrayLiteral {
+  /// At least one key.
+  public let keys: [String]
+
+  /// - Precondition: `keys` is not empty.
+  public init(_ keys: [String]) {
+    precondition(!keys.isEmpty, "an identity needs at least one key")
+    self.keys = keys
+  }
+
+  public init(_ key: String) { keys = [key] }
+
+  public init(stringLiteral key: String) { self.init(key) }
+
+  public init(arrayLiteral keys: String...) { self.init(keys) }
+
+  /// The value of one key, or the values of several as an array. `nil` where one is absent, or where one of several is null.
+  package func value(in fields: (String) -> ArchiveValue?) -> ArchiveValue? {
+    guard keys.count > 1 else { return fields(keys[0]) }
+    var values: [ArchiveValue] = []
+    for key in keys {
+      guard let value = fields(key), !value.isNull else { return nil }
+      values.append(value)
+    }
+    return .array(values)
+  }
+}
+
+extension IdentityKey {
+  /// Keys are compared by their bytes, as those of records are.
+  public static func == (left: Self, right: Self) -> Bool {
+    left.keys.count == right.keys.count && zip(left.keys, right.keys).allSatisfy(ExactKey.isSame)
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    for key in keys { hasher.combine(ExactKey(key)) }
+  }
+}
+
+extension IdentityKey: CustomStringConvertible {
+  /// The keys with `+` between them, as paths show them: `owner+name`. A `+` or a `\` in a key has a `\` before it.
+  public var description: String {
+    guard keys.contains(where: { $0.contains { $0 == "+" || $0 == "\\" } }) else { return keys.joined(separator: "+") }
+    return keys.map { $0.replacing("\\", with: "\\\\").replacing("+", with: "\\+") }.joined(separator: "+")
+  }
+
+  /// The keys that a text names as ``description`` does; `nil` for an empty key.
+  public init?(parsing text: String) {
+    var keys = [""], isEscaped = false
+    for character in text {
+      if isEscaped || (character != "\\" && character != "+") {
+        keys[keys.count - 1].append(character)
+        isEscaped = false
+      } else if character == "\\" {
+        isEscaped = true
+      } else {
+        keys.append("")
+      }
+    }
+    guard !isEscaped, !keys.contains("") else { return nil }
+    self.init(keys)
+  }
+}
+
+extension ArchiveValue {
+  package subscript(key: IdentityKey) -> ArchiveValue? { key.value { self[$0] } }
+}
+
+extension ModelRecord {
+  package subscript(key: IdentityKey) -> ArchiveValue? { key.value { self[$0] } }
+}
