@@ -38,7 +38,7 @@ let packages: KeyValuePairs<String, Package.Dependency> = [
   "swift-syntax": .package(url: "https://github.com/swiftlang/swift-syntax", "602.0.0"..<"605.0.0"),
   "swift-argument-parser": .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
   "GRDB.swift": .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
-  // The small server of the tool, and of the tests of StrataRemote.
+  // For the server that refreshing is tried with, and for the tests of StrataRemote. No product needs it.
   "FlyingFox": .package(url: "https://github.com/swhitty/FlyingFox", from: "0.27.1"),
   "swift-log": .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
   "swift-collections": .package(url: "https://github.com/apple/swift-collections", "1.1.0"..<"2.0.0"),
@@ -165,16 +165,30 @@ let package = Package(
     .target(
       name: "StrataTool",
       dependencies: [
-        "StrataCore", "StrataLegacy", "StrataStore", "StrataRemote", grdbProduct,
+        "StrataCore", "StrataLegacy", "StrataStore",
         .product(name: "ArgumentParser", package: "swift-argument-parser", condition: tool),
-      ] + serverProducts,
+      ],
       swiftSettings: features),
     .executableTarget(name: "strata-cli", dependencies: ["StrataTool"], swiftSettings: features),
     .testTarget(
       name: "StrataToolTests",
       dependencies: [
-        "StrataCore", "StrataLegacy", "StrataRemote", "StrataStore", "StrataTool", "StrataTestSupport", "strata-cli",
-        grdbProduct,
+        "StrataCore", "StrataLegacy", "StrataStore", "StrataTool", "StrataTestSupport", "strata-cli", grdbProduct,
+      ],
+      swiftSettings: features),
+    // A small server of JSON records, to try refreshing with.
+    .executableTarget(
+      name: "strata-serve",
+      dependencies: [
+        "StrataCore", "StrataRemote",
+        .product(name: "ArgumentParser", package: "swift-argument-parser", condition: tool),
+      ] + serverProducts,
+      path: "Tests/Server", exclude: ["README.md"], swiftSettings: features),
+    .testTarget(
+      name: "ServerTests",
+      dependencies: [
+        "StrataCore", "StrataRemote", "StrataStore", "StrataTestSupport", "strata-serve", grdbProduct,
+        .product(name: "ArgumentParser", package: "swift-argument-parser", condition: tool),
       ],
       swiftSettings: features),
   ]

@@ -12,7 +12,7 @@ public struct RemoteConflict: Sendable, Hashable {
   public let record: String
   /// The property.
   public let key: String
-  /// Where both sides changed something: the property, or what is in it where it holds a model or a document.
+  /// Where both sides changed something: the property, or what is in it where it holds a model or a dictionary.
   public let path: String
   /// What both sides last agreed on, what is here, and what the server has; null where there is nothing.
   public let base: ArchiveValue

@@ -96,13 +96,6 @@ public final class RemoteStore: Sendable {
     }
   }
 
-  /// As ``fetch(_:from:)-(QueryInterfaceRequest<E>,_)``, for documents of a name.
-  public func fetch(
-    _ name: String, from remote: RemoteRequest = .all
-  ) -> AsyncThrowingStream<[EntityDocument], any Error> {
-    stream({ [self] in $0.yield(try await cached(name)) }) { [self] in try await refresh(name, remote) }
-  }
-
   /// - Parameter give: gives what is kept to whoever reads the stream.
   private func stream<Value>(
     _ give: @escaping @Sendable (AsyncThrowingStream<Value, any Error>.Continuation) async throws -> Void,
@@ -125,24 +118,12 @@ public final class RemoteStore: Sendable {
     try await entities.fetchAll(request)
   }
 
-  /// The documents of a name that are kept, in the order of their ids.
-  public func cached(_ name: String) async throws -> [EntityDocument] {
-    let entity = try session.catalog.known(documents: name)
-    return try await session.read { db in try EntityDocument.all(in: entity.table.name).fetchAll(db) }
-  }
-
   /// The entities after the server's answer.
   public func refreshed<E: Entity>(
     _ request: QueryInterfaceRequest<E>, from remote: RemoteRequest = .all
   ) async throws -> [E] {
     try await refresh(E.self, remote)
     return try await entities.fetchAll(request)
-  }
-
-  /// The documents of a name after the server's answer.
-  public func refreshed(_ name: String, from remote: RemoteRequest = .all) async throws -> [EntityDocument] {
-    try await refresh(name, remote)
-    return try await cached(name)
   }
 
   /// Asks the server for records and merges its answer, in one transaction.
@@ -171,14 +152,6 @@ public final class RemoteStore: Sendable {
     return try await shared(refreshing)
   }
 
-  /// As ``refresh(_:_:replacing:)``, for documents of a name.
-  @discardableResult
-  public func refresh(_ name: String, _ remote: RemoteRequest = .all) async throws -> RemoteRefresh {
-    let entity = try session.catalog.known(documents: name)
-    return try await shared(
-      Refreshing(session: session, entity: entity, request: remote, account: session.account))
-  }
-
   /// One refresh for all who ask the same at the same time.
   private func shared(_ refreshing: Refreshing) async throws -> RemoteRefresh {
     let (account, entity, remote) = (refreshing.account, refreshing.entity, refreshing.request)
@@ -196,12 +169,6 @@ public final class RemoteStore: Sendable {
   @discardableResult
   public func apply<E: Entity>(_ json: Data, to type: E.Type) async throws -> RemoteRefresh {
     try await apply(json, session.catalog.known(type))
-  }
-
-  /// As ``apply(_:to:)-(_,E.Type)``, for documents of a name.
-  @discardableResult
-  public func apply(_ json: Data, to name: String) async throws -> RemoteRefresh {
-    try await apply(json, session.catalog.known(documents: name))
   }
 
   private func apply(_ json: Data, _ entity: MappedEntity) async throws -> RemoteRefresh {
@@ -308,12 +275,6 @@ public final class RemoteStore: Sendable {
     -> DatabaseValue
   {
     try await currentKey(of: key.databaseValue, session.catalog.known(type))
-  }
-
-  /// The id that a document of a name has now.
-  public func currentKey(of id: String, _ name: String) async throws -> String {
-    let found = try await currentKey(of: id.databaseValue, session.catalog.known(documents: name))
-    return String.fromDatabaseValue(found) ?? id
   }
 
   private func currentKey(of old: DatabaseValue, _ entity: MappedEntity) async throws -> DatabaseValue {

@@ -4,12 +4,11 @@ internal import ArgumentParser
 struct StrataCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "strata",
-    abstract: "Versioned archives: make them, open them, look into them, merge, store and refresh them.",
+    abstract: "Versioned archives: make them, open them, look into them, merge and store them.",
     version: "strata \(Tool.version)",
     subcommands: [
       TourCommand.self, EncodeCommand.self, DecodeCommand.self, InspectCommand.self, VerifyCommand.self,
       SalvageCommand.self, ConvertCommand.self, DiffCommand.self, MergeCommand.self, StoreCommand.self,
-      RefreshCommand.self, EditCommand.self, ChangesCommand.self, ConflictsCommand.self, ServeCommand.self,
     ])
 
   // It is taken out of the arguments before they are parsed, so that every command has it; here it is for the help.

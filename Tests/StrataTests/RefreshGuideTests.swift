@@ -112,16 +112,6 @@ private func resolve(_ remote: RemoteStore) async throws {
   // Refresh:end
 }
 
-private func documents(_ queue: DatabaseQueue, _ url: URL) async throws {
-  // Refresh:begin
-  try await queue.write { db in try EntityDocument.makeTable("task", in: db) }
-  let entities = try EntityStore(queue, documents: ["task"])
-  let remote = try await RemoteStore(entities, RemoteConfiguration(baseURL: url, mappers: EntityMapper(named: "task")))
-  try await remote.refresh("task")
-  for task in try await remote.cached("task") { print(task.id, task.value["title"] ?? "") }
-  // Refresh:end
-}
-
 @Suite("The guide of refreshing")
 struct RefreshGuideTests {
   @Test("the programs of the page are these, and run")
@@ -151,9 +141,6 @@ struct RefreshGuideTests {
     try await resolve(remote)
     #expect(try await remote.cached(Todo.all()).first?.title == "Coffee")
     try await saved(entities)
-    let url = try #require(URL(string: "http://127.0.0.1:9/api"))
-    // Nobody listens at the port, so that what is kept is all there is.
-    await #expect(throws: RemoteError.self) { try await documents(queue, url) }
     try compare()
   }
 

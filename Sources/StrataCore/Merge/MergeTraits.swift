@@ -6,6 +6,8 @@ final class MergeTraits: SchemaNotes {
   let hooks: (any ValueMerging.Type)?
   /// The key that identifies models of the type: the one that their rules name, else `id`; `nil` if there is neither.
   let identityKey: IdentityKey?
+  /// The places of its keys among the fields.
+  let identityPlaces: [Int]
   let fields: [ExactKey: FieldInfo]
   /// The keys of fields in which merging remembers something.
   let stateKeys: Set<String>
@@ -16,6 +18,7 @@ final class MergeTraits: SchemaNotes {
     rules = (schema.type as? any Mergeable.Type)?.mergeRules
     hooks = schema.type as? any ValueMerging.Type
     identityKey = rules?.identity ?? (schema.allKeys.contains("id") ? IdentityKey("id") : nil)
+    identityPlaces = identityKey?.keys.compactMap(schema.fullShape.place) ?? []
     fields = Dictionary(schema.fields.map { (ExactKey($0.key), $0) }, uniquingKeysWith: { first, _ in first })
     stateKeys = Set(schema.fields.filter { $0.type is MergeState.Type }.map(\.key))
     keptKeys = stateKeys.union(schema.fields.filter(\.merge.keepsLocal).map(\.key))

@@ -52,8 +52,6 @@ public struct EntityMapper: Sendable {
   }
 
   let box: any EntityMapperBox
-  /// Whether the records are documents, which have a name and no model.
-  var isOfDocuments: Bool { box is DocumentMapper }
   /// The name of the entity; the registered name of its model unless given.
   public let name: String
   /// The path of its list, relative to the base URL, without a slash at either end.
@@ -126,48 +124,6 @@ public struct EntityMapper: Sendable {
     self.references = references
   }
 
-  /// A mapper for records without a model: documents (`EntityDocument`) in a table of this name.
-  ///
-  /// A document is what the server sent, and is merged with what was changed of it here key by key, at every depth; lists in it are
-  /// merged as wholes.
-  ///
-  /// - Parameters:
-  ///   - name: the name of the entity and of its table.
-  ///   - id: where JSON has the id, which is text or a whole number. Unless given, it is the first that a record has of `id`, `_id`,
-  ///     `identifier`, `url` and `URL`.
-  ///   - path: the path of the list; the lower-cased name and `s` unless given.
-  ///   - ids: who chooses the ids of documents that are made here.
-  ///   - missing: what becomes of documents that a whole list no longer has. Unless given, they are deleted where `pagination` tells
-  ///     when a list is whole, and stay where a list may be a page.
-  ///   - update: how a changed document is sent.
-  ///   - precondition: how one that others changed meanwhile is kept from being overwritten.
-  ///   - traits: the traits of the server.
-  ///   - deleted: the path in JSON whose value marks a record as deleted: `deleted`, or `deleted_at`.
-  ///   - onInvalid: how a refresh treats a record of a list that the model cannot read.
-  ///   - pagination: how the pages of the list follow each other.
-  ///   - endpoints: the paths of requests for one record, where they are not made of `path` and the id.
-  public init(
-    named name: String, id: ValuePath? = nil, path: String? = nil, ids: IDs = .server, missing: Missing? = nil,
-    update: Update = .patch, precondition: Precondition = .fetchFirst, traits: ServerTraits = ServerTraits(),
-    deleted: JSONPath? = nil, onInvalid: Invalid = .fail, pagination: RemotePagination = .none,
-    endpoints: EntityEndpoints = EntityEndpoints()
-  ) {
-    box = DocumentMapper(name: name, id: id)
-    self.name = name
-    self.path = path ?? name.lowercased() + "s"
-    bodyKeys = (name.lowercased(), name.lowercased() + "s")
-    self.id = "id"
-    self.ids = ids
-    self.missing = missing ?? pagination.missing
-    self.update = update
-    self.precondition = precondition
-    self.traits = traits
-    self.deleted = deleted
-    invalid = onInvalid
-    self.pagination = pagination
-    self.endpoints = endpoints
-    references = [:]
-  }
 }
 
 extension RemotePagination {

@@ -39,15 +39,6 @@ struct RemoteCatalog: Sendable {
     return entity
   }
 
-  /// - Throws: ``RemoteError`` with the code `invalidConfiguration` where no mapper names such documents.
-  func known(documents name: String) throws -> MappedEntity {
-    let entity = try known(name)
-    guard entity.mapper.isOfDocuments else {
-      throw RemoteError(.invalidConfiguration, "the entity has a model; name its type", entity: name)
-    }
-    return entity
-  }
-
   func known(_ name: String) throws -> MappedEntity {
     guard let entity = self[name] else {
       throw RemoteError(
@@ -93,9 +84,7 @@ private struct RemoteCatalogBuilder {
     for mapper in configuration.mappers {
       if !names.insert(mapper.name).inserted { note("two mappers have this name; leave one out, or name it", mapper) }
       guard let number = mapper.box.number(in: catalog) else {
-        note(
-          "the EntityStore does not know the entity; name it where the store is made\(mapper.isOfDocuments ? ", as documents:" : "")",
-          mapper)
+        note("the EntityStore does not know the entity; name it where the store is made", mapper)
         continue
       }
       if mappers[number] != nil {

@@ -134,7 +134,7 @@ extension AnswerWriter {
       nodes.nodes[place].values[attribute] = value
       guard let old = bases[column], let field = entity.field(column: column) else { continue }
       let stored = try type.stored(value, declared, in: table)
-      let whole = (declared.isPlain || entity.mapper.isOfDocuments ? server : completed)[key] ?? .null
+      let whole = (declared.isPlain ? server : completed)[key] ?? .null
       let incoming = try type.stored(whole, declared, in: table)
       if type.schema.fields[declared.place].merge.isSum, let value = sent.values[column], !incoming.isExactly(value),
         !incoming.isExactly(old)

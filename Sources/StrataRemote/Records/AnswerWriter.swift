@@ -130,10 +130,6 @@ struct AnswerWriter {
       try keepLists()
     }
     try resolveReferences()
-    // A document is what the server sent.
-    for place in nodes.nodes.indices where self.entity(place)?.mapper.isOfDocuments ?? false {
-      nodes.nodes[place].isMerged = true
-    }
     // Of records that lead to each other by their columns, one has to come first.
     let types = Set(nodes.nodes.map(\.type))
     let leads = types.contains { type in

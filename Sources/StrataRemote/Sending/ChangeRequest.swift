@@ -171,8 +171,7 @@ struct ChangeRequest {
   private func checkNulls(
     of new: ArchiveValue, in patched: ArchiveValue, _ row: [DatabaseValue], _ changed: [MappedEntity.Field]
   ) throws {
-    // Documents are JSON, in which null and no key are the same to a merge patch.
-    guard !entity.mapper.isOfDocuments, let path = new.nullMissing(in: patched) else { return }
+    guard let path = new.nullMissing(in: patched) else { return }
     let nodes = try entity.nodes(of: [patched], catalog)
     for field in changed {
       guard case .attribute(let place) = field.source, let root = nodes.roots.first else { continue }

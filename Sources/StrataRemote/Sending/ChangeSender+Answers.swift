@@ -32,8 +32,8 @@ extension ChangeSender {
     if let id, !id.isNull { named = try entity.type.stored(id, attribute, in: entity.table) }
     if named == nil { named = try knownID(of: change, entity, request, response) }
     if id?.isNull ?? true, let root = nodes?.roots.first {
-      // A body that names no id is merged all the same; but a document would become what was meant as something else.
-      if let named, !entity.mapper.isOfDocuments {
+      // A body that names no id is merged all the same.
+      if let named {
         nodes?.nodes[root].values[entity.id.attribute] = try entity.type.value(of: attribute, named, in: entity.table)
       } else {
         nodes = nil

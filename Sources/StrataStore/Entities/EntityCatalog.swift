@@ -6,24 +6,18 @@ package final class EntityCatalog: Sendable {
   package let tables: [EntityTable]
   package let types: [EntityType]
   private let numbers: [ObjectIdentifier: Int]
-  private let documents: [String: Int]
 
   /// - Throws: ``EntityError`` with all that is wrong.
-  init(_ types: [any Entity.Type], documents: [String], _ db: Database) throws {
+  init(_ types: [any Entity.Type], _ db: Database) throws {
     var builder = EntityCatalogBuilder(db)
     for type in types { builder.add(type) }
-    for name in documents { builder.add(documents: name) }
     builder.finish()
     if let error = builder.error { throw error }
     (tables, self.types, numbers) = (builder.tables, builder.types, builder.numbers)
-    self.documents = builder.documents
   }
 
   /// The number of an entity; `nil` where the store does not know it.
   package func number(of type: any VersionedModel.Type) -> Int? { numbers[ObjectIdentifier(type)] }
-
-  /// The number of documents of a name; `nil` where the store does not know them.
-  package func number(ofDocuments name: String) -> Int? { documents[name] }
 
   package func table(of type: Int) -> EntityTable { tables[types[type].table] }
 
@@ -61,7 +55,6 @@ struct EntityCatalogBuilder {
   private(set) var tables: [EntityTable] = []
   private(set) var types: [EntityType] = []
   private(set) var numbers: [ObjectIdentifier: Int] = [:]
-  private(set) var documents: [String: Int] = [:]
   private var problems: [EntityError] = []
   /// What sets a slot, by table and slot.
   private var writers: [[Int]: String] = [:]
@@ -80,19 +73,6 @@ struct EntityCatalogBuilder {
   mutating func add(_ type: any Entity.Type) {
     waiting.append(type)
     while let next = waiting.popLast() { addOne(next) }
-  }
-
-  /// Adds documents, which have a name and no type of their own.
-  mutating func add(documents name: String) {
-    guard documents[name] == nil else { return }
-    do {
-      let table = try table(named: name)
-      guard !types.contains(where: { $0.table == table }) else {
-        throw EntityError(.invalidMapping, "the table is that of another entity", entity: name, table: name)
-      }
-      documents[name] = types.count
-      types.append(EntityType(EntityDocument.self, EntityDocument.mapping(of: name), name: name, table: table))
-    } catch { note(error, EntityDocument.self) }
   }
 
   private mutating func note(_ error: any Error, _ type: any Entity.Type, _ key: String? = nil) {

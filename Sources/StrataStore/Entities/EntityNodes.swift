@@ -68,10 +68,9 @@ package struct EntityNodes: Sendable {
   private(set) var defaults: [Int: [ArchiveValue?]] = [:]
 
   /// - Parameters:
-  ///   - number: the entity where its type alone does not tell: that of documents.
   ///   - trace: told of each field that was read.
   package init<E: Entity>(
-    _ source: MergeSource, of type: E.Type, as number: Int? = nil, in catalog: EntityCatalog,
+    _ source: MergeSource, of type: E.Type, in catalog: EntityCatalog,
     by adapter: JSONAdapter<E>? = nil, at path: JSONPath? = nil, merges: Bool = true, trace: ((Trace) -> Void)? = nil
   ) throws {
     self.merges = merges
@@ -86,7 +85,7 @@ package struct EntityNodes: Sendable {
       case .array(let elements), .set(let elements): elements.enumerated().map { ($1, [.index($0)]) }
       default: [(parts.root, [])]
       }
-    let known = try number ?? catalog.known(type)
+    let known = try catalog.known(type)
     for (value, steps) in values { roots.append(try walk.add(value, known, parent: nil, steps)) }
     try walk.run()
     nodes = walk.nodes

@@ -20,11 +20,10 @@ public struct EntityStore: Sendable {
   /// - Parameters:
   ///   - writer: the database, whose tables are there.
   ///   - entities: the entities; what they lead to is found. Subclasses have to be named.
-  ///   - documents: the names of tables of documents, see ``EntityDocument``.
   /// - Throws: ``EntityError`` with the code `invalidMapping`, whose reason has all that is wrong.
-  public init(_ writer: any DatabaseWriter, _ entities: any Entity.Type..., documents: [String] = []) throws {
+  public init(_ writer: any DatabaseWriter, _ entities: any Entity.Type...) throws {
     self.writer = writer
-    do { catalog = try writer.read { db in try EntityCatalog(entities, documents: documents, db) } } catch {
+    do { catalog = try writer.read { db in try EntityCatalog(entities, db) } } catch {
       throw EntityError.ofDatabase(error)
     }
   }

@@ -69,7 +69,6 @@ package struct EntityType: Sendable {
   }
 
   package let type: any Entity.Type
-  /// How it is kept: what the model says, but for documents, which are kept in a table for each name.
   let mapping: EntityMapping
   /// What errors call it.
   package let name: String

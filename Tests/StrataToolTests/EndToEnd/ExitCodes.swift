@@ -61,12 +61,6 @@ extension EndToEnd {
           "1"),
         Failure("no key to compare", 2, "store", "diff", "models.store", "none"),
         Failure("wrong usage of store", 64, "store", "save", "models.store"),
-        Failure(
-          "refresh without a server", 2, "refresh", "http://127.0.0.1:9/api", "--store", "tasks.store", "--entity",
-          "task", "--timeout", "5"),
-        Failure("wrong usage of edit", 64, "edit", "t1", "--store", "tasks.store", "--entity", "task"),
-        Failure("nothing to serve", 1, "serve", "none"),
-        Failure("wrong usage of serve", 64, "serve", "--write"),
         Failure("wrong usage", 64, "verify"),
         Failure("wrong usage of convert", 64, "convert", "old", "-o", "new", "--jobs", "0"),
       ])

@@ -294,7 +294,7 @@ final class PartReader {
     let olds = try before.map { try plan.read($0, in: context, suppliesMissing: false).values }
     // Of another object than before, and of an element, all that is there is news.
     var keepsAll = listDepth > 0
-    for place in schema.identityKey?.keys.compactMap(schema.fullShape.place) ?? []
+    for place in schema.mergeTraits.identityPlaces
     where olds?[place] != slots.values[place] {
       keepsAll = true
     }

@@ -44,7 +44,7 @@ final class MergeGraph {
     guard let reading, let key = schema.identityKey else { return schema.identityKey }
     if let known = readIdentities[ObjectIdentifier(schema)] { return known }
     let plan = reading.plan(of: schema)
-    let isRead = key.keys.allSatisfy { schema.fullShape.place(of: $0).map { plan.entries[$0].json.isRead } ?? false }
+    let isRead = schema.mergeTraits.identityPlaces.allSatisfy { plan.entries[$0].json.isRead }
     readIdentities[ObjectIdentifier(schema)] = .some(isRead ? key : nil)
     return isRead ? key : nil
   }

@@ -38,7 +38,7 @@ final class ServeListener: Sendable {
 
   /// Runs until its task is cancelled, and tells when it listens.
   ///
-  /// - Throws: ``ToolError`` where it cannot listen at the port.
+  /// - Throws: ``ServeError`` where it cannot listen at the port.
   func run() async throws {
     let server = HTTPServer(
       address: try .inet(ip4: "127.0.0.1", port: port), timeout: 60 + latency / .seconds(1), pool: PromptSocketPool(),
@@ -80,15 +80,15 @@ final class ServeListener: Sendable {
     await server.stop(timeout: Self.sending)
   }
 
-  private func failure(_ error: any Error) -> ToolError {
+  private func failure(_ error: any Error) -> ServeError {
     guard case SocketError.failed(_, let number, let message)? = error as? SocketError else {
-      return ToolError("cannot listen at port \(port): \(ToolError.reason(of: error))")
+      return ServeError("cannot listen at port \(port): \(ServeError.reason(of: error))")
     }
     return switch number {
     case EADDRINUSE:
-      ToolError("port \(port) is in use; another --port is needed, or 0 for one that the system chooses")
-    case EACCES: ToolError("port \(port) is not open to this user; one from 1024 on is needed")
-    default: ToolError("cannot listen at port \(port): \(message)")
+      ServeError("port \(port) is in use; another --port is needed, or 0 for one that the system chooses")
+    case EACCES: ServeError("port \(port) is not open to this user; one from 1024 on is needed")
+    default: ServeError("cannot listen at port \(port): \(message)")
     }
   }
 

@@ -16,34 +16,35 @@ struct ServedFolder: ResourceStorage {
 
   /// Reads each `NAME.json` in the folder, in the order of the names' bytes. Names that begin with a dot are left out.
   ///
-  /// - Throws: ``ToolError`` where there is no such folder or no such file in it, and where one is no list of records.
+  /// - Throws: ``ServeError`` where there is no such folder or no such file in it, and where one is no list of records.
   init(_ folder: String) throws {
-    guard FileTree.isFolder(folder) else {
-      throw ToolError("\(folder): is no folder; one with files NAME.json, of a list each, is needed")
+    var isFolder: ObjCBool = false
+    guard FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder), isFolder.boolValue else {
+      throw ServeError("\(folder): is no folder; one with files NAME.json, of a list each, is needed")
     }
     let root = folder.count > 1 && folder.hasSuffix("/") ? String(folder.dropLast()) : folder
     let names: [String]
     do { names = try FileManager.default.contentsOfDirectory(atPath: root) } catch {
-      throw ToolError("cannot read the folder “\(folder)”: " + ToolError.reason(of: error))
+      throw ServeError("cannot read the folder “\(folder)”: " + ServeError.reason(of: error))
     }
     let found = names.filter { $0.hasSuffix(".json") && !$0.hasPrefix(".") }
     for name in found.sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) {
       try read(root + "/" + name, as: String(name.dropLast(".json".count)))
     }
     guard !lists.isEmpty else {
-      throw ToolError("\(folder): no file NAME.json is in this folder; one for each list is needed")
+      throw ServeError("\(folder): no file NAME.json is in this folder; one for each list is needed")
     }
   }
 
   private mutating func read(_ path: String, as name: String) throws {
-    let (data, status) = try ToolError.at(path) {
+    let (data, status) = try ServeError.at(path) {
       let url = URL(fileURLWithPath: path)
       // Before the content, so that what changes meanwhile is found when it is written.
       let status = try OpenFile(reading: url).status()
       return (Data(try AtomicFile.read(url)), status)
     }
-    guard !data.isEmpty else { throw ToolError("\(path): the file is empty; a JSON array of objects is expected") }
-    let value = try ToolError.at(path) { try JSONReader.refusingDuplicates().read(data) }
+    guard !data.isEmpty else { throw ServeError("\(path): the file is empty; a JSON array of objects is expected") }
+    let value = try ServeError.at(path) { try JSONReader.refusingDuplicates().read(data) }
     let records: [ArchiveValue]
     var isWrapped = false
     if case .array(let elements) = value {
@@ -51,14 +52,14 @@ struct ServedFolder: ResourceStorage {
     } else if case .object(let object) = value, object.count == 1, case .array(let elements)? = object[name] {
       (records, isWrapped) = (elements, true)
     } else {
-      throw ToolError(
+      throw ServeError(
         "\(path): the document is \(value.kind.withArticle); an array of objects is expected, or an object with such an array"
           + " under the name of the file, and nothing else")
     }
     let modified = Date(timeIntervalSince1970: Double(status.modified) / 1e9)
-    do { lists.append(try ResourceList(name: name, values: records, modified: modified)) } catch let error as ToolError
+    do { lists.append(try ResourceList(name: name, values: records, modified: modified)) } catch let error as ServeError
     {
-      throw ToolError("\(path): \(error.message)")
+      throw ServeError("\(path): \(error.message)")
     }
     files[ExactKey(name)] = File(
       path: path, isWrapped: isWrapped, isPretty: data.dropLast().contains(0x0A), status: status)
@@ -68,7 +69,7 @@ struct ServedFolder: ResourceStorage {
     guard var file = files[ExactKey(list.name)] else { return }
     let url = URL(fileURLWithPath: file.path)
     guard try OpenFile(reading: url).status().isSame(as: file.status) else {
-      throw ToolError("another program changed the file of the list, which is left as it is; start the server again")
+      throw ServeError("another program changed the file of the list, which is left as it is; start the server again")
     }
     let value: ArchiveValue =
       file.isWrapped ? .object(ArchiveObject([.init(key: list.name, value: list.json)])) : list.json

@@ -4,7 +4,7 @@ import StrataRemote
 import StrataTestSupport
 import Testing
 
-@Suite("strata serve, as it is run")
+@Suite("strata-serve, as it is run")
 struct ServeProcessTests {
   @Test("It says where it listens, answers, logs, and ends well by a signal", arguments: [SIGINT, SIGTERM])
   func serving(signal: Int32) async throws {
@@ -56,7 +56,8 @@ struct ServeProcessTests {
   func folders() async throws {
     let scratch = try Scratch()
     _ = try scratch.file("notes.json", #"[{"id":1,"text":"a"}]"#)
-    let first = try ServeProcess(scratch.url.path, "--write", "--token", "secret", "--page-size", "1", "--max-age", "9")
+    let first = try ServeProcess(
+      "--write", "--token", "secret", "--page-size", "1", "--max-age", "9", folder: scratch.url.path)
     #expect(try await first.send("GET", "/notes").status == 401)
     let token: HTTPHeaders = ["Authorization": "Bearer secret"]
     #expect(try await first.send("POST", "/notes", #"{"text":"b"}"#, token).status == 201)
@@ -65,7 +66,7 @@ struct ServeProcessTests {
     #expect(try scratch.data("notes.json") == Data("[{\"id\":1,\"text\":\"a\"},{\"id\":2,\"text\":\"b\"}]\n".utf8))
     let tag = try await first.send("GET", "/notes/2", nil, token).etag
     #expect(first.stop() == 0)
-    let second = try ServeProcess(scratch.url.path)
+    let second = try ServeProcess(folder: scratch.url.path)
     #expect(second.line.hasPrefix("serving notes (2) at "))
     #expect(try await second.send("GET", "/notes/2", nil, ["If-None-Match": tag]).status == 304)
     #expect(second.stop() == 0)
@@ -109,7 +110,7 @@ struct ServeProcessTests {
   func ports() throws {
     let first = try ServeProcess()
     let port = try #require(first.base.split(separator: ":").last?.split(separator: "/").first).description
-    try Executable.run(["serve", "--port", port]).expectFailure("port \(port) is in use", "--port")
+    #expect(throws: ServeProcess.NotListening.self) { try ServeProcess("--port", port) }
     #expect(first.stop() == 0)
     #expect(try ServeProcess("--port", port).base == first.base)
   }

@@ -37,7 +37,7 @@ struct ContentCheck {
     let value: ArchiveValue
     // Which of two values under one key counts would be a guess.
     do { value = try JSONReader.refusingDuplicates().read(request.body ?? Data()) } catch {
-      throw Problem(400, "the content cannot be read: \(ToolError.message(of: error))")
+      throw Problem(400, "the content cannot be read: \(ServeError.message(of: error))")
     }
     guard case .object(let object) = value else {
       throw Problem(422, "the content is \(value.kind.withArticle); an object is needed")

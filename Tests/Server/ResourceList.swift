@@ -10,16 +10,16 @@ struct ResourceList: Sendable {
   /// The greatest of the ids that are whole numbers, also of records that were removed: no id is given twice.
   private var greatestNumber: Int64 = 0
 
-  /// - Throws: ``ToolError`` where a value is no object with an id of its own.
+  /// - Throws: ``ServeError`` where a value is no object with an id of its own.
   init(name: String, values: [ArchiveValue], modified: Date) throws {
     self.name = name
     for (place, value) in values.enumerated() {
       let record: Resource
       do { record = try Resource(value, modified: modified) } catch let problem as Problem {
-        throw ToolError("at index \(place), \(problem.detail)")
+        throw ServeError("at index \(place), \(problem.detail)")
       }
       if let earlier = places[ExactKey(record.id)] {
-        throw ToolError("the records at the indices \(earlier) and \(place) have the same id; each needs its own")
+        throw ServeError("the records at the indices \(earlier) and \(place) have the same id; each needs its own")
       }
       append(record)
     }

@@ -3,7 +3,7 @@ import StrataCore
 import StrataRemote
 import Testing
 
-@testable import StrataTool
+@testable import strata_serve
 
 @Suite("Changes that are sent twice, and answers that fail by chance")
 struct RepeatedRequestsTests {

@@ -4,7 +4,7 @@ import StrataRemote
 import Synchronization
 import Testing
 
-@testable import StrataTool
+@testable import strata_serve
 
 @Suite("What the server does for those who change something")
 struct ResourceChangingTests {
@@ -187,7 +187,7 @@ struct ResourceChangingTests {
   @Test("A change that cannot be written is none")
   func storage() throws {
     struct Full: ResourceStorage {
-      mutating func write(_ list: ResourceList) throws { throw ToolError("the disk is full; space is needed") }
+      mutating func write(_ list: ResourceList) throws { throw ServeError("the disk is full; space is needed") }
     }
     let server = try Served(storage: Full())
     let before = try server.get("/tasks").body

@@ -3,7 +3,7 @@ import StrataCore
 import StrataRemote
 import Testing
 
-@testable import StrataTool
+@testable import strata_serve
 
 @Suite("Parts of lists")
 struct ResourcePageTests {

@@ -2,21 +2,22 @@ internal import ArgumentParser
 internal import Foundation
 internal import StrataCore
 
-struct ServeCommand: ToolCommand {
+/// `swift run strata-serve`: the server that refreshing is tried with.
+@main
+struct ServeCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "serve", abstract: "Serve JSON records at a port of this machine, to try refreshing with.",
+    commandName: "strata-serve", abstract: "Serve JSON records at a port of this machine, to try refreshing with.",
     discussion: """
-      Without a folder, tasks and projects that come with the tool are served. Changes are forgotten when it stops, unless \
-      --write says otherwise. Docs/Tool.md has the routes, Docs/Refresh.md an example.
+      Changes are forgotten when it stops, unless --write says otherwise. Tests/Server/README.md has the routes.
 
       Example:
 
-        strata serve Records --write --port 8080
+        strata-serve Fixtures/remote --port 8080
       """)
 
   @Argument(
     help: "A folder with a file NAME.json for each list: an array of objects, each with an id.", completion: .directory)
-  var folder: String?
+  var folder: String
 
   @Option(help: "The port; 0 for one that the system chooses.")
   var port: UInt16 = 8080
@@ -55,11 +56,14 @@ struct ServeCommand: ToolCommand {
     if let token, token.isEmpty || !token.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) {
       throw ValidationError("--token is of letters, digits and marks in ASCII, without spaces.")
     }
-    if write, folder == nil { throw ValidationError("--write needs a folder, whose files are written.") }
   }
 
-  func run(on console: Console) throws -> Int32 {
-    let server = try server()
+  func run() throws {
+    let files = try ServedFolder(folder)
+    let server = ResourceServer(
+      files.lists, options: ResourceOptions(token: token, maxAge: maxAge, pageSize: pageSize),
+      faults: ServeFaults(share: fail, seed: seed), storage: write ? files : nil, now: { Date() },
+      makeID: { UUID().uuidString.lowercased() })
     let lists = server.lists.map { "\($0.name.onOneLine) (\($0.records.count))" }.joined(separator: ", ")
     let events = ServeEvents()
     let listener = ServeListener(server, port: port, latency: .milliseconds(latency), events: events)
@@ -74,26 +78,14 @@ struct ServeCommand: ToolCommand {
     while true {
       switch events.next() {
       case .listening(let port):
-        try console.line("serving \(lists) at http://127.0.0.1:\(port)\(ResourceRoute.root)")
-      case .answered(let line): if !quiet { console.writeError(Data((line.onOneLine + "\n").utf8)) }
+        // Without a buffer, so that a program that waits for the line gets it.
+        FileHandle.standardOutput.write(
+          Data("serving \(lists) at http://127.0.0.1:\(port)\(ResourceRoute.root)\n".utf8))
+      case .answered(let line): if !quiet { FileHandle.standardError.write(Data((line.onOneLine + "\n").utf8)) }
       case .interrupted: task.cancel()
-      case .ended(nil): return 0
+      case .ended(nil): return
       case .ended(let error?): throw error
       }
     }
-  }
-
-  private func server() throws -> ResourceServer {
-    let options = ResourceOptions(token: token, maxAge: maxAge, pageSize: pageSize)
-    let faults = ServeFaults(share: fail, seed: seed)
-    let now: @Sendable () -> Date = { Date() }
-    let makeID: @Sendable () -> String = { UUID().uuidString.lowercased() }
-    guard let folder else {
-      return ResourceServer(
-        try ServeFixtures.made(now()), options: options, faults: faults, now: now, makeID: makeID)
-    }
-    let files = try ServedFolder(folder)
-    return ResourceServer(
-      files.lists, options: options, faults: faults, storage: write ? files : nil, now: now, makeID: makeID)
   }
 }

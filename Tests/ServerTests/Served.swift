@@ -5,7 +5,7 @@ import StrataTestSupport
 import Synchronization
 import Testing
 
-@testable import StrataTool
+@testable import strata_serve
 
 /// A server without a socket, whose time stands still and whose ids are counted.
 final class Served: Sendable {

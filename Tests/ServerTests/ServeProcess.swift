@@ -30,10 +30,13 @@ final class ServeProcess {
   let site: Site
 
   /// Starts it at a port that the system chooses.
-  init(_ arguments: String...) throws {
+  ///
+  /// - Parameter folder: the records; those of Fixtures/remote unless given.
+  init(_ arguments: String..., folder: String? = nil) throws {
+    let fixtures = URL(fileURLWithPath: #filePath).appending(path: "../../../Fixtures/remote").standardized.path
     scratch = try Scratch()
-    process.executableURL = URL(fileURLWithPath: try Executable.path())
-    process.arguments = ["serve", "--port", "0"] + arguments
+    process.executableURL = URL(fileURLWithPath: try Products.path("strata-serve"))
+    process.arguments = [folder ?? fixtures, "--port", "0"] + arguments
     let output = Pipe()
     process.standardOutput = output
     process.standardError = try FileHandle(forWritingTo: URL(fileURLWithPath: scratch.file("log", "")))

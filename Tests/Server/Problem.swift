@@ -18,7 +18,7 @@ struct Problem: Error {
     if let problem = error as? Problem {
       self = problem
     } else {
-      self.init(500, ToolError.message(of: error))
+      self.init(500, ServeError.message(of: error))
     }
   }
 

@@ -32,7 +32,7 @@ private struct Task: DescribedModel, Entity, Equatable {
 }
 
 /// The example of the gist, with its own names, by URLSession and a server in a process of its own.
-@Suite("Tasks and projects of the gist, with strata serve")
+@Suite("Tasks and projects of the gist, with strata-serve")
 struct GistServerTests {
   @Test("G-1, G-2, G-3, G-4: two mappers, a fetch that is answered twice, and a change that is sent")
   func gist() async throws {
