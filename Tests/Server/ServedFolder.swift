@@ -68,7 +68,7 @@ struct ServedFolder: ResourceStorage {
   mutating func write(_ list: ResourceList) throws {
     guard var file = files[ExactKey(list.name)] else { return }
     let url = URL(fileURLWithPath: file.path)
-    guard try OpenFile(reading: url).status().isSame(as: file.status) else {
+    guard try OpenFile(reading: url).status().isSameContent(as: file.status) else {
       throw ServeError("another program changed the file of the list, which is left as it is; start the server again")
     }
     let value: ArchiveValue =
@@ -77,12 +77,5 @@ struct ServedFolder: ResourceStorage {
     try AtomicFile.write(data, to: url)
     file.status = try OpenFile(reading: url).status()
     files[ExactKey(list.name)] = file
-  }
-}
-
-extension FileStatus {
-  /// Whether both are of one file, and its content has not been written in between.
-  fileprivate func isSame(as other: FileStatus) -> Bool {
-    device == other.device && inode == other.inode && size == other.size && modified == other.modified
   }
 }

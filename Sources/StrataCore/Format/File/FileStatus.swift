@@ -53,6 +53,11 @@ package struct FileStatus: Sendable {
     self.init(status)
   }
 
+  /// Whether both are of one file, and its content has not been written in between.
+  package func isSameContent(as other: FileStatus) -> Bool {
+    isOfSameFile(as: other) && size == other.size && modified == other.modified
+  }
+
   /// Whether both are of one file.
   func isOfSameFile(as other: FileStatus) -> Bool { device == other.device && inode == other.inode }
 }

@@ -1,0 +1,138 @@
+public import Foundation
+internal import Synchronization
+
+/// A file that holds one value, over many versions of the program.
+///
+///     let file = ArchiveFile<Library>(url)
+///     var library = try file.load()?.value ?? Library()
+///     try file.save(library)
+///
+/// ``load()`` upgrades what an older version wrote. ``save(_:)`` replaces the file as a whole, or not at all. Two files may lie beside it:
+///
+/// - `NAME.previous`: the last file of an older version, from before the first save of the new one.
+/// - `NAME.damaged`: the last file that could not be read, from before it was replaced.
+///
+/// One `ArchiveFile` may be used by several tasks at once. Two of one file, in one process or in two, notice each other's saves.
+public final class ArchiveFile<Value: Archivable & SendableMetatype>: Sendable {
+  /// A value and how it was found.
+  public struct Loaded {
+    public let value: Value
+    /// The file that the value was read from.
+    public let origin: Origin
+    /// The upgrades, and what they left out.
+    public let report: DecodingReport
+  }
+
+  /// The file that a value was read from.
+  public enum Origin: Sendable {
+    /// The file itself.
+    case file
+    /// The file of the older version, since the file itself could not be read, for this reason. Everything that was saved since the
+    /// program was updated is missing.
+    case previous(damage: ArchiveError)
+  }
+
+  /// Where the file is.
+  public let url: URL
+  /// The file of the older version, which ``save(_:)`` keeps.
+  public let previousURL: URL
+  /// The last damaged file, which ``save(_:)`` keeps.
+  public let damagedURL: URL
+  private let encoder: ArchiveEncoder
+  private let decoder: ArchiveDecoder
+  /// The file as it was last loaded or saved here; `nil` before, and after a load that could not read it.
+  private let known = Mutex<Known?>(nil)
+
+  private struct Known {
+    let status: FileStatus
+    let isOfOlderVersion: Bool
+  }
+
+  /// A file that need not be there yet.
+  public init(
+    _ url: URL, encoder: ArchiveEncoder = ArchiveEncoder(), decoder: ArchiveDecoder = ArchiveDecoder()
+  ) {
+    self.url = url
+    previousURL = url.appendingPathExtension("previous")
+    damagedURL = url.appendingPathExtension("damaged")
+    self.encoder = encoder
+    self.decoder = decoder
+  }
+
+  /// The value in the file, upgraded if an older version wrote it; `nil` if there is no file.
+  ///
+  /// If the file is damaged, the value is that of the file of the older version, if there is one. ``Loaded/origin`` has the damage.
+  ///
+  /// - Throws: ``ArchiveError`` as ``ArchiveDecoder/decode(_:from:)-(T.Type,URL)``. After `newerModel`, ``loadPrevious()`` has the state
+  ///   from before the program was updated.
+  public func load() throws -> Loaded? {
+    try known.withLock { known in
+      known = nil
+      do {
+        guard let (loaded, found) = try open() else { return nil }
+        known = found
+        return loaded
+      } catch let damage as ArchiveError where damage.isDamage {
+        guard let previous = try loadPrevious() else { throw damage }
+        return Loaded(value: previous.value, origin: .previous(damage: damage), report: previous.report)
+      }
+    }
+  }
+
+  /// The value in the file of the older version; `nil` if there is no such file.
+  ///
+  /// - Throws: as ``load()``.
+  public func loadPrevious() throws -> Loaded? {
+    guard try Self.isThere(previousURL) else { return nil }
+    var report = DecodingReport()
+    let value = try decoder.decode(Value.self, from: previousURL, report: &report)
+    return Loaded(value: value, origin: .file, report: report)
+  }
+
+  /// Replaces the file.
+  ///
+  /// Before that, a file of an older version is copied to ``previousURL``, and a damaged one to ``damagedURL``. A file that was neither
+  /// loaded nor saved here is read first, to find out.
+  ///
+  /// - Throws: ``ArchiveError``, after which the file is as it was: the errors of encoding; `fileInUse` if another writer has replaced the
+  ///   file since it was loaded or saved here; `newerModel` if a newer program wrote it; `fileSystem`.
+  public func save(_ value: Value) throws {
+    try known.withLock { known in
+      let data = try encoder.encode(value)
+      switch (known, try Self.isThere(url)) {
+      case (let known?, true):
+        guard try OpenFile(reading: url).status().isSameContent(as: known.status) else {
+          throw ArchiveError(
+            .fileInUse, "another writer has replaced the file “\(url.path)” since it was read; load it again, and merge"
+          )
+        }
+        if known.isOfOlderVersion { try copy(to: previousURL) }
+      case (nil, true):
+        do {
+          if try open()?.1.isOfOlderVersion ?? false { try copy(to: previousURL) }
+        } catch let damage as ArchiveError where damage.isDamage { try copy(to: damagedURL) }
+      case (_, false): break
+      }
+      try AtomicFile.write(data, to: url)
+      known = Known(status: try OpenFile(reading: url).status(), isOfOlderVersion: false)
+    }
+  }
+
+  private func open() throws -> (Loaded, Known)? {
+    guard try Self.isThere(url) else { return nil }
+    // Before the content, so that a replacement in between is noticed by the next save.
+    let status = try OpenFile(reading: url).status()
+    var report = DecodingReport()
+    let value = try decoder.decode(Value.self, from: url, report: &report)
+    let isOlder = !report.upgrades.isEmpty || !report.typesWithOtherFields.isEmpty
+    return (
+      Loaded(value: value, origin: .file, report: report), Known(status: status, isOfOlderVersion: isOlder)
+    )
+  }
+
+  private func copy(to other: URL) throws { try AtomicFile.write(Data(AtomicFile.read(url)), to: other) }
+
+  private static func isThere(_ url: URL) throws -> Bool { try FileStatus(ofPath: OpenFile.path(of: url)) != nil }
+}
+
+extension ArchiveFile.Loaded: Sendable where Value: Sendable {}

@@ -1,0 +1,133 @@
+import Foundation
+import StrataCore
+import StrataTestSupport
+import Testing
+
+/// Version 1 of a model, as an older program had it.
+private struct OldLibrary: DescribedModel, Equatable {
+  var name = ""
+  static let fields = Fields(
+    OldLibrary.self, name: "Library", version: 1, Field("name", \.name), make: { OldLibrary(name: $0) })
+}
+
+private struct Library: DescribedModel, Equatable, Migratable {
+  var title = ""
+  static let fields = Fields(
+    Library.self, name: "Library", version: 2, Field("title", \.title), make: { Library(title: $0) })
+  static let migration = MigrationPlan(.step(from: 1, to: 2, .rename("name", to: "title")))
+}
+
+@Suite("A file of one value")
+struct ArchiveFileTests {
+  private let scratch: Scratch
+  private let url: URL
+
+  init() throws {
+    scratch = try Scratch()
+    url = URL(fileURLWithPath: scratch.path("library.strata"))
+  }
+
+  private func names() throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: scratch.url.path).sorted()
+  }
+
+  private func code(_ body: () throws -> Void) -> ArchiveError.Code? {
+    do { try body() } catch { return (error as? ArchiveError)?.code }
+    return nil
+  }
+
+  @Test func nothingThenSomething() throws {
+    let file = ArchiveFile<Library>(url)
+    #expect(try file.load() == nil)
+    try file.save(Library(title: "a"))
+    try file.save(Library(title: "b"))
+    #expect(try file.load()?.value == Library(title: "b"))
+    #expect(try names() == ["library.strata"])
+  }
+
+  @Test(
+    "The file of the older version stays beside the first one of the new version, loaded before or not",
+    arguments: [true, false])
+  func previous(loads: Bool) throws {
+    try ArchiveFile<OldLibrary>(url).save(OldLibrary(name: "old"))
+    let file = ArchiveFile<Library>(url)
+    if loads {
+      let loaded = try #require(try file.load())
+      #expect(loaded.value == Library(title: "old") && loaded.report.upgrades.count == 1)
+    }
+    #expect(try names() == ["library.strata"])
+    try file.save(Library(title: "new"))
+    try file.save(Library(title: "newer"))
+    #expect(try names() == ["library.strata", "library.strata.previous"])
+    #expect(try ArchiveDecoder().decode(OldLibrary.self, from: file.previousURL) == OldLibrary(name: "old"))
+    #expect(try file.load()?.value == Library(title: "newer"))
+
+    // The older program refuses the newer file, and leaves it alone.
+    let older = ArchiveFile<OldLibrary>(url)
+    #expect(code { _ = try older.load() } == .newerModel)
+    #expect(code { try older.save(OldLibrary()) } == .newerModel)
+    #expect(try older.loadPrevious()?.value == OldLibrary(name: "old"))
+    #expect(try file.load()?.value == Library(title: "newer"))
+  }
+
+  @Test("A damaged file gives way to the one of the older version, and is kept when it is replaced")
+  func damage() throws {
+    try ArchiveFile<OldLibrary>(url).save(OldLibrary(name: "old"))
+    let file = ArchiveFile<Library>(url)
+    try file.save(Library(title: "new"))
+    let intact = try Data(contentsOf: url)
+    for count in 0..<intact.count {
+      for bytes in [intact.prefix(count), intact.prefix(count) + [intact[count] ^ 0x10] + intact.dropFirst(count + 1)] {
+        try Data(bytes).write(to: url)
+        let loaded: ArchiveFile<Library>.Loaded?
+        do { loaded = try file.load() } catch let error as ArchiveError {
+          // A changed header may name another format.
+          #expect(error.code == .newerFormat, "byte \(count): \(error)")
+          continue
+        }
+        guard case .previous(let damage)? = loaded?.origin else {
+          #expect(loaded?.value == Library(title: "new"), "byte \(count)")
+          continue
+        }
+        #expect(loaded?.value == Library(title: "old"))
+        #expect([.damaged, .truncated, .notAnArchive].contains(damage.code))
+      }
+    }
+    let broken = Data(intact.dropLast())
+    try broken.write(to: url)
+    try file.save(Library(title: "again"))
+    #expect(try Data(contentsOf: file.damagedURL) == broken)
+    #expect(try file.load()?.value == Library(title: "again"))
+    try FileManager.default.removeItem(at: file.previousURL)
+    try broken.write(to: url)
+    #expect(code { _ = try file.load() } == .truncated)
+  }
+
+  @Test("A save of another writer is noticed, and a file of another type is left alone")
+  func others() throws {
+    let (one, other) = (ArchiveFile<Library>(url), ArchiveFile<Library>(url))
+    try one.save(Library(title: "a"))
+    _ = try other.load()
+    try one.save(Library(title: "b"))
+    #expect(code { try other.save(Library(title: "c")) } == .fileInUse)
+    #expect(try other.load()?.value == Library(title: "b"))
+    try other.save(Library(title: "c"))
+    #expect(code { try one.save(Library(title: "d")) } == .fileInUse)
+    #expect(code { try ArchiveFile<[Library]>(url).save([]) } != nil)
+    #expect(try one.load()?.value == Library(title: "c"))
+  }
+
+  @Test func fieldsThatAnUnraisedVersionLostAreKept() throws {
+    struct More: DescribedModel {
+      var title = "", note = ""
+      static let fields = Fields(
+        More.self, name: "Library", version: 2, Field("title", \.title), Field("note", \.note),
+        make: { More(title: $0, note: $1) })
+    }
+    try ArchiveFile<More>(url).save(More(title: "a", note: "b"))
+    let file = ArchiveFile<Library>(url)
+    #expect(try file.load()?.report.typesWithOtherFields == ["Library"])
+    try file.save(Library(title: "c"))
+    #expect(try ArchiveDecoder().decode(More.self, from: file.previousURL).note == "b")
+  }
+}
