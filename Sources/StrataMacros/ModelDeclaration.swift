@@ -136,8 +136,8 @@ struct ModelDeclaration {
 
   /// The library's protocols that make a class a model where it names them itself.
   private static let protocols: Set<String> = [
-    "VersionedModel", "DescribedModel", "Migratable", "ValueDecoding", "PostDecoding", "Validating", "Mergeable",
-    "FieldEquatable", "FieldHashable", "FieldDescribing", "LegacyModel", "Entity", "RemoteEntity",
+    "VersionedModel", "DescribedModel", "Migratable", "KeyMigrating", "PostDecoding", "Validating", "Mergeable",
+    "FieldEquatable", "FieldHashable", "DescribesFields", "LegacyModel", "Entity", "RemoteEntity",
   ]
 
   private static func superclass(_ node: AttributeSyntax) -> ExprSyntax? {

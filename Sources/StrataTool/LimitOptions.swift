@@ -24,7 +24,7 @@ struct LimitOptions: ParsableArguments {
     if let maxValues { limits.values = maxValues }
     if let maxBytes { limits.expandedBytes = maxBytes }
     if let maxSteps { limits.steps = maxSteps }
-    if maxValues != nil || maxBytes != nil || maxSteps != nil { limits.workRatio = .max }
+    if maxValues != nil || maxBytes != nil || maxSteps != nil { limits.maxWorkPerByte = .max }
     return limits
   }
 }

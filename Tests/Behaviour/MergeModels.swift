@@ -637,7 +637,7 @@ extension Random {
 }
 
 /// A model of scalars and JSON mappings, with rules and code of its own. It remembers nothing.
-struct Form: Validating, PostDecoding, ValueMerging, Sample {
+struct Form: Validating, PostDecoding, KeyMerging, Sample {
   var id = 1
   var int8: Int8 = 0
   var int16: Int16 = 0
@@ -690,7 +690,7 @@ struct Form: Validating, PostDecoding, ValueMerging, Sample {
       FieldInfo(
         "level", Int.self,
         json: .path("meta.level", .values(["none": 0, "some": 1, "all": 2], unknown: .use(-1))), default: { 0 }),
-      FieldInfo("both", ArchiveValue.self, merge: .recursive, json: .all("x", "y.z"), default: { .null }),
+      FieldInfo("both", ArchiveValue.self, merge: .recursive, json: .paths("x", "y.z"), default: { .null }),
       FieldInfo("etag", String?.self, json: .readOnly("etag")),
       FieldInfo("password", String?.self, json: .writeOnly("password")),
       FieldInfo("spots", [Place].self, json: .path("spots").skippingInvalid, default: { [] }),

@@ -80,7 +80,7 @@ struct Merges {
       let resolution: MergeResolution = random.oneOf([.base, .server, .local, .value("c"), .value(.null)])
       text.attempt("resolve.\(conflict.path)") { _ in try doc.resolve(conflict, with: resolution) }
     }
-    if random.isOnce(in: 4) { text.attempt("accepted") { _ in try doc.acceptedByServer() } }
+    if random.isOnce(in: 4) { text.attempt("accepted") { _ in try doc.markSynced() } }
     var server = doc
     for _ in 0..<4 { server.edit(&random) }
     text.attempt("again") { text in
@@ -202,7 +202,7 @@ struct Merges {
       // A first merge that changes nothing makes the base known.
       text.attempt("setup") { _ in
         let first = plan.build()
-        try first.acceptedByServer()
+        try first.markSynced()
         team.merging = first.merging
       }
     }

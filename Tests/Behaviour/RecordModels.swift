@@ -174,7 +174,7 @@ enum Badge: EnumModel, Migratable, ShownModel {
 }
 
 /// A model with a hook for each key, and code that runs after decoding. It has steps too.
-struct Parcel: DescribedModel, Migratable, ValueDecoding, PostDecoding, ShownModel {
+struct Parcel: DescribedModel, Migratable, KeyMigrating, PostDecoding, ShownModel {
   var weight: Int
   var channel: Channel
   var text: String

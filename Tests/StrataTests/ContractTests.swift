@@ -2,8 +2,8 @@ import Foundation
 import StrataTestSupport
 import Testing
 
-/// Holds Docs/Contract.md and the tests together.
-@Suite("Docs/Contract.md")
+/// Holds Tests/Contract.md and the tests together.
+@Suite("Tests/Contract.md")
 struct ContractTests {
   /// How many items each part has.
   static let parts = [
@@ -23,7 +23,7 @@ struct ContractTests {
   }
 
   private static func rows() throws -> [Row] {
-    let text = try Repository.text("Docs/Contract.md")
+    let text = try Repository.text("Tests/Contract.md")
     return text.split(separator: "\n").compactMap { line in
       guard let row = line.wholeMatch(of: /\| ([A-Z]+-[0-9]+) \| (.+) \| (.+) \|/) else { return nil }
       let quotes = row.3.matches(of: /(\w+) “([^”]+)”/).map { (suite: String($0.1), name: String($0.2)) }

@@ -4,7 +4,7 @@ import StrataTestSupport
 import Testing
 
 @Model(version: 2)
-struct Article: Validating, PostDecoding, FieldHashable, FieldDescribing {
+struct Article: Validating, PostDecoding, FieldHashable, DescribesFields {
   let id: Int
   var title: String
   @Field(json: "user.login") var author: String?
@@ -26,7 +26,7 @@ struct Article: Validating, PostDecoding, FieldHashable, FieldDescribing {
 
 /// Names that mean something to the language or to its library.
 @Model(version: 1)
-struct Awkward: FieldHashable, FieldDescribing {
+struct Awkward: FieldHashable, DescribesFields {
   var `init` = 1
   var `self` = 2
   var `class` = 3

@@ -57,7 +57,7 @@ private struct Day: Codable, Equatable { var mood: Mood }
 @Model(version: 1) private enum Figure: Equatable { case circle(radius: Int, note: String?) }
 
 @Model(version: 1) private struct Spot: Equatable {
-  @Field(json: .all("lat", "lon", by: Spot.point)) var place = Point()
+  @Field(json: .paths("lat", "lon", by: Spot.point)) var place = Point()
   struct Point: Codable, Equatable { var lat = 0; var lon = 0 }
   static let point = ReversibleTransformer<[JSONPath: ArchiveValue], Point>(
     { Point(lat: $0["lat"]?.intValue ?? 0, lon: $0["lon"]?.intValue ?? 0) },

@@ -4,7 +4,7 @@
 /// limit is checked inside the loop that would allocate or work.
 ///
 /// ``values``, ``expandedBytes`` and ``steps`` are one budget that all of a file shares, however its parts are nested.
-/// A file that is small may not use all of it: ``workRatio`` says how much each of its bytes may ask for. A stream has
+/// A file that is small may not use all of it: ``maxWorkPerByte`` says how much each of its bytes may ask for. A stream has
 /// the budget for each of its members.
 ///
 /// The limits hold on both sides: an encoder throws `limitExceeded` for what a decoder with the same limits would refuse.
@@ -58,7 +58,7 @@ public struct ArchiveLimits: Sendable, Hashable {
   ///
   /// It counts bytes of the file, compressed. Encoders fill up what deflates to less than readers ask for, with empty
   /// blocks: a member has at least one byte for 32 values and for 128 bytes that references stand for.
-  public var workRatio: Int = 64
+  public var maxWorkPerByte: Int = 64
   /// Bytes of one text or body that is written, 16 GiB unless set. A value whose parts stand in it again and again is
   /// refused before: beyond 64 MiB, at 64 times the parts that differ. So are objects that many others refer to where
   /// each reference writes them anew, as in JSON: beyond 256 KiB, at 64 times all else.

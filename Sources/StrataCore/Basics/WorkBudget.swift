@@ -38,7 +38,7 @@ package final class WorkBudget {
     let values = knowsFile ? min(max(0, self.values), Self.freeValues) : Self.freeValues
     let bytes = knowsFile ? min(max(0, self.bytes), Self.freeBytes) : Self.freeBytes
     let steps = knowsFile ? min(max(0, self.steps), Self.freeSteps) : Self.freeSteps
-    let ratio = max(1, limits.workRatio)
+    let ratio = max(1, limits.maxWorkPerByte)
     let allowed = Self.sum(values, Self.product(fileSize, ratio))
     self.values = min(max(0, limits.values), allowed)
     weightsBeyond = allowed - self.values
@@ -121,17 +121,17 @@ package final class WorkBudget {
   private func exceeded(_ limit: ArchiveLimits.Limit) -> ArchiveError {
     let (what, most, ratio) =
       switch limit {
-      case .values: ("the file makes more values", limits.values, limits.workRatio)
+      case .values: ("the file makes more values", limits.values, limits.maxWorkPerByte)
       case .expandedBytes:
         (
           "references stand for more bytes of text and data", limits.expandedBytes,
-          Self.bytes(forRatio: limits.workRatio)
+          Self.bytes(forRatio: limits.maxWorkPerByte)
         )
-      default: ("reading takes more steps of work", limits.steps, Self.bytes(forRatio: limits.workRatio))
+      default: ("reading takes more steps of work", limits.steps, Self.bytes(forRatio: limits.maxWorkPerByte))
       }
     let hasRatio = knowsFile && ratio < .max
     let perByte = hasRatio ? ", or than \(ratio) for each byte of the file" : ""
-    let orRatio = hasRatio ? " or workRatio" : ""
+    let orRatio = hasRatio ? " or maxWorkPerByte" : ""
     return ArchiveError(
       .limitExceeded,
       "\(what) than the limit of \(most)\(perByte); raise the limit \(limit.rawValue)\(orRatio) if that is right",

@@ -49,7 +49,7 @@ struct ReadingCounts {
   /// How large a file must be for readers to accept what it makes: half of what they accept, since what is read in two
   /// steps, as what a hook upgrades, is counted twice.
   var leastFileSize: Int {
-    let ratio = max(1, limits.workRatio / 2)
+    let ratio = max(1, limits.maxWorkPerByte / 2)
     return max(values / ratio, expandedBytes / WorkBudget.bytes(forRatio: ratio))
   }
 
@@ -69,7 +69,7 @@ struct ReadingCounts {
     guard budget.allows(values: values), budget.allows(bytes: expandedBytes) else {
       throw ArchiveError(
         .limitExceeded,
-        "the body makes more of its bytes than readers accept; write an archive, or raise workRatio on both sides",
+        "the body makes more of its bytes than readers accept; write an archive, or raise maxWorkPerByte on both sides",
         limit: budget.allows(values: values) ? .expandedBytes : .values)
     }
   }

@@ -79,7 +79,7 @@ final class JSONLayout: Sendable {
       // The keys are in the order of the schema unless a model writes its record itself.
       let isInPlace = entry.place < keys.count && keys[entry.place] == entry.field.key
       guard let index = isInPlace ? entry.place : indices[ExactKey(entry.field.key)] else { continue }
-      if case .whole = entry.source {
+      if case .entireObject = entry.source {
         whole.append(Leaf(index: index, key: entry.field.key, entry: entry, path: JSONPath([])))
       }
       for path in entry.writtenPaths where !path.readsEach {

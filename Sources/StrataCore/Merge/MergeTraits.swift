@@ -3,7 +3,7 @@ final class MergeTraits: SchemaNotes {
   static var slot: SchemaNotesSlot { .merging }
 
   let rules: MergeRules?
-  let hooks: (any ValueMerging.Type)?
+  let hooks: (any KeyMerging.Type)?
   /// The key that identifies models of the type: the one that their rules name, else `id`; `nil` if there is neither.
   let identityKey: IdentityKey?
   /// The places of its keys among the fields.
@@ -16,7 +16,7 @@ final class MergeTraits: SchemaNotes {
 
   init(_ schema: ModelSchema) {
     rules = (schema.type as? any Mergeable.Type)?.mergeRules
-    hooks = schema.type as? any ValueMerging.Type
+    hooks = schema.type as? any KeyMerging.Type
     identityKey = rules?.identity ?? (schema.allKeys.contains("id") ? IdentityKey("id") : nil)
     identityPlaces = identityKey?.keys.compactMap(schema.fullShape.place) ?? []
     fields = Dictionary(schema.fields.map { (ExactKey($0.key), $0) }, uniquingKeysWith: { first, _ in first })

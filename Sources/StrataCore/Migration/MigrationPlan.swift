@@ -9,7 +9,7 @@ public protocol Migratable {
 /// The hook is called for every key of the schema, excluded ones too, and for archives of every version, today's among
 /// them: such a model is read always on the slow path, which takes about twice as long. Where steps are enough,
 /// prefer ``Migratable``.
-public protocol ValueDecoding: SendableMetatype {
+public protocol KeyMigrating: SendableMetatype {
   /// The value for a key, or `nil` to keep the field's default.
   ///
   /// - Parameters:

@@ -79,7 +79,7 @@ public struct KeyedArchive: Sendable {
   ///
   /// Nesting of inlined values is limited to `ArchiveLimits.depth`, and to 512 whatever that says; objects may refer to
   /// each other in lists of any length. Shared values are repeated where they are referred to, as often as
-  /// `ArchiveLimits.values`, `ArchiveLimits.expandedBytes` and `ArchiveLimits.workRatio` allow for what the archive
+  /// `ArchiveLimits.values`, `ArchiveLimits.expandedBytes` and `ArchiveLimits.maxWorkPerByte` allow for what the archive
   /// has of objects, text and data. A class has at most 64 names above it.
   ///
   /// Programs archive objects into data and put that into other archives. With `opensNested`, data which begins as a

@@ -11,7 +11,7 @@ extension PropertyListReader {
   /// - Throws: `ArchiveError` with code `damaged` where a number names no object or an object holds itself, and
   ///   `limitExceeded` where the nesting goes beyond `ArchiveLimits.depth`, and beyond 2,048 levels whatever it is set
   ///   to, or where sharing makes more of the list than `ArchiveLimits.values`, `ArchiveLimits.expandedBytes` and
-  ///   `ArchiveLimits.workRatio` allow for its objects and its bytes of text and data.
+  ///   `ArchiveLimits.maxWorkPerByte` allow for its objects and its bytes of text and data.
   /// - Complexity: linear in the size of the list, however often its objects are repeated.
   public func value(of list: PropertyList) throws -> ArchiveValue {
     let depth = min(limits.depth, JSONReader.maximumDepth)

@@ -246,7 +246,7 @@ public struct EntityStore: Sendable {
   ///
   /// - Throws: as ``fetchAll(_:including:)``, and what `body` throws.
   public func forEach<E: Entity>(
-    _ request: QueryInterfaceRequest<E>, including included: Set<String>? = nil, atATime count: Int = 1000,
+    _ request: QueryInterfaceRequest<E>, including included: Set<String>? = nil, batchSize count: Int = 1000,
     in db: Database, _ body: ([E]) throws -> Void
   ) throws {
     do {

@@ -64,7 +64,7 @@ import StrataTestSupport
     let error = archiveError(.limitExceeded) { _ = try ArchiveEncoder().encodeBody(value) }
     #expect(error?.limit == .expandedBytes)
     var limits = ArchiveLimits()
-    limits.workRatio = .max
+    limits.maxWorkPerByte = .max
     let body = try ArchiveEncoder(limits: limits).encodeBody(value)
     #expect(try ArchiveDecoder(limits: limits).decodeBody(ArchiveValue.self, from: body) == value)
   }

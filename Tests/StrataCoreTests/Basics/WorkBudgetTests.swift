@@ -138,7 +138,7 @@ import StrataTestSupport
     stream.begin(fileSize: 50)
     #expect(left(stream) == 6400 + 3200)
     var most = limits
-    most.workRatio = .max
+    most.maxWorkPerByte = .max
     #expect(left(WorkBudget(most, fileSize: 100)) == limits.values)
   }
 

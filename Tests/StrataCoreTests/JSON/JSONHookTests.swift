@@ -34,13 +34,13 @@ private struct Forms: DescribedModel, Equatable {
   static let fields = Fields(
     Forms.self, name: "HookForms", version: 1, Field("plain", \.plain, default: []),
     Field("valid", \.valid, json: .path("valid").skippingInvalid, default: []),
-    Field("one", \.one, json: .path("one").by(model.optional)),
-    Field("many", \.many, json: .path("many").by(models), default: []),
-    Field("list", \.list, json: .path("list").by(model.array), default: []),
-    Field("table", \.table, json: .path("table").by(model.dictionaryValues), default: [:]),
+    Field("one", \.one, json: .path("one").transformed(by: model.optional)),
+    Field("many", \.many, json: .path("many").transformed(by: models), default: []),
+    Field("list", \.list, json: .path("list").transformed(by: model.array), default: []),
+    Field("table", \.table, json: .path("table").transformed(by: model.dictionaryValues), default: [:]),
     Field(
       "chained", \.chained,
-      json: .path("chained").by(chainedModel)),
+      json: .path("chained").transformed(by: chainedModel)),
     make: { Forms(plain: $0, valid: $1, one: $2, many: $3, list: $4, table: $5, chained: $6) })
 }
 

@@ -42,7 +42,7 @@ struct DiamondMergeTests {
 }
 
 /// Counts the objects that what came in leads to.
-private final class Seen: DescribedModel, ValueMerging {
+private final class Seen: DescribedModel, KeyMerging {
   var first: Node?
   var depth: Int
   init(_ first: Node?, _ depth: Int) { (self.first, self.depth) = (first, depth) }

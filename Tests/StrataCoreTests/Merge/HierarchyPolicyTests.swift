@@ -5,7 +5,7 @@ import Testing
 
 /// A class that merges a key by code of its own, and is not final.
 @Model(version: 1)
-private class PolicyCounter: ValueMerging {
+private class PolicyCounter: KeyMerging {
   var name = ""
   var count = 0
   @Field(merge: .max) var level = 0

@@ -113,7 +113,7 @@ struct MatchingTests {
       return crew
     }
     let local = crew("base")
-    try local.acceptedByServer()
+    try local.markSynced()
     for sailor in local.sailors { sailor.name = "mine" }
     try local.mergeValues(from: crew("theirs"))
     try local.mergeValues(from: crew("theirs"))

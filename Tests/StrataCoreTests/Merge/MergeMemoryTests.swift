@@ -15,7 +15,7 @@ import Testing
       return crew
     }
     let crew1 = crew("a")
-    try crew1.acceptedByServer()
+    try crew1.markSynced()
     crew1.sailors[0].name = "mine"
     let server = crew("theirs")
     try crew1.merge(.model(server))
@@ -33,7 +33,7 @@ import Testing
   @Test(arguments: [20, 40, 200])
   func deepConflictsStay(_ count: Int) throws {
     let list = Chain1("t", .chain(count, "a"), MergeState())
-    try list.acceptedByServer()
+    try list.markSynced()
     try #require(list.first).last.name = "mine"
     try list.merge(.model(Chain1("t", .chain(count, "theirs"), MergeState())))
     #expect(list.mergeConflicts.count == 1)
@@ -197,7 +197,7 @@ import Testing
   @Test(.tags(.long)) func conflictsAtTheEndOfAChain() throws {
     let count = Effort.rounds(1500, long: 3000)
     let list = Chain1("t", .chain(count, "a"), MergeState())
-    try list.acceptedByServer()
+    try list.markSynced()
     try #require(list.first).last.name = "mine"
     try list.merge(.model(Chain1("t", .chain(count, "theirs"), MergeState())))
     try list.mergeValues(fromJSON: Data(#"{"title":"u"}"#.utf8))

@@ -19,7 +19,7 @@ private struct MixedBag: Equatable {
 
 /// A model that adds up what it counted.
 @Model(version: 1)
-private struct Tally: Equatable, ValueMerging {
+private struct Tally: Equatable, KeyMerging {
   let name: String
   var count = 0
   var color: String?

@@ -139,14 +139,14 @@ struct MergeStateTests {
   func accepted() throws {
     var item = try CountedItem(fromJSON: Data(#"{"count": 10}"#.utf8))
     item.count = 12
-    try item.acceptedByServer()
+    try item.markSynced()
     try item.mergeValues(fromJSON: Data(#"{"count": 12}"#.utf8))
     #expect(item.count == 12 && item.merging.base?["count"] == 12)
     let crew = Crew(name: "a")
     crew.sailors = [Sailor(id: 1, name: "Ada")]
     crew.captain = crew.sailors[0]
     crew.sailors[0].boss = crew.sailors[0]
-    try crew.acceptedByServer()
+    try crew.markSynced()
     crew.sailors[0].name = "mine"
     try crew.mergeValues(fromJSON: Data(#"{"sailors": [{"id": 1, "name": "Ada", "mail": "m"}]}"#.utf8))
     #expect(crew.captain?.name == "mine" && crew.captain?.mail == "m" && crew.mergeConflicts.isEmpty)

@@ -62,7 +62,7 @@ private final class Counter: DescribedModel {
     make: { Counter(id: $0, name: $1, count: $2) })
 }
 
-private struct Adder: DescribedModel, ValueMerging, Equatable {
+private struct Adder: DescribedModel, KeyMerging, Equatable {
   var name: String?
   var count: Int
   static let fields = Fields(

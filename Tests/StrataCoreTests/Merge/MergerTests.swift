@@ -291,7 +291,7 @@ struct MergeReportTests {
   }
 }
 
-private struct MergerPart: DescribedModel, Equatable, ValueDecoding {
+private struct MergerPart: DescribedModel, Equatable, KeyMigrating {
   var id: Int
   var name: String
   var size: Int

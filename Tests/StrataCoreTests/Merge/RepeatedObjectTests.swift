@@ -61,7 +61,7 @@ final class Attendee: Hashable {
 
 /// An object that merges one of its keys by its own code.
 @Model(version: 1)
-final class Stock: ValueMerging {
+final class Stock: KeyMerging {
   let id: Int
   var count = 0
   var name = ""

@@ -199,7 +199,7 @@ struct MigrationTests {
 
   @Test("Hooks are called for every key, excluded ones too; nil keeps the default (A-8, A-10)")
   func hooks() throws {
-    struct Hooked: DescribedModel, ValueDecoding, Equatable {
+    struct Hooked: DescribedModel, KeyMigrating, Equatable {
       var name: String
       var count: Int
       var secret: String

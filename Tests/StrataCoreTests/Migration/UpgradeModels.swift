@@ -58,7 +58,7 @@ struct WareShelf: VersionedModel {
 }
 
 /// A model with a hook for each key, rules and a hook of its own.
-struct Parcel: DescribedModel, ValueDecoding, Validating, PostDecoding {
+struct Parcel: DescribedModel, KeyMigrating, Validating, PostDecoding {
   var weight: Int
   var channel: Channel
   var text: String

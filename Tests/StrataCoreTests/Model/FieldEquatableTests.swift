@@ -3,7 +3,7 @@ import StrataCore
 import StrataTestSupport
 import Testing
 
-private struct Node: DescribedModel, FieldHashable, FieldDescribing {
+private struct Node: DescribedModel, FieldHashable, DescribesFields {
   var a: String?
   var b: String?
   var seen = 0
@@ -31,7 +31,7 @@ private final class Thing: DescribedModel, FieldHashable {
 }
 
 /// Objects that lead to each other.
-private final class Companion: DescribedModel, FieldHashable, FieldDescribing, Validating {
+private final class Companion: DescribedModel, FieldHashable, DescribesFields, Validating {
   var name: String
   var friend: Companion?
   var others: [Companion]
@@ -53,7 +53,7 @@ private struct Team: DescribedModel, FieldHashable, Validating {
   static let validation = Validation<Team>(.check("members", \.members, .count(...2)))
 }
 
-private struct Everyday: DescribedModel, FieldDescribing {
+private struct Everyday: DescribedModel, DescribesFields {
   var id: Int
   var text: String
   var opened: Date

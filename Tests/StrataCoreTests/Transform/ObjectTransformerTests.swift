@@ -53,8 +53,8 @@ private struct TransformedReport: VersionedModel {
       FieldInfo("author", TransformedPerson?.self, json: .path("user", .model(people))),
       FieldInfo("readers", [TransformedPerson?].self, json: .path("readers", .models(people))),
       FieldInfo("span", TransformedSpan.self, json: .path("span", StrataCoreTests.span)),
-      FieldInfo("price", TransformedMoney?.self, json: .path("price").by(money)),
-      FieldInfo("spans", [TransformedSpan].self, json: .path("spans").by(StrataCoreTests.span.array)),
+      FieldInfo("price", TransformedMoney?.self, json: .path("price").transformed(by: money)),
+      FieldInfo("spans", [TransformedSpan].self, json: .path("spans").transformed(by: StrataCoreTests.span.array)),
       FieldInfo(
         "range", NSRange.self,
         json: .path(

@@ -59,7 +59,7 @@ struct KeyedSharingTests {
     #expect(try PropertyListReader().value(of: doubled(20)).arrayValue?.count == 2)
     #expect(archiveError { _ = try PropertyListReader().value(of: doubled(28)) }?.limit == .values)
     var reader = PropertyListReader()
-    (reader.limits.values, reader.limits.expandedBytes, reader.limits.workRatio) = (.max, .max, .max)
+    (reader.limits.values, reader.limits.expandedBytes, reader.limits.maxWorkPerByte) = (.max, .max, .max)
     #expect(archiveError { _ = try reader.value(of: doubled(400)) }?.code == .limitExceeded)
     reader.limits.depth = 10
     #expect(archiveError { _ = try reader.value(of: doubled(12)) }?.limit == .depth)

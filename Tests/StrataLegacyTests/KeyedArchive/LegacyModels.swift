@@ -3,7 +3,7 @@ import StrataCore
 import StrataLegacy
 
 /// The model of Mantle's own specs: version 0 wrote the name under another key.
-struct LegacyUser: DescribedModel, LegacyModel, ValueDecoding, Equatable {
+struct LegacyUser: DescribedModel, LegacyModel, KeyMigrating, Equatable {
   var name: String? = "nobody"
   var count = 0
   var nestedName: String?

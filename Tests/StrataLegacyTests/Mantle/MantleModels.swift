@@ -10,7 +10,7 @@ enum MantleCount {
 
 /// A model of an app that used Mantle, at version 2 of it.
 @Model(version: 2, name: "MantleTask", formerNames: ["OldTask"])
-struct MantleTask: LegacyModel, ValueDecoding, PostDecoding, Validating, Equatable {
+struct MantleTask: LegacyModel, KeyMigrating, PostDecoding, Validating, Equatable {
   var title: String? = "untitled"
   var count = 0
   var isDone = false

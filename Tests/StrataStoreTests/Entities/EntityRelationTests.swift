@@ -272,7 +272,7 @@ struct EntityRelationTests {
 
   @Test("O-20: policies and hooks of fields decide where a row is there")
   func policies() throws {
-    struct Counter: DescribedModel, Entity, ValueMerging, Equatable {
+    struct Counter: DescribedModel, Entity, KeyMerging, Equatable {
       let id: Int
       var note: String?
       var high: Int
@@ -411,7 +411,7 @@ struct EntityRelationTests {
     try queue.read { db in
       var counts: [Int] = []
       var ids: [Int] = []
-      try entities.forEach(Team.order(Column("id").desc), atATime: 10, in: db) { teams in
+      try entities.forEach(Team.order(Column("id").desc), batchSize: 10, in: db) { teams in
         counts.append(teams.count)
         ids += teams.map(\.id)
         #expect(teams.allSatisfy { $0.members.count == 2 && $0.captain === $0.members[0] })

@@ -580,7 +580,7 @@ struct RowBaseTests {
     try await queue.read { db in
       let all = try store.fetchAll(Folder.order(Column("id")), including: [], in: db)
       #expect(all.map(\.fetched.unread.count) == [3, 3])
-      try store.forEach(Folder.all(), including: ["mark"], atATime: 1, in: db) { folders in
+      try store.forEach(Folder.all(), including: ["mark"], batchSize: 1, in: db) { folders in
         #expect(folders.allSatisfy { $0.fetched.unread == ["pages", "labels"] })
       }
     }

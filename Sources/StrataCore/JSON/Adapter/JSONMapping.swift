@@ -59,7 +59,7 @@ public struct JSONMapping<M: VersionedModel>: Sendable, ExpressibleByDictionaryL
     var result = self
     for field in M.schema.fields where field.type is Output.Type || field.type is Output?.Type {
       guard let json = fields[field.key], json.transform == nil else { continue }
-      result.fields[field.key] = json.by(transformer)
+      result.fields[field.key] = json.transformed(by: transformer)
     }
     return result
   }

@@ -89,12 +89,12 @@ extension JSONPlan {
     switch entry.source {
     case .absent: return nil
     case .key: return found
-    case .whole: return json
+    case .entireObject: return json
     case .path(let path): return try find(path, in: json, entry)
     case .firstOf(let paths):
       for path in paths { if let value = try find(path, in: json, entry) { return value } }
       return nil
-    case .all(let paths):
+    case .paths(let paths):
       var values: [ArchiveObject.Entry] = []
       for path in paths {
         if let value = try find(path, in: json, entry) { values.append(.init(key: path.description, value: value)) }
@@ -116,9 +116,9 @@ extension JSONPlan {
     let json = entry.json
     do {
       var value = value
-      if !json.leniences.isEmpty {
-        for lenience in json.leniences.sorted(by: { $0.rawValue < $1.rawValue }) {
-          if let exact = lenience.exact(value) { value = exact }
+      if !json.coercions.isEmpty {
+        for coercion in json.coercions.sorted(by: { $0.rawValue < $1.rawValue }) {
+          if let exact = coercion.exact(value) { value = exact }
         }
       }
       if value.isNull, json.transform?.takesNull != true {

@@ -3,12 +3,12 @@ package final class JSONPlan: Sendable {
   /// How one field is read and written.
   struct Entry: Sendable {
     enum Source: Sendable {
-      case absent, whole
+      case absent, entireObject
       /// One key of the object, which is also found through the table.
       case key(String)
       case path(JSONPath)
       case firstOf([JSONPath])
-      case all([JSONPath])
+      case paths([JSONPath])
     }
 
     let place: Int
@@ -34,15 +34,15 @@ package final class JSONPlan: Sendable {
     /// Where the field is looked for.
     var paths: [JSONPath] {
       switch source {
-      case .absent, .whole: []
+      case .absent, .entireObject: []
       case .key(let key): [JSONPath(key: key)]
       case .path(let path): [path]
-      case .firstOf(let paths), .all(let paths): paths
+      case .firstOf(let paths), .paths(let paths): paths
       }
     }
 
     /// Whether the field is at several paths at once.
-    var isAll: Bool { if case .all = source { true } else { false } }
+    var isAll: Bool { if case .paths = source { true } else { false } }
 
     /// Where the field is written.
     var writtenPaths: [JSONPath] { if case .firstOf(let paths) = source { Array(paths.prefix(1)) } else { paths } }
@@ -57,7 +57,7 @@ package final class JSONPlan: Sendable {
     ///
     /// - Throws: ``ArchiveError`` where the value of a field with several paths has no parts for them.
     func part(of value: ArchiveValue, at path: JSONPath) throws -> ArchiveValue? {
-      guard case .all(let paths) = source, !value.isNull else { return value }
+      guard case .paths(let paths) = source, !value.isNull else { return value }
       guard case .object(let object) = value else {
         throw ArchiveError.mismatch(expected: "an object with the paths as keys", found: value.kind)
       }
@@ -139,7 +139,7 @@ package final class JSONPlan: Sendable {
     self.read = JSONHeld(read.flatMap(\.paths))
     held = JSONHeld(read.flatMap(\.paths) + entries.filter(\.json.isWritten).flatMap(\.writtenPaths))
     written = JSONHeld(entries.filter(\.json.isWritten).flatMap(\.writtenPaths))
-    readsWhole = read.contains { if case .whole = $0.source { true } else { false } }
+    readsWhole = read.contains { if case .entireObject = $0.source { true } else { false } }
     problem = JSONPlanCheck.problem(typeName, entries, mapping, fields)
     isPlain = problem == nil && entries.allSatisfy { $0.keyPath != nil && $0.json.isWritten && $0.json.nulls == nil }
     keys = JSONKeys(entries.map(\.keyPath))
@@ -165,28 +165,28 @@ package final class JSONPlan: Sendable {
     let source: Entry.Source
     switch json.source {
     case .absent: source = .absent
-    case .whole: source = .whole
+    case .entireObject: source = .entireObject
     case .automatic: source = .key(field.key)
     case .path(let path):
       if path.steps.count == 1, case .key(let key)? = path.steps.first {
         source = .key(key)
       } else {
-        source = path.steps.isEmpty ? .whole : .path(path)
+        source = path.steps.isEmpty ? .entireObject : .path(path)
       }
     case .firstOf(let paths): source = .firstOf(paths)
-    case .all(let paths): source = .all(paths)
+    case .paths(let paths): source = .paths(paths)
     }
     return Entry(
       place: place, field: field, json: json, source: source,
       isNullable: field.shape.isOptional,
-      isPlain: json.transform == nil && json.leniences.isEmpty && json.nullPolicy == .fail && json.missing == nil
+      isPlain: json.transform == nil && json.coercions.isEmpty && json.nullPolicy == .fail && json.missing == nil
         && !json.skipsInvalid)
   }
 
   private static func firstKeys(_ entries: [Entry]) -> Set<ExactKey>? {
     var keys = Set<ExactKey>()
     for entry in entries {
-      if case .whole = entry.source { return nil }
+      if case .entireObject = entry.source { return nil }
       for path in entry.paths {
         guard let key = path.firstKey else { return nil }
         keys.insert(key)

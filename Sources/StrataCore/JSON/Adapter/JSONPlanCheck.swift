@@ -54,7 +54,7 @@ enum JSONPlanCheck {
     var reasons: [String] = []
     let json = entry.json
     switch json.source {
-    case .firstOf([]), .all([]): reasons.append("a list of paths is empty; name one, or use none")
+    case .firstOf([]), .paths([]): reasons.append("a list of paths is empty; name one, or use none")
     default: break
     }
     for path in entry.paths where path.isMisspelled {
@@ -75,11 +75,11 @@ enum JSONPlanCheck {
     if json.nullPolicy == .useDefault, !entry.isNullable, entry.field.makeDefault == nil {
       reasons.append("null means the default, and the field has none")
     }
-    for lenience in json.leniences.sorted(by: { $0.rawValue < $1.rawValue })
-    where json.transform == nil && !lenience.isFor(entry.field.type) {
-      reasons.append("the lenience \(lenience.rawValue) means nothing for \(entry.field.type)")
+    for coercion in json.coercions.sorted(by: { $0.rawValue < $1.rawValue })
+    where json.transform == nil && !coercion.isFor(entry.field.type) {
+      reasons.append("the coercion \(coercion.rawValue) means nothing for \(entry.field.type)")
     }
-    if json.skipsInvalid, !JSONLenience.singleElement.isFor(entry.field.type) {
+    if json.skipsInvalid, !JSONCoercion.singleElement.isFor(entry.field.type) {
       reasons.append("only elements of an array can be skipped, and the field holds \(entry.field.type)")
     }
     return reasons

@@ -173,7 +173,7 @@ extension JSONPlan {
   fileprivate func found(in json: ArchiveValue) -> [ArchiveValue?] {
     entries.map { entry in
       guard entry.json.isRead else { return nil }
-      if case .whole = entry.source { return json }
+      if case .entireObject = entry.source { return json }
       // What cannot be followed was refused where the field was read.
       return entry.paths.lazy.compactMap { try? $0.value(in: json) }.first
     }

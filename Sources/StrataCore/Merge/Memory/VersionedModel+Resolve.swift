@@ -40,7 +40,7 @@ extension VersionedModel {
   /// ``MergeState`` nothing happens.
   ///
   /// - Throws: ``ArchiveError`` where a field cannot be encoded, or a class does not take over fields.
-  public mutating func acceptedByServer() throws {
+  public mutating func markSynced() throws {
     try rememberAsBase()
   }
 
@@ -114,7 +114,7 @@ extension VersionedModel where Self: AnyObject {
   }
 
   /// Says that the server has taken this object as it is: it is the base of later merges, and no conflict is kept.
-  public func acceptedByServer() throws {
+  public func markSynced() throws {
     var object = self
     try object.rememberAsBase()
   }

@@ -10,11 +10,11 @@ extension ValueMerger {
   ///
   /// - Returns: these keys.
   mutating func runHooks(
-    _ type: any ValueMerging.Type, _ local: inout ModelRecord, _ server: ModelRecord, _ base: ModelRecord?,
+    _ type: any KeyMerging.Type, _ local: inout ModelRecord, _ server: ModelRecord, _ base: ModelRecord?,
     _ wanted: Set<String>?,
     _ models: RootModels?
   ) throws -> Set<String> {
-    func run<M: ValueMerging>(_ type: M.Type) throws -> (ModelRecord, Set<String>) {
+    func run<M: KeyMerging>(_ type: M.Type) throws -> (ModelRecord, Set<String>) {
       let context = DecodingContext.unfinishedMerge
       // An object is made anew, a value is copied as it is.
       var model: M

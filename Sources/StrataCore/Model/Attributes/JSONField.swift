@@ -13,17 +13,17 @@ public struct JSONField: Sendable, ExpressibleByStringLiteral {
   package enum Source: Sendable, Hashable {
     case automatic
     case absent
-    case whole
+    case entireObject
     case path(JSONPath)
     case firstOf([JSONPath])
-    case all([JSONPath])
+    case paths([JSONPath])
   }
 
   package var source: Source
   package var transform: FieldTransform?
   package var nullPolicy = JSONNullPolicy.fail
   package var missing: ArchiveValue?
-  package var leniences: Set<JSONLenience> = []
+  package var coercions: Set<JSONCoercion> = []
   package var isRead = true
   package var isWritten = true
   package var nulls: JSONNulls?
@@ -56,10 +56,10 @@ public struct JSONField: Sendable, ExpressibleByStringLiteral {
 
   /// At several paths: the field holds an object of what is there, under the spellings of the paths. With none of them
   /// there it counts as absent.
-  public static func all(_ paths: JSONPath...) -> JSONField { JSONField(.all(paths)) }
+  public static func paths(_ paths: JSONPath...) -> JSONField { JSONField(.paths(paths)) }
 
   /// The whole object that the model is read from. What the field writes becomes part of it.
-  public static var whole: JSONField { JSONField(.whole) }
+  public static var entireObject: JSONField { JSONField(.entireObject) }
 
   // MARK: In which form
 
@@ -98,61 +98,61 @@ public struct JSONField: Sendable, ExpressibleByStringLiteral {
 
   /// At several paths, with a transformer that is given what is there: a key that is absent is not in the dictionary,
   /// and a null is `.null`.
-  public static func all<Output: Archivable & SendableMetatype>(
+  public static func paths<Output: Archivable & SendableMetatype>(
     _ paths: JSONPath..., by transformer: ReversibleTransformer<[JSONPath: ArchiveValue], Output>
   ) -> JSONField {
-    JSONField(.all(paths), FieldTransform(paths: transformer))
+    JSONField(.paths(paths), FieldTransform(paths: transformer))
   }
 
   /// At several paths, with a transformer that goes one way.
-  public static func all<Output: Archivable & SendableMetatype>(
+  public static func paths<Output: Archivable & SendableMetatype>(
     _ paths: JSONPath..., by transformer: Transformer<[JSONPath: ArchiveValue], Output>
   ) -> JSONField {
-    JSONField(.all(paths), FieldTransform(paths: transformer))
+    JSONField(.paths(paths), FieldTransform(paths: transformer))
   }
 
   /// At several paths, with a transformer to a type that is only `Codable`.
   @_disfavoredOverload
-  public static func all<Output: Codable & SendableMetatype>(
+  public static func paths<Output: Codable & SendableMetatype>(
     _ paths: JSONPath..., by transformer: ReversibleTransformer<[JSONPath: ArchiveValue], Output>
   ) -> JSONField {
-    JSONField(.all(paths), FieldTransform(codablePaths: transformer))
+    JSONField(.paths(paths), FieldTransform(codablePaths: transformer))
   }
 
   /// At several paths, with a transformer that goes one way to a type that is only `Codable`.
   @_disfavoredOverload
-  public static func all<Output: Codable & SendableMetatype>(
+  public static func paths<Output: Codable & SendableMetatype>(
     _ paths: JSONPath..., by transformer: Transformer<[JSONPath: ArchiveValue], Output>
   ) -> JSONField {
-    JSONField(.all(paths), FieldTransform(codablePaths: transformer))
+    JSONField(.paths(paths), FieldTransform(codablePaths: transformer))
   }
 
   /// The same place, with a transformer between JSON and the field.
-  public func by<Input: Archivable & SendableMetatype, Output: Archivable & SendableMetatype>(
-    _ transformer: ReversibleTransformer<Input, Output>
+  public func transformed<Input: Archivable & SendableMetatype, Output: Archivable & SendableMetatype>(
+    by transformer: ReversibleTransformer<Input, Output>
   ) -> JSONField {
     with { $0.transform = FieldTransform(transformer) }
   }
 
   /// The same place, with a transformer that goes one way.
-  public func by<Input: Archivable & SendableMetatype, Output: Archivable & SendableMetatype>(
-    _ transformer: Transformer<Input, Output>
+  public func transformed<Input: Archivable & SendableMetatype, Output: Archivable & SendableMetatype>(
+    by transformer: Transformer<Input, Output>
   ) -> JSONField {
     with { $0.transform = FieldTransform(transformer) }
   }
 
   /// The same place, with a transformer between JSON and a field whose type is only `Codable`.
   @_disfavoredOverload
-  public func by<Input: Archivable & SendableMetatype, Output: Codable & SendableMetatype>(
-    _ transformer: ReversibleTransformer<Input, Output>
+  public func transformed<Input: Archivable & SendableMetatype, Output: Codable & SendableMetatype>(
+    by transformer: ReversibleTransformer<Input, Output>
   ) -> JSONField {
     with { $0.transform = FieldTransform(codable: transformer) }
   }
 
   /// The same place, with a transformer that goes one way to a type that is only `Codable`.
   @_disfavoredOverload
-  public func by<Input: Archivable & SendableMetatype, Output: Codable & SendableMetatype>(
-    _ transformer: Transformer<Input, Output>
+  public func transformed<Input: Archivable & SendableMetatype, Output: Codable & SendableMetatype>(
+    by transformer: Transformer<Input, Output>
   ) -> JSONField {
     with { $0.transform = FieldTransform(codable: transformer) }
   }
@@ -174,7 +174,7 @@ public struct JSONField: Sendable, ExpressibleByStringLiteral {
   public func missing(_ value: ArchiveValue) -> JSONField { with { $0.missing = value } }
 
   /// Forms that are accepted besides the exact one.
-  public func lenient(_ forms: JSONLenience...) -> JSONField { with { $0.leniences.formUnion(forms) } }
+  public func lenient(_ forms: JSONCoercion...) -> JSONField { with { $0.coercions.formUnion(forms) } }
 
   /// Leaves out elements of an array that are invalid, instead of failing: those that are not what it holds, that a hook
   /// refuses, or that break a rule, unless reading does not validate.
@@ -195,9 +195,9 @@ public struct JSONField: Sendable, ExpressibleByStringLiteral {
   func keys(of key: String) -> ValuePath {
     let first: JSONPath? =
       switch source {
-      case .automatic, .absent, .whole: nil
+      case .automatic, .absent, .entireObject: nil
       case .path(let path): path
-      case .firstOf(let paths), .all(let paths): paths.first
+      case .firstOf(let paths), .paths(let paths): paths.first
       }
     let keys = first?.components.prefix { if case .key = $0 { true } else { false } }.map { component in
       if case .key(let key) = component { key } else { "" }

@@ -81,7 +81,7 @@ public final class ModelSchema: Sendable {
   /// build shows them.
   ///
   /// - Parameters:
-  ///   - type: the model. Where it conforms to ``Migratable`` or ``ValueDecoding``, its steps and hooks count.
+  ///   - type: the model. Where it conforms to ``Migratable`` or ``KeyMigrating``, its steps and hooks count.
   ///   - name: the registered name. It must stay when the type is renamed.
   ///   - formerNames: names that the type had before; archives with them are read.
   ///   - version: what archives are stamped with today; 0 or more.
@@ -109,7 +109,7 @@ public final class ModelSchema: Sendable {
     isObject = type is AnyClass
     isEnumeration = !cases.isEmpty
     isPlainStructure = !isObject && !isEnumeration && !self.keepsUnknownFields
-    hook = (type as? any ValueDecoding.Type).map { Self.makeHook($0) }
+    hook = (type as? any KeyMigrating.Type).map { Self.makeHook($0) }
     decodingHook = (type as? any PostDecoding.Type).map { Self.makeDecodingHook($0) }
     validationHook = (type as? any Validating.Type).map { Self.makeValidationHook($0) }
     libraryField = fields.lazy.compactMap { $0.type as? any FinishingLibraryField.Type }.first
@@ -139,7 +139,7 @@ public final class ModelSchema: Sendable {
   }
 
   private static func makeHook(
-    _ type: (some ValueDecoding).Type
+    _ type: (some KeyMigrating).Type
   ) -> @Sendable (String, Int, ModelRecord) throws -> ArchiveValue? {
     { try type.decodeValue(forKey: $0, modelVersion: $1, in: $2) }
   }

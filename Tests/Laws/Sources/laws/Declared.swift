@@ -191,7 +191,7 @@ struct Shaped: Hashable {
   @Field(json: .firstOf("new", "old")) var either: String?
   @Field(json: .path("date", .date(format: "yyyy-MM-dd"))) var day = Date(timeIntervalSince1970: 0)
   @Field(json: .path("when", .wholeSecondsSince1970)) var when = Date(timeIntervalSince1970: 0)
-  @Field(json: .all("lat", "lon", by: Shaped.point)) var point: [Int] = [0, 0]
+  @Field(json: .paths("lat", "lon", by: Shaped.point)) var point: [Int] = [0, 0]
   @Field(json: .readOnly("version")) var version: Int? = 3
   @Field(json: .writeOnly("secret")) var secret: String? = "s"
   @Field(json: .automatic.null(.useDefault)) var nullable = 4

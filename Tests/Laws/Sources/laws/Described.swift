@@ -192,7 +192,7 @@ extension DeclaredLaws {
 }
 
 @Model(version: 1)
-struct Hooked: Hashable, ValueMerging {
+struct Hooked: Hashable, KeyMerging {
   var id = 0
   var longest = 0
   var plain = 0

@@ -155,7 +155,7 @@ extension Trial {
       } catch { add(.lenient, type, "\(other.tree.text): \(error)") }
       // Empty text is a text.
       let isTaken = type != "String?" && (try? H(fromJSON: data)) != nil
-      add(.lenient, type, isTaken ? "\(other.tree.text) was taken without lenience" : nil)
+      add(.lenient, type, isTaken ? "\(other.tree.text) was taken without coercion" : nil)
     }
   }
 
@@ -228,7 +228,7 @@ extension Trial {
 
 /// A form of JSON that a type accepts where its field says so.
 struct Leniency {
-  let form: JSONLenience
+  let form: JSONCoercion
   let tree: JSONTree
 
   init?(_ type: String, _ tree: JSONTree) {

@@ -132,7 +132,7 @@ struct JSONNumberTableTests {
     check(Self.rows, "adapter") { try adapter.decode($0) }
   }
 
-  @Test("So it does with lenience, from numbers and from text of numbers")
+  @Test("So it does with coercion, from numbers and from text of numbers")
   func lenient() throws {
     let adapter = try JSONAdapter(Self.lenient)
     check(Self.rows, whole: true, "lenient number") { try adapter.decode($0) }

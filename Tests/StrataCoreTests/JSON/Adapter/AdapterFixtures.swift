@@ -34,7 +34,7 @@ struct Coordinate: Equatable, Sendable, Codable {
 @Model(version: 1)
 struct Spot: Equatable {
   var name: String
-  @Field(json: .all("at.lat", "at.lng", by: .span)) var span: Span?
+  @Field(json: .paths("at.lat", "at.lng", by: .span)) var span: Span?
 }
 
 @Model(version: 1)

@@ -37,7 +37,7 @@ private struct Alternatives: Equatable {
   @Field(json: .readOnly("labels[*].name")) var names: [String] = []
   @Field(json: "dotted\\.key") var dotted: String?
   @Field(json: "@type") var type: String?
-  @Field(json: .readOnly(.whole)) var raw: ArchiveValue?
+  @Field(json: .readOnly(.entireObject)) var raw: ArchiveValue?
 }
 
 @Model(version: 1)
@@ -103,7 +103,7 @@ struct AdapterReadingTests {
 
   @Test("J-8: several paths without a transformer are an object of what is there")
   func untransformedPaths() throws {
-    let adapter = try JSONAdapter<Exact>(["anything": .all("a.b", "c")])
+    let adapter = try JSONAdapter<Exact>(["anything": .paths("a.b", "c")])
     let value = try adapter.decode(json(#"{"a": {"b": 1}, "c": null}"#))
     #expect(value.anything == ["a.b": 1, "c": .null])
     #expect(try text(adapter.encodeValue(value)) == #"{"a":{"b":1},"c":null}"#)
@@ -241,8 +241,8 @@ struct AdapterReadingTests {
     )
   }
 
-  @Test("J-15, U-10: lenience is named for each field, and goes no further")
-  func lenience() throws {
+  @Test("J-15, U-10: coercion is named for each field, and goes no further")
+  func coercion() throws {
     let adapter = try JSONAdapter<Lenient>()
     let read = try adapter.decode(
       json(#"{"n": "12", "d": "-1.5e3", "b": 1, "s": 12, "t": "only"}"#))

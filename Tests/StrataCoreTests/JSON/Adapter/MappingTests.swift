@@ -96,10 +96,10 @@ struct MappingTests {
   }
 
   @Test(
-    "J-2: null as a default that is not there, lenience that means nothing, an empty list, a table with two meanings")
+    "J-2: null as a default that is not there, coercion that means nothing, an empty list, a table with two meanings")
   func otherMistakes() {
     let fields: [JSONField] = [
-      .path("x").lenient(.numericString), .firstOf(), .all(), .path("x").skippingInvalid,
+      .path("x").lenient(.numericString), .firstOf(), .paths(), .path("x").skippingInvalid,
       .path("x", .values(["a": "b", "a": "c"])),
       .path("x", ReversibleTransformer.date(format: "").then(ReversibleTransformer.iso8601.inverted)),
     ]

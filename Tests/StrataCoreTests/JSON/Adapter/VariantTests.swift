@@ -71,7 +71,7 @@ private enum Untouched: Equatable { case on(level: Int), off }
 @Model(version: 1)
 private struct Delivery: Equatable {
   var id: Int
-  @Field(json: .whole) var event: Event
+  @Field(json: .entireObject) var event: Event
   var payments: [Charge] = []
 }
 

@@ -82,7 +82,7 @@ struct WrittenAgainTests {
   }
 
   @Model(version: 1)
-  enum Event: FieldHashable, FieldDescribing {
+  enum Event: FieldHashable, DescribesFields {
     case a(Int)
     case b
     case c(Int)

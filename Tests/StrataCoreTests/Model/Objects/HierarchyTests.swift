@@ -102,7 +102,7 @@ struct HierarchyTests {
   }
 
   @Model(version: 2)
-  final class Sticker: ValueDecoding {
+  final class Sticker: KeyMigrating {
     var text = ""
     var twin: Sticker?
 

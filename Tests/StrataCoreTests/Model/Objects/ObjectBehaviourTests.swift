@@ -3,8 +3,8 @@ import Strata
 import StrataTestSupport
 import Testing
 
-extension Link: FieldHashable, FieldDescribing {}
-extension City: FieldHashable, FieldDescribing {}
+extension Link: FieldHashable, DescribesFields {}
+extension City: FieldHashable, DescribesFields {}
 extension Animal: FieldEquatable {}
 extension File: FieldEquatable {}
 extension Folder: FieldEquatable {}

@@ -2,15 +2,15 @@ import Foundation
 
 /// A model that describes itself with its permanent fields: `Issue(id: 1, title: "Crash")`.
 ///
-///     extension User: FieldDescribing {
+///     extension User: DescribesFields {
 ///       static var redactedKeys: Set<String> { ["token"] }
 ///     }
-public protocol FieldDescribing: VersionedModel, CustomStringConvertible {
+public protocol DescribesFields: VersionedModel, CustomStringConvertible {
   /// The keys whose values descriptions hide; none unless given.
   static var redactedKeys: Set<String> { get }
 }
 
-extension FieldDescribing {
+extension DescribesFields {
   public static var redactedKeys: Set<String> { [] }
 
   /// The permanent fields in the order of the schema: see ``VersionedModel/fieldDescription(redacting:)``.

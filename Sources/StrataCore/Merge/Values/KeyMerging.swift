@@ -1,5 +1,5 @@
 /// A model that merges some of its fields itself.
-public protocol ValueMerging: VersionedModel {
+public protocol KeyMerging: VersionedModel {
   /// Merges one key.
   ///
   /// The receiver is a copy: when anything fails later, the object that the merge was called on is unchanged.

@@ -1,7 +1,7 @@
 import Foundation
 
 /// A form of a value that a field accepts besides the exact one. Writing always uses the exact one.
-public enum JSONLenience: String, Sendable, Hashable, CaseIterable {
+public enum JSONCoercion: String, Sendable, Hashable, CaseIterable {
   /// Text of digits for a number: `"12"`.
   case numericString
   /// A floating-point number without a fraction for an integer: `3.0`.
@@ -18,8 +18,8 @@ public enum JSONLenience: String, Sendable, Hashable, CaseIterable {
   case singleElement
 }
 
-extension JSONLenience {
-  /// Whether the lenience applies to values of a type. An optional counts as the type that it wraps, a type with a raw value as the type of
+extension JSONCoercion {
+  /// Whether the coercion applies to values of a type. An optional counts as the type that it wraps, a type with a raw value as the type of
   /// that value.
   func isFor(_ type: Any.Type) -> Bool {
     switch (self, TypeShape(of: type).kind) {
@@ -41,7 +41,7 @@ extension JSONLenience {
     }
   }
 
-  /// The value in the exact form, or `nil` where this lenience does not apply to it.
+  /// The value in the exact form, or `nil` where this coercion does not apply to it.
   func exact(_ value: ArchiveValue) -> ArchiveValue? {
     switch (self, value) {
     case (.numericString, .string(let text)): Self.number(text)
