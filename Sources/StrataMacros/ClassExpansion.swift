@@ -31,7 +31,10 @@ extension ModelDeclaration {
     if !form.readsItself { members.append(reading(properties, form)) }
     members += [encoding(fields, form), settingOne(fields, form)]
     if form.superclass == nil {
-      members.append(function("\(access)func adoptFields(of other: \(typeName))", ["self.adoptObject(other)"]))
+      members.append(
+        function(
+          "\(access)func adoptFields(of other: \(typeName))", of: Self.adopted(properties), ["self.adoptObject(other)"])
+      )
     }
     members += unknownFields(properties, form)
     members.append(adoption(properties, form))
@@ -112,8 +115,12 @@ extension ModelDeclaration {
     return settingOne(fields, head: head(form), schema: storageName, otherwise: last)
   }
 
+  private static func adopted(_ properties: [StoredProperty]) -> [StoredProperty] {
+    properties.filter { $0.role != .apart && !$0.isConstant }
+  }
+
   private func adoption(_ properties: [StoredProperty], _ form: ClassForm) -> String {
-    let variables = properties.filter { $0.role != .apart && !$0.isConstant }
+    let variables = Self.adopted(properties)
     var lines = form.superclass == nil ? [] : ["super.adoptObject(other)"]
     if !variables.isEmpty {
       lines.append("guard let other = other as? \(typeName) else { return }")

@@ -10,6 +10,7 @@ struct EnumCase {
   let formerly: [ExprSyntax]
   /// The types of the associated values, as they are written.
   let types: [String]
+  let isDeprecated: Bool
   let place: SourcePlace?
 
   var key: String { name.text.withoutBackticks }
@@ -80,7 +81,8 @@ struct EnumCase {
         result.append(
           EnumCase(
             name: element.name.trimmed, values: values, formerly: attribute.formerly,
-            types: parameters.map { $0.type.trimmedDescription }, place: lines?.place(of: element)))
+            types: parameters.map { $0.type.trimmedDescription }, isDeprecated: line.attributes.containDeprecation,
+            place: lines?.place(of: element)))
       }
     }
     return result

@@ -140,16 +140,17 @@ extension ModelDeclaration {
   private func making(_ cases: [EnumCase]) -> String {
     function(
       "\(access)static func make(case name: String, payload: _StrataPayload) throws -> Self?",
+      isDeprecated: cases.contains(where: \.isDeprecated),
       ["switch name {"] + cases.flatMap(\.making) + ["default: return nil", "}"])
   }
 
   /// A method that names properties: where one is deprecated, it is too, so that nobody is warned of what nobody wrote.
   func function(_ head: String, of properties: [StoredProperty], _ lines: [String]) -> String {
-    let isDeprecated = properties.contains { $0.isDeprecated && $0.role != .apart }
-    return (isDeprecated ? "@available(*, deprecated)\n" : "") + function(head, lines)
+    function(head, isDeprecated: properties.contains { $0.isDeprecated && $0.role != .apart }, lines)
   }
 
-  func function(_ head: String, _ lines: [String]) -> String {
+  func function(_ head: String, isDeprecated: Bool = false, _ lines: [String]) -> String {
+    let head = (isDeprecated ? "@available(*, deprecated)\n" : "") + head
     let lines = SourcePlace.ended(lines)
     return lines.isEmpty ? "\(head) {}" : "\(head) {\n\(lines.joined(separator: "\n").indented(1))\n}"
   }

@@ -95,7 +95,7 @@ struct PropertyReader {
       StoredProperty(
         name: name, type: type, initialValue: initialValue, isConstant: variable.isConstant,
         isLazy: variable.hasModifier("lazy"), isWeak: variable.hasModifier("weak"), hasWrapper: variable.hasWrapper,
-        isDeprecated: variable.isDeprecated,
+        isDeprecated: variable.attributes.containDeprecation,
         attribute: attribute,
         role: role, place: place)
     }
@@ -151,17 +151,19 @@ struct PropertyReader {
   }
 }
 
-extension VariableDeclSyntax {
-  /// Whether the compiler warns wherever the property is named.
-  fileprivate var isDeprecated: Bool {
-    attributes.contains { element in
+extension AttributeListSyntax {
+  /// Whether the compiler warns wherever the declaration is named.
+  var containDeprecation: Bool {
+    contains { element in
       guard case .attribute(let attribute) = element, FieldAttribute.name(of: attribute) == "available" else {
         return false
       }
       return attribute.arguments?.tokens(viewMode: .sourceAccurate).contains { $0.text == "deprecated" } ?? false
     }
   }
+}
 
+extension VariableDeclSyntax {
   /// Whether an attribute other than `@Field` may be a property wrapper: those begin with a capital letter.
   fileprivate var hasWrapper: Bool {
     attributes.contains { element in
