@@ -176,11 +176,23 @@ struct Merge {
   func commit<Root: Archivable>(
     _ outcome: Outcome, into model: inout Root, make: MergeCommit.Make<Root>, adopt: (inout Root, Root) throws -> Void
   ) throws -> MergeReport {
-    let commit = MergeCommit(
+    let commit = self.commit(outcome)
+    return try report(outcome, commit, commit.run(&model, make: make, adopt: adopt))
+  }
+
+  /// The report of an outcome that nothing takes over.
+  func preview(_ outcome: Outcome) throws -> MergeReport { try report(outcome, commit(outcome), []) }
+
+  private func commit(_ outcome: Outcome) -> MergeCommit {
+    MergeCommit(
       graph: graph, linking: outcome.linking, root: snapshot.root, rootNumber: snapshot.rootNumber,
       validates: options.validates,
       runsHooks: outcome.catalog.finishesMerged, mustAdopt: !snapshot.isList && schema.keepsUnknownFields)
-    let finished = try commit.run(&model, make: make, adopt: adopt)
+  }
+
+  private func report(
+    _ outcome: Outcome, _ commit: MergeCommit, _ finished: [MergeCommit.Finished]
+  ) throws -> MergeReport {
     var report = outcome.report
     for change in finished { report.entries += entries(of: change, outcome) }
     // A key counts as changed, too, where an object that it refers to has other fields now.

@@ -6,13 +6,38 @@ extension VersionedModel {
   mutating func fold(
     _ source: MergeSource, _ base: Self?, _ options: MergeOptions, in json: JSONReading = JSONReading.standard
   ) throws -> MergeReport {
-    let schema = Swift.type(of: dynamicModel).schema
-    try schema.check()
-    try schema.checkKeys(options.keys ?? [])
-    var (report, additions) = try Measured.work("merge", schema.name) { try folded(source, base, options, json) }
+    let name = try checkedSchema(options).name
+    var (report, additions) = try Measured.work("merge", name) {
+      try folded(source, base, options, json)
+    }
     // Nothing of the merge holds the new objects any more.
     report.noteReleased(additions.filter { $0.object == nil }.map(\.path))
     return report
+  }
+
+  /// The report of `merge(_:base:options:)`, without merging: no object changes.
+  ///
+  ///     let report = try issue.mergePreview(.json(body), base: before)
+  ///     if !report.conflicts.isEmpty { ask(report) }
+  ///
+  /// Hooks and rules of the models do not run, so the report lacks what they change, and the merge may still be refused by them.
+  ///
+  /// - Parameters: as for `merge(_:base:options:)`.
+  /// - Throws: as `merge(_:base:options:)`, except for hooks and rules.
+  public func mergePreview(
+    _ source: MergeSource, base: Self? = nil, options: MergeOptions = MergeOptions()
+  ) throws -> MergeReport {
+    _ = try checkedSchema(options)
+    var merge = Merge(try MergeSnapshot(self), options, model: self)
+    try merge.read(source, base, .standard)
+    return try merge.preview(merge.run())
+  }
+
+  private func checkedSchema(_ options: MergeOptions) throws -> ModelSchema {
+    let schema = Swift.type(of: dynamicModel).schema
+    try schema.check()
+    try schema.checkKeys(options.keys ?? [])
+    return schema
   }
 
   private mutating func folded(

@@ -391,7 +391,12 @@ struct Trial<H: Holder> {
   /// Merging twice is merging once.
   private mutating func repeated(_ key: String, _ type: String, _ data: Data, _ shown: String) {
     var value = sample()
-    guard (try? value.mergeValues(fromJSON: data)) != nil else { return }
+    let (before, preview) = (value.plainFields, try? value.mergePreview(.json(data)))
+    let isUntouched = value.plainFields == before
+    guard let report = try? value.mergeValues(fromJSON: data) else { return }
+    let isSame =
+      preview?.changedKeys == report.changedKeys && preview?.table(showsValues: true) == report.table(showsValues: true)
+    add(.previewed, type, isUntouched && isSame ? nil : "\(shown): \(String(describing: preview)), merged: \(report)")
     let once = value.plainFields[key]
     do {
       let report = try value.mergeValues(fromJSON: data)

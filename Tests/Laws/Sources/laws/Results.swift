@@ -8,7 +8,7 @@ enum Law: String, CaseIterable, Hashable {
   case absentText, absentValue, absentPatch, absentRecord, absentArchive, absentOld, absentRow, sourcesAgree,
     completeModel
   case withBase, unlistedKept, unlistedGone, positions, subclass, reported, forwardText, forwardModel, ownDocument,
-    ownModel, untouched, idempotent, atomic
+    ownModel, untouched, idempotent, previewed, atomic
   case stream, salvage, revisions, equality, mapped, lenient, patches, patched, modelPatch, takesServer,
     failsOnConflict, remembered,
     resolved
